@@ -41,7 +41,8 @@ export class AgentPeer {
   /** What `stats` tells of the ways past the slow path and of its reasons. */
   handlers: Stats['fast-path']['handlers'] = [];
   slow: Stats['slow'] = [];
-  /** What it tells of cores and of workers. */
+  /** What it tells of rules, of cores and of workers. */
+  rules: Stats['rules'] = [];
   cores: () => Stats['cores'] = () => [];
   workers: () => Stats['workers'] = () => [];
   /** Answer to `address-list-entries`: names of lists, and packed records. */
@@ -155,7 +156,7 @@ export class AgentPeer {
           revision: this.revision,
           digest: this.#digest(),
           interfaces: [],
-          rules: [],
+          rules: this.rules,
           drops: [],
           'fast-path': {
             'fast-path-active': false,

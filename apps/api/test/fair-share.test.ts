@@ -50,7 +50,8 @@ it('gives a place when what it was used for has ended', async () => {
 });
 
 it('has the place of a watched queue at once when it is left, whoever took it', async () => {
-  const rows = new WatchedRows();
+  const request = () => Promise.reject(new Error('nobody asks'));
+  const rows = new WatchedRows({ request });
   const watches = [];
   for (const row of [1, 2, 3, 4]) watches.push(await rows.take(row, ALICE));
   watches[3]?.leave();

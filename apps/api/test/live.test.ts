@@ -336,6 +336,40 @@ describe('who may connect', () => {
     for (const client of [...clients, admin, next]) client.socket.close();
   });
 
+  it('as one user with at most 512 subscriptions, and 32 to queues, whatever connections they are on', async () => {
+    await router.rest('PUT', '/user', { name: 'dora', group: 'read', password: 'password of dora' });
+    const authorization = `Basic ${Buffer.from('dora:password of dora').toString('base64')}`;
+    const clients: Client[] = [];
+    for (let n = 0; n < 9; n += 1) clients.push(await Client.open(router.url, { authorization }));
+    const [first, ...others] = clients;
+    const last = others.at(-1);
+    if (first === undefined || last === undefined) throw new Error('no client');
+    const queue = { op: 'subscribe', topic: 'queue-scope', menu: '/queue/simple', queue: 'none' };
+    for (let id = 0; id < 33; id += 1) first.send({ ...queue, id });
+    expect((await first.next((m) => m.id === 32)).detail).toMatch(/^at most 32 token buckets/);
+    last.send({ ...queue, id: 1 });
+    expect((await last.next((m) => m.id === 1)).detail).toMatch(/^at most 32 token buckets/);
+    const address = { op: 'subscribe', topic: 'menu', menu: '/ip/address' };
+    for (const client of others.slice(0, 7)) for (let id = 0; id < 64; id += 1) client.send({ ...address, id });
+    for (const client of others.slice(0, 7)) await client.next((m) => m.id === 63 && m.op === 'snapshot');
+    for (let id = 32; id < 64; id += 1) first.send({ ...address, id });
+    await first.next((m) => m.id === 63 && m.op === 'snapshot');
+    last.send({ ...address, id: 2 });
+    expect((await last.next((m) => m.id === 2)).detail).toMatch(/^at most 512 subscriptions of one user/);
+    const admin = await Client.open(router.url);
+    admin.send({ ...address, id: 1 });
+    expect((await admin.next((m) => m.id === 1)).op).toBe('snapshot');
+    // Room is made by one that is closed.
+    first.send({ op: 'unsubscribe', id: 0 });
+    first.send({ ...address, id: 0 });
+    expect((await first.next((m) => m.id === 0 && m.op !== 'error')).op).toBe('snapshot');
+    first.socket.close();
+    await expect.poll(() => first.closed, { timeout: 10_000 }).toBeDefined();
+    last.send({ ...queue, id: 3 });
+    expect((await last.next((m) => m.id === 3)).detail).toMatch(/^there is no queue none/);
+    for (const client of [...clients, admin]) client.socket.close();
+  });
+
   it('a session that ends takes its connection along', async () => {
     const login = await router.request('POST', '/api/v1/login', { name: 'admin', password: PASSWORD });
     const cookie = (login.headers.get('set-cookie') ?? '').split(';')[0] ?? '';

@@ -480,6 +480,27 @@ describe('the milliseconds of a queue', () => {
     }
   });
 
+  it('are asked of the data plane once for all who look at a queue', async () => {
+    await add(SIMPLE, { name: 'a', target: '10.0.0.1' });
+    const { peer } = router;
+    if (peer === undefined) throw new Error('no peer');
+    peer.scope = () => Buffer.alloc(0);
+    const client = await Client.open(router.url);
+    try {
+      for (let id = 0; id < 16; id += 1)
+        client.send({ op: 'subscribe', id, topic: 'queue-scope', menu: SIMPLE, queue: 'a' });
+      await client.next(({ op, id }) => op === 'scope' && id === 15);
+      const asked = () => peer.asked.filter(({ op }) => op === 'queue-scope').length;
+      const before = asked();
+      client.messages.length = 0;
+      for (let n = 0; n < 5; n += 1) await client.next(({ op, id }) => op === 'scope' && id === 15);
+      // Each of them would ask five times.
+      expect(asked() - before).toBeLessThan(5 * 8);
+    } finally {
+      client.socket.close();
+    }
+  });
+
   it('that nobody was told of are a gap', async () => {
     await add(SIMPLE, { name: 'a', target: '10.0.0.1' });
     const { peer } = router;

@@ -4,6 +4,8 @@ import { ConditionError, testOf } from './condition.js';
 import type { Hub } from './hub.js';
 import { MenuFeed, type Outlet } from './menu-feed.js';
 import { type ClientMessage, type MenuWindow, MessageError, readMessage } from './message.js';
+import { ScopeFeed } from './scope-feed.js';
+import { requestTurn, Stopped } from './slices.js';
 
 /** Bytes waiting to be sent above which live values are left out. */
 const BUSY_BYTES = 256 << 10;
@@ -11,6 +13,10 @@ const BUSY_BYTES = 256 << 10;
 const STUCK_BYTES = 16 << 20;
 /** Subscriptions of one connection. */
 const MAX_SUBSCRIPTIONS = 64;
+/** Those of one user on all connections: of some dozen pages with as many windows as fit on a desk. */
+const MAX_OF_USER = 512;
+/** Of those, queues that are watched: each takes a hundred times what another subscription does. */
+const MAX_SCOPES_OF_USER = 32;
 
 interface Subscription {
   close(): void;
@@ -22,15 +28,27 @@ export class LiveClient implements Outlet {
   readonly #hub: Hub;
   readonly #user: number;
   readonly #subscriptions = new Map<number, Subscription>();
+  readonly #end = new AbortController();
+  /** Messages that wait for their turns. */
+  #waiting = 0;
 
   /** @param user number of whose connection it is */
   constructor(socket: WebSocket, hub: Hub, user: number) {
     this.#socket = socket;
     this.#hub = hub;
     this.#user = user;
-    socket.on('message', (data, binary) => this.#receive(binary ? undefined : String(data)));
+    socket.on('message', (data, binary) => void this.#receive(binary ? undefined : String(data)));
     socket.on('close', () => this.#closeAll());
     socket.on('error', () => socket.terminate());
+  }
+
+  get subscriptions(): number {
+    return this.#subscriptions.size;
+  }
+
+  /** Queues that are watched. */
+  get scopes(): number {
+    return [...this.#subscriptions.values()].filter((subscription) => subscription instanceof ScopeFeed).length;
   }
 
   get ready(): boolean {
@@ -54,14 +72,23 @@ export class LiveClient implements Outlet {
     this.#socket.close(code, reason);
   }
 
-  #receive(text: string | undefined): void {
+  /** Handles a message in a turn of its user's, as a request: one user's many connections keep nobody else waiting. */
+  async #receive(text: string | undefined): Promise<void> {
+    // What follows stays with its sender until this has had its turn.
+    this.#waiting += 1;
+    this.#socket.pause();
     try {
+      await requestTurn(this.#end.signal, this.#user);
       if (text === undefined) throw new MessageError('messages are JSON texts, not binary');
       this.#handle(readMessage(text));
     } catch (error) {
+      if (error instanceof Stopped) return;
       if (!(error instanceof MessageError)) throw error;
       const { id, message: detail, condition } = error;
       this.send({ op: 'error', ...(id !== undefined && { id }), detail, ...(condition && { condition }) });
+    } finally {
+      this.#waiting -= 1;
+      if (this.#waiting === 0) this.#socket.resume();
     }
   }
 
@@ -84,8 +111,21 @@ export class LiveClient implements Outlet {
         if (this.#subscriptions.size >= MAX_SUBSCRIPTIONS) {
           throw new MessageError(`at most ${MAX_SUBSCRIPTIONS} subscriptions`, id);
         }
+        this.#requireRoom(message);
         this.#subscriptions.set(id, this.#subscribe(message));
         return;
+    }
+  }
+
+  /** @throws MessageError when the user has all that he may have. */
+  #requireRoom({ id, topic }: ClientMessage & { op: 'subscribe' }): void {
+    const own = this.#hub.clientsOf(this.#user);
+    const sum = (count: 'subscriptions' | 'scopes') => own.reduce((sum, client) => sum + client[count], 0);
+    if (sum('subscriptions') >= MAX_OF_USER) {
+      throw new MessageError(`at most ${MAX_OF_USER} subscriptions of one user at once; close other windows`, id);
+    }
+    if (topic === 'queue-scope' && sum('scopes') >= MAX_SCOPES_OF_USER) {
+      throw new MessageError(`at most ${MAX_SCOPES_OF_USER} token buckets are shown to one user at once`, id);
     }
   }
 
@@ -93,11 +133,19 @@ export class LiveClient implements Outlet {
     const { id } = message;
     switch (message.topic) {
       case 'menu': {
-        const view = this.#hub.views.get(message.menu.path);
-        if (view === undefined) throw new MessageError(`${message.menu.path} cannot be listed`, id);
+        const rows = this.#hub.rows.get(message.menu.path);
+        if (rows === undefined) throw new MessageError(`${message.menu.path} cannot be listed`, id);
         checkFilter(message.menu, message.window, id);
         const share = this.#hub.shownCells.share(this.#user);
-        const feed = new MenuFeed(id, message.menu, view, message.window, message.intervalMs, this, share);
+        const feed = new MenuFeed(
+          id,
+          message.menu,
+          (maxAgeMs) => rows.read(maxAgeMs),
+          message.window,
+          message.intervalMs,
+          this,
+          share,
+        );
         return new MenuSubscription(message.menu, feed);
       }
       case 'traffic':
@@ -129,6 +177,7 @@ export class LiveClient implements Outlet {
   }
 
   #closeAll(): void {
+    this.#end.abort();
     for (const subscription of this.#subscriptions.values()) subscription.close();
     this.#subscriptions.clear();
   }

@@ -6,12 +6,12 @@ import type { Services } from '../rest/services.js';
 import { identityOf } from '../routes/session.js';
 import type { Alarms } from '../state/alarms.js';
 import type { Processor } from '../state/processor.js';
-import type { View } from '../view/rows.js';
 import { LiveClient } from './client.js';
 import type { Outlet } from './menu-feed.js';
 import { ProfileFeed } from './profile-feed.js';
 import { Sampler } from './sampler.js';
 import { ScopeFeed } from './scope-feed.js';
+import { SharedRows } from './shared-rows.js';
 import { ShownCells } from './shown-cells.js';
 import { type Status, takeStatus } from './status.js';
 import { TraceFeed } from './trace-feed.js';
@@ -43,14 +43,15 @@ interface Connection {
 
 /** All live connections and what they share. */
 export class Hub {
-  readonly views: ReadonlyMap<string, View>;
+  /** What each menu shows, by path. */
+  readonly rows: ReadonlyMap<string, SharedRows>;
   readonly shownCells = new ShownCells();
   readonly traffic: Traffic;
   readonly trafficSampler: Sampler<TrafficSample>;
   readonly profileSampler: Sampler<Awaited<ReturnType<ProfileFeed['take']>> & object>;
   readonly statusSampler: Sampler<Status>;
   readonly #services: Services;
-  readonly #watchedRows = new WatchedRows();
+  readonly #watchedRows: WatchedRows;
   readonly #connections = new Map<WebSocket, Connection>();
   readonly #heartbeat: NodeJS.Timeout;
   readonly #stopRecording: () => void;
@@ -65,7 +66,8 @@ export class Hub {
   ) {
     const { store, live, users, sessions } = services;
     this.#services = services;
-    this.views = services.views;
+    this.#watchedRows = new WatchedRows(live.agent);
+    this.rows = new Map([...services.views].map(([path, view]) => [path, new SharedRows(view)]));
     this.traffic = new Traffic(live, processor, earlier);
     const profile = new ProfileFeed(live);
     this.trafficSampler = new Sampler(() => this.traffic.take(), onError);
@@ -75,11 +77,11 @@ export class Hub {
     this.statusSampler = new Sampler(() => takeStatus(store, live, processor, identityOf(services), alarms), onError);
     store.onCommit(() => {
       // Anything may look different: names are shown elsewhere, rules become valid again.
-      for (const { client } of this.#connections.values()) client.refreshMenus(showsConfiguration);
+      this.#refreshMenus(showsConfiguration);
       this.statusSampler.poke();
     });
     users.onChange((id) => {
-      for (const { client } of this.#connections.values()) client.refreshMenus((path) => path === '/user');
+      this.#refreshMenus((path) => path === '/user');
       this.statusSampler.poke();
       this.#closeWhere(({ principal }) => principal.userId === id && !this.#services.authenticator.stands(principal));
     });
@@ -91,8 +93,7 @@ export class Hub {
   }
 
   accept(socket: WebSocket, principal: Principal): void {
-    const own = [...this.#connections.values()].filter((other) => other.principal.userId === principal.userId);
-    if (own.length >= MAX_PER_USER) {
+    if (this.clientsOf(principal.userId).length >= MAX_PER_USER) {
       socket.close(TOO_MANY, `at most ${MAX_PER_USER} connections of one user`);
       endSoon(socket);
       return;
@@ -107,6 +108,13 @@ export class Hub {
     socket.on('close', () => this.#connections.delete(socket));
   }
 
+  /** The connections of one user. */
+  clientsOf(user: number): readonly LiveClient[] {
+    const own: LiveClient[] = [];
+    for (const { client, principal } of this.#connections.values()) if (principal.userId === user) own.push(client);
+    return own;
+  }
+
   /** Name and group of a user, which others may have changed since the login; undefined for one who is gone. */
   person(user: number): { readonly name: string; readonly group: string } | undefined {
     const { name, group } = this.#services.users.byId(user) ?? {};
@@ -115,8 +123,8 @@ export class Hub {
 
   /** A queue that one browser watches. */
   scope(outlet: Outlet, id: number, user: number, watched: Watched): ScopeFeed {
-    const rows = { take: (row: number) => this.#watchedRows.take(row, user) };
-    return new ScopeFeed(this.#services, outlet, id, watched, rows);
+    const rows = { user, take: (row: number) => this.#watchedRows.take(row, user) };
+    return new ScopeFeed(this.#services.store, outlet, id, watched, rows);
   }
 
   /** A packet trace that one browser follows. */
@@ -131,6 +139,11 @@ export class Hub {
       client.close(1001, 'the router is restarting');
       endSoon(socket);
     }
+  }
+
+  #refreshMenus(affected: (path: string) => boolean): void {
+    for (const [path, rows] of this.rows) if (affected(path)) rows.forget();
+    for (const { client } of this.#connections.values()) client.refreshMenus(affected);
   }
 
   #beat(): void {

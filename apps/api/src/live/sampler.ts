@@ -1,4 +1,9 @@
-/** Runs once a second while somebody listens, and hands all of them the same thing. */
+import { Slices } from './slices.js';
+
+/**
+ * Runs once a second while somebody listens, and hands all of them the same thing; very many of them in several turns of the
+ * event loop.
+ */
 export class Sampler<T> {
   readonly #take: () => Promise<T | undefined>;
   readonly #listeners = new Set<(value: T) => void>();
@@ -38,14 +43,21 @@ export class Sampler<T> {
   #tick(): void {
     if (this.#busy) return;
     this.#busy = true;
-    this.#take()
-      .then((value) => {
-        this.#last = value;
-        if (value !== undefined) for (const listener of this.#listeners) listener(value);
-      })
+    this.#round()
       .catch(this.#onError)
       .finally(() => {
         this.#busy = false;
       });
+  }
+
+  async #round(): Promise<void> {
+    const value = await this.#take();
+    this.#last = value;
+    if (value === undefined) return;
+    const slices = new Slices();
+    for (const listener of [...this.#listeners]) {
+      if (slices.over) await slices.pause();
+      if (this.#listeners.has(listener)) listener(value);
+    }
   }
 }

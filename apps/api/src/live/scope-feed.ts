@@ -1,21 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AgentGone, AgentRefusal } from '../agent/messages.js';
-import { type ScopePart, scopeSlots } from '../agent/queue-scope.js';
+import type { ScopePart } from '../agent/queue-scope.js';
 import type { Services } from '../rest/services.js';
 import type { Outlet } from './menu-feed.js';
+import { turnOf } from './slices.js';
 import { type Watch, type Watched, watchedRow } from './watched-queue.js';
 
 /** How often the data plane is asked, ms. */
 const POLL_MS = 100;
-/** Milliseconds that workers may still be writing: they are asked for again, and told when they are whole. */
-const SETTLE_MS = 20;
 /** Milliseconds that the data plane surely remembers: of a longer time it may tell a part only, or nothing. */
 const REMEMBERED_MS = 4_000;
 /** How long a data plane that does not answer is left alone, ms. */
 const RETRY_MS = 1_000;
 
-/** The rows that are watched. @see WatchedRows */
+/** The rows that are watched, as their viewer sees them. @see WatchedRows */
 interface Rows {
+  /** Number of whose viewer it is. */
+  readonly user: number;
   readonly take: (row: number) => Promise<Watch>;
 }
 
@@ -26,7 +27,7 @@ interface Rows {
  */
 export class ScopeFeed {
   readonly #end = new AbortController();
-  readonly #services: Pick<Services, 'store' | 'live'>;
+  readonly #store: Services['store'];
   readonly #outlet: Outlet;
   readonly #id: number;
   readonly #watched: Watched;
@@ -39,8 +40,8 @@ export class ScopeFeed {
   #told = 0;
 
   /** @param id of the subscription. */
-  constructor(services: Pick<Services, 'store' | 'live'>, outlet: Outlet, id: number, watched: Watched, rows: Rows) {
-    this.#services = services;
+  constructor(store: Services['store'], outlet: Outlet, id: number, watched: Watched, rows: Rows) {
+    this.#store = store;
     this.#outlet = outlet;
     this.#id = id;
     this.#watched = watched;
@@ -74,12 +75,12 @@ export class ScopeFeed {
   }
 
   async #ask(): Promise<void> {
-    const row = await this.#row();
+    const watch = await this.#watch();
     if (this.#end.signal.aborted) return this.#leave();
-    const reply = await this.#services.live.agent.request({ op: 'queue-scope', row, after: this.#told });
-    const until = Math.floor(Number(reply['now-ns']) / 1e6) - SETTLE_MS;
-    const slots = scopeSlots(reply, this.#told, until);
-    if (this.#end.signal.aborted || !this.#outlet.ready) return;
+    const { until, slots: known } = await watch.read(this.#told);
+    await turnOf(this.#end.signal, this.#rows.user);
+    if (!this.#outlet.ready) return;
+    const slots = known.filter(({ ms }) => ms > this.#told);
     const follows = this.#told > 0 && until - this.#told <= REMEMBERED_MS;
     const from = follows ? this.#told + 1 : (slots[0]?.ms ?? until);
     this.#told = until;
@@ -91,18 +92,17 @@ export class ScopeFeed {
     });
   }
 
-  async #row(): Promise<number> {
-    const { store } = this.#services;
-    const { compiled } = store;
+  async #watch(): Promise<Watch> {
+    const { compiled } = this.#store;
     if (this.#found?.in !== compiled) {
-      this.#found = { in: compiled, row: watchedRow(store, this.#watched) };
+      this.#found = { in: compiled, row: watchedRow(this.#store, this.#watched) };
     }
     const { row } = this.#found;
     if (this.#taken?.row !== row || this.#taken.watch.over()) {
       this.#leave();
       this.#taken = { row, watch: await this.#rows.take(row) };
     }
-    return row;
+    return this.#taken.watch;
   }
 
   #leave(): void {

@@ -1,6 +1,8 @@
+import type { AgentPort } from '../agent/port.js';
 import { parseRowId, type Row } from '../config/snapshot.js';
 import type { ConfigStore } from '../config/store.js';
 import { FairShare, type Place } from './fair-share.js';
+import { type ScopeReading, ScopeReadings } from './scope-readings.js';
 
 /** Menus whose queues can be watched. */
 export type ScopeMenu = '/queue/simple' | '/queue/tree';
@@ -48,12 +50,18 @@ interface WatchedRow {
   /** Those that look at it, with their users: they need no place of their own. */
   readonly watchers: Map<object, number>;
   readonly place: Promise<Place | undefined>;
+  readonly readings: ScopeReadings;
 }
 
 /** The rows that are watched, of all browsers. */
 export class WatchedRows {
+  readonly #agent: Pick<AgentPort, 'request'>;
   readonly #places = new FairShare(MOST);
   readonly #rows = new Map<number, WatchedRow>();
+
+  constructor(agent: Pick<AgentPort, 'request'>) {
+    this.#agent = agent;
+  }
 
   /**
    * @returns the watch: it is over when its place went to another user, and what leaves it.
@@ -71,6 +79,7 @@ export class WatchedRows {
     }
     return {
       over: () => this.#rows.get(row) !== watched,
+      read: (after) => watched.readings.read(after),
       leave: () => {
         watched.watchers.delete(watcher);
         const users = [...watched.watchers.values()];
@@ -85,7 +94,7 @@ export class WatchedRows {
 
   #add(row: number, user: number): WatchedRow {
     const place = this.#places.take(user, async () => this.#forget(row, watched));
-    const watched: WatchedRow = { watchers: new Map(), place };
+    const watched: WatchedRow = { watchers: new Map(), place, readings: new ScopeReadings(this.#agent, row) };
     this.#rows.set(row, watched);
     void place.then((taken) => taken === undefined && this.#forget(row, watched));
     return watched;
@@ -99,5 +108,7 @@ export class WatchedRows {
 /** One that looks at a row. */
 export interface Watch {
   readonly over: () => boolean;
+  /** What it has done. @see ScopeReadings.read */
+  readonly read: (after: number) => Promise<ScopeReading>;
   readonly leave: () => void;
 }

@@ -1,0 +1,43 @@
+import type { RowSet, View } from '../view/rows.js';
+
+/**
+ * Rows of a menu that windows share: whoever asks while they are put together, or no later than he would take a reading of
+ * the data plane, gets the same. Many windows on one menu that are due in one turn of the event loop cost it the work of one.
+ */
+export class SharedRows {
+  readonly #view: View;
+  #pending: Promise<RowSet> | undefined;
+  /** Kept only as long as somebody evaluates them: they may hold a large reading. */
+  #last: { readonly rows: WeakRef<RowSet>; readonly askedAt: number } | undefined;
+
+  constructor(view: View) {
+    this.#view = view;
+  }
+
+  /** Rows that were asked for at most so long ago, ms. */
+  async read(maxAgeMs = 0): Promise<RowSet> {
+    const last = this.#last;
+    const known = last !== undefined && performance.now() - last.askedAt < maxAgeMs ? last.rows.deref() : undefined;
+    return known ?? this.#pending ?? this.#begin(maxAgeMs);
+  }
+
+  /** What they are made of has changed. */
+  forget(): void {
+    this.#last = undefined;
+    this.#pending = undefined;
+  }
+
+  #begin(maxAgeMs: number): Promise<RowSet> {
+    const askedAt = performance.now();
+    const pending = this.#view(maxAgeMs)
+      .then((rows) => {
+        if (this.#pending === pending) this.#last = { rows: new WeakRef(rows), askedAt };
+        return rows;
+      })
+      .finally(() => {
+        if (this.#pending === pending) this.#pending = undefined;
+      });
+    this.#pending = pending;
+    return pending;
+  }
+}
