@@ -370,6 +370,37 @@ describe('who may connect', () => {
     for (const client of [...clients, admin]) client.socket.close();
   });
 
+  it('without reading, which fills no memory, and ends when pings stay without their answers', {
+    timeout: 120_000,
+  }, async () => {
+    for (let n = 0; n < 400; n += 1) await router.rest('POST', '/log/info', { message: `${n} ${'x'.repeat(1_000)}` });
+    const authorization = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`;
+    const before = new Set(router.app.websocketServer.clients);
+    const clients = await Promise.all(Array.from({ length: 8 }, () => Client.open(router.url, { authorization })));
+    const served = [...router.app.websocketServer.clients].filter((socket) => !before.has(socket));
+    for (const client of clients) {
+      client.socket.pause();
+      for (let id = 0; id < 64; id += 1) {
+        client.send({ op: 'subscribe', id, topic: 'menu', menu: '/log', count: 1_000 });
+      }
+    }
+    let most = 0;
+    const pongs = setInterval(() => {
+      for (const { socket } of clients) if (socket.readyState === socket.OPEN) socket.pong();
+      most = Math.max(
+        most,
+        served.reduce((sum, { bufferedAmount }) => sum + bufferedAmount, 0),
+      );
+    }, 50);
+    await vi.waitFor(() => expect(served.every(({ readyState }) => readyState === 3)).toBe(true), {
+      timeout: 90_000,
+      interval: 100,
+    });
+    clearInterval(pongs);
+    for (const { socket } of clients) socket.terminate();
+    expect(most).toBeLessThan(clients.length * (4 << 20));
+  });
+
   it('a session that ends takes its connection along', async () => {
     const login = await router.request('POST', '/api/v1/login', { name: 'admin', password: PASSWORD });
     const cookie = (login.headers.get('set-cookie') ?? '').split(';')[0] ?? '';

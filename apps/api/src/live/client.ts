@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Menu } from '@tollway/schema';
 import type { WebSocket } from 'ws';
 import { ConditionError, testOf } from './condition.js';
@@ -9,6 +10,10 @@ import { requestTurn, Stopped } from './slices.js';
 
 /** Bytes waiting to be sent above which live values are left out. */
 const BUSY_BYTES = 256 << 10;
+/** Bytes waiting above which it is not listened to: more, so that it is heard again before live values are sent again. */
+const DEAF_BYTES = 512 << 10;
+/** How often a client that does not keep up is looked at, ms. */
+const BUSY_MS = 100;
 /** Bytes waiting above which the client is given up. */
 const STUCK_BYTES = 16 << 20;
 /** Subscriptions of one connection. */
@@ -31,13 +36,26 @@ export class LiveClient implements Outlet {
   readonly #end = new AbortController();
   /** Messages that wait for their turns. */
   #waiting = 0;
+  /** The last of them. */
+  #last = Promise.resolve();
 
   /** @param user number of whose connection it is */
   constructor(socket: WebSocket, hub: Hub, user: number) {
     this.#socket = socket;
     this.#hub = hub;
     this.#user = user;
-    socket.on('message', (data, binary) => void this.#receive(binary ? undefined : String(data)));
+    socket.on('message', (data, binary) => {
+      const text = binary ? undefined : String(data);
+      // What follows stays with its sender until these have had their turns.
+      this.#waiting += 1;
+      socket.pause();
+      this.#last = this.#last
+        .then(() => this.#receive(text))
+        .finally(() => {
+          this.#waiting -= 1;
+          if (this.#waiting === 0) socket.resume();
+        });
+    });
     socket.on('close', () => this.#closeAll());
     socket.on('error', () => socket.terminate());
   }
@@ -74,10 +92,9 @@ export class LiveClient implements Outlet {
 
   /** Handles a message in a turn of its user's, as a request: one user's many connections keep nobody else waiting. */
   async #receive(text: string | undefined): Promise<void> {
-    // What follows stays with its sender until this has had its turn.
-    this.#waiting += 1;
-    this.#socket.pause();
     try {
+      // Whoever does not read what he gets is not given more.
+      while (this.#socket.bufferedAmount > DEAF_BYTES && !this.#end.signal.aborted) await sleep(BUSY_MS);
       await requestTurn(this.#end.signal, this.#user);
       if (text === undefined) throw new MessageError('messages are JSON texts, not binary');
       this.#handle(readMessage(text));
@@ -86,9 +103,6 @@ export class LiveClient implements Outlet {
       if (!(error instanceof MessageError)) throw error;
       const { id, message: detail, condition } = error;
       this.send({ op: 'error', ...(id !== undefined && { id }), detail, ...(condition && { condition }) });
-    } finally {
-      this.#waiting -= 1;
-      if (this.#waiting === 0) this.#socket.resume();
     }
   }
 

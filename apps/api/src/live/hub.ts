@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { menuByPath } from '@tollway/schema';
 import type { WebSocket } from 'ws';
 import type { Principal } from '../auth/authenticator.js';
@@ -20,6 +21,8 @@ import { type Watched, WatchedRows } from './watched-queue.js';
 
 /** How often clients are asked for a sign of life and sessions are looked at, ms. */
 const HEARTBEAT_MS = 15_000;
+/** Payload of a ping. */
+const PING_BYTES = 8;
 /** How long a client may take to answer the goodbye, ms. */
 const LAST_WORDS_MS = 500;
 /** Connections of one user; a browser has one for each of its tabs. */
@@ -38,7 +41,8 @@ const showsConfiguration = (path: string): boolean => {
 interface Connection {
   readonly client: LiveClient;
   readonly principal: Principal;
-  alive: boolean;
+  /** The payload of a ping that has not been answered: only who reads can give it back (RFC 6455 §5.5.3). */
+  pinged: Buffer | undefined;
 }
 
 /** All live connections and what they share. */
@@ -98,12 +102,16 @@ export class Hub {
       endSoon(socket);
       return;
     }
-    const connection: Connection = { client: new LiveClient(socket, this, principal.userId), principal, alive: true };
+    const connection: Connection = {
+      client: new LiveClient(socket, this, principal.userId),
+      principal,
+      pinged: undefined,
+    };
     this.#connections.set(socket, connection);
     // The password may have changed, or the session ended, while the connection was being opened.
     if (!this.#services.authenticator.stands(principal)) endSession(socket, connection);
-    socket.on('pong', () => {
-      connection.alive = true;
+    socket.on('pong', (payload) => {
+      if (connection.pinged?.equals(payload)) connection.pinged = undefined;
     });
     socket.on('close', () => this.#connections.delete(socket));
   }
@@ -149,10 +157,10 @@ export class Hub {
   #beat(): void {
     for (const [socket, connection] of this.#connections) {
       if (!this.#services.authenticator.stands(connection.principal)) endSession(socket, connection);
-      else if (!connection.alive) socket.terminate();
+      else if (connection.pinged !== undefined) socket.terminate();
       else {
-        connection.alive = false;
-        socket.ping();
+        connection.pinged = randomBytes(PING_BYTES);
+        socket.ping(connection.pinged);
       }
     }
   }

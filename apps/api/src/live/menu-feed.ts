@@ -110,10 +110,7 @@ export class MenuFeed {
   }
 
   async #update(maxAgeMs: number): Promise<void> {
-    // What a client has not read yet is in memory: it gets more when it has.
-    while (!this.#outlet.ready && !this.#closed) {
-      await new Promise((resolve) => setTimeout(resolve, BUSY_MS));
-    }
+    await this.#whenReady();
     const window = this.#window;
     const asked = performance.now();
     const rows = await this.#view(maxAgeMs);
@@ -124,10 +121,18 @@ export class MenuFeed {
     // Before the rows are there: whoever may not have them is not to fill the memory with them.
     if (!this.#mayShow(mostCells(this.#menu, rows.length, window))) return;
     const content = await evaluate(this.#menu, rows, window, slices);
-    const workedMs = slices.workedMs;
+    const { workedMs } = slices;
+    // Other windows of the client may have sent much meanwhile.
+    await this.#whenReady();
+    const before = performance.now();
     if (!this.#closed && window === this.#window) this.#send(window, content);
-    const sendingMs = slices.workedMs - workedMs;
+    const sendingMs = performance.now() - before;
     this.#notBefore = performance.now() + COST_FACTOR * (readingMs + workedMs + sendingMs);
+  }
+
+  /** What a client has not read yet is in memory: it gets more when it has. */
+  async #whenReady(): Promise<void> {
+    while (!this.#outlet.ready && !this.#closed) await new Promise((resolve) => setTimeout(resolve, BUSY_MS));
   }
 
   /** Takes room for so many cells, or tells the client why there is none. */
