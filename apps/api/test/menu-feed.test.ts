@@ -184,6 +184,48 @@ describe('feeds that open at once', () => {
   });
 });
 
+describe('feeds that put a large table in order', () => {
+  it('are evaluated as far as there is memory for it, one after the other', async () => {
+    vi.useRealTimers();
+    const menu = menuByPath('/ip/firewall/address-list');
+    if (menu === undefined) throw new Error('no menu');
+    let under = 0;
+    let most = 0;
+    const view = async () => {
+      let begun = false;
+      return {
+        length: 1_000_000,
+        id: String,
+        value: () => undefined,
+        row: () => ({}),
+        numbers() {
+          if (!begun) under += 1;
+          begun = true;
+          most = Math.max(most, under);
+          return (index: number) => index;
+        },
+      };
+    };
+    const cells = new ShownCells();
+    const outlet = {
+      ready: true,
+      sent: 0,
+      send() {
+        under -= 1;
+        this.sent += 1;
+      },
+    };
+    const window = { ...WINDOW, sort: { by: 'timeout', desc: false } };
+    const feeds = Array.from(
+      { length: 4 },
+      (_, id) => new MenuFeed(id, menu, view, window, 60_000, outlet, cells.share(1)),
+    );
+    await vi.waitFor(() => expect(outlet.sent).toBe(feeds.length), { timeout: 60_000, interval: 20 });
+    for (const feed of feeds) feed.close();
+    expect(most).toBe(1);
+  }, 120_000);
+});
+
 describe('the cost of a feed', () => {
   it('of a window that changes during an update is a shared reading, unless the configuration changed as well', async () => {
     const outlet = new Recorder();

@@ -1,5 +1,5 @@
 import type { Menu } from '@tollway/schema';
-import type { View } from '../view/rows.js';
+import type { RowSet, View } from '../view/rows.js';
 import type { MenuWindow } from './message.js';
 import type { Share } from './shown-cells.js';
 import { Stopped, turnOf } from './slices.js';
@@ -112,22 +112,40 @@ export class MenuFeed {
   async #update(maxAgeMs: number): Promise<void> {
     await this.#whenReady();
     const window = this.#window;
-    const asked = performance.now();
-    const rows = await this.#view(maxAgeMs);
-    const readingMs = Math.min(MOST_READING_MS, performance.now() - asked);
-    if (this.#closed || window !== this.#window) return;
-    this.#stop = new AbortController();
-    const slices = await turnOf(this.#stop.signal, this.#share.user);
-    // Before the rows are there: whoever may not have them is not to fill the memory with them.
-    if (!this.#mayShow(mostCells(this.#menu, rows.length, window))) return;
-    const content = await evaluate(this.#menu, rows, window, slices);
-    const { workedMs } = slices;
+    const stop = new AbortController();
+    this.#stop = stop;
+    const evaluated = await this.#evaluated(window, maxAgeMs, stop.signal).finally(() => stop.abort());
+    if (evaluated === undefined) return;
     // Other windows of the client may have sent much meanwhile.
     await this.#whenReady();
     const before = performance.now();
-    if (!this.#closed && window === this.#window) this.#send(window, content);
+    if (!this.#closed && window === this.#window) this.#send(window, evaluated.content);
     const sendingMs = performance.now() - before;
-    this.#notBefore = performance.now() + COST_FACTOR * (readingMs + workedMs + sendingMs);
+    this.#notBefore = performance.now() + COST_FACTOR * (evaluated.costMs + sendingMs);
+  }
+
+  /** What a window shows, and what it has cost; undefined when it may not show it. */
+  async #evaluated(
+    window: MenuWindow,
+    maxAgeMs: number,
+    stop: AbortSignal,
+  ): Promise<{ readonly content: WindowContent; readonly costMs: number } | undefined> {
+    const asked = performance.now();
+    let rows: RowSet | undefined = await this.#view(maxAgeMs);
+    const readingMs = Math.min(MOST_READING_MS, performance.now() - asked);
+    const ordered = window.sort === undefined && window.tree === undefined ? 0 : rows.length;
+    if (this.#share.mayOrder(ordered)) await this.#share.order(ordered, stop);
+    else {
+      // Until it is let in others read anew: it keeps no reading of its own.
+      rows = undefined;
+      await this.#share.order(ordered, stop);
+      rows = await this.#view(maxAgeMs);
+    }
+    const slices = await turnOf(stop, this.#share.user);
+    // Before the rows are there: whoever may not have them is not to fill the memory with them.
+    if (!this.#mayShow(mostCells(this.#menu, rows.length, window))) return undefined;
+    const content = await evaluate(this.#menu, rows, window, slices);
+    return { content, costMs: readingMs + slices.workedMs };
   }
 
   /** What a client has not read yet is in memory: it gets more when it has. */
