@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MAX_RECORDED, record } from '../src/database/audit.js';
 import { PASSWORD, Router } from './router.js';
 
 let router: Router;
@@ -115,4 +116,20 @@ describe('users', () => {
     const audit = await router.db.audit.findMany({ where: { action: 'user' } });
     expect(JSON.stringify(audit)).not.toContain('a long secret');
   });
+});
+
+it('the audit keeps so many logins and logouts, and so many changes; the oldest go', async () => {
+  const row = { user: 'eve', address: '192.0.2.1' };
+  const made = { login: MAX_RECORDED + 5, logout: 5, config: 5 };
+  for (const [action, count] of Object.entries(made)) {
+    const data = Array.from({ length: count }, (_, n) => ({ ...row, action, detail: `old ${n}` }));
+    await router.db.audit.createMany({ data });
+  }
+  for (let n = 0; n < 100; n += 1) await record(router.db, { ...row, action: 'login', detail: 'new' });
+  const count = (action: string) => router.db.audit.count({ where: { action } });
+  expect(await count('login')).toBeLessThanOrEqual(MAX_RECORDED + 100);
+  expect(await count('login')).toBeGreaterThanOrEqual(MAX_RECORDED);
+  expect(await router.db.audit.count({ where: { action: 'login', detail: 'old 0' } })).toBe(0);
+  expect(await router.db.audit.count({ where: { action: 'login', detail: 'new' } })).toBe(100);
+  for (const action of ['logout', 'config']) expect(await count(action)).toBeGreaterThanOrEqual(5);
 });

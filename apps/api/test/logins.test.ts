@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { networkOf } from '../src/auth/address.js';
 import { Attempts } from '../src/auth/attempts.js';
 import { isCommonPassword } from '../src/auth/common-passwords.js';
-import { MAX_RECORDED } from '../src/auth/failed-logins.js';
+import { MAX_RECORDED } from '../src/database/audit.js';
 import { LOG_BYTES, LogBook } from '../src/state/log-book.js';
 import { PASSWORD, Router } from './router.js';
 

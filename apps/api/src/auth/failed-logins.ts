@@ -1,3 +1,4 @@
+import { keepNewest, MAX_RECORDED } from '../database/audit.js';
 import type { Database } from '../database/client.js';
 import { printable } from '../state/log-book.js';
 
@@ -59,17 +60,9 @@ export class FailureReport {
 
 const failures = (more: number): string => `${more} more login ${more === 1 ? 'failure' : 'failures'}`;
 
-/** Rows of the audit that tell of failed logins; the oldest go first. */
-export const MAX_RECORDED = 10_000;
-
 export async function recordFailedLogin(db: Database, user: string, address: string, text: string): Promise<void> {
   const action = 'login-failed';
   await db.audit.create({ data: { user, address, action, detail: text } });
-  const oldest = await db.audit.findFirst({
-    where: { action },
-    orderBy: { id: 'desc' },
-    skip: MAX_RECORDED,
-    select: { id: true },
-  });
-  if (oldest !== null) await db.audit.deleteMany({ where: { action, id: { lte: oldest.id } } });
+  // Anybody can make these.
+  await keepNewest(db, action, MAX_RECORDED);
 }

@@ -1,4 +1,5 @@
 import { Mutex } from '../config/mutex.js';
+import { record } from '../database/audit.js';
 import type { Database } from '../database/client.js';
 import { unlessFault } from '../database/fault.js';
 import { inTransaction } from '../database/transaction.js';
@@ -165,7 +166,7 @@ export class Users {
           else if (step.do === 'set') rows.push(await writer.user.update({ where: { id: step.id }, data: step.data }));
           else await writer.user.delete({ where: { id: step.id } });
         }
-        for (const data of notes) await writer.audit.create({ data });
+        for (const note of notes) await record(writer, note);
       });
       const stored = rows.map((row) => this.#remember(row));
       for (const step of steps) if (step.do === 'remove') this.#records.delete(step.id);

@@ -1,4 +1,5 @@
 import { FIRST_BUILTIN_ROW } from '@tollway/schema';
+import { record as recordAction } from '../database/audit.js';
 import type { Database } from '../database/client.js';
 import { inTransaction } from '../database/transaction.js';
 import { Slices } from '../live/slices.js';
@@ -284,14 +285,12 @@ export async function writeRevision(writer: Database, record: RevisionRecord): P
         OR "number" <= (SELECT max("number") FROM (
           SELECT "number", sum("size") OVER (ORDER BY "number" DESC) AS "total" FROM "Revision"
         ) WHERE "total" > ${KEPT_BYTES}))`;
-    await writer.audit.create({
-      data: {
-        user: record.author.name,
-        address: record.author.address,
-        action: 'config',
-        detail: `${record.summary}${record.author.via === undefined ? '' : ` via ${record.author.via}`}`,
-        revision: record.number,
-      },
+    await recordAction(writer, {
+      user: record.author.name,
+      address: record.author.address,
+      action: 'config',
+      detail: `${record.summary}${record.author.via === undefined ? '' : ` via ${record.author.via}`}`,
+      revision: record.number,
     });
   });
 }

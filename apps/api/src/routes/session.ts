@@ -4,6 +4,7 @@ import { MAX_PASSWORD, refusePassword } from '../auth/passwords.js';
 import type { SetupToken } from '../auth/setup-token.js';
 import { FIRST_USER, MAX_NAME, type User } from '../auth/users.js';
 import { rowIdText } from '../config/snapshot.js';
+import { record } from '../database/audit.js';
 import { unlessFault } from '../database/fault.js';
 import { errors } from '../errors.js';
 import { COOKIE, clientGone, setSessionCookie } from '../plugins/auth.js';
@@ -25,9 +26,7 @@ export function sessionRoutes(
     setSessionCookie(request, reply, await sessions.begin(user.id, request.ip));
     await users.loggedIn(user.id);
     book.add('system,info,account', `user ${user.name} logged in from ${request.ip} via web`);
-    await db.audit
-      .create({ data: { user: user.name, address: request.ip, action: 'login', detail: 'web' } })
-      .catch(unlessFault);
+    await record(db, { user: user.name, address: request.ip, action: 'login', detail: 'web' }).catch(unlessFault);
     return { name: user.name, group: user.group };
   };
 
@@ -62,9 +61,7 @@ export function sessionRoutes(
     const { name, session } = request.principal;
     const stored = session === undefined || (await sessions.end(session));
     book.add('system,info,account', `user ${name} logged out from ${request.ip} via web`);
-    await db.audit
-      .create({ data: { user: name, address: request.ip, action: 'logout', detail: 'web' } })
-      .catch(unlessFault);
+    await record(db, { user: name, address: request.ip, action: 'logout', detail: 'web' }).catch(unlessFault);
     reply.clearCookie(COOKIE, { path: '/' });
     if (!stored) throw errors.logoutNotStored();
     reply.code(204);

@@ -1,0 +1,35 @@
+import type { Database } from './client.js';
+
+/** Rows of the audit that tell of one kind of action; the oldest go first. */
+export const MAX_RECORDED = 10_000;
+/** The same of changes of the configuration. */
+export const MAX_CHANGES = 100_000;
+/** Rows after which those that are too old are looked for, which takes a walk through all. */
+const EVERY = 100;
+
+/** Writes a row of the audit; now and then those of its kind that are too old go. */
+export async function record(
+  db: Database,
+  data: {
+    /** Who did it. */
+    readonly user: string;
+    readonly address: string;
+    readonly action: string;
+    readonly detail: string;
+    readonly revision?: number;
+  },
+): Promise<void> {
+  const { id, action } = await db.audit.create({ data });
+  if (id % EVERY === 0) await keepNewest(db, action, action === 'config' ? MAX_CHANGES : MAX_RECORDED);
+}
+
+/** Lets go all rows of a kind but the newest. */
+export async function keepNewest(db: Database, action: string, most: number): Promise<void> {
+  const oldest = await db.audit.findFirst({
+    where: { action },
+    orderBy: { id: 'desc' },
+    skip: most,
+    select: { id: true },
+  });
+  if (oldest !== null) await db.audit.deleteMany({ where: { action, id: { lte: oldest.id } } });
+}
