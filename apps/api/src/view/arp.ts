@@ -30,12 +30,7 @@ export function arpView(menu: Menu, store: ConfigStore, live: LiveState): View {
   return async (maxAgeMs) => {
     const known = await live.neighbors(maxAgeMs);
     const { snapshot, invalid } = store;
-    const byRow = new Map<number, NeighborInfo>();
-    const learned: NeighborInfo[] = [];
-    for (const entry of known ?? []) {
-      if (entry.row === 0) learned.push(entry);
-      else byRow.set(entry.row, entry);
-    }
+    const { byRow, learned } = entriesOf(known ?? NOBODY);
     const stored = new StoredRows(
       snapshot.get(menu.path) ?? [],
       (row) => parts.of(row, invalid.get(row.id)),
@@ -47,6 +42,29 @@ export function arpView(menu: Menu, store: ConfigStore, live: LiveState): View {
     const names = new Map((snapshot.get(ETHERNET) ?? []).map((row) => [row.id, row.values.name]));
     return new JoinedRows(stored, known === undefined ? NOT_KNOWN : new LearnedRows(learned, names));
   };
+}
+
+interface Entries {
+  /** Those of static entries. */
+  readonly byRow: ReadonlyMap<number, NeighborInfo>;
+  readonly learned: readonly NeighborInfo[];
+}
+
+const NOBODY: readonly NeighborInfo[] = [];
+/** Of each reading once, however many look at it. */
+const readings = new WeakMap<readonly NeighborInfo[], Entries>();
+
+function entriesOf(reading: readonly NeighborInfo[]): Entries {
+  const known = readings.get(reading);
+  if (known !== undefined) return known;
+  const byRow = new Map<number, NeighborInfo>();
+  const learned: NeighborInfo[] = [];
+  for (const entry of reading) {
+    if (entry.row === 0) learned.push(entry);
+    else byRow.set(entry.row, entry);
+  }
+  readings.set(reading, { byRow, learned });
+  return { byRow, learned };
 }
 
 /** Learned entries. A scan of a network makes thousands: each is put together when it is looked at. */
