@@ -61,7 +61,7 @@ export const ethernet = defineMenu({
     arp: {
       kind: oneOf(['disabled', 'enabled', 'proxy-arp', 'reply-only', 'local-proxy-arp']),
       label: 'ARP',
-      help: 'enabled answers for the addresses of this port alone; proxy-arp also for what is reached through others.',
+      help: 'With enabled this port answers for its own addresses alone, with proxy-arp also for what is reached through others.',
       tab: 'General',
       default: 'enabled',
       dataplane: true,
