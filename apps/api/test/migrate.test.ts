@@ -96,7 +96,7 @@ describe('migrations', () => {
     await connection.dispose();
     await migrate(url, migrations);
     const db = openDatabase(url);
-    const line = { author: 'ann', via: 'web', summary: 'add', undoes: null, rows: 1 };
+    const line = { author: 'ann', via: 'web', summary: 'add', undoes: null, rows: 1, size: 99 };
     expect(await readRevision(db, 1)).toEqual({ ...line, number: 1, time: new Date('2026-11-22T10:00:00Z') });
     expect(await readRevision(db, 2)).toMatchObject({ author: 'bob', undoes: 1 });
     expect(await readChangesOf(db, 1, 10)).toEqual(changes);
