@@ -123,7 +123,7 @@ fn belongs((ends, tcp): &(Ends, bool), worker: u32, workers: u32) -> bool {
         src_port: ends.source_port,
         dst_port: ends.destination_port,
         protocol: if *tcp { 6 } else { 17 },
-        is_answer: false,
+        icmp: 0,
     };
     steer(&tuple, workers) == worker
 }

@@ -485,7 +485,7 @@ pub struct HandoverMeta {
     l4_len: u16,
     sequence: u32,
     protocol: u8,
-    is_answer: bool,
+    icmp: u8,
     l4_kind: u8,
     icmp_code: u8,
     ttl: u8,
@@ -499,7 +499,7 @@ pub struct HandoverMeta {
 impl HandoverMeta {
     #[inline]
     fn new(meta: &Meta, errand: Errand) -> Self {
-        let Tuple { src, dst, src_port, dst_port, protocol, is_answer } = meta.tuple;
+        let Tuple { src, dst, src_port, dst_port, protocol, icmp } = meta.tuple;
         Self {
             addresses: (src.as_v4().unwrap_or(0), dst.as_v4().unwrap_or(0)),
             ports: (src_port, dst_port),
@@ -515,7 +515,7 @@ impl HandoverMeta {
             l4_len: meta.l4_len,
             sequence: meta.sequence,
             protocol,
-            is_answer,
+            icmp,
             l4_kind: meta.l4_kind,
             icmp_code: meta.icmp_code,
             ttl: meta.ttl,
@@ -531,7 +531,7 @@ impl HandoverMeta {
     pub(crate) fn tuple(&self) -> Tuple {
         let ((src, dst), (src_port, dst_port)) = (self.addresses, self.ports);
         let (src, dst) = (Addr::v4(src), Addr::v4(dst));
-        Tuple { src, dst, src_port, dst_port, protocol: self.protocol, is_answer: self.is_answer }
+        Tuple { src, dst, src_port, dst_port, protocol: self.protocol, icmp: self.icmp }
     }
 
     /// As [`crate::stage`]s up to `fragment` leave it.

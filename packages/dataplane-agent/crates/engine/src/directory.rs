@@ -144,14 +144,8 @@ mod tests {
     #[test]
     fn an_entry_is_found_until_its_owner_removes_it() {
         let directory = Directory::new();
-        let tuple = Tuple {
-            src: Addr::v4(1),
-            dst: Addr::v4(2),
-            src_port: 3,
-            dst_port: 4,
-            protocol: 6,
-            is_answer: false,
-        };
+        let tuple =
+            Tuple { src: Addr::v4(1), dst: Addr::v4(2), src_port: 3, dst_port: 4, protocol: 6, icmp: 0 };
         assert_eq!(directory.owner(&tuple), None);
         assert_eq!(directory.try_publish(tuple, 1), Ok(()));
         assert_eq!(directory.try_publish(tuple, 1), Ok(()));

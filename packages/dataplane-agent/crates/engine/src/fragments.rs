@@ -30,7 +30,7 @@ pub type Key = (u32, u32, u16, u8);
 struct First {
     src_port: u16,
     dst_port: u16,
-    is_answer: bool,
+    icmp: u8,
     sequence: u32,
     l4_kind: u8,
     icmp_code: u8,
@@ -124,7 +124,7 @@ impl<F> Fragments<F> {
             datagram.first = Some(First {
                 src_port: fragment.meta.tuple.src_port,
                 dst_port: fragment.meta.tuple.dst_port,
-                is_answer: fragment.meta.tuple.is_answer,
+                icmp: fragment.meta.tuple.icmp,
                 sequence: fragment.meta.sequence,
                 l4_kind: fragment.meta.l4_kind,
                 icmp_code: fragment.meta.icmp_code,
@@ -253,7 +253,7 @@ impl First {
     fn name(self, meta: &mut Meta) {
         meta.tuple.src_port = self.src_port;
         meta.tuple.dst_port = self.dst_port;
-        meta.tuple.is_answer = self.is_answer;
+        meta.tuple.icmp = self.icmp;
         meta.sequence = self.sequence;
         meta.l4_kind = self.l4_kind;
         meta.icmp_code = self.icmp_code;

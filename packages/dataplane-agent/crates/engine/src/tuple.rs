@@ -2,6 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use tollway_wire::icmp;
+
 /// An address of either family; IPv4 is held as `::ffff:a.b.c.d` (RFC 4291 §2.5.5.2).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Addr(pub u128);
@@ -56,9 +58,9 @@ pub struct Tuple {
     pub dst_port: u16,
     /// IP protocol number.
     pub protocol: u8,
-    /// Of ICMP: these are answers, not queries, so that two hosts may ask each other with one identifier. `false` for
-    /// every other protocol.
-    pub is_answer: bool,
+    /// Of ICMP: what [`icmp_kind`] says of its messages, so that two hosts may ask each other, and for several things,
+    /// with one identifier. 0 for every other protocol.
+    pub icmp: u8,
 }
 
 impl Tuple {
@@ -71,13 +73,33 @@ impl Tuple {
             src_port: self.dst_port,
             dst_port: self.src_port,
             protocol: self.protocol,
-            is_answer: self.protocol == ICMP && !self.is_answer,
+            icmp: if self.protocol == ICMP { self.icmp ^ ICMP_ANSWER } else { 0 },
         }
     }
 }
 
 /// IP protocol number of ICMP (RFC 792).
 pub const ICMP: u8 = 1;
+
+/// In [`Tuple::icmp`]: the messages are answers, not queries.
+pub const ICMP_ANSWER: u8 = 8;
+
+/// Which query with an identifier (RFC 792, RFC 950) an ICMP message is, less than 8, 0 for echo; with [`ICMP_ANSWER`]
+/// if it answers that one. `None` of types that are neither.
+#[inline]
+pub const fn icmp_kind(icmp_type: u8) -> Option<u8> {
+    Some(match icmp_type {
+        icmp::ECHO_REQUEST => 0,
+        icmp::TIMESTAMP => 1,
+        icmp::INFO => 2,
+        icmp::MASK => 3,
+        icmp::ECHO_REPLY => ICMP_ANSWER,
+        icmp::TIMESTAMP_REPLY => ICMP_ANSWER | 1,
+        icmp::INFO_REPLY => ICMP_ANSWER | 2,
+        icmp::MASK_REPLY => ICMP_ANSWER | 3,
+        _ => return None,
+    })
+}
 
 /// The worker that owns a flow, `0..workers`. Symmetric: a tuple and its [`Tuple::reversed`] have one
 /// owner. Classic BPF in front of the sockets computes the same function, so keep both in step:

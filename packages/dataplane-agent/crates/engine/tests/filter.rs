@@ -1,6 +1,6 @@
 //! The firewall filter: actions, chains, states, counters, log lines.
 
-use tollway_config::dataplane::{ConnectionState, RejectWith};
+use tollway_config::dataplane::{ConnectionState, Matcher, RejectWith};
 use tollway_testkit::packet::{PacketBuilder, tcp_flag};
 use tollway_testkit::router::{Output, To};
 use tollway_testkit::{Router, RouterConfig, expect_counters, rule};
@@ -38,6 +38,30 @@ fn tcp(flags: u8, seq: u32, ack: u32) -> PacketBuilder {
 
 fn ports(out: &[Output]) -> Vec<To> {
     out.iter().map(|output| output.to).collect()
+}
+
+#[test]
+fn an_echo_opens_the_way_to_no_other_icmp_message() {
+    let echo = Matcher::IcmpOptions { icmp_type: 8, code_from: 0, code_to: 255, negate: false };
+    let config = plain()
+        .filter("forward", rule().state(ESTABLISHED).accept())
+        .filter("forward", rule().state(&[ConnectionState::Invalid]).drop())
+        .filter("forward", rule().matcher(echo).accept())
+        .filter("forward", rule().drop());
+    let mut router = router(config);
+    let forth = || PacketBuilder::ipv4("10.1.0.2", "10.2.0.2");
+    let back = || PacketBuilder::ipv4("10.2.0.2", "10.1.0.2");
+    // Messages without an identifier have 0 in its place, or something else.
+    for ident in [0, 77] {
+        assert_eq!(ports(&router.send(0, &forth().echo_request(ident, 1))), [To::Port(1)]);
+        assert_eq!(ports(&router.send(1, &back().echo_reply(ident, 1))), [To::Port(0)]);
+        let rest = [0, ident as u8, 0, 1];
+        for icmp_type in [1, 6, 9, 10, 13, 14, 15, 16, 17, 18, 19, 30, 40, 42, 43, 253, 255] {
+            assert_eq!(router.send(0, &forth().icmp(icmp_type, 0, rest)), [], "{icmp_type}");
+            assert_eq!(router.send(1, &back().icmp(icmp_type, 0, rest)), [], "{icmp_type}");
+        }
+        assert_eq!(ports(&router.send(0, &forth().echo_request(ident, 2))), [To::Port(1)]);
+    }
 }
 
 #[test]

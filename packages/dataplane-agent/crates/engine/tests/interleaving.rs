@@ -196,7 +196,7 @@ impl Scene {
                         src_port: from.1,
                         dst_port: to.1,
                         protocol: record.protocol,
-                        is_answer: false,
+                        icmp: 0,
                     };
                     let steered = steer(&tuple, workers as u32);
                     let found = self.router.shared().directory().owner(&tuple);

@@ -110,7 +110,7 @@ fn a_flow_whose_answers_are_steered_elsewhere_stands_in_the_directory() {
             src_port,
             dst_port,
             protocol: 6,
-            is_answer: false,
+            icmp: 0,
         };
         let there = steer(&tuple("203.0.113.5", "10.2.0.1", port, 8080), 2);
         let here = steer(&tuple("192.168.88.10", "203.0.113.5", 80, port), 2);

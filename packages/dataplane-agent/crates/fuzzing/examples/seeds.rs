@@ -53,7 +53,7 @@ fn journal(path: &Path) -> Result<Vec<u8>, String> {
         src_port: port,
         dst_port: 80,
         protocol: 6,
-        is_answer: false,
+        icmp: 0,
     };
     let translated = |port| Translated {
         original: tuple(port),

@@ -70,7 +70,7 @@ fn take_tuple(bytes: &mut &[u8], protocol: u8) -> Option<Tuple> {
         src_port: u16::from_be_bytes(take(bytes)?),
         dst_port: u16::from_be_bytes(take(bytes)?),
         protocol,
-        is_answer: false,
+        icmp: 0,
     })
 }
 
@@ -226,21 +226,15 @@ mod tests {
     use super::*;
 
     fn saved(port: u16) -> Translated {
-        let original = Tuple {
-            src: Addr::v4(1),
-            dst: Addr::v4(2),
-            src_port: port,
-            dst_port: 80,
-            protocol: 6,
-            is_answer: false,
-        };
+        let original =
+            Tuple { src: Addr::v4(1), dst: Addr::v4(2), src_port: port, dst_port: 80, protocol: 6, icmp: 0 };
         let reply = Tuple {
             src: Addr::v4(2),
             dst: Addr::v4(9),
             src_port: 80,
             dst_port: port ^ 1,
             protocol: 6,
-            is_answer: false,
+            icmp: 0,
         };
         Translated { original, reply, srcnat: true, dstnat: false, masquerade: 7, mark: 3 }
     }

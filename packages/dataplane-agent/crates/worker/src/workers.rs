@@ -282,7 +282,7 @@ mod tests {
                 src_port,
                 dst_port,
                 protocol: 6,
-                is_answer: false,
+                icmp: 0,
             };
             let original = tuple(0x0a00_0000 + host, 2000, 0xc633_6401, 443);
             let reply = tuple(0xc633_6401, 443, 0xc000_0201, 1024 + host as u16);

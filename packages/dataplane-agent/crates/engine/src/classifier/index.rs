@@ -367,7 +367,7 @@ mod tests {
                     src_port,
                     dst_port,
                     protocol,
-                    is_answer: false,
+                    icmp: 0,
                 },
                 state: ConnectionState::New,
                 ..PacketView::default()

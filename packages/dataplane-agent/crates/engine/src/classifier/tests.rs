@@ -66,7 +66,7 @@ pub(super) fn view() -> PacketView {
             src_port: 1000,
             dst_port: 80,
             protocol: 6,
-            is_answer: false,
+            icmp: 0,
         },
         tcp_flags: 2,
         icmp_type: 0,
@@ -403,7 +403,7 @@ pub(super) fn views() -> impl Strategy<Value = PacketView> {
             src_port,
             dst_port,
             protocol,
-            is_answer: false,
+            icmp: 0,
         },
     );
     let marks = (0u32..3, 0u32..3, 0u8..3, proptest::bool::weighted(0.1));

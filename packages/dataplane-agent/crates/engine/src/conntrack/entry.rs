@@ -96,8 +96,8 @@ const IN_PORT: u32 = 48;
 const V4: u64 = 4 << 8;
 const V6: u64 = 6 << 8;
 const FAMILY: u64 = 0x0f << 8;
-/// ICMP: packets are answers.
-const ANSWER: u64 = 0x80 << 8;
+/// Shift of [`Tuple::icmp`] in [`Key::rest`]: beside the family.
+const ICMP_KIND: u32 = 12;
 /// In the family byte of a key for IPv6 only.
 const ELSEWHERE: u64 = V6 & !V4;
 
@@ -105,9 +105,9 @@ impl Key {
     /// Of packets with a tuple.
     #[inline]
     pub fn of(tuple: &Tuple) -> Self {
-        let answer = if tuple.is_answer { ANSWER } else { 0 };
+        let kind = u64::from(tuple.icmp & 0x0f) << ICMP_KIND;
         let ports = u64::from(tuple.src_port) << 16 | u64::from(tuple.dst_port) << 32;
-        let rest = u64::from(tuple.protocol) | answer | ports;
+        let rest = u64::from(tuple.protocol) | kind | ports;
         match (tuple.src.as_v4(), tuple.dst.as_v4()) {
             (Some(src), Some(dst)) => Self::v4(src, dst, rest),
             _ => Self { addresses: fingerprint(tuple) >> 32 << 32, rest: rest | V6 },
@@ -162,7 +162,7 @@ impl Key {
             src_port: (self.rest >> 16) as u16,
             dst_port: (self.rest >> 32) as u16,
             protocol: self.rest as u8,
-            is_answer: self.rest & ANSWER != 0,
+            icmp: (self.rest >> ICMP_KIND) as u8 & 0x0f,
         }
     }
 

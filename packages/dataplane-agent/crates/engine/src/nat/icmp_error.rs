@@ -9,7 +9,7 @@ use tollway_wire::{field, icmp, ipv4};
 use super::rewrite::Part;
 use super::{ICMP, TCP, UDP, checksum_offset};
 use crate::conntrack::{Direction, Tuples};
-use crate::tuple::{Addr, Tuple};
+use crate::tuple::{Addr, Tuple, icmp_kind};
 
 /// Offsets from the start of the outer IPv4 header.
 struct Layout {
@@ -41,7 +41,7 @@ fn layout(l3: &[u8]) -> Option<Layout> {
 pub fn embedded_tuple(l3: &[u8]) -> Option<Tuple> {
     let Layout { embedded, l4, protocol, .. } = layout(l3)?;
     let l4 = l4?;
-    let mut is_answer = false;
+    let mut kind = 0;
     let (src_port, dst_port) = match protocol {
         TCP | UDP => {
             l3.get(l4..l4 + 4)?;
@@ -49,10 +49,7 @@ pub fn embedded_tuple(l3: &[u8]) -> Option<Tuple> {
         }
         ICMP => {
             let quoted = icmp::Packet::new_checked(l3.get(l4..)?).ok()?;
-            if !icmp::is_query(quoted.icmp_type()) && !icmp::is_answer(quoted.icmp_type()) {
-                return None;
-            }
-            is_answer = icmp::is_answer(quoted.icmp_type());
+            kind = icmp_kind(quoted.icmp_type())?;
             (quoted.ident(), quoted.ident())
         }
         _ => (0, 0),
@@ -63,7 +60,7 @@ pub fn embedded_tuple(l3: &[u8]) -> Option<Tuple> {
         src_port,
         dst_port,
         protocol,
-        is_answer,
+        icmp: kind,
     })
 }
 

@@ -8,7 +8,7 @@ use super::ports::PortRooms;
 use super::*;
 use crate::conntrack::{CachedAction, ConnRef, Direction, Table, Timeouts, Transport, tcp::Segment};
 use crate::time::Now;
-use crate::tuple::{Addr, Tuple, steer};
+use crate::tuple::{Addr, ICMP_ANSWER, Tuple, steer};
 
 const LAN: u32 = 0xc0a8_5802;
 const LAN2: u32 = 0xc0a8_5803;
@@ -25,7 +25,7 @@ fn context(random: u32) -> Context<'static> {
 }
 
 fn tuple(protocol: u8, src: u32, src_port: u16, dst: u32, dst_port: u16) -> Tuple {
-    Tuple { src: Addr::v4(src), dst: Addr::v4(dst), src_port, dst_port, protocol, is_answer: false }
+    Tuple { src: Addr::v4(src), dst: Addr::v4(dst), src_port, dst_port, protocol, icmp: 0 }
 }
 
 fn masquerade() -> Target {
@@ -287,7 +287,7 @@ fn packet(tuple: &Tuple, payload: &[u8], no_checksum: bool) -> Vec<u8> {
         }
         ICMP => {
             let [a, b] = tuple.src_port.to_be_bytes();
-            let icmp_type = if tuple.is_answer { 0 } else { 8 };
+            let icmp_type = if tuple.icmp == ICMP_ANSWER { 0 } else { 8 };
             icmp::Repr { icmp_type, code: 0, rest: [a, b, 0, 1] }.emit(l4);
         }
         _ => {}

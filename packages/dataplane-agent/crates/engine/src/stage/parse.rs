@@ -9,7 +9,7 @@ use crate::packet::{Meta, Origin, flag};
 use crate::snapshot::Snapshot;
 use crate::stage::fast_path::BUCKETS_AHEAD;
 use crate::state::WorkerState;
-use crate::tuple::{Addr, Tuple};
+use crate::tuple::{Addr, Tuple, icmp_kind};
 use crate::verdict::{DropReason, Verdict};
 
 const TCP_HEADER: u16 = tollway_wire::tcp::HEADER as u16;
@@ -152,7 +152,7 @@ fn parse_plain<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> bool {
     meta.flags |= dont_fragment | flag::L4_HEADER;
     meta.key = Key::of_v4(src, dst, src_port, dst_port, protocol);
     let (src, dst) = (Addr::v4(src), Addr::v4(dst));
-    meta.tuple = Tuple { src, dst, src_port, dst_port, protocol, is_answer: false };
+    meta.tuple = Tuple { src, dst, src_port, dst_port, protocol, icmp: 0 };
     (meta.ttl, meta.l4_kind) = (ttl, if tcp { flags } else { 0 });
     (meta.l3, meta.l4) = (ethernet::HEADER as u16, (ethernet::HEADER + ipv4::HEADER) as u16);
     (meta.l3_len, meta.l4_len) = (total as u32, l4_len as u16);
@@ -328,10 +328,10 @@ fn parse_transport(meta: &mut Meta, l4: &[u8], len: usize) -> Result<(), DropRea
             meta.l4_kind = header[0];
             meta.icmp_code = header[1];
             meta.l4_len = ICMP_HEADER;
-            if icmp::is_query(header[0]) || icmp::is_answer(header[0]) {
+            if let Some(kind) = icmp_kind(header[0]) {
                 meta.tuple.src_port = field::get16(header, 4);
                 meta.tuple.dst_port = meta.tuple.src_port;
-                meta.tuple.is_answer = icmp::is_answer(header[0]);
+                meta.tuple.icmp = kind;
             } else {
                 meta.flags |= flag::SLOW;
                 if icmp::is_error(header[0]) {

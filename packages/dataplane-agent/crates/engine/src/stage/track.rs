@@ -13,7 +13,7 @@ use crate::snapshot::Snapshot;
 use crate::stage::moved;
 use crate::stage::route::is_group;
 use crate::state::WorkerState;
-use crate::tuple::Addr;
+use crate::tuple::{Addr, icmp_kind};
 use crate::verdict::{DropReason, Verdict};
 
 pub(crate) fn run<F: Frame, S>(
@@ -110,6 +110,10 @@ fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Pac
         }
         let (conn, direction) = state.table.related(&embedded)?;
         return Some(related(Some(conn), direction));
+    }
+    // Neither a query nor an answer: it has no identifier by which it would belong to a connection.
+    if meta.tuple.protocol == ipv4::ICMP && icmp_kind(meta.l4_kind).is_none() {
+        return None;
     }
     if meta.is(flag::LATER_FRAGMENT) && meta.tuple.protocol == ipv4::TCP {
         // Its segment's header is in another packet: it belongs to the connection, and moves nothing but the end of what

@@ -24,7 +24,7 @@ use crate::shared::Shared;
 use crate::slow::SlowReason;
 use crate::snapshot::{PortId, Snapshot};
 use crate::time::Now;
-use crate::tuple::{Addr, Tuple, steer};
+use crate::tuple::{Addr, Tuple, icmp_kind, steer};
 
 /// Connections in the way of a translation that are asked for, one after the other.
 const CLASHES: usize = 256;
@@ -185,11 +185,10 @@ impl<'a> Described<'a> {
         if usize::from(description.length) < headers {
             return Err(format!("length: expected at least {headers} bytes for the headers"));
         }
+        let kind = icmp_kind(description.icmp_type).filter(|_| description.protocol == ipv4::ICMP);
         let (src_port, dst_port) = match description.protocol {
             ipv4::TCP | ipv4::UDP => (description.src_port, description.dst_port),
-            ipv4::ICMP if icmp::is_query(description.icmp_type) || icmp::is_answer(description.icmp_type) => {
-                (description.src_port, description.src_port)
-            }
+            ipv4::ICMP if kind.is_some() => (description.src_port, description.src_port),
             _ => (0, 0),
         };
         let tuple = Tuple {
@@ -198,7 +197,7 @@ impl<'a> Described<'a> {
             src_port,
             dst_port,
             protocol: description.protocol,
-            is_answer: description.protocol == ipv4::ICMP && icmp::is_answer(description.icmp_type),
+            icmp: kind.unwrap_or(0),
         };
         Ok(Self { description, tuple, src, dst, port, link_dst })
     }

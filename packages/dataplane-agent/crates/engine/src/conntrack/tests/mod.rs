@@ -21,7 +21,7 @@ fn tuple(protocol: u8, src: u32, src_port: u16) -> Tuple {
         src_port,
         dst_port: 443,
         protocol,
-        is_answer: false,
+        icmp: 0,
     }
 }
 
@@ -32,7 +32,7 @@ fn v6(src: u128) -> Tuple {
         src_port: 1,
         dst_port: 2,
         protocol: 17,
-        is_answer: false,
+        icmp: 0,
     }
 }
 

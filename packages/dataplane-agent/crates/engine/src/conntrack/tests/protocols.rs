@@ -1,6 +1,7 @@
 //! What each protocol does with a connection.
 
 use super::*;
+use crate::tuple::icmp_kind;
 
 #[test]
 fn tcp_from_syn_to_time_wait() {
@@ -250,10 +251,11 @@ fn udp_lives_longer_once_answered_and_is_assured_beyond_the_first_exchange() {
 }
 
 #[test]
-fn icmp_queries_are_keyed_by_identifier() {
+fn icmp_queries_are_keyed_by_identifier_and_by_what_they_ask() {
     let mut harness = Harness::new(10);
     let flow = Tuple { dst_port: 77, ..tuple(1, 1, 77) };
-    let against = Tuple { is_answer: false, ..flow.reversed() };
+    let against = Tuple { icmp: 0, ..flow.reversed() };
+    let timestamps = Tuple { icmp: icmp_kind(13).unwrap(), ..flow };
     let request = Transport::Icmp { icmp_type: 8, code: 0 };
     let reply = Transport::Icmp { icmp_type: 0, code: 0 };
     let stray = harness.pass(&against.reversed(), &reply);
@@ -264,6 +266,12 @@ fn icmp_queries_are_keyed_by_identifier() {
     assert_eq!(harness.pass(&against.reversed(), &reply).state, ConnectionState::Invalid);
     assert_eq!(harness.pass(&against, &request).state, ConnectionState::New);
     assert_eq!(harness.pass(&against.reversed(), &reply).state, ConnectionState::Established);
+    // What was asked with that identifier opens the way to nothing else.
+    let timestamp_reply = Transport::Icmp { icmp_type: 14, code: 0 };
+    assert_eq!(harness.pass(&timestamps.reversed(), &timestamp_reply).state, ConnectionState::Invalid);
+    let timestamp = Transport::Icmp { icmp_type: 13, code: 0 };
+    assert_eq!(harness.pass(&timestamps, &timestamp).state, ConnectionState::New);
+    assert_eq!(harness.pass(&timestamps.reversed(), &timestamp_reply).state, ConnectionState::Established);
     let (_, direction) = harness.table.related(&flow).unwrap();
     assert_eq!(direction, Direction::Reply);
     assert!(harness.table.related(&tuple(17, 9, 9)).is_none());
