@@ -92,9 +92,25 @@ export function addHost(netns: string): Host {
   return host;
 }
 
-/** A veth pair between two hosts, both ends up. */
-export function link(a: Host, nameA: string, b: Host, nameB: string): void {
-  mustRun('ip', '-n', a.netns, 'link', 'add', nameA, 'type', 'veth', 'peer', 'name', nameB, 'netns', b.netns);
+/** A veth pair between two hosts, both ends up; `mtu` is that of the first one's, bytes. */
+export function link(a: Host, nameA: string, b: Host, nameB: string, mtu = 1500): void {
+  mustRun(
+    'ip',
+    '-n',
+    a.netns,
+    'link',
+    'add',
+    nameA,
+    'mtu',
+    `${mtu}`,
+    'type',
+    'veth',
+    'peer',
+    'name',
+    nameB,
+    'netns',
+    b.netns,
+  );
   a.must('ip', 'link', 'set', nameA, 'up');
   b.must('ip', 'link', 'set', nameB, 'up');
 }

@@ -395,8 +395,8 @@ test('an interface that vanishes and comes back is used again', async () => {
 });
 
 test('an agent that is started while an interface is gone starts with the others, and uses it when it comes', async () => {
-  const comesBack = () => {
-    link(box, 'eth2', right, 'eth0');
+  const comesBack = (mtu = 1500) => {
+    link(box, 'eth2', right, 'eth0', mtu);
     right.must('ip', 'address', 'add', '10.10.2.2/24', 'dev', 'eth0');
     right.must('ip', 'route', 'add', 'default', 'via', '10.10.2.1');
   };
@@ -432,9 +432,15 @@ test('an agent that is started while an interface is gone starts with the others
     await eventually(() => left.ping('10.10.1.1', 1) === 1);
     expect(await saysSo(second)).toBe(true);
   } finally {
-    comesBack();
+    comesBack(1400);
   }
   await eventually(() => left.ping('10.10.2.2', 1) === 1);
+  // It carries what its interface sends, and in the end what it did when it came.
+  const mtu = () => JSON.parse(box.must('ip', '-json', 'link', 'show', 'eth2'))[0].mtu;
+  expect(mtu()).toBe(1500);
+  expect(await router?.stop()).toBe(0);
+  expect(mtu()).toBe(1400);
+  box.must('ip', 'link', 'set', 'eth2', 'mtu', '1500');
 });
 
 test('an interface that is renamed while it is claimed has its name again at once, and what keeps the kernel from it', async () => {

@@ -22,7 +22,7 @@ use crate::counters::{PortCounters, PortTotals};
 use crate::exchange::Command;
 use crate::flow_offload::FlowOffload;
 use crate::workers::{WorkerLost, Workers};
-use open::{fit_mtu, open};
+use open::{claimed, fit_mtu, open};
 
 /// Largest L2 payload of a port, bytes: what the head of a frame and the stages are made for.
 const MAX_L2MTU: u32 = 9_216;
@@ -65,8 +65,10 @@ pub struct PortState {
     refused: Option<String>,
     /// Its packet sockets, which the workers have; none by another backend.
     pub(crate) sockets: Vec<OwnedFd>,
-    /// The netdev as last seen; `None` while it is gone.
+    /// The netdev as last seen; `None` while it is gone, or cannot be opened.
     pub link: Option<Link>,
+    /// Index of the netdev that has its name, opened or not; 0 without one.
+    netdev_index: u32,
     /// Link-layer address, kept while the netdev is gone.
     pub mac: [u8; 6],
     /// Times the link went down.
@@ -191,6 +193,7 @@ fn state(index: usize, netdev: &str, io: IoBackend, reason: &str) -> PortState {
         refused: None,
         sockets: Vec::new(),
         link: None,
+        netdev_index: 0,
         mac: [0; 6],
         link_downs: 0,
         last_up_ms: 0,
@@ -365,19 +368,29 @@ impl Ports {
                 changes.push(change(message, Some(false), false));
             }
             let Some(mut found) = found.cloned() else {
-                port.refused = None;
+                (port.refused, port.netdev_index) = (None, 0);
                 continue;
             };
             if !same_device {
                 port.opened = None;
+            }
+            if std::mem::replace(&mut port.netdev_index, found.index) != found.index {
                 port.receive = Receive::Ring;
                 (port.mtu_given, port.mtu_refused) = (None, None);
                 port.errors_baseline = [0; 2];
             }
-            if let Some(message) = fit_mtu(index, port, &mut found, claim, workers, &mut self.offload)? {
-                changes.push(change(message, None, true));
-            }
-            match open(index, port, &found, claim, workers, self.umem, &mut self.offload)? {
+            let opened = match claimed(port, claim) {
+                Ok(()) => {
+                    if let Some(message) =
+                        fit_mtu(index, port, &mut found, claim, workers, &mut self.offload)?
+                    {
+                        changes.push(change(message, None, true));
+                    }
+                    open(index, port, &found, claim, workers, self.umem, &mut self.offload)?
+                }
+                Err(reason) => Err(reason),
+            };
+            match opened {
                 Ok(Some(message)) => changes.push(change(message, None, true)),
                 Ok(None) => {}
                 Err(reason) => {

@@ -24,6 +24,15 @@ fn is_too_long(port: &PortState, link: &Link) -> bool {
     port.io == IoBackend::AfXdp && link.mtu > xdp::MAX_MTU
 }
 
+/// Claims a port's netdev unless it is open, and so claimed already. Nothing is to be changed about it before: the
+/// claim notes what it was like.
+pub(super) fn claimed(port: &PortState, claim: &Claim) -> Result<(), String> {
+    if port.opened.is_some() {
+        return Ok(());
+    }
+    claim.take_one(&port.netdev).map_err(|error| error.to_string())
+}
+
 /// Has a netdev carry packets as long as its interface may send, or as before when that one sends shorter ones again.
 /// Returns what to tell people.
 pub(super) fn fit_mtu(
@@ -61,7 +70,7 @@ pub(super) fn fit_mtu(
     }
 }
 
-/// Claims a netdev (again) and gives every worker a socket on it, unless it is open as it should be. Returns
+/// Gives every worker a socket on a netdev that is [`claimed`], unless it is open as it should be. Returns
 /// what to tell people.
 pub(super) fn open(
     index: usize,
@@ -87,8 +96,6 @@ pub(super) fn open(
         offload.forget(index, port, workers)?;
         // Both backends at a time would see every frame twice, or none.
         workers.ask(|_| Command::SetPort(index as PortId, None))?;
-    } else if let Err(error) = claim.take_one(&port.netdev) {
-        return Ok(Err(error.to_string()));
     }
     let opened = sockets((backend, port.receive), reason.clone(), link, &device, workers.len(), umem);
     let (ends, io, io_reason) = match opened {
