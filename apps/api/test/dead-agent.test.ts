@@ -36,7 +36,10 @@ describe('an agent that does not answer', () => {
       expect(answer).toMatchObject({ status: 503, body: { error: 503, message: 'Service Unavailable' } });
       expect(answer.error.detail).toMatch(/^failure: .*nothing was changed, try again$/);
     }
-    expect(answers[0]?.error.detail).toMatch(/the data plane agent did not answer within 5 s/);
+    // Whichever came first has waited; the others may have come when it was known to be down.
+    expect(answers.map((answer) => answer.error.detail)).toContainEqual(
+      expect.stringMatching(/the data plane agent did not answer within 5 s/),
+    );
     expect(took).toBeGreaterThan(4_000);
     expect(took).toBeLessThan(SOON_MS);
     expect(peer.prepares).toBeLessThan(10);
