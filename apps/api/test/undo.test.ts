@@ -158,6 +158,19 @@ describe('a change', () => {
     expect(await comments()).toBe('a b c d e f');
   });
 
+  it('that moved a row past one that is gone is taken back when that one is back, and not before', async () => {
+    const [a = '', b = ''] = await add('a', 'b');
+    const moved = await router.rest('POST', `${FILTER}/move`, { numbers: b, destination: a });
+    const removed = await router.rest('DELETE', `${FILTER}/${a}`);
+    const nothing = await undo(revisionOf(moved));
+    expect(nothing).toMatchObject({ status: 400 });
+    expect(nothing.error.detail).toMatch(/cannot be undone now: rows stand as they would without it/);
+    expect((await undo(revisionOf(removed))).status).toBe(200);
+    expect(await comments()).toBe('b a');
+    expect((await undo(revisionOf(moved))).status).toBe(200);
+    expect(await comments()).toBe('a b');
+  });
+
   it('after change is taken back, newest first: each time all is as it was before', async () => {
     const step = fc.record({
       what: fc.constantFrom('move', 'move', 'remove', 'add', 'change', 'undo'),

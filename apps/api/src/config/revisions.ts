@@ -30,14 +30,15 @@ export function neverUndone({ author, rows }: RevisionLine): string | undefined 
  * Takes back what a revision did, in a revision of its own.
  * @param allowed throws when the author may not change one of the menus
  * @returns what was taken back, and the revision that did it.
- * @throws ApiError when it is not kept, cannot be taken back, or rows are not as it left them: it names them.
+ * @throws ApiError when it is not kept, cannot be taken back, or would change nothing, or rows are not as it left them: it
+ * names them.
  */
 export async function undoRevision(
   { store, db }: { readonly store: ConfigStore; readonly db: Database },
   author: Author,
   number: number,
   allowed: (past: PastRevision) => void,
-): Promise<{ readonly past: PastRevision; readonly revision: number | undefined }> {
+): Promise<{ readonly past: PastRevision; readonly revision: number }> {
   const line = await readRevision(db, number);
   if (line === undefined) throw errors.badProperty('revision', `there is no revision ${number}, or no longer`);
   const why = neverUndone(line);
@@ -64,6 +65,10 @@ export async function undoRevision(
     },
     number,
   );
+  // A move past rows that are gone: it shows again when they are back, and then it can be taken back.
+  if (revision === undefined) {
+    throw errors.failure(`revision ${number} cannot be undone now: rows stand as they would without it`);
+  }
   return { past: ownOf(past), revision };
 }
 

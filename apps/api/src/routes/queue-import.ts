@@ -59,7 +59,7 @@ export function queueImportUndoRoute(app: FastifyInstance, services: Services): 
         throw errors.failure(`revision ${revision} changed ${elsewhere.menu}, and not simple queues alone`);
       },
     );
-    return { lines: takenBack(past.changes).map(shown), ...(made !== undefined && { revision: made }) };
+    return { lines: takenBack(past.changes).map(shown), revision: made };
   });
 }
 

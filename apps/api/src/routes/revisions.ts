@@ -64,7 +64,7 @@ export function revisionRoutes(app: FastifyInstance, services: Services): void {
       for (const menu of new Set(changes.map((change) => change.menu))) requirePermission(principal, menu, 'set');
     };
     const { revision } = await undoRevision(services, authorOf(principal), number, allowed);
-    return { undone: number, ...(revision !== undefined && { revision }) };
+    return { undone: number, revision };
   });
 }
 
