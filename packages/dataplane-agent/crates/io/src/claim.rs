@@ -8,7 +8,7 @@
 mod guard;
 mod record;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::io::Write;
@@ -73,10 +73,18 @@ impl From<std::io::Error> for ClaimError {
 pub struct Claim {
     netdevs: Vec<String>,
     guard: Guard,
+    /// Where the records are, for the next process only: the folder may go while this one runs.
     records: PathBuf,
-    /// What could not be written to `records`, by netdev.
-    unsaved: Mutex<HashMap<String, Record>>,
+    /// By netdev.
+    noted: Mutex<BTreeMap<String, Noted>>,
     missing: Vec<String>,
+}
+
+/// What a netdev was like before it was claimed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Noted {
+    record: Record,
+    is_on_disk: bool,
 }
 
 impl Claim {
@@ -143,14 +151,21 @@ impl Claim {
         Ok(())
     }
 
+    /// Knows what is on record of netdevs of this boot and this network namespace.
     fn new(netdevs: &[String], instance: &str, records: &Path) -> Self {
-        Self {
+        let claim = Self {
             netdevs: netdevs.to_vec(),
             guard: Guard::new(instance),
             records: records.to_owned(),
-            unsaved: Mutex::default(),
+            noted: Mutex::default(),
             missing: Vec::new(),
+        };
+        for netdev in claim.files().filter(|name| !is_temporary(name)) {
+            if let Some(record) = claim.saved(&netdev).filter(Record::is_of_here) {
+                claim.noted().insert(netdev, Noted { record, is_on_disk: true });
+            }
         }
+        claim
     }
 
     /// Netdevs that were not there when the others were claimed.
@@ -162,14 +177,13 @@ impl Claim {
         self.records.join(netdev)
     }
 
-    fn unsaved(&self) -> MutexGuard<'_, HashMap<String, Record>> {
-        self.unsaved.lock().unwrap_or_else(PoisonError::into_inner)
+    fn noted(&self) -> MutexGuard<'_, BTreeMap<String, Noted>> {
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What a netdev was like before it was claimed.
     fn record(&self, netdev: &str) -> Option<Record> {
-        let saved = self.saved(netdev).filter(Record::is_of_here);
-        saved.or_else(|| self.unsaved().get(netdev).cloned())
+        self.noted().get(netdev).map(|noted| noted.record.clone())
     }
 
     /// The record on disk under a name, which may be of an earlier boot.
@@ -177,19 +191,25 @@ impl Claim {
         fs::read_to_string(self.record_path(netdev)).ok().map(|text| Record::from_text(&text))
     }
 
-    /// The record on disk of a netdev, which may have been renamed since.
+    /// Names of the files on disk.
+    fn files(&self) -> impl Iterator<Item = String> {
+        let entries = fs::read_dir(&self.records).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().into_string().ok())
+    }
+
+    /// The record of a netdev, which may have been renamed since.
     fn record_of(&self, link: &Link) -> Option<Record> {
-        let names = fs::read_dir(&self.records).into_iter().flatten().flatten();
-        let names = names.filter_map(|entry| entry.file_name().into_string().ok());
-        let mut records = names.filter_map(|name| Some((self.record(&name)?, name)));
+        let noted = self.noted();
+        let mut records = noted.iter().map(|(name, noted)| (name, &noted.record));
         records
-            .find(|(record, name)| *name == link.name || record.device == device(link))
-            .map(|found| found.0)
+            .find(|(name, record)| **name == link.name || record.device == device(link))
+            .map(|found| found.1.clone())
     }
 
     /// Netdevs whose state could not be noted on disk: if this process is killed, they stay as they are.
     pub fn unnoted(&self) -> Vec<String> {
-        self.unsaved().keys().cloned().collect()
+        let noted = self.noted();
+        noted.iter().filter(|(_, noted)| !noted.is_on_disk).map(|(netdev, _)| netdev.clone()).collect()
     }
 
     /// Claims one netdev; also for one that came back after it had vanished.
@@ -238,17 +258,18 @@ impl Claim {
         Ok(Some(other))
     }
 
-    /// Notes what a netdev is like, in memory if not on disk.
+    /// Notes what a netdev is like, in memory, and on disk if that can be.
     fn save(&self, netdev: &str, record: Record) {
         let path = self.record_path(netdev);
         let temporary = path.with_extension("new");
         let saved = private::create(&temporary)
             .and_then(|mut file| file.write_all(record.to_text().as_bytes()))
             .and_then(|()| fs::rename(&temporary, &path));
-        if saved.is_err() {
+        let is_on_disk = saved.is_ok();
+        if !is_on_disk {
             let _ = fs::remove_file(&temporary);
-            self.unsaved().insert(netdev.to_owned(), record);
         }
+        self.noted().insert(netdev.to_owned(), Noted { record, is_on_disk });
     }
 
     /// Prepares a claimed netdev for AF_XDP, which carries neither frames that were merged nor tags that were
@@ -319,23 +340,20 @@ impl Claim {
 
     /// Restores netdevs that are on record and not about to be claimed again.
     fn restore_leftovers(&self, again: &[String]) -> Result<(), ClaimError> {
-        let Ok(entries) = fs::read_dir(&self.records) else { return Ok(()) };
-        for entry in entries.flatten() {
-            let Ok(netdev) = entry.file_name().into_string() else { continue };
-            if netdev.ends_with(".new") {
-                let _ = fs::remove_file(entry.path());
-            } else if self.saved(&netdev).is_some_and(|record| !record.is_of_here()) {
-                // A power cut: nothing is claimed any more.
-                let _ = fs::remove_file(entry.path());
-            } else if !again.contains(&netdev) {
-                self.restore(&netdev)?;
+        for name in self.files() {
+            // A power cut: nothing is claimed any more.
+            if is_temporary(&name) || self.saved(&name).is_some_and(|record| !record.is_of_here()) {
+                let _ = fs::remove_file(self.record_path(&name));
             }
+        }
+        let noted: Vec<String> = self.noted().keys().cloned().collect();
+        for netdev in noted.iter().filter(|netdev| !again.contains(netdev)) {
+            self.restore(netdev)?;
         }
         Ok(())
     }
 
     fn restore(&self, netdev: &str) -> Result<(), ClaimError> {
-        let path = self.record_path(netdev);
         let Some(record) = self.record(netdev) else { return Ok(()) };
         let links = LinkMonitor::new()?.links()?;
         // Under another name, if it was renamed.
@@ -374,12 +392,19 @@ impl Claim {
                 result = result.and(restored.map(|_| ()).map_err(ClaimError::from));
             }
         }
-        // One that could not be noted has no file.
-        if self.unsaved().remove(netdev).is_none() {
-            fs::remove_file(&path)?;
+        self.noted().remove(netdev);
+        let path = self.record_path(netdev);
+        // There is none of what could not be noted, nor where the folder has gone.
+        match fs::remove_file(&path) {
+            Err(error) if path.exists() => result.and(Err(error.into())),
+            _ => result,
         }
-        result
     }
+}
+
+/// Whether a file is a record that is being written, or was by a process that was killed.
+fn is_temporary(name: &str) -> bool {
+    name.ends_with(".new")
 }
 
 fn refused(netdev: &str, reason: &str) -> ClaimError {
@@ -522,19 +547,47 @@ mod tests {
     }
 
     #[test]
+    fn what_was_noted_is_known_though_the_folder_is_gone() {
+        let folder = Folder::new("claim-gone");
+        let records = folder.join("claims");
+        private::create_folder(&records).unwrap();
+        let record = |mtu| Record { mtu, ..Record::default() };
+        Claim::new(&[], "", &records).save("not-there", record(1400));
+        let netdevs = ["not-there", "nor-this"].map(str::to_owned);
+        let claim = Claim::new(&netdevs, "", &records);
+        claim.save("nor-this", record(9000));
+        fs::remove_dir_all(&records).unwrap();
+        assert_eq!(
+            netdevs.each_ref().map(|netdev| claim.record(netdev)),
+            [Some(record(1400)), Some(record(9000))]
+        );
+        for netdev in &netdevs {
+            claim.restore(netdev).unwrap();
+            assert_eq!(claim.record(netdev), None);
+        }
+    }
+
+    #[test]
+    fn an_older_record_goes_with_what_could_not_be_noted_in_its_place() {
+        let folder = Folder::new("claim-older");
+        let claim = Claim::new(&[], "", &folder);
+        claim.save("not-there", Record { mtu: 1400, ..Record::default() });
+        // Nothing can be written there.
+        fs::create_dir_all(folder.join("not-there.new").join("full")).unwrap();
+        claim.save("not-there", Record { mtu: 9000, ..Record::default() });
+        assert_eq!(claim.unnoted(), ["not-there"]);
+        claim.restore("not-there").unwrap();
+        assert!(!folder.join("not-there").exists());
+    }
+
+    #[test]
     fn a_record_is_for_its_owner_alone() {
         let folder = Folder::new("claim");
         // As a killed agent may have left it.
         let temporary = folder.join("eth0.new");
         fs::write(&temporary, "mtu 1").unwrap();
         fs::set_permissions(&temporary, fs::Permissions::from_mode(0o666)).unwrap();
-        let claim = Claim {
-            netdevs: Vec::new(),
-            guard: Guard::new(""),
-            records: folder.to_path_buf(),
-            unsaved: Mutex::default(),
-            missing: Vec::new(),
-        };
+        let claim = Claim::new(&[], "", &folder);
         for netdev in ["eth0", "eth1"] {
             let record = Record { mtu: 9000, ..Record::default() };
             claim.save(netdev, record.clone());
