@@ -42,11 +42,20 @@ async function start(ports = 'eth1,eth2', dataDir?: string): Promise<Router> {
   return router;
 }
 
+/** Addresses for the first two ports; left and right then reach each other through the router. */
+async function addAddresses(of: Router): Promise<void> {
+  await of.rest.add('/ip/address', { address: '10.10.1.1/24', interface: 'ether1' });
+  await of.rest.add('/ip/address', { address: '10.10.2.1/24', interface: 'ether2' });
+  await eventually(() => left.ping('10.10.2.2', 1) === 1);
+}
+
 /** Netdevs that the kernel is kept from. */
 const guarded = () =>
   [...box.must('nft', 'list', 'ruleset').matchAll(/hook ingress device "(\w+)"/g)].map(([, of]) => of).sort();
 const addressesOf = (name: string) =>
   box.must('ip', '-brief', '-4', 'address', 'show', 'dev', name).trim().split(/\s+/).slice(2);
+const logged = async (of: Router, begin: string) =>
+  (await of.rest.list('/log')).filter(({ message }) => message?.startsWith(begin)).length;
 
 test('ports are kept from the kernel, and given back, though the data folder is gone', async () => {
   box.must('ip', 'address', 'add', '10.99.0.1/24', 'dev', 'eth1');
@@ -61,5 +70,50 @@ test('ports are kept from the kernel, and given back, though the data folder is 
     expect(box.must('nft', 'list', 'ruleset')).toBe('');
   } finally {
     rmSync(moved, { recursive: true, force: true });
+  }
+});
+
+test('an agent that is started again goes on with a port that has become part of a bridge', async () => {
+  const it = await start();
+  await addAddresses(it);
+  box.must('ip', 'link', 'add', 'br0', 'type', 'bridge');
+  try {
+    box.must('ip', 'link', 'set', 'eth2', 'master', 'br0');
+    const agent = it.pid('agent');
+    process.kill(agent, 'SIGKILL');
+    await eventually(() => it.pid('agent') !== agent && left.ping('10.10.2.2', 1) === 1);
+    expect(guarded()).toEqual(['eth1', 'eth2']);
+    expect(await it.stop()).toBe(0);
+    expect(it.process.stderr).toBe('');
+  } finally {
+    box.must('ip', 'link', 'delete', 'br0');
+  }
+});
+
+test('an agent that is started again goes on without a port whose name is taken, until it can have it', async () => {
+  const it = await start();
+  await addAddresses(it);
+  const agent = it.pid('agent');
+  // Renamed back at once, if it could be seen.
+  process.kill(agent, 'SIGSTOP');
+  box.must('ip', 'link', 'set', 'eth2', 'down');
+  box.must('ip', 'link', 'set', 'eth2', 'name', 'wan0');
+  box.must('ip', 'link', 'property', 'add', 'dev', 'eth3', 'altname', 'eth2');
+  try {
+    process.kill(agent, 'SIGKILL');
+    await eventually(() => it.pid('agent') !== agent && left.ping('10.10.1.1', 1) === 1);
+    await eventually(() => it.healthy());
+    await eventually(async () => (await logged(it, 'ether2 (eth2) cannot keep its name')) === 1);
+    const next = it.pid('agent');
+    // Word of a change has it try again, which is not told again.
+    for (const state of ['down', 'up']) box.must('ip', 'link', 'set', 'eth3', state);
+    box.must('ip', 'link', 'property', 'del', 'dev', 'eth3', 'altname', 'eth2');
+    await eventually(() => left.ping('10.10.2.2', 1) === 1);
+    expect(await logged(it, 'ether2 (eth2) cannot keep its name')).toBe(1);
+    expect(it.pid('agent')).toBe(next);
+    expect(await it.stop()).toBe(0);
+  } finally {
+    box.run('ip', 'link', 'property', 'del', 'dev', 'eth3', 'altname', 'eth2');
+    box.run('ip', 'link', 'set', 'wan0', 'name', 'eth2');
   }
 });

@@ -92,11 +92,11 @@ impl Claim {
     /// for what must be restored. Netdevs that an agent of this instance claimed before and did not give
     /// back are given back first, unless they are claimed again. One that is not there is claimed by [`Self::take_one`]
     /// when it comes: a router that is started again without it is one under which it has vanished. So is one that was
-    /// claimed before and cannot be now: a VLAN whose device is down does not go up.
+    /// claimed before and cannot be now: a VLAN whose device is down does not go up, another device may have its name.
     ///
     /// # Errors
-    /// When a netdev is unfit, carries the default route or the caller's SSH session and `take_over` is false, or cannot
-    /// be claimed for the first time; then nothing is claimed.
+    /// When a netdev that was not claimed before is unfit, carries the default route or the caller's SSH session and
+    /// `take_over` is false, or cannot be claimed; then nothing is claimed.
     pub fn take(
         netdevs: &[String],
         instance: &str,
@@ -111,9 +111,12 @@ impl Claim {
             if netdevs.iter().take(index).any(|other| other == netdev) {
                 return Err(refused(netdev, "it is named twice"));
             }
-            claim.keep_name(netdev, &mut links)?;
-            if let Some(link) = links.iter().find(|link| link.name == *netdev) {
-                check(link, &links, take_over || claim.record(netdev).is_some())?;
+            if claim.record(netdev).is_some() {
+                // It was fit when it was claimed; whatever has become of it, the others go on. Without its name it is missing,
+                // and the caller tries again.
+                let _ = claim.keep_name(netdev, &mut links);
+            } else if let Some(link) = links.iter().find(|link| link.name == *netdev) {
+                check(link, &links, take_over)?;
             }
         }
         claim.restore_leftovers(netdevs)?;
@@ -138,7 +141,7 @@ impl Claim {
     /// given back. Touches nothing.
     ///
     /// # Errors
-    /// As [`Self::take`].
+    /// As [`Self::take`], of netdevs that were claimed before, too.
     pub fn check(netdevs: &[String], records: &Path, take_over: bool) -> Result<(), ClaimError> {
         let claim = Self::new(netdevs, "", records);
         let links = LinkMonitor::new()?.links()?;

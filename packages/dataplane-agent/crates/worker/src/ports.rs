@@ -61,7 +61,7 @@ pub struct PortState {
     rings: Vec<RingWatch>,
     /// It has to be opened anew as it is.
     reopen: bool,
-    /// Why it could not be opened; said once.
+    /// Why it could not be opened, or given its name; said once.
     refused: Option<String>,
     /// Its packet sockets, which the workers have; none by another backend.
     pub(crate) sockets: Vec<OwnedFd>,
@@ -169,7 +169,7 @@ pub struct Ports {
     pub counters: Vec<Vec<Arc<PortCounters>>>,
     /// Where AF_XDP sockets exchange frames.
     umem: Option<&'static Umem>,
-    /// When those that could not be opened are tried again, ns.
+    /// When those that were refused are tried again, ns.
     retry_ns: Option<u64>,
     /// What the kernel forwards for the workers.
     pub(crate) offload: FlowOffload,
@@ -257,8 +257,8 @@ impl Ports {
         stopped
     }
 
-    /// Whether [`Self::follow`] is to try again to open a port that is there: what kept it from that may have passed without
-    /// word of a change.
+    /// Whether [`Self::follow`] is to try again to open a port that is there, or to give it its name: what kept it from that
+    /// may have passed without word of a change.
     pub fn retry(&mut self, now_ns: u64) -> bool {
         if self.states.iter().all(|port| port.refused.is_none()) {
             self.retry_ns = None;
@@ -337,6 +337,7 @@ impl Ports {
             let found = links.iter().find(|link| link.name == port.netdev);
             let was = port.link.take();
             let was_running = was.as_ref().is_some_and(|link| link.running);
+            let keeps_name = kept.is_ok();
             let change = |message: String, running: Option<bool>, present: bool| LinkChange {
                 port: index as PortId,
                 running,
@@ -353,8 +354,12 @@ impl Ports {
                     changes.push(change(message, None, true));
                 }
                 Err(error) => {
-                    let message = format!("{} ({}) cannot keep its name: {error}", port.name, port.netdev);
-                    changes.push(change(message, None, found.is_some()));
+                    let reason = format!("cannot keep its name: {error}");
+                    if port.refused.as_ref() != Some(&reason) {
+                        let message = format!("{} ({}) {reason}", port.name, port.netdev);
+                        changes.push(change(message, None, found.is_some()));
+                        port.refused = Some(reason);
+                    }
                 }
             }
             let same_device = matches!((&was, found), (Some(was), Some(found)) if was.index == found.index);
@@ -368,7 +373,10 @@ impl Ports {
                 changes.push(change(message, Some(false), false));
             }
             let Some(mut found) = found.cloned() else {
-                (port.refused, port.netdev_index) = (None, 0);
+                port.netdev_index = 0;
+                if keeps_name {
+                    port.refused = None;
+                }
                 continue;
             };
             if !same_device {
