@@ -117,3 +117,50 @@ test('an agent that is started again goes on without a port whose name is taken,
     box.run('ip', 'link', 'set', 'wan0', 'name', 'eth2');
   }
 });
+
+const LOST = 'was given back, but not its route 10.98.0.0/16 via 10.99.1.9: ';
+
+/** An address for each of two ports, and for the first a route by a gateway, which the kernel refuses once it is down. */
+function addRoute(first: string, second: string): void {
+  box.must('ip', 'address', 'add', '10.99.1.1/24', 'dev', first);
+  box.must('ip', 'address', 'add', '10.99.2.1/24', 'dev', second);
+  box.must('ip', 'route', 'add', '10.98.0.0/16', 'via', '10.99.1.9', 'dev', first);
+}
+
+test('a stop says which route of which port could not be given back', async () => {
+  addRoute('eth1', 'eth2');
+  const it = await start();
+  box.must('ip', 'link', 'set', 'eth1', 'down');
+  await it.stop();
+  expect(it.process.stderr).toContain(`eth1 ${LOST}`);
+  expect([addressesOf('eth1'), addressesOf('eth2')]).toEqual([['10.99.1.1/24'], ['10.99.2.1/24']]);
+});
+
+test('a route that cannot be given back keeps no other port of a killed run from being given back', async () => {
+  addRoute('eth1', 'eth2');
+  const killed = await start();
+  await killed.crash();
+  box.must('ip', 'link', 'set', 'eth1', 'down');
+  const other = newRouter({ inside: box, options: ['--no-lab', '--no-defaults'] });
+  try {
+    await other.up();
+    expect(other.process.stderr).toContain(`eth1 ${LOST}`);
+    expect([addressesOf('eth1'), addressesOf('eth2')]).toEqual([['10.99.1.1/24'], ['10.99.2.1/24']]);
+    expect(box.must('nft', 'list', 'ruleset')).toBe('');
+  } finally {
+    await dispose(other);
+  }
+});
+
+test('a route that cannot be given back keeps no router from starting with other ports', async () => {
+  addRoute('eth2', 'eth1');
+  const killed = await start();
+  await killed.crash();
+  box.must('ip', 'link', 'set', 'eth2', 'down');
+  const it = await start('eth1,eth3', killed.dataDir);
+  await eventually(async () => (await logged(it, `eth2 ${LOST}`)) === 1);
+  expect([addressesOf('eth2'), guarded()]).toEqual([['10.99.1.1/24'], ['eth1', 'eth3']]);
+  expect(await it.stop()).toBe(0);
+  expect(it.process.stderr).toBe('');
+  expect([addressesOf('eth1'), guarded()]).toEqual([['10.99.2.1/24'], []]);
+});

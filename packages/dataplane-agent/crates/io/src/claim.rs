@@ -7,6 +7,7 @@
 
 mod guard;
 mod record;
+mod restore;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,7 +16,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::command::{CommandError, ip, run};
+use crate::command::{CommandError, ip};
 use crate::link::{Link, LinkMonitor};
 use crate::private;
 use crate::xdp::device::ethtool;
@@ -35,6 +36,15 @@ pub enum ClaimError {
         /// Why.
         reason: String,
     },
+    /// The netdev was given back, but not all of it as it was.
+    Incomplete {
+        /// Netdev.
+        netdev: String,
+        /// What is missing.
+        but: String,
+        /// Why.
+        reason: String,
+    },
     /// A command failed.
     Command(CommandError),
     /// The record cannot be written, or netlink does not answer.
@@ -47,6 +57,9 @@ impl fmt::Display for ClaimError {
             ClaimError::Missing(netdev) => write!(formatter, "there is no network device {netdev}"),
             ClaimError::Refused { netdev, reason } => {
                 write!(formatter, "{netdev} cannot be claimed: {reason}")
+            }
+            ClaimError::Incomplete { netdev, but, reason } => {
+                write!(formatter, "{netdev} was given back, but {but}: {reason}")
             }
             ClaimError::Command(error) => error.fmt(formatter),
             ClaimError::Io(error) => error.fmt(formatter),
@@ -78,6 +91,7 @@ pub struct Claim {
     /// By netdev.
     noted: Mutex<BTreeMap<String, Noted>>,
     missing: Vec<String>,
+    not_restored: Vec<ClaimError>,
 }
 
 /// What a netdev was like before it was claimed.
@@ -119,7 +133,7 @@ impl Claim {
                 check(link, &links, take_over)?;
             }
         }
-        claim.restore_leftovers(netdevs)?;
+        claim.not_restored = claim.restore_leftovers(netdevs);
         for netdev in netdevs {
             let was_claimed = claim.record(netdev).is_some();
             match claim.take_one(netdev) {
@@ -162,6 +176,7 @@ impl Claim {
             records: records.to_owned(),
             noted: Mutex::default(),
             missing: Vec::new(),
+            not_restored: Vec::new(),
         };
         for netdev in claim.files().filter(|name| !is_temporary(name)) {
             if let Some(record) = claim.saved(&netdev).filter(Record::is_of_here) {
@@ -174,6 +189,11 @@ impl Claim {
     /// Netdevs that were not there when the others were claimed.
     pub fn missing(&self) -> &[String] {
         &self.missing
+    }
+
+    /// What could not be given back, or not as it was, of what an earlier agent had claimed.
+    pub fn not_restored(&self) -> &[ClaimError] {
+        &self.not_restored
     }
 
     fn record_path(&self, netdev: &str) -> PathBuf {
@@ -328,21 +348,16 @@ impl Claim {
         result
     }
 
-    /// Gives every netdev back as it was.
-    ///
-    /// # Errors
-    /// The first thing that could not be restored; the rest is tried all the same.
-    pub fn release(&self) -> Result<(), ClaimError> {
-        let mut result = Ok(());
-        for netdev in &self.netdevs {
-            let restored = self.restore(netdev);
-            result = result.and(restored);
-        }
-        result.and(self.guard.take_all().map_err(ClaimError::from))
+    /// Gives every netdev back as it was. Returns what could not be; the rest is tried all the same.
+    pub fn release(&self) -> Vec<ClaimError> {
+        let restored = self.netdevs.iter().map(|netdev| self.restore(netdev));
+        let mut errors: Vec<_> = restored.filter_map(Result::err).collect();
+        errors.extend(self.guard.take_all().err().map(ClaimError::from));
+        errors
     }
 
-    /// Restores netdevs that are on record and not about to be claimed again.
-    fn restore_leftovers(&self, again: &[String]) -> Result<(), ClaimError> {
+    /// Restores netdevs that are on record and not about to be claimed again. Returns what could not be.
+    fn restore_leftovers(&self, again: &[String]) -> Vec<ClaimError> {
         for name in self.files() {
             // A power cut: nothing is claimed any more.
             if is_temporary(&name) || self.saved(&name).is_some_and(|record| !record.is_of_here()) {
@@ -350,10 +365,8 @@ impl Claim {
             }
         }
         let noted: Vec<String> = self.noted().keys().cloned().collect();
-        for netdev in noted.iter().filter(|netdev| !again.contains(netdev)) {
-            self.restore(netdev)?;
-        }
-        Ok(())
+        let leftovers = noted.iter().filter(|netdev| !again.contains(netdev));
+        leftovers.filter_map(|netdev| self.restore(netdev).err()).collect()
     }
 
     fn restore(&self, netdev: &str) -> Result<(), ClaimError> {
@@ -363,44 +376,16 @@ impl Claim {
         let named = links.iter().find(|link| link.name == netdev);
         let present = named.or_else(|| links.iter().find(|link| device(link) == record.device));
         self.guard.take(netdev);
-        let mut result = Ok(());
-        if let Some(link) = present {
-            let name = &link.name;
-            for (flag, before) in [(LRO, record.lro), (GRO, record.gro), (RX_VLAN, record.vlan)] {
-                if before {
-                    set_flag(name, flag, true);
-                }
-            }
-            if let Some(value) = &record.disable_ipv6 {
-                result = result.and(set_disable_ipv6(name, value));
-            }
-            let mut lines = Vec::new();
-            for words in &record.addresses {
-                // A label begins with the name of the device.
-                let words = words.replacen(&format!(" label {netdev}"), &format!(" label {name}"), 1);
-                lines.push(format!("address replace {words} dev {name}"));
-            }
-            for words in record.routes_in_order() {
-                lines.push(format!("route replace {words} dev {name}"));
-            }
-            if record.mtu != 0 && record.mtu != link.mtu {
-                lines.push(format!("link set dev {name} mtu {}", record.mtu));
-            }
-            if !record.up {
-                lines.push(format!("link set dev {name} down"));
-            }
-            if !lines.is_empty() {
-                lines.push(String::new());
-                let restored = run("ip", &["-force", "-batch", "-"], &lines.join("\n"));
-                result = result.and(restored.map(|_| ()).map_err(ClaimError::from));
-            }
-        }
+        let restored = present.map_or(Ok(()), |link| restore::restore(link, netdev, &record));
         self.noted().remove(netdev);
         let path = self.record_path(netdev);
         // There is none of what could not be noted, nor where the folder has gone.
         match fs::remove_file(&path) {
-            Err(error) if path.exists() => result.and(Err(error.into())),
-            _ => result,
+            Err(error) if path.exists() => {
+                let but = format!("{} stays", path.display());
+                restored.and(Err(restore::incomplete(netdev, &but, &error.to_string())))
+            }
+            _ => restored,
         }
     }
 }

@@ -292,8 +292,16 @@ pub fn check(options: &Options) -> Result<(), AgentError> {
 fn not_claimed(error: ClaimError) -> AgentError {
     match error {
         ClaimError::Missing(_) | ClaimError::Refused { .. } => AgentError::Usage(error.to_string()),
-        ClaimError::Command(_) | ClaimError::Io(_) => AgentError::Failed(error.to_string()),
+        ClaimError::Incomplete { .. } | ClaimError::Command(_) | ClaimError::Io(_) => {
+            AgentError::Failed(error.to_string())
+        }
     }
+}
+
+/// Ends with what could not be given back, a line each.
+fn given_back<'a>(errors: impl IntoIterator<Item = &'a ClaimError>) -> Result<(), AgentError> {
+    let lines: Vec<_> = errors.into_iter().map(ClaimError::to_string).collect();
+    if lines.is_empty() { Ok(()) } else { Err(AgentError::Failed(lines.join("\n"))) }
 }
 
 /// Runs an agent until `stop` says so; then ports are released and the router's namespace is removed.
@@ -332,6 +340,16 @@ pub fn run(options: &Options, stop: &Stop) -> Result<(), AgentError> {
         let claim = Claim::take(&options.ports, instance, &state.join("claims"), options.take_over);
         Some(claim.map_err(not_claimed)?)
     };
+    if let Some(claim) = &claim
+        && !claim.not_restored().is_empty()
+    {
+        if options.ports.is_empty() {
+            // It may have been started for giving back alone, and nobody see its log.
+            let released = claim.release();
+            return given_back(claim.not_restored().iter().chain(&released));
+        }
+        problems.extend(claim.not_restored().iter().map(ClaimError::to_string));
+    }
     for netdev in claim.iter().flat_map(Claim::unnoted) {
         problems.push(format!(
             "{netdev} was claimed, and what it was like before could not be noted on disk: give it back by ending the router"
@@ -348,7 +366,7 @@ pub fn run(options: &Options, stop: &Stop) -> Result<(), AgentError> {
     };
     let result = start.run(stop, server, found, problems);
     match (&result, &claim) {
-        (Ok(()), Some(claim)) => claim.release().map_err(|error| AgentError::Failed(error.to_string())),
+        (Ok(()), Some(claim)) => given_back(&claim.release()),
         _ => result,
     }
 }

@@ -1,0 +1,99 @@
+//! Having a netdev be as its record says.
+
+use super::record::Record;
+use super::{ClaimError, GRO, LRO, RX_VLAN, set_disable_ipv6, set_flag};
+use crate::command::run;
+use crate::link::Link;
+
+/// What ip(8) says of a batch: the line that it could not do, after why.
+const FAILED: &str = "Command failed -:";
+
+/// Has a netdev be as a record of it says, made under the name `netdev`; it may have another one now.
+///
+/// # Errors
+/// The first thing that it could not be given; the rest is tried all the same.
+pub(super) fn restore(link: &Link, netdev: &str, record: &Record) -> Result<(), ClaimError> {
+    let name = &link.name;
+    for (flag, before) in [(LRO, record.lro), (GRO, record.gro), (RX_VLAN, record.vlan)] {
+        if before {
+            set_flag(name, flag, true);
+        }
+    }
+    let mut result = Ok(());
+    if let Some(value) = &record.disable_ipv6 {
+        let set = set_disable_ipv6(name, value);
+        result = set.map_err(|error| incomplete(name, "not its state of IPv6", &error.to_string()));
+    }
+    // What is to be given back, and the command for it.
+    let mut parts = Vec::new();
+    for words in &record.addresses {
+        // A label begins with the name of the device.
+        let words = words.replacen(&format!(" label {netdev}"), &format!(" label {name}"), 1);
+        parts.push((format!("address {words}"), format!("address replace {words} dev {name}")));
+    }
+    for words in record.routes_in_order() {
+        parts.push((format!("route {words}"), format!("route replace {words} dev {name}")));
+    }
+    if record.mtu != 0 && record.mtu != link.mtu {
+        parts.push((format!("MTU of {}", record.mtu), format!("link set dev {name} mtu {}", record.mtu)));
+    }
+    if !record.up {
+        parts.push(("state of being down".to_owned(), format!("link set dev {name} down")));
+    }
+    if parts.is_empty() {
+        return result;
+    }
+    let lines: String = parts.iter().map(|(_, command)| format!("{command}\n")).collect();
+    let restored = run("ip", &["-force", "-batch", "-"], &lines).map(drop);
+    result.and(restored.map_err(|error| {
+        let mut failed = failures(&error.reason);
+        let first = failed.next().and_then(|(line, why)| Some((&parts.get(line.checked_sub(1)?)?.0, why)));
+        match (first, failed.count()) {
+            (Some((part, why)), 0) => incomplete(name, &format!("not its {part}"), why),
+            (Some((part, why)), more) => incomplete(name, &format!("not its {part} (and {more} more)"), why),
+            (None, _) => incomplete(name, "not its addresses and routes", &error.to_string()),
+        }
+    }))
+}
+
+/// A netdev was given back, but for something.
+pub(super) fn incomplete(netdev: &str, but: &str, reason: &str) -> ClaimError {
+    ClaimError::Incomplete { netdev: netdev.to_owned(), but: but.to_owned(), reason: reason.to_owned() }
+}
+
+/// The lines of a batch, from 1, that ip(8) says it could not do, and why.
+fn failures(said: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut why = "";
+    said.lines().filter_map(move |line| {
+        let Some(number) = line.strip_prefix(FAILED) else {
+            why = line.strip_prefix("Error: ").unwrap_or(line).trim_end_matches('.');
+            return None;
+        };
+        Some((number.parse().ok()?, why))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ip_says_of_a_batch_names_lines_and_reasons() {
+        let said = "Error: Nexthop has invalid gateway.\nCommand failed -:2\nRTNETLINK answers: File exists\nCommand failed -:13";
+        let found: Vec<_> = failures(said).collect();
+        assert_eq!(found, [(2, "Nexthop has invalid gateway"), (13, "RTNETLINK answers: File exists")]);
+        assert_eq!(failures("No such file or directory (os error 2)").count(), 0);
+        assert_eq!(failures("Command failed -:").count(), 0);
+    }
+
+    #[test]
+    fn what_a_netdev_could_not_be_given_is_told_with_its_name() {
+        // None of this name is there.
+        let link = Link { name: "tollway-none".to_owned(), ..Link::default() };
+        let routes = vec!["default via 10.0.0.254".to_owned(), "10.9.0.0/16".to_owned()];
+        let record = Record { up: true, routes, ..Record::default() };
+        let said = restore(&link, "eth0", &record).unwrap_err().to_string();
+        let expected = "tollway-none was given back, but not its route 10.9.0.0/16 (and 1 more): ";
+        assert!(said.starts_with(expected), "{said}");
+    }
+}
