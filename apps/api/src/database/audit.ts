@@ -4,8 +4,10 @@ import type { Database } from './client.js';
 export const MAX_RECORDED = 10_000;
 /** The same of changes of the configuration. */
 export const MAX_CHANGES = 100_000;
-/** Rows after which those that are too old are looked for, which takes a walk through all. */
+/** Rows of a kind after which those that are too old are looked for, which takes a walk through all. */
 const EVERY = 100;
+/** Rows of each kind that this process has written. Their ids say nothing of that: all kinds share them. */
+const written = new Map<string, number>();
 
 /** Writes a row of the audit; now and then those of its kind that are too old go. */
 export async function record(
@@ -19,8 +21,11 @@ export async function record(
     readonly revision?: number;
   },
 ): Promise<void> {
-  const { id, action } = await db.audit.create({ data });
-  if (id % EVERY === 0) await keepNewest(db, action, action === 'config' ? MAX_CHANGES : MAX_RECORDED);
+  const { action } = data;
+  await db.audit.create({ data });
+  const before = written.get(action) ?? 0;
+  written.set(action, before + 1);
+  if (before % EVERY === 0) await keepNewest(db, action, action === 'config' ? MAX_CHANGES : MAX_RECORDED);
 }
 
 /** Lets go all rows of a kind but the newest. */
