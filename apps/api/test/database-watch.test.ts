@@ -106,6 +106,32 @@ it('what a statement found damaged stays so until the next start, whatever can b
   }
 });
 
+it('that the disk is nearly full hides nothing that is wrong already', async () => {
+  const failing = {
+    $executeRawUnsafe: () => Promise.reject(new Error('SQLITE_BUSY: database is locked')),
+  };
+  const watch = new DatabaseWatch(
+    `${router.directory}/tollway.db`,
+    failing as unknown as typeof router.db,
+    () => {},
+    () => true,
+    () => 3 << 20,
+    () => 3 << 20,
+  );
+  const look = () => new Promise((resolve) => setTimeout(resolve, 5_000));
+  try {
+    await expect.poll(() => watch.fault?.kind, { timeout: 20_000 }).toBe('no-room');
+    watch.failed(new Error('SQLITE_BUSY: database is locked'));
+    await look();
+    expect(watch.fault?.kind).toBe('locked');
+    watch.failed(new Error('SQLITE_CORRUPT: database disk image is malformed'));
+    await look();
+    expect(watch.fault?.kind).toBe('damaged');
+  } finally {
+    watch.close();
+  }
+});
+
 const root = process.getuid?.() === 0;
 
 it('a file that nobody may write any more is told of before something could not be written', async () => {

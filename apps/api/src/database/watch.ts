@@ -110,20 +110,23 @@ export class DatabaseWatch {
   }
 
   async #look(): Promise<void> {
-    const seen = this.#seen() ?? this.#damaged;
-    if (seen !== undefined) {
-      this.#fault = seen;
+    const seen = this.#seen();
+    // It keeps no more than a larger configuration from being stored, and hides nothing that is wrong already.
+    const noRoom = seen?.kind === 'no-room' ? seen : undefined;
+    const wrong = noRoom === undefined ? (seen ?? this.#damaged) : this.#damaged;
+    if (wrong !== undefined) {
+      this.#fault = wrong;
       return;
     }
     if (!this.#unwritten) {
-      this.#fault = undefined;
+      this.#fault = noRoom;
       return;
     }
     try {
       // Nobody reads this number; that it can be written is what matters.
       await this.#db.$executeRawUnsafe('PRAGMA user_version = 1');
       this.#unwritten = false;
-      this.#fault = undefined;
+      this.#fault = noRoom;
     } catch (error) {
       const fault = faultOf(error, this.#file);
       // It has just been read.
