@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Draft, type StoredRow } from '../src/config/draft.js';
-import { assignRanks } from '../src/config/ranks.js';
+import { Draft, ownChanges, type StoredRow } from '../src/config/draft.js';
+import { assignRanks, RANK_STEP } from '../src/config/ranks.js';
 
 const MENU = '/ip/firewall/filter';
 const content = (comment: string) => ({ values: { chain: 'forward' }, disabled: false, comment });
@@ -22,22 +22,41 @@ type Operation =
   | { op: 'remove'; pick: number };
 
 const operation: fc.Arbitrary<Operation> = fc.oneof(
-  fc.record({ op: fc.constant('add' as const), before: fc.nat(30) }),
+  fc.record({ op: fc.constant('add' as const), before: fc.nat(12) }),
   fc.record({
     op: fc.constant('move' as const),
-    picks: fc.uniqueArray(fc.nat(30), { minLength: 1, maxLength: 5 }),
-    before: fc.nat(30),
+    picks: fc.oneof(
+      fc.nat(8).map((pick) => [pick]),
+      fc.uniqueArray(fc.nat(12), { minLength: 1, maxLength: 5 }),
+    ),
+    before: fc.nat(12),
   }),
-  fc.record({ op: fc.constant('remove' as const), pick: fc.nat(30) }),
+  fc.record({ op: fc.constant('remove' as const), pick: fc.nat(12) }),
 );
+
+const commit = fc.oneof(
+  operation.map((only) => [only]),
+  fc.array(operation, { maxLength: 6 }),
+);
+
+/** Rows as many commits leave them: here there is no room between two of them, there they have just got ranks anew. */
+const start: fc.Arbitrary<readonly StoredRow[]> = fc
+  .uniqueArray(
+    fc.oneof(
+      fc.integer({ min: 1, max: 6 }).map((place) => place * RANK_STEP),
+      fc.integer({ min: 1, max: 4 }),
+    ),
+    { maxLength: 8 },
+  )
+  .map((ranks) => ranks.toSorted((a, b) => a - b).map((rank, index) => ({ id: index + 1, ...content(''), rank })));
 
 describe('a draft', () => {
   it('orders rows as a list would, with strictly ascending ranks, over any commits', () => {
     fc.assert(
-      fc.property(fc.array(fc.array(operation, { maxLength: 6 }), { maxLength: 12 }), (commits) => {
-        let snapshot: ReadonlyMap<string, readonly StoredRow[]> = new Map();
-        let model: number[] = [];
-        let next = 1;
+      fc.property(start, fc.array(commit, { maxLength: 12 }), (stored, commits) => {
+        let snapshot: ReadonlyMap<string, readonly StoredRow[]> = new Map([[MENU, stored]]);
+        let model = stored.map(({ id }) => id);
+        let next = stored.length + 1;
         for (const operations of commits) {
           const draft = new Draft(snapshot, () => next++);
           for (const step of operations) {
@@ -69,10 +88,27 @@ describe('a draft', () => {
             else before.set(id, after);
           }
           expect(new Map(rows.map((row) => [row.id, row]))).toEqual(before);
+          // What gave rows another order did so to some row, which tells of it and is what Undo takes back.
+          if (finished.changes.length > 0) expect(ownChanges(finished.changes)).not.toEqual([]);
           snapshot = finished.snapshot;
         }
       }),
     );
+  });
+
+  it('has moved a row that gets, as all get ranks anew, the one that it had', () => {
+    const ranks = [1, 2, 2 * RANK_STEP];
+    const rows = ranks.map((rank, index) => ({ id: index + 1, ...content(''), rank }));
+    const draft = new Draft(new Map([[MENU, rows]]), () => 4);
+    draft.move(MENU, [3], 2);
+    const { snapshot, changes } = draft.finish();
+    expect(snapshot.get(MENU)?.map(({ id, rank }) => [id, rank])).toEqual([
+      [1, RANK_STEP],
+      [3, 2 * RANK_STEP],
+      [2, 3 * RANK_STEP],
+    ]);
+    expect(ownChanges(changes)).toMatchObject([{ id: 3, before: { rank: 2 * RANK_STEP } }]);
+    expect(changes).toHaveLength(3);
   });
 
   it('keeps to itself until it is finished, and is no change when it ends where it began', () => {

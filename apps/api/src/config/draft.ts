@@ -216,19 +216,22 @@ export class Draft {
           ? old
           : { ...place, rank };
       });
-      const earlier = changes.length;
+      const anew = places.some(({ rank }, index) => rank !== undefined && rank !== ranks[index]);
+      const earlier = changes.length + renumbered.length;
       for (const [index, row] of rows.entries()) {
         const old = before.get(row.id);
         before.delete(row.id);
-        if (old === row) continue;
-        const change = { menu, id: row.id, ...(old && { before: old }), after: row };
         // What is moved has no rank until now.
-        const stays = old !== undefined && places[index]?.rank !== undefined && equal(old, row);
-        if (stays) renumbered.push({ ...change, renumbered: true });
+        const moved = places[index]?.rank === undefined;
+        // Where all get ranks anew, what is moved may get the one that it had.
+        if (old === row && !(moved && anew)) continue;
+        const change = { menu, id: row.id, ...(old && { before: old }), after: row };
+        if (old !== undefined && !moved && equal(old, row)) renumbered.push({ ...change, renumbered: true });
         else changes.push(change);
       }
       for (const old of before.values()) changes.push({ menu, id: old.id, before: old });
-      if (changes.length > earlier) snapshot.set(menu, rows);
+      // Whatever is stored is in memory, too.
+      if (changes.length + renumbered.length > earlier) snapshot.set(menu, rows);
     }
     return { snapshot, changes: [...changes, ...renumbered] };
   }
