@@ -117,6 +117,37 @@ describe('a feed', () => {
     feed.close();
   });
 
+  it('that is closed while its client does not read reads nothing any more, and takes no room of other windows', async () => {
+    const menu = menuByPath('/interface');
+    if (menu === undefined) throw new Error('no menu');
+    const outlet = new Recorder();
+    outlet.ready = false;
+    const cells = new ShownCells();
+    let reads = 0;
+    const view = async () => {
+      reads += 1;
+      return new ArrayRows([{ '.id': '*1' }]);
+    };
+    const feed = new MenuFeed(1, menu, view, WINDOW, 1000, outlet, cells.share(1));
+    await vi.advanceTimersByTimeAsync(50);
+    feed.close();
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(cells.share(1).resize(1_500_000)).toBeUndefined();
+    expect([reads, outlet.messages]).toEqual([0, []]);
+  });
+
+  it('that is closed says nothing of a reading that has failed since', async () => {
+    const menu = menuByPath('/interface');
+    if (menu === undefined) throw new Error('no menu');
+    const outlet = new Recorder();
+    const failing = () => new Promise<never>((_, reject) => setTimeout(() => reject(new Error('no agent')), 100));
+    const feed = new MenuFeed(1, menu, failing, WINDOW, 1000, outlet, new ShownCells().share(1));
+    await vi.advanceTimersByTimeAsync(50);
+    feed.close();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(outlet.messages).toEqual([]);
+  });
+
   it('is silent while nothing changes', async () => {
     const outlet = new Recorder();
     const { feed } = feedOf('/interface', outlet, () => [{ '.id': '*1' }]);

@@ -90,6 +90,8 @@ export class MenuFeed {
         if (!(error instanceof Stopped)) throw error;
       })
       .catch((error: unknown) => {
+        // Another subscription may have its number by now.
+        if (this.#closed) return;
         this.#sent = undefined;
         this.#outlet.send({ op: 'error', id: this.#id, detail: String(error) });
       })
@@ -111,6 +113,8 @@ export class MenuFeed {
 
   async #update(maxAgeMs: number): Promise<void> {
     await this.#whenReady();
+    // What is closed has given its room back, and nothing stops what it begins now.
+    if (this.#closed) return;
     const window = this.#window;
     const stop = new AbortController();
     this.#stop = stop;
