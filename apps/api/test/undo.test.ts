@@ -401,6 +401,29 @@ describe('a change', () => {
     await router.rest('POST', `${QUEUES}/remove`, { numbers: 'top,other' });
   });
 
+  it('whose row names something else since, which has got the name of what it named, is not taken back', async () => {
+    const LISTS = '/interface/list';
+    const [x, y] = [
+      (await router.rest('PUT', LISTS, { name: 'x' })).id,
+      (await router.rest('PUT', LISTS, { name: 'y' })).id,
+    ];
+    const { id } = await router.rest('PUT', FILTER, { chain: 'forward', action: 'drop', 'in-interface-list': 'x' });
+    const changed = await router.rest('PATCH', `${FILTER}/${id}`, { comment: 'changed' });
+    await router.rest('PATCH', `${LISTS}/${x}`, { name: 'z' });
+    await router.rest('PATCH', `${LISTS}/${y}`, { name: 'x' });
+    const reason = async () =>
+      (await api('GET', '')).rows.find((line) => Number(line.revision) === revisionOf(changed))?.undo;
+    expect(await reason()).toBe('');
+    await router.rest('PATCH', `${FILTER}/${id}`, { 'in-interface-list': 'x' });
+    expect(await reason()).toMatch(/was changed after/);
+    const refused = await undo(revisionOf(changed));
+    expect(refused.status).toBe(400);
+    expect(refused.error.detail).toMatch(/was changed after/);
+    expect(await rules()).toMatchObject([{ '.id': id, 'in-interface-list': 'x', comment: 'changed' }]);
+    await router.rest('DELETE', `${FILTER}/${id}`);
+    await router.rest('POST', `${LISTS}/remove`, { '.id': `${x},${y}` });
+  });
+
   it('whose row named two items that have changed names since names both', async () => {
     const LISTS = '/interface/list';
     const [a, b] = [

@@ -54,18 +54,30 @@ export async function followRenames(
 /** Whether a row of a menu is what it was after a revision, but for names that others have been given since. */
 export type IsAsLeft = (menu: string, row: StoredRow, after: StoredRow) => boolean;
 
+/** Rows of a menu as they are now, by their ids. */
+export type RowsOf = (menu: string) => ReadonlyMap<number, StoredRow>;
+
 /** @param later revisions since, newest first; asked for only where names may tell rows apart */
-export function asLeftBefore(now: StoredSnapshot, later: () => readonly PastPlaces[]): IsAsLeft {
-  const namedThen = perMenu((menu) => holdersBefore(now.get(menu) ?? [], menu, later()));
-  const namesNow = perMenu((menu) => new Map((now.get(menu) ?? []).map(({ id, values }) => [id, values.name])));
+export function asLeftBefore(rowsOf: RowsOf, later: () => readonly PastPlaces[]): IsAsLeft {
+  const namedThen = perMenu((menu) => holdersBefore([...rowsOf(menu).values()], menu, later()));
+  const nameNow = (menu: string, id: number) => rowsOf(menu).get(id)?.values.name;
+  const renamed = perMenu((menu) => {
+    const before = [...namesBefore(menu, later())];
+    return new Set(before.flatMap(([id, name]) => (nameNow(menu, id) === name ? [] : name)));
+  });
+  const namesRenamed = (menu: string, { values }: StoredRow) =>
+    referencesOf(menu).some(({ names, to }) =>
+      names(values).some((name) => to.some((named) => renamed(named).has(name))),
+    );
   return (menu, row, after) => {
-    if (equal(row, after)) return true;
+    // A name that was given to something else is another one, although it reads the same.
+    if (equal(row, after) && !namesRenamed(menu, after)) return true;
     const named = referencesOf(menu).flatMap(({ property }) => {
       const value = row.values[property];
       return value === undefined || after.values[property] === undefined ? [] : [[property, value] as const];
     });
     if (!equal(row, { ...after, values: { ...after.values, ...Object.fromEntries(named) } })) return false;
-    const values = valuesNow(menu, after, namedThen, (of, id) => namesNow(of).get(id));
+    const values = valuesNow(menu, after, namedThen, nameNow);
     return equal(row, { ...after, values });
   };
 }
@@ -110,18 +122,21 @@ function holdersBefore(
   revisions: readonly PastPlaces[],
 ): ReadonlyMap<string | undefined, number> {
   const names = new Map(rows.map(({ id, values }) => [id, values.name]));
-  for (const { changes } of revisions) {
-    for (const change of changes) {
-      if (change.menu !== menu) continue;
-      if (change.before === undefined) names.delete(change.id);
-      else names.set(change.id, change.before.name);
-    }
-  }
+  for (const [id, name] of namesBefore(menu, revisions)) names.set(id, name);
   return new Map([...names].map(([id, name]) => [name, id]));
 }
 
+/** Names before the oldest of some revisions of the rows that these changed, by ids; none of those that were not there. */
+function namesBefore(menu: string, revisions: readonly PastPlaces[]): ReadonlyMap<number, string | undefined> {
+  const names = new Map<number, string | undefined>();
+  for (const { changes } of revisions) {
+    for (const change of changes) if (change.menu === menu) names.set(change.id, change.before?.name);
+  }
+  return names;
+}
+
 /** What is found of a menu, once. */
-function perMenu<Found>(find: (menu: string) => Found): (menu: string) => Found {
+export function perMenu<Found>(find: (menu: string) => Found): (menu: string) => Found {
   const known = new Map<string, Found>();
   return (menu) => {
     const found = known.get(menu) ?? find(menu);

@@ -13,7 +13,7 @@ import {
   SYSTEM,
 } from './record.js';
 import { usersOfNames } from './references.js';
-import { asLeftBefore, type IsAsLeft, namedMenus } from './renames.js';
+import { asLeftBefore, type IsAsLeft, namedMenus, perMenu, type RowsOf } from './renames.js';
 import { firstOf } from './replay.js';
 import type { ConfigStore } from './store.js';
 import { type Conflict, changedSince, type Names, NONE, rowsById, stillUsed, takeBack } from './undo.js';
@@ -105,7 +105,7 @@ export async function undoReasons(
   const byNumber = new Map(past.map((each) => [each.number, each]));
   const places = past.map(placesOf);
   const slices = new Slices();
-  const rowsOf = rowsByMenu(store);
+  const rowsOf = perMenu((menu) => rowsById(store.snapshot, menu));
   const names = namesByMenu(store, slices);
   const since = (first: number) => () => places.filter(({ number }) => number > first);
   for (const line of lines) {
@@ -116,22 +116,10 @@ export async function undoReasons(
     else if (revision !== undefined)
       reasons.set(
         line.number,
-        await reasonNow(rowsOf, names, ownOf(revision), asLeftBefore(store.snapshot, since(line.number)), slices),
+        await reasonNow(rowsOf, names, ownOf(revision), asLeftBefore(rowsOf, since(line.number)), slices),
       );
   }
   return reasons;
-}
-
-type RowsOf = (menu: string) => ReturnType<typeof rowsById>;
-
-/** Rows as they are now; those of a menu are gone through once. */
-function rowsByMenu({ snapshot }: ConfigStore): RowsOf {
-  const known = new Map<string, ReturnType<typeof rowsById>>();
-  return (menu) => {
-    const rows = known.get(menu) ?? rowsById(snapshot, menu);
-    known.set(menu, rows);
-    return rows;
-  };
 }
 
 /** Names and who uses them now; those of a menu are gone through once. */

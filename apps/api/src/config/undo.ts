@@ -8,7 +8,7 @@ import { menusOf } from './items.js';
 import { ownOf, type PastPlaces, type PastRevision, placesOf } from './past.js';
 import { besideOthers, movedBetween, placedBefore } from './places.js';
 import { type Referrer, usersOfNames } from './references.js';
-import { asLeftBefore, followRenames, type IsAsLeft } from './renames.js';
+import { asLeftBefore, followRenames, type IsAsLeft, perMenu } from './renames.js';
 import { inOrder, orderWithout, without } from './replay.js';
 import { nameOf } from './rows-by-key.js';
 import { type Row, rowIdText } from './snapshot.js';
@@ -47,12 +47,13 @@ export async function takeBack(
   const past = ownOf(stored);
   const menus = [...new Set(past.changes.map(({ menu }) => menu))];
   if (menus.length === 0) throw errors.failure(`revision ${past.number} changed no rows`);
-  const isAsLeft = asLeftBefore(now, () => later);
+  const rowsOf = perMenu((menu) => rowsById(now, menu));
+  const isAsLeft = asLeftBefore(rowsOf, () => later);
   const slices = new Slices();
   const changed: (readonly Conflict[])[] = [];
   for (const menu of menus) {
     const moved = movedSince(now, menu, later);
-    changed.push(await changedSince(rowsById(now, menu), moved, menu, past, isAsLeft, slices));
+    changed.push(await changedSince(rowsOf(menu), moved, menu, past, isAsLeft, slices));
   }
   refuse(past.number, changed.flat());
   const revisions = [...later, placesOf(stored), ...earlier];
