@@ -155,6 +155,17 @@ describe('a dry run', () => {
     await router.rest('DELETE', `/ip/firewall/filter/${id}`);
   });
 
+  it('says that a rule which marks connections for fasttrack has decided nothing', async () => {
+    const rule = { chain: 'forward', action: 'fasttrack-connection', comment: 'fast' };
+    const { id } = await router.rest('PUT', '/ip/firewall/filter', rule);
+    peer.traced = [packet(1, { steps: [{ stage: 'filter', decision: 'accepted', rows: [rowOf(id)] }] })];
+    const { rows } = await router.rest('POST', `${TRACE}/dry-run`, { packet: LINE, '.proplist': 'steps' });
+    expect(rows[0]?.steps).toMatch(
+      /^filter: accepted: no rule decided otherwise \[fasttracked by \*\w+ #\d+ forward: fasttrack-connection \(fast\)\]$/,
+    );
+    await router.rest('DELETE', `/ip/firewall/filter/${id}`);
+  });
+
   it('of a packet of the router itself has no incoming interface', async () => {
     peer.routeTo = (address) => ({ local: address === '192.168.88.1', interface: ports[1] ?? 0 });
     await router.rest('POST', `${TRACE}/dry-run`, { packet: '192.168.88.1 -> 192.168.88.10' });

@@ -50,6 +50,7 @@ const EFFECTS: Readonly<Record<string, string>> = {
   passthrough: 'counted by',
   jump: 'sent on by',
   return: 'sent back by',
+  'fasttrack-connection': 'fasttracked by',
   'add-src-to-address-list': 'source listed by',
   'add-dst-to-address-list': 'destination listed by',
 };

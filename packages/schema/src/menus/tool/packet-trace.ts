@@ -94,7 +94,11 @@ export const toolPacketTrace = defineMenu({
       'What became of it. held: after a second it still waited in a queue, for fragments, or for the address of its next hop.',
     ),
     'drop-reason': result(text(), 'Drop Reason', 'Why it was dropped.'),
-    rules: result(text(), 'Rules', 'Rules that matched, of all tables, in order.'),
+    rules: result(
+      text(),
+      'Rules',
+      'Firewall rules, routes, addresses and queues that the stages decided by, each once, in order.',
+    ),
     steps: result(text(), 'Steps', 'What each stage decided, in order.'),
   },
   flags: [],
