@@ -515,6 +515,9 @@ describe('a change', () => {
     await router.rest('POST', `${FILTER}/move`, { numbers: a, destination: '' });
     expect((await undo(moved)).error.detail).toMatch(/ was moved after revision/);
     expect(await comments()).toBe('b c a');
+    const lines = (await api('GET', '')).rows;
+    expect(lines.find(({ revision }) => Number(revision) === moved)?.undo).toMatch(/ was moved after revision/);
+    expect(lines[0]?.undo).toBe('');
   });
 
   it('that only moved a row is taken back whatever the row has held since', async () => {

@@ -1,6 +1,7 @@
 import type { Database } from '../database/client.js';
 import { errors } from '../errors.js';
 import { Slices } from '../live/slices.js';
+import { isMove } from './draft.js';
 import { ownOf, type PastPlaces, type PastRevision, placesOf } from './past.js';
 import {
   type Author,
@@ -16,7 +17,7 @@ import { usersOfNames } from './references.js';
 import { asLeftBefore, type IsAsLeft, namedMenus, perMenu, type RowsOf } from './renames.js';
 import { firstOf } from './replay.js';
 import type { ConfigStore } from './store.js';
-import { type Conflict, changedSince, type Names, NONE, rowsById, stillUsed, takeBack } from './undo.js';
+import { type Conflict, changedSince, movedSince, type Names, NONE, rowsById, stillUsed, takeBack } from './undo.js';
 
 /** Taking revisions back, and telling of which that is possible. */
 
@@ -78,7 +79,7 @@ const otherDatabase = (number: number, newest: number, stored: number) =>
       `database ${stored}. The database is not the one that the router was started with: restart it`,
   );
 
-/** Rows that are looked at for telling which revisions of a list can be taken back. */
+/** Rows that are looked at for telling which revisions of a list can be taken back; of a menu for telling of moves. */
 const MOST_ROWS = 2_000;
 /** What they may take in the database, bytes, with rows that only got other ranks. */
 const MOST_BYTES = 4 * 1024 * 1024;
@@ -113,11 +114,13 @@ export async function undoReasons(
     const never = neverUndone(line);
     const revision = byNumber.get(line.number);
     if (never !== undefined) reasons.set(line.number, never);
-    else if (revision !== undefined)
-      reasons.set(
-        line.number,
-        await reasonNow(rowsOf, names, ownOf(revision), asLeftBefore(rowsOf, since(line.number)), slices),
-      );
+    else if (revision !== undefined) {
+      const later = since(line.number);
+      const movedIn = (menu: string) =>
+        rowsOf(menu).size > MOST_ROWS ? NONE : movedSince(store.snapshot, menu, later());
+      const isAsLeft = asLeftBefore(rowsOf, later);
+      reasons.set(line.number, await reasonNow({ rowsOf, movedIn, isAsLeft, names }, ownOf(revision), slices));
+    }
   }
   return reasons;
 }
@@ -146,16 +149,26 @@ function namesByMenu({ snapshot }: ConfigStore, slices: Slices): Names {
   };
 }
 
+/** What has become of rows since a revision. */
+interface Since {
+  readonly rowsOf: RowsOf;
+  /** Rows of a menu that somebody has moved. */
+  readonly movedIn: (menu: string) => ReadonlySet<number>;
+  readonly isAsLeft: IsAsLeft;
+  readonly names: Names;
+}
+
 async function reasonNow(
-  rowsOf: RowsOf,
-  names: Names,
+  { rowsOf, movedIn, isAsLeft, names }: Since,
   past: PastRevision,
-  isAsLeft: IsAsLeft,
   slices: Slices,
 ): Promise<string> {
   const menus = [...new Set(past.changes.map(({ menu }) => menu))];
   const found: (readonly Conflict[])[] = [];
-  for (const menu of menus) found.push(await changedSince(rowsOf(menu), NONE, menu, past, isAsLeft, slices));
+  for (const menu of menus) {
+    const moved = past.changes.some((change) => change.menu === menu && isMove(change)) ? movedIn(menu) : NONE;
+    found.push(await changedSince(rowsOf(menu), moved, menu, past, isAsLeft, slices));
+  }
   const changed = found.flat();
   const [first, ...more] = changed.length > 0 ? changed : await stillUsed(names, past);
   if (first === undefined) return '';

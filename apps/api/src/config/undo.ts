@@ -123,7 +123,7 @@ function ranksBefore(now: StoredSnapshot, menu: string, revisions: readonly Past
 }
 
 /** Rows that somebody has moved since; that ranks were given anew is no move. */
-function movedSince(now: StoredSnapshot, menu: string, later: readonly PastPlaces[]): ReadonlySet<number> {
+export function movedSince(now: StoredSnapshot, menu: string, later: readonly PastPlaces[]): ReadonlySet<number> {
   if (later.length === 0) return NONE;
   const left = ranksBefore(now, menu, later);
   const present = ranksBefore(now, menu, []);
