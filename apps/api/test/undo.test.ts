@@ -287,10 +287,10 @@ describe('a change', () => {
     const root = await put({ name: 'root', target: '10.0.0.0/8' });
     const c1 = await put({ name: 'c1', target: '10.1.0.0/16', parent: 'root' });
     const c3 = await put({ name: 'c3', target: '10.1.1.0/24', parent: 'c1' });
-    const reason = `${QUEUES} c1 is in use by ${QUEUES} c3, which came later`;
+    const reason = `${QUEUES} c1 is in use by ${QUEUES} c3, which names it since then`;
     expect(await told(c1)).toBe(reason);
     expect((await undo(c1)).error.detail).toContain(reason);
-    expect(await told(root)).toBe(`${QUEUES} root is in use by ${QUEUES} c1, which came later`);
+    expect(await told(root)).toBe(`${QUEUES} root is in use by ${QUEUES} c1, which names it since then`);
     expect(await told(c3)).toBe('');
 
     // What goes along uses nothing then; a row that comes later does, also by a new name.
@@ -304,7 +304,7 @@ describe('a change', () => {
     const renamed = revisionOf(await router.rest('PATCH', `${QUEUES}/p`, { name: 'isp' }));
     expect(await told(renamed)).toBe('');
     const late = await put({ name: 'late', target: '10.2.2.0/24', parent: 'isp' });
-    expect(await told(renamed)).toBe(`${QUEUES} isp is in use by ${QUEUES} late, which came later`);
+    expect(await told(renamed)).toBe(`${QUEUES} isp is in use by ${QUEUES} late, which names it since then`);
     expect((await undo(renamed)).status).toBe(400);
     await undo(late);
     expect(await told(renamed)).toBe('');

@@ -186,7 +186,7 @@ async function impossibleRows(
   return [...found, ...used].flat();
 }
 
-const usedBy = ({ menu, row }: Referrer): string => `is in use by ${menu} ${titleOf(row)}, which came later`;
+const usedBy = ({ menu, row }: Referrer): string => `is in use by ${menu} ${titleOf(row)}, which names it since then`;
 
 /** What tells whether names that go are in use; found when it is asked for, once for each menu. */
 export interface Names {
