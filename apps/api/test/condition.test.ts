@@ -1,6 +1,9 @@
-import { menuByPath } from '@tollway/schema';
+import { menuByPath, registry } from '@tollway/schema';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { order } from '../src/config/kind-order.js';
 import { type Condition, ConditionError, testOf } from '../src/live/condition.js';
+import { MessageError, readMessage } from '../src/live/message.js';
 
 function holds(path: string, condition: Condition, value: string | undefined): boolean {
   const menu = menuByPath(path);
@@ -78,5 +81,71 @@ describe('a condition', () => {
   ])('%s %s %s is refused', (column, op, value, text) => {
     expect(() => holds(CONNECTIONS, { column, op, value }, undefined)).toThrow(ConditionError);
     expect(() => holds(CONNECTIONS, { column, op, value }, undefined)).toThrow(text);
+  });
+});
+
+describe('ranges of numbers', () => {
+  const TEXTS = [
+    '0',
+    '1',
+    '7',
+    '15',
+    '1500',
+    '2000000',
+    '00:05:00',
+    '1h30m',
+    '250us',
+    '5ms',
+    '50',
+    '99.5',
+    '123456789012345678',
+  ];
+  const columns = registry.flatMap((menu) =>
+    menu.kind === 'command'
+      ? []
+      : Object.entries(menu.props).flatMap(([name, { kind }]) => {
+          const values = TEXTS.flatMap((text) => {
+            const result = kind.parse(text);
+            return result.ok ? [result.value] : [];
+          });
+          return kind.align === 'right' && !kind.pair && values.length > 1 ? [{ menu, name, kind, values }] : [];
+        }),
+  );
+
+  it('hold what lies between their bounds in the order of the column', () => {
+    expect(columns.map(({ kind }) => kind.name)).toEqual(expect.arrayContaining(['rate', 'duration', 'fine-duration']));
+    const column = fc.constantFrom(...columns);
+    const [some, index] = [fc.array(fc.tuple(fc.nat(), fc.nat()), { minLength: 1, maxLength: 3 }), fc.nat()];
+    fc.assert(
+      fc.property(column, some, index, ({ menu, name, kind, values }, bounds, at) => {
+        const one = (n: number) => values[n % values.length] ?? '';
+        const ranges = bounds.map(([first, last]) => [one(first), one(last)] as const);
+        const value = ranges.map((range) => range.join('-')).join(',');
+        const expected = ranges.some(
+          ([first, last]) => order(kind, one(at), first) >= 0 && order(kind, one(at), last) <= 0,
+        );
+        expect(testOf(menu, { column: name, op: 'in', value }).holds(one(at))).toBe(expected);
+      }),
+    );
+  });
+});
+
+describe('a filter', () => {
+  const filterOf = (conditions: readonly object[]) =>
+    readMessage(JSON.stringify({ op: 'window', id: 1, filter: { timeout: conditions } }));
+  const within = (count: number) => ({ op: 'in-not', value: Array(count).fill('0-1').join(',') });
+
+  it('takes so many values after in, in all of its conditions', () => {
+    expect(filterOf(Array(2).fill(within(256)))).toMatchObject({ op: 'window' });
+    expect(() => filterOf(Array(3).fill(within(171)))).toThrow(MessageError);
+    expect(() => filterOf(Array(3).fill(within(171)))).toThrow('513 values after in, 512 are accepted in all');
+  });
+
+  it('takes values of so many characters in all', () => {
+    const long = { op: 'is', value: 'x'.repeat(4_096) };
+    expect(filterOf(Array(4).fill(long))).toMatchObject({ op: 'window' });
+    expect(() => filterOf([...Array(4).fill(long), { op: 'is', value: 'x' }])).toThrow(
+      'filter: values of 16385 characters, 16384 are accepted in all',
+    );
   });
 });

@@ -168,6 +168,9 @@ function scopeRecord(ms: number): Buffer {
   return record;
 }
 
+/** A word of a query, of many ranges. */
+const ranges = () => `max-limit in ${many(73, (n) => `${n}/0-${n}/1`).join(',')}`;
+
 const words = (count: number) => many(count, (n) => `name=x${n}`);
 
 describe('the event loop goes on', () => {
@@ -185,6 +188,13 @@ describe('the event loop goes on', () => {
       'POST',
       `/rest${ENTRY}/print`,
       { '.query': many(16, (n) => `<address=12.0.0.${n}`), 'count-only': '' },
+    ],
+    [
+      'a query of too many ranges',
+      400,
+      'POST',
+      `/rest${QUEUE}/print`,
+      { '.query': many(128, ranges), 'count-only': '' },
     ],
     ['too many words', 400, 'POST', `/rest${QUEUE}/print`, { '.query': words(20_000) }],
     ['a text of too many words', 400, 'POST', `/rest${QUEUE}/print`, { '.query': 'a,'.repeat(4_000_000) }],
@@ -469,7 +479,7 @@ describe('the event loop goes on', () => {
         ENTRY,
         {
           filter: {
-            address: many(10, () => '').map(() => ({ op: 'in', value: many(256, (n) => `99.0.0.${n}`).join(',') })),
+            address: many(2, () => '').map(() => ({ op: 'in', value: many(256, (n) => `99.0.0.${n}`).join(',') })),
           },
         },
       ],
@@ -482,6 +492,9 @@ describe('the event loop goes on', () => {
     expect(await show(ENTRY, { filter: { address: { op: 'in', value: many(257, () => '1.1.1.1').join(',') } } })).toBe(
       'error',
     );
+    const tooMany = many(32, () => ({ op: 'in-not', value: many(256, () => '0-1').join(',') }));
+    const ms = await standstill(async () => expect(await show(QUEUE, { filter: { bytes: tooMany } })).toBe('error'));
+    expect(ms).toBeLessThan(MAX_MS);
     expect(await show(QUEUE, { sort: { by: many(9, () => 'max-limit.upload').join('+') } })).toBe('error');
     expect(await show(ENTRY, { find: 'x'.repeat(257) })).toBe('error');
     client.socket.close();

@@ -1,9 +1,16 @@
 import { ipv4Mask, ipv4Prefix, type Kind, missingElement, shown } from '@tollway/schema';
+import { ADDRESSES, order, sortNumber } from './kind-order.js';
 
 /** What `in` asks of a value: to lie in a network, in a range of numbers, or to be one of several words. */
 
 /** Members of a list after `in`. */
 const MAX_PARTS = 256;
+/** Members of all lists after `in` of a query or a filter: an item may have to be compared with each of them. */
+export const MAX_MEMBERS = 512;
+
+/** Members of lists after `in`. */
+export const membersOf = (lists: readonly string[]): number =>
+  lists.reduce((sum, list) => sum + list.split(',').length, 0);
 
 /** A list after `in` that no value could be in; the message says what is accepted. */
 export class MembershipError extends Error {}
@@ -27,18 +34,6 @@ export interface Membership {
   readonly spans?: readonly Span[];
 }
 
-/** Kinds whose values hold addresses. */
-export const ADDRESSES: readonly string[] = [
-  'ip',
-  'ip-port',
-  'ip-prefix',
-  'ip-iface-prefix',
-  'ip-range',
-  'nexthop',
-  'queue-target',
-  'queue-target-list',
-];
-
 export const liesIn = (spans: readonly Span[], first: number, last: number): boolean =>
   spans.some((span) => first >= span.first && last <= span.last);
 
@@ -61,19 +56,49 @@ export function membership(name: string, kind: Kind, list: string): Membership {
       });
     return { holds, spans };
   }
-  const tests = parts.map((part) => one(name, kind, part));
-  return { holds: (value) => tests.some((test) => test(value)) };
+  return { holds: oneOf(name, kind, parts) };
 }
 
-function one(name: string, kind: Kind, part: string): (value: string) => boolean {
-  const dash = part.indexOf('-', 1);
-  if (kind.align === 'right' && dash > 0) {
-    const first = parsed(name, kind, part.slice(0, dash));
-    const last = parsed(name, kind, part.slice(dash + 1));
-    return (value) => order(kind, value, first) >= 0 && order(kind, value, last) <= 0;
+/** Numbers from `first` to `last`, texts of a kind; `span` where that can be told from numbers alone. */
+interface Range {
+  readonly first: string;
+  readonly last: string;
+  readonly span: Span | undefined;
+}
+
+/** Test for words and ranges of numbers. What many of them are compared with is read once. */
+function oneOf(name: string, kind: Kind, parts: readonly string[]): Membership['holds'] {
+  const ranges: Range[] = [];
+  const wanted = new Set<string>();
+  const asShown = new Set<string>();
+  for (const part of parts) {
+    const dash = part.indexOf('-', 1);
+    if (kind.align === 'right' && dash > 0) {
+      ranges.push(rangeOf(kind, parsed(name, kind, part.slice(0, dash)), parsed(name, kind, part.slice(dash + 1))));
+    } else {
+      wanted.add(sought(name, kind, part));
+      asShown.add(part);
+    }
   }
-  const wanted = sought(name, kind, part);
-  return (value) => value === wanted || kind.display?.(value) === part || value.split(',').includes(wanted);
+  const isWanted = (value: string): boolean =>
+    wanted.has(value) ||
+    (kind.display !== undefined && asShown.has(kind.display(value))) ||
+    value.split(',').some((piece) => wanted.has(piece));
+  return (value) => (wanted.size > 0 && isWanted(value)) || (ranges.length > 0 && liesInRange(kind, ranges, value));
+}
+
+function rangeOf(kind: Kind, first: string, last: string): Range {
+  const [from, to] = [sortNumber(kind, first), sortNumber(kind, last)];
+  return { first, last, span: from === undefined || to === undefined ? undefined : { first: from, last: to } };
+}
+
+function liesInRange(kind: Kind, ranges: readonly Range[], value: string): boolean {
+  const number = sortNumber(kind, value);
+  return ranges.some(({ first, last, span }) =>
+    number === undefined || span === undefined
+      ? order(kind, value, first) >= 0 && order(kind, value, last) <= 0
+      : number >= span.first && number <= span.last,
+  );
 }
 
 function spanOf(name: string, part: string): Span {
@@ -108,9 +133,6 @@ export function parsed(name: string, kind: Kind, text: string): string {
   if (!result.ok) throw new MembershipError(`value of ${name}: ${result.error}`);
   return result.value;
 }
-
-export const order = (kind: Kind, a: string, b: string): number =>
-  kind.compare ? kind.compare(a, b) : a < b ? -1 : a > b ? 1 : 0;
 
 /** First and last address of `a.b.c.d`, `a.b.c.d:port`, `a.b.c.d%interface`, `a.b.c.d/n` or `a.b.c.d-e.f.g.h`. */
 function span(text: string): Span | undefined {

@@ -1,5 +1,5 @@
 import { compareValues, displayValue, type Menu, shown } from '@tollway/schema';
-import { type AddressRange, liesIn, MembershipError, membership } from './membership.js';
+import { type AddressRange, liesIn, MAX_MEMBERS, MembershipError, membership, membersOf } from './membership.js';
 
 /** Words of a `.query`, or filters of a GET. */
 export const MAX_WORDS = 128;
@@ -85,7 +85,12 @@ export function queryTest(menu: Menu, words: readonly string[]): Test {
   if (words.length > MAX_WORDS) {
     throw new QueryError(`value of .query: it has more than ${MAX_WORDS} words`);
   }
-  const steps = words.map((word) => readWord(menu, word.startsWith('?') ? word.slice(1) : word));
+  const texts = words.map(textOf);
+  const members = membersOf(texts.flatMap((text) => IN.exec(text)?.[2] ?? []));
+  if (members > MAX_MEMBERS) {
+    throw new QueryError(`value of .query: ${members} values after in, ${MAX_MEMBERS} are accepted in all`);
+  }
+  const steps = texts.map((text) => readWord(menu, text));
   return (items, index) => {
     const stack: boolean[] = [];
     for (const step of steps) step(stack, items, index);
@@ -96,10 +101,17 @@ export function queryTest(menu: Menu, words: readonly string[]): Test {
 /** What a word does to the stack, whose top is the last element. */
 type Step = (stack: boolean[], items: Cells, index: number) => void;
 
+/** `name in x,y`: the name, and the list. */
+const IN = /^([^\s=]+) in (.+)$/;
+
+/** @throws QueryError for a word that is too long. */
+function textOf(word: string): string {
+  const text = word.startsWith('?') ? word.slice(1) : word;
+  if (text.length <= MAX_WORD) return text;
+  throw new QueryError(`value of .query: a word has ${text.length} characters, ${MAX_WORD} are accepted`);
+}
+
 function readWord(menu: Menu, word: string): Step {
-  if (word.length > MAX_WORD) {
-    throw new QueryError(`value of .query: a word has ${word.length} characters, ${MAX_WORD} are accepted`);
-  }
   const push =
     (test: Test): Step =>
     (stack, items, index) =>
@@ -110,7 +122,7 @@ function readWord(menu: Menu, word: string): Step {
     return push((items, index) => items.value(index, name) === undefined);
   }
   if (word.startsWith('<') || word.startsWith('>')) return push(readComparison(menu, word));
-  const within = /^([^\s=]+) in (.+)$/.exec(word);
+  const within = IN.exec(word);
   if (within !== null) return push(isIn(menu, named(word, within[1] ?? ''), within[2] ?? ''));
   const text = word.startsWith('=') ? word.slice(1) : word;
   const at = text.indexOf('=');

@@ -1,5 +1,6 @@
-import { columnValue, durationMs, ipv4Prefix, type Kind, type Menu, menuColumn } from '@tollway/schema';
-import { ADDRESSES, liesIn, MembershipError, membership, order, parsed, sought } from '../config/membership.js';
+import { columnValue, type Kind, type Menu, menuColumn } from '@tollway/schema';
+import { order } from '../config/kind-order.js';
+import { liesIn, MembershipError, membership, parsed, sought } from '../config/membership.js';
 
 /** What a condition of a filter asks of a cell. */
 export const OPERATORS = ['is', 'is-not', 'contains', 'contains-not', 'in', 'in-not', 'less', 'more'] as const;
@@ -84,15 +85,4 @@ function cellTest(
       return { test: (cell) => cell === wanted || cell === value || kind.display?.(cell) === value };
     }
   }
-}
-
-/** A number in the order of a kind's values, where they have one: sorting by it costs no parsing. */
-export function sortNumber(kind: Pick<Kind, 'name'>, cell: string): number | undefined {
-  if (/^\d{1,15}$/.test(cell)) return Number(cell);
-  if (kind.name === 'duration') return durationMs(cell);
-  if (!ADDRESSES.includes(kind.name)) return undefined;
-  const match = /^([\d.]+)(?:[:/](\d{1,5}))?$/.exec(cell);
-  const address = ipv4Prefix(match?.[1] ?? '')?.address;
-  // What follows the address orders those of the same address; nothing comes before anything.
-  return address === undefined ? undefined : address * 0x2_0000 + (match?.[2] === undefined ? 0 : 1 + Number(match[2]));
 }

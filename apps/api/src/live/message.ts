@@ -1,4 +1,5 @@
 import { type Menu, menuByPath } from '@tollway/schema';
+import { MAX_MEMBERS, membersOf } from '../config/membership.js';
 import { MAX_FIND } from '../config/query.js';
 import { type Condition, OPERATORS, type Operator } from './condition.js';
 import type { TreeShape } from './tree.js';
@@ -85,6 +86,8 @@ const MAX_CONDITIONS = 32;
 const MAX_SUMMANDS = 8;
 /** Longest value of a condition, characters. */
 const MAX_VALUE = 4_096;
+/** Characters of all values of a filter. */
+const MAX_VALUES = 16_384;
 const MIN_INTERVAL_MS = 200;
 const MAX_INTERVAL_MS = 60_000;
 const DEFAULT_WINDOW: MenuWindow = {
@@ -197,6 +200,14 @@ function filterOf(value: unknown, id: number): Condition[] {
   );
   if (conditions.length > MAX_CONDITIONS) {
     throw new MessageError(`filter: ${conditions.length} conditions, ${MAX_CONDITIONS} are accepted`, id);
+  }
+  const characters = conditions.reduce((sum, { value }) => sum + value.length, 0);
+  if (characters > MAX_VALUES) {
+    throw new MessageError(`filter: values of ${characters} characters, ${MAX_VALUES} are accepted in all`, id);
+  }
+  const members = membersOf(conditions.flatMap(({ op, value }) => (op === 'in' || op === 'in-not' ? [value] : [])));
+  if (members > MAX_MEMBERS) {
+    throw new MessageError(`filter: ${members} values after in, ${MAX_MEMBERS} are accepted in all`, id);
   }
   return conditions;
 }

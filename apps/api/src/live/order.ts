@@ -1,6 +1,6 @@
 import { columnValue, type Kind, type Menu, menuColumn } from '@tollway/schema';
+import { sortNumber } from '../config/kind-order.js';
 import type { RowSet } from '../view/rows.js';
-import { sortNumber } from './condition.js';
 import type { MenuWindow } from './message.js';
 import type { Slices } from './slices.js';
 

@@ -41,12 +41,16 @@ export async function knownRows(view: View, asked?: Asked): Promise<RowSet> {
   return rows;
 }
 
+/** Whether it is time to pause before an item: tests of many words may take longer than a look at the clock each time. */
+const isOver = (index: number, test: Test | undefined, slices: Slices): boolean =>
+  test === undefined ? slices.overAt(index) : slices.over;
+
 /** Items that pass a test; all of them without one. @throws Stopped when nobody waits for it any more. */
 export async function countOf(rows: RowSet, test: Test | undefined, slices: Slices): Promise<number> {
   if (test === undefined) return rows.length;
   let count = 0;
   for (let index = 0; index < rows.length; index += 1) {
-    if (slices.overAt(index)) await slices.pause();
+    if (slices.over) await slices.pause();
     if (test(rows, index)) count += 1;
   }
   return count;
@@ -65,7 +69,7 @@ export async function listOf(
   if (rows.length > AT_ONCE) return Readable.from(json(rows, test, project, slices));
   const list: RestRow[] = [];
   for (let index = 0; index < rows.length; index += 1) {
-    if (slices.overAt(index)) await slices.pause();
+    if (isOver(index, test, slices)) await slices.pause();
     if (test === undefined || test(rows, index)) list.push(project(rows, index));
   }
   return list;
@@ -80,7 +84,7 @@ async function* json(
   let text = '[';
   let first = true;
   for (let index = 0; index < rows.length; index += 1) {
-    if (slices.overAt(index)) await slices.pause();
+    if (isOver(index, test, slices)) await slices.pause();
     if (text.length > PIECE) {
       yield text;
       text = '';

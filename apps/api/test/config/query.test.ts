@@ -111,6 +111,13 @@ describe('.query', () => {
     expect(() => queried(word)).toThrow('value of .query');
   });
 
+  it('takes so many values after in, in all of its words', () => {
+    const word = (count: number) => `distance in ${Array(count).fill('1-2').join(',')}`;
+    expect(queried(...Array(4).fill(word(128)))).toEqual(['*1', '*A']);
+    expect(() => queried(...Array(3).fill(word(171)))).toThrow('513 values after in, 512 are accepted in all');
+    expect(() => queried(`distance in ${Array(257).fill('1').join(',')}`)).toThrow('257 values after in, 256 are');
+  });
+
   it('agrees with plain logic on or, and, not over any conditions', () => {
     const word = fc.constantFrom('dynamic=yes', 'gateway', '-gateway', 'distance=1', '>distance=1', '<distance=5');
     fc.assert(
