@@ -1,6 +1,7 @@
 import { menuByPath } from '@tollway/schema';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MenuFeed, type Outlet } from '../src/live/menu-feed.js';
+import type { MenuWindow } from '../src/live/message.js';
 import { ShownCells } from '../src/live/shown-cells.js';
 import { ArrayRows } from '../src/view/rows.js';
 
@@ -215,46 +216,63 @@ describe('feeds that open at once', () => {
   });
 });
 
-describe('feeds that put a large table in order', () => {
-  it('are evaluated as far as there is memory for it, one after the other', async () => {
-    vi.useRealTimers();
-    const menu = menuByPath('/ip/firewall/address-list');
-    if (menu === undefined) throw new Error('no menu');
-    let under = 0;
-    let most = 0;
-    const view = async () => {
-      let begun = false;
-      return {
-        length: 1_000_000,
-        id: String,
-        value: () => undefined,
-        row: () => ({}),
-        numbers() {
+describe('feeds that walk through a large table', () => {
+  it.each<[string, Partial<MenuWindow>]>([
+    ['sort', { sort: { by: 'timeout', desc: false } }],
+    ['filter', { filter: [{ column: 'list', op: 'is', value: 'a' }] }],
+    ['find a text', { find: 'a' }],
+  ])(
+    'and %s are evaluated as far as there is memory for it, one after the other',
+    async (_what, asked) => {
+      vi.useRealTimers();
+      const menu = menuByPath('/ip/firewall/address-list');
+      if (menu === undefined) throw new Error('no menu');
+      let under = 0;
+      let most = 0;
+      const view = async () => {
+        let begun = false;
+        const begin = () => {
           if (!begun) under += 1;
           begun = true;
           most = Math.max(most, under);
-          return (index: number) => index;
+        };
+        return {
+          length: 1_000_000,
+          id: String,
+          value() {
+            begin();
+            return undefined;
+          },
+          row() {
+            begin();
+            return {};
+          },
+          numbers() {
+            begin();
+            return (index: number) => index;
+          },
+        };
+      };
+      const cells = new ShownCells();
+      const outlet = {
+        ready: true,
+        sent: 0,
+        send() {
+          under -= 1;
+          this.sent += 1;
         },
       };
-    };
-    const cells = new ShownCells();
-    const outlet = {
-      ready: true,
-      sent: 0,
-      send() {
-        under -= 1;
-        this.sent += 1;
-      },
-    };
-    const window = { ...WINDOW, sort: { by: 'timeout', desc: false } };
-    const feeds = Array.from(
-      { length: 4 },
-      (_, id) => new MenuFeed(id, menu, view, window, 60_000, outlet, cells.share(1)),
-    );
-    await vi.waitFor(() => expect(outlet.sent).toBe(feeds.length), { timeout: 60_000, interval: 20 });
-    for (const feed of feeds) feed.close();
-    expect(most).toBe(1);
-  }, 120_000);
+      const window = { ...WINDOW, ...asked };
+      const feeds = Array.from(
+        { length: 4 },
+        (_, id) => new MenuFeed(id, menu, view, window, 60_000, outlet, cells.share(1)),
+      );
+      await vi.waitFor(() => expect(outlet.sent).toBe(feeds.length), { timeout: 60_000, interval: 20 });
+      for (const feed of feeds) feed.close();
+      expect(most).toBe(1);
+    },
+    120_000,
+  );
 });
 
 describe('the cost of a feed', () => {

@@ -2,7 +2,7 @@ import { menuByPath } from '@tollway/schema';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import type { MenuWindow } from '../src/live/message.js';
-import { type Delta, deltaOf, evaluate, type WindowContent } from '../src/live/window.js';
+import { type Delta, deltaOf, evaluate, itemsWalked, type WindowContent } from '../src/live/window.js';
 import { ArrayRows, type RestRow } from '../src/view/rows.js';
 
 /** What a browser does with a delta, by the contract of `/live`. */
@@ -236,4 +236,23 @@ it('lets others work after some milliseconds, whatever an item costs', async () 
     watching = false;
     clock.mockRestore();
   }
+});
+
+describe('the items that a window walks through', () => {
+  const set = { length: 9, id: String, value: () => undefined, row: () => ({}), indexOf: () => 4 };
+  const one = { column: '.id', op: 'is', value: '*4' } as const;
+  it.each<[string, number, Partial<MenuWindow>]>([
+    ['none when it shows some as they are', 0, {}],
+    ['none when it asks for one', 0, { filter: [one], find: 'a' }],
+    ['all when it sorts', 9, { sort: { by: 'comment', desc: false } }],
+    ['all when it filters', 9, { filter: [{ ...one, op: 'is-not' }] }],
+    ['all when it finds', 9, { find: 'a' }],
+    ['all when it is a tree', 9, { filter: [one], tree: { folded: false, except: new Set() } }],
+  ])('are %s', (_what, count, asked) => {
+    expect(itemsWalked(set, { ...EVERYTHING, ...asked })).toBe(count);
+  });
+
+  it('are all when the one is not found without a walk', () => {
+    expect(itemsWalked({ ...set, indexOf: undefined }, { ...EVERYTHING, filter: [one] })).toBe(9);
+  });
 });

@@ -3,7 +3,7 @@ import type { RowSet, View } from '../view/rows.js';
 import type { MenuWindow } from './message.js';
 import type { Share } from './shown-cells.js';
 import { Stopped, turnOf } from './slices.js';
-import { deltaOf, evaluate, mostCells, type WindowContent } from './window.js';
+import { deltaOf, evaluate, itemsWalked, mostCells, type WindowContent } from './window.js';
 
 /** Where a feed's messages go. */
 export interface Outlet {
@@ -137,12 +137,12 @@ export class MenuFeed {
     const asked = performance.now();
     let rows: RowSet | undefined = await this.#view(maxAgeMs);
     const readingMs = Math.min(MOST_READING_MS, performance.now() - asked);
-    const ordered = window.sort === undefined && window.tree === undefined ? 0 : rows.length;
-    if (this.#share.mayOrder(ordered)) await this.#share.order(ordered, stop);
+    const walked = itemsWalked(rows, window);
+    if (this.#share.mayWalk(walked)) await this.#share.walk(walked, stop);
     else {
       // Until it is let in others read anew: it keeps no reading of its own.
       rows = undefined;
-      await this.#share.order(ordered, stop);
+      await this.#share.walk(walked, stop);
       rows = await this.#view(maxAgeMs);
     }
     const slices = await turnOf(stop, this.#share.user);

@@ -5,15 +5,18 @@ const MAX_OF_USER = 1_500_000;
 /** Cells that all windows show at once: some 100 bytes each. */
 const MAX_OF_ALL = 4_000_000;
 
-/** Rows that windows put in order at once, those of one user and all: some 200 bytes each until that is done. */
-const MAX_ORDERED_OF_USER = 1_500_000;
-const MAX_ORDERED = 4_000_000;
+/**
+ * Rows that windows walk through at once, those of one user and all: until that is done each window holds its reading of
+ * them, and some 200 bytes of each row that it puts in order.
+ */
+const MAX_WALKED_OF_USER = 1_500_000;
+const MAX_WALKED = 4_000_000;
 
-/** The cells that windows show, and the rows that they put in order, at once, so that they do not fill the memory. */
+/** The cells that windows show, and the rows that they walk through, at once, so that they do not fill the memory. */
 export class ShownCells {
   readonly #byUser = new Map<number, number>();
   #all = 0;
-  readonly #ordered = new Room(MAX_ORDERED, MAX_ORDERED_OF_USER);
+  readonly #walked = new Room(MAX_WALKED, MAX_WALKED_OF_USER);
 
   /** What one window of a user shows; nothing yet. */
   share(user: number): Share {
@@ -33,8 +36,8 @@ export class ShownCells {
         set(problem === undefined ? wanted : 0);
         return problem;
       },
-      mayOrder: (rows) => this.#ordered.fits(user, Math.min(rows, MAX_ORDERED_OF_USER)),
-      order: (rows, done) => this.#ordered.enter(user, Math.min(rows, MAX_ORDERED_OF_USER), done),
+      mayWalk: (rows) => this.#walked.fits(user, Math.min(rows, MAX_WALKED_OF_USER)),
+      walk: (rows, done) => this.#walked.enter(user, Math.min(rows, MAX_WALKED_OF_USER), done),
       close: () => set(0),
     };
   }
@@ -54,9 +57,9 @@ export interface Share {
   readonly user: number;
   /** Takes so many cells in all, or says why it may not; then it has none. */
   resize(cells: number): string | undefined;
-  /** Whether it may put so many rows in order now. */
-  mayOrder(rows: number): boolean;
+  /** Whether it may walk through so many rows now. */
+  mayWalk(rows: number): boolean;
   /** Waits until it may. @param done aborted when it has, or when nobody waits any more: then it throws Stopped. */
-  order(rows: number, done: AbortSignal): Promise<void>;
+  walk(rows: number, done: AbortSignal): Promise<void>;
   close(): void;
 }

@@ -1,7 +1,7 @@
 import { type Menu, menuColumn } from '@tollway/schema';
 import { containing } from '../config/query.js';
 import { type RestRow, type RowSet, yesNo } from '../view/rows.js';
-import { type Test, testOf } from './condition.js';
+import { type Condition, type Test, testOf } from './condition.js';
 import type { MenuWindow } from './message.js';
 import { type Indexes, inOrder, upTo } from './order.js';
 import { Slices } from './slices.js';
@@ -46,6 +46,12 @@ export async function evaluate(
 }
 
 const missing = ({ incomplete }: RowSet): Pick<WindowContent, 'incomplete'> => (incomplete ? { incomplete } : {});
+
+/** Items that an evaluation walks through, because it sorts, filters or looks for a text: it holds the set until it has. */
+export function itemsWalked(set: RowSet, { filter, find, sort, tree }: MenuWindow): number {
+  const few = oneAsked(set, filter) !== undefined || (filter.length === 0 && find === '' && sort === undefined);
+  return few && tree === undefined ? 0 : set.length;
+}
 
 /** Most cells that a window on a menu of `total` items can show. */
 export function mostCells(menu: Menu, total: number, { first, count, columns }: MenuWindow): number {
@@ -98,11 +104,15 @@ async function found(
   return Uint32Array.from(passed);
 }
 
-/** Where to look when the filter asks for one `.id`, as the window of an item does, and the set finds it without a walk. */
+/** The condition that asks for one `.id`, as the window of an item does, where the set finds it without a walk. */
+const oneAsked = (set: RowSet, filter: MenuWindow['filter']): Condition | undefined =>
+  set.indexOf === undefined ? undefined : filter.find(({ column, op }) => column === '.id' && op === 'is');
+
+/** Where to look when only one item is asked for. */
 function theOne(set: RowSet, filter: MenuWindow['filter']): { first: number; end: number } | undefined {
-  const asked = filter.find(({ column, op }) => column === '.id' && op === 'is');
-  if (asked === undefined || set.indexOf === undefined) return undefined;
-  const first = set.indexOf(asked.value);
+  const asked = oneAsked(set, filter);
+  if (asked === undefined) return undefined;
+  const first = set.indexOf?.(asked.value);
   return first === undefined ? { first: 0, end: 0 } : { first, end: first + 1 };
 }
 
