@@ -15,23 +15,31 @@ const PIECE = 1 << 16;
 export type Projection = (rows: RowSet, index: number) => RestRow;
 
 /**
- * What a list is made of. Each long one holds a reading of the data plane, be it a quarter of a million connections, until it
- * has been taken: only so many are sent at once, and those that wait are read when their turn comes.
+ * What a list is made of.
  *
  * @throws Stopped when nobody waits for it any more; AgentGone when the data plane alone knows them and is not connected.
  */
-export async function rowsToSend(
-  view: View,
-  asked: Asked,
+export const rowsToSend = (view: View, asked: Asked, lists: Room, user: number, gone: AbortSignal): Promise<RowSet> =>
+  rowsToHold(() => knownRows(view, asked), lists, user, gone);
+
+/**
+ * What somebody walks through in slices. Each long one holds a reading of the data plane, be it a quarter of a million
+ * connections, until he has: only so many are held at once, and those that wait are read when their turn comes.
+ *
+ * @param gone aborted when it is held no longer.
+ * @throws Stopped when nobody waits for it any more; what `read` throws.
+ */
+export async function rowsToHold(
+  read: () => Promise<RowSet>,
   lists: Room,
   user: number,
   gone: AbortSignal,
 ): Promise<RowSet> {
-  let rows: RowSet | undefined = await knownRows(view, asked);
+  let rows: RowSet | undefined = await read();
   if (rows.length <= AT_ONCE) return rows;
   if (!lists.fits(user, 1)) rows = undefined;
   await lists.enter(user, 1, gone);
-  return rows ?? knownRows(view, asked);
+  return rows ?? read();
 }
 
 /** What a view shows now. @throws AgentGone when the data plane alone knows and is not connected. */

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { errors } from '../errors.js';
 import { type Slices, turnOf } from '../live/slices.js';
 import { clientGone } from '../plugins/auth.js';
+import { rowsToHold } from '../rest/long-list.js';
 import type { Services } from '../rest/services.js';
 import type { RowSet } from '../view/rows.js';
 
@@ -9,15 +10,17 @@ import type { RowSet } from '../view/rows.js';
 const MOST = 500;
 
 /** `?menu=/ip/firewall/address-list&property=list`: the different values of a property, for fields that offer them. */
-export function valuesRoute(app: FastifyInstance, { views }: Services): void {
+export function valuesRoute(app: FastifyInstance, { views, lists }: Services): void {
   app.get('/api/v1/values', async (request, reply) => {
     const query = new URL(request.url, 'http://localhost').searchParams;
     const view = views.get(query.get('menu') ?? '');
     const property = query.get('property') ?? '';
     if (view === undefined) throw errors.badProperty('menu', 'menu must be the path of a menu, e.g. /interface');
+    const { userId } = request.principal;
+    const gone = clientGone(reply);
     // The choices of a field may be some seconds old.
-    const rows = await view(5_000);
-    return differentValues(rows, property, await turnOf(clientGone(reply), request.principal.userId));
+    const rows = await rowsToHold(() => view(5_000), lists, userId, gone);
+    return differentValues(rows, property, await turnOf(gone, userId));
   });
 }
 
