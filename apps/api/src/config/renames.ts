@@ -61,9 +61,17 @@ export type RowsOf = (menu: string) => ReadonlyMap<number, StoredRow>;
 export function asLeftBefore(rowsOf: RowsOf, later: () => readonly PastPlaces[]): IsAsLeft {
   const namedThen = perMenu((menu) => holdersBefore([...rowsOf(menu).values()], menu, later()));
   const nameNow = (menu: string, id: number) => rowsOf(menu).get(id)?.values.name;
+  /** Names that items have had since, which are called otherwise now. */
   const renamed = perMenu((menu) => {
-    const before = [...namesBefore(menu, later())];
-    return new Set(before.flatMap(([id, name]) => (nameNow(menu, id) === name ? [] : name)));
+    const names = new Set<string>();
+    for (const { changes } of later()) {
+      for (const { menu: of, id, before } of changes) {
+        if (of !== menu || before?.name === undefined) continue;
+        const now = nameNow(menu, id);
+        if (now !== undefined && now !== before.name) names.add(before.name);
+      }
+    }
+    return names;
   });
   const namesRenamed = (menu: string, { values }: StoredRow) =>
     referencesOf(menu).some(({ names, to }) =>
@@ -122,17 +130,14 @@ function holdersBefore(
   revisions: readonly PastPlaces[],
 ): ReadonlyMap<string | undefined, number> {
   const names = new Map(rows.map(({ id, values }) => [id, values.name]));
-  for (const [id, name] of namesBefore(menu, revisions)) names.set(id, name);
-  return new Map([...names].map(([id, name]) => [name, id]));
-}
-
-/** Names before the oldest of some revisions of the rows that these changed, by ids; none of those that were not there. */
-function namesBefore(menu: string, revisions: readonly PastPlaces[]): ReadonlyMap<number, string | undefined> {
-  const names = new Map<number, string | undefined>();
   for (const { changes } of revisions) {
-    for (const change of changes) if (change.menu === menu) names.set(change.id, change.before?.name);
+    for (const change of changes) {
+      if (change.menu !== menu) continue;
+      if (change.before === undefined) names.delete(change.id);
+      else names.set(change.id, change.before.name);
+    }
   }
-  return names;
+  return new Map([...names].map(([id, name]) => [name, id]));
 }
 
 /** What is found of a menu, once. */
