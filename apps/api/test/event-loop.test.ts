@@ -2,9 +2,14 @@ import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { menuByPath } from '@tollway/schema';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { ConnectionDump, RECORD } from '../src/agent/connections.js';
 import type { NeighborInfo } from '../src/agent/messages.js';
+import type { MenuWindow } from '../src/live/message.js';
+import { evaluate } from '../src/live/window.js';
 import { LOG_LINES } from '../src/state/log-book.js';
+import { connectionsView } from '../src/view/connections.js';
 import { Client } from './live-client.js';
 import { rawExchange, upgradeRequest } from './raw-request.js';
 import { PASSWORD, Router } from './router.js';
@@ -18,6 +23,7 @@ const DYNAMIC = 10_000;
 /** Queues of a tree, added in one revision. */
 const TREE = 8_000;
 const CHANGES = 10;
+const CONNECTIONS = 1_048_576;
 /** Longest time that the event loop may stand still, ms. */
 const MAX_MS = 50;
 /** What blocks does so each time; a collection of garbage, or a neighbour that takes the caches, does not. */
@@ -498,6 +504,25 @@ describe('the event loop goes on', () => {
     expect(await show(QUEUE, { sort: { by: many(9, () => 'max-limit.upload').join('+') } })).toBe('error');
     expect(await show(ENTRY, { find: 'x'.repeat(257) })).toBe('error');
     client.socket.close();
+  });
+
+  it.each<[string, Partial<MenuWindow>]>([
+    ['one of a million connections', { filter: [{ column: '.id', op: 'is', value: '*5' }], columns: ['protocol'] }],
+    ['rates of a million connections', { columns: ['orig-rate'] }],
+  ])('during a window of %s', async (_what, asked) => {
+    const menu = menuByPath('/ip/firewall/connection');
+    if (menu === undefined) throw new Error('no menu');
+    const records = new Uint8Array(CONNECTIONS * RECORD);
+    const view = new DataView(records.buffer);
+    for (let n = 0; n < CONNECTIONS; n += 1) view.setUint32(n * RECORD, n + 1, true);
+    const window = { filter: [], columns: undefined, find: '', sort: undefined, first: 0, count: 1, ...asked };
+    const ms = await standstill(async () => {
+      const reading = (now: number) => ({ op: 'connections', 'now-ns': now, records }) as const;
+      const dump = new ConnectionDump(reading(2), new ConnectionDump(reading(1), undefined).snapshot);
+      const rows = await connectionsView({ compiled: {} }, { connections: async () => dump })();
+      expect((await evaluate(menu, rows, window)).rows).toHaveLength(1);
+    });
+    expect(ms).toBeLessThan(MAX_MS);
   });
 
   it('during a flood of messages on a live connection', async () => {

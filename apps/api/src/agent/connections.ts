@@ -1,8 +1,12 @@
 import { durationText, protocolText } from '@tollway/schema';
+import type { Slices } from '../live/slices.js';
 import type { Connections } from './messages.js';
 
 /** Size of a record, bytes; the layout is documented at `ReplyBody::Connections` in crates/config/src/protocol/mod.rs. */
 export const RECORD = 160;
+
+/** Records that are looked at between two looks at the clock. */
+const PART = 1_024;
 
 const tcpStates = [
   'none',
@@ -50,9 +54,16 @@ export class Snapshot {
     this.view = new DataView(buffer, byteOffset, byteLength);
   }
 
+  /** Makes what connections are found with: of a million of them that takes too long for one piece. */
+  async prepare(slices: Slices): Promise<void> {
+    this.#index ??= new IdIndex(this.view, this.count);
+    while (!this.#index.add(PART)) if (slices.over) await slices.pause();
+  }
+
   /** The place of a connection among the records; halves of its id. */
   find(low: number, high: number): number | undefined {
     this.#index ??= new IdIndex(this.view, this.count);
+    this.#index.add(this.count);
     return this.#index.find(low, high);
   }
 }
@@ -82,6 +93,16 @@ export class ConnectionDump {
   /** Whether there was an earlier snapshot to take rates against. */
   get hasRates(): boolean {
     return this.#previous !== undefined;
+  }
+
+  /** Makes in slices what {@link indexOf} finds with. */
+  prepareIds(slices: Slices): Promise<void> {
+    return this.snapshot.prepare(slices);
+  }
+
+  /** Makes in slices what rates are taken with. */
+  async prepareRates(slices: Slices): Promise<void> {
+    await this.#previous?.prepare(slices);
   }
 
   id(index: number): bigint {
@@ -176,16 +197,26 @@ class IdIndex {
   readonly #view: DataView;
   /** Index + 1 of a connection; 0 is free. Twice as many places as connections, a power of two. */
   readonly #places: Uint32Array;
+  readonly #count: number;
+  /** Connections that are in it: the first ones. */
+  #added = 0;
 
   constructor(view: DataView, count: number) {
     this.#view = view;
+    this.#count = count;
     this.#places = new Uint32Array(2 ** Math.ceil(Math.log2(2 * count + 2)));
-    for (let index = 0; index < count; index += 1) {
-      const at = index * RECORD;
-      let place = this.#home(view.getUint32(at, true), view.getUint32(at + 4, true));
+  }
+
+  /** Adds so many more; true when all are in it. */
+  add(more: number): boolean {
+    const end = Math.min(this.#count, this.#added + more);
+    for (; this.#added < end; this.#added += 1) {
+      const at = this.#added * RECORD;
+      let place = this.#home(this.#view.getUint32(at, true), this.#view.getUint32(at + 4, true));
       while (this.#places[place] !== 0) place = (place + 1) & (this.#places.length - 1);
-      this.#places[place] = index + 1;
+      this.#places[place] = this.#added + 1;
     }
+    return this.#added === this.#count;
   }
 
   find(low: number, high: number): number | undefined {

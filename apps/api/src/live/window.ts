@@ -28,6 +28,8 @@ export async function evaluate(
   slices = new Slices(),
 ): Promise<WindowContent> {
   const { first, count, sort } = window;
+  if (oneAsked(set, window.filter) !== undefined) await set.prepareIds?.(slices);
+  await set.prepareValues?.((property) => looksAt(window, property), slices);
   if (window.tree !== undefined && isTree(menu)) return evaluateTree(menu, set, window, slices);
   let indexes = await found(menu, set, window, slices);
   if (sort !== undefined) {
@@ -44,6 +46,14 @@ export async function evaluate(
   }
   return { total: set.length, matched, ...missing(set), rows };
 }
+
+/** Whether an evaluation may look at a property. */
+const looksAt = ({ columns, find, filter, sort }: MenuWindow, property: string): boolean =>
+  columns === undefined ||
+  find !== '' ||
+  columns.includes(property) ||
+  filter.some(({ column }) => column === property) ||
+  sort?.by.includes(property) === true;
 
 const missing = ({ incomplete }: RowSet): Pick<WindowContent, 'incomplete'> => (incomplete ? { incomplete } : {});
 

@@ -35,7 +35,10 @@ export function restRoutes(app: FastifyInstance, services: Services): void {
     const asked = (property: string) =>
       isNamed(wanted.names, property) || wanted.filters.some(([name]) => name.includes(property));
     const rows = await rowsToSend(viewOf(services, target), asked, services.lists, userId, gone);
-    return sent(reply, await list(wanted, target, rows, await turnOf(gone, userId)));
+    const slices = await turnOf(gone, userId);
+    if (target.item !== undefined) await rows.prepareIds?.(slices);
+    await rows.prepareValues?.(asked, slices);
+    return sent(reply, await list(wanted, target, rows, slices));
   });
 
   app.put('/rest/*', async (request, reply) => {
@@ -140,7 +143,13 @@ function viewOf({ views }: Services, { menu }: Target): View {
   return view;
 }
 
-const rowsOf = async (services: Services, target: Target): Promise<RowSet> => knownRows(viewOf(services, target));
+async function rowsOf(services: Services, target: Target): Promise<RowSet> {
+  const rows = await knownRows(viewOf(services, target));
+  const slices = new Slices();
+  await rows.prepareIds?.(slices);
+  await rows.prepareValues?.(() => true, slices);
+  return rows;
+}
 
 /** A stream does not tell what it holds. */
 function sent(reply: FastifyReply, answer: Answer): Answer {

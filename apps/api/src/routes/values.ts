@@ -27,6 +27,7 @@ export function valuesRoute(app: FastifyInstance, { views, lists }: Services): v
 async function differentValues(rows: RowSet, property: string, slices: Slices): Promise<readonly string[]> {
   const known = await rows.distinct?.(property, slices);
   if (known !== undefined) return known.slice(0, MOST);
+  await rows.prepareValues?.((name) => name === property, slices);
   const values = new Set<string>();
   for (let index = 0; index < rows.length && values.size < MOST; index += 1) {
     if (slices.overAt(index)) await slices.pause();

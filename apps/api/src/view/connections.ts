@@ -1,12 +1,18 @@
 import type { ConnectionDump } from '../agent/connections.js';
 import type { ConfigStore } from '../config/store.js';
+import type { Slices } from '../live/slices.js';
 import type { LiveState } from '../state/live-state.js';
-import { NOT_KNOWN, type RestRow, type RowSet, type View } from './rows.js';
+import { type Asked, NOT_KNOWN, type RestRow, type RowSet, type View } from './rows.js';
 
 const RATES = ['orig-rate', 'repl-rate'];
 
+/** What the configuration says of marks. */
+interface Marks {
+  readonly compiled: Pick<ConfigStore['compiled'], 'mark-names'>;
+}
+
 /** The connection table, decoded cell by cell. */
-export function connectionsView(store: ConfigStore, live: LiveState): View {
+export function connectionsView(store: Marks, live: Pick<LiveState, 'connections'>): View {
   const names = new MarkNames(store);
   return async (maxAgeMs, asked) => {
     const dump = await live.connections(maxAgeMs, asked !== undefined && RATES.some(asked));
@@ -18,11 +24,11 @@ const MARK = 'connection-mark';
 
 /** Names of marks. Connections keep marks that no rule sets any more: those keep the names that they had. */
 class MarkNames {
-  readonly #store: ConfigStore;
+  readonly #store: Marks;
   readonly #names = new Map<string, string>();
   #seen: unknown;
 
-  constructor(store: ConfigStore) {
+  constructor(store: Marks) {
     this.#store = store;
   }
 
@@ -56,6 +62,14 @@ class DumpRows implements RowSet {
 
   indexOf(id: string): number | undefined {
     return /^\*[0-9A-Fa-f]{1,16}$/.test(id) ? this.#dump.indexOf(BigInt(`0x${id.slice(1)}`)) : undefined;
+  }
+
+  prepareIds(slices: Slices): Promise<void> {
+    return this.#dump.prepareIds(slices);
+  }
+
+  async prepareValues(asked: Asked, slices: Slices): Promise<void> {
+    if (RATES.some(asked)) await this.#dump.prepareRates(slices);
   }
 
   value(index: number, property: string): string | undefined {

@@ -15,6 +15,10 @@ export interface RowSet extends Cells {
   indexOf?(id: string): number | undefined;
   /** The same by its `name`. */
   indexOfName?(name: string): number | undefined;
+  /** Makes in slices what {@link indexOf} finds with, where that takes long; it need not be made before. */
+  prepareIds?(slices: Slices): Promise<void>;
+  /** The same of what the values of some properties are found with. */
+  prepareValues?(asked: Asked, slices: Slices): Promise<void>;
   /** Different values of a property, where they are known without a walk through all. */
   distinct?(property: string, slices: Slices): Promise<readonly string[] | undefined>;
   /**

@@ -11,7 +11,9 @@ export async function findConnections(
 ): Promise<DynamicItems> {
   const dump = await live.connections();
   if (dump === undefined) throw new AgentGone();
-  const found = await new Slices().map(items, (item) => {
+  const slices = new Slices();
+  await dump.prepareIds(slices);
+  const found = await slices.map(items, (item) => {
     if (!/^\*[0-9A-Fa-f]{1,16}$/.test(item)) throw missing(item);
     const id = BigInt(`0x${item.slice(1)}`);
     return dump.indexOf(id) === undefined ? undefined : id;

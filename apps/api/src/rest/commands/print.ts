@@ -34,6 +34,7 @@ export async function print({ services, menu, args, signal, principal }: Call): 
     (!counted && isNamed(names, property)) || words.some((word) => word.includes(property));
   const rows = await rowsToSend(view, asked, services.lists, principal.userId, signal);
   const slices = await turnOf(signal, principal.userId);
+  await rows.prepareValues?.(asked, slices);
   const test = words.length === 0 ? undefined : testOf(menu, words);
   if (counted) return { ret: String(await countOf(rows, test, slices)) };
   return listOf(rows, test, projection(names), slices);
