@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { QueueAccounting } from '../src/accounting/queue-days.js';
-import { QueueRecords } from '../src/accounting/records.js';
+import { type QueueDay, QueueRecords } from '../src/accounting/records.js';
 import { QueueDump, RECORD } from '../src/agent/queues.js';
 import type { Row } from '../src/config/snapshot.js';
 import { type Database, openDatabase } from '../src/database/client.js';
@@ -154,6 +154,17 @@ it('adds up what all workers say', async () => {
   const told = [];
   for await (const days of accounting.days('2026-11-22', '2026-11-22')) told.push(...days);
   expect(told).toEqual([{ row: 1, day: '2026-11-22', menu: '/queue/simple', name: 'q1', upload: 140n, download: 7n }]);
+});
+
+it('tells the queues of a day by their names, and those of one name by their numbers', async () => {
+  vi.setSystemTime(new Date('2026-11-22T12:00:00'));
+  rows = Array.from({ length: 1_500 }, (_, n) => queue(n + 1, `q${(n * 7_919) % 500}`));
+  counters = rows.map(({ id }) => [id, 0, 1] as const);
+  const told: QueueDay[] = [];
+  for await (const days of accounting.days('2026-11-22', '2026-11-22')) told.push(...days);
+  const inOrder = told.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.row - b.row));
+  expect(told).toHaveLength(rows.length);
+  expect(told).toEqual(inOrder);
 });
 
 it('tells what is not stored yet, once', async () => {

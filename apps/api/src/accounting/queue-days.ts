@@ -1,6 +1,7 @@
 import type { Queues, Stats } from '../agent/messages.js';
 import { PART, QueueDump } from '../agent/queues.js';
 import type { ConfigSnapshot, Row } from '../config/snapshot.js';
+import { sorted, upTo } from '../live/order.js';
 import { Slices } from '../live/slices.js';
 import { BATCH, type Bytes, type Carried, type Meter, type QueueDay, type QueueRecords } from './records.js';
 
@@ -316,7 +317,11 @@ export class QueueAccounting {
     for (const [row, carried] of this.#unstored.get(day) ?? []) {
       queues.set(row, together(row, day, queues.get(row), carried));
     }
-    return [...queues.values()].sort((a, b) => order(a.name, b.name) || a.row - b.row);
+    const list = [...queues.values()];
+    const byName = (a: QueueDay | undefined, b: QueueDay | undefined) =>
+      a === undefined || b === undefined ? 0 : order(a.name, b.name) || a.row - b.row;
+    const places = await sorted(upTo(list.length), (a, b) => byName(list[a], list[b]), slices);
+    return Array.from(places).flatMap((place) => list[place] ?? []);
   }
 
   /**

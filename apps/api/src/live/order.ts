@@ -115,8 +115,8 @@ function sumOf(columns: readonly Cells[]): Cells {
   };
 }
 
-/** Merge sort that lets others work in between. */
-async function sorted(items: Indexes, compare: Compare, slices: Slices): Promise<Indexes> {
+/** Puts items in order: a stable merge sort that lets others work in between. */
+export async function sorted(items: Indexes, compare: Compare, slices: Slices): Promise<Indexes> {
   for (let start = 0; start < items.length; start += RUN) {
     items.subarray(start, start + RUN).sort(compare);
     if (slices.over) await slices.pause();
