@@ -273,6 +273,20 @@ describe('a live trace', () => {
     await expect.poll(() => peer.traces).toBe(0);
   });
 
+  it('of which a browser has left many at once ask the data plane for one dry run at most', async () => {
+    const client = await Client.open(router.url);
+    peer.delayMs = 20;
+    for (let id = 1; id <= 20; id += 1) {
+      client.send({ op: 'subscribe', id, topic: 'trace', dry: true, words: { packet: LINE } });
+      client.send({ op: 'unsubscribe', id });
+    }
+    for (const id of [21, 22]) client.send({ op: 'subscribe', id, topic: 'trace', dry: true, words: { packet: LINE } });
+    for (const id of [21, 22]) expect(await client.next((message) => message.id === id)).toMatchObject({ op: 'trace' });
+    peer.delayMs = 0;
+    client.socket.close();
+    expect(peer.asked.filter(({ op }) => op === 'dry-run').length).toBeLessThanOrEqual(3);
+  });
+
   it('and a dry run of a browser say what is wrong with their words', async () => {
     const client = await Client.open(router.url);
     client.send({ op: 'subscribe', id: 4, topic: 'trace', dry: true, words: { packet: 'nonsense' } });

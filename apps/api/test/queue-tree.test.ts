@@ -381,6 +381,21 @@ describe('the milliseconds of a queue', () => {
     }
   });
 
+  it('of a queue that a browser has left again at once are not asked for', async () => {
+    await add(SIMPLE, { name: 'left', target: '10.0.0.9', 'max-limit': '10M/10M' });
+    const before = router.peer?.asked.length;
+    const client = await Client.open(router.url);
+    for (let id = 1; id <= 20; id += 1) {
+      client.send({ op: 'subscribe', id, topic: 'queue-scope', menu: SIMPLE, queue: 'left' });
+      client.send({ op: 'unsubscribe', id });
+    }
+    client.send({ op: 'subscribe', id: 21, topic: 'queue-scope', menu: SIMPLE, queue: 'left' });
+    await client.next(({ id }) => id === 21);
+    client.socket.close();
+    const asked = router.peer?.asked.slice(before).filter(({ op, after }) => op === 'queue-scope' && after === 0);
+    expect(asked?.length).toBeLessThan(5);
+  });
+
   it('are told of queues in which packets pass; of others it is told why there are none', async () => {
     await add(SIMPLE, { name: 'line', target: '10.0.0.0/24', 'max-limit': '10M/10M' });
     const child = await add(SIMPLE, { name: 'desk', target: '10.0.0.1', parent: 'line' });

@@ -17,6 +17,7 @@ import { ShownCells } from './shown-cells.js';
 import { type Status, takeStatus } from './status.js';
 import { TraceFeed } from './trace-feed.js';
 import { Traffic, type TrafficSample } from './traffic.js';
+import { UserTurns } from './user-turns.js';
 import { type Watched, WatchedRows } from './watched-queue.js';
 
 /** How often clients are asked for a sign of life and sessions are looked at, ms. */
@@ -56,6 +57,7 @@ export class Hub {
   readonly statusSampler: Sampler<Status>;
   readonly #services: Services;
   readonly #watchedRows: WatchedRows;
+  readonly #dryRuns = new UserTurns();
   readonly #connections = new Map<WebSocket, Connection>();
   readonly #heartbeat: NodeJS.Timeout;
   readonly #stopRecording: () => void;
@@ -137,7 +139,7 @@ export class Hub {
 
   /** A packet trace that one browser follows. */
   trace(user: number, dry: boolean, words: Arguments, send: (message: object) => void): TraceFeed {
-    return new TraceFeed(this.#services, user, dry, words, send);
+    return new TraceFeed(this.#services, this.#dryRuns, user, dry, words, send);
   }
 
   close(): void {

@@ -57,6 +57,8 @@ export class ScopeFeed {
   async #follow(): Promise<void> {
     const { signal } = this.#end;
     let complaint = '';
+    // A browser that has left again meanwhile, as its next message says, is not asked for.
+    await turnOf(signal, this.#rows.user).catch(() => undefined);
     while (!signal.aborted) {
       let wait = POLL_MS;
       try {

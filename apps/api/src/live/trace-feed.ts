@@ -6,6 +6,7 @@ import type { Services } from '../rest/services.js';
 import { argumentsOf, packetDescription, traceFilter } from '../trace/described.js';
 import { traced } from '../trace/session.js';
 import { namesNow, shownPacket } from '../trace/shown.js';
+import type { UserTurns } from './user-turns.js';
 
 const PATH = '/tool/packet-trace';
 
@@ -19,14 +20,27 @@ type Tell = (trace: Trace) => Promise<void>;
 export class TraceFeed {
   readonly #end = new AbortController();
 
-  /** @param user whose it is. @param words arguments of `/tool/packet-trace`. */
-  constructor(services: TraceServices, user: number, dry: boolean, words: Arguments, send: (message: object) => void) {
+  /**
+   * @param dryRuns those of all browsers: the data plane runs one of a user at a time, however many he asks for.
+   * @param user whose it is.
+   * @param words arguments of `/tool/packet-trace`.
+   */
+  constructor(
+    services: TraceServices,
+    dryRuns: UserTurns,
+    user: number,
+    dry: boolean,
+    words: Arguments,
+    send: (message: object) => void,
+  ) {
     const tell: Tell = async ({ packets, done, lost }) => {
       const names = await namesNow(services);
       if (this.#end.signal.aborted) return;
       send({ op: 'trace', packets: packets.map((packet) => shownPacket(names, packet)), done, lost });
     };
-    const run = dry ? this.#dryRun(services, words, tell) : this.#follow(services, user, words, tell);
+    const run = dry
+      ? dryRuns.run(user, () => this.#dryRun(services, words, tell))
+      : this.#follow(services, user, words, tell);
     run.catch((error: unknown) => {
       if (!this.#end.signal.aborted) send({ op: 'error', ...explained(error) });
     });
@@ -47,7 +61,10 @@ export class TraceFeed {
   }
 
   async #dryRun({ store, live }: TraceServices, words: Arguments, tell: Tell) {
+    // Whoever has gone while others had their turns asks for nothing any more.
+    if (this.#end.signal.aborted) return;
     const packet = await packetDescription(readArguments(words), store.snapshot, live.agent);
+    if (this.#end.signal.aborted) return;
     await tell(await live.agent.request({ op: 'dry-run', packet }));
   }
 }
