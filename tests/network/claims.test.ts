@@ -1,6 +1,6 @@
 import { renameSync, rmSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { addHost, type Host, link, removeHost } from './netns.ts';
+import { addBox, type Host, link, removeHost } from './netns.ts';
 import { dispose, newRouter, type Router } from './router.ts';
 import { eventually } from './wait.ts';
 
@@ -13,16 +13,8 @@ let right: Host;
 let router: Router | undefined;
 
 beforeAll(() => {
-  box = addHost(`${prefix}-box`);
-  left = addHost(`${prefix}-left`);
-  right = addHost(`${prefix}-right`);
-  link(box, 'eth1', left, 'eth0');
-  link(box, 'eth2', right, 'eth0');
+  ({ box, left, right } = addBox(prefix));
   link(box, 'eth3', right, 'eth3');
-  left.must('ip', 'address', 'add', '10.10.1.2/24', 'dev', 'eth0');
-  left.must('ip', 'route', 'add', 'default', 'via', '10.10.1.1');
-  right.must('ip', 'address', 'add', '10.10.2.2/24', 'dev', 'eth0');
-  right.must('ip', 'route', 'add', 'default', 'via', '10.10.2.1');
 });
 afterEach(async () => {
   await dispose(router);

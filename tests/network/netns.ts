@@ -115,6 +115,18 @@ export function link(a: Host, nameA: string, b: Host, nameB: string, mtu = 1500)
   b.must('ip', 'link', 'set', nameB, 'up');
 }
 
+/** A host whose `eth1` and `eth2` are ports for a router, and a host behind each, which goes by 10.10.1.1 and 10.10.2.1. */
+export function addBox(prefix: string): { readonly box: Host; readonly left: Host; readonly right: Host } {
+  const [box, left, right] = [addHost(`${prefix}-box`), addHost(`${prefix}-left`), addHost(`${prefix}-right`)];
+  for (const [number, host] of [left, right].entries()) {
+    const network = `10.10.${number + 1}`;
+    link(box, `eth${number + 1}`, host, 'eth0');
+    host.must('ip', 'address', 'add', `${network}.2/24`, 'dev', 'eth0');
+    host.must('ip', 'route', 'add', 'default', 'via', `${network}.1`);
+  }
+  return { box, left, right };
+}
+
 export function removeHost(host: Host | undefined): void {
   if (host !== undefined) runCommand(['ip', 'netns', 'delete', host.netns]);
 }

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { addHost, type Host, link, removeHost, runCommand } from './netns.ts';
+import { addBox, type Host, link, removeHost, runCommand } from './netns.ts';
 import { dispose, newDataDir, newRouter, type Router } from './router.ts';
 import { eventually, sleep } from './wait.ts';
 
@@ -14,15 +14,7 @@ let right: Host;
 let router: Router | undefined;
 
 beforeAll(() => {
-  box = addHost(`${prefix}-box`);
-  left = addHost(`${prefix}-left`);
-  right = addHost(`${prefix}-right`);
-  link(box, 'eth1', left, 'eth0');
-  link(box, 'eth2', right, 'eth0');
-  left.must('ip', 'address', 'add', '10.10.1.2/24', 'dev', 'eth0');
-  left.must('ip', 'route', 'add', 'default', 'via', '10.10.1.1');
-  right.must('ip', 'address', 'add', '10.10.2.2/24', 'dev', 'eth0');
-  right.must('ip', 'route', 'add', 'default', 'via', '10.10.2.1');
+  ({ box, left, right } = addBox(prefix));
 });
 afterEach(async () => {
   await dispose(router);
