@@ -15,7 +15,7 @@ use tollway_io::wake::Doze;
 const ROW: Identity = Identity { row: 7, part: Part::Upload };
 
 fn tuple(port: u16) -> Tuple {
-    Tuple { src: Addr::v4(1), dst: Addr::v4(2), src_port: port, dst_port: 80, protocol: 6, is_answer: false }
+    Tuple { src: Addr::v4(1), dst: Addr::v4(2), src_port: port, dst_port: 80, protocol: 6, icmp: 0 }
 }
 
 /// A worker puts a packet into a ring and asks whether the other one sleeps; the other one looks a last time.
