@@ -464,6 +464,18 @@ describe('the event loop goes on', () => {
     expect(ms).toBeLessThan(MAX_MS);
   });
 
+  it('during the undo of a mark that many queues name since, which is refused, and in the history before it', async () => {
+    const rule = { chain: 'prerouting', action: 'mark-packet', 'new-packet-mark': 'voip' };
+    const marked = await router.rest('PUT', '/ip/firewall/mangle', rule);
+    const rows = many(TREE, (n) => ({ name: `voip-${n}`, parent: 'global', 'packet-mark': 'voip' }));
+    const added = await router.rest('PUT', '/queue/tree', rows);
+    const undo = ({ headers }: typeof added) => `/api/v1/revisions/${headers.get('x-tollway-revision')}/undo`;
+    const refused = await standstill(async () => expect(await ask('POST', undo(marked))).toBe(400));
+    const history = await standstill(async () => expect(await ask('GET', '/api/v1/revisions')).toBe(200));
+    expect(await ask('POST', undo(added))).toBe(200);
+    expect([refused, history].filter((ms) => ms >= MAX_MS)).toEqual([]);
+  });
+
   it('during windows that find, filter and sort', async () => {
     const client = await Client.open(router.url);
     let id = 0;

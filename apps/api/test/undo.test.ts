@@ -313,6 +313,58 @@ describe('a change', () => {
     expect(await told(c1)).toBe('');
   });
 
+  it('that gave a mark is taken back where whoever names it did so before, and not offered where others do since', async () => {
+    const MANGLE = '/ip/firewall/mangle';
+    const put = async (menu: string, body: object) => {
+      const answer = await router.rest('PUT', menu, body);
+      expect(answer.status, JSON.stringify(answer.body)).toBe(201);
+      return { id: answer.id, revision: revisionOf(answer) };
+    };
+    const told = async (revision: number) =>
+      (await api('GET', '')).rows.find((line) => Number(line.revision) === revision)?.undo;
+    const rule = (mark: object) => ({ chain: 'prerouting', protocol: 'udp', ...mark });
+    const voip = rule({ action: 'mark-packet', 'new-packet-mark': 'voip' });
+    const tree = await put('/queue/tree', { name: 'voice', parent: 'global', 'packet-mark': 'voip' });
+    const simple = await put(QUEUES, { name: 'office', target: '10.0.0.0/8', 'packet-marks': 'bulk,voip' });
+    const other = await put('/queue/tree', { name: 'other', parent: 'global' });
+    const packet = await put(MANGLE, voip);
+    expect(await told(packet.revision)).toBe('');
+    expect((await undo(packet.revision)).status).toBe(200);
+
+    const connection = await put(FILTER, { chain: 'forward', action: 'drop', 'connection-mark': 'slow' });
+    const slow = await put(MANGLE, rule({ action: 'mark-connection', 'new-connection-mark': 'slow' }));
+    expect([await told(slow.revision), (await undo(slow.revision)).status]).toEqual(['', 200]);
+
+    // Another mark than before; a comment since does not count, a row that names it since does.
+    const again = await put(MANGLE, rule({ action: 'mark-packet', 'new-packet-mark': 'none yet' }));
+    const patched = revisionOf(await router.rest('PATCH', `${MANGLE}/${again.id}`, { 'new-packet-mark': 'voip' }));
+    await router.rest('PATCH', `/queue/tree/${tree.id}`, { comment: 'phones' });
+    expect(await told(patched)).toBe('');
+    const named = await router.rest('PATCH', `/queue/tree/${other.id}`, { 'packet-mark': 'voip' });
+    const reason = `${MANGLE} ${again.id} gives packet mark voip, which is in use by /queue/tree other since then`;
+    expect(await told(patched)).toBe(reason);
+    const refused = await undo(patched);
+    expect([refused.status, refused.error.detail]).toEqual([
+      400,
+      `failure: revision ${patched} cannot be undone, nothing was changed: ${reason}`,
+    ]);
+    // By another rule, too, it is no reason.
+    const second = await put(MANGLE, voip);
+    expect([await told(patched), await told(second.revision)]).toEqual(['', '']);
+    expect((await undo(second.revision)).status).toBe(200);
+    expect((await undo(revisionOf(named))).status).toBe(200);
+    expect([await told(patched), (await undo(patched)).status]).toEqual(['', 200]);
+    for (const [menu, { id }] of [
+      [MANGLE, again],
+      ['/queue/tree', tree],
+      ['/queue/tree', other],
+      [QUEUES, simple],
+      [FILTER, connection],
+    ] as const) {
+      expect((await router.rest('DELETE', `${menu}/${id}`)).status).toBe(204);
+    }
+  });
+
   it('whose rows named what is called otherwise now names it so; of what is gone and another has the name it is refused', async () => {
     const LISTS = '/interface/list';
     const wan = (await router.rest('PUT', LISTS, { name: 'outside' })).id;

@@ -13,18 +13,20 @@ import { namesIn } from './verify.js';
  */
 
 /** What can be named: a property of the rows of a menu, e.g. `name` of `/interface/list`. */
-interface Named {
+export interface Named {
   readonly property: string;
   /** Word for people, before the name. */
   readonly word: string;
 }
 
-interface Use {
+/** A row that names something. */
+export interface Use {
   readonly menu: string;
   readonly row: Row;
 }
 
-const MANGLE = '/ip/firewall/mangle';
+/** Its rules give marks to packets, connections and routing decisions. */
+export const MANGLE = '/ip/firewall/mangle';
 
 /** What can be named in rows of a menu that holds rows. Lists of addresses are there as soon as a rule names them. */
 function namedIn(menu: Menu): readonly Named[] {
@@ -32,13 +34,13 @@ function namedIn(menu: Menu): readonly Named[] {
   return 'name' in menu.props ? [{ property: 'name', word: menu.singular.toLowerCase() }] : [];
 }
 
-const MARKS: readonly Named[] = ['packet', 'connection', 'routing'].map((kind) => ({
+export const MARKS: readonly Named[] = ['packet', 'connection', 'routing'].map((kind) => ({
   property: `new-${kind}-mark`,
   word: `${kind} mark`,
 }));
 
 /** What a row gives others to name. A mangle rule gives a mark only by the action that writes it. */
-function given({ property }: Named, { values }: Row): string | undefined {
+export function given({ property }: Named, { values }: Row): string | undefined {
   const mark = /^new-(.*)-mark$/.exec(property)?.[1];
   return mark === undefined || values.action === `mark-${mark}` ? values[property] : undefined;
 }
@@ -76,15 +78,19 @@ function refuseUsed(path: string, named: Named, gone: ReadonlySet<string>, snaps
   for (const name of gone) {
     const users = uses.get(name);
     if (users === undefined) continue;
-    const shown = users.slice(0, USES_TOLD).map(userText).join(', ');
-    const more = users.length > USES_TOLD ? ` and ${users.length - USES_TOLD} more` : '';
     const change = users.length > 1 ? 'change those first' : 'change that first';
-    throw errors.failure(`${named.word} ${name} is in use by ${shown}${more}; ${change}`);
+    throw errors.failure(`${named.word} ${name} is in use by ${usersText(users)}; ${change}`);
   }
 }
 
 /** Rows that an error lists at most. */
 const USES_TOLD = 5;
+
+/** `/queue/simple q, /queue/tree voice and 3 more`. */
+export function usersText(users: readonly Use[]): string {
+  const shown = users.slice(0, USES_TOLD).map(userText).join(', ');
+  return users.length > USES_TOLD ? `${shown} and ${users.length - USES_TOLD} more` : shown;
+}
 
 /** `/queue/simple q`, or `/ip/firewall/filter *B (chain forward, comment)`. */
 function userText({ menu, row }: Use): string {
@@ -102,14 +108,10 @@ function usesOf(
   snapshot: ConfigSnapshot,
 ): ReadonlyMap<string, readonly Use[]> {
   const uses = new Map<string, Use[]>();
-  for (const menu of holdingRows) {
-    const asking = Object.entries(menu.props).filter(([own, prop]) => asks(menu, own, prop, path, property));
-    if (asking.length === 0) continue;
+  for (const { menu, namedBy } of namersOf(path, property)) {
     for (const row of rowsOf(snapshot, storageOf(menu))) {
-      for (const [own, prop] of asking) {
-        const value = row.values[own];
-        const found = value === undefined ? undefined : namesOf(prop, value).find((name) => names.has(name));
-        if (found === undefined) continue;
+      for (const found of namedBy(row)) {
+        if (!names.has(found)) continue;
         const known = uses.get(found);
         if (known === undefined) uses.set(found, [{ menu: menu.path, row }]);
         else if (known.at(-1)?.row !== row) known.push({ menu: menu.path, row });
@@ -118,6 +120,25 @@ function usesOf(
   }
   return uses;
 }
+
+/** A menu whose rows may name what rows of another give. */
+export interface Namer {
+  readonly menu: Menu;
+  /** What a row names; more than once when several of its properties do. */
+  readonly namedBy: (row: Row) => readonly string[];
+}
+
+/** Menus whose rows may name what `property` of `path` gives. */
+export const namersOf = (path: string, property: string): readonly Namer[] =>
+  holdingRows.flatMap((menu) => {
+    const asking = Object.entries(menu.props).filter(([own, prop]) => asks(menu, own, prop, path, property));
+    const namedBy = ({ values }: Row) =>
+      asking.flatMap(([own, prop]) => {
+        const value = values[own];
+        return value === undefined ? [] : namesOf(prop, value);
+      });
+    return asking.length === 0 ? [] : [{ menu, namedBy }];
+  });
 
 /** Whether a property names what `property` of `path` gives. */
 function asks(menu: Menu, own: string, { kind }: Prop, path: string, property: string): boolean {

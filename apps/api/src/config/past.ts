@@ -1,4 +1,4 @@
-import { ownChanges, type RowChange } from './draft.js';
+import { ownChanges, type RowChange, type StoredRow } from './draft.js';
 
 /** Revisions that were stored, as far as taking one back needs to know them. */
 
@@ -16,6 +16,13 @@ export interface PlaceBefore {
   readonly menu: string;
   readonly id: number;
   readonly before?: { readonly rank: number; readonly name: string | undefined };
+}
+
+/** What a row held before a revision; one without `before` was not there. */
+export interface RowBefore {
+  readonly menu: string;
+  readonly id: number;
+  readonly before?: StoredRow;
 }
 
 /** A revision, as far as it tells where rows stood, and how they were called. */

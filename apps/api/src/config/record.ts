@@ -4,7 +4,7 @@ import type { Database } from '../database/client.js';
 import { inTransaction } from '../database/transaction.js';
 import { Slices } from '../live/slices.js';
 import { ownChanges, type RowChange, type StoredRow, type StoredSnapshot } from './draft.js';
-import type { PastPlaces, PastRevision, PlaceBefore } from './past.js';
+import type { PastPlaces, PastRevision, PlaceBefore, RowBefore } from './past.js';
 import type { Undoing } from './replay.js';
 import { rowIdText } from './snapshot.js';
 
@@ -207,6 +207,33 @@ export async function readPlacesSince(
     revisions.push({ number: each, ...(undoes !== null && { undoes }), changes });
   }
   return revisions;
+}
+
+/** What rows of some menus held before revisions from `first` on, oldest revision first; by pages, as they may be many. */
+export async function* readRowsBefore(
+  db: Database,
+  first: number,
+  menus: readonly string[],
+): AsyncGenerator<readonly RowBefore[]> {
+  const revisions = await db.revision.findMany({
+    where: { number: { gte: first } },
+    orderBy: { number: 'asc' },
+    select: { number: true },
+  });
+  for (const { number } of revisions) {
+    for (let from = 0, full = true; full; from += PAGE) {
+      const last = from + PAGE - 1;
+      const found = await db.$queryRaw<{ key: number; menu: string; change: string | null }[]>`
+        SELECT "key", "menu", iif("wanted", "value", NULL) AS "change" FROM (
+          SELECT "each"."key" AS "key", "each"."value" AS "value", value ->> 'menu' AS "menu",
+                 value ->> 'menu' IN (SELECT value FROM json_each(${JSON.stringify(menus)})) AS "wanted"
+          FROM "Revision", json_each("Revision"."diff") AS "each"
+          WHERE "Revision"."number" = ${number} AND "each"."key" >= ${from} LIMIT ${PAGE})
+        WHERE "key" = ${last} OR "wanted"`;
+      full = Number(found.at(-1)?.key ?? -1) === last;
+      yield found.flatMap(({ change }) => (change === null ? [] : changeOf(JSON.parse(change))));
+    }
+  }
 }
 
 /** Revisions that took back others. */

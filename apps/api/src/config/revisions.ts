@@ -2,6 +2,7 @@ import type { Database } from '../database/client.js';
 import { errors } from '../errors.js';
 import { Slices } from '../live/slices.js';
 import { isMove } from './draft.js';
+import { giversIn, namingMenus } from './marks.js';
 import { ownOf, type PastPlaces, type PastRevision, placesOf } from './past.js';
 import {
   type Author,
@@ -10,6 +11,7 @@ import {
   readChangesFrom,
   readPlacesSince,
   readRevision,
+  readRowsBefore,
   readUndoing,
   SYSTEM,
 } from './record.js';
@@ -17,7 +19,17 @@ import { usersOfNames } from './references.js';
 import { asLeftBefore, type IsAsLeft, namedMenus, perMenu, type RowsOf } from './renames.js';
 import { firstOf } from './replay.js';
 import type { ConfigStore } from './store.js';
-import { type Conflict, changedSince, movedSince, type Names, NONE, rowsById, stillUsed, takeBack } from './undo.js';
+import {
+  type Conflict,
+  changedSince,
+  movedSince,
+  type Names,
+  NONE,
+  rowsById,
+  stillMissed,
+  stillUsed,
+  takeBack,
+} from './undo.js';
 
 /** Taking revisions back, and telling of which that is possible. */
 
@@ -62,7 +74,8 @@ export async function undoRevision(
       const undoing = await readUndoing(db);
       const first = firstOf(number, undoing);
       const earlier = first < number ? await readPlacesSince(db, first - 1, menus, number - 1) : [];
-      await takeBack(draft, store.snapshot, past, later, earlier);
+      const rowsBefore = () => readRowsBefore(db, number, namingMenus);
+      await takeBack(draft, store.snapshot, past, later, earlier, rowsBefore);
     },
     number,
   );
@@ -108,6 +121,7 @@ export async function undoReasons(
   const slices = new Slices();
   const rowsOf = perMenu((menu) => rowsById(store.snapshot, menu));
   const names = namesByMenu(store, slices);
+  const oldestFirst = past.toReversed();
   const since = (first: number) => () => places.filter(({ number }) => number > first);
   for (const line of lines) {
     if (slices.over) await slices.pause();
@@ -119,7 +133,9 @@ export async function undoReasons(
       const movedIn = (menu: string) =>
         rowsOf(menu).size > MOST_ROWS ? NONE : movedSince(store.snapshot, menu, later());
       const isAsLeft = asLeftBefore(rowsOf, later);
-      reasons.set(line.number, await reasonNow({ rowsOf, movedIn, isAsLeft, names }, ownOf(revision), slices));
+      const changes = () => oldestFirst.filter(({ number }) => number >= line.number);
+      const known = { rowsOf, movedIn, isAsLeft, names, changes };
+      reasons.set(line.number, await reasonNow(known, ownOf(revision), slices));
     }
   }
   return reasons;
@@ -136,6 +152,7 @@ function namesByMenu({ snapshot }: ConfigStore, slices: Slices): Names {
     };
   };
   return {
+    givers: giversIn(snapshot, slices),
     usersIn: once((menu) => usersOfNames(snapshot, menu, slices)),
     namedIn: once(async (menu) => {
       const ids = new Map<string, number[]>();
@@ -156,10 +173,12 @@ interface Since {
   readonly movedIn: (menu: string) => ReadonlySet<number>;
   readonly isAsLeft: IsAsLeft;
   readonly names: Names;
+  /** The revision and those after it, oldest first. */
+  readonly changes: () => readonly PastRevision[];
 }
 
 async function reasonNow(
-  { rowsOf, movedIn, isAsLeft, names }: Since,
+  { rowsOf, movedIn, isAsLeft, names, changes }: Since,
   past: PastRevision,
   slices: Slices,
 ): Promise<string> {
@@ -169,8 +188,10 @@ async function reasonNow(
     const moved = past.changes.some((change) => change.menu === menu && isMove(change)) ? movedIn(menu) : NONE;
     found.push(await changedSince(rowsOf(menu), moved, menu, past, isAsLeft, slices));
   }
-  const changed = found.flat();
-  const [first, ...more] = changed.length > 0 ? changed : await stillUsed(names, past);
+  let conflicts: readonly Conflict[] = found.flat();
+  if (conflicts.length === 0) conflicts = await stillUsed(names, past);
+  if (conflicts.length === 0) conflicts = await stillMissed(names, past, rowsOf, changes);
+  const [first, ...more] = conflicts;
   if (first === undefined) return '';
   return `${first.menu} ${first.name} ${first.why}${more.length > 0 ? `, and ${more.length} more` : ''}`;
 }

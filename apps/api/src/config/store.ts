@@ -200,7 +200,8 @@ export class ConfigStore {
       const result = await edit(draft);
       const { snapshot, changes } = draft.finish();
       if (changes.length === 0 && !this.#clockMoved()) return { result, revision: undefined };
-      refuseTakingFromUsers(changes, snapshot);
+      // What is taken back may leave them what they had: that is told by who takes it back.
+      if (undoes === undefined) refuseTakingFromUsers(changes, snapshot);
       const compiled = compile(snapshot, utcOffsetS());
       refuseEndingRules(changes, { before: this.#compiled.invalid, after: compiled.invalid }, snapshot);
       const revision = this.#revision + 1;

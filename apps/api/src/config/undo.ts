@@ -4,11 +4,13 @@ import { Slices } from '../live/slices.js';
 import { builtinRow } from './builtin.js';
 import { prepareChecks } from './checks/menus.js';
 import { type Draft, isMove, type StoredRow, type StoredSnapshot } from './draft.js';
+import { MANGLE, usersText } from './in-use.js';
 import { menusOf } from './items.js';
-import { ownOf, type PastPlaces, type PastRevision, placesOf } from './past.js';
+import { type Givers, giversIn, goingMarks, UsersSince } from './marks.js';
+import { ownOf, type PastPlaces, type PastRevision, placesOf, type RowBefore } from './past.js';
 import { besideOthers, movedBetween, placedBefore } from './places.js';
 import { type Referrer, usersOfNames } from './references.js';
-import { asLeftBefore, followRenames, type IsAsLeft, perMenu } from './renames.js';
+import { asLeftBefore, followRenames, type IsAsLeft, perMenu, type RowsOf } from './renames.js';
 import { inOrder, orderWithout, without } from './replay.js';
 import { nameOf } from './rows-by-key.js';
 import { type Row, rowIdText } from './snapshot.js';
@@ -34,6 +36,7 @@ const TOLD = 20;
  * @param later revisions since, newest first: they tell where rows of its menus stood, and how those of all menus that it
  * names items of were called
  * @param earlier revisions before it, newest first, as far as those since took them back
+ * @param rowsBefore what rows that may name marks held before it and before each one since, oldest first
  * @throws ApiError that names each row which is not any more as the revision left it, or which is not possible beside
  * what has come since; nothing may be committed then.
  */
@@ -43,6 +46,7 @@ export async function takeBack(
   stored: PastRevision,
   later: readonly PastPlaces[],
   earlier: readonly PastPlaces[],
+  rowsBefore: () => AsyncIterable<readonly RowBefore[]>,
 ): Promise<void> {
   const past = ownOf(stored);
   const menus = [...new Set(past.changes.map(({ menu }) => menu))];
@@ -56,6 +60,12 @@ export async function takeBack(
     changed.push(await changedSince(rowsOf(menu), moved, menu, past, isAsLeft, slices));
   }
   refuse(past.number, changed.flat());
+  const going = await goingMarks(past, giversIn(now, slices));
+  if (going.length > 0) {
+    const users = new UsersSince(past, going, rowsOf);
+    for await (const rows of rowsBefore()) await slices.map(rows, (row) => users.see(row));
+    refuse(past.number, missedMarks(users));
+  }
   const revisions = [...later, placesOf(stored), ...earlier];
   const left = without(past.number, revisions);
   for (const menu of menus) {
@@ -188,12 +198,19 @@ async function impossibleRows(
 
 const usedBy = ({ menu, row }: Referrer): string => `is in use by ${menu} ${titleOf(row)}, which names it since then`;
 
+const missedMarks = ({ found }: UsersSince): readonly Conflict[] =>
+  [...found].map(([{ named, mark, rule }, users]) => {
+    const why = `gives ${named.word} ${mark}, which is in use by ${usersText(users)} since then`;
+    return { menu: MANGLE, id: rule.id, name: titleOf(rule), why };
+  });
+
 /** What tells whether names that go are in use; found when it is asked for, once for each menu. */
 export interface Names {
   /** Rows that name items of a menu, by these names. */
   usersIn(menu: string): Promise<ReadonlyMap<string, readonly Referrer[]>>;
   /** Rows of a menu by their names. */
   namedIn(menu: string): Promise<ReadonlyMap<string, readonly number[]>>;
+  readonly givers: Givers;
 }
 
 /**
@@ -214,6 +231,23 @@ export async function stillUsed(names: Names, past: PastRevision): Promise<reado
     found.push({ menu: path, id, name: titleOf(after), why: usedBy(user) });
   }
   return found;
+}
+
+/**
+ * Rules of a revision whose marks would go although others name them since then.
+ * @param since it and those after it, oldest first
+ */
+export async function stillMissed(
+  { givers }: Names,
+  past: PastRevision,
+  rowsOf: RowsOf,
+  since: () => Iterable<PastRevision>,
+): Promise<readonly Conflict[]> {
+  const going = await goingMarks(past, givers);
+  if (going.length === 0) return [];
+  const users = new UsersSince(past, going, rowsOf);
+  for (const { changes } of since()) for (const change of changes) users.see(change);
+  return missedMarks(users);
 }
 
 /** What of a row requests could give, by the menus that take it; what no menu knows is its own menu's. */

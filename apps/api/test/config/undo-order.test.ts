@@ -55,7 +55,7 @@ class List {
     const past = this.revisions.find((revision) => revision.number === number);
     if (past === undefined) throw new Error(`no revision ${number}`);
     const draft = new Draft(this.snapshot, () => ++this.#ids);
-    await takeBack(draft, this.snapshot, past, later, earlier);
+    await takeBack(draft, this.snapshot, past, later, earlier, async function* () {});
     return this.#commit(draft, number);
   }
 
