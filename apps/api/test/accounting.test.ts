@@ -109,6 +109,8 @@ it('tells a time, a queue, or a table', async () => {
     ['?from=2026-11-02&to=2026-11-01', 'from'],
     ['?queue=7', 'queue'],
     ['?format=xml', 'format'],
+    ['?since=2026-11-01', 'unknown parameter since'],
+    ['?from=2026-11-01&from=2026-11-02', 'from'],
   ]) {
     const answer = await get(`/api/v1/queue-accounting${query}`);
     expect(answer.status).toBe(400);

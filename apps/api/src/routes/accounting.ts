@@ -5,6 +5,7 @@ import type { QueueDay } from '../accounting/records.js';
 import { errors } from '../errors.js';
 import { clientGone } from '../plugins/auth.js';
 import type { Services } from '../rest/services.js';
+import { parametersOf } from './parameters.js';
 
 const DAY = /^\d{4}-\d\d-\d\d$/;
 const ID = /^\*([0-9a-f]{1,8})$/i;
@@ -15,7 +16,7 @@ const ID = /^\*([0-9a-f]{1,8})$/i;
  */
 export function accountingRoute(app: FastifyInstance, { accounting, lists }: Services): void {
   app.get('/api/v1/queue-accounting', async (request, reply) => {
-    const query = new URL(request.url, 'http://localhost').searchParams;
+    const query = parametersOf(request.url, ['from', 'to', 'queue', 'format']);
     const to = dayOf(query, 'to') ?? localDay(new Date());
     const from = dayOf(query, 'from') ?? to;
     if (from > to) throw errors.badProperty('from', `from must not be later than to, which is ${to}`);

@@ -10,6 +10,7 @@ import { errors } from '../errors.js';
 import { told } from '../import/told.js';
 import { authorOf } from '../rest/author.js';
 import type { Services } from '../rest/services.js';
+import { parametersOf } from './parameters.js';
 
 /** Rows of a revision that are told of. */
 const ROWS_TOLD = 200;
@@ -26,7 +27,8 @@ const ROWS_TOLD = 200;
 export function revisionRoutes(app: FastifyInstance, services: Services): void {
   const { db } = services;
   let newest: { readonly revision: number; readonly list: ReturnType<typeof history> } | undefined;
-  app.get('/api/v1/revisions', async () => {
+  app.get('/api/v1/revisions', async (request) => {
+    parametersOf(request.url, []);
     const { revision } = services.store;
     // It stays the same until there is another revision: whoever asks meanwhile shares it.
     if (newest?.revision !== revision) newest = { revision, list: history(services) };
@@ -38,6 +40,7 @@ export function revisionRoutes(app: FastifyInstance, services: Services): void {
   });
 
   app.get<{ Params: { number: string } }>('/api/v1/revisions/:number', async (request) => {
+    parametersOf(request.url, []);
     const number = numberOf(request.params.number);
     const line = await readRevision(db, number);
     if (line === undefined) throw errors.noSuchItem();

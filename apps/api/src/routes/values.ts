@@ -5,6 +5,7 @@ import { clientGone } from '../plugins/auth.js';
 import { rowsToHold } from '../rest/long-list.js';
 import type { Services } from '../rest/services.js';
 import type { RowSet } from '../view/rows.js';
+import { parametersOf } from './parameters.js';
 
 /** Values that are told at most. */
 const MOST = 500;
@@ -12,7 +13,7 @@ const MOST = 500;
 /** `?menu=/ip/firewall/address-list&property=list`: the different values of a property, for fields that offer them. */
 export function valuesRoute(app: FastifyInstance, { views, lists }: Services): void {
   app.get('/api/v1/values', async (request, reply) => {
-    const query = new URL(request.url, 'http://localhost').searchParams;
+    const query = parametersOf(request.url, ['menu', 'property']);
     const view = views.get(query.get('menu') ?? '');
     const property = query.get('property') ?? '';
     if (view === undefined) throw errors.badProperty('menu', 'menu must be the path of a menu, e.g. /interface');
