@@ -20,6 +20,13 @@ impl Core {
         talked.is_none_or(|talked| talked.0.saturating_add(TALK_GAP) <= now.0)
     }
 
+    /// Whether a packet that need not wait may ask for credit. A talk with which a worker gave back what it did not need is
+    /// no reason against it: the tokens are there, and what would have to wait is a burst that a short queue cannot hold.
+    pub fn may_ask(&self, tree: u32, now: Now) -> bool {
+        let refused = self.trees.get(tree as usize).and_then(|tree| tree.refused);
+        refused.is_none_or(|refused| refused.0.saturating_add(TALK_GAP) <= now.0)
+    }
+
     /// Brings up the time of the next talk: soon when packets wait for a lease, else when the lease is over.
     pub fn plan_talk(&mut self, number: u32, now: Now, soon: bool) {
         let Some(tree) = self.trees.get(number as usize) else { return };

@@ -201,12 +201,19 @@ impl Htb {
             self.wake(now);
         }
         let passage = self.try_pass(slot, number, segments, bytes, now);
-        if passage == Passage::Dry && !self.is_sole(number) && self.core.may_talk(number, now) {
-            self.core.ask(slot, bytes);
-            self.talk(number, now);
-            return self.try_pass(slot, number, segments, bytes, now) == Passage::Open;
+        if passage != Passage::Dry || self.is_sole(number) || !self.core.may_ask(number, now) {
+            return passage == Passage::Open;
         }
-        passage == Passage::Open
+        self.core.ask(slot, bytes);
+        let was_heard = self.talk(number, now);
+        let passes = self.try_pass(slot, number, segments, bytes, now) == Passage::Open;
+        if was_heard
+            && !passes
+            && let Some(tree) = self.core.trees.get_mut(number as usize)
+        {
+            tree.refused = Some(now);
+        }
+        passes
     }
 
     fn try_pass(&mut self, slot: u32, tree: u32, segments: u32, bytes: u64, now: Now) -> Passage {
@@ -434,17 +441,18 @@ impl Htb {
         }
     }
 
-    fn talk(&mut self, number: u32, now: Now) {
-        let Some(root) = self.roots.get(number as usize) else { return };
-        match root.try_lock() {
-            Some(mut shared) => self.core.talk(number, &mut shared, self.worker, now),
-            None => {
-                if let Some(tree) = self.core.trees.get_mut(number as usize) {
-                    tree.talked = Some(now);
-                }
-                self.core.plan_talk(number, now, true);
+    /// Talks about a tree, or plans to while another worker does. Whether it has.
+    fn talk(&mut self, number: u32, now: Now) -> bool {
+        let Some(root) = self.roots.get(number as usize) else { return false };
+        let Some(mut shared) = root.try_lock() else {
+            if let Some(tree) = self.core.trees.get_mut(number as usize) {
+                tree.talked = Some(now);
             }
-        }
+            self.core.plan_talk(number, now, true);
+            return false;
+        };
+        self.core.talk(number, &mut shared, self.worker, now);
+        true
     }
 }
 

@@ -143,6 +143,8 @@ pub struct Tree {
     pub is_sole: bool,
     /// When it talked last.
     pub talked: Option<Now>,
+    /// When a packet last asked for credit and got too little.
+    pub refused: Option<Now>,
     /// Packets wait for a class of which more may be lent.
     pub is_dry: bool,
     /// Inner classes to talk about, by level.
@@ -290,6 +292,7 @@ impl Core {
             is_ready: false,
             is_sole: false,
             talked: None,
+            refused: None,
             is_dry: false,
             listed: Default::default(),
             waiting: 0,

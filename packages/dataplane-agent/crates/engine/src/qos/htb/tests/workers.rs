@@ -322,6 +322,39 @@ fn packets_that_need_not_wait_find_credit() {
     }
 }
 
+/// Bursts of TCP: 128 KiB in super-frames, now through one worker, now through the other, some 80 Mbit/s of 900, while
+/// each worker looks at what is due in its own time.
+#[test]
+fn bursts_far_below_the_limit_need_not_wait_whoever_sends_them() {
+    for seed in seeds(8) {
+        let mut crew = Crew::new(&flat(2, 900 * M), 2, seed);
+        let leaves = [2, 3].map(|row| class(&crew.forest, row));
+        for (htb, leaf) in crew.htbs.iter_mut().zip(leaves) {
+            htb.take(leaf, crew.now);
+        }
+        let mut held = 0;
+        for _ in 0..2_000 {
+            let next = crew.now.0 + crew.random(26_000_000);
+            while let Some(at) = crew.htbs.iter().filter_map(|htb| htb.next_deadline(crew.now)).min()
+                && at.0 <= next
+            {
+                // A worker may be late.
+                crew.now = Now(at.0.max(crew.now.0) + crew.random(50_000));
+                for htb in &mut crew.htbs {
+                    assert_eq!(htb.next(crew.now), None);
+                }
+            }
+            crew.now = Now(crew.now.0.max(next));
+            let worker = crew.random(2) as usize;
+            for _ in 0..2 {
+                held += u32::from(!crew.htbs[worker].pass(leaves[worker], 44, 65_500, crew.now));
+                crew.now.0 += crew.random(60_000);
+            }
+        }
+        assert_eq!(held, 0);
+    }
+}
+
 #[test]
 fn any_window_holds_the_rate_the_bucket_and_what_is_lent() {
     for seed in seeds(1) {
