@@ -35,14 +35,11 @@ export async function checkAll(sections) {
   await sections.run('types (tsc)', async () => {
     await generateDatabaseClient();
     await npmProgram('tsc', ['-b']);
-    const all = async (/** @type {string[]} */ ...configs) => {
-      for (const config of configs) await npmProgram('tsc', ['--noEmit', '-p', config]);
-    };
-    const outcomes = await Promise.allSettled([
-      all('scripts/tsconfig.json', 'apps/web/tsconfig.json', 'packages/schema/tsconfig.test.json'),
-      all('tests/network/tsconfig.json', 'e2e/tsconfig.json', 'apps/api/tsconfig.test.json'),
-    ]);
-    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+    for (const project of ['scripts', 'apps/web', 'tests/network', 'e2e']) {
+      await npmProgram('tsc', ['--noEmit', '-p', `${project}/tsconfig.json`]);
+    }
+    for (const project of ['packages/schema', 'apps/api'])
+      await npmProgram('tsc', ['-p', `${project}/tsconfig.test.json`]);
   });
   await sections.run('Rust format', () => command('cargo', ['fmt', '--all', '--check'], inAgent));
   await sections.run('Rust lint (clippy)', () =>

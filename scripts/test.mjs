@@ -38,22 +38,12 @@ await main(async () => {
     { needed: true },
   );
   await checkAll(sections);
-  await sections.together([
-    {
-      title: 'Rust tests',
-      body: (out) => {
-        const args = ['test', '--locked', '--workspace', '--profile', 'checked', '--quiet'];
-        return command('cargo', args, { cwd: agentDir, out });
-      },
-    },
-    {
-      title: 'orders in which threads may meet (loom)',
-      body: (out) => {
-        const args = ['test', '--locked', '--quiet'];
-        return command('cargo', args, { cwd: path.join(agentDir, 'interleaving'), out });
-      },
-    },
-  ]);
+  await sections.run('Rust tests', () =>
+    command('cargo', ['test', '--locked', '--workspace', '--profile', 'checked', '--quiet'], { cwd: agentDir }),
+  );
+  await sections.run('orders in which threads may meet (loom)', () =>
+    command('cargo', ['test', '--locked', '--quiet'], { cwd: path.join(agentDir, 'interleaving') }),
+  );
   await sections.run(
     'build',
     async () => {
@@ -62,13 +52,10 @@ await main(async () => {
     },
     { needed: true },
   );
-  await sections.together([
-    { title: 'unit and API tests (vitest)', body: (out) => npmProgram('vitest', ['run'], { out }) },
-    {
-      title: 'network tests',
-      body: (out) => npmProgram('vitest', ['run', '--config', 'tests/network/vitest.config.ts'], { out }),
-    },
-  ]);
+  await sections.run('unit and API tests (vitest)', () => npmProgram('vitest', ['run']));
+  await sections.run('network tests', () =>
+    npmProgram('vitest', ['run', '--config', 'tests/network/vitest.config.ts']),
+  );
   await sections.run('end to end (Playwright)', () =>
     npmProgram('playwright', ['test', '--config', 'e2e/playwright.config.ts']),
   );
