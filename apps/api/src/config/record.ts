@@ -215,6 +215,7 @@ export async function* readRowsBefore(
   first: number,
   menus: readonly string[],
 ): AsyncGenerator<readonly RowBefore[]> {
+  const slices = new Slices();
   const revisions = await db.revision.findMany({
     where: { number: { gte: first } },
     orderBy: { number: 'asc' },
@@ -222,10 +223,12 @@ export async function* readRowsBefore(
   });
   for (const { number } of revisions) {
     for (let from = 0, full = true; full; from += PAGE) {
+      if (slices.over) await slices.pause();
+      // The last one of a full page tells that there may be more.
       const last = from + PAGE - 1;
-      const found = await db.$queryRaw<{ key: number; menu: string; change: string | null }[]>`
-        SELECT "key", "menu", iif("wanted", "value", NULL) AS "change" FROM (
-          SELECT "each"."key" AS "key", "each"."value" AS "value", value ->> 'menu' AS "menu",
+      const found = await db.$queryRaw<{ key: number; change: string | null }[]>`
+        SELECT "key", iif("wanted", "value", NULL) AS "change" FROM (
+          SELECT "each"."key" AS "key", "each"."value" AS "value",
                  value ->> 'menu' IN (SELECT value FROM json_each(${JSON.stringify(menus)})) AS "wanted"
           FROM "Revision", json_each("Revision"."diff") AS "each"
           WHERE "Revision"."number" = ${number} AND "each"."key" >= ${from} LIMIT ${PAGE})

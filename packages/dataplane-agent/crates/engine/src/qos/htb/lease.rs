@@ -7,14 +7,15 @@ use super::shared::{SLICE, Shared, Talk};
 use crate::qos::forest::MAX_LEVELS;
 use crate::time::Now;
 
-/// Least time between two talks of a worker about a tree, ns.
+/// Least time between two talks of a worker about a tree, ns; but for those of packets that ask for credit and get it, see
+/// [`Core::may_ask`].
 pub const TALK_GAP: u64 = 100_000;
 
 /// A worker that waits asks again after so long, ns, or others would think that it has left.
 const LONGEST_PATIENCE: u64 = 5 * SLICE;
 
 impl Core {
-    /// Whether a worker may talk about a tree again.
+    /// Whether a worker may talk about a tree again, of its own accord.
     pub fn may_talk(&self, tree: u32, now: Now) -> bool {
         let talked = self.trees.get(tree as usize).and_then(|tree| tree.talked);
         talked.is_none_or(|talked| talked.0.saturating_add(TALK_GAP) <= now.0)
