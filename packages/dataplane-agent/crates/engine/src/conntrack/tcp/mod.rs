@@ -6,6 +6,8 @@
 
 mod note;
 mod state;
+#[cfg(test)]
+mod tests;
 mod window;
 
 pub use state::State;
@@ -230,9 +232,49 @@ impl Tracker {
     /// Takes a packet. On [`Outcome::Invalid`] nothing has changed.
     pub fn track(&mut self, direction: Direction, segment: &Segment, timeouts: &Timeouts) -> Outcome {
         let Some(kind) = segment.kind() else { return Outcome::Invalid };
+        let step = step(self.state, direction, kind);
+        if let (Kind::Ack | Kind::Fin, Step::To(next)) = (kind, step)
+            && self.go_on(direction, segment, kind, next)
+        {
+            return Outcome::Accepted;
+        }
+        self.track_any(direction, segment, (kind, step), timeouts)
+    }
+
+    /// Takes what nearly all segments are that complete a handshake or close a connection: an acknowledgement or a FIN
+    /// within the window of a side that has been heard before. Says the same of them as [`Self::track_any`], which
+    /// keeps what was, as it may have to go back there. `false`, with nothing changed, when the segment is another.
+    #[inline]
+    fn go_on(&mut self, direction: Direction, segment: &Segment, kind: Kind, next: State) -> bool {
+        let (own, _) = pick(&self.sides, direction);
+        let simultaneous = self.state == State::SynRecv && self.opens_simultaneously(direction, kind);
+        if own.max_win == 0 || self.state == State::SynSent || simultaneous || self.may_be_answered() {
+            return false;
+        }
+        let bounds = self.bounds(direction, segment);
+        if !self.in_window::<false>(direction, &bounds) {
+            return false;
+        }
+        self.advance(direction, segment, &bounds);
+        self.count_retransmission(direction, segment);
+        if next == State::Established && self.state != State::Established {
+            self.course &= !CHALLENGED;
+        }
+        self.state = next;
+        true
+    }
+
+    /// [`Self::track`] for all segments.
+    fn track_any(
+        &mut self,
+        direction: Direction,
+        segment: &Segment,
+        (kind, step): (Kind, Step),
+        timeouts: &Timeouts,
+    ) -> Outcome {
         // Then both ends are in step with each other, and the router is not.
         let begun_anew = self.accepts_noted_syn(direction, kind, segment);
-        let mut next = match step(self.state, direction, kind) {
+        let mut next = match step {
             Step::To(state) => state,
             Step::Invalid => return Outcome::Invalid,
             Step::Reopen => return Outcome::Reopened,
