@@ -131,7 +131,7 @@ fn forward_tracked<F: Frame, S: FrameSource<F>>(
             false => state.table.verify(meta.entry, &meta.key, &meta.tuple),
         };
         if cache && !meta.is(flag::SLOW) {
-            match act::<F, false>(snapshot, state, packet) {
+            match act(snapshot, state, packet) {
                 Act::Done => continue,
                 Act::Resume(action, port) => {
                     resume(snapshot, state, batch, index, &action, port, source);
@@ -160,22 +160,17 @@ enum Act {
     Slow,
 }
 
-/// Does what the entry of a packet says, if that holds. With `TRACKED` it does, and the connection has been told
-/// of the packet.
+/// Does what the entry of a packet says, if that holds.
 #[inline]
-fn act<F: Frame, const TRACKED: bool>(
-    snapshot: &Snapshot,
-    state: &mut WorkerState<F>,
-    packet: &mut Packet<F>,
-) -> Act {
+fn act<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut Packet<F>) -> Act {
     let Packet { frame: Some(frame), vnet, meta } = packet else { return Act::Slow };
     let policy = state.policy;
     let (stamp, flags) = state.table.stamp(meta.entry);
-    if !TRACKED && stamp != policy.stamp && !is_still_right(snapshot, state, meta) {
+    if stamp != policy.stamp && !is_still_right(snapshot, state, meta) {
         meta.flags |= flag::MISS;
         return Act::Slow;
     }
-    if !TRACKED && flags & action_flag::BOUNDED != 0 && !bound::holds(state, meta, frame.head()) {
+    if flags & action_flag::BOUNDED != 0 && !bound::holds(state, meta, frame.head()) {
         return Act::Slow;
     }
     let Some((entry, line)) = state.table.flow_mut(meta.entry) else {
@@ -186,25 +181,33 @@ fn act<F: Frame, const TRACKED: bool>(
     let stale = (action.policy ^ policy.number)
         | u32::from(action.version ^ line.version)
         | u32::from(entry.in_port() ^ meta.in_port);
-    if !TRACKED && stale != 0 {
+    if stale != 0 {
         meta.flags |= flag::MISS;
         return Act::Slow;
     }
-    if !TRACKED && line.slow_batch == state.batch as u16 {
+    if line.slow_batch == state.batch as u16 {
         return Act::Slow;
     }
     let Adjacency::Ready(mac) = state.shared.neighbors.peek(action.adjacency) else { return Act::Slow };
     let Some(port) = snapshot.port(action.out_port) else { return Act::Slow };
-    if !TRACKED && largest_segment(meta, vnet) > u32::from(port.mtu) {
+    if largest_segment(meta, vnet) > u32::from(port.mtu) {
         return Act::Slow;
     }
     let direction = Table::direction_of(meta.entry);
-    if !TRACKED {
-        let Some(transport) = transport(meta, frame.head()) else { return Act::Slow };
-        if !line.update(direction, &transport, state.now, snapshot.timeouts()) {
-            return act_apart(snapshot, state, packet, &transport);
+    let Some(transport) = transport(meta, frame.head()) else { return Act::Slow };
+    let updated = line.update(direction, &transport, state.now, snapshot.timeouts());
+    let (frame, vnet, meta, entry, line) = if updated {
+        (frame, vnet, meta, entry, line)
+    } else {
+        if !track_apart(snapshot, state, packet, &transport) {
+            return Act::Slow;
         }
-    }
+        // Neither the action nor where it leads has changed, but for these the table had to be let go.
+        let Packet { frame: Some(frame), vnet, meta } = packet else { return Act::Slow };
+        let Some((entry, line)) = state.table.flow_mut(meta.entry) else { return Act::Slow };
+        (frame, vnet, meta, entry, line)
+    };
+    let action = &entry.action;
     let (packets, bytes) = (meta.segments, meta.wire_bytes());
     let counted = line.count(direction, packets, bytes);
     let fasttracked = line.status.fasttrack();
@@ -225,36 +228,35 @@ fn act<F: Frame, const TRACKED: bool>(
         state.table.count(meta.entry, packets, bytes);
     }
     count(state, meta, fasttracked, u64::from(packets), bytes);
+    if !updated {
+        come_out_of_order(state, meta);
+    }
     Act::Done
 }
 
-/// The same for a packet out of order, or that changes more than windows and timers, if it closes its connection or
-/// comes while that is being closed.
+/// Tells the connection of a packet that is out of order, or changes more than windows and timers, if the packet closes
+/// its connection or comes while that is being closed. `false`, with nothing done: it goes slow.
 #[cold]
 #[inline(never)]
-fn act_apart<F: Frame>(
+fn track_apart<F: Frame>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
     transport: &Transport,
-) -> Act {
+) -> bool {
     let entry = packet.meta.entry;
     // With FastTrack as RouterOS has it, what closes a connection meets the rules.
     let apart = snapshot.fasttrack_bypasses()
         && closes(&packet.meta)
         && state.table.connection_at(entry).is_some_and(|line| line.status.fasttrack());
     if apart || !is_intact(packet) {
-        return Act::Slow;
+        return false;
     }
     let Some(order) = state.table.track_apart(entry, transport, state.now, snapshot.timeouts()) else {
-        return Act::Slow;
+        return false;
     };
-    let result = act::<F, true>(snapshot, state, packet);
     note_order(state, &mut packet.meta, order);
-    if matches!(result, Act::Done) {
-        come_out_of_order(state, &mut packet.meta);
-    }
-    result
+    true
 }
 
 /// Whether a packet is a TCP segment with FIN or RST.
