@@ -2,7 +2,7 @@
 //! how they are told apart.
 //!
 //! Nothing here costs a packet that the flow cache forwards anything: [`count`] looks at those that it
-//! has left, once per batch.
+//! has left.
 
 use tollway_config::dataplane::TrackingMode;
 use tollway_config::protocol::{FastPathHandler, SlowStats};
@@ -99,24 +99,28 @@ pub fn slow_stats(counts: &[u64]) -> Vec<SlowStats> {
         .collect()
 }
 
-/// Counts the packets that the flow cache has left to the other stages, and why.
-pub(crate) fn count<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, batch: &mut Batch<F>) {
-    for at in 0..batch.slow.len() {
-        let Some(packet) = batch.slow.get(at).and_then(|index| batch.packets.get(*index as usize)) else {
-            continue;
-        };
-        let (segments, entry) = (packet.meta.segments, packet.meta.entry);
-        let reason = match reason(snapshot, state, packet) {
-            SlowReason::TcpWindow if follows(batch, at, entry) => SlowReason::Order,
-            reason => reason,
-        };
-        // Another worker has counted it, or an earlier pass.
-        if !packet.meta.is(flag::MOVED | flag::AGAIN) {
-            note(state, reason, segments);
-        }
-        if let Some((_, packet)) = batch.slow_packet(at) {
-            packet.meta.slow = Some(reason);
-        }
+/// Counts a packet that the flow cache has left to the other stages, by its place in the slow list, and why. To be called
+/// while what is known of the packet is at hand: a batch of that is more than a first-level cache holds.
+pub(crate) fn count<F: Frame>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    at: usize,
+) {
+    let Some(packet) = batch.slow.get(at).and_then(|index| batch.packets.get(*index as usize)) else {
+        return;
+    };
+    let (segments, entry) = (packet.meta.segments, packet.meta.entry);
+    let reason = match reason(snapshot, state, packet) {
+        SlowReason::TcpWindow if follows(batch, at, entry) => SlowReason::Order,
+        reason => reason,
+    };
+    // Another worker has counted it, or an earlier pass.
+    if !packet.meta.is(flag::MOVED | flag::AGAIN) {
+        note(state, reason, segments);
+    }
+    if let Some((_, packet)) = batch.slow_packet(at) {
+        packet.meta.slow = Some(reason);
     }
 }
 

@@ -45,13 +45,13 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
     batch.end = batch.packets.len();
     if !snapshot.tracking() {
         let entered = stateless::run(snapshot, state, batch);
-        slow::count(snapshot, state, batch);
+        for at in 0..batch.slow.len() {
+            slow::count(snapshot, state, batch, at);
+        }
         return entered;
     }
     let sent = send_on(state, batch.packets.get_mut(batch.first..batch.end).unwrap_or_default());
-    let decided = forward_tracked(snapshot, state, batch, source);
-    slow::count(snapshot, state, batch);
-    sent + decided
+    sent + forward_tracked(snapshot, state, batch, source)
 }
 
 /// Sends packets that are steered to other workers on without a look at this one's table: all packets of a flow meet
@@ -144,6 +144,7 @@ fn forward_tracked<F: Frame, S: FrameSource<F>>(
         if stays(state, packet) {
             state.table.fetch_timer(packet.meta.entry);
             batch.slow.push(index as u32);
+            slow::count(snapshot, state, batch, batch.slow.len() - 1);
         } else if packet.meta.is(flag::MOVED) {
             moved::go_on(&mut packet.meta, &batch.openings, &mut batch.moving);
         }
