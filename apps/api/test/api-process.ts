@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, expect } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect } from 'vitest';
 import { AgentPeer } from './agent-peer.js';
 import { PASSWORD } from './router.js';
 
@@ -100,13 +100,29 @@ export const comments = async () => {
   return Array.isArray(body) ? body.map((row: { comment?: string }) => row.comment) : body;
 };
 
-/** A router that has been set up, with one rule of its own, and ends. */
+/** What the first {@link setUp} of a file has left: a copy of the folder, and what the agent had. */
+let seed: { readonly folder: string; readonly revision: number; readonly active: AgentPeer['active'] } | undefined;
+afterAll(() => {
+  if (seed !== undefined) rmSync(seed.folder, { recursive: true, force: true });
+});
+
+/** A router that has been set up, with one rule of its own, and has ended. The tests of a file begin with copies of one. */
 export async function setUp(): Promise<void> {
+  if (seed !== undefined) {
+    cpSync(seed.folder, directory, { recursive: true, preserveTimestamps: true });
+    peer.revision = seed.revision;
+    peer.active = seed.active;
+    return;
+  }
   await start();
   await healthy();
   const rule = { chain: 'forward', action: 'drop', protocol: 'udp', comment: 'mine' };
   expect((await ask('PUT', `/rest${FILTER}`, rule)).status).toBe(201);
   await stop();
+  const folder = mkdtempSync(join(tmpdir(), 'tollway-seed-'));
+  const isData = (path: string) => !path.endsWith('.sock');
+  cpSync(directory, folder, { recursive: true, preserveTimestamps: true, filter: isData });
+  seed = { folder, revision: peer.revision, active: peer.active };
 }
 
 export function restoring(...generation: string[]): { code: number | null; stdout: string; stderr: string } {
