@@ -1,5 +1,5 @@
 //! `docs/packet-flow.md` is written from `STAGES`. To renew it:
-//! `TOLLWAY_UPDATE_DOCS=1 cargo test -p tollway-engine --test packet_flow`.
+//! `TOLLWAY_UPDATE_DOCS=1 cargo test -p tollway-engine packet_flow`.
 
 use std::fmt::Write;
 use std::path::Path;

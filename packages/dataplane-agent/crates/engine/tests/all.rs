@@ -1,0 +1,59 @@
+//! All tests of the engine from outside, as one program: each program would compile the engine for its frames anew.
+
+mod arp_flood;
+mod blocked_port;
+mod both_ways;
+mod damaged;
+mod dry_run;
+mod fast_equals_slow;
+mod fasttrack;
+mod filter;
+mod flow_cache;
+mod forwarding;
+mod fragmented_segments;
+mod interface_queues;
+mod interleaving;
+mod local_groups;
+mod mangle;
+mod million_frames;
+mod nat;
+mod nat_elsewhere;
+mod nat_ports;
+mod offload;
+mod packet_flow;
+mod queue_changes;
+mod queue_chaos;
+mod queue_disorder;
+mod queue_edges;
+mod queue_isolation;
+mod queue_kinds;
+mod queue_order;
+mod queue_ownership;
+mod queue_segments;
+mod queue_trees;
+mod queues;
+mod routes;
+mod slow;
+mod stateful;
+mod tcp_fast_open;
+mod trace;
+mod tracking_off;
+mod tree_equality;
+mod untracked_fragments;
+mod worker_equality;
+mod workers;
+
+/// Cargo looks for no tests by itself here, so that a file that is missing above would be tested by nobody.
+#[test]
+fn every_file_is_named() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests");
+    let named = include_str!("all.rs");
+    let mut files = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let Some(module) = name.strip_suffix(".rs").filter(|module| *module != "all") else { continue };
+        assert!(named.lines().any(|line| line == format!("mod {module};")), "{name} is not named in all.rs");
+        files += 1;
+    }
+    assert!(files > 40, "{folder} holds {files} files");
+}
