@@ -18,7 +18,8 @@ export default defineConfig({
     // A window that fades in has not yet the contrast that it will have.
     contextOptions: { reducedMotion: 'reduce' },
     launchOptions: {
-      executablePath: process.env.TOLLWAY_CHROMIUM ?? '/usr/bin/chromium',
+      // Chromium without the parts that draw on a screen: it loads a page in half the time.
+      executablePath: process.env.TOLLWAY_CHROMIUM ?? '/usr/bin/chromium-headless-shell',
       // The tests run as root, for the lab; Chromium's sandbox does not.
       args: ['--no-sandbox'],
     },

@@ -31,7 +31,11 @@ export const labNeeds = [
 
 /** @type {Need[]} */
 export const testNeeds = [
-  { program: 'chromium', package: 'chromium', why: 'the browser of the end-to-end tests' },
+  {
+    program: 'chromium-headless-shell',
+    package: 'chromium-headless-shell',
+    why: 'the browser of the end-to-end tests',
+  },
   { program: 'dnsmasq', package: 'dnsmasq-base', why: 'a DHCP server in the router namespace' },
   { program: 'udhcpc', package: 'udhcpc', why: 'a DHCP client of the lab' },
   { program: '../lib/frr/ospfd', package: 'frr', why: 'OSPF in the router namespace' },
