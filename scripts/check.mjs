@@ -28,9 +28,19 @@ export async function ensureCargoDeny() {
   );
 }
 
-/** @param {Sections} sections what `npm run check` and `npm test` both check */
-export async function checkAll(sections) {
-  const inAgent = { cwd: agentDir };
+const inAgent = { cwd: agentDir };
+
+/** The lint of the agent. */
+export const rustLint = {
+  title: 'Rust lint (clippy)',
+  body: (/** @type {NodeJS.WritableStream | undefined} */ out = undefined) => {
+    const args = ['clippy', '--locked', '--workspace', '--all-targets', '--quiet', '--', '-D', 'warnings'];
+    return command('cargo', args, { ...inAgent, ...(out && { out }) });
+  },
+};
+
+/** @param {Sections} sections what is checked before anything is built */
+export async function checkSources(sections) {
   await sections.run('format and lint (biome)', () => npmProgram('biome', ['ci', '--error-on-warnings', '.']));
   await sections.run('types (tsc)', async () => {
     await generateDatabaseClient();
@@ -42,13 +52,6 @@ export async function checkAll(sections) {
       await npmProgram('tsc', ['-p', `${project}/tsconfig.test.json`]);
   });
   await sections.run('Rust format', () => command('cargo', ['fmt', '--all', '--check'], inAgent));
-  await sections.run('Rust lint (clippy)', () =>
-    command(
-      'cargo',
-      ['clippy', '--locked', '--workspace', '--all-targets', '--quiet', '--', '-D', 'warnings'],
-      inAgent,
-    ),
-  );
   await sections.run('licences and sources (cargo deny)', async () => {
     await ensureCargoDeny();
     await command(cargoDeny, ['--log-level', 'error', '--workspace', 'check', 'licenses', 'sources', 'bans'], inAgent);
@@ -69,7 +72,8 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
       },
       { needed: true },
     );
-    await checkAll(sections);
+    await checkSources(sections);
+    await sections.run(rustLint.title, () => rustLint.body());
     return sections.finish();
   });
 }

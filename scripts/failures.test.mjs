@@ -96,23 +96,49 @@ test('the last lines of a long run are kept, whatever the lines are like', async
 test('what failed in a section stands below the list of sections', async () => {
   /** @type {string[]} */
   const printed = [];
+  /** @type {string[]} */
+  const written = [];
   const spies = [
     vi.spyOn(console, 'log').mockImplementation((text) => printed.push(String(text))),
     vi.spyOn(console, 'error').mockImplementation(() => undefined),
-    vi.spyOn(process.stdout, 'write').mockImplementation(() => true),
+    vi.spyOn(process.stdout, 'write').mockImplementation((text) => written.push(String(text)) > 0),
   ];
   try {
     const sections = new Sections();
     const script = 'console.log("FAIL api a > b\\nmuch else\\nAssertionError: no"); process.exitCode = 3';
     await sections.run('broken', () => command(process.execPath, ['-e', script]));
+    await sections.together(
+      [
+        {
+          title: 'slow',
+          body: (out) => command(process.execPath, ['-e', 'setTimeout(() => console.log("last"), 300)'], { out }),
+        },
+      ],
+      [
+        {
+          title: 'fast',
+          body: (out) => command(process.execPath, ['-e', 'console.log("FAIL fast"); process.exit(4)'], { out }),
+        },
+        { title: 'after it', body: (out) => command(process.execPath, ['-e', 'console.log("still")'], { out }) },
+      ],
+    );
     await sections.run('whole', () => command(process.execPath, ['-e', 'console.log("Error: of no account")']));
     expect(sections.finish()).toBe(1);
   } finally {
     for (const spy of spies) spy.mockRestore();
   }
-  expect(printed.slice(-3)).toEqual([
+  // Of two that run together the first is shown first, whichever ends before the other.
+  const shown = written.join('');
+  expect(shown.indexOf('last\n')).toBeGreaterThan(0);
+  expect(shown.indexOf('FAIL fast')).toBeGreaterThan(shown.indexOf('last\n'));
+  expect(shown.indexOf('still\n')).toBeGreaterThan(shown.indexOf('FAIL fast'));
+  expect(printed.slice(-7)).toEqual([
     expect.stringMatching(/^✗ FAILED .* broken$/),
+    expect.stringMatching(/^✓ ok .* slow$/),
+    expect.stringMatching(/^✗ FAILED .* fast$/),
+    expect.stringMatching(/^✓ ok .* after it$/),
     expect.stringMatching(/^✓ ok .* whole$/),
     `\n✗ broken\n  FAIL api a > b\n  AssertionError: no\n  ${process.execPath} -e failed: 3`,
+    `\n✗ fast\n  FAIL fast\n  ${process.execPath} -e failed: 4`,
   ]);
 });

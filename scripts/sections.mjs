@@ -1,15 +1,53 @@
 // @ts-check
 /** The parts of a long check: a header each, a time each, all listed at the end with what failed. */
 import { spawn } from 'node:child_process';
+import { PassThrough } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import { failureLines, LastLines } from './failures.mjs';
 import { seconds } from './process.mjs';
 import { inProject, UserError } from './project.mjs';
 
-/** A list of parts that are run one after the other. */
+/** Bytes that a part may print before its turn to be shown has come. */
+const HELD = 256 * 1024 * 1024;
+
+/** A list of parts that are run one after the other, or together. */
 export class Sections {
   /** @type {{ title: string, outcome: 'ok' | 'FAILED' | 'not run', time: string, failures: string[] }[]} */
   #done = [];
   #broken = false;
+
+  /**
+   * Runs chains of parts at the same time, the parts of a chain one after the other: chains that wait beside chains that work.
+   * What the parts print is shown in the order in which they are given.
+   * @param {...readonly { title: string, body: (out: NodeJS.WritableStream) => Promise<void> }[]} chains
+   */
+  async together(...chains) {
+    const running = chains.flatMap((chain) => {
+      /** @type {Promise<unknown>} */
+      let before = Promise.resolve();
+      return chain.map(({ title, body }) => {
+        const out = new PassThrough({ highWaterMark: HELD });
+        let time = '';
+        const done = before.then(async () => {
+          if (this.#broken) return;
+          const started = performance.now();
+          await body(out).finally(() => {
+            time = seconds(started);
+          });
+        });
+        // A failure is told in its turn.
+        before = done.catch(() => undefined).finally(() => out.end());
+        return { title, out, done, time: () => time };
+      });
+    });
+    for (const { title, out, done, time } of running) {
+      await this.#part(title, { time }, async () => {
+        out.pipe(process.stdout, { end: false });
+        await finished(out);
+        await done;
+      });
+    }
+  }
 
   /**
    * Runs a part; a failure is told and noted, and the next parts still run.
@@ -18,12 +56,18 @@ export class Sections {
    * @param {{ needed?: boolean }} [options] `needed`: when it fails the parts after it cannot run
    */
   async run(title, body, options = {}) {
+    await this.#part(title, options, body);
+  }
+
+  /** @param {string} title @param {{ needed?: boolean, time?: () => string }} options @param {() => Promise<void>} body */
+  async #part(title, options, body) {
     if (this.#broken) {
       this.#done.push({ title, outcome: 'not run', time: '', failures: [] });
       return;
     }
     console.log(`\n━━━ ${title} ${'━'.repeat(Math.max(4, 90 - title.length))}`);
     const started = performance.now();
+    const time = options.time ?? (() => seconds(started));
     /** @type {'ok' | 'FAILED'} */
     let outcome = 'ok';
     /** @type {string[]} */
@@ -37,8 +81,9 @@ export class Sections {
       failures = [...(error instanceof CommandFailed ? failureLines(error.output) : []), String(text)];
       if (options.needed === true) this.#broken = true;
     }
-    console.log(`━━━ ${title}: ${outcome}, ${seconds(started)}`);
-    this.#done.push({ title, outcome, time: seconds(started), failures });
+    const took = time();
+    console.log(`━━━ ${title}: ${outcome}, ${took}`);
+    this.#done.push({ title, outcome, time: took, failures });
   }
 
   /** Prints the list of parts, and below it what failed in each. @returns {number} exit code */
@@ -67,11 +112,13 @@ class CommandFailed extends UserError {
  * Runs a command with its output on the terminal.
  * @param {string} program
  * @param {readonly string[]} args
- * @param {{ cwd?: string, env?: NodeJS.ProcessEnv }} [options]
+ * @param {{ cwd?: string, env?: NodeJS.ProcessEnv, out?: NodeJS.WritableStream }} [options] `out`: where it prints
+ * instead of the terminal
  * @throws UserError when it fails
  */
 export async function command(program, args, options = {}) {
-  console.log(`$ ${[program, ...args].join(' ')}`);
+  const { out = process.stdout } = options;
+  out.write(`$ ${[program, ...args].join(' ')}\n`);
   const child = spawn(program, args, {
     cwd: options.cwd ?? inProject(),
     env: {
@@ -82,8 +129,8 @@ export async function command(program, args, options = {}) {
   });
   const last = new LastLines();
   for (const [from, to] of /** @type {const} */ ([
-    [child.stdout, process.stdout],
-    [child.stderr, process.stderr],
+    [child.stdout, out],
+    [child.stderr, options.out ?? process.stderr],
   ])) {
     from.pipe(to, { end: false });
     last.follow(from);
@@ -96,5 +143,5 @@ export async function command(program, args, options = {}) {
   if (outcome !== 0) throw new CommandFailed(`${program} ${args[0] ?? ''} failed: ${outcome}`, last.lines());
 }
 
-/** @param {string} name program of an npm package @param {readonly string[]} args @param {{ cwd?: string, env?: NodeJS.ProcessEnv }} [options] */
+/** @param {string} name program of an npm package @param {readonly string[]} args @param {Parameters<typeof command>[2]} [options] */
 export const npmProgram = (name, args, options) => command(inProject('node_modules', '.bin', name), args, options);

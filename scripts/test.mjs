@@ -5,7 +5,7 @@
  */
 import path from 'node:path';
 import { buildAgent, buildTypeScript } from './build.mjs';
-import { cargoOnPath, checkAll, ensureCargoDeny } from './check.mjs';
+import { cargoOnPath, checkSources, ensureCargoDeny, rustLint } from './check.mjs';
 import {
   buildNeeds,
   ensureNode,
@@ -37,13 +37,7 @@ await main(async () => {
     },
     { needed: true },
   );
-  await checkAll(sections);
-  await sections.run('Rust tests', () =>
-    command('cargo', ['test', '--locked', '--workspace', '--profile', 'checked', '--quiet'], { cwd: agentDir }),
-  );
-  await sections.run('orders in which threads may meet (loom)', () =>
-    command('cargo', ['test', '--locked', '--quiet'], { cwd: path.join(agentDir, 'interleaving') }),
-  );
+  await checkSources(sections);
   await sections.run(
     'build',
     async () => {
@@ -52,10 +46,33 @@ await main(async () => {
     },
     { needed: true },
   );
-  await sections.run('unit and API tests (vitest)', () => npmProgram('vitest', ['run']));
-  await sections.run('network tests', () =>
-    npmProgram('vitest', ['run', '--config', 'tests/network/vitest.config.ts']),
+  // The network tests mostly wait for packets, and hold beside a build: a soak has them run so on purpose.
+  await sections.together(
+    [
+      rustLint,
+      {
+        title: 'Rust tests',
+        body: (out) => {
+          const args = ['test', '--locked', '--workspace', '--profile', 'checked', '--quiet'];
+          return command('cargo', args, { cwd: agentDir, out });
+        },
+      },
+      {
+        title: 'orders in which threads may meet (loom)',
+        body: (out) => {
+          const args = ['test', '--locked', '--quiet'];
+          return command('cargo', args, { cwd: path.join(agentDir, 'interleaving'), out });
+        },
+      },
+    ],
+    [
+      {
+        title: 'network tests',
+        body: (out) => npmProgram('vitest', ['run', '--config', 'tests/network/vitest.config.ts'], { out }),
+      },
+    ],
   );
+  await sections.run('unit and API tests (vitest)', () => npmProgram('vitest', ['run']));
   await sections.run('end to end (Playwright)', () =>
     npmProgram('playwright', ['test', '--config', 'e2e/playwright.config.ts']),
   );
