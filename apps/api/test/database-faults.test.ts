@@ -22,6 +22,7 @@ import {
   stop,
   url,
 } from './api-process.js';
+import { inSoak } from './soak.js';
 
 /** A start with databases that cannot be used. */
 
@@ -31,10 +32,9 @@ eachWithItsFolder();
 describe('a start with a database that', () => {
   beforeEach(setUp);
 
-  it.each([
+  it.each<[string, () => void, RegExp]>([
     ['is gone', () => rmSync(database()), /is gone/],
     ['is empty', () => writeFileSync(database(), ''), /is empty, and this router has been set up/],
-    ['is not one', () => writeFileSync(database(), 'x'.repeat(50_000)), /is damaged/],
     [
       'is damaged inside',
       () => {
@@ -44,7 +44,10 @@ describe('a start with a database that', () => {
       },
       /is damaged/,
     ],
-    ['is cut off', () => writeFileSync(database(), readFileSync(database()).subarray(0, 10_000)), /is damaged/],
+    ...inSoak<[string, () => void, RegExp]>(
+      ['is not one', () => writeFileSync(database(), 'x'.repeat(50_000)), /is damaged/],
+      ['is cut off', () => writeFileSync(database(), readFileSync(database()).subarray(0, 10_000)), /is damaged/],
+    ),
   ])('%s', async (_, harm, problem) => {
     checkpoint();
     for (const end of ['-wal', '-shm']) rmSync(database() + end, { force: true });
@@ -67,29 +70,17 @@ describe('a start with a database that', () => {
     expect(readFileSync(database()).equals(before)).toBe(true);
   });
 
-  it.each([
+  it.each<[string, string[], RegExp]>([
     ['has lost users', ['DROP TABLE "Session"', 'DROP TABLE "User"'], /is damaged \(no table (Session|User)\)/],
-    ['has lost what queues carried', ['DROP TABLE "QueueDay"'], /is damaged \(no table QueueDay\)/],
     [
       'has lost a column',
       ['ALTER TABLE "Audit" DROP COLUMN "address"'],
       /is damaged \(no column address in table Audit\)/,
     ],
-    ['has lost all rows', ['DROP TABLE "ConfigRow"'], /is damaged \(no table ConfigRow\)/],
     [
       'has a row that is no JSON',
       [`UPDATE "ConfigRow" SET data = '{oops' WHERE comment = 'mine'`],
       /is damaged \(a row of the configuration cannot be read: .+\)/,
-    ],
-    [
-      'has a row without properties',
-      [`UPDATE "ConfigRow" SET data = '[]' WHERE comment = 'mine'`],
-      /is damaged \(a row of the configuration cannot be read: \*\w+ of \/ip\/firewall\/filter has no properties\)/,
-    ],
-    [
-      'has lost the rules',
-      [`DELETE FROM "ConfigRow" WHERE menu = '/ip/firewall/filter'`],
-      /is damaged \(rows of \/ip\/firewall\/filter are not those of revision \d+\)/,
     ],
     [
       'has another rule',
@@ -102,6 +93,20 @@ describe('a start with a database that', () => {
       /has no user who may log in/,
     ],
     ['has a session that is none', [`INSERT INTO "Session" VALUES ('x', 'y', 'z', 'a', 'b')`], /cannot be used \(.+\)/],
+    ...inSoak<[string, string[], RegExp]>(
+      ['has lost what queues carried', ['DROP TABLE "QueueDay"'], /is damaged \(no table QueueDay\)/],
+      ['has lost all rows', ['DROP TABLE "ConfigRow"'], /is damaged \(no table ConfigRow\)/],
+      [
+        'has a row without properties',
+        [`UPDATE "ConfigRow" SET data = '[]' WHERE comment = 'mine'`],
+        /is damaged \(a row of the configuration cannot be read: \*\w+ of \/ip\/firewall\/filter has no properties\)/,
+      ],
+      [
+        'has lost the rules',
+        [`DELETE FROM "ConfigRow" WHERE menu = '/ip/firewall/filter'`],
+        /is damaged \(rows of \/ip\/firewall\/filter are not those of revision \d+\)/,
+      ],
+    ),
   ])('%s', async (_, harm, problem) => {
     const db = openDatabase(`file:${database()}`);
     for (const statement of ['PRAGMA foreign_keys = OFF', ...harm]) await db.$executeRawUnsafe(statement);
