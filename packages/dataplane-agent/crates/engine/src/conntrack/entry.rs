@@ -166,8 +166,20 @@ impl Key {
         }
     }
 
+    /// Source and destination of an IPv4 key, in host order.
     #[inline]
-    pub(super) fn protocol(&self) -> u8 {
+    pub(crate) fn v4_addresses(&self) -> (u32, u32) {
+        ((self.addresses >> 32) as u32, self.addresses as u32)
+    }
+
+    /// Source and destination port; of ICMP queries and answers both are the identifier.
+    #[inline]
+    pub(crate) fn ports(&self) -> (u16, u16) {
+        ((self.rest >> 16) as u16, (self.rest >> 32) as u16)
+    }
+
+    #[inline]
+    pub(crate) fn protocol(&self) -> u8 {
         self.rest as u8
     }
 

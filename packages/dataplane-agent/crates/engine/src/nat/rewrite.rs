@@ -4,8 +4,8 @@ use tollway_wire::checksum::Delta;
 use tollway_wire::{field, ipv4};
 
 use super::{ICMP, TCP, UDP, checksum_offset};
-use crate::conntrack::{CachedAction, Direction, Tuples, action_flag};
-use crate::tuple::Addr;
+use crate::conntrack::{CachedAction, Direction, Key, Tuples, action_flag};
+use crate::tuple::{Addr, Tuple};
 
 /// Half of a translation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +24,34 @@ impl Part {
             (self, direction),
             (Self::Source, Direction::Original) | (Self::Destination, Direction::Reply)
         )
+    }
+}
+
+/// Both ends of a packet: addresses in host order, and ports or identifiers.
+#[derive(Clone, Copy)]
+struct Ends {
+    src: u32,
+    dst: u32,
+    src_port: u16,
+    dst_port: u16,
+}
+
+impl Ends {
+    #[inline(always)]
+    fn of(tuple: &Tuple) -> Self {
+        let Tuple { src_port, dst_port, .. } = *tuple;
+        Self { src: v4(tuple.src), dst: v4(tuple.dst), src_port, dst_port }
+    }
+
+    #[inline(always)]
+    fn of_key(key: &Key) -> Self {
+        let ((src, dst), (src_port, dst_port)) = (key.v4_addresses(), key.ports());
+        Self { src, dst, src_port, dst_port }
+    }
+
+    #[inline(always)]
+    fn reversed(self) -> Self {
+        Self { src: self.dst, dst: self.src, src_port: self.dst_port, dst_port: self.src_port }
     }
 }
 
@@ -64,12 +92,30 @@ impl Rewrite {
         Self::parts(connection, direction, true, true)
     }
 
-    // What it returns is written field by field and would be read in words.
+    /// The same from the keys of an IPv4 connection: of the packets of the direction, and of those that go the other way.
+    /// Tuples would be put together in memory for it, and read again.
+    #[inline(always)]
+    pub fn of_keys(key: &Key, other: &Key, direction: Direction) -> Self {
+        let (from, to) = (Ends::of_key(key), Ends::of_key(other).reversed());
+        Self::between(key.protocol(), &from, &to, direction, (true, true))
+    }
+
     #[inline(always)]
     fn parts(connection: &Tuples, direction: Direction, source: bool, destination: bool) -> Self {
         let (from, to) = (connection.tuple(direction), connection.target(direction));
-        let (src, dst) = ((v4(from.src), v4(to.src)), (v4(from.dst), v4(to.dst)));
-        let protocol = from.protocol;
+        Self::between(from.protocol, &Ends::of(from), &Ends::of(&to), direction, (source, destination))
+    }
+
+    // What it returns is written field by field and would be read in words.
+    #[inline(always)]
+    fn between(
+        protocol: u8,
+        from: &Ends,
+        to: &Ends,
+        direction: Direction,
+        (source, destination): (bool, bool),
+    ) -> Self {
+        let (src, dst) = ((from.src, to.src), (from.dst, to.dst));
         let is_icmp = protocol == ICMP;
         let (src_ident, dst_ident) =
             (Part::Source.has_icmp_ident(direction), Part::Destination.has_icmp_ident(direction));

@@ -352,8 +352,8 @@ proptest! {
         mode in 0u8..3,
         payload in proptest::collection::vec(any::<u8>(), 0..40),
     ) {
-        let (table, conn) = translated(protocol, port, hairpin);
-        let conn = &table.get(conn).unwrap();
+        let (table, reference) = translated(protocol, port, hairpin);
+        let conn = &table.get(reference).unwrap();
         let direction = if reply { Direction::Reply } else { Direction::Original };
         let (from, to) = (conn.tuple(direction), conn.target(direction));
         let use_partial = mode == 1 && checksum_offset(protocol).is_some();
@@ -373,6 +373,8 @@ proptest! {
         let mut fast = build(&from);
         apply_cached(&action, &mut fast, ipv4::HEADER, protocol, use_partial);
         prop_assert_eq!(&fast, &build(&to));
+        let (key, other) = table.keys(reference, direction).unwrap();
+        prop_assert_eq!(Rewrite::of_keys(key, other, direction), Rewrite::both(&conn.tuples(), direction));
         prop_assert!(ipv4::Packet::new_checked(&fast[..]).unwrap().verify_checksum());
     }
 

@@ -48,10 +48,9 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
         let Some(status) = state.table.line(reference).map(|line| line.status) else { continue };
         let meta = &mut packet.meta;
         if (status.srcnat() || status.dstnat())
-            && let Some(conn) = state.table.tuples(reference)
+            && let Some((from, to)) = state.table.way(reference, meta.direction)
         {
             meta.flags |= flag::TRANSLATED;
-            let (from, to) = (conn.tuple(meta.direction), conn.target(meta.direction));
             if from.dst != to.dst {
                 meta.tuple.dst = to.dst;
             }

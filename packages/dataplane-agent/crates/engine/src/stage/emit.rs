@@ -1,12 +1,13 @@
 //! Writes the headers a packet leaves with. Packets whose next hop is not known yet wait here; those
 //! that are too long are cut.
 
-use tollway_wire::{arp, ethernet};
+use tollway_wire::{arp, ethernet, ipv4};
 
 use crate::batch::{Batch, Packet};
+use crate::conntrack::CachedAction;
 use crate::frame::{Frame, FrameSource, Gso};
 use crate::icmp::{IcmpError, build_error};
-use crate::nat::{Part, Rewrite, icmp_error, ident};
+use crate::nat::{Part, Rewrite, apply_plain, icmp_error, ident};
 use crate::neighbor::arp::build;
 use crate::neighbor::{Adjacency, AdjacencyId, Solicit};
 use crate::packet::{Hook, Meta, NONE, Origin, flag};
@@ -217,10 +218,10 @@ pub(crate) fn translate<F: Frame>(
     packet: &mut Packet<F>,
     cut: bool,
 ) -> Result<(), DropReason> {
-    let meta = &packet.meta;
-    if !meta.is(flag::TRANSLATED) {
+    if !packet.meta.is(flag::TRANSLATED) || (!cut && translate_plain(state, packet)) {
         return Ok(());
     }
+    let meta = &packet.meta;
     let conn =
         meta.conn.and_then(|reference| state.table.tuples(reference)).ok_or(DropReason::ConnectionGone)?;
     let frame = packet.frame.as_mut().ok_or(DropReason::ConnectionGone)?;
@@ -238,6 +239,25 @@ pub(crate) fn translate<F: Frame>(
         Rewrite::both(&conn, meta.direction).apply(l3, packet.vnet.needs_csum)
     };
     if done { Ok(()) } else { Err(DropReason::BadIpHeader) }
+}
+
+/// The same for what nearly all packets are: TCP or UDP in one piece, with its headers at fixed places. `false`, with
+/// nothing changed, when the packet is another, or its connection is gone.
+#[inline]
+fn translate_plain<F: Frame>(state: &WorkerState<F>, packet: &mut Packet<F>) -> bool {
+    const OTHERS: u32 = flag::ICMP_ERROR | flag::FRAGMENT | flag::OPTIONS;
+    let Packet { frame: Some(frame), vnet, meta } = packet else { return false };
+    let transport = meta.is(flag::L4_HEADER) && matches!(meta.tuple.protocol, ipv4::TCP | ipv4::UDP);
+    if !transport || meta.l4 != 34 || meta.is(OTHERS) {
+        return false;
+    }
+    let Some(head) = frame.head_mut().first_chunk_mut() else { return false };
+    let keys = meta.conn.and_then(|reference| state.table.keys(reference, meta.direction));
+    let Some((key, other)) = keys else { return false };
+    let mut action = CachedAction::default();
+    Rewrite::of_keys(key, other, meta.direction).fill(&mut action);
+    apply_plain(&action, head, meta.tuple.protocol, vnet.needs_csum);
+    true
 }
 
 /// Sends the ARP requests that came up.

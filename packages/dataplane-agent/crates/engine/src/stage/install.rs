@@ -213,8 +213,13 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
         action.set_dscp(dscp);
     }
     if meta.is(flag::TRANSLATED) {
-        let conn = state.table.tuples(reference).ok_or(SlowReason::NewConnection)?;
-        Rewrite::both(&conn, meta.direction).fill(&mut action);
+        match state.table.keys(reference, meta.direction) {
+            Some((key, other)) => Rewrite::of_keys(key, other, meta.direction).fill(&mut action),
+            None => {
+                let conn = state.table.tuples(reference).ok_or(SlowReason::NewConnection)?;
+                Rewrite::both(&conn, meta.direction).fill(&mut action);
+            }
+        }
     }
     let installed = match bound::of(state, meta) {
         Some(bound) => state.table.install_bounded(reference, meta.direction, meta.in_port, action, bound),

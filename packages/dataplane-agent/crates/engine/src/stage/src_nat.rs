@@ -93,10 +93,9 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
             }
         }
         if (status.srcnat() || status.dstnat())
-            && let Some(conn) = state.table.tuples(reference)
+            && let Some((from, to)) = state.table.way(reference, meta.direction)
         {
             meta.flags |= flag::TRANSLATED;
-            let (from, to) = (conn.tuple(meta.direction), conn.target(meta.direction));
             if from.src != to.src {
                 // Queues see both directions from the side of the LAN.
                 meta.lan_src = meta.tuple.src.as_v4().unwrap_or(0);

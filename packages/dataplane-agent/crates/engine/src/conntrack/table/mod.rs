@@ -315,6 +315,27 @@ impl Table {
         self.slot(reference).map(|_| self.tuples_of(reference.slot))
     }
 
+    /// Keys of the packets of a direction of a reference's connection, and of those that go the other way, as they
+    /// arrive; `None` when it is gone, or of IPv6, whose keys are not all of it.
+    #[inline(always)]
+    pub(crate) fn keys(&self, reference: ConnRef, direction: Direction) -> Option<(&Key, &Key)> {
+        self.slot(reference)?;
+        let key = |direction| {
+            let entry = self.entries.get(Self::index(reference.slot, direction) as usize);
+            entry.map(Entry::key).filter(|key| key.is_v4())
+        };
+        Some((key(direction)?, key(direction.reverse())?))
+    }
+
+    /// Tuple of the packets of a direction of a reference's connection, as they arrive and as they leave; `None` when it
+    /// is gone.
+    #[inline(always)]
+    pub(crate) fn way(&self, reference: ConnRef, direction: Direction) -> Option<(Tuple, Tuple)> {
+        self.slot(reference)?;
+        let other = self.tuple(reference.slot, direction.reverse());
+        Some((self.tuple(reference.slot, direction), other.reversed()))
+    }
+
     #[inline(always)]
     pub(in crate::conntrack) fn tuples_of(&self, slot: u32) -> Tuples {
         let tuple = |direction| self.tuple(slot, direction);
