@@ -158,6 +158,51 @@ describe('a change', () => {
     expect(await comments()).toBe('a b c d e f');
   });
 
+  it('whose removal was taken back is not offered once more when the row is gone again, however it went', async () => {
+    const entries = '/ip/firewall/address-list';
+    const put = (address: string) => router.rest('PUT', entries, { list: 'gone', address });
+    const remove = (...numbers: string[]) => router.rest('POST', `${entries}/remove`, { numbers });
+    const told = async (number: number) => {
+      const lines = (await api('GET', '')).body as { revision: number; undo?: string }[];
+      return lines.find(({ revision }) => revision === number)?.undo;
+    };
+    const isKept = async (number: number, by: number) => {
+      const why = new RegExp(`^${entries} \\*\\w+ was removed again after revision ${by}(, and 1 more)?$`);
+      expect(await told(number)).toMatch(why);
+      const refused = await undo(number);
+      expect(refused.status).toBe(400);
+      expect(refused.error.detail).toContain(`was removed again after revision ${by}`);
+    };
+    // By taking back its addition.
+    const first = await put('10.9.9.1');
+    const removed = revisionOf(await remove(first.id));
+    const back = revisionOf(await undo(removed));
+    expect((await undo(revisionOf(first))).status).toBe(200);
+    await isKept(removed, back);
+    // What took the addition back, after that was taken back.
+    const second = await put('10.9.9.2');
+    const taken = revisionOf(await undo(revisionOf(second)));
+    const again = revisionOf(await undo(taken));
+    const last = revisionOf(await remove(second.id));
+    await isKept(taken, again);
+    // One of two rows, and then both.
+    const [third, fourth] = [await put('10.9.9.3'), await put('10.9.9.4')];
+    const both = revisionOf(await remove(third.id, fourth.id));
+    const bothBack = revisionOf(await undo(both));
+    await remove(third.id);
+    expect(await told(both)).toMatch(/, and 1 more$/);
+    await remove(fourth.id);
+    await isKept(both, bothBack);
+    // The removal that counts is offered, and so is one whose return was taken back.
+    expect(await told(last)).toBe('');
+    const fifth = await put('10.9.9.5');
+    const gone = revisionOf(await remove(fifth.id));
+    expect((await undo(revisionOf(await undo(gone)))).status).toBe(200);
+    expect(await told(gone)).toBe('');
+    expect((await undo(gone)).status).toBe(200);
+    expect((await router.rest('GET', `${entries}/${fifth.id}`)).status).toBe(200);
+  });
+
   it('that moved a row past one that is gone is taken back when that one is back, and not before', async () => {
     const [a = '', b = ''] = await add('a', 'b');
     const moved = await router.rest('POST', `${FILTER}/move`, { numbers: b, destination: a });

@@ -6,10 +6,12 @@ import { ownChanges, type RowChange, type StoredRow } from './draft.js';
 export interface PastRevision {
   readonly number: number;
   readonly changes: readonly RowChange[];
+  /** The revision by which it is taken back at present. */
+  readonly takenBackBy?: number | undefined;
 }
 
 /** What a revision did to rows, which others may look at or take back. */
-export const ownOf = ({ number, changes }: PastRevision): PastRevision => ({ number, changes: ownChanges(changes) });
+export const ownOf = (past: PastRevision): PastRevision => ({ ...past, changes: ownChanges(past.changes) });
 
 /** Where a row stood before a revision, and how it was called; one without `before` was not there. */
 export interface PlaceBefore {

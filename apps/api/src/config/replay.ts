@@ -42,6 +42,15 @@ export function firstOf(past: number, undoing: readonly Undoing[]): number {
   return first;
 }
 
+/** Revisions that are taken back at present, and by which: what took one back may have been taken back itself. */
+export function takenBack(undoing: readonly Undoing[]): ReadonlyMap<number, number> {
+  const by = new Map<number, number>();
+  for (const { number, undoes } of undoing.toSorted((a, b) => b.number - a.number)) {
+    if (!by.has(number) && !by.has(undoes)) by.set(undoes, number);
+  }
+  return by;
+}
+
 /** Ids in the order of their ranks. */
 export const inOrder = (ranks: ReadonlyMap<number, number>): ReadonlyMap<number, number> =>
   new Map([...ranks].toSorted(([, a], [, b]) => a - b));

@@ -17,7 +17,7 @@ import {
 } from './record.js';
 import { usersOfNames } from './references.js';
 import { asLeftBefore, type IsAsLeft, namedMenus, perMenu, type RowsOf } from './renames.js';
-import { firstOf } from './replay.js';
+import { firstOf, takenBack } from './replay.js';
 import type { ConfigStore } from './store.js';
 import {
   type Conflict,
@@ -75,7 +75,8 @@ export async function undoRevision(
       const first = firstOf(number, undoing);
       const earlier = first < number ? await readPlacesSince(db, first - 1, menus, number - 1) : [];
       const rowsBefore = () => readRowsBefore(db, number, namingMenus);
-      await takeBack(draft, store.snapshot, past, later, earlier, rowsBefore);
+      const known = { ...past, takenBackBy: takenBack(undoing).get(number) };
+      await takeBack(draft, store.snapshot, known, later, earlier, rowsBefore);
     },
     number,
   );
@@ -121,6 +122,7 @@ export async function undoReasons(
   const slices = new Slices();
   const rowsOf = perMenu((menu) => rowsById(store.snapshot, menu));
   const names = namesByMenu(store, slices);
+  const undone = takenBack(await readUndoing(db));
   const oldestFirst = past.toReversed();
   const since = (first: number) => () => places.filter(({ number }) => number > first);
   for (const line of lines) {
@@ -135,7 +137,8 @@ export async function undoReasons(
       const isAsLeft = asLeftBefore(rowsOf, later);
       const changes = () => oldestFirst.filter(({ number }) => number >= line.number);
       const known = { rowsOf, movedIn, isAsLeft, names, changes };
-      reasons.set(line.number, await reasonNow(known, ownOf(revision), slices));
+      const asNow = { ...ownOf(revision), takenBackBy: undone.get(line.number) };
+      reasons.set(line.number, await reasonNow(known, asNow, slices));
     }
   }
   return reasons;

@@ -107,7 +107,11 @@ export async function changedSince(
     if (change.menu !== menu) return [];
     const row = rows.get(id);
     const conflict = (why: string) => [{ menu, id, name: titleOf(after ?? before ?? row), why }];
-    if (after === undefined) return row === undefined ? [] : conflict('is there again');
+    if (after === undefined) {
+      if (row !== undefined) return conflict('is there again');
+      // Its removal has been taken back; that it is gone now is not of this revision.
+      return past.takenBackBy === undefined ? [] : conflict(`was removed again after revision ${past.takenBackBy}`);
+    }
     if (row === undefined) return conflict(`was removed after revision ${past.number}`);
     // Who has moved it since has said where it belongs; where the revision only moved it, there is nothing else to do, and
     // what the row holds is no concern of it.
