@@ -13,7 +13,7 @@ import { Lab, whyNoLab } from './bench/lab.mjs';
 import { formatDetails, formatTable } from './bench/report.mjs';
 import { runWireCase } from './bench/wire.mjs';
 import { build, buildAgent } from './build.mjs';
-import { buildNeeds, ensureNode, ensureNodeModules, ensurePrograms, ensureRust, testNeeds } from './install.mjs';
+import { browserNeeds, buildNeeds, ensureNode, ensureNodeModules, ensurePrograms, ensureRust } from './install.mjs';
 import { runLong } from './process.mjs';
 import { agentDir, main, UserError } from './project.mjs';
 
@@ -188,7 +188,7 @@ await main(async () => {
   const asked = (/** @type {string} */ kind) => cases.some((entry) => entry.kind === kind);
   const bench = asked('engine') || asked('wire') ? await buildBench() : '';
   if (asked('browser')) {
-    await ensurePrograms(testNeeds);
+    await ensurePrograms(browserNeeds);
     await build();
   } else if (asked('wire')) {
     await ensureNodeModules();

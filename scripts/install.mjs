@@ -42,6 +42,11 @@ export const testNeeds = [
 ];
 
 /** @type {Need[]} */
+export const browserNeeds = [
+  { program: 'chromium', package: 'chromium', why: 'the browser whose frames are measured' },
+];
+
+/** @type {Need[]} */
 export const instructionNeeds = [{ program: 'valgrind', package: 'valgrind', why: 'counts instructions' }];
 
 /** @throws UserError */
