@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { DataplaneConfig, PortInfo } from '@tollway/dataplane-agent';
 import { encodeFrame, FrameDecoder } from '../src/agent/frames.js';
 import { type NeighborInfo, PROTOCOL, type Stats, type TracedPacket } from '../src/agent/messages.js';
-import { digestOf } from '../src/compiler/digest.js';
+import { contentHash, digestOf } from '../src/compiler/digest.js';
 
 /**
  * The other side of the agent's socket, as far as the configuration goes: it keeps a prepared and an active
@@ -222,7 +222,8 @@ export class AgentPeer {
   /** Computed once of what is in force, as the agent does: each answer to `stats` tells it. */
   #digest(): string {
     if (this.active === undefined) return '';
-    if (this.#digested?.config !== this.active) this.#digested = { config: this.active, digest: digestOf(this.active) };
+    if (this.#digested?.config !== this.active)
+      this.#digested = { config: this.active, digest: digestOf(this.active, contentHash) };
     return this.#digested.digest;
   }
 }

@@ -1,8 +1,28 @@
 import type { AddressList, AddressRange } from '@tollway/dataplane-agent';
 import { ipv4Range, ipv4Text } from '@tollway/schema';
+import type { Row } from '../config/snapshot.js';
 import { CannotWork, type CompileContext, needed } from './context.js';
 
 const MENU = '/ip/firewall/address-list';
+
+/** An entry, and the list that it belongs to. */
+interface Entry {
+  readonly list: string;
+  readonly range: AddressRange;
+}
+
+/** Translations of rows that no commit has changed: they are the same objects then, whose hashes are known. */
+const translated = new WeakMap<Row, Entry>();
+
+function entryOf(row: Row): Entry {
+  let entry = translated.get(row);
+  if (entry === undefined) {
+    const list = needed(MENU, row, 'list');
+    entry = { list, range: addressRange('address', needed(MENU, row, 'address')) };
+    translated.set(row, entry);
+  }
+  return entry;
+}
 
 /** The address lists, grouped by name; rules name them by index. A list without entries matches nothing. */
 export class AddressLists {
@@ -11,11 +31,8 @@ export class AddressLists {
   #noted: (readonly [string, number])[] | undefined;
 
   constructor(context: CompileContext) {
-    const entries = context.translate(MENU, (row) => ({
-      list: needed(MENU, row, 'list'),
-      range: addressRange('address', needed(MENU, row, 'address')),
-    }));
-    for (const { list, range } of entries) this.#lists[this.indexOf(list)]?.entries.push(range);
+    for (const { list, range } of context.translate(MENU, entryOf))
+      this.#lists[this.indexOf(list)]?.entries.push(range);
   }
 
   /** Index of a list; a name without entries gets an empty one. */

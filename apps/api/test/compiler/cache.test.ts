@@ -153,4 +153,19 @@ describe('a compiler that remembers', () => {
     expect(third).toBeUndefined();
     expect(rules(rows)[2]).toBe(before[2]);
   });
+
+  it('gives the same entry of an address list for a row that did not change', () => {
+    const rows = ['10.0.0.1', '10.0.0.2', '10.0.0.3'].map(
+      (address, index): Row => ({ id: 100 + index, values: { list: 'a', address }, disabled: false, comment: '' }),
+    );
+    const entries = (of: readonly Row[]) =>
+      compile(new Map(base).set('/ip/firewall/address-list', of)).config['address-lists'][0]?.entries;
+    const before = entries(rows);
+    const [first, second, third] = rows as [Row, Row, Row];
+    const [one, other] = entries([first, { ...second, disabled: true }, third]) ?? [];
+    expect(one).toBe(before?.[0]);
+    expect(other).toBe(before?.[2]);
+    const moved = entries([first, second, { ...third, values: { list: 'a', address: '10.0.0.9' } }]);
+    expect(moved?.[2]).toEqual({ from: '10.0.0.9', to: '10.0.0.9' });
+  });
 });
