@@ -6,8 +6,10 @@ export default defineConfig({
   testDir: import.meta.dirname,
   testMatch: '*.e2e.ts',
   outputDir: path.join(import.meta.dirname, '../artifacts/playwright'),
-  workers: 1,
-  timeout: 60_000,
+  // Each has a router and a lab of its own, and waits for one of them half of the time.
+  workers: 2,
+  // Deadlines only catch what hangs: the machine may be busy with other things.
+  timeout: 120_000,
   expect: { timeout: 15_000 },
   reporter: [['list']],
   use: {
