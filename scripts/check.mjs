@@ -17,7 +17,7 @@ export function cargoOnPath() {
 }
 
 /** Builds cargo-deny into the project's cache when it is missing. */
-export async function ensureCargoDeny() {
+async function ensureCargoDeny() {
   if (existsSync(cargoDeny)) return;
   await runLong(
     'building cargo-deny, which checks licences and sources (once, about 3 minutes)',
@@ -30,33 +30,58 @@ export async function ensureCargoDeny() {
 
 const inAgent = { cwd: agentDir };
 
-/** The lint of the agent. */
+/** @typedef {import('./sections.mjs').Part} Part */
+
+/** The lint of the agent. @type {Part} */
 export const rustLint = {
   title: 'Rust lint (clippy)',
-  body: (/** @type {NodeJS.WritableStream | undefined} */ out = undefined) => {
+  body: (out) => {
     const args = ['clippy', '--locked', '--workspace', '--all-targets', '--quiet', '--', '-D', 'warnings'];
-    return command('cargo', args, { ...inAgent, ...(out && { out }) });
+    return command('cargo', args, { ...inAgent, out });
   },
 };
 
+/** @type {readonly Part[]} */
+const typeScript = [
+  {
+    title: 'format and lint (biome)',
+    body: (out) => npmProgram('biome', ['ci', '--error-on-warnings', '.'], { out }),
+  },
+  {
+    title: 'types (tsc)',
+    body: async (out) => {
+      await generateDatabaseClient();
+      await npmProgram('tsc', ['-b'], { out });
+      for (const project of ['scripts', 'apps/web', 'tests/network', 'e2e']) {
+        await npmProgram('tsc', ['--noEmit', '-p', `${project}/tsconfig.json`], { out });
+      }
+      for (const project of ['packages/schema', 'apps/api'])
+        await npmProgram('tsc', ['-p', `${project}/tsconfig.test.json`], { out });
+    },
+  },
+];
+
+/** @type {readonly Part[]} */
+const rust = [
+  { title: 'Rust format', body: (out) => command('cargo', ['fmt', '--all', '--check'], { ...inAgent, out }) },
+  {
+    title: 'licences and sources (cargo deny)',
+    body: async (out) => {
+      await ensureCargoDeny();
+      const args = ['--log-level', 'error', '--workspace', 'check', 'licenses', 'sources', 'bans'];
+      await command(cargoDeny, args, { ...inAgent, out });
+    },
+  },
+  {
+    title: 'generated files are fresh',
+    body: (out) => command('npm', ['run', '--silent', 'check'], { ...inAgent, out }),
+  },
+];
+
 /** @param {Sections} sections what is checked before anything is built */
 export async function checkSources(sections) {
-  await sections.run('format and lint (biome)', () => npmProgram('biome', ['ci', '--error-on-warnings', '.']));
-  await sections.run('types (tsc)', async () => {
-    await generateDatabaseClient();
-    await npmProgram('tsc', ['-b']);
-    for (const project of ['scripts', 'apps/web', 'tests/network', 'e2e']) {
-      await npmProgram('tsc', ['--noEmit', '-p', `${project}/tsconfig.json`]);
-    }
-    for (const project of ['packages/schema', 'apps/api'])
-      await npmProgram('tsc', ['-p', `${project}/tsconfig.test.json`]);
-  });
-  await sections.run('Rust format', () => command('cargo', ['fmt', '--all', '--check'], inAgent));
-  await sections.run('licences and sources (cargo deny)', async () => {
-    await ensureCargoDeny();
-    await command(cargoDeny, ['--log-level', 'error', '--workspace', 'check', 'licenses', 'sources', 'bans'], inAgent);
-  });
-  await sections.run('generated files are fresh', () => command('npm', ['run', '--silent', 'check'], inAgent));
+  // The types take one core.
+  await sections.together(typeScript, rust);
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
@@ -73,7 +98,7 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
       { needed: true },
     );
     await checkSources(sections);
-    await sections.run(rustLint.title, () => rustLint.body());
+    await sections.together([rustLint]);
     return sections.finish();
   });
 }

@@ -10,6 +10,8 @@ import { inProject, UserError } from './project.mjs';
 /** Bytes that a part may print before its turn to be shown has come. */
 const HELD = 256 * 1024 * 1024;
 
+/** @typedef {{ title: string, body: (out: NodeJS.WritableStream) => Promise<void> }} Part prints to `out` */
+
 /** A list of parts that are run one after the other, or together. */
 export class Sections {
   /** @type {{ title: string, outcome: 'ok' | 'FAILED' | 'not run', time: string, failures: string[] }[]} */
@@ -19,7 +21,7 @@ export class Sections {
   /**
    * Runs chains of parts at the same time, the parts of a chain one after the other: chains that wait beside chains that work.
    * What the parts print is shown in the order in which they are given.
-   * @param {...readonly { title: string, body: (out: NodeJS.WritableStream) => Promise<void> }[]} chains
+   * @param {...readonly Part[]} chains
    */
   async together(...chains) {
     const running = chains.flatMap((chain) => {

@@ -5,7 +5,7 @@
  */
 import path from 'node:path';
 import { buildAgent, buildTypeScript } from './build.mjs';
-import { cargoOnPath, checkSources, ensureCargoDeny, rustLint } from './check.mjs';
+import { cargoOnPath, checkSources, rustLint } from './check.mjs';
 import {
   buildNeeds,
   ensureNode,
@@ -31,9 +31,7 @@ await main(async () => {
     async () => {
       await ensurePrograms([...buildNeeds, ...routerNeeds, ...labNeeds, ...testNeeds]);
       cargoOnPath();
-      // One waits for the network, the other for the processor.
-      const outcomes = await Promise.allSettled([ensureNodeModules(), ensureCargoDeny()]);
-      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+      await ensureNodeModules();
     },
     { needed: true },
   );
