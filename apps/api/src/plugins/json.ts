@@ -128,7 +128,7 @@ class JsonReader {
       throw errors.badRequest(`a name in the body has ${name.length} characters, and ${MAX_NAME} are accepted at most`);
     }
     open.key = name;
-    if (open.key === '__proto__') throw errors.badRequest('unknown parameter __proto__');
+    if (open.key === '__proto__') throw errors.unknownParameter('__proto__');
     if (Object.hasOwn(open.into, open.key)) throw this.#twice(open.key);
     this.#blanks();
     if (this.#char() !== ':') throw this.#wrong('a colon');
