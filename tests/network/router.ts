@@ -118,16 +118,32 @@ export class Router {
       .join('\n');
   }
 
-  /** Kills the program, the agent and the API at once: nothing is given back. */
+  /** Kills the program, the agent and the API at once, and waits for their end: nothing is given back. */
   async crash(): Promise<void> {
-    for (const pid of [this.process.child.pid ?? 0, this.pid('agent'), this.pid('api')]) process.kill(pid, 'SIGKILL');
+    const others = [this.pid('agent'), this.pid('api')];
+    for (const pid of [this.process.child.pid ?? 0, ...others]) process.kill(pid, 'SIGKILL');
     await this.process.ended();
+    await eventually(() => !others.some(runs));
   }
 
   /** Ctrl-C. */
   async stop(): Promise<number> {
     const { code } = await this.process.end('SIGINT');
     return code;
+  }
+}
+
+/**
+ * Whether a process of this pid runs, and is not a zombie that nobody has waited for. One that was killed shows as a zombie
+ * when its first thread has ended; until the others have, it holds its ports (proc_pid_stat(5): fields 3 and 20).
+ */
+export function runs(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return fields[0] !== 'X' && (fields[0] !== 'Z' || Number(fields[17]) > 1);
+  } catch {
+    return false;
   }
 }
 

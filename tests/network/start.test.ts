@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { Background, mustRun, runCommand } from './netns.ts';
-import { dispose, newDataDir, newRouter, PASSWORD, projectRoot, type Router, SERVER } from './router.ts';
+import { dispose, newDataDir, newRouter, PASSWORD, projectRoot, type Router, runs, SERVER } from './router.ts';
 import { eventually } from './wait.ts';
 
 /** What `npm start` makes, says and takes away again. */
@@ -25,15 +25,6 @@ const namespaces = () => (existsSync('/run/netns') ? readdirSync('/run/netns') :
 const remaining = (names: readonly string[]) => namespaces().filter((name) => names.includes(name));
 const script = (name: string, ...args: string[]) =>
   runCommand([process.execPath, path.join(projectRoot, 'scripts', name), ...args]);
-
-/** Whether a process of this pid runs (and is not a zombie that nobody has waited for). */
-function runs(pid: number): boolean {
-  try {
-    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
-  } catch {
-    return false;
-  }
-}
 
 test.each([
   [['--nonsense'], /--nonsense/],
@@ -163,6 +154,7 @@ test('after kill -9 of npm start and of its agent any start takes the rest away'
   killed.process.child.kill('SIGKILL');
   await killed.process.ended();
   process.kill(agent, 'SIGKILL');
+  await eventually(() => !runs(agent));
   const next = await start();
   expect(runs(api)).toBe(false);
   expect(next.host('lan').ping(SERVER, 2)).toBe(2);
