@@ -35,8 +35,8 @@ export const contentHash = (row: unknown): bigint => half(textOf(row));
 
 /**
  * Hash of a row. What is hashed should be the same objects again and again: V8 spreads the keys of a WeakMap over 2^21
- * places, and with more of them than that, those that nobody has any more but that were not collected yet among them, each
- * look takes milliseconds.
+ * places. With more of them than that, counting those that are not collected yet, a look takes some 10 µs and an addition
+ * up to 100 µs.
  */
 export function rowHash(row: unknown): bigint {
   if (typeof row !== 'object' || row === null) return contentHash(row);
@@ -69,7 +69,7 @@ export function sectionHash(rows: readonly bigint[]): bigint {
   return (sum + link(last, END) - link(END, END)) & MASK;
 }
 
-/** Digest of a configuration, 32 hexadecimal digits. */
+/** Digest of a configuration, 32 hexadecimal digits. @param hashOf hash of a row, {@link rowHash} or {@link contentHash} */
 export function digestOf(config: DataplaneConfig, hashOf: (row: unknown) => bigint = rowHash): string {
   const sections: [name: string, rows: readonly unknown[]][] = [
     ['format', [config.format]],
