@@ -282,7 +282,8 @@ impl<F: Frame> Queues<F> {
     }
 
     /// Lets a frame wait in a leaf. What is dropped instead is counted for [`Self::take_dropped`].
-    #[inline]
+    // In line, as it is put together where it waits then, not copied there.
+    #[inline(always)]
     pub fn hold(&mut self, number: u32, waiting: Waiting<F>, now: Now) -> Held {
         let load = Load::frame(waiting.segments, waiting.bytes);
         if let Err(refused) = self.make_room(number, load, waiting.frame.footprint() as u64, now) {

@@ -363,64 +363,69 @@ fn wait<F: Frame, S: FrameSource<F>>(
     addresses: (u32, u32),
     source: &mut S,
 ) {
-    let Some(frame) = &packet.frame else { return };
-    let (vnet, meta, now) = (packet.vnet, &packet.meta, state.now);
-    let (exit, fast, own) = (meta.verdict, meta.is(flag::FAST), meta.is_own());
-    let mut trace = tag(meta.trace);
-    let lane = if matches!(meta.lane.leads(), Leads::Course(..)) { meta.lane } else { Lane::NONE };
-    let queues = &mut state.queues;
-    if meta.segments > 1
-        && let Some(layout) = layout(meta, frame.head(), &vnet)
-    {
-        let together = queues.segments_together(leaf, layout.segment_bytes());
-        if meta.segments > together || !queues.admits(leaf, meta.segments, meta.wire_bytes(), now) {
-            let (mut pieces, mut waits, mut last) = (0u64, false, None);
-            let left = layout.split(frame, &vnet, together, source, |piece| {
-                pieces += 1;
-                let (segments, bytes) = (piece.segments, piece.bytes);
-                let (frame, vnet) = (piece.frame, piece.vnet);
-                // A trace follows the first piece.
-                let trace = std::mem::take(&mut trace);
-                let enqueued = now;
-                let waiting = Waiting {
-                    frame,
-                    vnet,
-                    exit,
-                    bytes,
-                    segments,
-                    fast,
-                    own,
-                    trace,
-                    addresses,
-                    lane,
-                    enqueued,
-                };
-                let held = queues.hold(leaf, waiting, now);
-                (waits, last) = (waits || held == Held::Waits, Some(held));
-                matches!(held, Held::Waits | Held::Dropped)
-            });
-            // Those behind one that found no room find none, and need not be made.
-            queues.refuse(leaf, left.uncut);
-            queues.count_drop(leaf, left.without_frame);
-            state.generated += pieces.saturating_sub(1);
-            state.count_drop(DropReason::NoFrame, left.without_frame);
-            packet.frame = None;
-            packet.meta.verdict = Verdict::Held;
-            if !waits {
-                packet.meta.verdict = Verdict::Drop(last.and_then(refusal).unwrap_or(DropReason::NoFrame));
-            }
-            return;
-        }
+    if packet.meta.segments > 1 && wait_in_pieces(state, packet, leaf, addresses, source) {
+        return;
     }
-    let (segments, bytes) = (meta.segments, meta.wire_bytes());
-    packet.meta.verdict = Verdict::Held;
+    let (vnet, meta, enqueued) = (packet.vnet, &packet.meta, state.now);
+    let (exit, segments, bytes) = (meta.verdict, meta.segments, meta.wire_bytes());
+    let (fast, own, trace, lane) = (meta.is(flag::FAST), meta.is_own(), tag(meta.trace), course_of(meta));
     // Only here is it moved, to where it waits.
     let Some(frame) = packet.frame.take() else { return };
-    let enqueued = now;
     let waiting = Waiting { frame, vnet, exit, bytes, segments, fast, own, trace, addresses, lane, enqueued };
-    if let Some(reason) = refusal(queues.hold(leaf, waiting, now)) {
-        packet.meta.verdict = Verdict::Drop(reason);
+    let held = state.queues.hold(leaf, waiting, enqueued);
+    packet.meta.verdict = refusal(held).map_or(Verdict::Held, Verdict::Drop);
+}
+
+/// The lane that goes with what waits: one that its addresses alone would not lead to.
+#[inline]
+fn course_of(meta: &Meta) -> Lane {
+    if matches!(meta.lane.leads(), Leads::Course(..)) { meta.lane } else { Lane::NONE }
+}
+
+/// Puts a super-frame into a leaf in pieces. `false`, with nothing done, when it can stay in one.
+#[inline(never)]
+fn wait_in_pieces<F: Frame, S: FrameSource<F>>(
+    state: &mut WorkerState<F>,
+    packet: &mut Packet<F>,
+    leaf: u32,
+    addresses: (u32, u32),
+    source: &mut S,
+) -> bool {
+    let Some(frame) = &packet.frame else { return false };
+    let (vnet, meta, now) = (packet.vnet, &packet.meta, state.now);
+    let Some(layout) = layout(meta, frame.head(), &vnet) else { return false };
+    let queues = &mut state.queues;
+    let together = queues.segments_together(leaf, layout.segment_bytes());
+    if meta.segments <= together && queues.admits(leaf, meta.segments, meta.wire_bytes(), now) {
+        return false;
     }
+    let (exit, fast, own, lane) = (meta.verdict, meta.is(flag::FAST), meta.is_own(), course_of(meta));
+    let mut trace = tag(meta.trace);
+    let (mut pieces, mut waits, mut last) = (0u64, false, None);
+    let left = layout.split(frame, &vnet, together, source, |piece| {
+        pieces += 1;
+        let (segments, bytes) = (piece.segments, piece.bytes);
+        let (frame, vnet) = (piece.frame, piece.vnet);
+        // A trace follows the first piece.
+        let trace = std::mem::take(&mut trace);
+        let enqueued = now;
+        let waiting =
+            Waiting { frame, vnet, exit, bytes, segments, fast, own, trace, addresses, lane, enqueued };
+        let held = queues.hold(leaf, waiting, now);
+        (waits, last) = (waits || held == Held::Waits, Some(held));
+        matches!(held, Held::Waits | Held::Dropped)
+    });
+    // Those behind one that found no room find none, and need not be made.
+    queues.refuse(leaf, left.uncut);
+    queues.count_drop(leaf, left.without_frame);
+    state.generated += pieces.saturating_sub(1);
+    state.count_drop(DropReason::NoFrame, left.without_frame);
+    packet.frame = None;
+    packet.meta.verdict = Verdict::Held;
+    if !waits {
+        packet.meta.verdict = Verdict::Drop(last.and_then(refusal).unwrap_or(DropReason::NoFrame));
+    }
+    true
 }
 
 /// Why a frame does not wait; `None` if it does.
@@ -521,11 +526,14 @@ fn leave<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut
 }
 
 /// A packet that has waited and goes now, to what its lane still leads to.
+// In line, as it is put together in the batch then, not copied there.
+#[inline(always)]
 pub(crate) fn complete<F>(waiting: Waiting<F>) -> Packet<F> {
     let meta = complete_meta(&waiting);
     Packet { frame: Some(waiting.frame), vnet: waiting.vnet, meta }
 }
 
+#[inline(always)]
 fn complete_meta<F>(waiting: &Waiting<F>) -> Meta {
     let origin = if waiting.own { Origin::Generated } else { Origin::Port };
     let flags = if waiting.fast { flag::FAST } else { 0 };
