@@ -17,6 +17,8 @@ const SYN: u8 = tollway_wire::tcp::flag::SYN;
 const UDP_HEADER: u16 = udp::HEADER as u16;
 const ICMP_HEADER: u16 = icmp::HEADER as u16;
 
+// In line: as a function of its own it makes `engine/route-1` and `engine/route-900k` some 1.5 % slower.
+#[inline(always)]
 pub(crate) fn run<F: Frame, S>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
