@@ -1,4 +1,5 @@
-import type { Kind, Menu, Prop } from './define.js';
+import type { Kind } from './kind.js';
+import type { Menu, Prop } from './menu.js';
 
 /** A column of a table: a property, or one half of a pair. */
 export interface MenuColumn {

@@ -1,4 +1,4 @@
-import type { Menu } from './define.js';
+import type { Menu } from './menu.js';
 
 /** Switches that exporters send to `print` with any value. */
 export const VALUED_SWITCHES: readonly string[] = ['stats', 'detail'];

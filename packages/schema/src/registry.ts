@@ -1,6 +1,7 @@
 /** All menus, in the order of the menu tree and, inside a window, of its tabs. */
 
-import type { Kind, Menu, Prop } from './define.js';
+import type { Kind } from './kind.js';
+import type { Menu, Prop } from './menu.js';
 import { ethernet } from './menus/interface/ethernet.js';
 import { interfaceListMember } from './menus/interface/list/member.js';
 import { interfaceList } from './menus/interface/list.js';

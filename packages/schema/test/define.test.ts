@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { defineMenu, type Menu, type Prop } from '../src/define.js';
+import { defineMenu } from '../src/define.js';
+import type { Menu, Prop } from '../src/menu.js';
 import { bool } from '../src/props/bool.js';
 import { int } from '../src/props/int.js';
 

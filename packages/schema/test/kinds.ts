@@ -1,4 +1,4 @@
-import type { Kind } from '../src/define.js';
+import type { Kind } from '../src/kind.js';
 import { bool, present } from '../src/props/bool.js';
 import { bytes } from '../src/props/bytes.js';
 import { counter } from '../src/props/counter.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Menu, Prop } from '../src/define.js';
+import type { Menu, Prop } from '../src/menu.js';
 import { menuByPath, registry } from '../src/registry.js';
 import { readFacts } from './facts.js';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Kind } from '../src/define.js';
+import type { Kind } from '../src/kind.js';
 import { durationMs, durationText, MAX_DURATION_MS } from '../src/props/duration.js';
 import { parseIcmpOptions } from '../src/props/icmp-options.js';
 import { ipv4, ipv4Text } from '../src/props/ip.js';

@@ -1,4 +1,4 @@
-import type { Call, Menu, Prop } from '../define.js';
+import type { Call, Menu, Prop } from '../menu.js';
 import { printSwitches, SWITCH_VALUES, VALUED_SWITCHES } from '../print-switches.js';
 
 /** A JSON value. */

@@ -1,4 +1,5 @@
-import { type Call, defineMenu } from '../define.js';
+import { defineMenu } from '../define.js';
+import type { Call } from '../menu.js';
 import { text } from '../props/text.js';
 
 /** Words that make up the topics: subjects, then severities. */

@@ -1,4 +1,6 @@
-import { defineMenu, type Kind, type Prop } from '../define.js';
+import { defineMenu } from '../define.js';
+import type { Kind } from '../kind.js';
+import type { Prop } from '../menu.js';
 import { secret } from '../props/text.js';
 
 const asked = (kind: Kind, label: string, help: string): Prop => ({

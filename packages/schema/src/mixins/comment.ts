@@ -1,4 +1,4 @@
-import type { Prop } from '../define.js';
+import type { Prop } from '../menu.js';
 import { text } from '../props/text.js';
 
 /** Free text note of an item. */

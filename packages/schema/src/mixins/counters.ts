@@ -1,4 +1,4 @@
-import type { Prop } from '../define.js';
+import type { Prop } from '../menu.js';
 import { bytes } from '../props/bytes.js';
 import { counter } from '../props/counter.js';
 

@@ -1,4 +1,4 @@
-import type { Flag, Prop } from '../define.js';
+import type { Flag, Prop } from '../menu.js';
 import { bool } from '../props/bool.js';
 
 /** Switch of an item. */

@@ -1,4 +1,5 @@
-import type { Kind, Prop } from '../define.js';
+import type { Kind } from '../kind.js';
+import type { Prop } from '../menu.js';
 import { bool } from '../props/bool.js';
 import { duration } from '../props/duration.js';
 import { oneOf } from '../props/enum.js';

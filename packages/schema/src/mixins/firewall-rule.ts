@@ -1,4 +1,4 @@
-import type { Prop } from '../define.js';
+import type { Prop } from '../menu.js';
 import { comment } from './comment.js';
 import { counters } from './counters.js';
 import { disabled, disabledFlag, dynamic, dynamicFlag, invalid, invalidFlag } from './disabled.js';

@@ -1,4 +1,4 @@
-import type { Prop } from '../define.js';
+import type { Prop } from '../menu.js';
 import { text } from '../props/text.js';
 
 /** What of an item does not do what it seems to. */

@@ -1,4 +1,4 @@
-import type { Argument } from '../define.js';
+import type { Argument } from '../menu.js';
 
 /** Arguments of a monitor beside those that name what it looks at. */
 export const monitorArguments: Readonly<Record<string, Argument>> = {

@@ -1,4 +1,5 @@
-import type { Kind, Prop } from '../define.js';
+import type { Kind } from '../kind.js';
+import type { Prop } from '../menu.js';
 import { bytes } from '../props/bytes.js';
 import { counter } from '../props/counter.js';
 import { int } from '../props/int.js';

@@ -1,4 +1,4 @@
-import type { Kind, Parsed } from '../define.js';
+import type { Kind, Parsed } from '../kind.js';
 import { shown } from './shown.js';
 
 const WORDS: Readonly<Record<string, string>> = { yes: 'true', true: 'true', no: 'false', false: 'false' };

@@ -1,4 +1,4 @@
-import type { Kind } from '../define.js';
+import type { Kind } from '../kind.js';
 import { shown } from './shown.js';
 
 const UNIT_MS: Readonly<Record<string, number>> = {

@@ -1,4 +1,4 @@
-import type { Kind } from '../define.js';
+import type { Kind } from '../kind.js';
 import { durationMs, durationText } from './duration.js';
 import { shown } from './shown.js';
 

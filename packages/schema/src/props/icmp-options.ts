@@ -1,4 +1,4 @@
-import type { Kind } from '../define.js';
+import type { Kind } from '../kind.js';
 import { shown } from './shown.js';
 
 /** ICMP type and inclusive range of codes. */

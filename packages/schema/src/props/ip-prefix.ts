@@ -1,4 +1,4 @@
-import type { Kind } from '../define.js';
+import type { Kind } from '../kind.js';
 import { compareAddresses, ipv4Mask, ipv4Prefix, ipv4Text } from './ip.js';
 import { shown } from './shown.js';
 

@@ -1,4 +1,4 @@
-import type { Kind, Parsed } from '../define.js';
+import type { Kind, Parsed } from '../kind.js';
 import { compareAddresses, ipv4, ipv4Mask, ipv4Prefix, ipv4Text } from './ip.js';
 import { shown } from './shown.js';
 

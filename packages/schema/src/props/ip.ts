@@ -1,4 +1,4 @@
-import type { Kind } from '../define.js';
+import type { Kind } from '../kind.js';
 import { shown } from './shown.js';
 
 /** IPv4 address as an unsigned 32-bit number; undefined when the text is none. */

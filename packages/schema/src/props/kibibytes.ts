@@ -1,4 +1,4 @@
-import type { Kind } from '../define.js';
+import type { Kind } from '../kind.js';
 import { displayBytes } from './bytes.js';
 import { compareNumbers } from './int.js';
 import { shown } from './shown.js';

@@ -1,4 +1,9 @@
-import { type Kind, splitNot } from '../define.js';
+import type { Kind } from '../kind.js';
+
+/** A leading `!` of the value of a property whose value may be inverted, and the rest. */
+export function splitNot(value: string): { readonly negate: boolean; readonly text: string } {
+  return value.startsWith('!') ? { negate: true, text: value.slice(1) } : { negate: false, text: value };
+}
 
 /** The same kind with an optional leading `!` that inverts the match. */
 export function withNot(kind: Kind): Kind {

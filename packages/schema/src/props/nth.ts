@@ -1,4 +1,4 @@
-import type { Kind } from '../define.js';
+import type { Kind } from '../kind.js';
 import { missingElement } from './comma-list.js';
 import { shown } from './shown.js';
 

@@ -1,4 +1,4 @@
-import type { Kind, PairOf } from '../define.js';
+import type { Kind, PairOf } from '../kind.js';
 import { shown } from './shown.js';
 
 /** Two values of one kind, `first/second`; a single value stands for both. The values hold no slash. */

@@ -1,4 +1,4 @@
-import type { Kind, Parsed } from '../define.js';
+import type { Kind, Parsed } from '../kind.js';
 import { missingElement } from './comma-list.js';
 import { compareAddresses, ipv4Mask, ipv4Prefix, ipv4Text } from './ip.js';
 import { ipv6Prefix, ipv6Text } from './ipv6.js';

@@ -1,4 +1,4 @@
-import type { Kind, Parsed } from '../define.js';
+import type { Kind, Parsed } from '../kind.js';
 import { compareNumbers } from './int.js';
 import { shown } from './shown.js';
 

@@ -1,4 +1,5 @@
-import { type BuiltinItem, defineMenu } from '../../define.js';
+import { defineMenu } from '../../define.js';
+import type { BuiltinItem } from '../../menu.js';
 import { comment } from '../../mixins/comment.js';
 import { dynamic, dynamicFlag } from '../../mixins/disabled.js';
 import { bool } from '../../props/bool.js';

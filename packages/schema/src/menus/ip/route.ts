@@ -1,4 +1,5 @@
-import { defineMenu, type Prop } from '../../define.js';
+import { defineMenu } from '../../define.js';
+import type { Prop } from '../../menu.js';
 import { comment } from '../../mixins/comment.js';
 import { disabled, disabledFlag, dynamic, dynamicFlag } from '../../mixins/disabled.js';
 import { hint } from '../../mixins/hint.js';

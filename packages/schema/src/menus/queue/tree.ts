@@ -1,4 +1,6 @@
-import { defineMenu, type Kind, type Prop } from '../../define.js';
+import { defineMenu } from '../../define.js';
+import type { Kind } from '../../kind.js';
+import type { Prop } from '../../menu.js';
 import { comment } from '../../mixins/comment.js';
 import { disabled, disabledFlag, dynamic, invalid, invalidFlag } from '../../mixins/disabled.js';
 import { packetMarks, queueHint, queueStatistics } from '../../mixins/queue.js';

@@ -1,4 +1,6 @@
-import { type BuiltinItem, defineMenu, type Kind, type Prop } from '../../define.js';
+import { defineMenu } from '../../define.js';
+import type { Kind } from '../../kind.js';
+import type { BuiltinItem, Prop } from '../../menu.js';
 import { bool } from '../../props/bool.js';
 import { bytes } from '../../props/bytes.js';
 import { duration } from '../../props/duration.js';

@@ -1,4 +1,6 @@
-import { defineMenu, type Kind, type Prop } from '../../define.js';
+import { defineMenu } from '../../define.js';
+import type { Kind } from '../../kind.js';
+import type { Prop } from '../../menu.js';
 import { bytes } from '../../props/bytes.js';
 import { counter } from '../../props/counter.js';
 import { duration } from '../../props/duration.js';

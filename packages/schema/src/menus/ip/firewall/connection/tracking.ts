@@ -1,4 +1,5 @@
-import { defineMenu, type Prop } from '../../../../define.js';
+import { defineMenu } from '../../../../define.js';
+import type { Prop } from '../../../../menu.js';
 import { bool } from '../../../../props/bool.js';
 import { duration } from '../../../../props/duration.js';
 import { oneOfWithYesNo } from '../../../../props/enum.js';

@@ -1,0 +1,122 @@
+/**
+ * What a menu is. One file under `menus/` declares one menu with these types; REST validation, OpenAPI,
+ * the table and the dialog in the browser and the configuration compiler read the same declaration.
+ */
+
+import type { Kind } from './kind.js';
+
+/** A property of a menu. */
+export interface Prop {
+  readonly kind: Kind;
+  /** Label as RouterOS prints it: `Src. Address`. */
+  readonly label: string;
+  /** One sentence. */
+  readonly help: string;
+  /** Tab of the dialog. */
+  readonly tab: string;
+  /** Value in force when the user gives none. */
+  readonly default?: string;
+  /** What the dialog of a new item starts with, where no value is in force by itself. */
+  readonly proposed?: string;
+  /** Must be given on add. */
+  readonly required?: boolean;
+  /** Computed by the system; refused in add and set. */
+  readonly readOnly?: boolean;
+  /** May be absent, and can be removed again with `!name`, an empty text or `unset`. */
+  readonly unset?: boolean;
+  /** A leading `!` inverts it. */
+  readonly not?: boolean;
+  /** Never sent back (passwords). */
+  readonly secret?: boolean;
+  /** Shown in the dialog only when another property has one of these values. */
+  readonly when?: { readonly prop: string; readonly values: readonly string[] };
+  /** Reaches the compiled configuration; a parity test checks that the compiler reads it. */
+  readonly dataplane?: boolean;
+}
+
+/** A one-letter flag in the first column: the letter stands when the boolean property is true. */
+export interface Flag {
+  readonly letter: string;
+  readonly prop: string;
+  readonly title: string;
+}
+
+/**
+ * `list` items in no order; `ordered` position matters (`move`, `place-before`, `place-after`); `fixed` items exist by
+ * themselves and can only be changed (ports); `settings` one object; `status-list` and `status` are
+ * read-only views of live state (`remove` may exist); `command` runs (`/tool/profile`).
+ */
+export type MenuKind = 'list' | 'ordered' | 'fixed' | 'settings' | 'status-list' | 'status' | 'command';
+
+/** An argument of a {@link Call}. */
+export interface Argument {
+  readonly help: string;
+  readonly required?: boolean;
+}
+
+/** A command that programs run and that no window has a button for. */
+export interface Call {
+  /** One sentence. */
+  readonly help: string;
+  readonly args: Readonly<Record<string, Argument>>;
+  /** Properties of the rows that it answers; none when it answers nothing. */
+  readonly answers: readonly string[];
+}
+
+/** A menu. */
+export interface Menu {
+  /** REST path, `/ip/firewall/filter`. */
+  readonly path: string;
+  /** Title of its window: `Filter Rules`. */
+  readonly title: string;
+  /** Title of an item's dialog: `Firewall Rule`. */
+  readonly singular: string;
+  readonly kind: MenuKind;
+  /** Place in the menu tree, e.g. `['IP', 'Firewall', 'Filter Rules']`. */
+  readonly tree: readonly string[];
+  readonly help: string;
+  readonly props: Readonly<Record<string, Prop>>;
+  readonly flags: readonly Flag[];
+  /** Columns shown at first, in order, without the flag column; `max-limit.upload` is half of a pair. */
+  readonly columns: readonly string[];
+  /** Tabs of the dialog in order. */
+  readonly tabs: readonly string[];
+  /** Properties that together identify an item for people; the first names it in references and URLs. */
+  readonly key?: readonly string[];
+  /** Commands beside print: `add set remove enable disable comment move unset reset-counters …`. */
+  readonly commands: readonly string[];
+  /** Commands for programs, by name. */
+  readonly calls?: Readonly<Record<string, Call>>;
+  /** Values change by themselves; how often a view refreshes, ms. */
+  readonly refreshMs?: number;
+  /** Configuration rows (stored) as opposed to live state only. */
+  readonly stored: boolean;
+  /** Items that the data plane made can be removed, though not changed. It `learns` them anew, or they are gone `for-good`. */
+  readonly dynamicRemovable?: 'learns' | 'for-good';
+  /** `false`: its changes make no revision, so that nothing takes them back. */
+  readonly undoable?: false;
+  /** Shows and changes the rows of this other menu (`/interface` those of `/interface/ethernet`). */
+  readonly rowsOf?: string;
+  /** Items that always exist: they are neither stored nor removed. */
+  readonly builtin?: readonly BuiltinItem[];
+  /** Those items can be set, though not renamed: what is changed of them is stored, under their ids. */
+  readonly builtinSettable?: boolean;
+  /** Properties of RouterOS that have one value here: giving it changes nothing, any other is refused. */
+  readonly constants?: Readonly<Record<string, Constant>>;
+}
+
+/** The one value of a property in {@link Menu.constants}, canonical, and how it is spelled. */
+export interface Constant {
+  readonly kind: Kind;
+  readonly value: string;
+}
+
+/** First of the row ids that are kept for items that always exist. */
+export const FIRST_BUILTIN_ROW = 0x200_0000;
+
+/** An item of {@link Menu.builtin}. */
+export interface BuiltinItem {
+  /** Row id, from {@link FIRST_BUILTIN_ROW} on. */
+  readonly id: number;
+  readonly values: Readonly<Record<string, string>>;
+}
