@@ -6,7 +6,7 @@ import { menuByPath } from '@tollway/schema';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ConnectionDump, RECORD } from '../src/agent/connections.js';
 import type { NeighborInfo } from '../src/agent/messages.js';
-import type { MenuWindow } from '../src/live/message.js';
+import type { MenuWindow } from '../src/live/menu-window.js';
 import { evaluate } from '../src/live/window.js';
 import { LOG_LINES } from '../src/state/log-book.js';
 import { connectionsView } from '../src/view/connections.js';

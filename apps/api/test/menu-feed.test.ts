@@ -1,7 +1,7 @@
 import { menuByPath } from '@tollway/schema';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MenuFeed, type Outlet } from '../src/live/menu-feed.js';
-import type { MenuWindow } from '../src/live/message.js';
+import type { MenuWindow } from '../src/live/menu-window.js';
 import { ShownCells } from '../src/live/shown-cells.js';
 import { ArrayRows } from '../src/view/rows.js';
 

@@ -1,7 +1,7 @@
 import { menuByPath } from '@tollway/schema';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import type { MenuWindow } from '../src/live/message.js';
+import type { MenuWindow } from '../src/live/menu-window.js';
 import { type Delta, deltaOf, evaluate, itemsWalked, type WindowContent } from '../src/live/window.js';
 import { ArrayRows, type RestRow } from '../src/view/rows.js';
 

@@ -1,7 +1,8 @@
 import type { AddressList, AddressRange } from '@tollway/dataplane-agent';
 import { ipv4Range, ipv4Text } from '@tollway/schema';
 import type { Row } from '../config/snapshot.js';
-import { CannotWork, type CompileContext, needed } from './context.js';
+import { CannotWork } from './cannot-work.js';
+import { type CompileContext, needed } from './context.js';
 
 const MENU = '/ip/firewall/address-list';
 

@@ -1,6 +1,7 @@
 import type { InterfaceAddress } from '@tollway/dataplane-agent';
 import { ipv4Mask, ipv4Prefix, ipv4Text } from '@tollway/schema';
-import { CannotWork, type CompileContext, effective, needed } from './context.js';
+import { CannotWork } from './cannot-work.js';
+import { type CompileContext, effective, needed } from './context.js';
 
 const MENU = '/ip/address';
 

@@ -1,11 +1,9 @@
 import { menuByPath } from '@tollway/schema';
 import type { ConfigSnapshot, Row } from '../config/snapshot.js';
 import { rowsOf } from '../config/snapshot.js';
+import { CannotWork } from './cannot-work.js';
 import { InterfaceNames } from './interface-names.js';
 import { Marks } from './marks.js';
-
-/** Thrown and caught inside the compiler only: the row at hand cannot work. */
-export class CannotWork extends Error {}
 
 /** What the parts of the compiler share while one snapshot is translated. */
 export class CompileContext {

@@ -2,8 +2,9 @@ import type { Action, AddressRange, PortRange, RejectWith } from '@tollway/datap
 import { durationMs, parseIntRange } from '@tollway/schema';
 import type { Row } from '../config/snapshot.js';
 import { type AddressLists, addressRange } from './address-lists.js';
-import { CannotWork, type CompileContext, effective, needed } from './context.js';
-import type { Table } from './firewall.js';
+import { CannotWork } from './cannot-work.js';
+import { type CompileContext, effective, needed } from './context.js';
+import type { Table } from './hooks.js';
 
 const REJECT_WITH: readonly RejectWith[] = [
   'icmp-network-unreachable',

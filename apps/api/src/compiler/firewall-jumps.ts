@@ -1,6 +1,6 @@
 import type { Action, Matcher } from '@tollway/dataplane-agent';
 import type { Row } from '../config/snapshot.js';
-import { CannotWork } from './context.js';
+import { CannotWork } from './cannot-work.js';
 
 /** A rule whose conditions and action are understood; a jump is resolved once all rules are known. */
 export interface Candidate {

@@ -16,8 +16,9 @@ import {
 } from '@tollway/schema';
 import type { Row } from '../config/snapshot.js';
 import { type AddressLists, addressRange } from './address-lists.js';
-import { CannotWork, type CompileContext } from './context.js';
-import type { Table } from './firewall.js';
+import { CannotWork } from './cannot-work.js';
+import type { CompileContext } from './context.js';
+import type { Table } from './hooks.js';
 import { isBuiltinList } from './interface-names.js';
 
 interface Given {

@@ -2,20 +2,13 @@ import type { Chain } from '@tollway/dataplane-agent';
 import type { Row } from '../config/snapshot.js';
 import { rowsOf } from '../config/snapshot.js';
 import type { AddressLists } from './address-lists.js';
-import { CannotWork, type CompileContext, effective, needed } from './context.js';
+import { CannotWork } from './cannot-work.js';
+import { type CompileContext, effective, needed } from './context.js';
 import { translateAction } from './firewall-action.js';
 import { candidateOf, ruleOf } from './firewall-cache.js';
 import { type Candidate, checkCycle, checkJump, checkNesting, reachability } from './firewall-jumps.js';
 import { translateMatchers } from './firewall-match.js';
-
-/** Chains that packets enter by themselves, by table. */
-export const HOOKS = {
-  filter: ['input', 'forward', 'output'],
-  nat: ['srcnat', 'dstnat'],
-  mangle: ['prerouting', 'input', 'forward', 'output', 'postrouting'],
-} as const;
-
-export type Table = keyof typeof HOOKS;
+import { HOOKS, type Table } from './hooks.js';
 
 /**
  * Chains of a table: the hooks first, then those of the user in the order of their first rule. A chain

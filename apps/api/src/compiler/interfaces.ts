@@ -2,7 +2,8 @@ import type { ArpMode, Interface, IoChoice } from '@tollway/dataplane-agent';
 import { durationMs } from '@tollway/schema';
 import type { Row } from '../config/snapshot.js';
 import { rowsOf } from '../config/snapshot.js';
-import { CannotWork, type CompileContext, effective, needed } from './context.js';
+import { CannotWork } from './cannot-work.js';
+import { type CompileContext, effective, needed } from './context.js';
 
 const MENU = '/interface/ethernet';
 

@@ -1,6 +1,6 @@
 import type { MarkName } from '@tollway/dataplane-agent';
 import { NO_MARK } from '@tollway/schema';
-import { CannotWork } from './context.js';
+import { CannotWork } from './cannot-work.js';
 
 type Mark = MarkName['mark'];
 

@@ -1,5 +1,6 @@
 import type { Row } from '../config/snapshot.js';
-import { CannotWork, type CompileContext } from './context.js';
+import { CannotWork } from './cannot-work.js';
+import type { CompileContext } from './context.js';
 
 /** Levels of queues above each other, `MAX_LEVELS` of the engine. */
 export const MAX_QUEUE_LEVELS = 8;

@@ -3,7 +3,8 @@ import { durationMs, durationUs, menuByPath } from '@tollway/schema';
 import { withBuiltin } from '../config/builtin.js';
 import { type Row, rowsOf } from '../config/snapshot.js';
 import { cakeFraming, cakeRtt } from './cake-schemes.js';
-import { CannotWork, type CompileContext, effective, needed } from './context.js';
+import { CannotWork } from './cannot-work.js';
+import { type CompileContext, effective, needed } from './context.js';
 
 const MENU = '/queue/type';
 

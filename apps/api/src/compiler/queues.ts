@@ -18,7 +18,8 @@ import {
 } from '@tollway/schema';
 import { type ConfigSnapshot, type Row, rowsOf } from '../config/snapshot.js';
 import { atOnce, type Slices } from '../live/slices.js';
-import { CannotWork, CompileContext, effective, needed } from './context.js';
+import { CannotWork } from './cannot-work.js';
+import { CompileContext, effective, needed } from './context.js';
 import { finishedQueue, type LooseQueue, looseQueue } from './queue-cache.js';
 import { type Child, withParents } from './queue-parents.js';
 import { QueueTypes } from './queue-types.js';

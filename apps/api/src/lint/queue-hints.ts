@@ -1,6 +1,7 @@
 import type { ConfigSnapshot } from '../config/snapshot.js';
 import { Slices } from '../live/slices.js';
-import { lintSteps, type QueueFinding } from './queues.js';
+import type { QueueFinding } from './queue-finding.js';
+import { lintSteps } from './queues.js';
 
 /** Where the configuration comes from. */
 interface Source {

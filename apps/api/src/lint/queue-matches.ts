@@ -1,7 +1,8 @@
 import { ipv4, ipv4Mask, ipv4Prefix, parseQueueTarget, type QueueTarget, queueTargetText } from '@tollway/schema';
 import { type ConfigSnapshot, type Row, rowsOf } from '../config/snapshot.js';
 import { Targets } from './covered.js';
-import type { QueueFinding, QueueNode } from './queues.js';
+import type { QueueFinding } from './queue-finding.js';
+import type { QueueNode } from './queue-node.js';
 
 /**
  * Simple queues that get no packets, or few of their target, or packets that fit another one as well where only the order

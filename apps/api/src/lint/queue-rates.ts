@@ -1,6 +1,7 @@
 import { displayRate, durationMs } from '@tollway/schema';
 import type { Row } from '../config/snapshot.js';
-import type { Finding, QueueFinding, QueueMenu, QueueNode } from './queues.js';
+import type { Finding, QueueFinding, QueueMenu } from './queue-finding.js';
+import type { QueueNode } from './queue-node.js';
 
 /** The rates of a queue in one direction, or of both together. */
 interface Rates {

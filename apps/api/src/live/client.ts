@@ -4,7 +4,8 @@ import type { WebSocket } from 'ws';
 import { ConditionError, testOf } from './condition.js';
 import type { Hub } from './hub.js';
 import { MenuFeed, type Outlet } from './menu-feed.js';
-import { type ClientMessage, type MenuWindow, MessageError, readMessage } from './message.js';
+import type { MenuWindow } from './menu-window.js';
+import { type ClientMessage, MessageError, readMessage } from './message.js';
 import { ScopeFeed } from './scope-feed.js';
 import { requestTurn, Stopped } from './slices.js';
 

@@ -1,6 +1,6 @@
 import type { Menu } from '@tollway/schema';
 import type { RowSet, View } from '../view/rows.js';
-import type { MenuWindow } from './message.js';
+import type { MenuWindow } from './menu-window.js';
 import type { Share } from './shown-cells.js';
 import { Stopped, turnOf } from './slices.js';
 import { deltaOf, evaluate, itemsWalked, mostCells, type WindowContent } from './window.js';

@@ -2,7 +2,7 @@ import { type Menu, menuByPath } from '@tollway/schema';
 import { MAX_MEMBERS, membersOf } from '../config/membership.js';
 import { MAX_FIND } from '../config/query.js';
 import { type Condition, OPERATORS, type Operator } from './condition.js';
-import type { TreeShape } from './tree.js';
+import type { MenuWindow, TreeShape } from './menu-window.js';
 import type { Watched } from './watched-queue.js';
 
 /**
@@ -30,18 +30,6 @@ import type { Watched } from './watched-queue.js';
  * siblings, and what passes a filter or find is shown with all that it is below, whatever is folded: then there is no
  * `.open`.
  */
-
-export interface MenuWindow {
-  readonly filter: readonly Condition[];
-  /** Columns that are shown: only these are sent, with the flags, the comment and `.about`. `undefined`: everything. */
-  readonly columns: readonly string[] | undefined;
-  readonly find: string;
-  readonly sort: { readonly by: string; readonly desc: boolean } | undefined;
-  /** Depth first, instead of one after the other. */
-  readonly tree?: TreeShape | undefined;
-  readonly first: number;
-  readonly count: number;
-}
 
 export type ClientMessage =
   | {

@@ -1,7 +1,7 @@
 import { columnValue, type Kind, type Menu, menuColumn } from '@tollway/schema';
 import { sortNumber } from '../config/kind-order.js';
 import type { RowSet } from '../view/rows.js';
-import type { MenuWindow } from './message.js';
+import type { SortOrder } from './menu-window.js';
 import type { Slices } from './slices.js';
 
 /** Indexes of items in a set of rows. */
@@ -29,7 +29,7 @@ export async function inOrder(
   menu: Menu,
   set: RowSet,
   indexes: Indexes,
-  { by, desc }: NonNullable<MenuWindow['sort']>,
+  { by, desc }: SortOrder,
   slices: Slices,
 ): Promise<Indexes> {
   const compare = (await numericOrder(set, indexes, by, slices)) ?? (await cellOrder(menu, set, indexes, by, slices));

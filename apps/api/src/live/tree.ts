@@ -1,15 +1,8 @@
 import type { Menu } from '@tollway/schema';
 import type { RowSet } from '../view/rows.js';
+import type { TreeShape } from './menu-window.js';
 import type { Indexes } from './order.js';
 import type { Slices } from './slices.js';
-
-/** How a window shows a menu whose items have parents: depth first, what is below a folded item left out. */
-export interface TreeShape {
-  /** Items are folded unless named in `except`; or unfolded unless named there. */
-  readonly folded: boolean;
-  /** `.id`s. */
-  readonly except: ReadonlySet<string>;
-}
 
 /** An item's place in the tree. */
 export interface TreeLine {

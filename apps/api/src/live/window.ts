@@ -2,7 +2,7 @@ import { type Menu, menuColumn } from '@tollway/schema';
 import { containing } from '../config/query.js';
 import { type RestRow, type RowSet, yesNo } from '../view/rows.js';
 import { type Condition, type Test, testOf } from './condition.js';
-import type { MenuWindow } from './message.js';
+import type { MenuWindow } from './menu-window.js';
 import { type Indexes, inOrder, upTo } from './order.js';
 import { Slices } from './slices.js';
 import { isTree, type TreeLine, treeLines } from './tree.js';

@@ -1,0 +1,8 @@
+/** Chains of the firewall that packets enter by themselves, by table. */
+export const HOOKS = {
+  filter: ['input', 'forward', 'output'],
+  nat: ['srcnat', 'dstnat'],
+  mangle: ['prerouting', 'input', 'forward', 'output', 'postrouting'],
+} as const;
+
+export type Table = keyof typeof HOOKS;

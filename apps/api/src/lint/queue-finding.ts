@@ -1,0 +1,17 @@
+import type { QUEUE_FINDINGS } from '@tollway/schema';
+
+export type Finding = (typeof QUEUE_FINDINGS)[number];
+
+/** A setting of a queue that has no effect, or another one than it seems to have. */
+export interface QueueFinding {
+  readonly menu: QueueMenu;
+  /** Of the queue. */
+  readonly row: number;
+  readonly name: string;
+  readonly property: string;
+  readonly finding: Finding;
+  /** For people: what it means for the traffic, and what would change it. */
+  readonly message: string;
+}
+
+export type QueueMenu = '/queue/simple' | '/queue/tree';
