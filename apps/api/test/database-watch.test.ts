@@ -7,7 +7,7 @@ import { buildApp } from '../src/app.js';
 import { SetupToken } from '../src/auth/setup-token.js';
 import { openDatabase } from '../src/database/client.js';
 import { DatabaseFault } from '../src/database/fault.js';
-import { descriptorOf } from '../src/database/stored.js';
+import { descriptorOf } from '../src/database/file.js';
 import { DatabaseWatch } from '../src/database/watch.js';
 import { PASSWORD, Router } from './router.js';
 

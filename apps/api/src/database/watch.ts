@@ -2,7 +2,7 @@ import { type BigIntStats, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Database } from './client.js';
 import { DatabaseFault, faultOf } from './fault.js';
-import { descriptorOf, holdsDatabase, isWritable } from './stored.js';
+import { descriptorOf, holdsDatabase, isWritable } from './file.js';
 
 /** How often the file is looked at, ms. */
 const LOOK_MS = 2_000;

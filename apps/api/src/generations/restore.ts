@@ -5,8 +5,8 @@ import type { RowChange, StoredRow } from '../config/draft.js';
 import { SYSTEM } from '../config/record.js';
 import { adapter } from '../database/client.js';
 import { faultOf } from '../database/fault.js';
+import { databaseFile } from '../database/file.js';
 import { type Migration, migrate } from '../database/migrate.js';
-import { databaseFile } from '../database/stored.js';
 import { agentRevision } from './agent-revision.js';
 import {
   damagedNewest,

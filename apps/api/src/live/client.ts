@@ -1,13 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Menu } from '@tollway/schema';
 import type { WebSocket } from 'ws';
+import type { Arguments } from '../config/content.js';
 import { ConditionError, testOf } from './condition.js';
-import type { Hub } from './hub.js';
 import { MenuFeed, type Outlet } from './menu-feed.js';
 import type { MenuWindow } from './menu-window.js';
 import { type ClientMessage, MessageError, readMessage } from './message.js';
+import type { ProfileUpdate } from './profile-feed.js';
+import type { Sampler } from './sampler.js';
 import { ScopeFeed } from './scope-feed.js';
+import type { SharedRows } from './shared-rows.js';
+import type { ShownCells } from './shown-cells.js';
 import { requestTurn, Stopped } from './slices.js';
+import type { Status } from './status.js';
+import type { TraceFeed } from './trace-feed.js';
+import type { Traffic, TrafficSample } from './traffic.js';
+import type { Watched } from './watched-queue.js';
 
 /** Bytes waiting to be sent above which live values are left out. */
 const BUSY_BYTES = 256 << 10;
@@ -28,10 +36,29 @@ interface Subscription {
   close(): void;
 }
 
+/** What a connection subscribes to, and what its user has on others. */
+export interface LiveSources {
+  /** What each menu shows, by path. */
+  readonly rows: ReadonlyMap<string, SharedRows>;
+  readonly shownCells: ShownCells;
+  readonly traffic: Traffic;
+  readonly trafficSampler: Sampler<TrafficSample>;
+  readonly profileSampler: Sampler<ProfileUpdate>;
+  readonly statusSampler: Sampler<Status>;
+  /** The connections of one user. */
+  clientsOf(user: number): readonly Pick<LiveClient, 'subscriptions' | 'scopes'>[];
+  /** Name and group of a user, which others may have changed since the login; undefined for one who is gone. */
+  person(user: number): { readonly name: string; readonly group: string } | undefined;
+  /** A queue that one browser watches. */
+  scope(outlet: Outlet, id: number, user: number, watched: Watched): ScopeFeed;
+  /** A packet trace that one browser follows. */
+  trace(user: number, dry: boolean, words: Arguments, send: (message: object) => void): TraceFeed;
+}
+
 /** One browser connection and what it has subscribed to. */
 export class LiveClient implements Outlet {
   readonly #socket: WebSocket;
-  readonly #hub: Hub;
+  readonly #sources: LiveSources;
   readonly #user: number;
   readonly #subscriptions = new Map<number, Subscription>();
   readonly #end = new AbortController();
@@ -41,9 +68,9 @@ export class LiveClient implements Outlet {
   #last = Promise.resolve();
 
   /** @param user number of whose connection it is */
-  constructor(socket: WebSocket, hub: Hub, user: number) {
+  constructor(socket: WebSocket, sources: LiveSources, user: number) {
     this.#socket = socket;
-    this.#hub = hub;
+    this.#sources = sources;
     this.#user = user;
     socket.on('message', (data, binary) => {
       const text = binary ? undefined : String(data);
@@ -134,7 +161,7 @@ export class LiveClient implements Outlet {
 
   /** @throws MessageError when the user has all that he may have. */
   #requireRoom({ id, topic }: ClientMessage & { op: 'subscribe' }): void {
-    const own = this.#hub.clientsOf(this.#user);
+    const own = this.#sources.clientsOf(this.#user);
     const sum = (count: 'subscriptions' | 'scopes') => own.reduce((sum, client) => sum + client[count], 0);
     if (sum('subscriptions') >= MAX_OF_USER) {
       throw new MessageError(`at most ${MAX_OF_USER} subscriptions of one user at once; close other windows`, id);
@@ -148,10 +175,10 @@ export class LiveClient implements Outlet {
     const { id } = message;
     switch (message.topic) {
       case 'menu': {
-        const rows = this.#hub.rows.get(message.menu.path);
+        const rows = this.#sources.rows.get(message.menu.path);
         if (rows === undefined) throw new MessageError(`${message.menu.path} cannot be listed`, id);
         checkFilter(message.menu, message.window, id);
-        const share = this.#hub.shownCells.share(this.#user);
+        const share = this.#sources.shownCells.share(this.#user);
         const feed = new MenuFeed(
           id,
           message.menu,
@@ -164,20 +191,22 @@ export class LiveClient implements Outlet {
         return new MenuSubscription(message.menu, feed);
       }
       case 'traffic':
-        this.send({ id, op: 'history', samples: this.#hub.traffic.history() });
-        return this.#listen(this.#hub.trafficSampler.listen((sample) => this.#tick({ id, op: 'sample', ...sample })));
+        this.send({ id, op: 'history', samples: this.#sources.traffic.history() });
+        return this.#listen(
+          this.#sources.trafficSampler.listen((sample) => this.#tick({ id, op: 'sample', ...sample })),
+        );
       case 'queue-scope':
-        return this.#hub.scope(this, id, this.#user, message);
+        return this.#sources.scope(this, id, this.#user, message);
       case 'trace':
-        return this.#hub.trace(this.#user, message.dry, message.words, (answer) => this.send({ id, ...answer }));
+        return this.#sources.trace(this.#user, message.dry, message.words, (answer) => this.send({ id, ...answer }));
       case 'profile':
         return this.#listen(
-          this.#hub.profileSampler.listen((update) => this.#tick({ id, op: 'profile', ...update }), true),
+          this.#sources.profileSampler.listen((update) => this.#tick({ id, op: 'profile', ...update }), true),
         );
       case 'status':
         return this.#listen(
-          this.#hub.statusSampler.listen((status) => {
-            this.#tick({ id, op: 'status', ...status, user: this.#hub.person(this.#user) });
+          this.#sources.statusSampler.listen((status) => {
+            this.#tick({ id, op: 'status', ...status, user: this.#sources.person(this.#user) });
           }, true),
         );
     }

@@ -7,9 +7,9 @@ import type { Services } from '../rest/services.js';
 import { identityOf } from '../routes/session.js';
 import type { Alarms } from '../state/alarms.js';
 import type { Processor } from '../state/processor.js';
-import { LiveClient } from './client.js';
+import { LiveClient, type LiveSources } from './client.js';
 import type { Outlet } from './menu-feed.js';
-import { ProfileFeed } from './profile-feed.js';
+import { ProfileFeed, type ProfileUpdate } from './profile-feed.js';
 import { Sampler } from './sampler.js';
 import { ScopeFeed } from './scope-feed.js';
 import { SharedRows } from './shared-rows.js';
@@ -47,13 +47,12 @@ interface Connection {
 }
 
 /** All live connections and what they share. */
-export class Hub {
-  /** What each menu shows, by path. */
+export class Hub implements LiveSources {
   readonly rows: ReadonlyMap<string, SharedRows>;
   readonly shownCells = new ShownCells();
   readonly traffic: Traffic;
   readonly trafficSampler: Sampler<TrafficSample>;
-  readonly profileSampler: Sampler<Awaited<ReturnType<ProfileFeed['take']>> & object>;
+  readonly profileSampler: Sampler<ProfileUpdate>;
   readonly statusSampler: Sampler<Status>;
   readonly #services: Services;
   readonly #watchedRows: WatchedRows;
@@ -118,26 +117,22 @@ export class Hub {
     socket.on('close', () => this.#connections.delete(socket));
   }
 
-  /** The connections of one user. */
   clientsOf(user: number): readonly LiveClient[] {
     const own: LiveClient[] = [];
     for (const { client, principal } of this.#connections.values()) if (principal.userId === user) own.push(client);
     return own;
   }
 
-  /** Name and group of a user, which others may have changed since the login; undefined for one who is gone. */
   person(user: number): { readonly name: string; readonly group: string } | undefined {
     const { name, group } = this.#services.users.byId(user) ?? {};
     return name === undefined || group === undefined ? undefined : { name, group };
   }
 
-  /** A queue that one browser watches. */
   scope(outlet: Outlet, id: number, user: number, watched: Watched): ScopeFeed {
     const rows = { user, take: (row: number) => this.#watchedRows.take(row, user) };
     return new ScopeFeed(this.#services.store, outlet, id, watched, rows);
   }
 
-  /** A packet trace that one browser follows. */
   trace(user: number, dry: boolean, words: Arguments, send: (message: object) => void): TraceFeed {
     return new TraceFeed(this.#services, this.#dryRuns, user, dry, words, send);
   }

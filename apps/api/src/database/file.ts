@@ -1,0 +1,54 @@
+import { accessSync, constants, openSync, readSync, statSync } from 'node:fs';
+
+/** The file of the database, as it is seen from outside SQLite. */
+
+/** Path of a database by its URL, `file:/path`. */
+export const databaseFile = (url: string): string => url.replace(/^file:(\/\/(?=\/))?/, '');
+
+/** Changes whenever somebody changes the file, or puts another one in its place. */
+export function signatureOf(file: string): string {
+  return ['', '-wal']
+    .map((end) => statSync(file + end, { bigint: true, throwIfNoEntry: false }))
+    .map((stat) => (stat === undefined ? '' : `${stat.ino} ${stat.size} ${stat.mtimeNs}`))
+    .join(' ');
+}
+
+/** First bytes of each database (SQLite's file format, §1.3). */
+const MAGIC = 'SQLite format 3\0';
+
+/** Whether this user and the file system let a file be written. */
+export function isWritable(file: string): boolean {
+  try {
+    accessSync(file, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Files that were looked into, by device and inode. */
+const looked = new Map<string, number>();
+
+/** The one descriptor by which this process looks into a file; it is never closed, see {@link holdsDatabase}. */
+export function descriptorOf(file: string): number {
+  const { dev, ino } = statSync(file, { bigint: true });
+  const inode = `${dev}:${ino}`;
+  const descriptor = looked.get(inode) ?? openSync(file, 'r');
+  looked.set(inode, descriptor);
+  return descriptor;
+}
+
+/**
+ * Whether an open file begins as a database does. A process that closes any descriptor of a file loses all its locks on
+ * it (fcntl(2)), those of SQLite too: others would take themselves for the only users, and remove its log.
+ */
+export function holdsDatabase(descriptor: number): boolean {
+  const start = Buffer.alloc(MAGIC.length);
+  return readSync(descriptor, start, 0, start.length, 0) === start.length && start.toString('latin1') === MAGIC;
+}
+
+/**
+ * Whether a file begins as a database does. Connections of a try before may still be open, as the driver ends them with the
+ * garbage: the descriptor stays open, see {@link holdsDatabase}.
+ */
+export const startsAsDatabase = (file: string): boolean => holdsDatabase(descriptorOf(file));
