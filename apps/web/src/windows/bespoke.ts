@@ -2,10 +2,8 @@
  * Windows that are more than a table or a form, by menu path, and additions to tabs of generated dialogs. Menus that
  * are not here need no code.
  */
-import type { Menu } from '@tollway/schema';
 import type { ComponentType } from 'react';
 import type { TabExtras } from '../menu/form-tabs.ts';
-import type { NewItem } from '../menu/use-table-actions.ts';
 import { ConnectionsWindow } from './firewall/ConnectionsWindow.tsx';
 import { InterfaceGraphs } from './interface/InterfaceGraphs.tsx';
 import { InterfaceWindow } from './interface/InterfaceWindow.tsx';
@@ -20,19 +18,8 @@ import { CpuWindow } from './system/resource/CpuWindow.tsx';
 import { ResourceWindow } from './system/resource/ResourceWindow.tsx';
 import { ProfileWindow } from './tool/profile/ProfileWindow.tsx';
 import { TraceWindow } from './tool/trace/TraceWindow.tsx';
+import type { WindowProps } from './window-props.ts';
 import './windows.css';
-
-/** What every such window gets from the shell. */
-export interface WindowProps {
-  readonly menu: Menu;
-  readonly density: string;
-  readonly onOpen: (id: string) => void;
-  readonly onAdd: (start?: NewItem) => void;
-  /** Closes the window. */
-  readonly onClose: () => void;
-  /** Closes it too, but asks first when something in it is not stored. */
-  readonly onLeave: () => void;
-}
 
 export const bespokeWindows: Readonly<Record<string, ComponentType<WindowProps>>> = {
   '/interface': InterfaceWindow,

@@ -1,4 +1,4 @@
-import type { ControlProps } from './Field.tsx';
+import type { ControlProps } from './control-props.ts';
 
 export function CheckField({ id, prop, value, disabled, describedBy, onChange }: ControlProps) {
   return (

@@ -1,6 +1,6 @@
 import { useOptions } from '../../api/references.ts';
 import { Combo } from '../../ui/Combo.tsx';
-import type { ControlProps } from './Field.tsx';
+import type { ControlProps } from './control-props.ts';
 
 /** A text with choices: names of other items, or suggestions. */
 export function ComboField({ id, prop, value, disabled, invalid, describedBy, onChange }: ControlProps) {

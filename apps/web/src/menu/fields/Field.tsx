@@ -25,18 +25,6 @@ export interface FieldProps {
   readonly onBlur: (name: string) => void;
 }
 
-/** What every control gets. */
-export interface ControlProps {
-  readonly id: string;
-  readonly prop: Prop;
-  /** Without the leading `!`. */
-  readonly value: string;
-  readonly disabled: boolean;
-  readonly invalid: boolean;
-  readonly describedBy: string | undefined;
-  readonly onChange: (value: string) => void;
-}
-
 /** Drawn anew only when its own value changes: others in the dialog tick. */
 export const Field = memo(function Field({
   name,

@@ -3,7 +3,7 @@ import { flushSync } from 'react-dom';
 import { suggests, useOptions } from '../../api/references.ts';
 import { Combo } from '../../ui/Combo.tsx';
 import { Icon } from '../../ui/icons.tsx';
-import type { ControlProps } from './Field.tsx';
+import type { ControlProps } from './control-props.ts';
 
 /** One row for each value of a comma list. */
 export function ListField({ id, prop, value, disabled, invalid, describedBy, onChange }: ControlProps) {

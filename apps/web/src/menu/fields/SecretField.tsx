@@ -1,4 +1,4 @@
-import type { ControlProps } from './Field.tsx';
+import type { ControlProps } from './control-props.ts';
 
 /** A text that is never shown and never sent back by the server. */
 export function SecretField({ id, prop, value, disabled, invalid, describedBy, onChange }: ControlProps) {

@@ -1,4 +1,4 @@
-import type { ControlProps } from './Field.tsx';
+import type { ControlProps } from './control-props.ts';
 
 /** One word of a closed list. A word that is not in the list is kept until another one is chosen. */
 export function SelectField({ id, prop, value, disabled, invalid, describedBy, onChange }: ControlProps) {

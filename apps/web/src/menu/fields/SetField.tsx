@@ -1,4 +1,4 @@
-import type { ControlProps } from './Field.tsx';
+import type { ControlProps } from './control-props.ts';
 import { withWord, words } from './word-set.ts';
 
 /** Boxes for the words of a closed set. */

@@ -1,4 +1,4 @@
-import type { ControlProps } from './Field.tsx';
+import type { ControlProps } from './control-props.ts';
 
 export function TextField({ id, prop, value, disabled, invalid, describedBy, onChange }: ControlProps) {
   return (

@@ -1,4 +1,4 @@
-import type { ControlProps } from './Field.tsx';
+import type { ControlProps } from './control-props.ts';
 import { type Tri, triOf, withTri } from './word-set.ts';
 
 const NEXT: Readonly<Record<Tri, Tri>> = { off: 'on', on: 'not', not: 'off' };

@@ -4,7 +4,7 @@ import type { ComponentType } from 'react';
 import { suggests } from '../../api/references.ts';
 import { CheckField } from './CheckField.tsx';
 import { ComboField } from './ComboField.tsx';
-import type { ControlProps } from './Field.tsx';
+import type { ControlProps } from './control-props.ts';
 import { ListField } from './ListField.tsx';
 import { SecretField } from './SecretField.tsx';
 import { SelectField } from './SelectField.tsx';

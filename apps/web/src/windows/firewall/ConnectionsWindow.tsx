@@ -3,11 +3,11 @@ import { thousands } from '@tollway/schema';
 import { useContext } from 'react';
 import { MenuTable } from '../../menu/MenuTable.tsx';
 import { useLive, write } from '../../ui/use-live.ts';
-import type { WindowProps } from '../bespoke.ts';
 import { FlagLegend } from '../FlagLegend.tsx';
 import { OpenWindow } from '../open-window.ts';
 import { traceCommand } from '../tool/trace/trace-command.ts';
 import { wordsOfConnection } from '../tool/trace/trace-words.ts';
+import type { WindowProps } from '../window-props.ts';
 import { fullestShare, maxEntries, tracking } from './tracking.ts';
 
 function MaxEntries() {

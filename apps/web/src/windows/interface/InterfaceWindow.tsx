@@ -2,7 +2,7 @@
 import { useCallback, useState, useSyncExternalStore } from 'react';
 import type { LiveMenu } from '../../api/live-menu.ts';
 import { MenuTable } from '../../menu/MenuTable.tsx';
-import type { WindowProps } from '../bespoke.ts';
+import type { WindowProps } from '../window-props.ts';
 import { InterfaceGraphs } from './InterfaceGraphs.tsx';
 
 export function InterfaceWindow(props: WindowProps) {

@@ -3,10 +3,10 @@ import { useCallback, useContext, useState } from 'react';
 import type { LiveMenu } from '../../api/live-menu.ts';
 import { MenuTable } from '../../menu/MenuTable.tsx';
 import { ToolButton } from '../../ui/ToolButton.tsx';
-import type { WindowProps } from '../bespoke.ts';
 import { OpenWindow } from '../open-window.ts';
 import { traceCommand } from '../tool/trace/trace-command.ts';
 import { wordsOfLogLine } from '../tool/trace/trace-words.ts';
+import type { WindowProps } from '../window-props.ts';
 
 export function LogWindow(props: WindowProps) {
   const [live, setLive] = useState<LiveMenu>();

@@ -6,8 +6,8 @@ import { Rows } from '../../api/rows.ts';
 import { onTraffic, trafficSamples } from '../../api/traffic.ts';
 import { MenuTable } from '../../menu/MenuTable.tsx';
 import { useLive, write } from '../../ui/use-live.ts';
-import type { WindowProps } from '../bespoke.ts';
 import { useLinks } from '../open-window.ts';
+import type { WindowProps } from '../window-props.ts';
 
 /** `0 B, 0 packets queued in all queues`, whatever the table shows of them; empty before the first sample. */
 export function queuedText(): string {

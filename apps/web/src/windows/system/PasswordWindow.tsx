@@ -3,7 +3,7 @@ import { changePassword } from '../../api/session.ts';
 import { FormFields } from '../../menu/FormFields.tsx';
 import { isSending, tellStaysOpen, useForm } from '../../menu/use-form.ts';
 import { showToast } from '../../ui/toasts.ts';
-import type { WindowProps } from '../bespoke.ts';
+import type { WindowProps } from '../window-props.ts';
 
 export function PasswordWindow({ menu, onClose, onLeave }: WindowProps) {
   const form = useForm(menu, {}, true);

@@ -3,8 +3,8 @@ import { useCallback, useContext, useState, useSyncExternalStore } from 'react';
 import type { LiveMenu } from '../../../api/live-menu.ts';
 import type { Row } from '../../../api/row.ts';
 import { MenuTable } from '../../../menu/MenuTable.tsx';
-import type { WindowProps } from '../../bespoke.ts';
 import { OpenWindow, useLinks } from '../../open-window.ts';
+import type { WindowProps } from '../../window-props.ts';
 
 /** Address of the queue that a hint is about. */
 const queueOf = (hint: Row): string => `${hint.menu}/${hint['queue-id']}`;

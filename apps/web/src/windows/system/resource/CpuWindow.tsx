@@ -1,6 +1,6 @@
 /** Load, interrupts and disk waits of each core, and their load over the last minutes. */
 import { MenuTable } from '../../../menu/MenuTable.tsx';
-import type { WindowProps } from '../../bespoke.ts';
+import type { WindowProps } from '../../window-props.ts';
 import { CpuGraph } from './CpuGraph.tsx';
 
 export function CpuWindow(props: WindowProps) {

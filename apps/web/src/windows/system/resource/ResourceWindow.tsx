@@ -1,6 +1,6 @@
 /** What the router runs on, and the load of its cores. */
 import { SettingsForm } from '../../../menu/SettingsForm.tsx';
-import type { WindowProps } from '../../bespoke.ts';
+import type { WindowProps } from '../../window-props.ts';
 import { CpuGraph } from './CpuGraph.tsx';
 
 export function ResourceWindow({ menu }: WindowProps) {

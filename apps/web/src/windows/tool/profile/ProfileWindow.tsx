@@ -5,8 +5,8 @@ import { onProfile, profileHandovers, profileOutOfOrder, profileUsages, type Usa
 import { useVisible } from '../../../ui/visibility.ts';
 import { act } from '../../../wm/desk-state.ts';
 import { WindowId } from '../../../wm/window-id.ts';
-import type { WindowProps } from '../../bespoke.ts';
 import { CpuGraph } from '../../system/resource/CpuGraph.tsx';
+import type { WindowProps } from '../../window-props.ts';
 import { busyCores, coresOf, profileOf } from './profile-rows.ts';
 import './profile.css';
 

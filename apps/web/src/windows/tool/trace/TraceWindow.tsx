@@ -7,7 +7,7 @@ import { dryRun, followTrace, type TraceNews } from '../../../api/trace.ts';
 import { timeOfDay } from '../../../ui/router-clock.ts';
 import { act } from '../../../wm/desk-state.ts';
 import { WindowId } from '../../../wm/window-id.ts';
-import type { WindowProps } from '../../bespoke.ts';
+import type { WindowProps } from '../../window-props.ts';
 import { onAsked, takeAsked } from './ask.ts';
 import { PacketList } from './PacketList.tsx';
 import { StepList } from './StepList.tsx';

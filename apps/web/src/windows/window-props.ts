@@ -1,0 +1,14 @@
+import type { Menu } from '@tollway/schema';
+import type { NewItem } from '../menu/use-table-actions.ts';
+
+/** What every window of its own gets from the shell. */
+export interface WindowProps {
+  readonly menu: Menu;
+  readonly density: string;
+  readonly onOpen: (id: string) => void;
+  readonly onAdd: (start?: NewItem) => void;
+  /** Closes the window. */
+  readonly onClose: () => void;
+  /** Closes it too, but asks first when something in it is not stored. */
+  readonly onLeave: () => void;
+}
