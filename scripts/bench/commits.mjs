@@ -26,7 +26,7 @@ const OVERLOAD = [
 /**
  * The load of the packet cases through our router alone, with commits and without, in turns.
  * @param {import('./cases.mjs').WireCase} entry
- * @param {import('./wire.mjs').Context} context
+ * @param {import('./lab.mjs').Context} context
  * @returns {Promise<Omit<import('./report.mjs').Result, 'io'>>}
  * @throws when a packet was dropped for the configuration
  */

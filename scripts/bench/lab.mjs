@@ -17,6 +17,8 @@ export const SINK_ADDRESS = '10.78.0.2';
 /** Link-layer address that generators send to. */
 export const ROUTER_MAC = '02:00:00:77:00:01';
 
+/** What a case is measured with. @typedef {{ lab: Lab, quick: boolean, note: (line: string) => void }} Context */
+
 /** A router under test, or `direct` for none. @typedef {'direct' | 'kernel' | 'ours'} Wire */
 
 /** @returns {Promise<string | undefined>} why the wire cases cannot run here */

@@ -17,10 +17,7 @@ const CONNECTION_RATES = [20_000, 40_000];
 /** Share of offered packets that may be lost at a load that counts as carried. */
 const LOSS = 0.005;
 
-/**
- * @typedef {{ lab: import('./lab.mjs').Lab, quick: boolean, note: (line: string) => void }} Context
- * @typedef {import('./report.mjs').Result} Result
- */
+/** @typedef {import('./lab.mjs').Context} Context @typedef {import('./report.mjs').Result} Result */
 
 /**
  * @param {import('./cases.mjs').WireCase} entry

@@ -7,7 +7,8 @@ import { agentDir, inProject } from '../project.mjs';
 import { socketOf } from './places.mjs';
 
 /**
- * @param {Pick<import('./registry.mjs').Instance, 'dataDir' | 'routerNetns' | 'ports' | 'lab'>} instance without a router namespace: on memory ports
+ * @param {{ dataDir: string, routerNetns: string | null, ports: readonly string[], lab: import('../lab/topology.mjs').Lab | null }} instance
+ *   without a router namespace: on memory ports
  * @param {{ takeOver?: boolean }} [options]
  * @returns {string[]}
  */
