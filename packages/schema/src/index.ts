@@ -1,7 +1,7 @@
 export { columnValue, type MenuColumn, menuColumn } from './column.js';
 export { defineMenu } from './define.js';
 export { type OpenApiOptions, openApi, takesLists } from './emit/openapi.js';
-export type { Kind, PairOf, Parsed } from './kind.js';
+export type { AddressSpan, Editor, Kind, PairOf, Parsed } from './kind.js';
 export type { BuiltinItem, Constant, Flag, Menu, MenuKind, Prop } from './menu.js';
 export { FIRST_BUILTIN_ROW } from './menu.js';
 export { MANGLE_MARKING_ACTIONS } from './menus/ip/firewall/mangle.js';

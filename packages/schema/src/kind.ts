@@ -6,9 +6,24 @@
 /** Result of {@link Kind.parse}: the canonical text, or what is wrong and what would be accepted. */
 export type Parsed = { readonly ok: true; readonly value: string } | { readonly ok: false; readonly error: string };
 
-/** A kind of value: one file per kind under `props/`. */
+/** A property of the rows of a menu that values of another property name. */
+export interface Referent {
+  readonly menu: string;
+  readonly prop: string;
+}
+
+/** First and last address, as numbers. */
+export interface AddressSpan {
+  readonly first: bigint;
+  readonly last: bigint;
+}
+
+/** Control of a dialog that edits a kind. */
+export type Editor = 'check' | 'select' | 'set' | 'tri-set' | 'list' | 'number';
+
+/** A kind of value: one file per kind under `props/`. Functions take canonical texts where nothing else is said. */
 export interface Kind {
-  /** Name, e.g. `bool`, `ip-prefix`, `port-list`; picks the cell and the field in the browser. */
+  /** Name, e.g. `bool`, `ip-prefix`, `port-list`. */
   readonly name: string;
   /** What is accepted, for people and error messages, e.g. `an IPv4 prefix a.b.c.d/n`. */
   readonly accepts: string;
@@ -23,12 +38,32 @@ export interface Kind {
   edit?(value: string): string;
   /** Typed order of two canonical texts, for sorting and `<`/`>` queries. Absent: by text. */
   compare?(a: string, b: string): number;
+  /** A number in the order of {@link compare}, so that long lists are sorted without parsing; undefined for a value without. */
+  sortKey?(value: string): number | undefined;
+  /** Addresses that a value stands for, which `in 10.0.0.0/8` is asked of; undefined for a value without. Of a list: of one element. */
+  range?(value: string): AddressSpan | undefined;
+  /** What conditions of a filter ask: of a `flag` whether it is set, of an `amount` more and less, of an `address` `in`. Absent: of a text. */
+  readonly asked?: 'flag' | 'amount' | 'address';
+  /** Value that an item without this property has in comparisons. */
+  readonly absent?: string;
+  /** The canonical text of a stored value. Absent: the stored one. */
+  fromStored?(stored: string): string;
   /** Closed set of words, for `enum` and `set` (and suggestions for `string`). */
   readonly values?: readonly string[];
   /** Words accepted beside the values of the kind. */
   readonly also?: readonly string[];
-  /** Menus whose items can be named, for references. */
-  readonly ref?: readonly { readonly menu: string; readonly prop: string }[];
+  /** What values name. */
+  readonly ref?: readonly Referent[];
+  /** Nothing need be called so: a chain, a mark or a list of addresses is there as soon as a rule names it. */
+  readonly implicit?: true;
+  /** Names in a value of what {@link ref} tells. */
+  references?(value: string): readonly string[];
+  /** The value with the name `to` in the place of `from`. */
+  rename?(value: string, from: string, to: string): string;
+  /** Control that edits it. Absent: a text, with suggestions where there are some. */
+  readonly editor?: Editor;
+  /** All values are written in one of a few ways: other texts are looked for in vain. */
+  readonly strict?: true;
   /** Two values of another kind, written `first/second`. */
   readonly pair?: PairOf;
   /** Unit shown beside the field, e.g. `bytes`. */

@@ -1,10 +1,9 @@
-import { type Menu, menuByPath, type Prop, registry, splitNot } from '@tollway/schema';
+import { type Menu, menuByPath, type Prop, registry } from '@tollway/schema';
 import { errors } from '../errors.js';
 import { withBuiltin } from './builtin.js';
 import type { RowChange } from './draft.js';
 import { storageOf } from './items.js';
 import { type ConfigSnapshot, type Row, rowIdText, rowsOf } from './snapshot.js';
-import { namesIn } from './verify.js';
 
 /**
  * What rows refer to must not be taken from under them: a rule that names what is gone is left out, and a drop that is
@@ -133,9 +132,9 @@ export const namersOf = (path: string, property: string): readonly Namer[] =>
   holdingRows.flatMap((menu) => {
     const asking = Object.entries(menu.props).filter(([own, prop]) => asks(menu, own, prop, path, property));
     const namedBy = ({ values }: Row) =>
-      asking.flatMap(([own, prop]) => {
+      asking.flatMap(([own, { kind }]) => {
         const value = values[own];
-        return value === undefined ? [] : namesOf(prop, value);
+        return value === undefined ? [] : (kind.references?.(value) ?? []);
       });
     return asking.length === 0 ? [] : [{ menu, namedBy }];
   });
@@ -144,12 +143,4 @@ export const namersOf = (path: string, property: string): readonly Namer[] =>
 function asks(menu: Menu, own: string, { kind }: Prop, path: string, property: string): boolean {
   if (menu.path === path && own === property) return false;
   return kind.ref?.some((ref) => (menuByPath(ref.menu)?.rowsOf ?? ref.menu) === path && ref.prop === property) === true;
-}
-
-/** Names inside a value, of items that must exist and of marks. */
-function namesOf(prop: Prop, value: string): readonly string[] {
-  const { name } = prop.kind;
-  if (name !== 'name' && name !== 'name-list') return namesIn(prop, value);
-  const text = prop.not ? splitNot(value).text : value;
-  return name === 'name' ? [text] : text.split(',');
 }

@@ -1,5 +1,5 @@
-import { ipv4Mask, ipv4Prefix, type Kind, missingElement, shown } from '@tollway/schema';
-import { ADDRESSES, order, sortNumber } from './kind-order.js';
+import { type AddressSpan, type Kind, missingElement, shown } from '@tollway/schema';
+import { order, sortNumber } from './kind-order.js';
 
 /** What `in` asks of a value: to lie in a network, in a range of numbers, or to be one of several words. */
 
@@ -47,14 +47,15 @@ export function membership(name: string, kind: Kind, list: string): Membership {
   if (missing !== undefined) {
     throw new MembershipError(`value of ${name}: ${missing}; give values separated by commas after in`);
   }
-  if (ADDRESSES.includes(kind.name)) {
-    const spans = parts.map((part) => spanOf(name, part));
+  const { range } = kind;
+  if (range !== undefined) {
+    const spans = parts.map((part) => spanOf(name, range(part), part));
     const holds = (value: string) =>
       value.split(',').some((piece) => {
-        const own = span(piece);
-        return own !== undefined && liesIn(spans, own.first, own.last);
+        const own = range(piece);
+        return own !== undefined && spans.some(({ first, last }) => own.first >= first && own.last <= last);
       });
-    return { holds, spans };
+    return { holds, spans: spans.map(({ first, last }) => ({ first: Number(first), last: Number(last) })) };
   }
   return { holds: oneOf(name, kind, parts) };
 }
@@ -101,16 +102,12 @@ function liesInRange(kind: Kind, ranges: readonly Range[], value: string): boole
   );
 }
 
-function spanOf(name: string, part: string): Span {
-  const found = span(part);
+function spanOf(name: string, found: AddressSpan | undefined, part: string): AddressSpan {
   if (found !== undefined) return found;
   throw new MembershipError(
     `value of ${name}: ${shown(part)} is no address, prefix a.b.c.d/n or range a.b.c.d-e.f.g.h`,
   );
 }
-
-/** Kinds beside numbers whose values are all written in one of a few ways. */
-const STRICT: readonly string[] = ['bool', 'ip-protocol', 'port-list'];
 
 /**
  * The canonical text of what is looked for, which may be given as a column shows it: `6 (tcp)`. What is rounded there,
@@ -123,7 +120,7 @@ export function sought(name: string, kind: Kind, text: string): string {
   const number = kind.parse(/^(!?\d+) \(/.exec(text)?.[1] ?? '');
   if (number.ok && kind.display?.(number.value) === text) return number.value;
   const isRounded = kind.align === 'right' && kind.display !== undefined && /^\d/.test(text);
-  if (isRounded || (kind.align !== 'right' && !STRICT.includes(kind.name))) return text;
+  if (isRounded || (kind.align !== 'right' && kind.strict !== true)) return text;
   throw new MembershipError(`value of ${name}: ${result.error}`);
 }
 
@@ -132,17 +129,4 @@ export function parsed(name: string, kind: Kind, text: string): string {
   const result = kind.parse(text);
   if (!result.ok) throw new MembershipError(`value of ${name}: ${result.error}`);
   return result.value;
-}
-
-/** First and last address of `a.b.c.d`, `a.b.c.d:port`, `a.b.c.d%interface`, `a.b.c.d/n` or `a.b.c.d-e.f.g.h`. */
-function span(text: string): Span | undefined {
-  const dash = text.indexOf('-');
-  if (dash > 0) {
-    const [from, to] = [ipv4Prefix(text.slice(0, dash)), ipv4Prefix(text.slice(dash + 1))];
-    return from && to && { first: from.address, last: to.address };
-  }
-  const prefix = ipv4Prefix(text.replace(/[:%].*$/, ''));
-  if (prefix === undefined) return undefined;
-  const mask = ipv4Mask(prefix.length);
-  return { first: (prefix.address & mask) >>> 0, last: (prefix.address | ~mask) >>> 0 };
 }

@@ -1,10 +1,9 @@
-import { type Menu, menuByPath, type Prop, registry, splitNot } from '@tollway/schema';
+import { type Menu, menuByPath, type Prop, registry } from '@tollway/schema';
 import type { Slices } from '../live/slices.js';
 import type { Draft } from './draft.js';
 import { storageOf } from './items.js';
 import type { KeyOf } from './rows-by-key.js';
 import { type ConfigSnapshot, type Row, rowsOf } from './snapshot.js';
-import { namesIn } from './verify.js';
 
 /** A row that names an item of another menu. */
 export interface Referrer {
@@ -48,9 +47,9 @@ export function referencesOf(menu: string): readonly Reference[] {
         );
         const names = (values: Row['values']) => {
           const value = values[property];
-          return value === undefined ? [] : namesIn(prop, value);
+          return value === undefined ? [] : (prop.kind.references?.(value) ?? []);
         };
-        const renamed = (value: string, old: string, name: string) => renamedIn(prop, value, old, name);
+        const renamed = (value: string, old: string, name: string) => prop.kind.rename?.(value, old, name) ?? value;
         return to.length === 0 ? [] : [{ property, to, names, renamed }];
       });
     referencesOfMenus.set(menu, found);
@@ -76,7 +75,7 @@ function referringTo(menu: string): readonly Referring[] {
       const namesOf: KeyOf = (values) =>
         properties.flatMap(([property, prop]) => {
           const value = values[property];
-          return value === undefined ? [] : namesIn(prop, value);
+          return value === undefined ? [] : (prop.kind.references?.(value) ?? []);
         });
       return properties.length === 0 ? [] : [{ menu: candidate, properties, namesOf }];
     });
@@ -115,27 +114,10 @@ export function followRename(draft: Draft, menu: string, from: string, to: strin
     for (const row of [...draft.byKey(path).having(namesOf, from)]) {
       const changed = properties.flatMap(([property, prop]) => {
         const value = row.values[property];
-        if (value === undefined || !namesIn(prop, value).includes(from)) return [];
-        return [[property, renamedIn(prop, value, from, to)] as const];
+        if (value === undefined || !prop.kind.references?.(value).includes(from)) return [];
+        return [[property, prop.kind.rename?.(value, from, to) ?? value] as const];
       });
       draft.set(path, row.id, { ...row, values: { ...row.values, ...Object.fromEntries(changed) } });
     }
   }
-}
-
-function renamedIn(prop: Prop, value: string, from: string, to: string): string {
-  const { negate, text } = prop.not ? splitNot(value) : { negate: false, text: value };
-  return (negate ? '!' : '') + replaced(prop.kind.name, text, from, to);
-}
-
-function replaced(kind: string, text: string, from: string, to: string): string {
-  if (kind === 'ref-list' || kind === 'queue-target-list' || kind === 'pair') {
-    const separator = kind === 'pair' ? '/' : ',';
-    return text
-      .split(separator)
-      .map((name) => (name === from ? to : name))
-      .join(separator);
-  }
-  if (kind === 'nexthop' && text.includes('%')) return `${text.slice(0, text.indexOf('%'))}%${to}`;
-  return to;
 }

@@ -1,4 +1,4 @@
-import { type Constant, type Menu, menuByPath, type Prop, parseQueueTarget, splitNot } from '@tollway/schema';
+import { type Constant, type Menu, menuByPath, type Prop } from '@tollway/schema';
 import { builtinNames, withBuiltin } from './builtin.js';
 import { type Candidate, type FieldError, fault, OtherRows } from './candidate.js';
 import { checkMenu } from './checks/menus.js';
@@ -173,7 +173,7 @@ function readChange(menu: Menu, key: string, value: unknown): Change | FieldErro
   // A present-or-absent argument that is denied is absent.
   return {
     property,
-    value: prop.unset && prop.kind.name === 'bool' && parsed.value === 'false' ? undefined : parsed.value,
+    value: prop.unset && parsed.value === prop.kind.absent ? undefined : parsed.value,
   };
 }
 
@@ -212,9 +212,9 @@ function checkReferences({ menu, values, given, snapshot }: Candidate, siblings:
     const prop = menu.props[property];
     const value = values[property];
     if (!prop || value === undefined) return [];
-    const wanted = namesIn(prop, value);
+    const { ref: menus = [], also = [], implicit = false, range } = prop.kind;
+    const wanted = (implicit ? undefined : prop.kind.references?.(value)) ?? [];
     if (wanted.length === 0) return [];
-    const { ref: menus = [], also = [] } = prop.kind;
     // Siblings are many, and looked up; items of other menus are few.
     const ownRows = menus.some((ref) => ref.menu === menu.path && ref.prop === 'name');
     const known = menus.flatMap((ref) => (ref.menu === menu.path ? [] : namesOf(ref.menu, ref.prop, snapshot)));
@@ -226,8 +226,7 @@ function checkReferences({ menu, values, given, snapshot }: Candidate, siblings:
     const own = ownRows ? namesOf(menu.path, 'name', snapshot, NAMES_TOLD + 1) : [];
     const accepted = [...also, ...own, ...known];
     const list = accepted.length > NAMES_TOLD ? `${accepted.slice(0, NAMES_TOLD).join(', ')}...` : accepted.join(', ');
-    const addresses = ['queue-target', 'queue-target-list', 'nexthop'].includes(prop.kind.name);
-    const is = addresses ? 'neither an address nor one of' : 'none of';
+    const is = range === undefined ? 'none of' : 'neither an address nor one of';
     return [
       fault(property, `input does not match any value of ${property}: ${wrong} is ${is} ${list || '(none exist)'}`),
     ];
@@ -236,31 +235,6 @@ function checkReferences({ menu, values, given, snapshot }: Candidate, siblings:
 
 const isSibling = (path: string, name: string, siblings: RowsByKey): boolean =>
   siblings.having(nameOf, name).size > 0 || builtinNames(path).includes(name);
-
-/** Names of other items inside a value that must exist. */
-export function namesIn(prop: Prop, value: string): string[] {
-  const text = prop.not ? splitNot(value).text : value;
-  switch (prop.kind.name) {
-    case 'ref':
-      return [text];
-    case 'ref-list':
-      return text === '' ? [] : text.split(',');
-    case 'pair':
-      return prop.kind.pair?.of.name === 'ref' ? text.split('/') : [];
-    case 'queue-target':
-    case 'queue-target-list':
-      return text.split(',').flatMap((part) => {
-        const target = parseQueueTarget(part);
-        return target !== undefined && 'interface' in target ? [target.interface] : [];
-      });
-    case 'nexthop': {
-      const name = text.includes('%') ? text.slice(text.indexOf('%') + 1) : text;
-      return /[A-Za-z]/.test(name) ? [name] : [];
-    }
-    default:
-      return [];
-  }
-}
 
 /** Names that an error lists at most. */
 const NAMES_TOLD = 20;

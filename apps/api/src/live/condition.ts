@@ -34,7 +34,7 @@ export function testOf(menu: Menu, { column: name, op, value }: Condition): Test
   const column = menuColumn(menu, name);
   if (column === undefined) throw new ConditionError(`filter: ${menu.path} has no column ${name}`);
   const { kind } = column;
-  const absent = kind.name === 'bool' ? 'false' : undefined;
+  const { absent } = kind;
   try {
     const { property } = column;
     const { test, holdsRange } = cellTest(name, kind, op, value);

@@ -84,7 +84,7 @@ async function cellOrder(menu: Menu, set: RowSet, indexes: Indexes, by: string, 
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 interface Cells {
-  readonly kind: Pick<Kind, 'name' | 'compare'>;
+  readonly kind: Pick<Kind, 'compare' | 'sortKey' | 'absent'>;
   text(index: number): string | undefined;
 }
 
@@ -92,12 +92,12 @@ function cellsOf(menu: Menu, set: RowSet, by: string): Cells {
   if (by.includes(SUM)) return sumOf(by.split(SUM).map((column) => cellsOf(menu, set, column)));
   // Ids ascend as hexadecimal numbers.
   if (by === '.id') {
-    return { kind: { name: 'id' }, text: (index) => String(Number.parseInt(set.id(index).slice(1), 16)) };
+    return { kind: {}, text: (index) => String(Number.parseInt(set.id(index).slice(1), 16)) };
   }
   const column = menuColumn(menu, by);
   // What the menu does not have orders nothing.
-  if (column === undefined) return { kind: { name: 'none' }, text: () => undefined };
-  const absent = column.kind.name === 'bool' ? 'false' : undefined;
+  if (column === undefined) return { kind: {}, text: () => undefined };
+  const { absent } = column.kind;
   return {
     kind: column.kind,
     text: (index) => columnValue(column, set.value(index, column.property)) ?? absent,
@@ -107,7 +107,7 @@ function cellsOf(menu: Menu, set: RowSet, by: string): Cells {
 /** The sum of numbers; an item without any of them has none. */
 function sumOf(columns: readonly Cells[]): Cells {
   return {
-    kind: { name: 'sum' },
+    kind: {},
     text(index) {
       const numbers = columns.flatMap(({ kind, text }) => sortNumber(kind, text(index) ?? '') ?? []);
       return numbers.length === 0 ? undefined : String(numbers.reduce((sum, number) => sum + number, 0));

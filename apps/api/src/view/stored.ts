@@ -1,4 +1,4 @@
-import { datetimeOfStored, FIRST_BUILTIN_ROW, type Menu, type Prop } from '@tollway/schema';
+import { FIRST_BUILTIN_ROW, type Menu, type Prop } from '@tollway/schema';
 import { type Row, rowIdText } from '../config/snapshot.js';
 import { type RestRow, yesNo } from './rows.js';
 
@@ -46,7 +46,7 @@ function values(menu: Menu, given: Readonly<Record<string, string>>): Record<str
     if (prop.secret) continue;
     const value = given[name] ?? (applies(menu, prop, given) ? prop.default : undefined);
     if (value === undefined || (name === 'comment' && value === '')) continue;
-    rest[name] = prop.kind.name === 'datetime' ? datetimeOfStored(value) : value;
+    rest[name] = prop.kind.fromStored?.(value) ?? value;
   }
   return rest;
 }

@@ -30,43 +30,25 @@ const ADDRESSES: readonly Operator[] = ['in', 'in-not', ...IDENTITY, 'contains',
 const SENTENCES: readonly Operator[] = ['contains', 'contains-not', ...IDENTITY];
 const AMOUNTS: readonly Operator[] = [...IDENTITY, 'less', 'more', 'in', 'in-not'];
 
-const ADDRESS_KINDS = new Set([
-  'ip',
-  'ip-port',
-  'ip-prefix',
-  'ip-iface-prefix',
-  'ip-range',
-  'queue-target',
-  'queue-target-list',
-]);
-const AMOUNT_KINDS = new Set([
-  'int',
-  'decimal',
-  'rate',
-  'bytes',
-  'kibibytes',
-  'counter',
-  'percent',
-  'duration',
-  'fine-duration',
-  'datetime',
-]);
+const BY_ASKED: Readonly<Record<NonNullable<Kind['asked']>, readonly Operator[]>> = {
+  flag: IDENTITY,
+  amount: AMOUNTS,
+  address: ADDRESSES,
+};
 
 const SENTENCE_PROPS = new Set(['description', 'hint', 'message', 'steps', 'time']);
 
 /** Operators that make sense for a kind of value, the usual one first. */
 export function operatorsFor(kind: Kind, prop: string): readonly Operator[] {
-  if (kind.name === 'bool') return IDENTITY;
   if (kind.name === 'string' && SENTENCE_PROPS.has(prop)) return SENTENCES;
-  if (AMOUNT_KINDS.has(kind.name)) return AMOUNTS;
-  return ADDRESS_KINDS.has(kind.name) ? ADDRESSES : WORDS;
+  return kind.asked === undefined ? WORDS : BY_ASKED[kind.asked];
 }
 
 /** What is to be given after an operator, where that is not one value. */
 export function wantedAfter(kind: Kind, op: Operator): string | undefined {
   if (op !== 'in' && op !== 'in-not') return undefined;
-  if (ADDRESS_KINDS.has(kind.name)) return 'networks, ranges: 10.0.0.0/8,…';
-  return AMOUNT_KINDS.has(kind.name) ? 'values, ranges: 1-5,8,…' : 'whole values: one,another,…';
+  if (kind.asked === 'address') return 'networks, ranges: 10.0.0.0/8,…';
+  return kind.asked === 'amount' ? 'values, ranges: 1-5,8,…' : 'whole values: one,another,…';
 }
 
 /** What conditions can be about: columns, and flags. */

@@ -235,9 +235,9 @@ function refusal({ kind }: Prop, value: string): string | undefined {
 }
 
 /** What a value must be, in words of the page: an item of another menu by what such an item is called. */
-function wanted({ name, accepts, ref, also = [] }: Kind): string {
+function wanted({ accepts, ref, implicit, range, pair, also = [] }: Kind): string {
   // Others take more than names of items, or only suggest those.
-  if (name !== 'ref' && name !== 'ref-list') return accepts;
+  if (implicit === true || range !== undefined || pair !== undefined) return accepts;
   const names = [...new Set((ref ?? []).map(({ menu }) => menuByPath(menu)?.singular.toLowerCase()))];
   if (names.length === 0 || names.includes(undefined)) return accepts;
   return [...names.map((name) => `the name of ${/^[aeiou]/.test(name ?? '') ? 'an' : 'a'} ${name}`), ...also].join(
@@ -284,7 +284,7 @@ function beginsTyped(text: string, value: string): boolean {
 /** The text that a field starts with when it is unfolded. */
 export function unfoldedValue(prop: Prop): string {
   if (prop.default !== undefined) return prop.default;
-  if (prop.kind.name === 'bool') return 'true';
-  if (prop.kind.name === 'enum') return prop.kind.values?.[0] ?? '';
+  if (prop.kind.editor === 'check') return 'true';
+  if (prop.kind.editor === 'select') return prop.kind.values?.[0] ?? '';
   return '';
 }

@@ -34,6 +34,7 @@ export const bytes: Kind = {
   compare: compareNumbers,
   unit: 'bytes',
   align: 'right',
+  asked: 'amount',
   jsonSchema: { type: ['string', 'integer'], description: ACCEPTS },
 };
 

@@ -13,3 +13,16 @@ export function missingElement(text: string, element: string, first = element): 
   if (at === parts.length - 1) return `${element} is missing after ${comma('last')}`;
   return `${element} is missing between two commas`;
 }
+
+/** Names in a comma list; the empty text is the empty list. */
+export const namesInList = (value: string): readonly string[] => (value === '' ? [] : value.split(','));
+
+/** {@link Kind.rename} of a value that is a name. */
+export const renameOne = (value: string, from: string, to: string): string => (value === from ? to : value);
+
+/** {@link Kind.rename} of a comma list of names. */
+export const renameInList = (value: string, from: string, to: string): string =>
+  value
+    .split(',')
+    .map((name) => renameOne(name, from, to))
+    .join(',');

@@ -18,6 +18,7 @@ export function counter(unit?: string): Kind {
     compare: compareNumbers,
     ...(unit === undefined ? {} : { unit }),
     align: 'right',
+    asked: 'amount',
     jsonSchema: { type: 'string', pattern: '^[0-9]+$' },
   };
 }

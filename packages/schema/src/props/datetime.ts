@@ -16,6 +16,8 @@ export const datetime: Kind = {
     }
     return { ok: true, value: `${match[1]} ${match[2]}` };
   },
+  asked: 'amount',
+  fromStored: datetimeOfStored,
   jsonSchema: { type: 'string', description: ACCEPTS },
 };
 

@@ -25,6 +25,7 @@ export function decimal({
     compare: compareLeadingNumbers,
     ...(unit === undefined ? {} : { unit }),
     align: 'right',
+    asked: 'amount',
     jsonSchema: { type: ['string', 'number'], description: accepts },
   };
 }

@@ -88,9 +88,11 @@ export function duration({ minMs = 0, maxMs = MAX_DURATION_MS, also = [] }: Dura
       return { ok: true, value: durationText(ms) };
     },
     display: displayDuration,
+    sortKey: durationMs,
     compare: (a, b) => (durationMs(a) ?? -1) - (durationMs(b) ?? -1),
     also,
     align: 'right',
+    asked: 'amount',
     jsonSchema: { type: 'string', description: accepts },
   };
 }

@@ -9,6 +9,7 @@ export function oneOf(values: readonly string[]): Kind {
     accepts,
     parse: (text) =>
       values.includes(text) ? { ok: true, value: text } : { ok: false, error: `${shown(text)} is not ${accepts}` },
+    editor: 'select',
     values,
     jsonSchema: { type: 'string', enum: values },
   };

@@ -26,6 +26,8 @@ export function int({ min, max, also = [], unit }: IntOptions): Kind {
     also,
     ...(unit === undefined ? {} : { unit }),
     align: 'right',
+    asked: 'amount',
+    editor: 'number',
     jsonSchema: { type: ['string', 'integer'], description: accepts },
   };
 }

@@ -1,5 +1,5 @@
 import type { Kind } from '../kind.js';
-import { compareAddresses, ipv4Mask, ipv4Prefix, ipv4Text } from './ip.js';
+import { addresses, ipv4Mask, ipv4Prefix, ipv4Text } from './ip.js';
 import { shown } from './shown.js';
 
 const ACCEPTS = 'an IPv4 prefix a.b.c.d/n with n 0..32';
@@ -13,7 +13,7 @@ export const ipPrefix: Kind = {
     if (!prefix) return { ok: false, error: `${shown(text)} is not ${ACCEPTS}` };
     return { ok: true, value: `${ipv4Text((prefix.address & ipv4Mask(prefix.length)) >>> 0)}/${prefix.length}` };
   },
-  compare: compareAddresses,
+  ...addresses,
   jsonSchema: { type: 'string', description: ACCEPTS },
 };
 
@@ -28,6 +28,6 @@ export const ipIfacePrefix: Kind = {
     if (!prefix) return { ok: false, error: `${shown(text)} is not ${IFACE_ACCEPTS}` };
     return { ok: true, value: `${ipv4Text(prefix.address)}/${prefix.length}` };
   },
-  compare: compareAddresses,
+  ...addresses,
   jsonSchema: { type: 'string', description: IFACE_ACCEPTS },
 };

@@ -1,5 +1,5 @@
 import type { Kind, Parsed } from '../kind.js';
-import { compareAddresses, ipv4, ipv4Mask, ipv4Prefix, ipv4Text } from './ip.js';
+import { addresses, ipv4, ipv4Mask, ipv4Prefix, ipv4Text } from './ip.js';
 import { shown } from './shown.js';
 
 /** Inclusive range of IPv4 addresses as unsigned numbers. */
@@ -47,7 +47,7 @@ export const ipRange: Kind = {
   name: 'ip-range',
   accepts: ACCEPTS,
   parse: (text) => parse(text, false),
-  compare: compareAddresses,
+  ...addresses,
   jsonSchema: { type: 'string', description: ACCEPTS },
 };
 

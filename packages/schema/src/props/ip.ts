@@ -1,4 +1,4 @@
-import type { Kind } from '../kind.js';
+import type { AddressSpan, Kind } from '../kind.js';
 import { shown } from './shown.js';
 
 /** IPv4 address as an unsigned 32-bit number; undefined when the text is none. */
@@ -37,6 +37,14 @@ export function ipv4Prefix(text: string): Ipv4Prefix | undefined {
   return { address, length: Number(tail) };
 }
 
+/** What kinds whose values are addresses have in common. */
+export const addresses: Pick<Kind, 'compare' | 'sortKey' | 'range' | 'asked'> = {
+  compare: compareAddresses,
+  sortKey: addressSortKey,
+  range: addressSpan,
+  asked: 'address',
+};
+
 const ACCEPTS = 'an IPv4 address a.b.c.d';
 
 /** IPv4 address. */
@@ -49,7 +57,7 @@ export const ip: Kind = {
       ? { ok: false, error: `${shown(text)} is not ${ACCEPTS}` }
       : { ok: true, value: ipv4Text(value) };
   },
-  compare: compareAddresses,
+  ...addresses,
   jsonSchema: { type: 'string', format: 'ipv4' },
 };
 
@@ -65,9 +73,30 @@ export const ipPort: Kind = {
     }
     return { ok: true, value: ipv4Text(value) + (match?.[2] === undefined ? '' : `:${Number(match[2])}`) };
   },
-  compare: compareAddresses,
+  ...addresses,
   jsonSchema: { type: 'string' },
 };
+
+/** First and last address of `a.b.c.d`, `a.b.c.d:port`, `a.b.c.d%interface`, `a.b.c.d/n` or `a.b.c.d-e.f.g.h`. */
+export function addressSpan(text: string): AddressSpan | undefined {
+  const dash = text.indexOf('-');
+  if (dash > 0) {
+    const [from, to] = [ipv4Prefix(text.slice(0, dash)), ipv4Prefix(text.slice(dash + 1))];
+    return from && to && { first: BigInt(from.address), last: BigInt(to.address) };
+  }
+  const prefix = ipv4Prefix(text.replace(/[:%].*$/, ''));
+  if (prefix === undefined) return undefined;
+  const mask = ipv4Mask(prefix.length);
+  return { first: BigInt((prefix.address & mask) >>> 0), last: BigInt((prefix.address | ~mask) >>> 0) };
+}
+
+/** A number in the order of addresses; what follows the address orders those of the same one. */
+export function addressSortKey(text: string): number | undefined {
+  const match = /^([\d.]+)(?:[:/](\d{1,5}))?$/.exec(text);
+  const address = ipv4Prefix(match?.[1] ?? '')?.address;
+  // Nothing behind an address comes before anything.
+  return address === undefined ? undefined : address * 0x2_0000 + (match?.[2] === undefined ? 0 : 1 + Number(match[2]));
+}
 
 /** Order by the first address in the text, then by what follows it as numbers; other texts come last. */
 export function compareAddresses(a: string, b: string): number {

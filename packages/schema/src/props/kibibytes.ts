@@ -23,5 +23,6 @@ export const kibibytes: Kind = {
   compare: compareNumbers,
   unit: 'KiB',
   align: 'right',
+  asked: 'amount',
   jsonSchema: { type: ['string', 'integer'], description: ACCEPTS },
 };

@@ -1,5 +1,5 @@
 import type { Kind } from '../kind.js';
-import { ipv4, ipv4Text } from './ip.js';
+import { addressSortKey, addressSpan, ipv4, ipv4Text } from './ip.js';
 import { shown } from './shown.js';
 import { interfaceName } from './text.js';
 
@@ -27,6 +27,9 @@ export function parseNexthop(text: string): Nexthop | undefined {
 
 const isInterfaceName = (text: string): boolean => interfaceName.parse(text).ok;
 
+/** What may be the name of an interface: all, or what is behind the `%`. */
+const interfacePart = (value: string): string => value.slice(value.indexOf('%') + 1);
+
 const ACCEPTS = 'an IPv4 address, an interface name or address%interface';
 
 /** Next hop of a route. */
@@ -39,6 +42,11 @@ export const nexthop: Kind = {
     const address = hop.address === undefined ? undefined : ipv4Text(hop.address);
     return { ok: true, value: [address, hop.interface].filter((part) => part !== undefined).join('%') };
   },
+  sortKey: addressSortKey,
+  range: addressSpan,
   ref: [{ menu: '/interface', prop: 'name' }],
+  references: (value) => (/[A-Za-z]/.test(interfacePart(value)) ? [interfacePart(value)] : []),
+  rename: (value, from, to) =>
+    interfacePart(value) === from ? value.slice(0, value.length - from.length) + to : value,
   jsonSchema: { type: 'string', description: ACCEPTS },
 };

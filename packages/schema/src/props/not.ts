@@ -7,7 +7,7 @@ export function splitNot(value: string): { readonly negate: boolean; readonly te
 
 /** The same kind with an optional leading `!` that inverts the match. */
 export function withNot(kind: Kind): Kind {
-  const { display, compare } = kind;
+  const { display, compare, references, rename } = kind;
   return {
     ...kind,
     accepts: `${kind.accepts}, optionally with a leading !`,
@@ -21,6 +21,15 @@ export function withNot(kind: Kind): Kind {
           display: (value: string) => {
             const { negate, text } = splitNot(value);
             return `${negate ? '!' : ''}${display(text)}`;
+          },
+        }
+      : {}),
+    ...(references ? { references: (value: string) => references(splitNot(value).text) } : {}),
+    ...(rename
+      ? {
+          rename: (value: string, from: string, to: string) => {
+            const { negate, text } = splitNot(value);
+            return `${negate ? '!' : ''}${rename(text, from, to)}`;
           },
         }
       : {}),

@@ -34,6 +34,13 @@ export function pair(of: Kind, parts: Omit<PairOf, 'of'>): Kind {
     pair: { of, ...parts },
     ...(of.values && { values: of.values }),
     ...(of.ref && { ref: of.ref }),
+    ...(of.references && {
+      references: (value: string) => value.split('/').flatMap((half) => of.references?.(half) ?? []),
+    }),
+    ...(of.rename && {
+      rename: (value: string, from: string, to: string) =>
+        eachHalf((half) => of.rename?.(half, from, to) ?? half)(value),
+    }),
     ...(of.unit && { unit: of.unit }),
     ...(of.align && { align: of.align }),
     jsonSchema: { type: ['string', 'integer'], description: accepts },

@@ -18,5 +18,6 @@ export const percent: Kind = {
   compare: compareLeadingNumbers,
   unit: '%',
   align: 'right',
+  asked: 'amount',
   jsonSchema: { type: ['string', 'number'], description: ACCEPTS },
 };

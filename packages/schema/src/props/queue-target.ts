@@ -1,6 +1,6 @@
 import type { Kind, Parsed } from '../kind.js';
-import { missingElement } from './comma-list.js';
-import { compareAddresses, ipv4Mask, ipv4Prefix, ipv4Text } from './ip.js';
+import { missingElement, renameInList, renameOne } from './comma-list.js';
+import { addresses, compareAddresses, ipv4Mask, ipv4Prefix, ipv4Text } from './ip.js';
 import { ipv6Prefix, ipv6Text } from './ipv6.js';
 import { shown } from './shown.js';
 import { interfaceName } from './text.js';
@@ -29,6 +29,11 @@ const ONE = 'an IPv4 or IPv6 prefix or the name of an interface';
 const SOME = 'a comma list of IPv4 and IPv6 prefixes and names of interfaces';
 const ref = [{ menu: '/interface', prop: 'name' }] as const;
 
+function interfaceOf(value: string): readonly string[] {
+  const target = parseQueueTarget(value);
+  return target !== undefined && 'interface' in target ? [target.interface] : [];
+}
+
 /** One network or interface. */
 export const queueTarget: Kind = {
   name: 'queue-target',
@@ -39,8 +44,10 @@ export const queueTarget: Kind = {
       ? { ok: false, error: `${shown(text)} is not ${ONE}` }
       : { ok: true, value: queueTargetText(target) };
   },
-  compare: compareAddresses,
+  ...addresses,
   ref,
+  references: interfaceOf,
+  rename: renameOne,
   jsonSchema: { type: 'string', description: ONE },
 };
 
@@ -56,7 +63,11 @@ export const queueTargetList: Kind = {
     if (known.length < targets.length) return { ok: false, error: `${shown(text)} is not ${SOME}` };
     return { ok: true, value: [...new Set(known.map(queueTargetText))].join(',') };
   },
+  ...addresses,
   compare: (a, b) => compareAddresses(a.split(',', 1)[0] ?? '', b.split(',', 1)[0] ?? ''),
   ref,
+  references: (value) => value.split(',').flatMap(interfaceOf),
+  rename: renameInList,
+  editor: 'list',
   jsonSchema: { type: 'string', description: SOME },
 };

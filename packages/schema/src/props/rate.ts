@@ -36,6 +36,7 @@ function rateUpTo(max: bigint, accepts: string): Kind {
     compare: compareNumbers,
     unit: 'bps',
     align: 'right',
+    asked: 'amount',
     jsonSchema: { type: ['string', 'integer'], description: accepts },
   };
 }

@@ -1,5 +1,5 @@
-import type { Kind } from '../kind.js';
-import { missingElement } from './comma-list.js';
+import type { Kind, Referent } from '../kind.js';
+import { missingElement, namesInList, renameInList, renameOne } from './comma-list.js';
 import { hasControl, shown } from './shown.js';
 
 export interface ReferenceOptions {
@@ -27,7 +27,7 @@ export const reference = (menu: string, prop: string, options: ReferenceOptions 
   referenceToOneOf([{ menu, prop }], options);
 
 /** As {@link reference}, where the item may be of one of several menus. */
-export function referenceToOneOf(ref: NonNullable<Kind['ref']>, { also = [] }: ReferenceOptions = {}): Kind {
+export function referenceToOneOf(ref: readonly Referent[], { also = [] }: ReferenceOptions = {}): Kind {
   const items = ref.map(({ menu, prop }) => `the ${prop} of ${nounsOf(menu)[0]}`);
   const accepts = [...items, ...also].join(', or ');
   return {
@@ -39,6 +39,8 @@ export function referenceToOneOf(ref: NonNullable<Kind['ref']>, { also = [] }: R
         : { ok: true, value: text },
     also,
     ref,
+    references: (value) => [value],
+    rename: renameOne,
     jsonSchema: { type: 'string', description: accepts },
   };
 }
@@ -60,6 +62,9 @@ export function referenceList(menu: string, prop: string): Kind {
       return { ok: true, value: [...new Set(names)].join(',') };
     },
     ref: [{ menu, prop }],
+    references: namesInList,
+    rename: renameInList,
+    editor: 'list',
     jsonSchema: { type: 'string', description: accepts },
   };
 }

@@ -29,6 +29,7 @@ export function setOf(values: readonly string[], { empty = false, spelled = {} }
       if (wrong !== undefined) return { ok: false, error: notIn(wrong, accepts) };
       return { ok: true, value: values.filter((value) => words.includes(value)).join(',') };
     },
+    editor: 'set',
     values,
     jsonSchema: { type: 'string', description: accepts },
   };
@@ -56,6 +57,7 @@ export function triStateSetOf(values: readonly string[]): Kind {
       );
       return { ok: true, value: canonical.join(',') };
     },
+    editor: 'tri-set',
     values,
     jsonSchema: { type: 'string', description: accepts },
   };

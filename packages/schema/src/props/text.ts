@@ -1,5 +1,5 @@
-import type { Kind } from '../kind.js';
-import { missingElement } from './comma-list.js';
+import type { Kind, Referent } from '../kind.js';
+import { missingElement, namesInList, renameInList, renameOne } from './comma-list.js';
 import { hasControl, hasDirection, shown } from './shown.js';
 
 export interface TextOptions {
@@ -9,12 +9,15 @@ export interface TextOptions {
   readonly oneLine?: boolean;
   /** Suggestions. */
   readonly values?: readonly string[];
-  /** Where further suggestions come from. */
-  readonly ref?: Kind['ref'];
+}
+
+export interface NameOptions extends TextOptions {
+  /** What gives such names; nothing need. */
+  readonly ref?: readonly Referent[];
 }
 
 /** Free text. */
-export function text({ max = 1024, oneLine = false, values, ref }: TextOptions = {}): Kind {
+export function text({ max = 1024, oneLine = false, values }: TextOptions = {}): Kind {
   const accepts = `text of at most ${max} characters${oneLine ? ' in one line' : ''}`;
   return {
     name: 'string',
@@ -28,13 +31,12 @@ export function text({ max = 1024, oneLine = false, values, ref }: TextOptions =
       return { ok: true, value };
     },
     ...(values ? { values } : {}),
-    ...(ref ? { ref } : {}),
     jsonSchema: { type: 'string', maxLength: max },
   };
 }
 
 /** Name of an item or chain: not empty, no control characters or marks of direction, no leading `!` or `*` (they mean "not" and row ids). */
-export function name({ max = 63, values, ref }: TextOptions = {}): Kind {
+export function name({ max = 63, values, ref }: NameOptions = {}): Kind {
   return nameKind(/^[^!*,\s]([^,]*[^,\s])?$/, {
     accepts: `a name of 1 to ${max} characters without commas that starts with neither ! nor *, and with no space at either end`,
     max,
@@ -51,7 +53,7 @@ export const userName: Kind = nameKind(/^[A-Za-z0-9][A-Za-z0-9._@+-]*$/, {
 });
 
 /** Comma list of names, each once; the empty text is the empty list. */
-export function nameList(options: TextOptions = {}): Kind {
+export function nameList(options: NameOptions = {}): Kind {
   const one = name(options);
   const accepts = 'a comma list of names that start with neither ! nor *';
   return {
@@ -65,7 +67,8 @@ export function nameList(options: TextOptions = {}): Kind {
       return { ok: true, value: [...new Set(names)].join(',') };
     },
     ...(one.values ? { values: one.values } : {}),
-    ...(one.ref ? { ref: one.ref } : {}),
+    ...(one.ref ? { ref: one.ref, implicit: true, references: namesInList, rename: renameInList } : {}),
+    editor: 'list',
     jsonSchema: { type: 'string', description: accepts },
   };
 }
@@ -101,7 +104,7 @@ interface NameShape {
   readonly accepts: string;
   readonly max: number;
   readonly values?: readonly string[] | undefined;
-  readonly ref?: Kind['ref'] | undefined;
+  readonly ref?: readonly Referent[] | undefined;
 }
 
 /** What else a name must be, said where that is what is wrong: nobody sees such characters. */
@@ -119,7 +122,7 @@ function nameKind(pattern: RegExp, { accepts, max, values, ref }: NameShape): Ki
       return { ok: false, error: `${shown(value)} is not ${accepts}` };
     },
     ...(values ? { values } : {}),
-    ...(ref ? { ref } : {}),
+    ...(ref ? { ref, implicit: true, references: (value: string) => [value], rename: renameOne } : {}),
     jsonSchema: { type: 'string', minLength: 1, maxLength: max },
   };
 }

@@ -7,7 +7,7 @@ export function TextField({ id, prop, value, disabled, invalid, describedBy, onC
       type="text"
       autoComplete="off"
       spellCheck={false}
-      inputMode={prop.kind.name === 'int' ? 'numeric' : undefined}
+      inputMode={prop.kind.editor === 'number' ? 'numeric' : undefined}
       title={prop.help}
       disabled={disabled}
       aria-invalid={invalid}

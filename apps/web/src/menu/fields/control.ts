@@ -1,5 +1,5 @@
 /** Which control edits a kind. */
-import type { Prop } from '@tollway/schema';
+import type { Editor, Prop } from '@tollway/schema';
 import type { ComponentType } from 'react';
 import { suggests } from '../../api/references.ts';
 import { CheckField } from './CheckField.tsx';
@@ -18,24 +18,22 @@ interface Choice {
   readonly group: boolean;
 }
 
-const BY_KIND: Readonly<Record<string, Choice>> = {
-  bool: { Control: CheckField, group: false },
-  enum: { Control: SelectField, group: false },
-  set: { Control: SetField, group: true },
-  'tri-set': { Control: TriSetField, group: true },
-  'ref-list': { Control: ListField, group: true },
-  'name-list': { Control: ListField, group: true },
-  'queue-target-list': { Control: ListField, group: true },
-};
 const TEXT: Choice = { Control: TextField, group: false };
 const COMBO: Choice = { Control: ComboField, group: false };
 const SECRET: Choice = { Control: SecretField, group: false };
 
-/** The control of a property: by its kind, else a list of suggestions where there are some, else a text. */
-export function control(prop: Prop): Choice {
-  if (prop.secret === true) return SECRET;
-  const { kind } = prop;
-  const known = BY_KIND[kind.name];
-  if (known !== undefined) return known;
-  return suggests(kind) ? COMBO : TEXT;
+const BY_EDITOR: Readonly<Record<Editor, Choice>> = {
+  check: { Control: CheckField, group: false },
+  select: { Control: SelectField, group: false },
+  set: { Control: SetField, group: true },
+  'tri-set': { Control: TriSetField, group: true },
+  list: { Control: ListField, group: true },
+  number: TEXT,
+};
+
+/** The control of a property: that of its kind, or for what is typed a list of suggestions where there are some. */
+export function control({ secret, kind }: Prop): Choice {
+  if (secret === true) return SECRET;
+  const own = kind.editor === undefined ? TEXT : BY_EDITOR[kind.editor];
+  return own === TEXT && suggests(kind) ? COMBO : own;
 }
