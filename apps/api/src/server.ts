@@ -13,9 +13,9 @@ import { type Database, openDatabase } from './database/client.js';
 import { DatabaseFault, faultOf } from './database/fault.js';
 import { databaseFile, signatureOf } from './database/file.js';
 import { type Migration, readMigrations } from './database/migrate.js';
-import { readStored, readyDatabase } from './database/stored.js';
 import { type Env, readEnv } from './env.js';
 import { restorableFrom } from './generations/restore.js';
+import { readStored, readyDatabase } from './startup/stored.js';
 import { unavailableApp } from './unavailable.js';
 
 /** The process: environment, database, agent, HTTP; and their end. */

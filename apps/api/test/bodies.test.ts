@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Room } from '../src/plugins/room.js';
+import { Room } from '../src/scheduling/room.js';
 import { rawExchange } from './raw-request.js';
 import { PASSWORD, Router } from './router.js';
 

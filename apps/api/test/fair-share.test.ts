@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { FairShare } from '../src/live/fair-share.js';
 import { WatchedRows } from '../src/live/watched-queue.js';
+import { FairShare } from '../src/scheduling/fair-share.js';
 
 const ALICE = 1;
 const BOB = 2;

@@ -6,9 +6,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { QueueAccounting } from '../src/accounting/queue-days.js';
 import { type QueueDay, QueueRecords } from '../src/accounting/records.js';
 import { QueueDump, RECORD } from '../src/agent/queues.js';
-import type { Row } from '../src/config/snapshot.js';
 import { type Database, openDatabase } from '../src/database/client.js';
 import { migrate, readMigrations } from '../src/database/migrate.js';
+import type { Row } from '../src/snapshot/snapshot.js';
 
 /** Bytes per day against counters, a clock and a database. */
 

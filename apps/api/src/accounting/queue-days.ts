@@ -1,8 +1,8 @@
 import type { Queues, Stats } from '../agent/messages.js';
 import { PART, QueueDump } from '../agent/queues.js';
-import type { ConfigSnapshot, Row } from '../config/snapshot.js';
 import { sorted, upTo } from '../live/order.js';
-import { Slices } from '../live/slices.js';
+import { TimeSlicer } from '../scheduling/time-slicer.js';
+import type { ConfigSnapshot, Row } from '../snapshot/snapshot.js';
 import { BATCH, type Bytes, type Carried, type Meter, type QueueDay, type QueueRecords } from './records.js';
 
 /** How often the counters are read, ms: what a data plane has counted since is lost when it dies. */
@@ -113,11 +113,11 @@ export class QueueAccounting {
       const bytesOf = bytesIn(new QueueDump(await reset()));
       const now = new Date();
       if (run === undefined || now.getFullYear() < FIRST_YEAR) return;
-      const [day, asked, slices] = [localDay(now), new Set(ids), new Slices()];
+      const [day, asked, slicer] = [localDay(now), new Set(ids), new TimeSlicer()];
       for (const menu of MENUS) {
         for (const row of this.#sources.store.snapshot.get(menu) ?? []) {
           if (asked.has(row.id)) this.#countLast(menu, row, { day, run, seen: bytesOf(menu, row.id) });
-          if (slices.over) await slices.pause();
+          if (slicer.over) await slicer.pause();
         }
       }
       // The data plane has forgotten it: nobody else could tell after a crash.
@@ -145,14 +145,14 @@ export class QueueAccounting {
       if (days.length > 0) yield days;
       return;
     }
-    const slices = new Slices(undefined, user);
+    const slicer = new TimeSlicer(undefined, user);
     // The driver works in this thread: each question has a turn of the event loop of its own.
-    const days = this.#inTurn(() => new Slices().pause().then(() => this.#daysBetween(from, to)));
+    const days = this.#inTurn(() => new TimeSlicer().pause().then(() => this.#daysBetween(from, to)));
     for (const day of await days) {
       const queues = await this.#sharedDay(day);
       for (let at = 0; at < queues.length; at += BATCH) {
         yield queues.slice(at, at + BATCH);
-        if (slices.over) await slices.pause();
+        if (slicer.over) await slicer.pause();
       }
     }
   }
@@ -200,11 +200,11 @@ export class QueueAccounting {
     if (counters === undefined) return;
     const { run, bytesOf } = counters;
     const day = localDay(now);
-    const slices = new Slices();
+    const slicer = new TimeSlicer();
     for (const menu of MENUS) {
       for (const row of snapshot.get(menu) ?? []) {
         this.#count(menu, row, { day, run, seen: bytesOf(menu, row.id) });
-        if (slices.over) await slices.pause();
+        if (slicer.over) await slicer.pause();
       }
     }
   }
@@ -249,24 +249,24 @@ export class QueueAccounting {
     for (const menu of MENUS) {
       for (const { id, values } of this.#sources.store.snapshot.get(menu) ?? []) names.set(id, values.name ?? '');
     }
-    const slices = new Slices();
+    const slicer = new TimeSlicer();
     for (let after = -1; ; ) {
       const meters = await this.#records.metersAfter(after);
       for (const [row, meter] of meters) this.#meters.set(row, { ...meter, name: names.get(row) ?? '' });
       const last = meters.at(-1);
       if (last === undefined) break;
       after = last[0];
-      await slices.pause();
+      await slicer.pause();
     }
     this.#loaded = true;
   }
 
   /** Stores what was added, of all rows or of these. What could not be stored stays for the next time. */
   async #flush(rows: readonly number[] = [...this.#moved]): Promise<void> {
-    const slices = new Slices();
+    const slicer = new TimeSlicer();
     for (let at = 0; at < rows.length; at += BATCH) {
       // The driver works in this thread: each batch has a turn of the event loop of its own.
-      await slices.pause();
+      await slicer.pause();
       await this.#store(rows.slice(at, at + BATCH));
     }
     for (const [day, queues] of this.#unstored) if (queues.size === 0) this.#unstored.delete(day);
@@ -304,7 +304,7 @@ export class QueueAccounting {
   }
 
   async #queuesOf(day: string): Promise<QueueDay[]> {
-    const slices = new Slices();
+    const slicer = new TimeSlicer();
     const queues = new Map<number, QueueDay>();
     for (let after = -1; ; ) {
       const part = await this.#records.partOfDay(day, after);
@@ -312,7 +312,7 @@ export class QueueAccounting {
       const last = part.at(-1);
       if (last === undefined) break;
       after = last.row;
-      if (slices.over) await slices.pause();
+      if (slicer.over) await slicer.pause();
     }
     for (const [row, carried] of this.#unstored.get(day) ?? []) {
       queues.set(row, together(row, day, queues.get(row), carried));
@@ -320,7 +320,7 @@ export class QueueAccounting {
     const list = [...queues.values()];
     const byName = (a: QueueDay | undefined, b: QueueDay | undefined) =>
       a === undefined || b === undefined ? 0 : order(a.name, b.name) || a.row - b.row;
-    const places = await sorted(upTo(list.length), (a, b) => byName(list[a], list[b]), slices);
+    const places = await sorted(upTo(list.length), (a, b) => byName(list[a], list[b]), slicer);
     return Array.from(places).flatMap((place) => list[place] ?? []);
   }
 
@@ -335,13 +335,13 @@ export class QueueAccounting {
     const oldest = localDay(new Date(now.getTime() - this.#keepDays * DAY_MS));
     const days = await this.#records.days('', '9999-12-31');
     const old = days.slice(this.#keepDays + 1).filter((day) => day < oldest);
-    const slices = new Slices();
+    const slicer = new TimeSlicer();
     let removed = 0;
     for (const day of old) {
       do {
         if (removed === MOST_REMOVED) return;
         removed += 1;
-        await slices.pause();
+        await slicer.pause();
       } while (await this.#records.removeFrom(day));
     }
     this.#pruned = today;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { datetimeText, durationText, ipv4Text } from '@tollway/schema';
-import type { Slices } from '../live/slices.js';
+import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { AddressListEntries } from './messages.js';
 
 /** Size of a record, bytes; the layout is documented at `ReplyBody::AddressListEntries` in crates/config/src/protocol/mod.rs. */
@@ -164,17 +164,17 @@ export class AddressListDump {
   }
 
   /** Those of the ids, of entries all, whose entries are there, in upper case: found in one walk, however many they are. */
-  async present(ids: readonly string[], slices: Slices): Promise<ReadonlySet<string>> {
+  async present(ids: readonly string[], slicer: TimeSlicer): Promise<ReadonlySet<string>> {
     const wanted = new Set<string>();
     const lasts = new Set<number>();
     for (const [place, id] of ids.entries()) {
-      if (slices.overAt(place)) await slices.pause();
+      if (slicer.overAt(place)) await slicer.pause();
       wanted.add(id.toUpperCase());
       lasts.add(wordsOf(id).at(-1) ?? 0);
     }
     const found = new Set<string>();
     for (let index = 0; index < this.count; index += 1) {
-      if (slices.overAt(index)) await slices.pause();
+      if (slicer.overAt(index)) await slicer.pause();
       if (!lasts.has(this.#view.getUint32(index * RECORD + LAST_WORD, false))) continue;
       const id = this.id(index);
       if (wanted.has(id)) found.add(id);

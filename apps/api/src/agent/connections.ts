@@ -1,5 +1,5 @@
 import { durationText, protocolText } from '@tollway/schema';
-import type { Slices } from '../live/slices.js';
+import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { Connections } from './messages.js';
 
 /** Size of a record, bytes; the layout is documented at `ReplyBody::Connections` in crates/config/src/protocol/mod.rs. */
@@ -55,9 +55,9 @@ export class Snapshot {
   }
 
   /** Makes what connections are found with: of a million of them that takes too long for one piece. */
-  async prepare(slices: Slices): Promise<void> {
+  async prepare(slicer: TimeSlicer): Promise<void> {
     this.#index ??= new IdIndex(this.view, this.count);
-    while (!this.#index.add(PART)) if (slices.over) await slices.pause();
+    while (!this.#index.add(PART)) if (slicer.over) await slicer.pause();
   }
 
   /** The place of a connection among the records; halves of its id. */
@@ -96,13 +96,13 @@ export class ConnectionDump {
   }
 
   /** Makes in slices what {@link indexOf} finds with. */
-  prepareIds(slices: Slices): Promise<void> {
-    return this.snapshot.prepare(slices);
+  prepareIds(slicer: TimeSlicer): Promise<void> {
+    return this.snapshot.prepare(slicer);
   }
 
   /** Makes in slices what rates are taken with. */
-  async prepareRates(slices: Slices): Promise<void> {
-    await this.#previous?.prepare(slices);
+  async prepareRates(slicer: TimeSlicer): Promise<void> {
+    await this.#previous?.prepare(slicer);
   }
 
   id(index: number): bigint {

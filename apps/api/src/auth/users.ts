@@ -1,4 +1,3 @@
-import { Mutex } from '../config/mutex.js';
 import { record } from '../database/audit.js';
 import type { Database } from '../database/client.js';
 import { unlessFault } from '../database/fault.js';
@@ -6,6 +5,7 @@ import { inTransaction } from '../database/transaction.js';
 import type { DatabaseWatch } from '../database/watch.js';
 import { errors } from '../errors.js';
 import type { KeptUsers } from '../generations/rows-file.js';
+import { Mutex } from '../scheduling/mutex.js';
 import { hashPassword, verifyPassword } from './passwords.js';
 
 export const groups = ['full', 'write', 'read'] as const;

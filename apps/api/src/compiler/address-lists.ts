@@ -1,6 +1,6 @@
 import type { AddressList, AddressRange } from '@tollway/dataplane-agent';
 import { ipv4Range, ipv4Text } from '@tollway/schema';
-import type { Row } from '../config/snapshot.js';
+import type { Row } from '../snapshot/snapshot.js';
 import { CannotWork } from './cannot-work.js';
 import { type CompileContext, needed } from './context.js';
 

@@ -1,5 +1,5 @@
 import type { DataplaneConfig } from '@tollway/dataplane-agent';
-import type { ConfigSnapshot } from '../config/snapshot.js';
+import type { ConfigSnapshot } from '../snapshot/snapshot.js';
 import { AddressLists } from './address-lists.js';
 import { compileAddresses } from './addresses.js';
 import { CompileContext } from './context.js';

@@ -1,6 +1,6 @@
 import { menuByPath } from '@tollway/schema';
-import type { ConfigSnapshot, Row } from '../config/snapshot.js';
-import { rowsOf } from '../config/snapshot.js';
+import type { ConfigSnapshot, Row } from '../snapshot/snapshot.js';
+import { rowsOf } from '../snapshot/snapshot.js';
 import { CannotWork } from './cannot-work.js';
 import { InterfaceNames } from './interface-names.js';
 import { Marks } from './marks.js';

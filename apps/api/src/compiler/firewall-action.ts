@@ -1,6 +1,6 @@
 import type { Action, AddressRange, PortRange, RejectWith } from '@tollway/dataplane-agent';
 import { durationMs, parseIntRange } from '@tollway/schema';
-import type { Row } from '../config/snapshot.js';
+import type { Row } from '../snapshot/snapshot.js';
 import { type AddressLists, addressRange } from './address-lists.js';
 import { CannotWork } from './cannot-work.js';
 import { type CompileContext, effective, needed } from './context.js';

@@ -1,5 +1,5 @@
 import type { Rule } from '@tollway/dataplane-agent';
-import type { Row } from '../config/snapshot.js';
+import type { Row } from '../snapshot/snapshot.js';
 import type { AddressLists } from './address-lists.js';
 import type { CompileContext } from './context.js';
 import type { Candidate } from './firewall-jumps.js';

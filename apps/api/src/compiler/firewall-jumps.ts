@@ -1,5 +1,5 @@
 import type { Action, Matcher } from '@tollway/dataplane-agent';
-import type { Row } from '../config/snapshot.js';
+import type { Row } from '../snapshot/snapshot.js';
 import { CannotWork } from './cannot-work.js';
 
 /** A rule whose conditions and action are understood; a jump is resolved once all rules are known. */

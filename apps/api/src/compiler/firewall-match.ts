@@ -14,7 +14,7 @@ import {
   TCP_FLAGS,
   WEEKDAYS,
 } from '@tollway/schema';
-import type { Row } from '../config/snapshot.js';
+import type { Row } from '../snapshot/snapshot.js';
 import { type AddressLists, addressRange } from './address-lists.js';
 import { CannotWork } from './cannot-work.js';
 import type { CompileContext } from './context.js';

@@ -1,6 +1,6 @@
 import type { Chain } from '@tollway/dataplane-agent';
-import type { Row } from '../config/snapshot.js';
-import { rowsOf } from '../config/snapshot.js';
+import type { Row } from '../snapshot/snapshot.js';
+import { rowsOf } from '../snapshot/snapshot.js';
 import type { AddressLists } from './address-lists.js';
 import { CannotWork } from './cannot-work.js';
 import { type CompileContext, effective, needed } from './context.js';

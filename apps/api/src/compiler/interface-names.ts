@@ -1,6 +1,6 @@
 import { menuByPath } from '@tollway/schema';
-import type { ConfigSnapshot } from '../config/snapshot.js';
-import { rowsOf } from '../config/snapshot.js';
+import type { ConfigSnapshot } from '../snapshot/snapshot.js';
+import { rowsOf } from '../snapshot/snapshot.js';
 
 const ETHERNET = '/interface/ethernet';
 const LISTS = '/interface/list';

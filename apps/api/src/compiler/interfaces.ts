@@ -1,7 +1,7 @@
 import type { ArpMode, Interface, IoChoice } from '@tollway/dataplane-agent';
 import { durationMs } from '@tollway/schema';
-import type { Row } from '../config/snapshot.js';
-import { rowsOf } from '../config/snapshot.js';
+import type { Row } from '../snapshot/snapshot.js';
+import { rowsOf } from '../snapshot/snapshot.js';
 import { CannotWork } from './cannot-work.js';
 import { type CompileContext, effective, needed } from './context.js';
 

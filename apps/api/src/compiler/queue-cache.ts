@@ -1,5 +1,5 @@
 import type { QueueLimit, SimpleQueue } from '@tollway/dataplane-agent';
-import type { Row } from '../config/snapshot.js';
+import type { Row } from '../snapshot/snapshot.js';
 import type { CompileContext } from './context.js';
 import type { InterfaceNames } from './interface-names.js';
 import type { QueueTypes } from './queue-types.js';

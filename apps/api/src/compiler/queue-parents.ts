@@ -1,4 +1,4 @@
-import type { Row } from '../config/snapshot.js';
+import type { Row } from '../snapshot/snapshot.js';
 import { CannotWork } from './cannot-work.js';
 import type { CompileContext } from './context.js';
 

@@ -1,7 +1,7 @@
 import type { Codel, PcqClassifier, QueueType } from '@tollway/dataplane-agent';
 import { durationMs, durationUs, menuByPath } from '@tollway/schema';
-import { withBuiltin } from '../config/builtin.js';
-import { type Row, rowsOf } from '../config/snapshot.js';
+import { withBuiltin } from '../snapshot/builtin.js';
+import { type Row, rowsOf } from '../snapshot/snapshot.js';
 import { cakeFraming, cakeRtt } from './cake-schemes.js';
 import { CannotWork } from './cannot-work.js';
 import { type CompileContext, effective, needed } from './context.js';

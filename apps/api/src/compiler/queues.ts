@@ -16,8 +16,8 @@ import {
   splitNot,
   WEEKDAYS,
 } from '@tollway/schema';
-import { type ConfigSnapshot, type Row, rowsOf } from '../config/snapshot.js';
-import { atOnce, type Slices } from '../live/slices.js';
+import { atOnce, type TimeSlicer } from '../scheduling/time-slicer.js';
+import { type ConfigSnapshot, type Row, rowsOf } from '../snapshot/snapshot.js';
 import { CannotWork } from './cannot-work.js';
 import { CompileContext, effective, needed } from './context.js';
 import { finishedQueue, type LooseQueue, looseQueue } from './queue-cache.js';
@@ -90,15 +90,15 @@ function simpleChild(context: CompileContext, types: QueueTypes, row: Row): Simp
 /** Simple queues that cannot work, with the reason for people; all else of the configuration is left alone. */
 export async function invalidSimpleQueues(
   snapshot: ConfigSnapshot,
-  slices: Slices,
+  slicer: TimeSlicer,
 ): Promise<ReadonlyMap<number, string>> {
   const context = new CompileContext(snapshot, 0);
   const types = new QueueTypes(context);
-  const translated = await slices.map(context.enabled(SIMPLE), (row) =>
+  const translated = await slicer.map(context.enabled(SIMPLE), (row) =>
     context.attempt(row, () => simpleChild(context, types, row)),
   );
   const queues = translated.filter((queue) => queue !== undefined);
-  await slices.finish(withParents(context, rowsOf(snapshot, SIMPLE), queues));
+  await slicer.finish(withParents(context, rowsOf(snapshot, SIMPLE), queues));
   return context.invalid;
 }
 

@@ -1,6 +1,6 @@
 import type { InterfaceAddress, Route, RouteTarget } from '@tollway/dataplane-agent';
 import { ipv4Prefix, ipv4Text, parseNexthop } from '@tollway/schema';
-import type { Row } from '../config/snapshot.js';
+import type { Row } from '../snapshot/snapshot.js';
 import { CannotWork } from './cannot-work.js';
 import { type CompileContext, effective, needed } from './context.js';
 

@@ -1,6 +1,6 @@
 import type { IpSettings, Tracking } from '@tollway/dataplane-agent';
 import { durationMs } from '@tollway/schema';
-import { rowsOf } from '../config/snapshot.js';
+import { rowsOf } from '../snapshot/snapshot.js';
 import { type CompileContext, effective } from './context.js';
 
 /** Size of the connection table over all workers, entries. */

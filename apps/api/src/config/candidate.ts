@@ -1,6 +1,6 @@
 import type { Menu } from '@tollway/schema';
-import type { KeyOf, RowsByKey } from './rows-by-key.js';
-import type { ConfigSnapshot, Row } from './snapshot.js';
+import type { KeyOf, RowsByKey } from '../snapshot/rows-by-key.js';
+import type { ConfigSnapshot, Row } from '../snapshot/snapshot.js';
 
 /** What is wrong with a request, for people; `property` is the field it belongs to. */
 export interface FieldError {

@@ -1,5 +1,5 @@
 import { ipv4Mask, ipv4Prefix, ipv4Text } from '@tollway/schema';
-import type { Row } from './snapshot.js';
+import type { Row } from '../snapshot/snapshot.js';
 
 /** Network of `a.b.c.d/n`. */
 export function networkOf(address: string): string | undefined {

@@ -1,7 +1,7 @@
 import { editValue, type Menu, menuByPath, type Prop } from '@tollway/schema';
+import { type Row, rowIdText } from '../snapshot/snapshot.js';
 import { ownChanges, type RowChange } from './draft.js';
 import { storageOf, storedProps } from './items.js';
-import { type Row, rowIdText } from './snapshot.js';
 
 /** Changes in words, for the log, the audit and the history. Everything is bounded; secrets are never told. */
 

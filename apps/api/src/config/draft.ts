@@ -1,6 +1,6 @@
+import { nameOf, RowsByKey } from '../snapshot/rows-by-key.js';
+import type { ConfigSnapshot, Row } from '../snapshot/snapshot.js';
 import { assignRanks } from './ranks.js';
-import { nameOf, RowsByKey } from './rows-by-key.js';
-import type { ConfigSnapshot, Row } from './snapshot.js';
 import type { RowContent } from './verify.js';
 
 export type { RowContent };

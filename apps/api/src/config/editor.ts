@@ -1,7 +1,8 @@
 import { type Menu, storedDatetime } from '@tollway/schema';
 import { ApiError, errors } from '../errors.js';
-import { Slices } from '../live/slices.js';
-import { builtinRow } from './builtin.js';
+import { TimeSlicer } from '../scheduling/time-slicer.js';
+import { builtinRow } from '../snapshot/builtin.js';
+import { type Row, rowIdText } from '../snapshot/snapshot.js';
 import { prepareChecks } from './checks/menus.js';
 import { type Arguments, accepted, textOf } from './content.js';
 import { describedChanges, describedSettings } from './described-changes.js';
@@ -9,7 +10,6 @@ import { type Draft, equal, type RowContent } from './draft.js';
 import { findDrafted, noSuchItem, storageOf } from './items.js';
 import type { Author } from './record.js';
 import { followRename } from './references.js';
-import { type Row, rowIdText } from './snapshot.js';
 import type { ConfigStore, Summary } from './store.js';
 import { verifyAdd, verifySet } from './verify.js';
 
@@ -79,8 +79,8 @@ export class Editor {
         author,
         (_, changes) => describedChanges(command, menu, ids, changes),
         async (draft) => {
-          const slices = await prepared(draft, menu);
-          await slices.map(list, (element, index) => {
+          const slicer = await prepared(draft, menu);
+          await slicer.map(list, (element, index) => {
             current = index;
             ids.push(edit(element, draft));
           });
@@ -130,12 +130,12 @@ export class Editor {
     missing: (item: string) => ApiError = noSuchItem,
   ): Promise<number[]> {
     return this.#store.commit(author, summary('remove', menu), async (draft) => {
-      const slices = new Slices();
-      const rows = await slices.map(items, (item) => findDrafted(menu, draft, item, missing));
+      const slicer = new TimeSlicer();
+      const rows = await slicer.map(items, (item) => findDrafted(menu, draft, item, missing));
       if (rows.some(({ id }) => builtinRow(menu, { id }) !== undefined)) {
         throw errors.failure('a builtin item can not be removed');
       }
-      await slices.map(rows, ({ id }) => draft.remove(menu.path, id));
+      await slicer.map(rows, ({ id }) => draft.remove(menu.path, id));
       return rows.map(({ id }) => id);
     });
   }
@@ -149,7 +149,7 @@ export class Editor {
     };
     const moved: Summary<number[]> = (ids, changes) => describedChanges('move', menu, ids, changes, where);
     return this.#store.commit(author, moved, async (draft) => {
-      const ids = await new Slices().map(items, (item) => findDrafted(menu, draft, item, noSuchItem).id);
+      const ids = await new TimeSlicer().map(items, (item) => findDrafted(menu, draft, item, noSuchItem).id);
       draft.move(menu.path, ids, rowBelow(draft, menu, place, new Set(ids)));
       const rows = draft.rows(menu.path);
       above = new Map(rows.map(({ id }, place) => [id, rows[place - 1]?.id]));
@@ -178,17 +178,17 @@ export class Editor {
     checks = true,
   ): Promise<number[]> {
     return this.#store.commit(author, summary(command, menu), async (draft: Draft) => {
-      const slices = checks ? await prepared(draft, menu) : new Slices();
-      return slices.map(items, (item) => changeOne(draft, menu, item, missing, (row) => change(row, draft)));
+      const slicer = checks ? await prepared(draft, menu) : new TimeSlicer();
+      return slicer.map(items, (item) => changeOne(draft, menu, item, missing, (row) => change(row, draft)));
     });
   }
 }
 
 /** Slices in which rows of a menu are changed, with what they are looked up by. */
-async function prepared(draft: Draft, menu: Menu): Promise<Slices> {
-  const slices = new Slices();
-  await prepareChecks(storageOf(menu), draft.byKey(storageOf(menu)), slices);
-  return slices;
+async function prepared(draft: Draft, menu: Menu): Promise<TimeSlicer> {
+  const slicer = new TimeSlicer();
+  await prepareChecks(storageOf(menu), draft.byKey(storageOf(menu)), slicer);
+  return slicer;
 }
 
 /** Changes a row, and what refers to it when it gets another name. Returns its id. */

@@ -1,9 +1,9 @@
 import { type Menu, menuByPath, type Prop, registry } from '@tollway/schema';
 import { errors } from '../errors.js';
-import { withBuiltin } from './builtin.js';
+import { withBuiltin } from '../snapshot/builtin.js';
+import { type ConfigSnapshot, type Row, rowIdText, rowsOf } from '../snapshot/snapshot.js';
 import type { RowChange } from './draft.js';
 import { storageOf } from './items.js';
-import { type ConfigSnapshot, type Row, rowIdText, rowsOf } from './snapshot.js';
 
 /**
  * What rows refer to must not be taken from under them: a rule that names what is gone is left out, and a drop that is

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Menu, type Prop, registry } from '@tollway/schema';
 import { type ApiError, errors } from '../errors.js';
-import { Slices } from '../live/slices.js';
-import { builtinRow } from './builtin.js';
+import { TimeSlicer } from '../scheduling/time-slicer.js';
+import { builtinRow } from '../snapshot/builtin.js';
+import { nameOf, RowsByKey } from '../snapshot/rows-by-key.js';
+import { FIRST_DYNAMIC_ROW, parseRowId, type Row } from '../snapshot/snapshot.js';
 import { type Arguments, textOf } from './content.js';
 import type { Draft } from './draft.js';
-import { nameOf, RowsByKey } from './rows-by-key.js';
-import { FIRST_DYNAMIC_ROW, parseRowId, type Row } from './snapshot.js';
 
 /** How items are named in requests: `*1F`, or by name in menus whose items have one. */
 
@@ -54,14 +54,14 @@ export async function findItems(
   texts: readonly string[],
   missing: (item: string) => ApiError,
 ): Promise<Row[]> {
-  const slices = new Slices();
+  const slicer = new TimeSlicer();
   const byId = new Map<number, Row>();
-  await slices.map(rows, (row) => {
+  await slicer.map(rows, (row) => {
     byId.set(row.id, row);
   });
   const byKey = new RowsByKey(nameProp(menu) === undefined ? [] : rows);
-  if (texts.some((text) => !text.startsWith('*'))) await byKey.prepare(nameOf, slices);
-  return slices.map(texts, (text) => {
+  if (texts.some((text) => !text.startsWith('*'))) await byKey.prepare(nameOf, slicer);
+  return slicer.map(texts, (text) => {
     const id = parseRowId(text);
     const row = id === undefined ? [...byKey.having(nameOf, text)][0] : byId.get(id);
     return existing(menu, row, text, missing);
@@ -114,7 +114,7 @@ export async function namedItems(args: Arguments): Promise<string[]> {
     throw errors.badProperty('numbers', `value of numbers: it names more than ${MOST_ITEMS} items; give fewer at once`);
   }
   const items = new Set<string>();
-  await new Slices().map(texts, (item) => {
+  await new TimeSlicer().map(texts, (item) => {
     items.add(textOf('numbers', item).trim());
   });
   items.delete('');

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { errors } from '../errors.js';
+import { type ConfigSnapshot, type Row, rowIdText, rowsOf } from '../snapshot/snapshot.js';
 import type { RowChange } from './draft.js';
-import { type ConfigSnapshot, type Row, rowIdText, rowsOf } from './snapshot.js';
 
 /**
  * What a jump changes for the rules of other chains. One that closes a circle or nests too deep cannot be followed, nor can the

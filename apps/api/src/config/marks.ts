@@ -1,4 +1,4 @@
-import type { Slices } from '../live/slices.js';
+import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { StoredRow, StoredSnapshot } from './draft.js';
 import { given, MANGLE, MARKS, type Named, type Namer, namersOf, type Use } from './in-use.js';
 import { storageOf } from './items.js';
@@ -14,11 +14,11 @@ import { perMenu, type RowsOf } from './renames.js';
 export type Givers = (named: Named) => Promise<ReadonlyMap<string, readonly number[]>>;
 
 /** The rules that give marks now; they are gone through once for each kind. */
-export function giversIn(now: StoredSnapshot, slices: Slices): Givers {
+export function giversIn(now: StoredSnapshot, slicer: TimeSlicer): Givers {
   const known = new Map<Named, ReturnType<Givers>>();
   const find = async (named: Named) => {
     const ids = new Map<string, number[]>();
-    await slices.map(now.get(MANGLE) ?? [], (rule) => {
+    await slicer.map(now.get(MANGLE) ?? [], (rule) => {
       const mark = given(named, rule);
       const others = mark === undefined ? [] : ids.get(mark);
       if (others !== undefined) others.push(rule.id);

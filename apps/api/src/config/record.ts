@@ -2,11 +2,11 @@ import { FIRST_BUILTIN_ROW } from '@tollway/schema';
 import { record as recordAction } from '../database/audit.js';
 import type { Database } from '../database/client.js';
 import { inTransaction } from '../database/transaction.js';
-import { Slices } from '../live/slices.js';
+import { TimeSlicer } from '../scheduling/time-slicer.js';
+import { rowIdText } from '../snapshot/snapshot.js';
 import { ownChanges, type RowChange, type StoredRow, type StoredSnapshot } from './draft.js';
 import type { PastPlaces, PastRevision, PlaceBefore, RowBefore } from './past.js';
 import type { Undoing } from './replay.js';
-import { rowIdText } from './snapshot.js';
 
 /** The database side of the configuration: what is stored, and how a commit is written. */
 
@@ -153,13 +153,13 @@ const PAGE = 2_000;
 
 /** All changes of one revision, which may be a hundred thousand; none of one that is not kept. */
 export async function readAllChangesOf(db: Database, { number }: RevisionLine): Promise<readonly RowChange[]> {
-  const slices = new Slices();
+  const slicer = new TimeSlicer();
   const changes: RowChange[] = [];
   for (let first = 0; ; first += PAGE) {
     const page = await readChangesOf(db, number, PAGE, first);
     for (const change of page) changes.push(change);
     if (page.length < PAGE) return changes;
-    await slices.pause();
+    await slicer.pause();
   }
 }
 
@@ -173,7 +173,7 @@ export async function readPlacesSince(
   menus: readonly string[],
   last?: number,
 ): Promise<readonly PastPlaces[]> {
-  const slices = new Slices();
+  const slicer = new TimeSlicer();
   const later = await db.revision.findMany({
     where: { number: { gt: number, ...(last !== undefined && { lte: last }) } },
     orderBy: { number: 'desc' },
@@ -185,7 +185,7 @@ export async function readPlacesSince(
     const changes: PlaceBefore[] = [];
     let full = true;
     for (let first = 0; full; first += PAGE) {
-      if (slices.over) await slices.pause();
+      if (slicer.over) await slicer.pause();
       // The last one of a full page tells that there may be more.
       const last = first + PAGE - 1;
       const found = await db.$queryRaw<
@@ -215,7 +215,7 @@ export async function* readRowsBefore(
   first: number,
   menus: readonly string[],
 ): AsyncGenerator<readonly RowBefore[]> {
-  const slices = new Slices();
+  const slicer = new TimeSlicer();
   const revisions = await db.revision.findMany({
     where: { number: { gte: first } },
     orderBy: { number: 'asc' },
@@ -223,7 +223,7 @@ export async function* readRowsBefore(
   });
   for (const { number } of revisions) {
     for (let from = 0, full = true; full; from += PAGE) {
-      if (slices.over) await slices.pause();
+      if (slicer.over) await slicer.pause();
       // The last one of a full page tells that there may be more.
       const last = from + PAGE - 1;
       const found = await db.$queryRaw<{ key: number; change: string | null }[]>`

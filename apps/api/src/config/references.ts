@@ -1,9 +1,9 @@
 import { type Menu, menuByPath, type Prop, registry } from '@tollway/schema';
-import type { Slices } from '../live/slices.js';
+import type { TimeSlicer } from '../scheduling/time-slicer.js';
+import type { KeyOf } from '../snapshot/rows-by-key.js';
+import { type ConfigSnapshot, type Row, rowsOf } from '../snapshot/snapshot.js';
 import type { Draft } from './draft.js';
 import { storageOf } from './items.js';
-import type { KeyOf } from './rows-by-key.js';
-import { type ConfigSnapshot, type Row, rowsOf } from './snapshot.js';
 
 /** A row that names an item of another menu. */
 export interface Referrer {
@@ -88,11 +88,11 @@ function referringTo(menu: string): readonly Referring[] {
 export async function usersOfNames(
   snapshot: ConfigSnapshot,
   menu: string,
-  slices: Slices,
+  slicer: TimeSlicer,
 ): Promise<ReadonlyMap<string, readonly Referrer[]>> {
   const users = new Map<string, Referrer[]>();
   for (const { menu: candidate, namesOf } of referringTo(menu)) {
-    await slices.map(rowsOf(snapshot, storageOf(candidate)), (row) => {
+    await slicer.map(rowsOf(snapshot, storageOf(candidate)), (row) => {
       for (const name of [namesOf(row.values) ?? []].flat()) {
         const known = users.get(name);
         if (known === undefined) users.set(name, [{ menu: candidate.path, row }]);

@@ -1,8 +1,8 @@
-import type { Slices } from '../live/slices.js';
+import type { TimeSlicer } from '../scheduling/time-slicer.js';
+import { nameOf } from '../snapshot/rows-by-key.js';
 import { type Draft, equal, isMove, type StoredRow, type StoredSnapshot } from './draft.js';
 import { type PastPlaces, type PastRevision, placesOf } from './past.js';
 import { type Reference, referencesOf } from './references.js';
-import { nameOf } from './rows-by-key.js';
 
 /** Rows name others, and names change hands: what comes back names what it did, by the name that it has now. */
 
@@ -32,12 +32,12 @@ export async function followRenames(
   now: StoredSnapshot,
   past: PastRevision,
   later: readonly PastPlaces[],
-  slices: Slices,
+  slicer: TimeSlicer,
 ): Promise<readonly NamedOtherwise[]> {
   const revisions = [...later, placesOf(past)];
   const namedThen = perMenu((menu) => holdersBefore(now.get(menu) ?? [], menu, revisions));
   const otherwise: NamedOtherwise[] = [];
-  await slices.map(past.changes, (change) => {
+  await slicer.map(past.changes, (change) => {
     const { menu, before: row } = change;
     if (row === undefined || isMove(change)) return;
     const called = (named: string, id: number) => draft.find(named, id)?.values.name;

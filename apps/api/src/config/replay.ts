@@ -1,4 +1,4 @@
-import type { Slices } from '../live/slices.js';
+import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { StoredSnapshot } from './draft.js';
 import type { PastPlaces } from './past.js';
 import { movedBetween, placedBefore } from './places.js';
@@ -76,7 +76,7 @@ export async function orderWithout(
   menu: string,
   revisions: readonly PastPlaces[],
   numbers: ReadonlySet<number>,
-  slices: Slices,
+  slicer: TimeSlicer,
 ): Promise<readonly number[]> {
   const ranks = new Map((now.get(menu) ?? []).map(({ id, rank }) => [id, rank]));
   const steps = revisions.map((revision) => undone(ranks, menu, revision)).filter(({ ranks }) => ranks.length > 0);
@@ -85,7 +85,7 @@ export async function orderWithout(
   /** Rows that those that are left out touched. */
   const touched = new Set<number>();
   for (const step of steps.toReversed()) {
-    if (slices.over) await slices.pause();
+    if (slicer.over) await slicer.pause();
     if (numbers.has(step.number)) {
       order ??= [...inOrder(ranks).keys()];
       done(ranks, step);

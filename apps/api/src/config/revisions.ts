@@ -1,6 +1,6 @@
 import type { Database } from '../database/client.js';
 import { errors } from '../errors.js';
-import { Slices } from '../live/slices.js';
+import { TimeSlicer } from '../scheduling/time-slicer.js';
 import { isMove } from './draft.js';
 import { giversIn, namingMenus } from './marks.js';
 import { ownOf, type PastPlaces, type PastRevision, placesOf } from './past.js';
@@ -119,14 +119,14 @@ export async function undoReasons(
   const past = first === undefined ? [] : await readChangesFrom(db, first);
   const byNumber = new Map(past.map((each) => [each.number, each]));
   const places = past.map(placesOf);
-  const slices = new Slices();
+  const slicer = new TimeSlicer();
   const rowsOf = perMenu((menu) => rowsById(store.snapshot, menu));
-  const names = namesByMenu(store, slices);
+  const names = namesByMenu(store, slicer);
   const undone = takenBack(await readUndoing(db));
   const oldestFirst = past.toReversed();
   const since = (first: number) => () => places.filter(({ number }) => number > first);
   for (const line of lines) {
-    if (slices.over) await slices.pause();
+    if (slicer.over) await slicer.pause();
     const never = neverUndone(line);
     const revision = byNumber.get(line.number);
     if (never !== undefined) reasons.set(line.number, never);
@@ -138,14 +138,14 @@ export async function undoReasons(
       const changes = () => oldestFirst.filter(({ number }) => number >= line.number);
       const known = { rowsOf, movedIn, isAsLeft, names, changes };
       const asNow = { ...ownOf(revision), takenBackBy: undone.get(line.number) };
-      reasons.set(line.number, await reasonNow(known, asNow, slices));
+      reasons.set(line.number, await reasonNow(known, asNow, slicer));
     }
   }
   return reasons;
 }
 
 /** Names and who uses them now; those of a menu are gone through once. */
-function namesByMenu({ snapshot }: ConfigStore, slices: Slices): Names {
+function namesByMenu({ snapshot }: ConfigStore, slicer: TimeSlicer): Names {
   const once = <Found>(find: (menu: string) => Promise<Found>) => {
     const known = new Map<string, Promise<Found>>();
     return (menu: string) => {
@@ -155,11 +155,11 @@ function namesByMenu({ snapshot }: ConfigStore, slices: Slices): Names {
     };
   };
   return {
-    givers: giversIn(snapshot, slices),
-    usersIn: once((menu) => usersOfNames(snapshot, menu, slices)),
+    givers: giversIn(snapshot, slicer),
+    usersIn: once((menu) => usersOfNames(snapshot, menu, slicer)),
     namedIn: once(async (menu) => {
       const ids = new Map<string, number[]>();
-      await slices.map(snapshot.get(menu) ?? [], ({ id, values: { name = '' } }) => {
+      await slicer.map(snapshot.get(menu) ?? [], ({ id, values: { name = '' } }) => {
         const known = ids.get(name);
         if (known === undefined) ids.set(name, [id]);
         else known.push(id);
@@ -183,13 +183,13 @@ interface Since {
 async function reasonNow(
   { rowsOf, movedIn, isAsLeft, names, changes }: Since,
   past: PastRevision,
-  slices: Slices,
+  slicer: TimeSlicer,
 ): Promise<string> {
   const menus = [...new Set(past.changes.map(({ menu }) => menu))];
   const found: (readonly Conflict[])[] = [];
   for (const menu of menus) {
     const moved = past.changes.some((change) => change.menu === menu && isMove(change)) ? movedIn(menu) : NONE;
-    found.push(await changedSince(rowsOf(menu), moved, menu, past, isAsLeft, slices));
+    found.push(await changedSince(rowsOf(menu), moved, menu, past, isAsLeft, slicer));
   }
   let conflicts: readonly Conflict[] = found.flat();
   if (conflicts.length === 0) conflicts = await stillUsed(names, past);

@@ -6,13 +6,13 @@ import { digestOf } from '../compiler/digest.js';
 import type { Database } from '../database/client.js';
 import type { DatabaseWatch } from '../database/watch.js';
 import { ApiError, errors } from '../errors.js';
+import { Mutex } from '../scheduling/mutex.js';
+import { rowIdText } from '../snapshot/snapshot.js';
 import { AgentSync, type SyncState, timeLeft } from './agent-sync.js';
 import { Draft, type RowChange, type StoredSnapshot } from './draft.js';
 import { refuseTakingFromUsers } from './in-use.js';
 import { refuseEndingRules } from './jumps.js';
-import { Mutex } from './mutex.js';
 import { type Author, confirmed, type StoredConfig, writeRevision } from './record.js';
-import { rowIdText } from './snapshot.js';
 
 /** How long a write waits for those before it; then for the agent until it can be stored, and after that, ms each. */
 const WAIT_MS = 5_000;

@@ -1,7 +1,9 @@
 import { type Menu, menuByPath } from '@tollway/schema';
 import { errors } from '../errors.js';
-import { Slices } from '../live/slices.js';
-import { builtinRow } from './builtin.js';
+import { TimeSlicer } from '../scheduling/time-slicer.js';
+import { builtinRow } from '../snapshot/builtin.js';
+import { nameOf } from '../snapshot/rows-by-key.js';
+import { type Row, rowIdText } from '../snapshot/snapshot.js';
 import { prepareChecks } from './checks/menus.js';
 import { type Draft, isMove, type StoredRow, type StoredSnapshot } from './draft.js';
 import { MANGLE, usersText } from './in-use.js';
@@ -12,8 +14,6 @@ import { besideOthers, movedBetween, placedBefore } from './places.js';
 import { type Referrer, usersOfNames } from './references.js';
 import { asLeftBefore, followRenames, type IsAsLeft, perMenu, type RowsOf } from './renames.js';
 import { inOrder, orderWithout, without } from './replay.js';
-import { nameOf } from './rows-by-key.js';
-import { type Row, rowIdText } from './snapshot.js';
 import { verifyAgain } from './verify.js';
 
 /** Taking back what a revision did: rows are again what they were and where they stood, with the ids that they had. */
@@ -53,36 +53,36 @@ export async function takeBack(
   if (menus.length === 0) throw errors.failure(`revision ${past.number} changed no rows`);
   const rowsOf = perMenu((menu) => rowsById(now, menu));
   const isAsLeft = asLeftBefore(rowsOf, () => later);
-  const slices = new Slices();
+  const slicer = new TimeSlicer();
   const changed: (readonly Conflict[])[] = [];
   for (const menu of menus) {
     const moved = movedSince(now, menu, later);
-    changed.push(await changedSince(rowsOf(menu), moved, menu, past, isAsLeft, slices));
+    changed.push(await changedSince(rowsOf(menu), moved, menu, past, isAsLeft, slicer));
   }
   refuse(past.number, changed.flat());
-  const going = await goingMarks(past, giversIn(now, slices));
+  const going = await goingMarks(past, giversIn(now, slicer));
   if (going.length > 0) {
     const users = new UsersSince(past, going, rowsOf);
-    for await (const rows of rowsBefore()) await slices.map(rows, (row) => users.see(row));
+    for await (const rows of rowsBefore()) await slicer.map(rows, (row) => users.see(row));
     refuse(past.number, missedMarks(users));
   }
   const revisions = [...later, placesOf(stored), ...earlier];
   const left = without(past.number, revisions);
   for (const menu of menus) {
-    const order = await orderWithout(now, menu, revisions, left, slices);
-    if (slices.over) await slices.pause();
+    const order = await orderWithout(now, menu, revisions, left, slicer);
+    if (slicer.over) await slicer.pause();
     restore(draft, menu, past, order);
-    if (slices.over) await slices.pause();
+    if (slicer.over) await slicer.pause();
   }
   refuse(
     past.number,
-    (await followRenames(draft, now, past, later, slices)).map(({ menu, row, property, name }) => {
+    (await followRenames(draft, now, past, later, slicer)).map(({ menu, row, property, name }) => {
       const why = `cannot come back: value of ${property}: what is called ${name} now is not what was called so then`;
       return { menu, id: row.id, name: titleOf(row), why };
     }),
   );
   const impossible: (readonly Conflict[])[] = [];
-  for (const menu of menus) impossible.push(await impossibleRows(draft, menu, past, slices));
+  for (const menu of menus) impossible.push(await impossibleRows(draft, menu, past, slicer));
   refuse(past.number, impossible.flat());
 }
 
@@ -100,9 +100,9 @@ export async function changedSince(
   menu: string,
   past: PastRevision,
   isAsLeft: IsAsLeft,
-  slices: Slices,
+  slicer: TimeSlicer,
 ): Promise<readonly Conflict[]> {
-  const found = await slices.map(past.changes, (change): readonly Conflict[] => {
+  const found = await slicer.map(past.changes, (change): readonly Conflict[] => {
     const { id, before, after } = change;
     if (change.menu !== menu) return [];
     const row = rows.get(id);
@@ -170,14 +170,14 @@ async function impossibleRows(
   draft: Draft,
   path: string,
   past: PastRevision,
-  slices: Slices,
+  slicer: TimeSlicer,
 ): Promise<readonly Conflict[]> {
   const menu = menuByPath(path);
   if (menu === undefined) throw errors.failure(`there is no menu ${path} any more`);
   const rows = draft.byKey(path);
-  await prepareChecks(path, rows, slices);
+  await prepareChecks(path, rows, slicer);
   const conflict = (row: Row, why: string): Conflict => ({ menu: path, id: row.id, name: titleOf(row), why });
-  const found = await slices.map(past.changes, (change): readonly Conflict[] => {
+  const found = await slicer.map(past.changes, (change): readonly Conflict[] => {
     const { menu: of, id, before } = change;
     const row = of !== path || before === undefined || isMove(change) ? undefined : draft.find(path, id);
     if (row === undefined) return [];
@@ -189,9 +189,9 @@ async function impossibleRows(
   });
   const names = past.changes.flatMap(({ menu: of, after }) => (of === path && after?.values.name ? [after] : []));
   if (names.length === 0) return found.flat();
-  const users = await usersOfNames(draft.snapshot(), path, slices);
-  await rows.prepare(nameOf, slices);
-  const used = await slices.map(names, (row): readonly Conflict[] => {
+  const users = await usersOfNames(draft.snapshot(), path, slicer);
+  await rows.prepare(nameOf, slicer);
+  const used = await slicer.map(names, (row): readonly Conflict[] => {
     const { name = '' } = row.values;
     const [user] = users.get(name) ?? [];
     if (user === undefined || rows.having(nameOf, name).size > 0 || builtinRow(menu, { name })) return [];

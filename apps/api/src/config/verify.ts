@@ -1,10 +1,10 @@
 import { type Constant, type Menu, menuByPath, type Prop } from '@tollway/schema';
-import { builtinNames, withBuiltin } from './builtin.js';
+import { builtinNames, withBuiltin } from '../snapshot/builtin.js';
+import { nameOf, RowsByKey } from '../snapshot/rows-by-key.js';
+import { type ConfigSnapshot, type Row, rowsOf } from '../snapshot/snapshot.js';
 import { type Candidate, type FieldError, fault, OtherRows } from './candidate.js';
 import { checkMenu } from './checks/menus.js';
 import { networkOf } from './derived.js';
-import { nameOf, RowsByKey } from './rows-by-key.js';
-import { type ConfigSnapshot, type Row, rowsOf } from './snapshot.js';
 
 /** What a row is to hold. */
 export interface RowContent {

@@ -1,5 +1,5 @@
 import { LONGEST_VALUE, tooLong } from '../config/content.js';
-import { Slices } from '../live/slices.js';
+import { TimeSlicer } from '../scheduling/time-slicer.js';
 
 /** A line of a list. */
 export interface CsvLine {
@@ -22,12 +22,12 @@ const SEPARATORS = ['\t', ';', ','] as const;
  * Cells of a list, line by line (RFC 4180), whatever its line ends are. Blank lines and lines that begin with `#` are
  * left out; cells lose blanks around them, and their quotes.
  */
-export async function csvLines(text: string, slices = new Slices()): Promise<CsvLine[]> {
+export async function csvLines(text: string, slicer = new TimeSlicer()): Promise<CsvLine[]> {
   const lines: CsvLine[] = [];
   let separator: string | undefined;
   let at = text.startsWith('\uFEFF') ? 1 : 0;
   for (let number = 1; at < text.length; ) {
-    if (slices.overAt(number)) await slices.pause();
+    if (slicer.overAt(number)) await slicer.pause();
     const stop = breakFrom(text, at);
     const plain = text.slice(at, stop);
     const next = afterBreak(text, stop);
@@ -42,7 +42,7 @@ export async function csvLines(text: string, slices = new Slices()): Promise<Csv
       number += 1;
       at = next;
     } else if (plain.includes('"')) {
-      const { breaks, end, ...line } = await quotedLine(text, at, separator, slices);
+      const { breaks, end, ...line } = await quotedLine(text, at, separator, slicer);
       if (line.problem !== undefined || line.cells.some((cell) => cell !== '')) lines.push({ number, ...line });
       number += breaks;
       at = end;
@@ -106,7 +106,7 @@ class Cell {
 }
 
 /** A line with quotes, which may hold line ends. */
-async function quotedLine(text: string, start: number, separator: string, slices: Slices): Promise<Read> {
+async function quotedLine(text: string, start: number, separator: string, slicer: TimeSlicer): Promise<Read> {
   const special = new RegExp(`[\\r\\n"${separator}]`, 'g');
   const inQuotes = /[\r\n"]/g;
   const cells: string[] = [];
@@ -117,7 +117,7 @@ async function quotedLine(text: string, start: number, separator: string, slices
   let breaks = 1;
   let at = start;
   for (let piece = 1; ; piece += 1) {
-    if (slices.overAt(piece)) await slices.pause();
+    if (slicer.overAt(piece)) await slicer.pause();
     const pattern = quoted ? inQuotes : special;
     pattern.lastIndex = at;
     const stop = pattern.exec(text)?.index ?? text.length;

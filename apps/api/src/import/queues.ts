@@ -4,12 +4,12 @@ import { invalidSimpleQueues } from '../compiler/queues.js';
 import type { FieldError } from '../config/candidate.js';
 import { circle } from '../config/checks/queues.js';
 import { Draft } from '../config/draft.js';
-import { nameOf } from '../config/rows-by-key.js';
-import type { Row } from '../config/snapshot.js';
 import type { ConfigStore } from '../config/store.js';
 import { verifyAdd, verifySet } from '../config/verify.js';
 import { lintSteps } from '../lint/queues.js';
-import { Slices } from '../live/slices.js';
+import { TimeSlicer } from '../scheduling/time-slicer.js';
+import { nameOf } from '../snapshot/rows-by-key.js';
+import type { Row } from '../snapshot/snapshot.js';
 import { type Column, columnsOf, settingsOf, TitleError } from './columns.js';
 import { type CsvLine, csvLines } from './csv.js';
 import { told } from './told.js';
@@ -86,10 +86,10 @@ export class QueueImport {
   async apply(draft: Draft): Promise<readonly ImportLine[]> {
     if (this.#problem !== undefined) return [this.#problem];
     this.#wrong.clear();
-    const slices = new Slices();
+    const slicer = new TimeSlicer();
     const named = new Map<number, number>();
     const told = new Map<CsvLine, ImportLine>();
-    await slices.map(await slices.finish(this.#parentsFirst()), (line) => {
+    await slicer.map(await slicer.finish(this.#parentsFirst()), (line) => {
       const answer = this.#line(draft, line);
       const before = answer.row === undefined ? undefined : named.get(answer.row);
       if (answer.row !== undefined && before === undefined) named.set(answer.row, line.number);
@@ -99,7 +99,7 @@ export class QueueImport {
     });
     const report: ImportLine[] = [];
     const added: number[] = [];
-    await slices.map(this.#lines, (line) => {
+    await slicer.map(this.#lines, (line) => {
       const answer = told.get(line);
       if (answer === undefined) return;
       report.push(answer);
@@ -107,7 +107,7 @@ export class QueueImport {
     });
     // New queues stand at the end, in the order of the list.
     if (added.some((row, at) => row < (added[at - 1] ?? 0))) draft.move(PATH, added);
-    return this.#options.remove ? [...report, ...(await this.#removed(draft, named, slices))] : report;
+    return this.#options.remove ? [...report, ...(await this.#removed(draft, named, slicer))] : report;
   }
 
   /** The lines, each behind that of its parent, if the list has one, and otherwise in their order. */
@@ -251,12 +251,12 @@ export class QueueImport {
     return { line: number, action: 'change', name, text, hint: '', row: row.id };
   }
 
-  async #removed(draft: Draft, named: ReadonlyMap<number, number>, slices: Slices): Promise<ImportLine[]> {
+  async #removed(draft: Draft, named: ReadonlyMap<number, number>, slicer: TimeSlicer): Promise<ImportLine[]> {
     const rows = draft.rows(PATH);
     const byName = new Map<string | undefined, Row>();
-    await slices.map(rows, (row) => byName.set(row.values.name, row));
+    await slicer.map(rows, (row) => byName.set(row.values.name, row));
     const stays = new Set<number>();
-    await slices.map(rows, (row) => {
+    await slicer.map(rows, (row) => {
       if (!named.has(row.id)) return;
       for (let next: Row | undefined = row; next && !stays.has(next.id); next = byName.get(next.values.parent)) {
         stays.add(next.id);
@@ -264,8 +264,8 @@ export class QueueImport {
     });
     const going = rows.filter(({ id }) => !stays.has(id));
     // From the end: that moves the fewest others.
-    await slices.map(going.toReversed(), ({ id }) => draft.remove(PATH, id));
-    return slices.map(going, ({ id, values }) => ({
+    await slicer.map(going.toReversed(), ({ id }) => draft.remove(PATH, id));
+    return slicer.map(going, ({ id, values }) => ({
       line: 0,
       action: 'remove' as const,
       name: values.name ?? '',
@@ -296,7 +296,7 @@ const wrong = (line: number, name: string, text: string): ImportLine => ({
 /** Tells apart what imports do: of lines that do the same it is the same, whatever the hints. */
 export async function digestOf(lines: readonly ImportLine[]): Promise<string> {
   const hash = createHash('sha256');
-  await new Slices().map(lines, ({ line, action, name, text }) => {
+  await new TimeSlicer().map(lines, ({ line, action, name, text }) => {
     hash.update(`${JSON.stringify([line, action, name, text])}\n`);
   });
   return hash.digest('hex');
@@ -316,14 +316,14 @@ export async function dryRun(
   if (lines.every(({ row }) => row === undefined)) return lines;
   const snapshot = draft.snapshot();
   const hints = new Map<number, string[]>();
-  const slices = new Slices();
-  const invalid = await invalidSimpleQueues(snapshot, slices);
-  for (const { row, message } of await slices.finish(lintSteps(snapshot, invalid))) {
+  const slicer = new TimeSlicer();
+  const invalid = await invalidSimpleQueues(snapshot, slicer);
+  for (const { row, message } of await slicer.finish(lintSteps(snapshot, invalid))) {
     const told = hints.get(row);
     if (told === undefined) hints.set(row, [message]);
     else told.push(message);
   }
-  return slices.map(lines, (line) =>
+  return slicer.map(lines, (line) =>
     line.row === undefined || line.action === 'remove'
       ? line
       : { ...line, hint: [line.hint, ...(hints.get(line.row) ?? [])].filter((hint) => hint !== '').join('; ') },

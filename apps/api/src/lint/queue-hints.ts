@@ -1,5 +1,5 @@
-import type { ConfigSnapshot } from '../config/snapshot.js';
-import { Slices } from '../live/slices.js';
+import { TimeSlicer } from '../scheduling/time-slicer.js';
+import type { ConfigSnapshot } from '../snapshot/snapshot.js';
 import type { QueueFinding } from './queue-finding.js';
 import { lintSteps } from './queues.js';
 
@@ -52,10 +52,10 @@ export class QueueHints {
 
   async #find(): Promise<void> {
     const { snapshot, invalid } = this.#source;
-    const slices = new Slices();
-    const findings = await slices.finish(lintSteps(snapshot, invalid));
+    const slicer = new TimeSlicer();
+    const findings = await slicer.finish(lintSteps(snapshot, invalid));
     const byRow = new Map<number, string>();
-    await slices.map(findings, ({ row, message }) => {
+    await slicer.map(findings, ({ row, message }) => {
       const before = byRow.get(row);
       byRow.set(row, before === undefined ? message : `${before}; ${message}`);
     });

@@ -1,5 +1,5 @@
 import { ipv4, ipv4Mask, ipv4Prefix, parseQueueTarget, type QueueTarget, queueTargetText } from '@tollway/schema';
-import { type ConfigSnapshot, type Row, rowsOf } from '../config/snapshot.js';
+import { type ConfigSnapshot, type Row, rowsOf } from '../snapshot/snapshot.js';
 import { Targets } from './covered.js';
 import type { QueueFinding } from './queue-finding.js';
 import type { QueueNode } from './queue-node.js';

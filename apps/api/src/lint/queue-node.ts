@@ -1,4 +1,4 @@
-import type { Row } from '../config/snapshot.js';
+import type { Row } from '../snapshot/snapshot.js';
 import type { QueueMenu } from './queue-finding.js';
 
 /** A queue with those above and below it. */

@@ -1,5 +1,5 @@
 import { displayRate, durationMs } from '@tollway/schema';
-import type { Row } from '../config/snapshot.js';
+import type { Row } from '../snapshot/snapshot.js';
 import type { Finding, QueueFinding, QueueMenu } from './queue-finding.js';
 import type { QueueNode } from './queue-node.js';
 

@@ -1,5 +1,5 @@
-import { type ConfigSnapshot, rowsOf } from '../config/snapshot.js';
-import { atOnce } from '../live/slices.js';
+import { atOnce } from '../scheduling/time-slicer.js';
+import { type ConfigSnapshot, rowsOf } from '../snapshot/snapshot.js';
 import type { QueueFinding } from './queue-finding.js';
 import { matchFindings } from './queue-matches.js';
 import { linked, type QueueNode } from './queue-node.js';

@@ -3,8 +3,9 @@ import { menuByPath } from '@tollway/schema';
 import type { WebSocket } from 'ws';
 import type { Principal } from '../auth/authenticator.js';
 import type { Arguments } from '../config/content.js';
-import type { Services } from '../rest/services.js';
-import { identityOf } from '../routes/session.js';
+import { UserTurns } from '../scheduling/user-turns.js';
+import type { Services } from '../services.js';
+import { identityOf } from '../snapshot/identity.js';
 import type { Alarms } from '../state/alarms.js';
 import type { Processor } from '../state/processor.js';
 import { LiveClient, type LiveSources } from './client.js';
@@ -17,7 +18,6 @@ import { ShownCells } from './shown-cells.js';
 import { type Status, takeStatus } from './status.js';
 import { TraceFeed } from './trace-feed.js';
 import { Traffic, type TrafficSample } from './traffic.js';
-import { UserTurns } from './user-turns.js';
 import { type Watched, WatchedRows } from './watched-queue.js';
 
 /** How often clients are asked for a sign of life and sessions are looked at, ms. */
@@ -79,7 +79,10 @@ export class Hub implements LiveSources {
     // Graphs show what was before somebody looked: one small request a second.
     this.#stopRecording = this.trafficSampler.listen(() => undefined);
     this.profileSampler = new Sampler(() => profile.take(), onError);
-    this.statusSampler = new Sampler(() => takeStatus(store, live, processor, identityOf(services), alarms), onError);
+    this.statusSampler = new Sampler(
+      () => takeStatus(store, live, processor, identityOf(store.snapshot), alarms),
+      onError,
+    );
     store.onCommit(() => {
       // Anything may look different: names are shown elsewhere, rules become valid again.
       this.#refreshMenus(showsConfiguration);

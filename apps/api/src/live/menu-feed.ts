@@ -1,8 +1,8 @@
 import type { Menu } from '@tollway/schema';
+import { Stopped, turnOf } from '../scheduling/time-slicer.js';
 import type { RowSet, View } from '../view/rows.js';
 import type { MenuWindow } from './menu-window.js';
 import type { Share } from './shown-cells.js';
-import { Stopped, turnOf } from './slices.js';
 import { deltaOf, evaluate, itemsWalked, mostCells, type WindowContent } from './window.js';
 
 /** Where a feed's messages go. */
@@ -145,11 +145,11 @@ export class MenuFeed {
       await this.#share.walk(walked, stop);
       rows = await this.#view(maxAgeMs);
     }
-    const slices = await turnOf(stop, this.#share.user);
+    const slicer = await turnOf(stop, this.#share.user);
     // Before the rows are there: whoever may not have them is not to fill the memory with them.
     if (!this.#mayShow(mostCells(this.#menu, rows.length, window))) return undefined;
-    const content = await evaluate(this.#menu, rows, window, slices);
-    return { content, costMs: readingMs + slices.workedMs };
+    const content = await evaluate(this.#menu, rows, window, slicer);
+    return { content, costMs: readingMs + slicer.workedMs };
   }
 
   /** What a client has not read yet is in memory: it gets more when it has. */

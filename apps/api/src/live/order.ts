@@ -1,8 +1,8 @@
 import { columnValue, type Kind, type Menu, menuColumn } from '@tollway/schema';
 import { sortNumber } from '../config/kind-order.js';
+import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { RowSet } from '../view/rows.js';
 import type { SortOrder } from './menu-window.js';
-import type { Slices } from './slices.js';
 
 /** Indexes of items in a set of rows. */
 export type Indexes = Uint32Array<ArrayBuffer>;
@@ -30,14 +30,14 @@ export async function inOrder(
   set: RowSet,
   indexes: Indexes,
   { by, desc }: SortOrder,
-  slices: Slices,
+  slicer: TimeSlicer,
 ): Promise<Indexes> {
-  const compare = (await numericOrder(set, indexes, by, slices)) ?? (await cellOrder(menu, set, indexes, by, slices));
+  const compare = (await numericOrder(set, indexes, by, slicer)) ?? (await cellOrder(menu, set, indexes, by, slicer));
   const sign = desc ? -1 : 1;
   const places = await sorted(
     upTo(indexes.length),
     (a, b) => compare.missing(a, b) || sign * compare.values(a, b) || a - b,
-    slices,
+    slicer,
   );
   return places.map((place) => indexes[place] ?? 0);
 }
@@ -48,24 +48,24 @@ interface Order {
   readonly values: Compare;
 }
 
-async function numericOrder(set: RowSet, indexes: Indexes, by: string, slices: Slices): Promise<Order | undefined> {
+async function numericOrder(set: RowSet, indexes: Indexes, by: string, slicer: TimeSlicer): Promise<Order | undefined> {
   const reads = by.split(SUM).flatMap((column) => set.numbers?.(column) ?? []);
   if (reads.length !== by.split(SUM).length) return undefined;
   const numbers = new Float64Array(indexes.length);
   for (const [place, index] of indexes.entries()) {
-    if (slices.overAt(place)) await slices.pause();
+    if (slicer.overAt(place)) await slicer.pause();
     for (const read of reads) numbers[place] = (numbers[place] ?? 0) + read(index);
   }
   return { missing: () => 0, values: (a, b) => (numbers[a] ?? 0) - (numbers[b] ?? 0) };
 }
 
-async function cellOrder(menu: Menu, set: RowSet, indexes: Indexes, by: string, slices: Slices): Promise<Order> {
+async function cellOrder(menu: Menu, set: RowSet, indexes: Indexes, by: string, slicer: TimeSlicer): Promise<Order> {
   const cells = cellsOf(menu, set, by);
   const texts: (string | undefined)[] = [];
   const numbers = new Float64Array(indexes.length);
   let numeric = true;
   for (const [place, index] of indexes.entries()) {
-    if (slices.overAt(place)) await slices.pause();
+    if (slicer.overAt(place)) await slicer.pause();
     const text = cells.text(index);
     texts.push(text);
     const number = text === undefined ? 0 : sortNumber(cells.kind, text);
@@ -116,15 +116,15 @@ function sumOf(columns: readonly Cells[]): Cells {
 }
 
 /** Puts items in order: a stable merge sort that lets others work in between. */
-export async function sorted(items: Indexes, compare: Compare, slices: Slices): Promise<Indexes> {
+export async function sorted(items: Indexes, compare: Compare, slicer: TimeSlicer): Promise<Indexes> {
   for (let start = 0; start < items.length; start += RUN) {
     items.subarray(start, start + RUN).sort(compare);
-    if (slices.over) await slices.pause();
+    if (slicer.over) await slicer.pause();
   }
   let [from, to] = [items, new Uint32Array(items.length > RUN ? items.length : 0)];
   for (let width = RUN; width < items.length; width *= 2) {
     for (let start = 0; start < items.length; start += 2 * width) {
-      await merge(from, to, start, width, compare, slices);
+      await merge(from, to, start, width, compare, slicer);
     }
     [from, to] = [to, from];
   }
@@ -138,14 +138,14 @@ async function merge(
   start: number,
   width: number,
   compare: Compare,
-  slices: Slices,
+  slicer: TimeSlicer,
 ): Promise<void> {
   const middle = Math.min(start + width, from.length);
   const end = Math.min(start + 2 * width, from.length);
   let left = start;
   let right = middle;
   for (let place = start; place < end; place += 1) {
-    if (slices.overAt(place)) await slices.pause();
+    if (slicer.overAt(place)) await slicer.pause();
     const [a, b] = [from[left] ?? 0, from[right] ?? 0];
     if (right >= end || (left < middle && compare(a, b) <= 0)) {
       to[place] = a;

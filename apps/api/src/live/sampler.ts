@@ -1,4 +1,4 @@
-import { Slices } from './slices.js';
+import { TimeSlicer } from '../scheduling/time-slicer.js';
 
 /**
  * Runs once a second while somebody listens, and hands all of them the same thing; very many of them in several turns of the
@@ -54,9 +54,9 @@ export class Sampler<T> {
     const value = await this.#take();
     this.#last = value;
     if (value === undefined) return;
-    const slices = new Slices();
+    const slicer = new TimeSlicer();
     for (const listener of [...this.#listeners]) {
-      if (slices.over) await slices.pause();
+      if (slicer.over) await slicer.pause();
       if (this.#listeners.has(listener)) listener(value);
     }
   }

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AgentGone, AgentRefusal } from '../agent/messages.js';
 import type { ScopePart } from '../agent/queue-scope.js';
-import type { Services } from '../rest/services.js';
+import { turnOf } from '../scheduling/time-slicer.js';
+import type { Services } from '../services.js';
 import type { Outlet } from './menu-feed.js';
-import { turnOf } from './slices.js';
 import { type Watch, type Watched, watchedRow } from './watched-queue.js';
 
 /** How often the data plane is asked, ms. */

@@ -1,4 +1,4 @@
-import { Room } from '../plugins/room.js';
+import { Room } from '../scheduling/room.js';
 
 /** Cells that the windows of one user show at once, on all live connections: they are kept to tell what changes. */
 const MAX_OF_USER = 1_500_000;

@@ -2,11 +2,11 @@ import { menuByPath } from '@tollway/schema';
 import { AgentGone, AgentRefusal, type Trace } from '../agent/messages.js';
 import type { Arguments } from '../config/content.js';
 import { ApiError } from '../errors.js';
-import type { Services } from '../rest/services.js';
+import type { UserTurns } from '../scheduling/user-turns.js';
+import type { Services } from '../services.js';
 import { argumentsOf, packetDescription, traceFilter } from '../trace/described.js';
 import { traced } from '../trace/session.js';
 import { namesNow, shownPacket } from '../trace/shown.js';
-import type { UserTurns } from './user-turns.js';
 
 const PATH = '/tool/packet-trace';
 

@@ -1,5 +1,5 @@
 import type { Stats } from '../agent/messages.js';
-import { rowIdText } from '../config/snapshot.js';
+import { rowIdText } from '../snapshot/snapshot.js';
 import type { LiveState } from '../state/live-state.js';
 import type { Processor } from '../state/processor.js';
 

@@ -1,8 +1,8 @@
 import type { Menu } from '@tollway/schema';
+import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { RowSet } from '../view/rows.js';
 import type { TreeShape } from './menu-window.js';
 import type { Indexes } from './order.js';
-import type { Slices } from './slices.js';
 
 /** An item's place in the tree. */
 export interface TreeLine {
@@ -35,9 +35,9 @@ export async function treeLines(
   order: Iterable<number>,
   passed: Indexes | undefined,
   shape: TreeShape,
-  slices: Slices,
+  slicer: TimeSlicer,
 ): Promise<TreeLine[]> {
-  const parents = await parentsOf(set, slices);
+  const parents = await parentsOf(set, slicer);
   const shown = passed === undefined ? undefined : withAncestors(passed, parents);
   const passing = passed === undefined ? undefined : new Set(passed);
   const below = new Map<number, number[]>();
@@ -45,7 +45,7 @@ export async function treeLines(
   let looked = 0;
   for (const index of order) {
     looked += 1;
-    if (slices.overAt(looked)) await slices.pause();
+    if (slicer.overAt(looked)) await slicer.pause();
     if (shown !== undefined && !shown.has(index)) continue;
     const parent = parents[index] ?? -1;
     const siblings = parent < 0 ? roots : (below.get(parent) ?? []);
@@ -59,7 +59,7 @@ export async function treeLines(
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
       const { index, above } = next;
       if (placed[index] === 1) continue;
-      if (slices.overAt(lines.length)) await slices.pause();
+      if (slicer.overAt(lines.length)) await slicer.pause();
       placed[index] = 1;
       const children = below.get(index) ?? NO_CHILDREN;
       const id = set.id(index);
@@ -78,16 +78,16 @@ export async function treeLines(
 }
 
 /** Index of each item's parent; -1 for items without one in the menu. */
-async function parentsOf(set: RowSet, slices: Slices): Promise<Int32Array> {
+async function parentsOf(set: RowSet, slicer: TimeSlicer): Promise<Int32Array> {
   const byName = new Map<string, number>();
   for (let index = 0; index < set.length; index += 1) {
-    if (slices.overAt(index)) await slices.pause();
+    if (slicer.overAt(index)) await slicer.pause();
     const name = set.value(index, 'name');
     if (name !== undefined) byName.set(name, index);
   }
   const parents = new Int32Array(set.length);
   for (let index = 0; index < set.length; index += 1) {
-    if (slices.overAt(index)) await slices.pause();
+    if (slicer.overAt(index)) await slicer.pause();
     const name = set.value(index, 'parent');
     parents[index] = (name === undefined ? undefined : byName.get(name)) ?? -1;
   }

@@ -1,7 +1,7 @@
 import type { AgentPort } from '../agent/port.js';
-import { parseRowId, type Row } from '../config/snapshot.js';
 import type { ConfigStore } from '../config/store.js';
-import { FairShare, type Place } from './fair-share.js';
+import { FairShare, type Place } from '../scheduling/fair-share.js';
+import { parseRowId, type Row } from '../snapshot/snapshot.js';
 import { type ScopeReading, ScopeReadings } from './scope-readings.js';
 
 /** Menus whose queues can be watched. */

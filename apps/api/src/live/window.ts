@@ -1,10 +1,10 @@
 import { type Menu, menuColumn } from '@tollway/schema';
 import { containing } from '../config/query.js';
+import { TimeSlicer } from '../scheduling/time-slicer.js';
 import { type RestRow, type RowSet, yesNo } from '../view/rows.js';
 import { type Condition, type Test, testOf } from './condition.js';
 import type { MenuWindow } from './menu-window.js';
 import { type Indexes, inOrder, upTo } from './order.js';
-import { Slices } from './slices.js';
 import { isTree, type TreeLine, treeLines } from './tree.js';
 
 /** What a window shows at one moment. */
@@ -25,16 +25,16 @@ export async function evaluate(
   menu: Menu,
   set: RowSet,
   window: MenuWindow,
-  slices = new Slices(),
+  slicer = new TimeSlicer(),
 ): Promise<WindowContent> {
   const { first, count, sort } = window;
-  if (oneAsked(set, window.filter) !== undefined) await set.prepareIds?.(slices);
-  await set.prepareValues?.((property) => looksAt(window, property), slices);
-  if (window.tree !== undefined && isTree(menu)) return evaluateTree(menu, set, window, slices);
-  let indexes = await found(menu, set, window, slices);
+  if (oneAsked(set, window.filter) !== undefined) await set.prepareIds?.(slicer);
+  await set.prepareValues?.((property) => looksAt(window, property), slicer);
+  if (window.tree !== undefined && isTree(menu)) return evaluateTree(menu, set, window, slicer);
+  let indexes = await found(menu, set, window, slicer);
   if (sort !== undefined) {
     const all = indexes ?? upTo(set.length);
-    indexes = await inOrder(menu, set, all, sort, slices);
+    indexes = await inOrder(menu, set, all, sort, slicer);
   }
   const matched = indexes?.length ?? set.length;
   const names = window.columns === undefined ? undefined : shownProperties(menu, window.columns);
@@ -70,12 +70,12 @@ export function mostCells(menu: Menu, total: number, { first, count, columns }: 
 }
 
 /** The same, depth first; `matched` counts the lines. */
-async function evaluateTree(menu: Menu, set: RowSet, window: MenuWindow, slices: Slices): Promise<WindowContent> {
+async function evaluateTree(menu: Menu, set: RowSet, window: MenuWindow, slicer: TimeSlicer): Promise<WindowContent> {
   const { first, count, sort, tree = { folded: false, except: new Set() } } = window;
-  const passed = await found(menu, set, window, slices);
+  const passed = await found(menu, set, window, slicer);
   const all = upTo(set.length);
-  const order = sort === undefined ? all : await inOrder(menu, set, all, sort, slices);
-  const lines = await treeLines(set, order, passed, tree, slices);
+  const order = sort === undefined ? all : await inOrder(menu, set, all, sort, slicer);
+  const lines = await treeLines(set, order, passed, tree, slicer);
   const names = window.columns === undefined ? undefined : shownProperties(menu, window.columns);
   const rows = lines.slice(first, first + count).map((line) => {
     const row = names === undefined ? set.row(line.index) : cells(set, line.index, names);
@@ -97,7 +97,7 @@ async function found(
   menu: Menu,
   set: RowSet,
   { filter, find }: MenuWindow,
-  slices: Slices,
+  slicer: TimeSlicer,
 ): Promise<Indexes | undefined> {
   if (filter.length === 0 && find === '') return undefined;
   const only = theOne(set, filter);
@@ -107,7 +107,7 @@ async function found(
   const { first, end } = only ?? { first: 0, end: set.length };
   for (let index = first; index < end; index += 1) {
     // Before each item: many conditions on one may take longer than a look at the clock.
-    if (slices.over) await slices.pause();
+    if (slicer.over) await slicer.pause();
     if (!tests.every((test) => test(index))) continue;
     if (holdsText === undefined || holdsText(set.row(index))) passed.push(index);
   }

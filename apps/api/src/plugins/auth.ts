@@ -2,10 +2,10 @@ import cookie from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Authenticator, Principal } from '../auth/authenticator.js';
 import { SESSION_MS } from '../auth/sessions.js';
-import { rowIdText } from '../config/snapshot.js';
 import type { ConfigStore } from '../config/store.js';
 import { errors } from '../errors.js';
-import { requestTurn } from '../live/slices.js';
+import { requestTurn } from '../scheduling/time-slicer.js';
+import { rowIdText } from '../snapshot/snapshot.js';
 import type { Connections } from './connections.js';
 
 export const COOKIE = 'tollway_session';

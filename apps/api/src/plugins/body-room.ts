@@ -1,4 +1,4 @@
-import { Room } from './room.js';
+import { Room } from '../scheduling/room.js';
 
 /** Bodies up to this size are not counted, bytes. */
 const SMALL = 16 << 10;

@@ -1,5 +1,5 @@
 import { errors } from '../errors.js';
-import { Slices } from '../live/slices.js';
+import { TimeSlicer } from '../scheduling/time-slicer.js';
 
 /** Deepest nesting of objects and lists. */
 export const MAX_DEPTH = 16;
@@ -46,11 +46,11 @@ interface OpenString {
  */
 export async function parseJson(text: string): Promise<unknown> {
   const reader = new JsonReader(text);
-  const slices = new Slices();
+  const slicer = new TimeSlicer();
   while (!reader.done) {
     const until = reader.at + LONG_TEXT;
     for (let count = 0; count < STRIDE && !reader.done && reader.at < until; count += 1) reader.step();
-    if (slices.over) await slices.pause();
+    if (slicer.over) await slicer.pause();
   }
   return reader.result;
 }

@@ -3,9 +3,10 @@ import { AgentGone } from '../agent/messages.js';
 import { type Arguments, textOf, withoutItem } from '../config/content.js';
 import { type ItemChange, type Place, placeOf } from '../config/editor.js';
 import { isDynamicId, namedItems, noSuchItem } from '../config/items.js';
-import { rowIdText } from '../config/snapshot.js';
 import { type ApiError, errors } from '../errors.js';
-import { Slices } from '../live/slices.js';
+import { TimeSlicer } from '../scheduling/time-slicer.js';
+import type { Call, DynamicItems, Services } from '../services.js';
+import { rowIdText } from '../snapshot/snapshot.js';
 import { checkArguments } from './arguments.js';
 import { authorOf } from './author.js';
 import {
@@ -19,7 +20,6 @@ import { findConnections } from './commands/connections.js';
 import { findLearned } from './commands/neighbors.js';
 import { addUser, removeUsers, setUsers } from './commands/users.js';
 import { indexOfItem } from './listing.js';
-import type { Call, DynamicItems, Services } from './services.js';
 
 /**
  * Add, set and remove of every menu that has them: configuration rows through the editor, users and
@@ -59,7 +59,7 @@ export async function set(
 
 /** Changes items, each of which its element names by `.id`, all of them or none. Returns their `.id`s. */
 export async function setAll({ services, menu, principal }: Call, list: readonly Arguments[]): Promise<string[]> {
-  const changes = await new Slices().map(list, (element, index): ItemChange => {
+  const changes = await new TimeSlicer().map(list, (element, index): ItemChange => {
     const { '.id': item, ...args } = element;
     if (typeof item === 'string' && item !== '') return { item, args };
     throw errors.inElement(index, errors.missingProperty('.id', 'the .id of the item to change'));
@@ -214,9 +214,9 @@ async function refuseDynamic(
   missing: (item: string) => ApiError,
   text = 'a dynamic item can not be changed',
 ): Promise<void> {
-  const slices = new Slices();
+  const slicer = new TimeSlicer();
   for (const [index, item] of items.entries()) {
-    if (slices.overAt(index)) await slices.pause();
+    if (slicer.overAt(index)) await slicer.pause();
     if (!isDynamicId(item)) continue;
     // Whether those behind it are there makes no difference.
     const rows = await services.views.get(menu.path)?.();

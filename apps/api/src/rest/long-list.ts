@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { AgentGone } from '../agent/messages.js';
 import type { Test } from '../config/query.js';
-import type { Slices } from '../live/slices.js';
-import type { Room } from '../plugins/room.js';
+import type { Room } from '../scheduling/room.js';
+import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import { type Asked, NOT_KNOWN, type RestRow, type RowSet, type View } from '../view/rows.js';
 
 /** Lists, however long: requests and viewers that come meanwhile need not wait for their end. */
@@ -50,15 +50,15 @@ export async function knownRows(view: View, asked?: Asked): Promise<RowSet> {
 }
 
 /** Whether it is time to pause before an item: tests of many words may take longer than a look at the clock each time. */
-const isOver = (index: number, test: Test | undefined, slices: Slices): boolean =>
-  test === undefined ? slices.overAt(index) : slices.over;
+const isOver = (index: number, test: Test | undefined, slicer: TimeSlicer): boolean =>
+  test === undefined ? slicer.overAt(index) : slicer.over;
 
 /** Items that pass a test; all of them without one. @throws Stopped when nobody waits for it any more. */
-export async function countOf(rows: RowSet, test: Test | undefined, slices: Slices): Promise<number> {
+export async function countOf(rows: RowSet, test: Test | undefined, slicer: TimeSlicer): Promise<number> {
   if (test === undefined) return rows.length;
   let count = 0;
   for (let index = 0; index < rows.length; index += 1) {
-    if (slices.over) await slices.pause();
+    if (slicer.over) await slicer.pause();
     if (test(rows, index)) count += 1;
   }
   return count;
@@ -72,12 +72,12 @@ export async function listOf(
   rows: RowSet,
   test: Test | undefined,
   project: Projection,
-  slices: Slices,
+  slicer: TimeSlicer,
 ): Promise<readonly RestRow[] | Readable> {
-  if (rows.length > AT_ONCE) return Readable.from(json(rows, test, project, slices));
+  if (rows.length > AT_ONCE) return Readable.from(json(rows, test, project, slicer));
   const list: RestRow[] = [];
   for (let index = 0; index < rows.length; index += 1) {
-    if (isOver(index, test, slices)) await slices.pause();
+    if (isOver(index, test, slicer)) await slicer.pause();
     if (test === undefined || test(rows, index)) list.push(project(rows, index));
   }
   return list;
@@ -87,12 +87,12 @@ async function* json(
   rows: RowSet,
   test: Test | undefined,
   project: Projection,
-  slices: Slices,
+  slicer: TimeSlicer,
 ): AsyncGenerator<string, void> {
   let text = '[';
   let first = true;
   for (let index = 0; index < rows.length; index += 1) {
-    if (isOver(index, test, slices)) await slices.pause();
+    if (isOver(index, test, slicer)) await slicer.pause();
     if (text.length > PIECE) {
       yield text;
       text = '';

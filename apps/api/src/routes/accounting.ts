@@ -4,7 +4,7 @@ import { localDay } from '../accounting/queue-days.js';
 import type { QueueDay } from '../accounting/records.js';
 import { errors } from '../errors.js';
 import { clientGone } from '../plugins/auth.js';
-import type { Services } from '../rest/services.js';
+import type { Services } from '../services.js';
 import { parametersOf } from './parameters.js';
 
 const DAY = /^\d{4}-\d\d-\d\d$/;

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { AHEAD_REMEDY, type SyncState } from '../config/agent-sync.js';
 import type { DatabaseWatch } from '../database/watch.js';
-import type { Services } from '../rest/services.js';
+import type { Services } from '../services.js';
 import type { FolderTrouble } from '../state/data-folder.js';
 import { VERSION } from '../version.js';
 

@@ -2,9 +2,9 @@ import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { AgentGone, type Stats } from '../agent/messages.js';
 import { PART, type Part, type QueueDump } from '../agent/queues.js';
-import { type Slices, turnOf } from '../live/slices.js';
 import { clientGone } from '../plugins/auth.js';
-import type { Services } from '../rest/services.js';
+import { type TimeSlicer, turnOf } from '../scheduling/time-slicer.js';
+import type { Services } from '../services.js';
 import { VERSION } from '../version.js';
 
 /** Media type of the text format (Prometheus, "Exposition formats"). */
@@ -31,9 +31,9 @@ export function metricsRoute(app: FastifyInstance, { live, store, lists }: Servi
     await lists.enter(userId, 1, gone);
     const [stats, queues] = await Promise.all([live.stats(SHARED_MS), live.queues(SHARED_MS)]);
     if (stats === undefined || queues === undefined) throw new AgentGone();
-    const slices = await turnOf(gone, userId);
+    const slicer = await turnOf(gone, userId);
     const families = [...routerFamilies(stats, store.revision), ...queueFamilies(queues, store)];
-    return reply.type(TEXT).send(Readable.from(lines(families, slices)));
+    return reply.type(TEXT).send(Readable.from(lines(families, slicer)));
   });
 }
 
@@ -41,7 +41,7 @@ export function metricsRoute(app: FastifyInstance, { live, store, lists }: Servi
 const PIECE = 1 << 16;
 
 /** In pieces, between which others are served: 25,000 queues are a quarter of a million lines. */
-async function* lines(families: readonly Family[], slices: Slices): AsyncGenerator<string, void> {
+async function* lines(families: readonly Family[], slicer: TimeSlicer): AsyncGenerator<string, void> {
   let text = '';
   for (const { name, kind, help, samples } of families) {
     text += `# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n`;
@@ -50,7 +50,7 @@ async function* lines(families: readonly Family[], slices: Slices): AsyncGenerat
       if (text.length < PIECE) continue;
       yield text;
       text = '';
-      if (slices.over) await slices.pause();
+      if (slicer.over) await slicer.pause();
     }
   }
   yield text;

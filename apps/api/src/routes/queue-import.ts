@@ -6,9 +6,9 @@ import type { Revised } from '../config/store.js';
 import { ApiError, errors } from '../errors.js';
 import { digestOf, dryRun, type ImportLine, type ImportOptions, QueueImport } from '../import/queues.js';
 import { takenBack } from '../import/undo.js';
-import { Slices } from '../live/slices.js';
 import { authorOf } from '../rest/author.js';
-import type { Services } from '../rest/services.js';
+import { TimeSlicer } from '../scheduling/time-slicer.js';
+import type { Services } from '../services.js';
 
 const QUEUES = '/queue/simple';
 
@@ -71,10 +71,10 @@ async function* json(
   lines: readonly ImportLine[],
   end: { readonly revision?: number | undefined; readonly digest?: string },
 ): AsyncGenerator<string, void> {
-  const slices = new Slices();
+  const slicer = new TimeSlicer();
   let text = '{"lines":[';
   for (const [index, line] of lines.entries()) {
-    if (slices.overAt(index)) await slices.pause();
+    if (slicer.overAt(index)) await slicer.pause();
     text += `${index === 0 ? '' : ','}${JSON.stringify(shown(line))}`;
     if (text.length > 1 << 16) {
       yield text;

@@ -6,17 +6,17 @@ import { requirePermission } from '../auth/permissions.js';
 import { type Arguments, refuseLong } from '../config/content.js';
 import { isDynamicId, nameProp, storageOf } from '../config/items.js';
 import { filterTest, QueryError } from '../config/query.js';
-import { parseRowId, rowIdText } from '../config/snapshot.js';
 import { ApiError, errors } from '../errors.js';
-import { Slices, turnOf } from '../live/slices.js';
 import { clientGone } from '../plugins/auth.js';
 import { authorOf } from '../rest/author.js';
 import { commandOf, menuCommand } from '../rest/commands/run.js';
 import { add, addAll, remove, set, setAll } from '../rest/edits.js';
 import { isNamed, manyItems, oneItem, projected, projection, proplistOf } from '../rest/listing.js';
 import { knownRows, listOf, rowsToSend } from '../rest/long-list.js';
-import type { Answer, Call, Services } from '../rest/services.js';
 import { findTarget, type Target } from '../rest/target.js';
+import { TimeSlicer, turnOf } from '../scheduling/time-slicer.js';
+import type { Answer, Call, Services } from '../services.js';
+import { parseRowId, rowIdText } from '../snapshot/snapshot.js';
 import type { RowSet, View } from '../view/rows.js';
 
 /** Longest time a request may take, ms (spec: any request ends after 60 s). */
@@ -35,10 +35,10 @@ export function restRoutes(app: FastifyInstance, services: Services): void {
     const asked = (property: string) =>
       isNamed(wanted.names, property) || wanted.filters.some(([name]) => name.includes(property));
     const rows = await rowsToSend(viewOf(services, target), asked, services.lists, userId, gone);
-    const slices = await turnOf(gone, userId);
-    if (target.item !== undefined) await rows.prepareIds?.(slices);
-    await rows.prepareValues?.(asked, slices);
-    return sent(reply, await list(wanted, target, rows, slices));
+    const slicer = await turnOf(gone, userId);
+    if (target.item !== undefined) await rows.prepareIds?.(slicer);
+    await rows.prepareValues?.(asked, slicer);
+    return sent(reply, await list(wanted, target, rows, slicer));
   });
 
   app.put('/rest/*', async (request, reply) => {
@@ -145,9 +145,9 @@ function viewOf({ views }: Services, { menu }: Target): View {
 
 async function rowsOf(services: Services, target: Target): Promise<RowSet> {
   const rows = await knownRows(viewOf(services, target));
-  const slices = new Slices();
-  await rows.prepareIds?.(slices);
-  await rows.prepareValues?.(() => true, slices);
+  const slicer = new TimeSlicer();
+  await rows.prepareIds?.(slicer);
+  await rows.prepareValues?.(() => true, slicer);
   return rows;
 }
 
@@ -171,7 +171,12 @@ function wantedOf(request: FastifyRequest): Wanted {
   return { names, filters: [...query] };
 }
 
-async function list({ names, filters }: Wanted, { menu, item }: Target, rows: RowSet, slices: Slices): Promise<Answer> {
+async function list(
+  { names, filters }: Wanted,
+  { menu, item }: Target,
+  rows: RowSet,
+  slicer: TimeSlicer,
+): Promise<Answer> {
   const single = menu.kind === 'settings' || menu.kind === 'status';
   if (item !== undefined) {
     if (single) throw errors.noSuchItem();
@@ -180,7 +185,7 @@ async function list({ names, filters }: Wanted, { menu, item }: Target, rows: Ro
   if (single) return projected([rows.row(0)], names)[0] ?? {};
   try {
     const test = filters.length === 0 ? undefined : filterTest(menu, filters);
-    return await listOf(rows, test, projection(names), slices);
+    return await listOf(rows, test, projection(names), slicer);
   } catch (error) {
     throw error instanceof QueryError ? errors.badRequest(error.message) : error;
   }
@@ -195,7 +200,7 @@ function callOf(services: Services, request: FastifyRequest, menu: Call['menu'])
 
 /** The elements of a list that is added or changed as a whole; undefined when the body is none. */
 async function elementsOf({ body }: FastifyRequest, menu: Menu): Promise<Arguments[] | undefined> {
-  return takesLists(menu) && Array.isArray(body) ? new Slices().map(body, elementOf) : undefined;
+  return takesLists(menu) && Array.isArray(body) ? new TimeSlicer().map(body, elementOf) : undefined;
 }
 
 function elementOf(element: unknown, index: number): Arguments {

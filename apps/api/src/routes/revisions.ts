@@ -5,11 +5,11 @@ import { ownChanges, type RowChange } from '../config/draft.js';
 import type { PastRevision } from '../config/past.js';
 import { readChangesOf, readRevision, readRevisions } from '../config/record.js';
 import { undoReasons, undoRevision } from '../config/revisions.js';
-import { rowIdText } from '../config/snapshot.js';
 import { errors } from '../errors.js';
 import { told } from '../import/told.js';
 import { authorOf } from '../rest/author.js';
-import type { Services } from '../rest/services.js';
+import type { Services } from '../services.js';
+import { rowIdText } from '../snapshot/snapshot.js';
 import { parametersOf } from './parameters.js';
 
 /** Rows of a revision that are told of. */

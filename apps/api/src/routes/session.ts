@@ -3,15 +3,14 @@ import type { Authenticator, Principal } from '../auth/authenticator.js';
 import { MAX_PASSWORD, refusePassword } from '../auth/passwords.js';
 import type { SetupToken } from '../auth/setup-token.js';
 import { FIRST_USER, MAX_NAME, type User } from '../auth/users.js';
-import { rowIdText } from '../config/snapshot.js';
 import { record } from '../database/audit.js';
 import { unlessFault } from '../database/fault.js';
 import { errors } from '../errors.js';
 import { COOKIE, clientGone, setSessionCookie } from '../plugins/auth.js';
-import type { Services } from '../rest/services.js';
+import type { Services } from '../services.js';
+import { identityOf } from '../snapshot/identity.js';
+import { rowIdText } from '../snapshot/snapshot.js';
 import { VERSION } from '../version.js';
-
-const IDENTITY = '/system/identity';
 
 /** Logging in and out, and setting the first password. */
 export function sessionRoutes(
@@ -54,7 +53,7 @@ export function sessionRoutes(
       return reply.code(401).send({ ...errors.unauthorized().body(), setup: users.needsSetup });
     }
     const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-    return { ...person(principal), identity: identityOf(services), version: VERSION, 'time-zone': zone };
+    return { ...person(principal), identity: identityOf(services.store.snapshot), version: VERSION, 'time-zone': zone };
   });
 
   app.post('/api/v1/logout', async (request, reply) => {
@@ -69,10 +68,6 @@ export function sessionRoutes(
 }
 
 const person = ({ userId, name, group }: Principal) => ({ id: rowIdText(userId), name, group });
-
-export function identityOf({ store }: Pick<Services, 'store'>): string {
-  return store.snapshot.get(IDENTITY)?.[0]?.values.name ?? 'Tollway';
-}
 
 /** Gives the first user a password and full rights. */
 export async function setFirstPassword({ users }: Pick<Services, 'users'>, password: string): Promise<User> {

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { errors } from '../errors.js';
-import { type Slices, turnOf } from '../live/slices.js';
 import { clientGone } from '../plugins/auth.js';
 import { rowsToHold } from '../rest/long-list.js';
-import type { Services } from '../rest/services.js';
+import { type TimeSlicer, turnOf } from '../scheduling/time-slicer.js';
+import type { Services } from '../services.js';
 import type { RowSet } from '../view/rows.js';
 import { parametersOf } from './parameters.js';
 
@@ -25,13 +25,13 @@ export function valuesRoute(app: FastifyInstance, { views, lists }: Services): v
   });
 }
 
-async function differentValues(rows: RowSet, property: string, slices: Slices): Promise<readonly string[]> {
-  const known = await rows.distinct?.(property, slices);
+async function differentValues(rows: RowSet, property: string, slicer: TimeSlicer): Promise<readonly string[]> {
+  const known = await rows.distinct?.(property, slicer);
   if (known !== undefined) return known.slice(0, MOST);
-  await rows.prepareValues?.((name) => name === property, slices);
+  await rows.prepareValues?.((name) => name === property, slicer);
   const values = new Set<string>();
   for (let index = 0; index < rows.length && values.size < MOST; index += 1) {
-    if (slices.overAt(index)) await slices.pause();
+    if (slicer.overAt(index)) await slicer.pause();
     const value = rows.value(index, property);
     if (value !== undefined && value !== '') values.add(value);
   }

@@ -1,7 +1,7 @@
-import { rowIdText } from '../config/snapshot.js';
 import type { ConfigStore } from '../config/store.js';
 import type { DatabaseFault } from '../database/fault.js';
 import type { DatabaseWatch } from '../database/watch.js';
+import { rowIdText } from '../snapshot/snapshot.js';
 import type { FolderTrouble } from './data-folder.js';
 
 /** What somebody must look at, a sentence each: the dashboard shows them until they are over. */

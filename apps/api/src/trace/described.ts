@@ -12,9 +12,9 @@ import type { PacketDescription, TraceFilter } from '../agent/messages.js';
 import type { AgentPort } from '../agent/port.js';
 import { type Arguments, textOf } from '../config/content.js';
 import { ETHERNET } from '../config/ports.js';
-import type { ConfigSnapshot } from '../config/snapshot.js';
-import { rowsOf } from '../config/snapshot.js';
 import { errors } from '../errors.js';
+import type { ConfigSnapshot } from '../snapshot/snapshot.js';
+import { rowsOf } from '../snapshot/snapshot.js';
 
 /** Packets in the words of `/tool/packet-trace`, as the data plane is asked about them. */
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Trace, TraceFilter } from '../agent/messages.js';
 import { errors } from '../errors.js';
-import type { Services } from '../rest/services.js';
+import type { Services } from '../services.js';
 
 /** How often a trace is asked for what it has noted, ms. */
 const POLL_MS = 250;

@@ -8,8 +8,8 @@ import {
 } from '@tollway/schema';
 import type { TracedPacket, TraceStep } from '../agent/messages.js';
 import { ETHERNET } from '../config/ports.js';
-import { type ConfigSnapshot, FIRST_DYNAMIC_ROW, type Row, rowIdText, rowsOf } from '../config/snapshot.js';
-import type { Services } from '../rest/services.js';
+import type { Services } from '../services.js';
+import { type ConfigSnapshot, FIRST_DYNAMIC_ROW, type Row, rowIdText, rowsOf } from '../snapshot/snapshot.js';
 import type { RestRow } from '../view/rows.js';
 
 /** Menus whose rows stages decide by. */

@@ -1,7 +1,7 @@
 import type { Menu } from '@tollway/schema';
 import { derivedValues } from '../config/derived.js';
-import type { Row } from '../config/snapshot.js';
 import type { ConfigStore } from '../config/store.js';
+import type { Row } from '../snapshot/snapshot.js';
 import type { View } from './rows.js';
 import { StoredParts, StoredRows } from './stored-rows.js';
 

@@ -1,6 +1,6 @@
 import type { ConnectionDump } from '../agent/connections.js';
 import type { ConfigStore } from '../config/store.js';
-import type { Slices } from '../live/slices.js';
+import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { LiveState } from '../state/live-state.js';
 import { type Asked, NOT_KNOWN, type RestRow, type RowSet, type View } from './rows.js';
 
@@ -64,12 +64,12 @@ class DumpRows implements RowSet {
     return /^\*[0-9A-Fa-f]{1,16}$/.test(id) ? this.#dump.indexOf(BigInt(`0x${id.slice(1)}`)) : undefined;
   }
 
-  prepareIds(slices: Slices): Promise<void> {
-    return this.#dump.prepareIds(slices);
+  prepareIds(slicer: TimeSlicer): Promise<void> {
+    return this.#dump.prepareIds(slicer);
   }
 
-  async prepareValues(asked: Asked, slices: Slices): Promise<void> {
-    if (RATES.some(asked)) await this.#dump.prepareRates(slices);
+  async prepareValues(asked: Asked, slicer: TimeSlicer): Promise<void> {
+    if (RATES.some(asked)) await this.#dump.prepareRates(slicer);
   }
 
   value(index: number, property: string): string | undefined {

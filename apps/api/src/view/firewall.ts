@@ -1,7 +1,7 @@
 import type { Menu } from '@tollway/schema';
 import type { Stats } from '../agent/messages.js';
-import { FIRST_DYNAMIC_ROW, type Row, rowIdText } from '../config/snapshot.js';
 import type { ConfigStore } from '../config/store.js';
+import { FIRST_DYNAMIC_ROW, type Row, rowIdText } from '../snapshot/snapshot.js';
 import type { LiveState } from '../state/live-state.js';
 import { type RestRow, type View, yesNo } from './rows.js';
 import { type LiveValues, StoredParts, StoredRows } from './stored-rows.js';

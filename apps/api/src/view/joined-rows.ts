@@ -1,4 +1,4 @@
-import type { Slices } from '../live/slices.js';
+import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { RestRow, RowSet } from './rows.js';
 
 /** One set of rows after the other. */
@@ -29,12 +29,12 @@ export class JoinedRows implements RowSet {
     return second === undefined ? this.#first.indexOf?.(id) : this.#first.length + second;
   }
 
-  async distinct(property: string, slices: Slices): Promise<readonly string[] | undefined> {
-    const second = await this.#second.distinct?.(property, slices);
+  async distinct(property: string, slicer: TimeSlicer): Promise<readonly string[] | undefined> {
+    const second = await this.#second.distinct?.(property, slicer);
     if (second === undefined) return undefined;
     const values = new Set<string>();
     for (let index = 0; index < this.#first.length; index += 1) {
-      if (slices.overAt(index)) await slices.pause();
+      if (slicer.overAt(index)) await slicer.pause();
       values.add(this.#first.value(index, property) ?? '');
     }
     for (const value of second) values.add(value);

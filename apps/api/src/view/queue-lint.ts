@@ -1,5 +1,5 @@
-import { rowIdText } from '../config/snapshot.js';
 import type { QueueHints } from '../lint/queue-hints.js';
+import { rowIdText } from '../snapshot/snapshot.js';
 import { ArrayRows, type View } from './rows.js';
 
 /** `/queue/lint`: settings of queues that do not do what they seem to. */

@@ -1,9 +1,9 @@
 import { DEFAULT_INTERFACE_QUEUE, type Menu, QUEUE_STATISTICS } from '@tollway/schema';
 import { PART, type Part, type QueueDump } from '../agent/queues.js';
 import { ETHERNET } from '../config/ports.js';
-import type { Row } from '../config/snapshot.js';
 import type { ConfigStore } from '../config/store.js';
 import type { QueueHints } from '../lint/queue-hints.js';
+import type { Row } from '../snapshot/snapshot.js';
 import type { LiveState } from '../state/live-state.js';
 import { ArrayRows, type RestRow, type View } from './rows.js';
 import { storedRow } from './stored.js';

@@ -2,8 +2,8 @@ import { ipv4Mask, ipv4Prefix, ipv4Text, type Menu, parseNexthop } from '@tollwa
 import { RouteDump } from '../agent/routes.js';
 import type { AddressRange } from '../config/membership.js';
 import { ETHERNET } from '../config/ports.js';
-import { FIRST_DYNAMIC_ROW, parseRowId, type Row, rowIdText } from '../config/snapshot.js';
 import type { ConfigStore } from '../config/store.js';
+import { FIRST_DYNAMIC_ROW, parseRowId, type Row, rowIdText } from '../snapshot/snapshot.js';
 import type { LiveState } from '../state/live-state.js';
 import { type RestRow, type RowSet, type View, yesNo } from './rows.js';
 import { StoredParts, StoredRows } from './stored-rows.js';

@@ -1,5 +1,5 @@
 import type { Cells } from '../config/query.js';
-import type { Slices } from '../live/slices.js';
+import type { TimeSlicer } from '../scheduling/time-slicer.js';
 
 /** An item as REST sends it: property → text. */
 export type RestRow = Readonly<Record<string, string>>;
@@ -16,11 +16,11 @@ export interface RowSet extends Cells {
   /** The same by its `name`. */
   indexOfName?(name: string): number | undefined;
   /** Makes in slices what {@link indexOf} finds with, where that takes long; it need not be made before. */
-  prepareIds?(slices: Slices): Promise<void>;
+  prepareIds?(slicer: TimeSlicer): Promise<void>;
   /** The same of what the values of some properties are found with. */
-  prepareValues?(asked: Asked, slices: Slices): Promise<void>;
+  prepareValues?(asked: Asked, slicer: TimeSlicer): Promise<void>;
   /** Different values of a property, where they are known without a walk through all. */
-  distinct?(property: string, slices: Slices): Promise<readonly string[] | undefined>;
+  distinct?(property: string, slicer: TimeSlicer): Promise<readonly string[] | undefined>;
   /**
    * Numbers in the order of a column's values, for columns that every item has a value in: sorting by them decodes
    * no texts. `undefined` where there are none. A column is a property or half of a pair.

@@ -1,5 +1,5 @@
 import type { Menu } from '@tollway/schema';
-import { parseRowId, type Row, rowIdText } from '../config/snapshot.js';
+import { parseRowId, type Row, rowIdText } from '../snapshot/snapshot.js';
 import type { RestRow, RowSet } from './rows.js';
 import { storedRow } from './stored.js';
 

@@ -1,5 +1,5 @@
 import { FIRST_BUILTIN_ROW, type Menu, type Prop } from '@tollway/schema';
-import { type Row, rowIdText } from '../config/snapshot.js';
+import { type Row, rowIdText } from '../snapshot/snapshot.js';
 import { type RestRow, yesNo } from './rows.js';
 
 /**

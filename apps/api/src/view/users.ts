@@ -1,6 +1,6 @@
 import { datetimeText } from '@tollway/schema';
 import type { Users } from '../auth/users.js';
-import { rowIdText } from '../config/snapshot.js';
+import { rowIdText } from '../snapshot/snapshot.js';
 import { ArrayRows, type View, yesNo } from './rows.js';
 
 /** The users, without anything about their passwords. */

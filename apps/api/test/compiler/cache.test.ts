@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { encodeFrame, FrameDecoder } from '../../src/agent/frames.js';
 import { compile } from '../../src/compiler/compile.js';
 import { digestOf } from '../../src/compiler/digest.js';
-import type { ConfigSnapshot, Row } from '../../src/config/snapshot.js';
+import type { ConfigSnapshot, Row } from '../../src/snapshot/snapshot.js';
 import { ports, snapshotOf } from '../config/rows.js';
 
 const FILTER = '/ip/firewall/filter';

@@ -1,7 +1,7 @@
 import { menuByPath, registry } from '@tollway/schema';
 import { describe, expect, it } from 'vitest';
 import { compile } from '../../src/compiler/compile.js';
-import type { ConfigSnapshot, Row } from '../../src/config/snapshot.js';
+import type { ConfigSnapshot, Row } from '../../src/snapshot/snapshot.js';
 import { ports, snapshotOf } from '../config/rows.js';
 
 describe('compile', () => {

@@ -2,8 +2,8 @@ import { menuByPath } from '@tollway/schema';
 import { describe, expect, it } from 'vitest';
 import { compile } from '../../src/compiler/compile.js';
 import { markOf } from '../../src/compiler/marks.js';
-import type { ConfigSnapshot } from '../../src/config/snapshot.js';
 import { verifyAdd } from '../../src/config/verify.js';
+import type { ConfigSnapshot } from '../../src/snapshot/snapshot.js';
 import { added, ports, snapshotOf } from '../config/rows.js';
 
 /** A configuration of rows that were added in turn, on a router with two ports. */

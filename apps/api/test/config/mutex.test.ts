@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { Mutex } from '../../src/config/mutex.js';
+import { Mutex } from '../../src/scheduling/mutex.js';
 
 it('runs one section at a time, those of an owner in order and owners by turns', async () => {
   const mutex = new Mutex();

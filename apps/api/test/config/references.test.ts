@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Draft, type StoredSnapshot } from '../../src/config/draft.js';
 import { followRename } from '../../src/config/references.js';
-import { type ConfigSnapshot, parseRowId, rowIdText } from '../../src/config/snapshot.js';
+import { type ConfigSnapshot, parseRowId, rowIdText } from '../../src/snapshot/snapshot.js';
 import { ports, snapshotOf } from './rows.js';
 
 function draftOf(snapshot: ConfigSnapshot): Draft {

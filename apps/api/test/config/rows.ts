@@ -1,6 +1,6 @@
 import { menuByPath } from '@tollway/schema';
-import type { ConfigSnapshot, Row } from '../../src/config/snapshot.js';
 import { verifyAdd } from '../../src/config/verify.js';
+import type { ConfigSnapshot, Row } from '../../src/snapshot/snapshot.js';
 
 /** A row as a test writes it; `disabled` and `comment` beside the values, and the id where it matters. */
 export interface Written {

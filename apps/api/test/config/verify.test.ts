@@ -1,8 +1,8 @@
 import { type Menu, menuByPath } from '@tollway/schema';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ConfigSnapshot, Row } from '../../src/config/snapshot.js';
 import { type Verified, verifyAdd, verifySet } from '../../src/config/verify.js';
+import type { ConfigSnapshot, Row } from '../../src/snapshot/snapshot.js';
 import { added, ports, snapshotOf } from './rows.js';
 
 function menu(path: string): Menu {

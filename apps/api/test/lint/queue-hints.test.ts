@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ConfigSnapshot, Row } from '../../src/config/snapshot.js';
 import { QueueHints } from '../../src/lint/queue-hints.js';
+import type { ConfigSnapshot, Row } from '../../src/snapshot/snapshot.js';
 
 const QUEUES = 5_000;
 

@@ -1,7 +1,7 @@
 import { ipv4Mask, ipv4Prefix } from '@tollway/schema';
+import type { KeyOf } from '../../snapshot/rows-by-key.js';
 import { type Candidate, type FieldError, fault } from '../candidate.js';
 import { networkOf } from '../derived.js';
-import type { KeyOf } from '../rows-by-key.js';
 
 /** The address itself, as a number. */
 const hostOf: KeyOf = (values) => ipv4Prefix(values.address ?? '')?.address.toString();

@@ -1,7 +1,7 @@
-import { builtinNames } from '../builtin.js';
+import { builtinNames } from '../../snapshot/builtin.js';
+import { type KeyOf, nameOf } from '../../snapshot/rows-by-key.js';
+import { type Row, rowsOf } from '../../snapshot/snapshot.js';
 import { type Candidate, type FieldError, fault } from '../candidate.js';
-import { type KeyOf, nameOf } from '../rows-by-key.js';
-import { type Row, rowsOf } from '../snapshot.js';
 import { notUnicast } from './addresses.js';
 
 const portName: KeyOf = (values) => values.name ?? values['default-name'];

@@ -1,6 +1,6 @@
-import type { Slices } from '../../live/slices.js';
+import type { TimeSlicer } from '../../scheduling/time-slicer.js';
+import { type KeyOf, nameOf, type RowsByKey } from '../../snapshot/rows-by-key.js';
 import type { Candidate, FieldError } from '../candidate.js';
-import { type KeyOf, nameOf, type RowsByKey } from '../rows-by-key.js';
 import { addressIn, checkAddress, checkAddressListEntry, checkArp } from './addresses.js';
 import { checkFirewallRule } from './firewall.js';
 import { checkEthernet, checkInterfaceList, checkInterfaceListMember } from './interfaces.js';
@@ -37,8 +37,8 @@ const KEYS: Readonly<Record<string, readonly KeyOf[]>> = {
 };
 
 /** Makes what rows of a menu are checked with, letting others work in between. @param menu that holds the rows */
-export async function prepareChecks(menu: string, rows: RowsByKey, slices: Slices): Promise<void> {
-  for (const keyOf of KEYS[menu] ?? []) await rows.prepare(keyOf, slices);
+export async function prepareChecks(menu: string, rows: RowsByKey, slicer: TimeSlicer): Promise<void> {
+  for (const keyOf of KEYS[menu] ?? []) await rows.prepare(keyOf, slicer);
 }
 
 export function checkMenu(candidate: Candidate): FieldError[] {

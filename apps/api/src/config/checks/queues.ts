@@ -1,8 +1,8 @@
 import { MAX_QUEUE_LEVELS } from '../../compiler/queue-parents.js';
-import { builtinNames } from '../builtin.js';
+import { builtinNames } from '../../snapshot/builtin.js';
+import { type KeyOf, nameOf } from '../../snapshot/rows-by-key.js';
+import { rowsOf } from '../../snapshot/snapshot.js';
 import { type Candidate, type FieldError, fault } from '../candidate.js';
-import { type KeyOf, nameOf } from '../rows-by-key.js';
-import { rowsOf } from '../snapshot.js';
 
 const parentOf: KeyOf = (values) => values.parent;
 

@@ -2,12 +2,12 @@ import { durationMs, type Menu } from '@tollway/schema';
 import { AgentGone, type DynamicAddress } from '../../agent/messages.js';
 import { addressIn } from '../../config/checks/addresses.js';
 import { type Arguments, accepted } from '../../config/content.js';
-import { RowsByKey } from '../../config/rows-by-key.js';
-import { rowsOf } from '../../config/snapshot.js';
 import { verifyAdd } from '../../config/verify.js';
 import { ApiError, errors } from '../../errors.js';
-import { Slices } from '../../live/slices.js';
-import type { DynamicItems, Services } from '../services.js';
+import { TimeSlicer } from '../../scheduling/time-slicer.js';
+import type { DynamicItems, Services } from '../../services.js';
+import { RowsByKey } from '../../snapshot/rows-by-key.js';
+import { rowsOf } from '../../snapshot/snapshot.js';
 
 /** Entries of address lists that have a timeout are the data plane's: they are not stored and need no revision. */
 
@@ -30,9 +30,9 @@ export async function addDynamicEntries(
   list: readonly Arguments[],
 ): Promise<string[]> {
   const rows = new RowsByKey(rowsOf(store.snapshot, menu.path));
-  const slices = new Slices();
-  await rows.prepare(addressIn, slices);
-  const entries = await slices.map(list, (args, index): DynamicAddress => {
+  const slicer = new TimeSlicer();
+  await rows.prepare(addressIn, slicer);
+  const entries = await slicer.map(list, (args, index): DynamicAddress => {
     try {
       return dynamicEntry(menu, args, accepted(verifyAdd(menu, args, store.snapshot, rows)));
     } catch (error) {
@@ -40,7 +40,7 @@ export async function addDynamicEntries(
     }
   });
   await live.agent.request({ op: 'add-address-list-entries', entries });
-  return slices.map(entries, (entry) =>
+  return slicer.map(entries, (entry) =>
     live.entries.idOf({ list: entry.list, address: entry.address, prefixLen: entry['prefix-len'] }),
   );
 }
@@ -72,15 +72,15 @@ export async function findDynamicEntries(
   items: readonly string[],
   missing: (item: string) => ApiError,
 ): Promise<DynamicItems> {
-  const slices = new Slices();
-  const named = await slices.map(items, (item) => {
+  const slicer = new TimeSlicer();
+  const named = await slicer.map(items, (item) => {
     const entry = live.entries.entryOf(item);
     if (entry === undefined) throw missing(item);
     return { id: item.toUpperCase(), entry };
   });
   const dump = await live.addressLists();
   if (dump === undefined) throw new AgentGone();
-  const here = await dump.present(items, slices);
+  const here = await dump.present(items, slicer);
   const entries = named.flatMap(({ id, entry: { list, address, prefixLen } }): DynamicAddress[] =>
     here.has(id) ? [{ list, address, 'prefix-len': prefixLen, 'timeout-ms': 0 }] : [],
   );

@@ -1,7 +1,7 @@
 import { AgentGone } from '../../agent/messages.js';
 import type { ApiError } from '../../errors.js';
-import { Slices } from '../../live/slices.js';
-import type { DynamicItems, Services } from '../services.js';
+import { TimeSlicer } from '../../scheduling/time-slicer.js';
+import type { DynamicItems, Services } from '../../services.js';
 
 /** Those of the connections that are still there. @throws ApiError (`missing`) for an id that is none of one. */
 export async function findConnections(
@@ -11,9 +11,9 @@ export async function findConnections(
 ): Promise<DynamicItems> {
   const dump = await live.connections();
   if (dump === undefined) throw new AgentGone();
-  const slices = new Slices();
-  await dump.prepareIds(slices);
-  const found = await slices.map(items, (item) => {
+  const slicer = new TimeSlicer();
+  await dump.prepareIds(slicer);
+  const found = await slicer.map(items, (item) => {
     if (!/^\*[0-9A-Fa-f]{1,16}$/.test(item)) throw missing(item);
     const id = BigInt(`0x${item.slice(1)}`);
     return dump.indexOf(id) === undefined ? undefined : id;

@@ -1,8 +1,8 @@
 import type { RequestBody } from '../../agent/messages.js';
 import { findItems, isDynamicId, namedItems, noSuchItem, storageOf } from '../../config/items.js';
 import { errors } from '../../errors.js';
+import { type Answer, type Call, NOTHING } from '../../services.js';
 import { checkArguments } from '../arguments.js';
-import { type Answer, type Call, NOTHING } from '../services.js';
 
 /** `reset-counters` of rules, queues and interfaces. Without items it is an error, but all of them for interfaces. */
 export async function resetCounters({ services, menu, args }: Call): Promise<Answer> {

@@ -1,7 +1,7 @@
 import { textOf } from '../../config/content.js';
 import { errors } from '../../errors.js';
+import { type Answer, type Call, NOTHING } from '../../services.js';
 import { checkArguments } from '../arguments.js';
-import { type Answer, type Call, NOTHING } from '../services.js';
 
 /** Longest message, characters. */
 const MAX_MESSAGE = 1024;

@@ -3,12 +3,12 @@ import { AgentGone } from '../../agent/messages.js';
 import { refuseLong, textOf } from '../../config/content.js';
 import { findItem } from '../../config/items.js';
 import { ETHERNET } from '../../config/ports.js';
-import type { Row } from '../../config/snapshot.js';
 import { errors } from '../../errors.js';
+import type { Answer, Call, Services } from '../../services.js';
+import type { Row } from '../../snapshot/snapshot.js';
 import { rates } from '../../view/interfaces.js';
 import type { RestRow } from '../../view/rows.js';
 import { checkArguments } from '../arguments.js';
-import type { Answer, Call, Services } from '../services.js';
 import { samples } from './monitor.js';
 
 const ACCEPTS = 'names of interfaces, separated by commas, or aggregate';

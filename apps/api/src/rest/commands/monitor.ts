@@ -4,10 +4,10 @@ import { AgentGone } from '../../agent/messages.js';
 import { textOf } from '../../config/content.js';
 import { findItems, namedItems, noSuchItem, storageOf } from '../../config/items.js';
 import { errors } from '../../errors.js';
+import type { Answer, Call } from '../../services.js';
 import type { RestRow } from '../../view/rows.js';
 import { checkArguments, switchedOn } from '../arguments.js';
 import { projected, proplistOf } from '../listing.js';
-import type { Answer, Call } from '../services.js';
 
 /** Time between two samples of a monitor, ms. */
 const EACH_MS = 1_000;

@@ -1,8 +1,8 @@
 import { AgentGone } from '../../agent/messages.js';
 import type { ApiError } from '../../errors.js';
-import { Slices } from '../../live/slices.js';
+import { TimeSlicer } from '../../scheduling/time-slicer.js';
+import type { DynamicItems, Services } from '../../services.js';
 import { learnedEntry, learnedId } from '../../view/arp.js';
-import type { DynamicItems, Services } from '../services.js';
 
 /** Those of the learned ARP entries that are still there. @throws ApiError (`missing`) for an id that is none of one. */
 export async function findLearned(
@@ -13,7 +13,7 @@ export async function findLearned(
   const learned = await live.neighbors(0);
   if (learned === undefined) throw new AgentGone();
   const here = new Set(learned.filter(({ row }) => row === 0).map(learnedId));
-  const found = await new Slices().map(items, (item) => {
+  const found = await new TimeSlicer().map(items, (item) => {
     const entry = learnedEntry(item);
     if (entry === undefined) throw missing(item);
     return here.has(learnedId(entry)) ? entry : undefined;

@@ -2,11 +2,11 @@ import { durationMs } from '@tollway/schema';
 import type { TracedPacket } from '../../agent/messages.js';
 import type { Arguments } from '../../config/content.js';
 import { errors } from '../../errors.js';
+import type { Answer, Call } from '../../services.js';
 import { argumentsOf, packetDescription, traceFilter } from '../../trace/described.js';
 import { traced } from '../../trace/session.js';
 import { namesNow, restPacket } from '../../trace/shown.js';
 import { projected, proplistOf } from '../listing.js';
-import type { Answer, Call } from '../services.js';
 
 /** What describes the packet of a dry run, and by which no packets can be chosen. */
 const OF_DRY_RUN = ['icmp-options', 'packet-size', 'tcp-flags', 'ttl'];

@@ -1,7 +1,7 @@
 import { textOf } from '../../config/content.js';
 import { ApiError, errors } from '../../errors.js';
+import { type Answer, type Call, NOTHING } from '../../services.js';
 import { checkArguments } from '../arguments.js';
-import { type Answer, type Call, NOTHING } from '../services.js';
 import { setPassword } from './users.js';
 
 /** `/password`: users change the password of their own, of whatever group they are. */

@@ -2,11 +2,11 @@ import { type Menu, printSwitches, SWITCH_VALUES, VALUED_SWITCHES } from '@tollw
 import { textOf } from '../../config/content.js';
 import { MAX_WORDS, QueryError, queryTest, type Test } from '../../config/query.js';
 import { errors } from '../../errors.js';
-import { turnOf } from '../../live/slices.js';
+import { turnOf } from '../../scheduling/time-slicer.js';
+import type { Answer, Call } from '../../services.js';
 import { switchedOn } from '../arguments.js';
 import { isNamed, projection, proplistOf } from '../listing.js';
 import { countOf, listOf, rowsToSend } from '../long-list.js';
-import type { Answer, Call } from '../services.js';
 
 /** What `print` does something with. */
 const KNOWN = ['.proplist', '.query', 'count-only'];
@@ -33,11 +33,11 @@ export async function print({ services, menu, args, signal, principal }: Call): 
   const asked = (property: string) =>
     (!counted && isNamed(names, property)) || words.some((word) => word.includes(property));
   const rows = await rowsToSend(view, asked, services.lists, principal.userId, signal);
-  const slices = await turnOf(signal, principal.userId);
-  await rows.prepareValues?.(asked, slices);
+  const slicer = await turnOf(signal, principal.userId);
+  await rows.prepareValues?.(asked, slicer);
   const test = words.length === 0 ? undefined : testOf(menu, words);
-  if (counted) return { ret: String(await countOf(rows, test, slices)) };
-  return listOf(rows, test, projection(names), slices);
+  if (counted) return { ret: String(await countOf(rows, test, slicer)) };
+  return listOf(rows, test, projection(names), slicer);
 }
 
 function testOf(menu: Menu, words: readonly string[]): Test {

@@ -3,10 +3,10 @@ import { durationMs } from '@tollway/schema';
 import { AgentGone } from '../../agent/messages.js';
 import { textOf } from '../../config/content.js';
 import { type ApiError, errors } from '../../errors.js';
+import type { Answer, Call } from '../../services.js';
 import { type ProfileReading, profile, readProfile } from '../../state/profile.js';
 import { checkArguments } from '../arguments.js';
 import { projected, proplistOf } from '../listing.js';
-import type { Answer, Call } from '../services.js';
 
 /** `/tool/profile`: where the time of the cores went during `duration`. */
 export async function profileCommand({ services, menu, args, signal }: Call): Promise<Answer> {

@@ -1,9 +1,9 @@
 import { namedItems } from '../../config/items.js';
 import { errors } from '../../errors.js';
+import { type Answer, type Call, NOTHING } from '../../services.js';
 import { checkArguments } from '../arguments.js';
 import { authorOf } from '../author.js';
 import { add, move, remove, reset, set, setComment, setDisabled, unset } from '../edits.js';
-import { type Answer, type Call, NOTHING } from '../services.js';
 import { resetAllCounters, resetCounters } from './counters.js';
 import { writeLog } from './log.js';
 import { monitorEthernet } from './monitor.js';

@@ -4,13 +4,13 @@ import { refusePassword } from '../../auth/passwords.js';
 import { groups, type User, type UserChange, type UserContent } from '../../auth/users.js';
 import { type Arguments, accepted } from '../../config/content.js';
 import { differences } from '../../config/described-changes.js';
-import { Mutex } from '../../config/mutex.js';
 import { authorText, confirmed, SYSTEM } from '../../config/record.js';
-import { type ConfigSnapshot, parseRowId, type Row, rowIdText } from '../../config/snapshot.js';
 import { type RowContent, verifyAdd, verifySet } from '../../config/verify.js';
 import { type ApiError, errors } from '../../errors.js';
+import { Mutex } from '../../scheduling/mutex.js';
+import type { Services } from '../../services.js';
+import { type ConfigSnapshot, parseRowId, type Row, rowIdText } from '../../snapshot/snapshot.js';
 import { authorOf } from '../author.js';
-import type { Services } from '../services.js';
 
 /** `/user`: people are rows of a table of their own, not configuration. */
 

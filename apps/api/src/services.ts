@@ -1,18 +1,18 @@
 import type { Readable } from 'node:stream';
 import type { Menu } from '@tollway/schema';
-import type { QueueAccounting } from '../accounting/queue-days.js';
-import type { Authenticator, Principal } from '../auth/authenticator.js';
-import type { Sessions } from '../auth/sessions.js';
-import type { Users } from '../auth/users.js';
-import type { Arguments } from '../config/content.js';
-import type { Editor } from '../config/editor.js';
-import type { ConfigStore } from '../config/store.js';
-import type { Database } from '../database/client.js';
-import type { FairShare } from '../live/fair-share.js';
-import type { Room } from '../plugins/room.js';
-import type { LiveState } from '../state/live-state.js';
-import type { LogBook } from '../state/log-book.js';
-import type { RestRow, View } from '../view/rows.js';
+import type { QueueAccounting } from './accounting/queue-days.js';
+import type { Authenticator, Principal } from './auth/authenticator.js';
+import type { Sessions } from './auth/sessions.js';
+import type { Users } from './auth/users.js';
+import type { Arguments } from './config/content.js';
+import type { Editor } from './config/editor.js';
+import type { ConfigStore } from './config/store.js';
+import type { Database } from './database/client.js';
+import type { FairShare } from './scheduling/fair-share.js';
+import type { Room } from './scheduling/room.js';
+import type { LiveState } from './state/live-state.js';
+import type { LogBook } from './state/log-book.js';
+import type { RestRow, View } from './view/rows.js';
 
 /** What the commands work with. */
 export interface Services {

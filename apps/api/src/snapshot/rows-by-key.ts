@@ -1,4 +1,4 @@
-import type { Slices } from '../live/slices.js';
+import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { Row } from './snapshot.js';
 
 /**
@@ -30,10 +30,10 @@ export class RowsByKey {
   }
 
   /** Makes what {@link having} looks in, letting others work in between; the rows stay as they are meanwhile. */
-  async prepare(keyOf: KeyOf, slices: Slices): Promise<void> {
+  async prepare(keyOf: KeyOf, slicer: TimeSlicer): Promise<void> {
     if (this.#indexes.has(keyOf)) return;
     const index: Index = new Map();
-    await slices.map(this.#rows, (row) => insert(index, keyOf, row));
+    await slicer.map(this.#rows, (row) => insert(index, keyOf, row));
     this.#indexes.set(keyOf, index);
   }
 

@@ -1,5 +1,9 @@
 import { existsSync, lstatSync, statSync } from 'node:fs';
 import { NoRow, readConfig, type StoredConfig } from '../config/record.js';
+import { adapter, type Database } from '../database/client.js';
+import { DatabaseFault, faultOf } from '../database/fault.js';
+import { databaseFile, isWritable, startsAsDatabase } from '../database/file.js';
+import { hasOtherTables, type Migration, migrate, NewerDatabase } from '../database/migrate.js';
 import { agentRevision } from '../generations/agent-revision.js';
 import {
   canLogIn,
@@ -10,10 +14,6 @@ import {
   notedUserChanges,
 } from '../generations/generations.js';
 import type { Generation } from '../generations/rows-file.js';
-import { adapter, type Database } from './client.js';
-import { DatabaseFault, faultOf } from './fault.js';
-import { databaseFile, isWritable, startsAsDatabase } from './file.js';
-import { hasOtherTables, type Migration, migrate, NewerDatabase } from './migrate.js';
 import { menuUnlike, missingIn, unknownMenu } from './whole.js';
 
 const MAYBE = { throwIfNoEntry: false } as const;

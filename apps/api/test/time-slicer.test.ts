@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { requestTurn, Slices, Stopped, turnOf } from '../src/live/slices.js';
+import { requestTurn, Stopped, TimeSlicer, turnOf } from '../src/scheduling/time-slicer.js';
 
 const NEVER = new AbortController().signal;
 
-describe('slices', () => {
+describe('time slicer', () => {
   it('of one owner continue in the order in which they paused, those of owners by turns', async () => {
     const order: string[] = [];
     const evaluate = async (name: string, owner: number | undefined, pauses: number) => {
-      const slices = new Slices(NEVER, owner);
+      const slicer = new TimeSlicer(NEVER, owner);
       for (let pause = 1; pause <= pauses; pause += 1) {
-        await slices.pause();
+        await slicer.pause();
         order.push(`${name}${pause}`);
       }
     };
@@ -58,7 +58,7 @@ describe('slices', () => {
       expect(turnOf(gone.signal, 1)).rejects.toThrow(Stopped),
     ]);
     gone.abort();
-    await expect(turnOf(NEVER, 1)).resolves.toBeInstanceOf(Slices);
+    await expect(turnOf(NEVER, 1)).resolves.toBeInstanceOf(TimeSlicer);
     await ending;
     await expect(turnOf(gone.signal, 2)).rejects.toThrow(Stopped);
   });

@@ -2,9 +2,9 @@ import { registry } from '@tollway/schema';
 import type { StoredRow } from '../config/draft.js';
 import { storageOf } from '../config/items.js';
 import type { StoredConfig } from '../config/record.js';
+import { adapter } from '../database/client.js';
+import type { Migration } from '../database/migrate.js';
 import type { Generation } from '../generations/rows-file.js';
-import { adapter } from './client.js';
-import type { Migration } from './migrate.js';
 
 /** Whether a database that opens has all that it should: what SQLite takes for whole may have lost a table or rows. */
 

@@ -1,4 +1,4 @@
-import { Stopped } from '../live/slices.js';
+import { Stopped } from './time-slicer.js';
 
 /** An amount of something that requests may take, in all and those of one user. Whoever comes when it is full waits. */
 export class Room {

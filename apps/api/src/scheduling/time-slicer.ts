@@ -52,7 +52,7 @@ export function atOnce<Result>(steps: Generator<undefined, Result>): Result {
 export class Stopped extends Error {}
 
 /** A long evaluation, cut into slices so that requests and other viewers need not wait for its end. */
-export class Slices {
+export class TimeSlicer {
   #since = performance.now();
   #worked = 0;
   readonly #stop: AbortSignal | undefined;
@@ -117,10 +117,10 @@ export class Slices {
  *
  * @throws Stopped when nobody waits for the outcome any more.
  */
-export async function turnOf(stop: AbortSignal, owner: Owner): Promise<Slices> {
-  const slices = new Slices(stop, owner);
-  await slices.pause();
-  return slices;
+export async function turnOf(stop: AbortSignal, owner: Owner): Promise<TimeSlicer> {
+  const slicer = new TimeSlicer(stop, owner);
+  await slicer.pause();
+  return slicer;
 }
 
 /** The turn in which a request begins: before what its user has under way. @throws Stopped when its client has gone. */
