@@ -1,7 +1,9 @@
 /** The commands of a menu, as REST requests. Changes tell the revision that they made: it can be taken back. */
-import type { Place } from '../menu/moving.ts';
 import { request, send } from './rest.ts';
 import { type Row, rowId, toRow } from './row.ts';
+
+/** A place beside a row that is shown: what Find and the filter leave out, and what is not loaded, stays where it is. */
+export type Place = { readonly before: string } | { readonly after: string };
 
 function url(menu: string, rest = ''): string {
   return `/rest${menu}${rest}`;

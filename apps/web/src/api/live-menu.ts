@@ -1,10 +1,16 @@
 /** A live window on one menu: follows scroll, sort, filter and find, and tells listeners what changed. */
 
-import type { TreeShape } from '../menu/tree.ts';
 import { applyMessage, type Change, emptyWindow, heldOrder, type WindowState } from './live-window.ts';
 import { isObject, RequestError } from './rest.ts';
 import type { Row } from './row.ts';
 import type { LiveSocket, SubscriptionHandle } from './socket.ts';
+
+/** Which items show what is below them: all but `except`, or only those. */
+export interface TreeShape {
+  readonly folded: boolean;
+  /** Ids. */
+  readonly except: readonly string[];
+}
 
 /** How a value is compared: with the words of the funnel. */
 export type Operator = 'is' | 'is-not' | 'in' | 'in-not' | 'contains' | 'contains-not' | 'less' | 'more';

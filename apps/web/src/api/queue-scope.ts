@@ -1,7 +1,8 @@
 /** What queues did in each millisecond, followed while somebody looks. */
-import { ScopeHistory, type ScopeSide, type ScopeSlot } from '../windows/queue/scope/scope-history.ts';
+
 import { live } from './live.ts';
 import { isObject } from './rest.ts';
+import { ScopeHistory, type ScopeSide, type ScopeSlot } from './scope-history.ts';
 import type { Message } from './socket.ts';
 import { Topic } from './topic.ts';
 

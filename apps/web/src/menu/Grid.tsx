@@ -17,7 +17,7 @@ import {
   useRef,
 } from 'react';
 import { live as socket } from '../api/live.ts';
-import { type LiveMenu, listed, type Query } from '../api/live-menu.ts';
+import { type LiveMenu, listed, type Query, type TreeShape } from '../api/live-menu.ts';
 import { copyText } from '../ui/clipboard.ts';
 import { showError, showToast } from '../ui/toasts.ts';
 import type { Column } from './columns.ts';
@@ -28,7 +28,7 @@ import type { Move } from './moving.ts';
 import { rowsText } from './rows-text.ts';
 import { inOrder, nothingAt, only, type Selection, toggle } from './selection.ts';
 import { commandFor, rowFor } from './table-keys.ts';
-import { type Drop, type TreeShape, toggled, treePlace } from './tree.ts';
+import { type Drop, toggled, treePlace } from './tree.ts';
 import { TypeAhead } from './type-ahead.ts';
 import { useRange } from './use-range.ts';
 import { useRowDrag } from './use-row-drag.ts';

@@ -1,7 +1,5 @@
 /** Where rows of an ordered menu go when they are moved. Pure. */
-
-/** A place beside a row that is shown: what Find and the filter leave out, and what is not loaded, stays where it is. */
-export type Place = { readonly before: string } | { readonly after: string };
+import type { Place } from '../api/commands.ts';
 
 /** Arguments of the `move` command. */
 export interface Move {

@@ -1,7 +1,6 @@
 /** What a table looks for, remembered for each menu until the page is loaded anew. */
-import type { Query } from '../api/live-menu.ts';
+import type { Query, TreeShape } from '../api/live-menu.ts';
 import type { Condition } from './conditions.ts';
-import type { TreeShape } from './tree.ts';
 
 export interface TableMemory {
   /** Rows of the funnel. */

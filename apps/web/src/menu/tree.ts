@@ -1,14 +1,8 @@
 /** Menus whose items have parents, shown as a tree: where rows stand in it, and what may go where. Pure. */
 import type { Menu } from '@tollway/schema';
+import type { TreeShape } from '../api/live-menu.ts';
 import type { Row } from '../api/row.ts';
 import { dropAt, type Move } from './moving.ts';
-
-/** Which items show what is below them: all but `except`, or only those. */
-export interface TreeShape {
-  readonly folded: boolean;
-  /** Ids. */
-  readonly except: readonly string[];
-}
 
 export const UNFOLDED: TreeShape = { folded: false, except: [] };
 export const FOLDED: TreeShape = { folded: true, except: [] };

@@ -2,12 +2,12 @@
 import type { Menu } from '@tollway/schema';
 import { useEffect, useMemo, useState } from 'react';
 import { live as socket } from '../api/live.ts';
-import { LiveMenu, type Query } from '../api/live-menu.ts';
+import { LiveMenu, type Query, type TreeShape } from '../api/live-menu.ts';
 import { useVisible } from '../ui/visibility.ts';
 import { type Chooser, choiceConditions, chooserOf } from './chooser.ts';
 import { filterOf } from './conditions.ts';
 import { nothingRemembered, remember, remembered, type TableMemory } from './table-memory.ts';
-import { isTree, type TreeShape, usualTree } from './tree.ts';
+import { isTree, usualTree } from './tree.ts';
 
 /** Rows asked for before the size of the screen is known. */
 const FIRST_ROWS = 60;

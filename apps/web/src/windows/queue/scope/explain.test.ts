@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { ScopeHistory } from '../../../api/scope-history.ts';
 import { boundBits, explanation, figuresOf, speedTestReading } from './explain.ts';
-import { ScopeHistory } from './scope-history.ts';
 
 const BUCKET = { limit: 20_000_000, capacity: 2_000_000 };
 const quiet = { dropped: 0, queued: 0, wait: 0, tokenRate: BUCKET.limit };

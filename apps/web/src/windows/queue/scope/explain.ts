@@ -1,6 +1,7 @@
 /** What the bucket of a queue lets through, in words that follow from the figures. Pure. */
+
+import type { ScopeHistory } from '../../../api/scope-history.ts';
 import { withUnit } from '../../../ui/units.ts';
-import type { ScopeHistory } from './scope-history.ts';
 
 /** Lengths of the bins that traffic is shown in, ms. */
 export const WIDTHS_MS = [1, 10, 1000] as const;
