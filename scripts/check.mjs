@@ -1,12 +1,15 @@
 // @ts-check
-/** `npm run check`: format, lint, types, licences and sources of dependencies, generated files fresh. */
+/**
+ * `npm run check`: format, lint, types, imports, licences and sources of dependencies, generated files fresh.
+ * `npm run check -- --graph` draws the import graphs instead.
+ */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { generateDatabaseClient } from './build.mjs';
 import { buildNeeds, ensureNode, ensureNodeModules, ensurePrograms, ensureRust } from './install.mjs';
 import { runLong } from './process.mjs';
-import { agentDir, cacheDir, main } from './project.mjs';
+import { agentDir, cacheDir, inProject, main } from './project.mjs';
 import { command, npmProgram, Sections } from './sections.mjs';
 
 const cargoDeny = path.join(cacheDir, 'tools', 'bin', 'cargo-deny');
@@ -27,6 +30,9 @@ async function ensureCargoDeny() {
     { env: { ...process.env, CARGO_PROFILE_DEV_DEBUG: '0' }, everyMs: 20_000 },
   );
 }
+
+/** Reads and judges the imports of the TypeScript side. */
+const importGraph = inProject('scripts', 'graph', 'graph.mjs');
 
 const inAgent = { cwd: agentDir };
 
@@ -59,6 +65,10 @@ const typeScript = [
         await npmProgram('tsc', ['-p', `${project}/tsconfig.test.json`], { out });
     },
   },
+  {
+    title: 'imports (no circle, no arrow upwards)',
+    body: (out) => command(process.execPath, [importGraph], { out }),
+  },
 ];
 
 /** @type {readonly Part[]} */
@@ -84,6 +94,14 @@ export async function checkSources(sections) {
   await sections.together(typeScript, rust);
 }
 
+/** Draws what imports what, one drawing for each language. */
+async function drawGraphs() {
+  await generateDatabaseClient();
+  const file = path.join(cacheDir, 'graph', 'typescript.svg');
+  await command(process.execPath, [importGraph, '--draw', file]);
+  console.log(`The import graph of the TypeScript side is drawn in ${path.relative(inProject(), file)}.`);
+}
+
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   await main(async () => {
     const sections = new Sections();
@@ -97,8 +115,11 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
       },
       { needed: true },
     );
-    await checkSources(sections);
-    await sections.together([rustLint]);
+    if (process.argv.includes('--graph')) await sections.run('import graph', drawGraphs);
+    else {
+      await checkSources(sections);
+      await sections.together([rustLint]);
+    }
     return sections.finish();
   });
 }

@@ -5,7 +5,8 @@ import path from 'node:path';
 import { parseSync, Visitor } from 'oxc-parser';
 
 /**
- * Files by path below the root; each with the paths of those that it imports, types as well as values.
+ * Files by path below the root; each with the paths of those that it imports, types as well as values. A package of the
+ * project that is imported by its name stands as its `package.json`.
  * @typedef {ReadonlyMap<string, ReadonlySet<string>>} Graph
  */
 
@@ -13,7 +14,7 @@ import { parseSync, Visitor } from 'oxc-parser';
 const NOT_SOURCES = new Set(['node_modules', 'dist', 'generated']);
 /** Endings of a file that an import may leave out, or spell as what is built of it (`./store.js` is `store.ts`). */
 const ENDINGS = ['.ts', '.tsx'];
-/** Imports of types in JSDoc: `import('./lab.mjs').Lab`. */
+/** Imports of types in JSDoc. */
 const JSDOC_IMPORT = /\bimport\(\s*['"]([^'"]+)['"]\s*\)/g;
 
 /**
@@ -23,7 +24,17 @@ const JSDOC_IMPORT = /\bimport\(\s*['"]([^'"]+)['"]\s*\)/g;
  */
 export function importGraph(root, folders) {
   const files = folders.flatMap((folder) => sourcesBelow(root, folder));
-  return new Map(files.map((file) => [file, importsOf(root, file)]));
+  const packages = workspacePackages(root);
+  return new Map(files.map((file) => [file, importsOf(root, packages, file)]));
+}
+
+/** Folders of the project's own packages, by name. @param {string} root @returns {ReadonlyMap<string, string>} */
+function workspacePackages(root) {
+  const read = (/** @type {string} */ folder) =>
+    JSON.parse(readFileSync(path.join(root, folder, 'package.json'), 'utf8'));
+  /** @type {readonly string[]} */
+  const folders = read('.').workspaces ?? [];
+  return new Map(folders.map((folder) => [read(folder).name, folder]));
 }
 
 /** @param {string} root @param {string} folder @returns {string[]} */
@@ -38,10 +49,11 @@ function sourcesBelow(root, folder) {
 
 /**
  * @param {string} root
+ * @param {ReadonlyMap<string, string>} packages
  * @param {string} file
  * @throws Error when the file cannot be parsed, or imports a file of the project that is not there
  */
-function importsOf(root, file) {
+function importsOf(root, packages, file) {
   const text = readFileSync(path.join(root, file), 'utf8');
   const { program, comments, errors } = parseSync(file, text);
   if (errors[0] !== undefined) throw new Error(`${file}: ${errors[0].message}`);
@@ -60,7 +72,13 @@ function importsOf(root, file) {
   if (file.endsWith('.mjs')) {
     for (const { value } of comments) for (const [, name = ''] of value.matchAll(JSDOC_IMPORT)) names.push(name);
   }
-  return new Set(names.filter((name) => name.startsWith('.')).flatMap((name) => resolved(root, file, name) ?? []));
+  return new Set(
+    names.flatMap((name) => {
+      const folder = packages.get(name);
+      if (folder !== undefined) return `${folder}/package.json`;
+      return name.startsWith('.') ? (resolved(root, file, name) ?? []) : [];
+    }),
+  );
 }
 
 /**

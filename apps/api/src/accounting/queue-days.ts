@@ -1,6 +1,6 @@
 import type { Queues, Stats } from '../agent/messages.js';
 import { PART, QueueDump } from '../agent/queues.js';
-import { sorted, upTo } from '../live/order.js';
+import { sorted, upTo } from '../scheduling/merge-sort.js';
 import { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { ConfigSnapshot, Row } from '../snapshot/snapshot.js';
 import { BATCH, type Bytes, type Carried, type Meter, type QueueDay, type QueueRecords } from './records.js';

@@ -1,25 +1,12 @@
 import { columnValue, type Kind, type Menu, menuColumn } from '@tollway/schema';
 import { sortNumber } from '../config/kind-order.js';
+import { type Compare, type Indexes, sorted, upTo } from '../scheduling/merge-sort.js';
 import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { RowSet } from '../view/rows.js';
 import type { SortOrder } from './menu-window.js';
 
-/** Indexes of items in a set of rows. */
-export type Indexes = Uint32Array<ArrayBuffer>;
-
-/** 0, 1, 2 … below a length. */
-export function upTo(length: number): Indexes {
-  const indexes = new Uint32Array(length);
-  for (let index = 0; index < length; index += 1) indexes[index] = index;
-  return indexes;
-}
-
-type Compare = (a: number, b: number) => number;
-
 /** Stands between columns whose sum is what counts. */
 const SUM = '+';
-/** Items sorted in one go; longer lists are merged out of such runs. */
-const RUN = 256;
 
 /**
  * Indexes of items in the order of a column, or of the sum of several (`rate.upload+rate.download`). Equal items keep
@@ -113,46 +100,4 @@ function sumOf(columns: readonly Cells[]): Cells {
       return numbers.length === 0 ? undefined : String(numbers.reduce((sum, number) => sum + number, 0));
     },
   };
-}
-
-/** Puts items in order: a stable merge sort that lets others work in between. */
-export async function sorted(items: Indexes, compare: Compare, slicer: TimeSlicer): Promise<Indexes> {
-  for (let start = 0; start < items.length; start += RUN) {
-    items.subarray(start, start + RUN).sort(compare);
-    if (slicer.over) await slicer.pause();
-  }
-  let [from, to] = [items, new Uint32Array(items.length > RUN ? items.length : 0)];
-  for (let width = RUN; width < items.length; width *= 2) {
-    for (let start = 0; start < items.length; start += 2 * width) {
-      await merge(from, to, start, width, compare, slicer);
-    }
-    [from, to] = [to, from];
-  }
-  return from;
-}
-
-/** Merges the sorted runs of `width` at `start` and after it. */
-async function merge(
-  from: Indexes,
-  to: Indexes,
-  start: number,
-  width: number,
-  compare: Compare,
-  slicer: TimeSlicer,
-): Promise<void> {
-  const middle = Math.min(start + width, from.length);
-  const end = Math.min(start + 2 * width, from.length);
-  let left = start;
-  let right = middle;
-  for (let place = start; place < end; place += 1) {
-    if (slicer.overAt(place)) await slicer.pause();
-    const [a, b] = [from[left] ?? 0, from[right] ?? 0];
-    if (right >= end || (left < middle && compare(a, b) <= 0)) {
-      to[place] = a;
-      left += 1;
-    } else {
-      to[place] = b;
-      right += 1;
-    }
-  }
 }

@@ -1,10 +1,11 @@
 import { type Menu, menuColumn } from '@tollway/schema';
 import { containing } from '../config/query.js';
+import { type Indexes, upTo } from '../scheduling/merge-sort.js';
 import { TimeSlicer } from '../scheduling/time-slicer.js';
 import { type RestRow, type RowSet, yesNo } from '../view/rows.js';
 import { type Condition, type Test, testOf } from './condition.js';
 import type { MenuWindow } from './menu-window.js';
-import { type Indexes, inOrder, upTo } from './order.js';
+import { inOrder } from './order.js';
 import { isTree, type TreeLine, treeLines } from './tree.js';
 
 /** What a window shows at one moment. */

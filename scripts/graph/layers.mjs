@@ -1,0 +1,49 @@
+// @ts-check
+/**
+ * The layers, from the top down: what may import what. An entry is a folder, or a file without its ending. It imports
+ * what stands in lower lines, and nothing of its own line or above; inside an entry everything may import everything but
+ * in circles. Whatever is not here yet belongs into the line above all that it imports.
+ */
+
+/** Entries of each line, by the folder that they are in. @typedef {Readonly<Record<string, readonly (readonly string[])[]>>} Layers */
+
+/** @type {Layers} */
+export const LAYERS = {
+  '.': [['e2e'], ['tests'], ['apps/api', 'apps/web', 'scripts'], ['packages/dataplane-agent', 'packages/schema']],
+
+  'apps/api/src': [
+    // Processes, and what they are put together of.
+    ['server', 'restore'],
+    ['unavailable'],
+    ['app'],
+    ['routes'],
+    // What browsers and programs ask for.
+    ['plugins', 'rest', 'live'],
+    ['trace'],
+    ['services'],
+    // What is known about the router.
+    ['view', 'import'],
+    ['accounting', 'auth', 'lint'],
+    ['state'],
+    ['startup'],
+    ['generations'],
+    // The configuration and its way to the data plane.
+    ['config'],
+    ['compiler', 'database'],
+    ['agent', 'snapshot'],
+    ['scheduling', 'env', 'errors', 'version', 'generated'],
+  ],
+
+  'apps/web/src': [['main'], ['shell'], ['windows'], ['menu'], ['api', 'wm'], ['ui']],
+
+  'packages/schema/src': [
+    ['index'],
+    ['registry', 'emit', 'trace'],
+    ['menus'],
+    ['mixins', 'packet-line'],
+    ['props', 'define', 'print-switches'],
+    ['column'],
+    ['menu'],
+    ['kind'],
+  ],
+};
