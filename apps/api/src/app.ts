@@ -47,7 +47,7 @@ import type { Services } from './services.js';
 import { Alarms } from './state/alarms.js';
 import { activeBytes, folderTrouble } from './state/data-folder.js';
 import { LiveState } from './state/live-state.js';
-import { LogBook } from './state/log-book.js';
+import { LogBuffer } from './state/log-buffer.js';
 import { Processor } from './state/processor.js';
 import { createViews } from './view/views.js';
 
@@ -140,7 +140,7 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
   });
   const agent = options.agent(app.log);
   // Nobody writes more than a line each millisecond for long.
-  const book = new LogBook(Date.now());
+  const log = new LogBuffer(Date.now());
   const watch =
     options.databaseFile === undefined
       ? undefined
@@ -149,7 +149,7 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
           options.writer,
           (fault) => {
             app.log.error(fault.text);
-            book.add('system,error,critical', fault.text);
+            log.add('system,error,critical', fault.text);
           },
           () => hasCopies(options.dataDir),
           () => activeBytes(options.dataDir),
@@ -165,7 +165,7 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
     database,
     store,
     users: () => users.kept(),
-    log: (message) => book.add('system,error', message),
+    log: (message) => log.add('system,error', message),
   });
   begun.push(generations);
   await generations.begin();
@@ -176,7 +176,7 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
   const live = new LiveState(agent);
   const processor = new Processor();
   const hints = new QueueHints(store);
-  const views = createViews({ store, live, users, log: book, processor, hints, dataDir: options.dataDir });
+  const views = createViews({ store, live, users, log: log, processor, hints, dataDir: options.dataDir });
   const accounting = new QueueAccounting(
     new QueueRecords(options.counts),
     { store, live, failed: (error) => watch?.failed(error) ?? app.log.error(error) },
@@ -186,7 +186,7 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
   const lists = new Room(MAX_LISTS, MAX_LISTS_OF_USER);
   const traces = new FairShare(TRACES);
   const failures = new FailureReport(({ user, address, text }) => {
-    book.add('system,error,critical', text);
+    log.add('system,error,critical', text);
     recordFailedLogin(db, user, address, text).catch((error: unknown) => watch?.failed(error) ?? app.log.error(error));
   });
   const attempts = new Attempts({ ...ATTEMPT_LIMITS, ...options.attemptLimits });
@@ -203,22 +203,22 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
     users,
     sessions,
     authenticator,
-    book,
+    log,
     views,
     accounting,
     lists,
     traces,
   };
 
-  writeLog(book, agent, store, alarms);
+  writeLog(log, agent, store, alarms);
   if (users.needsSetup && options.adminPassword !== undefined) await setFirstPassword(services, options.adminPassword);
   if (users.needsSetup) await options.setup.issue();
   else await options.setup.revoke();
 
-  let furnished = false;
+  let seeded = false;
   store.follow(async () => {
-    await furnish(store, agent, options.defaults);
-    furnished = true;
+    await seed(store, agent, options.defaults);
+    seeded = true;
   });
 
   const samplesFile = join(options.dataDir, 'traffic.json');
@@ -245,7 +245,7 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
   jsonBodies(app, limits.publicBodyMs);
   endStreams(app);
   await authentication(app, authenticator, connections, store);
-  healthRoute(app, services, () => furnished, watch, trouble);
+  healthRoute(app, services, () => seeded, watch, trouble);
   sessionRoutes(app, services, authenticator, options.setup);
   revisionRoutes(app, services);
   valuesRoute(app, services);
@@ -266,7 +266,7 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
  * Rows for ports seen for the first time, and the default configuration for an empty database: in one revision, so that no
  * router is left with the first alone.
  */
-async function furnish(store: ConfigStore, agent: AgentPort, defaults: Defaults): Promise<void> {
+async function seed(store: ConfigStore, agent: AgentPort, defaults: Defaults): Promise<void> {
   const ports = agent.hello?.ports ?? [];
   const summary = ({ found, isFilled }: { found: readonly string[]; isFilled: boolean }) =>
     `ports found: ${found.join(', ')}${isFilled ? '; default configuration' : ''}`;
@@ -281,23 +281,23 @@ async function furnish(store: ConfigStore, agent: AgentPort, defaults: Defaults)
 }
 
 /** What the router says about itself in `/log`. */
-function writeLog(book: LogBook, agent: AgentPort, store: ConfigStore, alarms: Alarms): void {
-  book.add('system,info', 'router management started');
-  let told: readonly string[] = [];
-  const tellRules = () => {
+function writeLog(log: LogBuffer, agent: AgentPort, store: ConfigStore, alarms: Alarms): void {
+  log.add('system,info', 'router management started');
+  let reported: readonly string[] = [];
+  const reportRules = () => {
     const now = alarms.rules();
-    for (const text of now) if (!told.includes(text)) book.add('firewall,error,critical', text);
-    told = now;
+    for (const text of now) if (!reported.includes(text)) log.add('firewall,error,critical', text);
+    reported = now;
   };
-  tellRules();
+  reportRules();
   agent.onEvent((event) => {
     // It tells of its links in lines of its own.
-    if (event.event === 'log') book.add(event.topics, event.message, event['time-ms']);
+    if (event.event === 'log') log.add(event.topics, event.message, event['time-ms']);
   });
-  agent.onUp((hello) => book.add('system,info', `data plane connected, version ${hello.version}`));
-  agent.onDown(() => book.add('system,error', 'data plane connection lost'));
+  agent.onUp((hello) => log.add('system,info', `data plane connected, version ${hello.version}`));
+  agent.onDown(() => log.add('system,error', 'data plane connection lost'));
   store.onCommit(({ summary, author, revision }) =>
-    book.add('system,info', `${summary} by ${authorText(author)} (revision ${revision})`),
+    log.add('system,info', `${summary} by ${authorText(author)} (revision ${revision})`),
   );
-  store.onCommit(tellRules);
+  store.onCommit(reportRules);
 }

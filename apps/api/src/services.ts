@@ -11,7 +11,7 @@ import type { Database } from './database/client.js';
 import type { FairShare } from './scheduling/fair-share.js';
 import type { Room } from './scheduling/room.js';
 import type { LiveState } from './state/live-state.js';
-import type { LogBook } from './state/log-book.js';
+import type { LogBuffer } from './state/log-buffer.js';
 import type { RestRow, View } from './view/rows.js';
 
 /** What the commands work with. */
@@ -23,7 +23,7 @@ export interface Services {
   readonly users: Users;
   readonly sessions: Sessions;
   readonly authenticator: Authenticator;
-  readonly book: LogBook;
+  readonly log: LogBuffer;
   readonly views: ReadonlyMap<string, View>;
   readonly accounting: QueueAccounting;
   /** Lists that are being sent: each holds a reading of the data plane until it has been taken. */

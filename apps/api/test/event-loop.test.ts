@@ -8,7 +8,7 @@ import { ConnectionDump, RECORD } from '../src/agent/connections.js';
 import type { NeighborInfo } from '../src/agent/messages.js';
 import type { MenuWindow } from '../src/live/menu-window.js';
 import { evaluate } from '../src/live/window.js';
-import { LOG_LINES } from '../src/state/log-book.js';
+import { LOG_LINES } from '../src/state/log-buffer.js';
 import { connectionsView } from '../src/view/connections.js';
 import { Client } from './live-client.js';
 import { rawExchange, upgradeRequest } from './raw-request.js';

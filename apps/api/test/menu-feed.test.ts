@@ -1,13 +1,13 @@
 import { menuByPath } from '@tollway/schema';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { MenuFeed, type Outlet } from '../src/live/menu-feed.js';
+import { MenuFeed, type MessageSink } from '../src/live/menu-feed.js';
 import type { MenuWindow } from '../src/live/menu-window.js';
 import { ShownCells } from '../src/live/shown-cells.js';
 import { ArrayRows } from '../src/view/rows.js';
 
 const WINDOW = { filter: [], columns: undefined, find: '', sort: undefined, first: 0, count: 10 };
 
-class Recorder implements Outlet {
+class Recorder implements MessageSink {
   ready = true;
   readonly messages: Record<string, unknown>[] = [];
 
@@ -16,7 +16,7 @@ class Recorder implements Outlet {
   }
 }
 
-function feedOf(path: string, outlet: Outlet, rows: () => Record<string, string>[]) {
+function feedOf(path: string, sink: MessageSink, rows: () => Record<string, string>[]) {
   const menu = menuByPath(path);
   if (menu === undefined) throw new Error('no menu');
   const reads: number[] = [];
@@ -24,7 +24,7 @@ function feedOf(path: string, outlet: Outlet, rows: () => Record<string, string>
     reads.push(maxAgeMs);
     return new ArrayRows(rows());
   };
-  return { feed: new MenuFeed(1, menu, view, WINDOW, 1000, outlet, new ShownCells().share(1)), reads };
+  return { feed: new MenuFeed(1, menu, view, WINDOW, 1000, sink, new ShownCells().share(1)), reads };
 }
 
 beforeEach(() => {
@@ -38,12 +38,12 @@ afterEach(async () => {
 
 describe('a feed', () => {
   it('sends a change of live values once per interval', async () => {
-    const outlet = new Recorder();
+    const sink = new Recorder();
     let bytes = 0;
-    const { feed } = feedOf('/interface', outlet, () => [{ '.id': '*1', 'rx-byte': String(++bytes) }]);
+    const { feed } = feedOf('/interface', sink, () => [{ '.id': '*1', 'rx-byte': String(++bytes) }]);
     await vi.advanceTimersByTimeAsync(3_500);
-    expect(outlet.messages.map((message) => message.op)).toEqual(['snapshot', 'delta', 'delta', 'delta']);
-    expect(outlet.messages[1]).toEqual({
+    expect(sink.messages.map((message) => message.op)).toEqual(['snapshot', 'delta', 'delta', 'delta']);
+    expect(sink.messages[1]).toEqual({
       id: 1,
       op: 'delta',
       total: 1,
@@ -53,13 +53,13 @@ describe('a feed', () => {
     });
     feed.close();
     await vi.advanceTimersByTimeAsync(3_000);
-    expect(outlet.messages).toHaveLength(4);
+    expect(sink.messages).toHaveLength(4);
   });
 
   it('decodes nothing that it may not show', async () => {
     const menu = menuByPath('/queue/simple');
     if (menu === undefined) throw new Error('no menu');
-    const outlet = new Recorder();
+    const sink = new Recorder();
     const cells = new ShownCells();
     expect(cells.share(1).resize(1_499_990)).toBeUndefined();
     let decoded = 0;
@@ -72,9 +72,9 @@ describe('a feed', () => {
         return { '.id': `*${index}` };
       },
     };
-    const feed = new MenuFeed(1, menu, async () => set, WINDOW, 1000, outlet, cells.share(1));
+    const feed = new MenuFeed(1, menu, async () => set, WINDOW, 1000, sink, cells.share(1));
     await vi.advanceTimersByTimeAsync(2_500);
-    expect(outlet.messages).toEqual([
+    expect(sink.messages).toEqual([
       {
         op: 'error',
         id: 1,
@@ -88,93 +88,93 @@ describe('a feed', () => {
   it('shows what it might not as soon as others are closed, also where nothing changes', async () => {
     const menu = menuByPath('/ip/address');
     if (menu === undefined) throw new Error('no menu');
-    const outlet = new Recorder();
+    const sink = new Recorder();
     const cells = new ShownCells();
     const other = cells.share(1);
     other.resize(1_499_999);
     const view = async () => new ArrayRows([{ '.id': '*1' }]);
-    const feed = new MenuFeed(1, menu, view, WINDOW, 1000, outlet, cells.share(1));
+    const feed = new MenuFeed(1, menu, view, WINDOW, 1000, sink, cells.share(1));
     await vi.advanceTimersByTimeAsync(20_000);
-    expect(outlet.messages).toMatchObject([{ op: 'error' }]);
+    expect(sink.messages).toMatchObject([{ op: 'error' }]);
     other.close();
     await vi.advanceTimersByTimeAsync(10_000);
-    expect(outlet.messages.slice(1)).toMatchObject([{ op: 'snapshot', total: 1 }]);
+    expect(sink.messages.slice(1)).toMatchObject([{ op: 'snapshot', total: 1 }]);
     feed.close();
   });
 
   it('sends no snapshot to a client that has not read what it was sent before', async () => {
-    const outlet = new Recorder();
-    const { feed } = feedOf('/ip/address', outlet, () => [{ '.id': '*1' }]);
+    const sink = new Recorder();
+    const { feed } = feedOf('/ip/address', sink, () => [{ '.id': '*1' }]);
     await vi.advanceTimersByTimeAsync(100);
-    outlet.ready = false;
+    sink.ready = false;
     for (let first = 0; first < 100; first += 1) {
       feed.setWindow({ first });
       await vi.advanceTimersByTimeAsync(50);
     }
-    expect(outlet.messages).toHaveLength(1);
-    outlet.ready = true;
+    expect(sink.messages).toHaveLength(1);
+    sink.ready = true;
     await vi.advanceTimersByTimeAsync(500);
-    expect(outlet.messages.slice(1)).toMatchObject([{ op: 'snapshot', first: 99 }]);
+    expect(sink.messages.slice(1)).toMatchObject([{ op: 'snapshot', first: 99 }]);
     feed.close();
   });
 
   it('that is closed while its client does not read reads nothing any more, and takes no room of other windows', async () => {
     const menu = menuByPath('/interface');
     if (menu === undefined) throw new Error('no menu');
-    const outlet = new Recorder();
-    outlet.ready = false;
+    const sink = new Recorder();
+    sink.ready = false;
     const cells = new ShownCells();
     let reads = 0;
     const view = async () => {
       reads += 1;
       return new ArrayRows([{ '.id': '*1' }]);
     };
-    const feed = new MenuFeed(1, menu, view, WINDOW, 1000, outlet, cells.share(1));
+    const feed = new MenuFeed(1, menu, view, WINDOW, 1000, sink, cells.share(1));
     await vi.advanceTimersByTimeAsync(50);
     feed.close();
     await vi.advanceTimersByTimeAsync(20_000);
     expect(cells.share(1).resize(1_500_000)).toBeUndefined();
-    expect([reads, outlet.messages]).toEqual([0, []]);
+    expect([reads, sink.messages]).toEqual([0, []]);
   });
 
   it('that is closed says nothing of a reading that has failed since', async () => {
     const menu = menuByPath('/interface');
     if (menu === undefined) throw new Error('no menu');
-    const outlet = new Recorder();
+    const sink = new Recorder();
     const failing = () => new Promise<never>((_, reject) => setTimeout(() => reject(new Error('no agent')), 100));
-    const feed = new MenuFeed(1, menu, failing, WINDOW, 1000, outlet, new ShownCells().share(1));
+    const feed = new MenuFeed(1, menu, failing, WINDOW, 1000, sink, new ShownCells().share(1));
     await vi.advanceTimersByTimeAsync(50);
     feed.close();
     await vi.advanceTimersByTimeAsync(1_000);
-    expect(outlet.messages).toEqual([]);
+    expect(sink.messages).toEqual([]);
   });
 
   it('is silent while nothing changes', async () => {
-    const outlet = new Recorder();
-    const { feed } = feedOf('/interface', outlet, () => [{ '.id': '*1' }]);
+    const sink = new Recorder();
+    const { feed } = feedOf('/interface', sink, () => [{ '.id': '*1' }]);
     await vi.advanceTimersByTimeAsync(5_000);
-    expect(outlet.messages).toHaveLength(1);
+    expect(sink.messages).toHaveLength(1);
     feed.close();
   });
 
   it('skips ticks of a client that does not keep up, without reading, and catches up with one delta', async () => {
-    const outlet = new Recorder();
+    const sink = new Recorder();
     let bytes = 0;
-    const { feed, reads } = feedOf('/interface', outlet, () => [{ '.id': '*1', 'rx-byte': String(++bytes) }]);
+    const { feed, reads } = feedOf('/interface', sink, () => [{ '.id': '*1', 'rx-byte': String(++bytes) }]);
     await vi.advanceTimersByTimeAsync(10);
-    outlet.ready = false;
+    sink.ready = false;
     await vi.advanceTimersByTimeAsync(10_000);
-    expect(outlet.messages).toHaveLength(1);
+    expect(sink.messages).toHaveLength(1);
     expect(reads).toHaveLength(1);
-    outlet.ready = true;
+    sink.ready = true;
     await vi.advanceTimersByTimeAsync(1_000);
-    expect(outlet.messages).toHaveLength(2);
+    expect(sink.messages).toHaveLength(2);
     feed.close();
   });
 
   it('of configuration alone never reads by itself, and reads afresh when it changed', async () => {
-    const outlet = new Recorder();
-    const { feed, reads } = feedOf('/ip/address', outlet, () => [{ '.id': '*1' }]);
+    const sink = new Recorder();
+    const { feed, reads } = feedOf('/ip/address', sink, () => [{ '.id': '*1' }]);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(reads).toHaveLength(1);
     feed.refresh();
@@ -194,7 +194,7 @@ describe('feeds that open at once', () => {
       turn += 1;
       if (watching) setImmediate(look);
     };
-    const outlet: Outlet = { ready: true, send: () => turns.set(turn, (turns.get(turn) ?? 0) + 1) };
+    const sink: MessageSink = { ready: true, send: () => turns.set(turn, (turns.get(turn) ?? 0) + 1) };
     // Viewers share readings, so all of them get theirs in the same turn.
     const reading = new Promise((resolve) => setTimeout(resolve, 20));
     const menu = menuByPath('/interface');
@@ -206,7 +206,7 @@ describe('feeds that open at once', () => {
     setImmediate(look);
     const feeds = Array.from(
       { length: 50 },
-      (_, id) => new MenuFeed(id, menu, view, WINDOW, 60_000, outlet, new ShownCells().share(1)),
+      (_, id) => new MenuFeed(id, menu, view, WINDOW, 60_000, sink, new ShownCells().share(1)),
     );
     const sent = () => [...turns.values()].reduce((sum, count) => sum + count, 0);
     await vi.waitFor(() => expect(sent()).toBe(feeds.length));
@@ -254,7 +254,7 @@ describe('feeds that walk through a large table', () => {
         };
       };
       const cells = new ShownCells();
-      const outlet = {
+      const sink = {
         ready: true,
         sent: 0,
         send() {
@@ -265,9 +265,9 @@ describe('feeds that walk through a large table', () => {
       const window = { ...WINDOW, ...asked };
       const feeds = Array.from(
         { length: 4 },
-        (_, id) => new MenuFeed(id, menu, view, window, 60_000, outlet, cells.share(1)),
+        (_, id) => new MenuFeed(id, menu, view, window, 60_000, sink, cells.share(1)),
       );
-      await vi.waitFor(() => expect(outlet.sent).toBe(feeds.length), { timeout: 60_000, interval: 20 });
+      await vi.waitFor(() => expect(sink.sent).toBe(feeds.length), { timeout: 60_000, interval: 20 });
       for (const feed of feeds) feed.close();
       expect(most).toBe(1);
     },
@@ -277,8 +277,8 @@ describe('feeds that walk through a large table', () => {
 
 describe('the cost of a feed', () => {
   it('of a window that changes during an update is a shared reading, unless the configuration changed as well', async () => {
-    const outlet = new Recorder();
-    const { feed, reads } = feedOf('/interface', outlet, () => [{ '.id': '*1' }]);
+    const sink = new Recorder();
+    const { feed, reads } = feedOf('/interface', sink, () => [{ '.id': '*1' }]);
     feed.setWindow({ first: 1 });
     feed.setWindow({ first: 2 });
     await vi.advanceTimersByTimeAsync(10);
@@ -292,7 +292,7 @@ describe('the cost of a feed', () => {
   });
 
   it('holds the readings too: one that takes long is taken less often', async () => {
-    const outlet = new Recorder();
+    const sink = new Recorder();
     const menu = menuByPath('/interface');
     if (menu === undefined) throw new Error('no menu');
     let reads = 0;
@@ -301,7 +301,7 @@ describe('the cost of a feed', () => {
       await new Promise((resolve) => setTimeout(resolve, 300));
       return new ArrayRows([{ '.id': '*1', 'rx-byte': String(reads) }]);
     };
-    const feed = new MenuFeed(1, menu, view, WINDOW, 1000, outlet, new ShownCells().share(1));
+    const feed = new MenuFeed(1, menu, view, WINDOW, 1000, sink, new ShownCells().share(1));
     await vi.advanceTimersByTimeAsync(9_000);
     // 300 ms are at most 8 % of the time.
     expect(reads).toBe(3);

@@ -16,7 +16,7 @@ export interface Carried extends Bytes {
   readonly name: string;
 }
 
-/** A queue's day, as it is told. */
+/** A queue's day. */
 export interface QueueDay extends Carried {
   readonly row: number;
   readonly day: string;
@@ -59,7 +59,7 @@ interface StoredMeter {
   readonly seenDownload: Integer;
 }
 
-const told = ({ row, day, menu, name, upload, download }: StoredDay): QueueDay => ({
+const queueDay = ({ row, day, menu, name, upload, download }: StoredDay): QueueDay => ({
   row: Number(row),
   day,
   menu,
@@ -124,14 +124,14 @@ export class QueueRecords {
   async partOfDay(day: string, after: number): Promise<QueueDay[]> {
     const rows = await this.#db.$queryRaw<StoredDay[]>`
       SELECT * FROM "QueueDay" WHERE "day" = ${day} AND "row" > ${after} ORDER BY "row" LIMIT ${BATCH}`;
-    return rows.map(told);
+    return rows.map(queueDay);
   }
 
   /** Days of one queue, oldest first. */
   async daysOf(row: number, from: string, to: string): Promise<QueueDay[]> {
     const rows = await this.#db.$queryRaw<StoredDay[]>`
       SELECT * FROM "QueueDay" WHERE "row" = ${row} AND "day" BETWEEN ${from} AND ${to} ORDER BY "day"`;
-    return rows.map(told);
+    return rows.map(queueDay);
   }
 
   /** The days that there are, newest first, each found by the one after it: what they hold is not walked through. */

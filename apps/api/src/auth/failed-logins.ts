@@ -1,6 +1,6 @@
 import { keepNewest, MAX_RECORDED } from '../database/audit.js';
 import type { Database } from '../database/client.js';
-import { printable } from '../state/log-book.js';
+import { printable } from '../state/log-buffer.js';
 
 /** Failed logins that are one line in the log and one row of the audit. */
 export interface FailedLogins {
@@ -9,15 +9,15 @@ export interface FailedLogins {
   readonly text: string;
 }
 
-/** How long the same failure is only counted after it was told once, ms. */
+/** How long the same failure is only counted after it was logged once, ms. */
 const WINDOW_MS = 60_000;
-/** Different failures that are told of in that time; more are counted together. */
-const MAX_TOLD = 20;
+/** Different failures that are logged in that time; more are counted together. */
+const MAX_LOGGED = 20;
 
 /** Tells of failed logins, however many there are, in at most 41 lines a minute. */
 export class FailureReport {
   readonly #tell: (failed: FailedLogins) => void;
-  readonly #told = new Map<string, { user: string; address: string; more: number }>();
+  readonly #logged = new Map<string, { user: string; address: string; more: number }>();
   #others = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -29,24 +29,24 @@ export class FailureReport {
     this.#timer ??= setTimeout(() => this.flush(), WINDOW_MS).unref();
     const user = printable(name).slice(0, 128);
     const key = `${address} ${user}`;
-    const told = this.#told.get(key);
-    if (told !== undefined) told.more += 1;
-    else if (this.#told.size >= MAX_TOLD) this.#others += 1;
+    const logged = this.#logged.get(key);
+    if (logged !== undefined) logged.more += 1;
+    else if (this.#logged.size >= MAX_LOGGED) this.#others += 1;
     else {
-      this.#told.set(key, { user, address, more: 0 });
+      this.#logged.set(key, { user, address, more: 0 });
       this.#tell({ user, address, text: `login failure for user ${user} from ${address}` });
     }
   }
 
-  /** Tells of what was only counted. */
+  /** Logs what was only counted. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    for (const { user, address, more } of this.#told.values()) {
+    for (const { user, address, more } of this.#logged.values()) {
       if (more > 0) this.#tell({ user, address, text: `${failures(more)} for user ${user} from ${address}` });
     }
     const others = this.#others;
-    this.#told.clear();
+    this.#logged.clear();
     this.#others = 0;
     if (others > 0) {
       this.#tell({

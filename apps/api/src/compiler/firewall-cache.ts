@@ -2,7 +2,7 @@ import type { Rule } from '@tollway/dataplane-agent';
 import type { Row } from '../snapshot/snapshot.js';
 import type { AddressLists } from './address-lists.js';
 import type { CompileContext } from './context.js';
-import type { Candidate } from './firewall-jumps.js';
+import type { UnlinkedRule } from './firewall-jumps.js';
 import type { InterfaceNames } from './interface-names.js';
 
 /**
@@ -11,7 +11,7 @@ import type { InterfaceNames } from './interface-names.js';
  */
 
 interface Translated {
-  readonly candidate: Candidate;
+  readonly unlinked: UnlinkedRule;
   readonly interfaces: InterfaceNames;
   /** Address lists that it names, with their indices. */
   readonly lists: readonly (readonly [string, number])[];
@@ -24,27 +24,27 @@ interface Translated {
 const translated = new WeakMap<Row, Translated>();
 
 /** The translation of a row: as it was before, where that holds, or by `translate`. */
-export function candidateOf(
+export function cachedRule(
   context: CompileContext,
   lists: AddressLists,
   row: Row,
-  translate: () => Candidate,
-): Candidate {
+  translate: () => UnlinkedRule,
+): UnlinkedRule {
   const known = translated.get(row);
   if (known !== undefined && holds(known, context, lists)) {
     if (known.utcOffsetS !== undefined) context.clockOffset();
     for (const mark of known.marks) context.marks.of(mark);
-    return known.candidate;
+    return known.unlinked;
   }
   const asked = context.asksTime;
   context.asksTime = false;
   const named: (readonly [string, number])[] = [];
   const marks = new Set<string>();
   try {
-    const candidate = lists.noting(named, () => context.marks.noting(marks, translate));
+    const unlinked = lists.noting(named, () => context.marks.noting(marks, translate));
     const utcOffsetS = context.asksTime ? context.clockOffset() : undefined;
-    translated.set(row, { candidate, interfaces: context.interfaces, lists: named, marks, utcOffsetS });
-    return candidate;
+    translated.set(row, { unlinked, interfaces: context.interfaces, lists: named, marks, utcOffsetS });
+    return unlinked;
   } finally {
     context.asksTime ||= asked;
   }
@@ -58,12 +58,12 @@ function holds(known: Translated, context: CompileContext, lists: AddressLists):
   );
 }
 
-const finishedRules = new WeakMap<Candidate, Rule>();
+const linkedRules = new WeakMap<UnlinkedRule, Rule>();
 
 /** The rule of a translation. It is the same object as long as it is the same rule. */
-export function ruleOf(candidate: Candidate, indices: ReadonlyMap<string, number>): Rule {
-  const { row, matchers, action, log } = candidate;
-  const known = finishedRules.get(candidate);
+export function linkedRule(unlinked: UnlinkedRule, indices: ReadonlyMap<string, number>): Rule {
+  const { row, matchers, action, log } = unlinked;
+  const known = linkedRules.get(unlinked);
   const chain = 'target' in action ? (indices.get(action.target) ?? -1) : undefined;
   if (known !== undefined && (known.action.kind !== 'jump' || known.action.chain === chain)) return known;
   const rule: Rule = {
@@ -72,6 +72,6 @@ export function ruleOf(candidate: Candidate, indices: ReadonlyMap<string, number
     action: 'target' in action ? { kind: 'jump', chain: chain ?? -1 } : action,
     log,
   };
-  finishedRules.set(candidate, rule);
+  linkedRules.set(unlinked, rule);
   return rule;
 }

@@ -3,7 +3,7 @@ import type { Row } from '../snapshot/snapshot.js';
 import { CannotWork } from './cannot-work.js';
 
 /** A rule whose conditions and action are understood; a jump is resolved once all rules are known. */
-export interface Candidate {
+export interface UnlinkedRule {
   readonly row: Row;
   readonly chain: string;
   readonly matchers: Matcher[];
@@ -11,7 +11,7 @@ export interface Candidate {
   readonly log: string | null;
 }
 
-export function checkJump({ action }: Candidate, names: ReadonlySet<string>, hooks: readonly string[]): void {
+export function checkJump({ action }: UnlinkedRule, names: ReadonlySet<string>, hooks: readonly string[]): void {
   if (!('target' in action)) return;
   if (hooks.includes(action.target)) {
     throw new CannotWork(`jump-target: ${action.target} is a built-in chain; jump to a chain of your own`);
@@ -20,7 +20,7 @@ export function checkJump({ action }: Candidate, names: ReadonlySet<string>, hoo
 }
 
 /** Chains that each chain reaches by jumps, directly and through others. */
-export function reachability(rules: readonly Candidate[]): ReadonlyMap<string, ReadonlySet<string>> {
+export function reachability(rules: readonly UnlinkedRule[]): ReadonlyMap<string, ReadonlySet<string>> {
   const direct = new Map<string, Set<string>>();
   for (const { chain, action } of rules) {
     if (!('target' in action)) continue;
@@ -41,7 +41,7 @@ export function reachability(rules: readonly Candidate[]): ReadonlyMap<string, R
   return reached;
 }
 
-export function checkCycle({ chain, action }: Candidate, jumps: ReadonlyMap<string, ReadonlySet<string>>): void {
+export function checkCycle({ chain, action }: UnlinkedRule, jumps: ReadonlyMap<string, ReadonlySet<string>>): void {
   if ('target' in action && (action.target === chain || jumps.get(action.target)?.has(chain))) {
     throw new CannotWork(`jump-target: chain ${action.target} leads back to chain ${chain}`);
   }
@@ -51,8 +51,8 @@ export function checkCycle({ chain, action }: Candidate, jumps: ReadonlyMap<stri
 const MAX_NESTING = 16;
 
 /** A check that refuses jumps which nest too deep. `rules` must be without circles. */
-export function checkNesting(rules: readonly Candidate[]): (rule: Candidate) => void {
-  const byChain = new Map<string, Candidate[]>();
+export function checkNesting(rules: readonly UnlinkedRule[]): (rule: UnlinkedRule) => void {
+  const byChain = new Map<string, UnlinkedRule[]>();
   for (const rule of rules) {
     if (!('target' in rule.action)) continue;
     const jumps = byChain.get(rule.chain);

@@ -5,8 +5,8 @@ import type { AddressLists } from './address-lists.js';
 import { CannotWork } from './cannot-work.js';
 import { type CompileContext, effective, needed } from './context.js';
 import { translateAction } from './firewall-action.js';
-import { candidateOf, ruleOf } from './firewall-cache.js';
-import { type Candidate, checkCycle, checkJump, checkNesting, reachability } from './firewall-jumps.js';
+import { cachedRule, linkedRule } from './firewall-cache.js';
+import { checkCycle, checkJump, checkNesting, reachability, type UnlinkedRule } from './firewall-jumps.js';
 import { translateMatchers } from './firewall-match.js';
 import { HOOKS, type Table } from './hooks.js';
 
@@ -20,7 +20,7 @@ export function compileFirewall(context: CompileContext, lists: AddressLists, ta
   for (const row of rowsOf(context.snapshot, menu)) if (row.values.chain) names.add(row.values.chain);
 
   let rules = context.translate(menu, (row) =>
-    candidateOf(context, lists, row, () => candidate(context, lists, table, row)),
+    cachedRule(context, lists, row, () => unlinkedRule(context, lists, table, row)),
   );
   rules = keep(context, rules, (rule) => checkJump(rule, names, HOOKS[table]));
   const jumps = reachability(rules);
@@ -33,11 +33,11 @@ export function compileFirewall(context: CompileContext, lists: AddressLists, ta
   const chains = [...names].map((name): Chain => ({ name, rules: [] }));
   const indices = new Map(chains.map(({ name }, index) => [name, index]));
   // Every chain that a rule is in or jumps to has an index: names come from the rules, and checkJump saw the jumps.
-  for (const rule of rules) chains[indices.get(rule.chain) ?? -1]?.rules.push(ruleOf(rule, indices));
+  for (const rule of rules) chains[indices.get(rule.chain) ?? -1]?.rules.push(linkedRule(rule, indices));
   return chains;
 }
 
-function candidate(context: CompileContext, lists: AddressLists, table: Table, row: Row): Candidate {
+function unlinkedRule(context: CompileContext, lists: AddressLists, table: Table, row: Row): UnlinkedRule {
   const menu = `/ip/firewall/${table}`;
   const kind = needed(menu, row, 'action');
   const logged = kind === 'log' || effective(menu, row, 'log') === 'true';
@@ -53,7 +53,11 @@ function candidate(context: CompileContext, lists: AddressLists, table: Table, r
   };
 }
 
-function keep(context: CompileContext, rules: readonly Candidate[], check: (rule: Candidate) => void): Candidate[] {
+function keep(
+  context: CompileContext,
+  rules: readonly UnlinkedRule[],
+  check: (rule: UnlinkedRule) => void,
+): UnlinkedRule[] {
   return rules.filter((rule) =>
     context.attempt(rule.row, () => {
       check(rule);
@@ -70,7 +74,7 @@ const HOOK_OF: Readonly<Record<string, 'srcnat' | 'dstnat'>> = {
   redirect: 'dstnat',
 };
 
-function checkHook({ chain, action }: Candidate, reached: ReadonlyMap<string, ReadonlySet<string>>): void {
+function checkHook({ chain, action }: UnlinkedRule, reached: ReadonlyMap<string, ReadonlySet<string>>): void {
   const hook = HOOK_OF[action.kind];
   if (!hook) return;
   const other = hook === 'srcnat' ? 'dstnat' : 'srcnat';
@@ -83,7 +87,7 @@ function checkHook({ chain, action }: Candidate, reached: ReadonlyMap<string, Re
 /** Where routing is still to come. */
 const BEFORE_ROUTING: readonly string[] = ['prerouting', 'output'];
 
-function checkRoutingMark({ chain, action }: Candidate, reached: ReadonlyMap<string, ReadonlySet<string>>): void {
+function checkRoutingMark({ chain, action }: UnlinkedRule, reached: ReadonlyMap<string, ReadonlySet<string>>): void {
   if (action.kind !== 'mark-routing') return;
   const late = HOOKS.mangle.find(
     (hook) => !BEFORE_ROUTING.includes(hook) && (chain === hook || reached.get(hook)?.has(chain)),

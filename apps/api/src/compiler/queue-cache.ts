@@ -10,10 +10,10 @@ import type { QueueTypes } from './queue-types.js';
  */
 
 /** A queue before its parent is known. */
-export type LooseQueue = Omit<SimpleQueue, 'parent'>;
+export type UnlinkedQueue = Omit<SimpleQueue, 'parent'>;
 
 interface Translated {
-  readonly queue: LooseQueue;
+  readonly queue: UnlinkedQueue;
   readonly interfaces: InterfaceNames;
   /** Types that it names, with their indices. */
   readonly types: readonly (readonly [string, number])[];
@@ -25,12 +25,12 @@ interface Translated {
 const translated = new WeakMap<Row, Translated>();
 
 /** The queue of a row: as it was before, where that holds, or by `translate`. */
-export function looseQueue(
+export function unlinkedQueue(
   context: CompileContext,
   types: QueueTypes,
   row: Row,
-  translate: () => LooseQueue,
-): LooseQueue {
+  translate: () => UnlinkedQueue,
+): UnlinkedQueue {
   const known = translated.get(row);
   if (known !== undefined && holds(known, context, types)) {
     if (known.utcOffsetS !== undefined) context.clockOffset();
@@ -53,7 +53,7 @@ function holds(known: Translated, context: CompileContext, types: QueueTypes): b
   );
 }
 
-const finished = new WeakMap<LooseQueue, SimpleQueue>();
+const linked = new WeakMap<UnlinkedQueue, SimpleQueue>();
 
 /** A total that it has because of its parent is made anew each time. */
 function sameLimit(a: QueueLimit | null, b: QueueLimit | null): boolean {
@@ -72,10 +72,10 @@ function sameLimit(a: QueueLimit | null, b: QueueLimit | null): boolean {
 }
 
 /** The queue with its parent and its total. It is the same object as long as it is the same queue. */
-export function finishedQueue(queue: LooseQueue, parent: number | null, total: QueueLimit | null): SimpleQueue {
-  const known = finished.get(queue);
+export function linkedQueue(queue: UnlinkedQueue, parent: number | null, total: QueueLimit | null): SimpleQueue {
+  const known = linked.get(queue);
   if (known !== undefined && known.parent === parent && sameLimit(known.total ?? null, total)) return known;
   const whole: SimpleQueue = { ...queue, parent, total };
-  finished.set(queue, whole);
+  linked.set(queue, whole);
   return whole;
 }

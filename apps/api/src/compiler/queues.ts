@@ -20,7 +20,7 @@ import { atOnce, type TimeSlicer } from '../scheduling/time-slicer.js';
 import { type ConfigSnapshot, type Row, rowsOf } from '../snapshot/snapshot.js';
 import { CannotWork } from './cannot-work.js';
 import { CompileContext, effective, needed } from './context.js';
-import { finishedQueue, type LooseQueue, looseQueue } from './queue-cache.js';
+import { linkedQueue, type UnlinkedQueue, unlinkedQueue } from './queue-cache.js';
 import { type Child, withParents } from './queue-parents.js';
 import { QueueTypes } from './queue-types.js';
 
@@ -75,7 +75,7 @@ function limitOf(types: QueueTypes, texts: LimitTexts): QueueLimit {
 }
 
 interface SimpleChild extends Child {
-  readonly queue: LooseQueue;
+  readonly queue: UnlinkedQueue;
 }
 
 function simpleChild(context: CompileContext, types: QueueTypes, row: Row): SimpleChild {
@@ -83,7 +83,7 @@ function simpleChild(context: CompileContext, types: QueueTypes, row: Row): Simp
   const totalType = effective(SIMPLE, row, 'total-queue');
   // It may come into use because of the parent: it must exist in any case.
   if (totalType !== undefined) types.kindOf(totalType);
-  const queue = looseQueue(context, types, row, () => simpleQueue(context, types, row));
+  const queue = unlinkedQueue(context, types, row, () => simpleQueue(context, types, row));
   return { row, parent: parent === 'none' ? undefined : parent, queue };
 }
 
@@ -104,17 +104,17 @@ export async function invalidSimpleQueues(
 
 function simpleQueues(context: CompileContext, types: QueueTypes): SimpleQueue[] {
   const queues = context.translate(SIMPLE, (row) => simpleChild(context, types, row));
-  const finished = new Map<Row, SimpleQueue>();
+  const linked = new Map<Row, SimpleQueue>();
   for (const { queue, parent } of atOnce(withParents(context, rowsOf(context.snapshot, SIMPLE), queues))) {
-    const above = parent && finished.get(parent.row);
+    const above = parent && linked.get(parent.row);
     // What a parent holds both directions to holds for all its children together, so each of them has a part of it.
     const total = queue.queue.total ?? (above?.total ? limitOf(types, totalTexts(queue.row)) : null);
-    finished.set(queue.row, finishedQueue(queue.queue, above?.row ?? null, total));
+    linked.set(queue.row, linkedQueue(queue.queue, above?.row ?? null, total));
   }
-  return queues.flatMap(({ row }) => finished.get(row) ?? []);
+  return queues.flatMap(({ row }) => linked.get(row) ?? []);
 }
 
-function simpleQueue(context: CompileContext, types: QueueTypes, row: Row): LooseQueue {
+function simpleQueue(context: CompileContext, types: QueueTypes, row: Row): UnlinkedQueue {
   const pair = (property: string): readonly string[] => effective(SIMPLE, row, property)?.split('/') ?? [];
   const [limitAt, maxLimit, bucketSize] = [pair('limit-at'), pair('max-limit'), pair('bucket-size')];
   const [burstLimit, burstThreshold, burstTime] = [pair('burst-limit'), pair('burst-threshold'), pair('burst-time')];
@@ -207,12 +207,12 @@ function treeQueues(context: CompileContext, types: QueueTypes): TreeQueue[] {
     const root = treeRoot(context, parent);
     return { row, parent: root === undefined ? parent : undefined, root, queue: treeQueue(context, types, row) };
   });
-  const finished = new Map<Row, TreeQueue>();
+  const linked = new Map<Row, TreeQueue>();
   for (const { queue, parent } of atOnce(withParents(context, rowsOf(context.snapshot, TREE), queues))) {
     const above: TreeParent | undefined = parent && { kind: 'queue', row: parent.row.id };
-    finished.set(queue.row, { ...queue.queue, parent: queue.root ?? above ?? { kind: 'global' } });
+    linked.set(queue.row, { ...queue.queue, parent: queue.root ?? above ?? { kind: 'global' } });
   }
-  return queues.flatMap(({ row }) => finished.get(row) ?? []);
+  return queues.flatMap(({ row }) => linked.get(row) ?? []);
 }
 
 /** What a parent's name stands for beside a queue: interfaces go before queues, which cannot be called like them. */

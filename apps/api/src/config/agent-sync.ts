@@ -105,7 +105,7 @@ export class AgentSync {
    * @param deadline when to give up, by `performance.now()`; without it each answer may take as long as any other.
    * @throws AgentGone, or ApiError when the agent is ahead of the database.
    */
-  async bring(deadline?: number): Promise<void> {
+  async reconcile(deadline?: number): Promise<void> {
     if (this.#agent.hello === undefined) throw new AgentGone();
     if (this.#state === 'synced') return;
     const left = () => (deadline === undefined ? undefined : timeLeft(deadline));

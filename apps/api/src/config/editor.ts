@@ -3,9 +3,9 @@ import { ApiError, errors } from '../errors.js';
 import { TimeSlicer } from '../scheduling/time-slicer.js';
 import { builtinRow } from '../snapshot/builtin.js';
 import { type Row, rowIdText } from '../snapshot/snapshot.js';
+import { describeChanges, describeSettings } from './change-summary.js';
 import { prepareChecks } from './checks/menus.js';
 import { type Arguments, accepted, textOf } from './content.js';
-import { describedChanges, describedSettings } from './described-changes.js';
 import { type Draft, equal, type RowContent } from './draft.js';
 import { findDrafted, noSuchItem, storageOf } from './items.js';
 import type { Author } from './record.js';
@@ -32,7 +32,7 @@ export class Editor {
   add(author: Author, menu: Menu, args: Arguments): Promise<number> {
     return this.#store.commit(
       author,
-      (id, changes) => describedChanges('add', menu, [id], changes),
+      (id, changes) => describeChanges('add', menu, [id], changes),
       async (draft) => {
         await prepared(draft, menu);
         return addOne(draft, menu, args);
@@ -77,7 +77,7 @@ export class Editor {
     try {
       await this.#store.commit(
         author,
-        (_, changes) => describedChanges(command, menu, ids, changes),
+        (_, changes) => describeChanges(command, menu, ids, changes),
         async (draft) => {
           const slicer = await prepared(draft, menu);
           await slicer.map(list, (element, index) => {
@@ -147,7 +147,7 @@ export class Editor {
       const other = above.get(id);
       return other === undefined ? 'to the top' : `below ${rowIdText(other)}`;
     };
-    const moved: Summary<number[]> = (ids, changes) => describedChanges('move', menu, ids, changes, where);
+    const moved: Summary<number[]> = (ids, changes) => describeChanges('move', menu, ids, changes, where);
     return this.#store.commit(author, moved, async (draft) => {
       const ids = await new TimeSlicer().map(items, (item) => findDrafted(menu, draft, item, noSuchItem).id);
       draft.move(menu.path, ids, rowBelow(draft, menu, place, new Set(ids)));
@@ -159,7 +159,7 @@ export class Editor {
 
   /** Changes a settings menu. */
   setSettings(author: Author, menu: Menu, args: Arguments): Promise<void> {
-    const described: Summary<void> = (_, changes) => describedSettings(menu, changes);
+    const described: Summary<void> = (_, changes) => describeSettings(menu, changes);
     return this.#store.commit(author, described, (draft) => {
       const row = draft.rows(menu.path)[0];
       const content = accepted(verifySet(menu, row, args, draft.snapshot()));
@@ -292,5 +292,5 @@ function named(draft: Draft, menu: Menu, content: RowContent): RowContent {
 }
 
 function summary(command: string, menu: Menu): Summary<readonly number[]> {
-  return (ids, changes) => describedChanges(command, menu, ids, changes);
+  return (ids, changes) => describeChanges(command, menu, ids, changes);
 }

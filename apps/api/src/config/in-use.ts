@@ -83,12 +83,12 @@ function refuseUsed(path: string, named: Named, gone: ReadonlySet<string>, snaps
 }
 
 /** Rows that an error lists at most. */
-const USES_TOLD = 5;
+const MAX_USES = 5;
 
 /** `/queue/simple q, /queue/tree voice and 3 more`. */
 export function usersText(users: readonly Use[]): string {
-  const shown = users.slice(0, USES_TOLD).map(userText).join(', ');
-  return users.length > USES_TOLD ? `${shown} and ${users.length - USES_TOLD} more` : shown;
+  const shown = users.slice(0, MAX_USES).map(userText).join(', ');
+  return users.length > MAX_USES ? `${shown} and ${users.length - MAX_USES} more` : shown;
 }
 
 /** `/queue/simple q`, or `/ip/firewall/filter *B (chain forward, comment)`. */

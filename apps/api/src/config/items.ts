@@ -123,8 +123,8 @@ export async function namedItems(args: Arguments): Promise<string[]> {
 }
 
 /** Most characters of what names an item that are repeated. */
-const TOLD = 64;
+const MAX_QUOTED = 64;
 
 /** Answer of commands for an item that is not there. */
 export const noSuchItem = (item: string): ApiError =>
-  errors.badRequest(`no such item: ${item.length > TOLD ? `${item.slice(0, TOLD)}...` : item}`);
+  errors.badRequest(`no such item: ${item.length > MAX_QUOTED ? `${item.slice(0, MAX_QUOTED)}...` : item}`);

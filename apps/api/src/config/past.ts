@@ -7,7 +7,7 @@ export interface PastRevision {
   readonly number: number;
   readonly changes: readonly RowChange[];
   /** The revision by which it is taken back at present. */
-  readonly takenBackBy?: number | undefined;
+  readonly revertedBy?: number | undefined;
 }
 
 /** What a revision did to rows, which others may look at or take back. */

@@ -43,7 +43,7 @@ export function firstOf(past: number, undoing: readonly Undoing[]): number {
 }
 
 /** Revisions that are taken back at present, and by which: what took one back may have been taken back itself. */
-export function takenBack(undoing: readonly Undoing[]): ReadonlyMap<number, number> {
+export function revertedBy(undoing: readonly Undoing[]): ReadonlyMap<number, number> {
   const by = new Map<number, number>();
   for (const { number, undoes } of undoing.toSorted((a, b) => b.number - a.number)) {
     if (!by.has(number) && !by.has(undoes)) by.set(undoes, number);

@@ -17,7 +17,7 @@ import {
 } from './record.js';
 import { usersOfNames } from './references.js';
 import { asLeftBefore, type IsAsLeft, namedMenus, perMenu, type RowsOf } from './renames.js';
-import { firstOf, takenBack } from './replay.js';
+import { firstOf, revertedBy } from './replay.js';
 import type { ConfigStore } from './store.js';
 import {
   type Conflict,
@@ -25,10 +25,10 @@ import {
   movedSince,
   type Names,
   NONE,
+  revert,
   rowsById,
   stillMissed,
   stillUsed,
-  takeBack,
 } from './undo.js';
 
 /** Taking revisions back, and telling of which that is possible. */
@@ -75,8 +75,8 @@ export async function undoRevision(
       const first = firstOf(number, undoing);
       const earlier = first < number ? await readPlacesSince(db, first - 1, menus, number - 1) : [];
       const rowsBefore = () => readRowsBefore(db, number, namingMenus);
-      const known = { ...past, takenBackBy: takenBack(undoing).get(number) };
-      await takeBack(draft, store.snapshot, known, later, earlier, rowsBefore);
+      const known = { ...past, revertedBy: revertedBy(undoing).get(number) };
+      await revert(draft, store.snapshot, known, later, earlier, rowsBefore);
     },
     number,
   );
@@ -122,7 +122,7 @@ export async function undoReasons(
   const slicer = new TimeSlicer();
   const rowsOf = perMenu((menu) => rowsById(store.snapshot, menu));
   const names = namesByMenu(store, slicer);
-  const undone = takenBack(await readUndoing(db));
+  const undone = revertedBy(await readUndoing(db));
   const oldestFirst = past.toReversed();
   const since = (first: number) => () => places.filter(({ number }) => number > first);
   for (const line of lines) {
@@ -137,7 +137,7 @@ export async function undoReasons(
       const isAsLeft = asLeftBefore(rowsOf, later);
       const changes = () => oldestFirst.filter(({ number }) => number >= line.number);
       const known = { rowsOf, movedIn, isAsLeft, names, changes };
-      const asNow = { ...ownOf(revision), takenBackBy: undone.get(line.number) };
+      const asNow = { ...ownOf(revision), revertedBy: undone.get(line.number) };
       reasons.set(line.number, await reasonNow(known, asNow, slicer));
     }
   }

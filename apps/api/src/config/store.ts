@@ -67,7 +67,7 @@ export class ConfigStore {
   #compiled: Compiled;
   /** Of what is compiled. */
   #digest: string;
-  #bringLater = (): void => undefined;
+  #reconcileLater = (): void => undefined;
   #closed = false;
 
   /** `writer` is a client that nothing else uses. */
@@ -94,22 +94,22 @@ export class ConfigStore {
   follow(onSynced: () => Promise<void>): void {
     let again: NodeJS.Timeout | undefined;
     let followed = true;
-    let told = '';
-    const bring = () => {
+    let logged = '';
+    const reconcile = () => {
       clearTimeout(again);
       this.#mutex
-        .run(() => this.#sync.bring())
+        .run(() => this.#sync.reconcile())
         .then(async () => {
           followed = false;
           await onSynced();
           followed = true;
-          told = '';
+          logged = '';
         })
         .catch((error: unknown) => {
-          // That the agent is ahead has been told of.
+          // That the agent is ahead has been logged.
           if (error instanceof AgentGone || (error instanceof ApiError && followed) || this.#closed) return;
-          if (String(error) !== told) this.#log.error(String(error));
-          told = String(error);
+          if (String(error) !== logged) this.#log.error(String(error));
+          logged = String(error);
         })
         .finally(later);
     };
@@ -117,12 +117,12 @@ export class ConfigStore {
     const later = () => {
       clearTimeout(again);
       const wanted = ['behind', 'refused'].includes(this.#sync.state) || !followed;
-      if (wanted && this.#agent.hello !== undefined && !this.#closed) again = setTimeout(bring, AGAIN_MS).unref();
+      if (wanted && this.#agent.hello !== undefined && !this.#closed) again = setTimeout(reconcile, AGAIN_MS).unref();
     };
-    this.#bringLater = later;
-    this.#agent.onUp(bring);
+    this.#reconcileLater = later;
+    this.#agent.onUp(reconcile);
     this.#agent.onDown(() => clearTimeout(again));
-    if (this.#agent.hello !== undefined) bring();
+    if (this.#agent.hello !== undefined) reconcile();
   }
 
   get snapshot(): StoredSnapshot {
@@ -200,7 +200,7 @@ export class ConfigStore {
       const result = await edit(draft);
       const { snapshot, changes } = draft.finish();
       if (changes.length === 0 && !this.#clockMoved()) return { result, revision: undefined };
-      // What is taken back may leave them what they had: that is told by who takes it back.
+      // What is taken back may leave them what they had: whoever takes it back says so.
       if (undoes === undefined) refuseTakingFromUsers(changes, snapshot);
       const compiled = compile(snapshot, utcOffsetS());
       refuseEndingRules(changes, { before: this.#compiled.invalid, after: compiled.invalid }, snapshot);
@@ -233,7 +233,7 @@ export class ConfigStore {
     return this.#mutex.run(change, patience, author.name);
   }
 
-  /** Takes no more changes. Resolves when the one under way is told of to all who listen, or has failed. */
+  /** Takes no more changes. Resolves when the one under way has been announced to all who listen, or has failed. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#mutex.run(async () => undefined);
@@ -260,7 +260,7 @@ export class ConfigStore {
         throw silent ? errors.agentSilent(WAIT_MS) : errors.agentUnavailable();
       }
       try {
-        await this.#sync.bring(deadline);
+        await this.#sync.reconcile(deadline);
         return;
       } catch (error) {
         if (!(error instanceof AgentGone)) throw error;
@@ -307,7 +307,7 @@ export class ConfigStore {
       this.#log.warn(`revision ${revision} is stored but not yet active: ${String(error)}`);
       this.#sync.lost();
       if (!(error instanceof AgentSilent)) await this.#agentReady(deadline).catch(() => undefined);
-      this.#bringLater();
+      this.#reconcileLater();
     }
   }
 }

@@ -29,7 +29,7 @@ export interface Conflict {
 }
 
 /** Conflicts that an error names. */
-const TOLD = 20;
+const MAX_LISTED = 20;
 
 /**
  * Takes back what a revision did.
@@ -40,7 +40,7 @@ const TOLD = 20;
  * @throws ApiError that names each row which is not any more as the revision left it, or which is not possible beside
  * what has come since; nothing may be committed then.
  */
-export async function takeBack(
+export async function revert(
   draft: Draft,
   now: StoredSnapshot,
   stored: PastRevision,
@@ -110,7 +110,7 @@ export async function changedSince(
     if (after === undefined) {
       if (row !== undefined) return conflict('is there again');
       // Its removal has been taken back; that it is gone now is not of this revision.
-      return past.takenBackBy === undefined ? [] : conflict(`was removed again after revision ${past.takenBackBy}`);
+      return past.revertedBy === undefined ? [] : conflict(`was removed again after revision ${past.revertedBy}`);
     }
     if (row === undefined) return conflict(`was removed after revision ${past.number}`);
     // Who has moved it since has said where it belongs; where the revision only moved it, there is nothing else to do, and
@@ -276,8 +276,8 @@ const conflictText = ({ menu, name, why }: Conflict): string => `${menu} ${name}
 
 function refuse(revision: number, conflicts: readonly Conflict[]): void {
   if (conflicts.length === 0) return;
-  const told = conflicts.slice(0, TOLD).map(conflictText);
-  const more = conflicts.length - told.length;
-  const rows = `${told.join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
+  const listed = conflicts.slice(0, MAX_LISTED).map(conflictText);
+  const more = conflicts.length - listed.length;
+  const rows = `${listed.join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
   throw errors.failure(`revision ${revision} cannot be undone, nothing was changed: ${rows}`);
 }

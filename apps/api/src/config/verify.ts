@@ -2,9 +2,9 @@ import { type Constant, type Menu, menuByPath, type Prop } from '@tollway/schema
 import { builtinNames, withBuiltin } from '../snapshot/builtin.js';
 import { nameOf, RowsByKey } from '../snapshot/rows-by-key.js';
 import { type ConfigSnapshot, type Row, rowsOf } from '../snapshot/snapshot.js';
-import { type Candidate, type FieldError, fault, OtherRows } from './candidate.js';
 import { checkMenu } from './checks/menus.js';
 import { networkOf } from './derived.js';
+import { type FieldError, fault, OtherRows, type ProposedRow } from './proposed-row.js';
 
 /** What a row is to hold. */
 export interface RowContent {
@@ -102,9 +102,9 @@ function verify(
   if (errors.length === 0) {
     const values = withoutRowFields(content);
     const others = new OtherRows(rows, row?.id);
-    const candidate: Candidate = { menu, values, given, before: row?.values, others, snapshot };
-    if (conditions) errors.push(...checkConditions(candidate));
-    errors.push(...checkReferences(candidate, rows), ...checkMenu(candidate));
+    const proposed: ProposedRow = { menu, values, given, before: row?.values, others, snapshot };
+    if (conditions) errors.push(...checkConditions(proposed));
+    errors.push(...checkReferences(proposed, rows), ...checkMenu(proposed));
   }
   const [first, ...more] = errors;
   if (first) return { ok: false, errors: [first, ...more] };
@@ -197,7 +197,7 @@ function requestText(value: unknown): string | undefined {
 }
 
 /** A property that means something only for certain values of another one is refused where it would do nothing. */
-function checkConditions({ menu, values, given }: Candidate): FieldError[] {
+function checkConditions({ menu, values, given }: ProposedRow): FieldError[] {
   return [...given].flatMap((property) => {
     const prop = menu.props[property];
     const when = prop?.when;
@@ -207,7 +207,7 @@ function checkConditions({ menu, values, given }: Candidate): FieldError[] {
   });
 }
 
-function checkReferences({ menu, values, given, snapshot }: Candidate, siblings: RowsByKey): FieldError[] {
+function checkReferences({ menu, values, given, snapshot }: ProposedRow, siblings: RowsByKey): FieldError[] {
   return [...given].flatMap((property) => {
     const prop = menu.props[property];
     const value = values[property];
@@ -223,9 +223,9 @@ function checkReferences({ menu, values, given, snapshot }: Candidate, siblings:
     );
     if (wrong === undefined) return [];
     // There may be tens of thousands, and a request with as many mistakes.
-    const own = ownRows ? namesOf(menu.path, 'name', snapshot, NAMES_TOLD + 1) : [];
+    const own = ownRows ? namesOf(menu.path, 'name', snapshot, MAX_NAMES + 1) : [];
     const accepted = [...also, ...own, ...known];
-    const list = accepted.length > NAMES_TOLD ? `${accepted.slice(0, NAMES_TOLD).join(', ')}...` : accepted.join(', ');
+    const list = accepted.length > MAX_NAMES ? `${accepted.slice(0, MAX_NAMES).join(', ')}...` : accepted.join(', ');
     const is = range === undefined ? 'none of' : 'neither an address nor one of';
     return [
       fault(property, `input does not match any value of ${property}: ${wrong} is ${is} ${list || '(none exist)'}`),
@@ -237,7 +237,7 @@ const isSibling = (path: string, name: string, siblings: RowsByKey): boolean =>
   siblings.having(nameOf, name).size > 0 || builtinNames(path).includes(name);
 
 /** Names that an error lists at most. */
-const NAMES_TOLD = 20;
+const MAX_NAMES = 20;
 
 function namesOf(path: string, property: string, snapshot: ConfigSnapshot, most = Number.POSITIVE_INFINITY): string[] {
   const menu = menuByPath(path);

@@ -11,8 +11,8 @@ const LOOK_MS = 2_000;
  * the rows, bytes.
  */
 const LEAST_FREE = 64 << 10;
-/** What sizes are told in, bytes: they do not change with every change. */
-const TOLD_SIZE = 1 << 20;
+/** What sizes are given in, bytes: they do not change with every change. */
+const SIZE_UNIT = 1 << 20;
 
 /**
  * Watches the database while it is in use. SQLite itself goes on writing into a file that has been deleted, and keeps
@@ -56,13 +56,13 @@ export class DatabaseWatch {
     this.#inode = statOf(file)?.ino;
     this.#descriptor = descriptorOf(file);
     this.#log = this.#logInode();
-    let told = '';
+    let reported = '';
     const look = async () => {
       await this.#look();
       const { fault } = this;
       const text = fault?.text ?? '';
-      if (fault !== undefined && text !== told) onFault(fault);
-      told = text;
+      if (fault !== undefined && text !== reported) onFault(fault);
+      reported = text;
     };
     this.#timer = setInterval(() => void look(), LOOK_MS).unref();
   }
@@ -159,7 +159,7 @@ export class DatabaseWatch {
     if (free < LEAST_FREE) return new DatabaseFault('full', this.#file);
     const need = LEAST_FREE + this.#configBytes();
     if (free >= need) return undefined;
-    return new DatabaseFault('no-room', this.#file, `it takes up to ${Math.ceil(need / TOLD_SIZE)} MiB`);
+    return new DatabaseFault('no-room', this.#file, `it takes up to ${Math.ceil(need / SIZE_UNIT)} MiB`);
   }
 
   #logInode(): bigint | undefined {

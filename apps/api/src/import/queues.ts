@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto';
 import { type Menu, menuByPath, shown } from '@tollway/schema';
 import { invalidSimpleQueues } from '../compiler/queues.js';
-import type { FieldError } from '../config/candidate.js';
 import { circle } from '../config/checks/queues.js';
 import { Draft } from '../config/draft.js';
+import type { FieldError } from '../config/proposed-row.js';
 import type { ConfigStore } from '../config/store.js';
 import { verifyAdd, verifySet } from '../config/verify.js';
 import { lintSteps } from '../lint/queues.js';
 import { TimeSlicer } from '../scheduling/time-slicer.js';
 import { nameOf } from '../snapshot/rows-by-key.js';
 import type { Row } from '../snapshot/snapshot.js';
+import { describeChange } from './change-text.js';
 import { type Column, columnsOf, settingsOf, TitleError } from './columns.js';
 import { type CsvLine, csvLines } from './csv.js';
-import { told } from './told.js';
 
 const PATH = '/queue/simple';
 
@@ -41,7 +41,7 @@ export interface ImportOptions {
   readonly remove: boolean;
 }
 
-/** Puts a list of queues into a draft. Lines that are wrong are told, and change nothing. */
+/** Puts a list of queues into a draft. Lines that are wrong are reported, and change nothing. */
 export class QueueImport {
   readonly #menu: Menu;
   readonly #lines: readonly CsvLine[];
@@ -82,25 +82,25 @@ export class QueueImport {
     }
   }
 
-  /** Changes the draft, and tells what becomes of each line. */
+  /** Changes the draft, and reports what becomes of each line. */
   async apply(draft: Draft): Promise<readonly ImportLine[]> {
     if (this.#problem !== undefined) return [this.#problem];
     this.#wrong.clear();
     const slicer = new TimeSlicer();
     const named = new Map<number, number>();
-    const told = new Map<CsvLine, ImportLine>();
+    const answers = new Map<CsvLine, ImportLine>();
     await slicer.map(await slicer.finish(this.#parentsFirst()), (line) => {
       const answer = this.#line(draft, line);
       const before = answer.row === undefined ? undefined : named.get(answer.row);
       if (answer.row !== undefined && before === undefined) named.set(answer.row, line.number);
       if (answer.action === 'error') this.#wrong.set(answer.name, line.number);
       const twice = before === undefined ? undefined : `line ${before} names the same queue`;
-      told.set(line, twice === undefined ? answer : wrong(line.number, answer.name, twice));
+      answers.set(line, twice === undefined ? answer : wrong(line.number, answer.name, twice));
     });
     const report: ImportLine[] = [];
     const added: number[] = [];
     await slicer.map(this.#lines, (line) => {
-      const answer = told.get(line);
+      const answer = answers.get(line);
       if (answer === undefined) return;
       report.push(answer);
       if (answer.action === 'add' && answer.row !== undefined) added.push(answer.row);
@@ -232,7 +232,7 @@ export class QueueImport {
       line: number,
       action: 'add',
       name: values.name,
-      text: told(this.#menu, undefined, { ...content, values }),
+      text: describeChange(this.#menu, undefined, { ...content, values }),
       hint: '',
       row,
     };
@@ -245,7 +245,7 @@ export class QueueImport {
     if (!this.#options.update) return same('left as it is');
     const verified = verifySet(this.#menu, row, settings, draft.snapshot(), draft.byKey(PATH));
     if (!verified.ok) return wrong(number, name, this.#wrongSetting(line, name, settings, verified.errors[0]));
-    const text = told(this.#menu, row, verified.content);
+    const text = describeChange(this.#menu, row, verified.content);
     if (text === '') return same('');
     draft.set(PATH, row.id, verified.content);
     return { line: number, action: 'change', name, text, hint: '', row: row.id };
@@ -281,7 +281,7 @@ const NO_NAME = '\n';
 
 const targetOf = (values: Row['values']): string | undefined => values.target;
 
-/** Characters of a name that are told of a line that is wrong. */
+/** Characters of a name that are shown of a line that is wrong. */
 const NAME_LENGTH = 64;
 
 const wrong = (line: number, name: string, text: string): ImportLine => ({
@@ -319,9 +319,9 @@ export async function dryRun(
   const slicer = new TimeSlicer();
   const invalid = await invalidSimpleQueues(snapshot, slicer);
   for (const { row, message } of await slicer.finish(lintSteps(snapshot, invalid))) {
-    const told = hints.get(row);
-    if (told === undefined) hints.set(row, [message]);
-    else told.push(message);
+    const known = hints.get(row);
+    if (known === undefined) hints.set(row, [message]);
+    else known.push(message);
   }
   return slicer.map(lines, (line) =>
     line.row === undefined || line.action === 'remove'

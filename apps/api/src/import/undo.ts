@@ -1,15 +1,15 @@
 import { menuByPath } from '@tollway/schema';
 import type { RowChange } from '../config/draft.js';
+import { describeChange } from './change-text.js';
 import type { ImportLine } from './queues.js';
-import { told } from './told.js';
 
 /** What became of each queue when changes of simple queues were taken back: lines as those of an import. */
-export function takenBack(changes: readonly RowChange[]): readonly ImportLine[] {
+export function revertedLines(changes: readonly RowChange[]): readonly ImportLine[] {
   return changes.map(({ menu: path, id, before, after }): ImportLine => {
     const menu = menuByPath(path);
     const common = { line: 0, name: (before ?? after)?.values.name ?? '', hint: '', row: id };
     if (before === undefined) return { ...common, action: 'remove', text: `target ${after?.values.target}` };
-    const text = menu === undefined ? '' : told(menu, after, before);
+    const text = menu === undefined ? '' : describeChange(menu, after, before);
     return { ...common, action: after === undefined ? 'add' : 'change', text };
   });
 }

@@ -4,7 +4,7 @@ import type { WebSocket } from 'ws';
 import type { Arguments } from '../config/content.js';
 import { requestTurn, Stopped } from '../scheduling/time-slicer.js';
 import { ConditionError, testOf } from './condition.js';
-import { MenuFeed, type Outlet } from './menu-feed.js';
+import { MenuFeed, type MessageSink } from './menu-feed.js';
 import type { MenuWindow } from './menu-window.js';
 import { type ClientMessage, MessageError, readMessage } from './message.js';
 import type { ProfileUpdate } from './profile-feed.js';
@@ -50,13 +50,13 @@ export interface LiveSources {
   /** Name and group of a user, which others may have changed since the login; undefined for one who is gone. */
   person(user: number): { readonly name: string; readonly group: string } | undefined;
   /** A queue that one browser watches. */
-  scope(outlet: Outlet, id: number, user: number, watched: Watched): ScopeFeed;
+  scope(sink: MessageSink, id: number, user: number, watched: Watched): ScopeFeed;
   /** A packet trace that one browser follows. */
   trace(user: number, dry: boolean, words: Arguments, send: (message: object) => void): TraceFeed;
 }
 
 /** One browser connection and what it has subscribed to. */
-export class LiveClient implements Outlet {
+export class LiveClient implements MessageSink {
   readonly #socket: WebSocket;
   readonly #sources: LiveSources;
   readonly #user: number;

@@ -9,7 +9,7 @@ import { identityOf } from '../snapshot/identity.js';
 import type { Alarms } from '../state/alarms.js';
 import type { Processor } from '../state/processor.js';
 import { LiveClient, type LiveSources } from './client.js';
-import type { Outlet } from './menu-feed.js';
+import type { MessageSink } from './menu-feed.js';
 import { ProfileFeed, type ProfileUpdate } from './profile-feed.js';
 import { Sampler } from './sampler.js';
 import { ScopeFeed } from './scope-feed.js';
@@ -131,9 +131,9 @@ export class Hub implements LiveSources {
     return name === undefined || group === undefined ? undefined : { name, group };
   }
 
-  scope(outlet: Outlet, id: number, user: number, watched: Watched): ScopeFeed {
+  scope(sink: MessageSink, id: number, user: number, watched: Watched): ScopeFeed {
     const rows = { user, take: (row: number) => this.#watchedRows.take(row, user) };
-    return new ScopeFeed(this.#services.store, outlet, id, watched, rows);
+    return new ScopeFeed(this.#services.store, sink, id, watched, rows);
   }
 
   trace(user: number, dry: boolean, words: Arguments, send: (message: object) => void): TraceFeed {

@@ -6,7 +6,7 @@ import type { Share } from './shown-cells.js';
 import { deltaOf, evaluate, itemsWalked, mostCells, type WindowContent } from './window.js';
 
 /** Where a feed's messages go. */
-export interface Outlet {
+export interface MessageSink {
   /** False while the client does not keep up: whatever is not essential is left out. */
   readonly ready: boolean;
   send(message: object): void;
@@ -27,7 +27,7 @@ export class MenuFeed {
   readonly #menu: Menu;
   readonly #view: View;
   readonly #intervalMs: number;
-  readonly #outlet: Outlet;
+  readonly #sink: MessageSink;
   readonly #share: Share;
   readonly #timer: NodeJS.Timeout | undefined;
   #window: MenuWindow;
@@ -50,7 +50,7 @@ export class MenuFeed {
     view: View,
     window: MenuWindow,
     intervalMs: number,
-    outlet: Outlet,
+    sink: MessageSink,
     share: Share,
   ) {
     this.#id = id;
@@ -58,7 +58,7 @@ export class MenuFeed {
     this.#view = view;
     this.#window = window;
     this.#intervalMs = intervalMs;
-    this.#outlet = outlet;
+    this.#sink = sink;
     this.#share = share;
     // Configuration alone changes only by commits, which call refresh().
     this.#timer = menu.refreshMs === undefined ? undefined : setInterval(() => this.tick(), intervalMs);
@@ -75,7 +75,7 @@ export class MenuFeed {
 
   /** Live values may have changed. */
   tick(): void {
-    if (this.#outlet.ready && performance.now() >= this.#notBefore) this.refresh(this.#intervalMs / 2);
+    if (this.#sink.ready && performance.now() >= this.#notBefore) this.refresh(this.#intervalMs / 2);
   }
 
   /** Configuration or window changed: evaluate now, on readings at most so old; viewers share readings. */
@@ -93,7 +93,7 @@ export class MenuFeed {
         // Another subscription may have its number by now.
         if (this.#closed) return;
         this.#sent = undefined;
-        this.#outlet.send({ op: 'error', id: this.#id, detail: String(error) });
+        this.#sink.send({ op: 'error', id: this.#id, detail: String(error) });
       })
       .finally(() => {
         this.#running = false;
@@ -154,7 +154,7 @@ export class MenuFeed {
 
   /** What a client has not read yet is in memory: it gets more when it has. */
   async #whenReady(): Promise<void> {
-    while (!this.#outlet.ready && !this.#closed) await new Promise((resolve) => setTimeout(resolve, BUSY_MS));
+    while (!this.#sink.ready && !this.#closed) await new Promise((resolve) => setTimeout(resolve, BUSY_MS));
   }
 
   /** Takes room for so many cells, or tells the client why there is none. */
@@ -162,7 +162,7 @@ export class MenuFeed {
     const refused = this.#share.resize(cells);
     if (refused !== undefined) {
       this.#sent = undefined;
-      if (refused !== this.#refused) this.#outlet.send({ op: 'error', id: this.#id, detail: refused });
+      if (refused !== this.#refused) this.#sink.send({ op: 'error', id: this.#id, detail: refused });
       clearTimeout(this.#retry);
       this.#retry = setTimeout(() => this.refresh(this.#intervalMs / 2), REFUSED_MS);
     }
@@ -174,11 +174,11 @@ export class MenuFeed {
     const { total, matched, context = 0, incomplete } = content;
     const counts = { total, matched, ...(window.tree !== undefined && { context }), ...(incomplete && { incomplete }) };
     if (this.#sent === undefined) {
-      this.#outlet.send({ id: this.#id, op: 'snapshot', ...counts, first: window.first, rows: content.rows });
+      this.#sink.send({ id: this.#id, op: 'snapshot', ...counts, first: window.first, rows: content.rows });
     } else {
       const delta = deltaOf(this.#sent, content);
       if (delta === undefined) return;
-      this.#outlet.send({ id: this.#id, op: 'delta', ...counts, ...delta });
+      this.#sink.send({ id: this.#id, op: 'delta', ...counts, ...delta });
     }
     this.#sent = content;
   }

@@ -3,7 +3,7 @@ import { AgentGone, AgentRefusal } from '../agent/messages.js';
 import type { ScopePart } from '../agent/queue-scope.js';
 import { turnOf } from '../scheduling/time-slicer.js';
 import type { Services } from '../services.js';
-import type { Outlet } from './menu-feed.js';
+import type { MessageSink } from './menu-feed.js';
 import { type Watch, type Watched, watchedRow } from './watched-queue.js';
 
 /** How often the data plane is asked, ms. */
@@ -21,14 +21,14 @@ interface Rows {
 }
 
 /**
- * What one queue does in each millisecond, as `scope` messages: `fromMs` and `nowMs`, between which all is told, both
+ * What one queue does in each millisecond, as `scope` messages: `fromMs` and `nowMs`, between which all is said, both
  * included, and `slots` with `ms`, `upload` and `download`; a queue of a tree has `upload` only, which is all of it.
  * Milliseconds in which nothing passed, came or waited are left out.
  */
 export class ScopeFeed {
   readonly #end = new AbortController();
   readonly #store: Services['store'];
-  readonly #outlet: Outlet;
+  readonly #sink: MessageSink;
   readonly #id: number;
   readonly #watched: Watched;
   readonly #rows: Rows;
@@ -36,13 +36,13 @@ export class ScopeFeed {
   #found: { readonly in: object; readonly row: number } | undefined;
   /** The row that it has a place for among those that are watched. */
   #taken: { readonly row: number; readonly watch: Watch } | undefined;
-  /** Milliseconds up to this one were told; 0 while nothing is known of what was before. */
-  #told = 0;
+  /** Milliseconds up to this one were sent; 0 while nothing is known of what was before. */
+  #sentUntil = 0;
 
   /** @param id of the subscription. */
-  constructor(store: Services['store'], outlet: Outlet, id: number, watched: Watched, rows: Rows) {
+  constructor(store: Services['store'], sink: MessageSink, id: number, watched: Watched, rows: Rows) {
     this.#store = store;
-    this.#outlet = outlet;
+    this.#sink = sink;
     this.#id = id;
     this.#watched = watched;
     this.#rows = rows;
@@ -66,7 +66,7 @@ export class ScopeFeed {
         complaint = '';
       } catch (error) {
         wait = RETRY_MS;
-        this.#told = 0;
+        this.#sentUntil = 0;
         this.#leave();
         const detail = explained(error);
         if (detail !== complaint && !signal.aborted) this.#send({ op: 'error', detail });
@@ -79,13 +79,13 @@ export class ScopeFeed {
   async #ask(): Promise<void> {
     const watch = await this.#watch();
     if (this.#end.signal.aborted) return this.#leave();
-    const { until, slots: known } = await watch.read(this.#told);
+    const { until, slots: known } = await watch.read(this.#sentUntil);
     await turnOf(this.#end.signal, this.#rows.user);
-    if (!this.#outlet.ready) return;
-    const slots = known.filter(({ ms }) => ms > this.#told);
-    const follows = this.#told > 0 && until - this.#told <= REMEMBERED_MS;
-    const from = follows ? this.#told + 1 : (slots[0]?.ms ?? until);
-    this.#told = until;
+    if (!this.#sink.ready) return;
+    const slots = known.filter(({ ms }) => ms > this.#sentUntil);
+    const follows = this.#sentUntil > 0 && until - this.#sentUntil <= REMEMBERED_MS;
+    const from = follows ? this.#sentUntil + 1 : (slots[0]?.ms ?? until);
+    this.#sentUntil = until;
     this.#send({
       op: 'scope',
       fromMs: from,
@@ -117,7 +117,7 @@ export class ScopeFeed {
   }
 
   #send(message: object): void {
-    this.#outlet.send({ id: this.#id, ...message });
+    this.#sink.send({ id: this.#id, ...message });
   }
 }
 

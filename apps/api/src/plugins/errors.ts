@@ -11,10 +11,10 @@ export function errorAnswers(app: FastifyInstance, watch?: DatabaseWatch): void 
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const fault = watch?.failed(error);
     const body = bodyOf(fault ?? error);
-    // Who goes away in the middle of a request is no error of ours, and may do so any number of times; of a database
-    // that cannot be used is told once, and not at each request.
-    const told = request.raw.socket.destroyed || fault !== undefined;
-    if (body.error >= 500 && !told && !(error instanceof ApiError || error instanceof AgentGone))
+    // Who goes away in the middle of a request is no error of ours, and may do so any number of times; a database
+    // that cannot be used is reported once, and not at each request.
+    const reported = request.raw.socket.destroyed || fault !== undefined;
+    if (body.error >= 500 && !reported && !(error instanceof ApiError || error instanceof AgentGone))
       request.log.error(error);
     // For a page's own requests a browser would open its password dialogue over the page; scripts, and people
     // who open an address, need the header.

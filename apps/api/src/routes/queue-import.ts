@@ -5,7 +5,7 @@ import { undoRevision } from '../config/revisions.js';
 import type { Revised } from '../config/store.js';
 import { ApiError, errors } from '../errors.js';
 import { digestOf, dryRun, type ImportLine, type ImportOptions, QueueImport } from '../import/queues.js';
-import { takenBack } from '../import/undo.js';
+import { revertedLines } from '../import/undo.js';
 import { authorOf } from '../rest/author.js';
 import { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { Services } from '../services.js';
@@ -59,7 +59,7 @@ export function queueImportUndoRoute(app: FastifyInstance, services: Services): 
         throw errors.failure(`revision ${revision} changed ${elsewhere.menu}, and not simple queues alone`);
       },
     );
-    return { lines: takenBack(past.changes).map(shown), revision: made };
+    return { lines: revertedLines(past.changes).map(shown), revision: made };
   });
 }
 
@@ -127,7 +127,7 @@ function summary(lines: readonly ImportLine[]): string {
 interface Given {
   readonly csv: string;
   readonly dry: boolean;
-  /** That of a dry run, when nothing else is to be done than it told. */
+  /** That of a dry run, when nothing else is to be done than it reported. */
   readonly digest: string | undefined;
   readonly options: ImportOptions;
 }

@@ -6,14 +6,14 @@ import type { PastRevision } from '../config/past.js';
 import { readChangesOf, readRevision, readRevisions } from '../config/record.js';
 import { undoReasons, undoRevision } from '../config/revisions.js';
 import { errors } from '../errors.js';
-import { told } from '../import/told.js';
+import { describeChange } from '../import/change-text.js';
 import { authorOf } from '../rest/author.js';
 import type { Services } from '../services.js';
 import { rowIdText } from '../snapshot/snapshot.js';
 import { parametersOf } from './parameters.js';
 
-/** Rows of a revision that are told of. */
-const ROWS_TOLD = 200;
+/** Rows of a revision that are listed. */
+const MAX_ROWS = 200;
 
 /**
  * The history of the configuration, newest first: the last 1,000 revisions, fewer when they hold more than 64 MiB.
@@ -44,7 +44,7 @@ export function revisionRoutes(app: FastifyInstance, services: Services): void {
     const number = numberOf(request.params.number);
     const line = await readRevision(db, number);
     if (line === undefined) throw errors.noSuchItem();
-    const changes = await readChangesOf(db, number, ROWS_TOLD);
+    const changes = await readChangesOf(db, number, MAX_ROWS);
     return {
       revision: number,
       author: line.author,
@@ -103,11 +103,11 @@ function inWords({ menu: path, id, before, after }: RowChange) {
   const row = after ?? before;
   const common = { menu: path, '.id': rowIdText(id), name: row?.values.name ?? '' };
   if (menu === undefined || row === undefined) return { ...common, action: 'change', text: '' };
-  if (after === undefined) return { ...common, action: 'remove', text: told(menu, undefined, row) };
-  if (before === undefined) return { ...common, action: 'add', text: told(menu, undefined, row) };
+  if (after === undefined) return { ...common, action: 'remove', text: describeChange(menu, undefined, row) };
+  if (before === undefined) return { ...common, action: 'add', text: describeChange(menu, undefined, row) };
   const text = [
     ...(before.values.name === after.values.name ? [] : [`name ${before.values.name} → ${after.values.name}`]),
-    told(menu, before, after),
+    describeChange(menu, before, after),
   ].filter((part) => part !== '');
   return text.length === 0
     ? { ...common, action: 'move', text: 'moved' }

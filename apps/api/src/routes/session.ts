@@ -19,12 +19,12 @@ export function sessionRoutes(
   authenticator: Authenticator,
   setup: SetupToken,
 ): void {
-  const { users, sessions, db, book } = services;
+  const { users, sessions, db, log } = services;
 
   const begin = async (request: FastifyRequest, reply: FastifyReply, user: User) => {
     setSessionCookie(request, reply, await sessions.begin(user.id, request.ip));
     await users.loggedIn(user.id);
-    book.add('system,info,account', `user ${user.name} logged in from ${request.ip} via web`);
+    log.add('system,info,account', `user ${user.name} logged in from ${request.ip} via web`);
     await record(db, { user: user.name, address: request.ip, action: 'login', detail: 'web' }).catch(unlessFault);
     return { name: user.name, group: user.group };
   };
@@ -59,7 +59,7 @@ export function sessionRoutes(
   app.post('/api/v1/logout', async (request, reply) => {
     const { name, session } = request.principal;
     const stored = session === undefined || (await sessions.end(session));
-    book.add('system,info,account', `user ${name} logged out from ${request.ip} via web`);
+    log.add('system,info,account', `user ${name} logged out from ${request.ip} via web`);
     await record(db, { user: name, address: request.ip, action: 'logout', detail: 'web' }).catch(unlessFault);
     reply.clearCookie(COOKIE, { path: '/' });
     if (!stored) throw errors.logoutNotStored();

@@ -7,7 +7,7 @@ import type { Services } from '../services.js';
 import type { RowSet } from '../view/rows.js';
 import { parametersOf } from './parameters.js';
 
-/** Values that are told at most. */
+/** Values that are listed at most. */
 const MOST = 500;
 
 /** `?menu=/ip/firewall/address-list&property=list`: the different values of a property, for fields that offer them. */

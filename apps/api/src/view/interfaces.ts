@@ -11,8 +11,8 @@ export function interfacesView(menu: Menu, store: ConfigStore, live: LiveState):
   return async (maxAgeMs) => {
     const stats = await live.stats(maxAgeMs);
     const byRow = new Map(stats?.interfaces.map((entry) => [entry.row, entry]));
-    const told = 'io-backend' in menu.props ? await live.ports(maxAgeMs) : live.agent.hello?.ports;
-    const ports = new Map(told?.map((port) => [port.name, port]));
+    const reported = 'io-backend' in menu.props ? await live.ports(maxAgeMs) : live.agent.hello?.ports;
+    const ports = new Map(reported?.map((port) => [port.name, port]));
     return new ArrayRows(
       (store.snapshot.get(ETHERNET) ?? []).map((row): RestRow => {
         const rest = storedRow(menu, row);

@@ -1,10 +1,10 @@
 import { datetimeText } from '@tollway/schema';
-import type { LogBook, LogLine } from '../state/log-book.js';
+import type { LogBuffer, LogLine } from '../state/log-buffer.js';
 import { ArrayRows, type RestRow, type View } from './rows.js';
 
 /** The log, oldest first. */
-export function logView(book: LogBook): View {
-  return async () => new ArrayRows(book.lines().map(logRow));
+export function logView(buffer: LogBuffer): View {
+  return async () => new ArrayRows(buffer.lines().map(logRow));
 }
 
 function logRow({ id, timeMs, topics, message }: LogLine): RestRow {

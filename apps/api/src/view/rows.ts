@@ -55,7 +55,7 @@ export class ArrayRows implements RowSet {
   }
 }
 
-/** Items that the data plane alone knows, while it is not connected: viewers see none and are told why, who asks once is refused. */
+/** Items that the data plane alone knows, while it is not connected: viewers see none and the reason, who asks once is refused. */
 export const NOT_KNOWN: RowSet = new ArrayRows([], true);
 
 /** Which properties somebody asks for who looks once. */

@@ -3,7 +3,7 @@ import type { Users } from '../auth/users.js';
 import type { ConfigStore } from '../config/store.js';
 import type { QueueHints } from '../lint/queue-hints.js';
 import type { LiveState } from '../state/live-state.js';
-import type { LogBook } from '../state/log-book.js';
+import type { LogBuffer } from '../state/log-buffer.js';
 import type { Processor } from '../state/processor.js';
 import { addressListsView } from './address-lists.js';
 import { addressesView } from './addresses.js';
@@ -27,7 +27,7 @@ export interface ViewSources {
   readonly store: ConfigStore;
   readonly live: LiveState;
   readonly users: Users;
-  readonly log: LogBook;
+  readonly log: LogBuffer;
   readonly processor: Processor;
   readonly hints: QueueHints;
   readonly dataDir: string;

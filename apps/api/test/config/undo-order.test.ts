@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Draft, type RowChange, type StoredSnapshot } from '../../src/config/draft.js';
 import { placesOf } from '../../src/config/past.js';
 import { firstOf } from '../../src/config/replay.js';
-import { takeBack } from '../../src/config/undo.js';
+import { revert } from '../../src/config/undo.js';
 import { ApiError } from '../../src/errors.js';
 
 /** Where rows stand after revisions were taken back, in whatever order. */
@@ -55,7 +55,7 @@ class List {
     const past = this.revisions.find((revision) => revision.number === number);
     if (past === undefined) throw new Error(`no revision ${number}`);
     const draft = new Draft(this.snapshot, () => ++this.#ids);
-    await takeBack(draft, this.snapshot, past, later, earlier, async function* () {});
+    await revert(draft, this.snapshot, past, later, earlier, async function* () {});
     return this.#commit(draft, number);
   }
 
@@ -88,14 +88,14 @@ async function carriedOut(list: List, steps: readonly { what: string; row: numbe
   for (const { what, row, to } of steps) {
     if (what === 'undo') {
       const [at, number = 0] = [row % made.length, made[row % made.length]];
-      if (made.length === 0 || !(await takenBack(list, number))) continue;
+      if (made.length === 0 || !(await reverted(list, number))) continue;
       made.splice(at, 1);
       undone.push({ number, by: list.revisions.length });
       continue;
     }
     if (what === 'redo') {
       const last = undone.at(-1);
-      if (last === undefined || !(await takenBack(list, last.by))) continue;
+      if (last === undefined || !(await reverted(list, last.by))) continue;
       undone.pop();
       made.push(last.number);
       continue;
@@ -113,7 +113,7 @@ async function carriedOut(list: List, steps: readonly { what: string; row: numbe
 }
 
 /** Whether it is possible: not of a row that is gone with its addition, or that was moved again. */
-async function takenBack(list: List, number: number): Promise<boolean> {
+async function reverted(list: List, number: number): Promise<boolean> {
   try {
     const undone = await list.undo(number);
     // One whose effect is there all the same, by what was done since, is not taken back.
@@ -157,7 +157,7 @@ describe('order after Undo', () => {
           // What is refused for what came later is tried again after that.
           fc.pre(refused <= left.length);
           const at = refused > 0 ? left.length - refused : (picks[turn % picks.length] ?? 0) % left.length;
-          if (await takenBack(list, left[at] ?? 0)) {
+          if (await reverted(list, left[at] ?? 0)) {
             left.splice(at, 1);
             refused = 0;
           } else refused += 1;

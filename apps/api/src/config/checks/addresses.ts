@@ -1,7 +1,7 @@
 import { ipv4Mask, ipv4Prefix } from '@tollway/schema';
 import type { KeyOf } from '../../snapshot/rows-by-key.js';
-import { type Candidate, type FieldError, fault } from '../candidate.js';
 import { networkOf } from '../derived.js';
+import { type FieldError, fault, type ProposedRow } from '../proposed-row.js';
 
 /** The address itself, as a number. */
 const hostOf: KeyOf = (values) => ipv4Prefix(values.address ?? '')?.address.toString();
@@ -9,7 +9,7 @@ const addressOn: KeyOf = (values) => `${values.address} ${values.interface}`;
 export const addressIn: KeyOf = (values) => `${values.address} ${values.list}`;
 
 /** `/ip/address` */
-export function checkAddress({ values, given, others }: Candidate): FieldError | undefined {
+export function checkAddress({ values, given, others }: ProposedRow): FieldError | undefined {
   const text = values.address ?? '';
   const prefix = ipv4Prefix(text);
   if (!prefix) return undefined;
@@ -53,7 +53,7 @@ function noHostIn(address: number, length: number): string | undefined {
 }
 
 /** `/ip/arp` */
-export function checkArp({ values, others }: Candidate): FieldError | undefined {
+export function checkArp({ values, others }: ProposedRow): FieldError | undefined {
   const { address, interface: name } = values;
   const reason = noHost(ipv4Prefix(address ?? '')?.address ?? 0);
   if (reason) return fault('address', `value of address: ${address} is ${reason}; give the address of a host`);
@@ -74,7 +74,7 @@ export function notUnicast(mac: string): string | undefined {
 }
 
 /** `/ip/firewall/address-list` */
-export function checkAddressListEntry({ values, others }: Candidate): FieldError | undefined {
+export function checkAddressListEntry({ values, others }: ProposedRow): FieldError | undefined {
   const { list, address } = values;
   if (!others.has(addressIn, `${address} ${list}`)) return undefined;
   return fault(

@@ -1,15 +1,15 @@
 import { ipv4Range, LIST_ACTIONS, parseIntRange } from '@tollway/schema';
-import { type Candidate, type FieldError, fault } from '../candidate.js';
+import { type FieldError, fault, type ProposedRow } from '../proposed-row.js';
 
 /** `/ip/firewall/filter`, `/ip/firewall/nat` and `/ip/firewall/mangle` */
-export function checkFirewallRule(candidate: Candidate): FieldError | undefined {
+export function checkFirewallRule(proposed: ProposedRow): FieldError | undefined {
   return (
-    checkChain(candidate) ??
-    checkInterfaces(candidate) ??
-    checkTransport(candidate) ??
-    checkAction(candidate) ??
-    checkNat(candidate) ??
-    checkMangle(candidate)
+    checkChain(proposed) ??
+    checkInterfaces(proposed) ??
+    checkTransport(proposed) ??
+    checkAction(proposed) ??
+    checkNat(proposed) ??
+    checkMangle(proposed)
   );
 }
 
@@ -20,7 +20,7 @@ const OTHER_HOOKS: Readonly<Record<string, readonly string[]>> = {
   '/ip/firewall/mangle': ['srcnat', 'dstnat'],
 };
 
-function checkChain({ menu, values }: Candidate): FieldError | undefined {
+function checkChain({ menu, values }: ProposedRow): FieldError | undefined {
   const { chain } = values;
   if (chain === undefined || !OTHER_HOOKS[menu.path]?.includes(chain)) return undefined;
   const hooks = menu.props.chain?.kind.values?.join(', ');
@@ -36,7 +36,7 @@ const WITHOUT: Readonly<Record<string, { readonly prefix: string; readonly word:
     dstnat: { prefix: 'out-interface', word: 'outgoing', instead: 'in-interface' },
   };
 
-function checkInterfaces({ values }: Candidate): FieldError | undefined {
+function checkInterfaces({ values }: ProposedRow): FieldError | undefined {
   const without = WITHOUT[values.chain ?? ''];
   if (!without) return undefined;
   const property = [without.prefix, `${without.prefix}-list`].find((name) => values[name] !== undefined);
@@ -49,7 +49,7 @@ function checkInterfaces({ values }: Candidate): FieldError | undefined {
 
 const PORTS = ['src-port', 'dst-port', 'port'] as const;
 
-function checkTransport({ values }: Candidate): FieldError | undefined {
+function checkTransport({ values }: ProposedRow): FieldError | undefined {
   const { protocol } = values;
   const property = PORTS.find((name) => values[name] !== undefined);
   if (property && protocol !== 'tcp' && protocol !== 'udp') return portsNeedProtocol(property);
@@ -65,7 +65,7 @@ function checkTransport({ values }: Candidate): FieldError | undefined {
 const portsNeedProtocol = (property: string): FieldError =>
   fault(property, `value of ${property}: ports can be specified only if protocol is tcp or udp`);
 
-function checkAction({ values, menu }: Candidate): FieldError | undefined {
+function checkAction({ values, menu }: ProposedRow): FieldError | undefined {
   if (LIST_ACTIONS.some((action) => action === values.action) && values['address-list'] === undefined) {
     return fault(
       'address-list',
@@ -89,7 +89,7 @@ const NO_HOSTS = [
   { from: 0xe000_0000, to: 0xffff_ffff },
 ];
 
-function checkNat({ menu, values }: Candidate): FieldError | undefined {
+function checkNat({ menu, values }: ProposedRow): FieldError | undefined {
   if (menu.path !== '/ip/firewall/nat') return undefined;
   const { chain, action = 'accept', protocol } = values;
   if (chain === 'dstnat' && SRCNAT_ACTIONS.includes(action)) return wrongChain(action, 'srcnat', DSTNAT_ACTIONS);
@@ -134,7 +134,7 @@ const WRITES: Readonly<Record<string, string>> = {
   'change-mss': 'new-mss',
 };
 
-function checkMangle({ menu, values }: Candidate): FieldError | undefined {
+function checkMangle({ menu, values }: ProposedRow): FieldError | undefined {
   if (menu.path !== '/ip/firewall/mangle') return undefined;
   const { action = 'accept', chain, protocol } = values;
   const property = Object.hasOwn(WRITES, action) ? WRITES[action] : undefined;

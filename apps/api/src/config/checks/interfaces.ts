@@ -1,14 +1,14 @@
 import { builtinNames } from '../../snapshot/builtin.js';
 import { type KeyOf, nameOf } from '../../snapshot/rows-by-key.js';
 import { type Row, rowsOf } from '../../snapshot/snapshot.js';
-import { type Candidate, type FieldError, fault } from '../candidate.js';
+import { type FieldError, fault, type ProposedRow } from '../proposed-row.js';
 import { notUnicast } from './addresses.js';
 
 const portName: KeyOf = (values) => values.name ?? values['default-name'];
 const memberOf: KeyOf = (values) => `${values.interface} ${values.list}`;
 
 /** `/interface` and `/interface/ethernet` */
-export function checkEthernet({ values, given, others, snapshot }: Candidate): FieldError | undefined {
+export function checkEthernet({ values, given, others, snapshot }: ProposedRow): FieldError | undefined {
   const { name } = values;
   if (name !== undefined && others.has(portName, name)) {
     return fault('name', `failure: already have interface with such name: ${name} (value of name must be unique)`);
@@ -21,7 +21,7 @@ export function checkEthernet({ values, given, others, snapshot }: Candidate): F
 }
 
 /** `/interface/list` */
-export function checkInterfaceList({ menu, values, others }: Candidate): FieldError | undefined {
+export function checkInterfaceList({ menu, values, others }: ProposedRow): FieldError | undefined {
   const name = values.name ?? '';
   if (builtinNames(menu.path).includes(name) || others.has(nameOf, name)) {
     return fault('name', `failure: already have interface list with such name: ${name} (value of name must be unique)`);
@@ -49,7 +49,7 @@ function leadsTo(list: string, goal: string, rows: readonly Row[], seen: Set<str
 }
 
 /** `/interface/list/member` */
-export function checkInterfaceListMember({ values, others, snapshot }: Candidate): FieldError | undefined {
+export function checkInterfaceListMember({ values, others, snapshot }: ProposedRow): FieldError | undefined {
   const { list = '', interface: name } = values;
   if (builtinNames('/interface/list').includes(list)) {
     const own = rowsOf(snapshot, '/interface/list').flatMap((row) => row.values.name ?? []);

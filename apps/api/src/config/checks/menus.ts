@@ -1,6 +1,6 @@
 import type { TimeSlicer } from '../../scheduling/time-slicer.js';
 import { type KeyOf, nameOf, type RowsByKey } from '../../snapshot/rows-by-key.js';
-import type { Candidate, FieldError } from '../candidate.js';
+import type { FieldError, ProposedRow } from '../proposed-row.js';
 import { addressIn, checkAddress, checkAddressListEntry, checkArp } from './addresses.js';
 import { checkFirewallRule } from './firewall.js';
 import { checkEthernet, checkInterfaceList, checkInterfaceListMember } from './interfaces.js';
@@ -8,7 +8,7 @@ import { checkQueueType, checkSimpleQueue, checkTreeQueue } from './queues.js';
 import { checkRoute } from './routes.js';
 import { checkUser } from './users.js';
 
-type Check = (candidate: Candidate) => FieldError | undefined;
+type Check = (proposed: ProposedRow) => FieldError | undefined;
 
 /** What must hold between the properties and rows of a menu, beyond what its schema says. */
 const CHECKS: Readonly<Record<string, Check>> = {
@@ -41,7 +41,7 @@ export async function prepareChecks(menu: string, rows: RowsByKey, slicer: TimeS
   for (const keyOf of KEYS[menu] ?? []) await rows.prepare(keyOf, slicer);
 }
 
-export function checkMenu(candidate: Candidate): FieldError[] {
-  const error = CHECKS[candidate.menu.path]?.(candidate);
+export function checkMenu(proposed: ProposedRow): FieldError[] {
+  const error = CHECKS[proposed.menu.path]?.(proposed);
   return error ? [error] : [];
 }

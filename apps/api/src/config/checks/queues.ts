@@ -2,19 +2,19 @@ import { MAX_QUEUE_LEVELS } from '../../compiler/queue-parents.js';
 import { builtinNames } from '../../snapshot/builtin.js';
 import { type KeyOf, nameOf } from '../../snapshot/rows-by-key.js';
 import { rowsOf } from '../../snapshot/snapshot.js';
-import { type Candidate, type FieldError, fault } from '../candidate.js';
+import { type FieldError, fault, type ProposedRow } from '../proposed-row.js';
 
 const parentOf: KeyOf = (values) => values.parent;
 
 /** `/queue/simple` */
-export function checkSimpleQueue(candidate: Candidate): FieldError | undefined {
-  return checkName(candidate, 'none') ?? checkPlace(candidate);
+export function checkSimpleQueue(proposed: ProposedRow): FieldError | undefined {
+  return checkName(proposed, 'none') ?? checkPlace(proposed);
 }
 
 /** `/queue/tree` */
-export function checkTreeQueue(candidate: Candidate): FieldError | undefined {
-  const { name } = candidate.values;
-  const isInterface = rowsOf(candidate.snapshot, '/interface/ethernet').some(
+export function checkTreeQueue(proposed: ProposedRow): FieldError | undefined {
+  const { name } = proposed.values;
+  const isInterface = rowsOf(proposed.snapshot, '/interface/ethernet').some(
     ({ values }) => name !== undefined && (values.name ?? values['default-name']) === name,
   );
   if (isInterface) {
@@ -23,11 +23,11 @@ export function checkTreeQueue(candidate: Candidate): FieldError | undefined {
       `value of name: ${name} is an interface, and as a parent it would mean that; give another name`,
     );
   }
-  return checkName(candidate, 'global') ?? checkPlace(candidate);
+  return checkName(proposed, 'global') ?? checkPlace(proposed);
 }
 
 /** @param word means something else than a queue as a parent. */
-function checkName({ values: { name }, others }: Candidate, word: string): FieldError | undefined {
+function checkName({ values: { name }, others }: ProposedRow, word: string): FieldError | undefined {
   if (name === undefined) return undefined;
   if (name === word) {
     return fault('name', `value of name: ${name} has a meaning of its own as a parent; give another name`);
@@ -37,7 +37,7 @@ function checkName({ values: { name }, others }: Candidate, word: string): Field
 }
 
 /** Neither circles nor too many levels above and below. */
-function checkPlace({ values: { name, parent }, given, before, others }: Candidate): FieldError | undefined {
+function checkPlace({ values: { name, parent }, given, before, others }: ProposedRow): FieldError | undefined {
   if (!given.has('parent')) return undefined;
   // Of a queue that is renamed at the same time the others still have the name that it had.
   const names = [...new Set([name, before?.name])].filter((text) => text !== undefined);
@@ -65,7 +65,7 @@ export const circle = (parent: string | undefined, name: string | undefined): Fi
   fault('parent', `value of parent: ${parent} leads back to ${name}; give a queue that is not below this one`);
 
 /** `/queue/type` */
-export function checkQueueType({ menu, values, before, others }: Candidate): FieldError | undefined {
+export function checkQueueType({ menu, values, before, others }: ProposedRow): FieldError | undefined {
   const { name = '', kind } = values;
   const builtin = builtinNames(menu.path);
   if (before?.name !== undefined && before.name !== name && builtin.includes(before.name)) {

@@ -1,9 +1,9 @@
 import { ipv4Text, parseNexthop } from '@tollway/schema';
-import { type Candidate, type FieldError, fault } from '../candidate.js';
+import { type FieldError, fault, type ProposedRow } from '../proposed-row.js';
 import { noHost } from './addresses.js';
 
 /** `/ip/route` */
-export function checkRoute({ values, menu }: Candidate): FieldError | undefined {
+export function checkRoute({ values, menu }: ProposedRow): FieldError | undefined {
   const { gateway, blackhole } = values;
   const accepts = menu.props.gateway?.kind.accepts;
   if (gateway === undefined && blackhole !== 'true') {

@@ -17,6 +17,6 @@ export async function writeLog({ services, args }: Call, severity: string): Prom
       `value of message: it has ${message.length} characters, ${MAX_MESSAGE} are accepted`,
     );
   }
-  services.book.add(`script,${severity}`, message);
+  services.log.add(`script,${severity}`, message);
   return NOTHING;
 }

@@ -2,8 +2,8 @@ import type { Menu } from '@tollway/schema';
 import type { Principal } from '../../auth/authenticator.js';
 import { refusePassword } from '../../auth/passwords.js';
 import { groups, type User, type UserChange, type UserContent } from '../../auth/users.js';
+import { differences } from '../../config/change-summary.js';
 import { type Arguments, accepted } from '../../config/content.js';
-import { differences } from '../../config/described-changes.js';
 import { authorText, confirmed, SYSTEM } from '../../config/record.js';
 import { type RowContent, verifyAdd, verifySet } from '../../config/verify.js';
 import { type ApiError, errors } from '../../errors.js';
@@ -203,7 +203,7 @@ interface Described {
 
 /** Stores changes with their lines of the audit, all or none, and tells the log. */
 async function store(
-  { users, book }: Services,
+  { users, log }: Services,
   by: Principal,
   described: readonly Described[],
 ): Promise<readonly User[]> {
@@ -219,6 +219,6 @@ async function store(
     notes,
     author.confirm,
   );
-  for (const { detail } of described) book.add('system,info,account', `${detail} by ${authorText(author)}`);
+  for (const { detail } of described) log.add('system,info,account', `${detail} by ${authorText(author)}`);
   return stored;
 }

@@ -3,7 +3,7 @@ import type { RowContent } from '../config/draft.js';
 import { storedProps } from '../config/items.js';
 
 /** What a row gets and what it loses, for people; empty when it stays as it is. Without `before` it is a new one. */
-export function told(menu: Menu, before: RowContent | undefined, after: RowContent): string {
+export function describeChange(menu: Menu, before: RowContent | undefined, after: RowContent): string {
   const parts = Object.entries(storedProps(menu)).flatMap(([property, prop]) => {
     if (property === 'name') return [];
     const [old, now] = [textOf(prop, before, property), textOf(prop, after, property)];

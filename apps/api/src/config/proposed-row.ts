@@ -10,7 +10,7 @@ export interface FieldError {
 }
 
 /** A row in the making, as the checks of its menu see it. */
-export interface Candidate {
+export interface ProposedRow {
   readonly menu: Menu;
   readonly values: Readonly<Record<string, string>>;
   /** Properties that the request names with a value. */

@@ -3,13 +3,13 @@ import { type Row, rowIdText } from '../snapshot/snapshot.js';
 import { ownChanges, type RowChange } from './draft.js';
 import { storageOf, storedProps } from './items.js';
 
-/** Changes in words, for the log, the audit and the history. Everything is bounded; secrets are never told. */
+/** Changes in words, for the log, the audit and the history. Everything is bounded; secrets are left out. */
 
-/** Items of a change that are told one by one. */
+/** Items of a change that are listed one by one. */
 const MOST_ITEMS = 5;
-/** Properties told of an item. */
+/** Properties listed of an item. */
 const MOST_PROPERTIES = 12;
-/** Characters told of a value, of a name, and of all. */
+/** Characters shown of a value, of a name, and of all. */
 const MOST_OF_VALUE = 60;
 const MOST_OF_ALL = 1_000;
 
@@ -48,7 +48,7 @@ const propertiesOf = (row: Row | undefined): Readonly<Record<string, string>> =>
         ...(row.comment !== '' && { comment: row.comment }),
       };
 
-function told(parts: readonly string[]): string {
+function listed(parts: readonly string[]): string {
   const more = parts.length - MOST_PROPERTIES;
   return [...parts.slice(0, MOST_PROPERTIES), ...(more > 0 ? [`${more} more`] : [])].join(', ');
 }
@@ -66,10 +66,10 @@ export function differences(menu: Menu, before: Row | undefined, after: Row | un
     if (after === undefined) return `${name} ${valueText(prop, old[name])}`;
     return `${name} ${valueText(prop, old[name])} → ${valueText(prop, now[name])}`;
   });
-  return told(parts);
+  return listed(parts);
 }
 
-/** One item. What the label tells is not told again. */
+/** One item. What the label says is not repeated. */
 function itemText(menu: Menu, { before, after }: RowChange): string {
   const row = before ?? after;
   if (row === undefined) return '';
@@ -91,7 +91,7 @@ function itemText(menu: Menu, { before, after }: RowChange): string {
  * @param place where an item was moved to, in words; numbers would count other rows than windows, which show those of the
  *   data plane, too
  */
-export function describedChanges(
+export function describeChanges(
   command: string,
   menu: Menu,
   ids: readonly number[],
@@ -118,7 +118,7 @@ export function describedChanges(
 }
 
 /** The same for settings, which have no items. */
-export function describedSettings(menu: Menu, changes: readonly RowChange[]): string {
+export function describeSettings(menu: Menu, changes: readonly RowChange[]): string {
   const [change] = changes;
   const changed = change === undefined ? '' : differences(menu, change.before ?? NOTHING, change.after ?? NOTHING);
   return bounded(`set ${menu.path}${changed === '' ? '' : `: ${changed}`}`, MOST_OF_ALL);

@@ -1,30 +1,30 @@
 import { expect, it } from 'vitest';
 import { FailureReport } from '../src/auth/failed-logins.js';
-import { LogBook } from '../src/state/log-book.js';
+import { LogBuffer } from '../src/state/log-buffer.js';
 
 it('lines of the data plane that are known late stand where they were written', () => {
-  const book = new LogBook();
+  const log = new LogBuffer();
   const at = 1_800_000_000_000;
-  book.add('system,info', 'started', at);
-  book.add('system,info', 'connected', at + 900);
-  book.add('interface,info', 'ether1 link up', at + 300);
-  book.add('interface,info', 'ether2 link up', at + 300);
-  book.add('interface,info', 'ether1 link down', at - 100);
-  expect(book.lines().map(({ message }) => message)).toEqual([
+  log.add('system,info', 'started', at);
+  log.add('system,info', 'connected', at + 900);
+  log.add('interface,info', 'ether1 link up', at + 300);
+  log.add('interface,info', 'ether2 link up', at + 300);
+  log.add('interface,info', 'ether1 link down', at - 100);
+  expect(log.lines().map(({ message }) => message)).toEqual([
     'ether1 link down',
     'started',
     'ether1 link up',
     'ether2 link up',
     'connected',
   ]);
-  expect(new Set(book.lines().map(({ id }) => id)).size).toBe(5);
+  expect(new Set(log.lines().map(({ id }) => id)).size).toBe(5);
 });
 
 it('a clock that is set back leaves the order in which things happened', () => {
-  const book = new LogBook();
-  book.add('system,info', 'before', 1_800_000_000_000);
-  book.add('system,info', 'after', 1_800_000_000_000 - 3_600_000);
-  expect(book.lines().map(({ message }) => message)).toEqual(['before', 'after']);
+  const log = new LogBuffer();
+  log.add('system,info', 'before', 1_800_000_000_000);
+  log.add('system,info', 'after', 1_800_000_000_000 - 3_600_000);
+  expect(log.lines().map(({ message }) => message)).toEqual(['before', 'after']);
 });
 
 it('failed logins that were only counted are one failure or several failures', () => {

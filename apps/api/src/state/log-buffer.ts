@@ -23,7 +23,7 @@ export const printable = (text: string): string =>
   text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`);
 
 /** What `/log` shows: lines of the data plane and of the API itself. */
-export class LogBook {
+export class LogBuffer {
   readonly #lines: LogLine[] = [];
   #bytes = 0;
   #nextId: number;
