@@ -56,6 +56,8 @@ export class Console {
     const { root } = this.window(group.title);
     await expect(root).toBeVisible();
     if (group.pages.length > 1) await root.getByRole('tab', { name: page.label, exact: true }).click();
+    // Its code may have to be fetched.
+    await expect(root.locator('.loading-note')).toHaveCount(0);
     return new Menu(this.page, root);
   }
 }

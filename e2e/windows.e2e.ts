@@ -1,8 +1,9 @@
 import { expect } from '@playwright/test';
 import { menuByPath } from '@tollway/schema';
 import { groups } from '../apps/web/src/windows/groups.ts';
+import { PASSWORD } from '../tests/network/router.ts';
 import { barriers } from './barriers.ts';
-import { Menu } from './console.ts';
+import { Console, Menu } from './console.ts';
 import { test } from './stack.ts';
 
 /** The window in front: axe looks at no more here, the whole page is looked at elsewhere. */
@@ -84,4 +85,24 @@ test('two windows and the dashboard live on after the API was killed', async ({ 
   const rate = () => interfaces.cell(interfaces.row('ether1').first(), 'Rx');
   const first = await rate();
   await expect.poll(rate).not.toBe(first);
+});
+
+test('a window whose code does not come says so, and a retry opens it', async ({ page, router }) => {
+  const ui = new Console(page, router.url);
+  // What the page itself names comes; all that is fetched later does not.
+  const first = new Set<string>();
+  const html = await (await page.request.get(router.url, { headers: { accept: 'text/html' } })).text();
+  for (const [, path] of html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)) first.add(path ?? '');
+  const isLater = (url: URL) => url.pathname.startsWith('/assets/') && !first.has(url.pathname);
+  await page.route(isLater, (route) => route.abort());
+  await ui.logIn(PASSWORD);
+  const rules = await ui.open('/ip/firewall/filter');
+  const alert = rules.root.getByRole('alert');
+  await expect(alert).toContainText('The router has not sent this part of the page.');
+  await alert.getByRole('button', { name: 'Try again' }).click();
+  await expect(alert).toContainText('Try again');
+  await page.unroute(isLater);
+  await alert.getByRole('button', { name: 'Try again' }).click();
+  await expect(rules.grid).toBeFocused();
+  await expect(rules.row('accept').first()).toBeVisible();
 });

@@ -83,7 +83,7 @@ export async function buildTypeScript() {
   await unlessFresh(
     {
       name: 'web',
-      inputs: ['package-lock.json', 'packages/schema', 'apps/web'],
+      inputs: ['package-lock.json', 'packages/schema', 'apps/web', 'scripts/first-load.mjs'],
       outputs: ['apps/web/dist/index.html'],
     },
     () =>

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import type { LiveMenu } from '../api/live-menu.ts';
 import { AskDialog } from '../ui/AskDialog.tsx';
 import { type Comments, commentNow, commentsOf, rowsWith } from './chosen-rows.ts';
-import { tellStaysOpen } from './use-form.ts';
+import { tellStaysOpen } from './form-toasts.ts';
 
 /** The comments are being read, or could not be. */
 interface Reading {

@@ -2,6 +2,7 @@
 import type { Menu } from '@tollway/schema';
 import { Fragment, useCallback, useContext, useEffect, useId, useLayoutEffect, useState } from 'react';
 import type { Row } from '../api/row.ts';
+import { Lazy } from '../ui/lazy-component.tsx';
 import { TabList } from '../ui/Tabs.tsx';
 import { Field } from './fields/Field.tsx';
 import { Fit } from './fit.ts';
@@ -60,10 +61,10 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
   useLayoutEffect(fit, [fit, active, shown.length, errors, Object.keys(form.overtaken).length]);
 
   const fields = (tab: string) => {
-    const Extra = isNew ? undefined : extras?.[tab]?.Content;
+    const extra = isNew ? undefined : extras?.[tab]?.content;
     return (
       <>
-        {Extra !== undefined && <Extra row={base} />}
+        {extra !== undefined && <Lazy component={extra} props={{ row: base }} />}
         {fieldsOf(menu, tab, base, form.edits, isNew).map((name, at, names) => {
           const prop = menu.props[name];
           if (prop === undefined) return null;

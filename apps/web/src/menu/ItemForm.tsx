@@ -16,13 +16,14 @@ import { FormFields } from './FormFields.tsx';
 import { FormStatus } from './FormStatus.tsx';
 import { copiedEdits, copyOf, type Edits, proposals, valuesOf, withEdits } from './form-model.ts';
 import type { TabExtras } from './form-tabs.ts';
+import { tellStaysOpen } from './form-toasts.ts';
 import { itemTitle, lockedReason, newTitle, removalLock } from './item.ts';
 import { RemoveDialog } from './RemoveDialog.tsx';
 import { disableQuestion, type RemoveQuestion, removeQuestion } from './remove-question.ts';
 import { loadingText } from './TableFooter.tsx';
 import { UnsavedNote } from './UnsavedNote.tsx';
 import { tellChange, tried } from './undo.ts';
-import { isSending, orphaned, type Sent, tellStaysOpen, untouched, useForm } from './use-form.ts';
+import { isSending, orphaned, type Sent, untouched, useForm } from './use-form.ts';
 import { useItem } from './use-item.ts';
 
 export type Frame = ComponentType<{

@@ -3,9 +3,9 @@ import { useId, useRef, useState } from 'react';
 import { useOptions } from '../api/references.ts';
 import { AskDialog } from '../ui/AskDialog.tsx';
 import { Combo } from '../ui/Combo.tsx';
+import { tellStaysOpen } from './form-toasts.ts';
 import { changeParent, type Moved } from './parents.ts';
 import { rootParent } from './tree.ts';
-import { tellStaysOpen } from './use-form.ts';
 
 interface Props {
   readonly menu: Menu;

@@ -5,10 +5,11 @@ import { setSettings } from '../api/commands.ts';
 import { useStale } from '../api/connection.ts';
 import type { Row } from '../api/row.ts';
 import { FormFields } from './FormFields.tsx';
+import { tellSending, tellStaysOpen } from './form-toasts.ts';
 import { loadingText } from './TableFooter.tsx';
 import { UnsavedNote } from './UnsavedNote.tsx';
 import { tellChange, tried } from './undo.ts';
-import { isSending, tellSending, tellStaysOpen, untouched, useForm } from './use-form.ts';
+import { isSending, untouched, useForm } from './use-form.ts';
 import { useItem } from './use-item.ts';
 
 interface Props {

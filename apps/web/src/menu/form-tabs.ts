@@ -1,10 +1,10 @@
 /** Tabs of a dialog: those of the menu, and those that a window adds. Pure. */
-import type { ComponentType } from 'react';
 import type { Row } from '../api/row.ts';
+import type { LazyComponent } from '../ui/lazy-component.tsx';
 
 /** Something that a tab shows above its fields, e.g. a graph. A tab that the menu does not have is added for it. */
 export interface TabExtra {
-  readonly Content: ComponentType<{ readonly row: Row }>;
+  readonly content: LazyComponent<{ readonly row: Row }>;
   /** The tab that an added one stands behind; at the end without one. */
   readonly after?: string;
 }

@@ -3,7 +3,6 @@ import type { Menu } from '@tollway/schema';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { RequestError } from '../api/rest.ts';
 import type { Row } from '../api/row.ts';
-import { showToast } from '../ui/toasts.ts';
 import { isBehind, type Told, toldBy, typedSince, withBody, withTold } from './answered.ts';
 import {
   additions,
@@ -48,17 +47,6 @@ export interface Form {
 
 /** What is on its way to the router, and nothing else, stands in the form: it is neither lost nor stored yet. */
 export const isSending = (form: Form): boolean => form.busy && !form.late;
-
-/** Says why Escape, or the X of a window, does nothing now. */
-export function tellSending(): void {
-  const text = 'What was sent is not answered yet. Cancel closes the window without waiting for the answer.';
-  showToast({ kind: 'info', key: 'sending', text });
-}
-
-/** Says why a window is still there though what was sent by its OK was taken. */
-export function tellStaysOpen(): void {
-  showToast({ kind: 'info', text: 'The window stays open: what was typed after OK is not stored yet.' });
-}
 
 /** A form of what may only be looked at: the values are those of the router, whatever was being edited before. */
 export const untouched = (form: Form): Form => ({ ...form, edits: {}, errors: {}, overtaken: {} });

@@ -2,8 +2,9 @@ import { useCallback, useEffect, useLayoutEffect, useState } from 'react';
 import { useConnection, useEngineDown, useLoggedOut, useStale } from '../api/connection.ts';
 import { logout, refreshSession, useSession } from '../api/session.ts';
 import { connect, disconnect, useStatus } from '../api/status.ts';
+import { tellSending } from '../menu/form-toasts.ts';
 import { forgetOwnChanges, undoByKey, undoKey } from '../menu/undo.ts';
-import { tellSending } from '../menu/use-form.ts';
+import { Lazy } from '../ui/lazy-component.tsx';
 import { timeOfDay } from '../ui/router-clock.ts';
 import { Toasts } from '../ui/Toasts.tsx';
 import { showError } from '../ui/toasts.ts';
@@ -14,10 +15,9 @@ import { act, useDesk } from '../wm/desk-state.ts';
 import { activeId, windowOf } from '../wm/reducer.ts';
 import { Taskbar } from '../wm/Taskbar.tsx';
 import { isPage } from './content.ts';
-import { DiscardDialog } from './DiscardDialog.tsx';
+import { DiscardDialog, LoginAgain, WindowList } from './dialogs.ts';
 import { Header } from './Header.tsx';
 import { Login } from './Login.tsx';
-import { LoginAgain } from './LoginAgain.tsx';
 import { Leave } from './leave.ts';
 import { parsePlace } from './location.ts';
 import { MenuTree } from './MenuTree.tsx';
@@ -25,10 +25,10 @@ import { useNarrow } from './narrow.ts';
 import { followAddress, goBack, keepDesk, leaveWindow, openAddress, openAnother } from './open.ts';
 import { Palette } from './Palette.tsx';
 import { pageTitle } from './page-title.ts';
+import { preloadWindows } from './preload.ts';
 import { Unavailable } from './Unavailable.tsx';
 import { isAnyUnsaved, isBeingSent, isUnsaved } from './unsaved.ts';
 import { renderWindow } from './WindowContent.tsx';
-import { WindowList } from './WindowList.tsx';
 
 export function App() {
   const phase = useSession((session) => session.phase);
@@ -50,7 +50,7 @@ export function App() {
     <>
       {/* What was being edited stays there while the user logs in again. */}
       {phase === 'unavailable' ? <Unavailable /> : user === undefined ? <Login /> : <Console user={user} />}
-      {expired !== undefined && <LoginAgain name={expired.name} />}
+      {expired !== undefined && <Lazy component={LoginAgain} props={{ name: expired.name }} />}
       <Toasts />
     </>
   );
@@ -111,6 +111,8 @@ function Console({ user }: { readonly user: string }) {
       stop();
     };
   }, [user]);
+
+  useEffect(preloadWindows, []);
 
   const toggleTree = useCallback(() => {
     if (narrow) setDrawer((now) => !now);
@@ -219,19 +221,24 @@ function Console({ user }: { readonly user: string }) {
       </OpenWindow>
       {!narrow && <Taskbar onLeave={leave} />}
       {losing !== undefined && !isMoot && (
-        <DiscardDialog
-          titles={losing.ids.map(windowTitle).filter((title) => title !== '')}
-          onDiscard={() => {
-            setLosing(undefined);
-            losing.close();
+        <Lazy
+          component={DiscardDialog}
+          props={{
+            titles: losing.ids.map(windowTitle).filter((title) => title !== ''),
+            onDiscard: () => {
+              setLosing(undefined);
+              losing.close();
+            },
+            onClose: () => setLosing(undefined),
           }}
-          onClose={() => setLosing(undefined)}
         />
       )}
       {over === 'palette' && (
         <Palette onTree={toggleTree} onLeaveAll={leaveAll} onLogOut={logOut} onClose={() => setOver('nothing')} />
       )}
-      {over === 'windows' && <WindowList onLeave={leave} onClose={() => setOver('nothing')} />}
+      {over === 'windows' && (
+        <Lazy component={WindowList} props={{ onLeave: leave, onClose: () => setOver('nothing') }} />
+      )}
     </div>
   );
 }

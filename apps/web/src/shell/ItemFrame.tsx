@@ -1,10 +1,10 @@
 /** The frame of an item's dialog: the window that it is in, which gets the title of the item. */
 import { type ReactNode, useCallback, useContext, useEffect, useLayoutEffect, useRef } from 'react';
 import { Fit } from '../menu/fit.ts';
-import { act, useDesk } from '../wm/desk-state.ts';
-import { focusContent } from '../wm/focus.ts';
-import { activeId } from '../wm/reducer.ts';
+import { Arrival } from '../ui/lazy-component.tsx';
+import { act } from '../wm/desk-state.ts';
 import { WindowId } from '../wm/window-id.ts';
+import { focusArrived } from './arrival.ts';
 import { isNarrow } from './narrow.ts';
 
 interface Props {
@@ -31,16 +31,16 @@ export function ItemFrame({ title, children }: Props) {
   }, [id]);
   useLayoutEffect(fit, [fit]);
   // The content comes when the router has sent the item; the window may have been active before.
-  useEffect(() => {
-    const element = root.current?.closest<HTMLElement>('[data-window]');
-    if (element === null || element === undefined || activeId(useDesk.getState()) !== id) return;
-    if (document.activeElement === element || document.activeElement === document.body) {
-      focusContent(element, isNarrow());
-    }
-  }, [id]);
+  useEffect(focusArrived, []);
+  const arrived = useCallback(() => {
+    fit();
+    focusArrived();
+  }, [fit]);
   return (
     <div ref={root} className="window-panel">
-      <Fit value={fit}>{children}</Fit>
+      <Fit value={fit}>
+        <Arrival value={arrived}>{children}</Arrival>
+      </Fit>
     </div>
   );
 }

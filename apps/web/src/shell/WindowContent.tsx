@@ -1,22 +1,19 @@
 /** What is in a window, by its address: the dashboard, a list, a form, or the dialog of an item. */
 import { type Menu, menuByPath } from '@tollway/schema';
 import { type ReactNode, useContext, useId, useState } from 'react';
-import { ItemForm, NewItemForm } from '../menu/ItemForm.tsx';
 import { newTitle } from '../menu/item.ts';
-import { MenuTable } from '../menu/MenuTable.tsx';
-import { SettingsForm } from '../menu/SettingsForm.tsx';
 import type { NewItem } from '../menu/use-table-actions.ts';
+import { Arrival, Lazy } from '../ui/lazy-component.tsx';
 import { TabList } from '../ui/Tabs.tsx';
 import { Visibility } from '../ui/visibility.ts';
-import { bespokeWindows, tabExtras } from '../windows/bespoke.ts';
-import { Dashboard } from '../windows/dashboard/Dashboard.tsx';
-import { DASHBOARD, type Group, groupOf, HISTORY, QUEUE_IMPORT } from '../windows/groups.ts';
-import { ImportWindow } from '../windows/queue/import/ImportWindow.tsx';
-import { HistoryWindow } from '../windows/system/history/HistoryWindow.tsx';
+import { bespokePages, bespokeWindows, tabExtras } from '../windows/bespoke.ts';
+import { type Group, groupOf } from '../windows/groups.ts';
 import { act } from '../wm/desk-state.ts';
 import { WindowId } from '../wm/window-id.ts';
 import { useAppearance } from './appearance.ts';
+import { focusArrived } from './arrival.ts';
 import { isPage } from './content.ts';
+import { ItemForm, MenuTable, NewItemForm, SettingsForm } from './generated-windows.ts';
 import { ItemFrame } from './ItemFrame.tsx';
 import { Leave } from './leave.ts';
 import { formatPlace, type Item as PlaceItem, parsePlace } from './location.ts';
@@ -28,9 +25,19 @@ export function renderWindow(id: string, address: string): ReactNode {
   const { menu: path, item } = parsePlace(address, isPage);
   const group = path === undefined ? undefined : groupOf(path);
   if (path === undefined || group === undefined) return null;
-  if (item.kind === 'none') return <Pages id={id} path={path} group={group} />;
+  if (item.kind === 'none') {
+    return (
+      <Arrival value={focusArrived}>
+        <Pages id={id} path={path} group={group} />
+      </Arrival>
+    );
+  }
   const menu = menuByPath(path);
-  return menu === undefined ? null : <Item id={id} menu={menu} item={item} />;
+  return menu === undefined ? null : (
+    <Arrival value={focusArrived}>
+      <Item id={id} menu={menu} item={item} />
+    </Arrival>
+  );
 }
 
 interface ItemProps {
@@ -45,7 +52,7 @@ function Item({ id, menu, item: now }: ItemProps) {
   const common = {
     menu: permitted(menu, useGroup()),
     Frame: ItemFrame,
-    extras: tabExtras[path],
+    extras: tabExtras.get(path),
     onClose: () => leaveWindow(id),
     onLeave: () => leave(id),
     onCopy: (copy: string, values: Readonly<Record<string, string>>) =>
@@ -60,13 +67,16 @@ function Item({ id, menu, item: now }: ItemProps) {
   const [begun] = useState(mayAdd);
   // The dialog of a new item becomes that of the one that was added, and so does the address.
   const [item] = useState(now);
-  if (item.kind === 'id') return <ItemForm id={item.id} {...common} />;
+  if (item.kind === 'id') return <Lazy component={ItemForm} props={{ id: item.id, ...common }} />;
   return !mayAdd && !begun ? (
     <ItemFrame title={newTitle(menu)}>
       <p className="form-note">Your group may not add items here.</p>
     </ItemFrame>
   ) : (
-    <NewItemForm copy={item.copy} before={item.before} after={item.after} values={item.values} {...common} />
+    <Lazy
+      component={NewItemForm}
+      props={{ copy: item.copy, before: item.before, after: item.after, values: item.values, ...common }}
+    />
   );
 }
 
@@ -141,33 +151,18 @@ function Pages({ id, path, group }: PagesProps) {
 }
 
 function Page({ path }: { readonly path: string }) {
-  if (path === DASHBOARD) return <Dashboard />;
-  if (path === QUEUE_IMPORT) return <ImportPage />;
-  if (path === HISTORY) return <HistoryPage />;
+  const group = useGroup();
+  const page = bespokePages.get(path);
+  if (page !== undefined) return <Lazy component={page} props={{ group, allowed: mayOpen(path, group) }} />;
   const menu = menuByPath(path);
   return menu === undefined ? null : <MenuPage menu={menu} />;
-}
-
-function ImportPage() {
-  const allowed = mayOpen(QUEUE_IMPORT, useGroup());
-  // Who may not any more keeps what was typed.
-  const [begun] = useState(allowed);
-  return allowed || begun ? (
-    <ImportWindow allowed={allowed} />
-  ) : (
-    <p className="form-note">Your group may not add queues.</p>
-  );
-}
-
-function HistoryPage() {
-  return <HistoryWindow group={useGroup()} />;
 }
 
 function MenuPage({ menu: whole }: { readonly menu: Menu }) {
   const menu = permitted(whole, useGroup());
   const density = useAppearance((appearance) => appearance.density);
   const id = useContext(WindowId);
-  const Bespoke = bespokeWindows[menu.path];
+  const bespoke = bespokeWindows.get(menu.path);
   const list = {
     menu,
     density,
@@ -177,7 +172,9 @@ function MenuPage({ menu: whole }: { readonly menu: Menu }) {
   };
   const leave = useContext(Leave);
   const closing = { onClose: () => leaveWindow(id), onLeave: () => leave(id) };
-  if (Bespoke !== undefined) return <Bespoke {...list} {...closing} />;
-  if (menu.kind === 'settings' || menu.kind === 'status') return <SettingsForm menu={menu} {...closing} />;
-  return <MenuTable {...list} />;
+  if (bespoke !== undefined) return <Lazy component={bespoke} props={{ ...list, ...closing }} />;
+  if (menu.kind === 'settings' || menu.kind === 'status') {
+    return <Lazy component={SettingsForm} props={{ menu, ...closing }} />;
+  }
+  return <Lazy component={MenuTable} props={list} />;
 }

@@ -1,51 +1,42 @@
 /**
- * Windows that are more than a table or a form, by menu path, and additions to tabs of generated dialogs. Menus that
- * are not here need no code.
+ * Windows that are more than a table or a form, and additions to tabs of generated dialogs. Each is found by its folder
+ * here, which is named as the address of the window, `queue/simple` for `/queue/simple`:
+ *
+ * - `window.tsx`: the window of a menu, a component that takes {@link WindowProps};
+ * - `page.tsx`: a window that belongs to no menu, a component that takes {@link PageProps};
+ * - `tabs.ts`: what tabs of the menu's dialogs show above their fields, {@link TabExtras}.
+ *
+ * All export it as default. The code of windows and pages is fetched when one is opened; that of tabs is there from the
+ * beginning, so that it should only name a {@link LazyComponent}.
  */
 import type { ComponentType } from 'react';
 import type { TabExtras } from '../menu/form-tabs.ts';
-import { ConnectionsWindow } from './firewall/ConnectionsWindow.tsx';
-import { InterfaceGraphs } from './interface/InterfaceGraphs.tsx';
-import { InterfaceWindow } from './interface/InterfaceWindow.tsx';
-import { LogWindow } from './log/LogWindow.tsx';
-import { QueueDays } from './queue/accounting/QueueDays.tsx';
-import { HintsWindow } from './queue/lint/HintsWindow.tsx';
-import { QueueGraphs } from './queue/QueueGraphs.tsx';
-import { QueueWindow } from './queue/QueueWindow.tsx';
-import { TokenBucket } from './queue/scope/TokenBucket.tsx';
-import { PasswordWindow } from './system/PasswordWindow.tsx';
-import { CpuWindow } from './system/resource/CpuWindow.tsx';
-import { ResourceWindow } from './system/resource/ResourceWindow.tsx';
-import { ProfileWindow } from './tool/profile/ProfileWindow.tsx';
-import { TraceWindow } from './tool/trace/TraceWindow.tsx';
-import type { WindowProps } from './window-props.ts';
+import { LazyComponent } from '../ui/lazy-component.tsx';
+import type { PageProps, WindowProps } from './window-props.ts';
 import './windows.css';
 
-export const bespokeWindows: Readonly<Record<string, ComponentType<WindowProps>>> = {
-  '/interface': InterfaceWindow,
-  '/interface/ethernet': InterfaceWindow,
-  '/ip/firewall/connection': ConnectionsWindow,
-  '/log': LogWindow,
-  '/password': PasswordWindow,
-  '/queue/lint': HintsWindow,
-  '/queue/simple': QueueWindow,
-  '/queue/tree': QueueWindow,
-  '/system/resource': ResourceWindow,
-  '/system/resource/cpu': CpuWindow,
-  '/tool/packet-trace': TraceWindow,
-  '/tool/profile': ProfileWindow,
-};
+interface ComponentFile<P> {
+  readonly default: ComponentType<P>;
+}
 
-const traffic: TabExtras = { Traffic: { Content: InterfaceGraphs } };
-const queue: TabExtras = {
-  Traffic: { Content: QueueGraphs, after: 'Statistics' },
-  'Token Bucket': { Content: TokenBucket, after: 'Traffic' },
-  Days: { Content: QueueDays },
-};
+/** What files are for, by the address that their folder stands for. */
+function byAddress<From, To>(files: Readonly<Record<string, From>>, of: (file: From) => To): ReadonlyMap<string, To> {
+  return new Map(
+    Object.entries(files).map(([path, file]) => [path.slice('.'.length, path.lastIndexOf('/')), of(file)] as const),
+  );
+}
 
-export const tabExtras: Readonly<Record<string, TabExtras>> = {
-  '/interface': traffic,
-  '/interface/ethernet': traffic,
-  '/queue/simple': queue,
-  '/queue/tree': queue,
-};
+const fetched = <P extends object>(file: () => Promise<ComponentFile<P>>): LazyComponent<P> =>
+  new LazyComponent(async () => (await file()).default);
+
+/** Windows of menus, by the path of the menu. */
+export const bespokeWindows = byAddress(import.meta.glob<ComponentFile<WindowProps>>('./**/window.tsx'), fetched);
+
+/** Windows that belong to no menu, by their address. */
+export const bespokePages = byAddress(import.meta.glob<ComponentFile<PageProps>>('./**/page.tsx'), fetched);
+
+/** What tabs of dialogs show beside their fields, by the path of the menu. */
+export const tabExtras = byAddress(
+  import.meta.glob<TabExtras>('./**/tabs.ts', { eager: true, import: 'default' }),
+  (extras) => extras,
+);

@@ -47,7 +47,7 @@ function namedTabs(text: string): readonly Named[] {
 /** The tab of a list in its window, and those of the dialogs that open from it. */
 function tabsOf(list: string): readonly string[] {
   const label = groups.flatMap(({ pages }) => pages).find(({ address }) => address === list)?.label ?? '';
-  return [label, ...withExtraTabs(menuByPath(list)?.tabs ?? [], tabExtras[list] ?? {})];
+  return [label, ...withExtraTabs(menuByPath(list)?.tabs ?? [], tabExtras.get(list) ?? {})];
 }
 
 test('tabs are found in a text, with their lists', () => {

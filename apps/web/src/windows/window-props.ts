@@ -12,3 +12,11 @@ export interface WindowProps {
   /** Closes it too, but asks first when something in it is not stored. */
   readonly onLeave: () => void;
 }
+
+/** What a window that belongs to no menu gets. */
+export interface PageProps {
+  /** Group of the user: `full`, `write` or `read`. */
+  readonly group: string;
+  /** The user may do what the window is for. That can change while it is open. */
+  readonly allowed: boolean;
+}

@@ -1,13 +1,14 @@
 /** The desk: all windows one over another, or on a narrow screen one page at a time. */
 import { type ReactNode, useEffect, useLayoutEffect, useMemo, useRef } from 'react';
 import { takesEscape } from '../ui/escape.ts';
+import { Lazy } from '../ui/lazy-component.tsx';
 import { isCovered } from './cover.ts';
-import { act, openWindowMenu, useDesk, useGrabbed } from './desk-state.ts';
+import { act, openWindowMenu, useDesk, useGrabbed, useWindowMenu } from './desk-state.ts';
 import type { Rect } from './geometry.ts';
 import { deskCommand } from './keys.ts';
 import { activeId, type DeskState, shownRect } from './reducer.ts';
 import { type Render, Window } from './Window.tsx';
-import { WindowMenu } from './WindowMenu.tsx';
+import { WindowMenu } from './window-menu.ts';
 
 interface Props {
   readonly narrow: boolean;
@@ -44,6 +45,7 @@ export function Desk({ narrow, render, onAnother, onLeave, onLeaveAll, onBack, c
   const root = useRef<HTMLElement>(null);
   const state = useDesk();
   const grabbed = useGrabbed((each) => each.id);
+  const isMenuOpen = useWindowMenu((menu) => menu.id !== undefined);
   const active = activeId(state);
   const visible = useMemo(() => visibleIds(state, grabbed, narrow), [state, grabbed, narrow]);
   useKeys(root, onLeave);
@@ -76,7 +78,7 @@ export function Desk({ narrow, render, onAnother, onLeave, onLeaveAll, onBack, c
           onBack={onBack}
         />
       ))}
-      <WindowMenu onAnother={onAnother} onLeave={onLeave} onLeaveAll={onLeaveAll} />
+      {isMenuOpen && <Lazy component={WindowMenu} props={{ onAnother, onLeave, onLeaveAll }} />}
     </main>
   );
 }

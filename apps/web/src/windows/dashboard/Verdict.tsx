@@ -5,7 +5,7 @@ import { useSession } from '../../api/session.ts';
 import { useStatus } from '../../api/status.ts';
 import { trafficSamples } from '../../api/traffic.ts';
 import { useVisible } from '../../ui/visibility.ts';
-import { fullestShare, maxEntries } from '../firewall/tracking.ts';
+import { fullestShare, maxEntries } from '../ip/firewall/connection/tracking.ts';
 import { lostLinks, onVerdict } from './feeds.ts';
 import { type Facts, type Finding, judge, wellText } from './verdict.ts';
 

@@ -5,7 +5,7 @@ import { Rows } from '../../api/rows.ts';
 import { useStatus } from '../../api/status.ts';
 import { onTraffic } from '../../api/traffic.ts';
 import type { Subscribe } from '../../ui/use-live.ts';
-import { tracking } from '../firewall/tracking.ts';
+import { tracking } from '../ip/firewall/connection/tracking.ts';
 
 /** Rows of the tables "top interfaces" and "top queues". */
 export const TOP = 5;

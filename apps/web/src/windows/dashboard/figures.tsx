@@ -3,7 +3,7 @@ import { thousands } from '@tollway/schema';
 import { onTraffic, trafficSamples } from '../../api/traffic.ts';
 import { withUnit } from '../../ui/units.ts';
 import { useLive, writeAll } from '../../ui/use-live.ts';
-import { maxEntries, tracking } from '../firewall/tracking.ts';
+import { maxEntries, tracking } from '../ip/firewall/connection/tracking.ts';
 import { notableDrops } from './drop-reasons.ts';
 import { fasttrackText } from './fasttrack.ts';
 import { onConnections } from './feeds.ts';

@@ -3,8 +3,8 @@
  * there may be tens of thousands.
  */
 import { type KeyboardEvent, useLayoutEffect, useRef, useState } from 'react';
-import type { ImportLine } from '../../../api/queue-import.ts';
-import { inOneLine } from '../../../menu/found.ts';
+import type { ImportLine } from '../../../../api/queue-import.ts';
+import { inOneLine } from '../../../../menu/found.ts';
 
 const ROW_PX = 24;
 /** Rows drawn beyond the screen, above and below. */

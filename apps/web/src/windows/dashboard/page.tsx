@@ -7,7 +7,7 @@ import { ThroughputTile } from './ThroughputTile.tsx';
 import { TopInterfaces, TopQueues } from './TopTables.tsx';
 import { Verdict } from './Verdict.tsx';
 
-export function Dashboard() {
+export default function Dashboard() {
   const onLink = useLinks();
   return (
     // biome-ignore lint/a11y: the links inside take the keyboard; this only keeps their clicks in the page

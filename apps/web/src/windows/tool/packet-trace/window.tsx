@@ -22,7 +22,7 @@ const ended = ({ status, message }: RequestError): RequestError =>
 /** Arguments that say how a trace runs, not which packet it is about. */
 const RUNNING_WORDS = { packets: String(MOST) };
 
-export function TraceWindow({ menu }: WindowProps) {
+export default function TraceWindow({ menu }: WindowProps) {
   const [line, setLine] = useState('');
   const [words, setWords] = useState<PacketWords>({});
   const [running, setRunning] = useState(false);

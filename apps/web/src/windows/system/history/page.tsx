@@ -5,12 +5,13 @@ import { listRevisions, type Revision, type RevisionRow, revisionRows } from '..
 import { useStatus } from '../../../api/status.ts';
 import { takeBack } from '../../../menu/undo.ts';
 import { useVisible } from '../../../ui/visibility.ts';
+import type { PageProps } from '../../window-props.ts';
 import './history.css';
 import { foundRevisions, notForetold, timeText, upTo, whyNotUndone } from './history-words.ts';
 
 const message = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-export function HistoryWindow({ group }: { readonly group: string }) {
+export default function History({ group }: PageProps) {
   const id = useId();
   const visible = useVisible();
   const newest = useStatus((status) => status.revision);

@@ -1,13 +1,13 @@
 /** The live table of connections; its footer tells how many there may be, and what the flags mean. */
 import { thousands } from '@tollway/schema';
 import { useContext } from 'react';
-import { MenuTable } from '../../menu/MenuTable.tsx';
-import { useLive, write } from '../../ui/use-live.ts';
-import { FlagLegend } from '../FlagLegend.tsx';
-import { OpenWindow } from '../open-window.ts';
-import { traceCommand } from '../tool/trace/trace-command.ts';
-import { wordsOfConnection } from '../tool/trace/trace-words.ts';
-import type { WindowProps } from '../window-props.ts';
+import { MenuTable } from '../../../../menu/MenuTable.tsx';
+import { useLive, write } from '../../../../ui/use-live.ts';
+import { FlagLegend } from '../../../FlagLegend.tsx';
+import { OpenWindow } from '../../../open-window.ts';
+import { traceCommand } from '../../../tool/packet-trace/trace-command.ts';
+import { wordsOfConnection } from '../../../tool/packet-trace/trace-words.ts';
+import type { WindowProps } from '../../../window-props.ts';
 import { fullestShare, maxEntries, tracking } from './tracking.ts';
 
 function MaxEntries() {
@@ -19,7 +19,7 @@ function MaxEntries() {
   return <span ref={element} />;
 }
 
-export function ConnectionsWindow(props: WindowProps) {
+export default function ConnectionsWindow(props: WindowProps) {
   const open = useContext(OpenWindow);
   return (
     <MenuTable

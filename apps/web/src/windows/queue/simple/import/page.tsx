@@ -1,8 +1,9 @@
 /** Subscribers pasted as a list: a dry run shows what it would change, Apply does it in one revision. */
 import { displayBytes, thousands } from '@tollway/schema';
 import { useId, useRef, useState } from 'react';
-import { type ImportReport, importQueues, undoImport } from '../../../api/queue-import.ts';
-import { takeBack, tellChange, tried, useStands } from '../../../menu/undo.ts';
+import { type ImportReport, importQueues, undoImport } from '../../../../api/queue-import.ts';
+import { takeBack, tellChange, tried, useStands } from '../../../../menu/undo.ts';
+import type { PageProps } from '../../../window-props.ts';
 import { fileText, MOST_BYTES } from './file-text.ts';
 import { ImportList } from './ImportList.tsx';
 import {
@@ -19,8 +20,18 @@ import './import.css';
 
 const EXAMPLE = 'name,target,upload,download\nalice,192.168.88.10,20M,100M\nbob,192.168.88.11,5M,20M';
 
+export default function ImportPage({ allowed }: PageProps) {
+  // Who may not any more keeps what was typed.
+  const [begun] = useState(allowed);
+  return allowed || begun ? (
+    <ImportForm allowed={allowed} />
+  ) : (
+    <p className="form-note">Your group may not add queues.</p>
+  );
+}
+
 /** `allowed`: the user may add queues; what was typed before that changed stays. */
-export function ImportWindow({ allowed }: { readonly allowed: boolean }) {
+function ImportForm({ allowed }: { readonly allowed: boolean }) {
   const id = useId();
   const file = useRef<HTMLInputElement>(null);
   const [csv, setCsv] = useState('');

@@ -1,9 +1,9 @@
 /** Load, interrupts and disk waits of each core, and their load over the last minutes. */
-import { MenuTable } from '../../../menu/MenuTable.tsx';
-import type { WindowProps } from '../../window-props.ts';
-import { CpuGraph } from './CpuGraph.tsx';
+import { MenuTable } from '../../../../menu/MenuTable.tsx';
+import type { WindowProps } from '../../../window-props.ts';
+import { CpuGraph } from '../CpuGraph.tsx';
 
-export function CpuWindow(props: WindowProps) {
+export default function CpuWindow(props: WindowProps) {
   return (
     <div className="split">
       <MenuTable {...props} />

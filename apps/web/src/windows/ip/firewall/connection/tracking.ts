@@ -1,6 +1,6 @@
 /** How full the connection table is, for whatever shows it. */
-import { live } from '../../api/live.ts';
-import { Rows } from '../../api/rows.ts';
+import { live } from '../../../../api/live.ts';
+import { Rows } from '../../../../api/rows.ts';
 
 export const tracking = new Rows(
   live,

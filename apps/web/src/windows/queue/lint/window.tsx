@@ -9,7 +9,7 @@ import type { WindowProps } from '../../window-props.ts';
 /** Address of the queue that a hint is about. */
 const queueOf = (hint: Row): string => `${hint.menu}/${hint['queue-id']}`;
 
-export function HintsWindow(props: WindowProps) {
+export default function HintsWindow(props: WindowProps) {
   const open = useContext(OpenWindow);
   const follow = useLinks();
   const [live, setLive] = useState<LiveMenu>();

@@ -1,11 +1,12 @@
 /** Where users change their own password; those of others are changed in Users. */
 import { changePassword } from '../../api/session.ts';
 import { FormFields } from '../../menu/FormFields.tsx';
-import { isSending, tellStaysOpen, useForm } from '../../menu/use-form.ts';
+import { tellStaysOpen } from '../../menu/form-toasts.ts';
+import { isSending, useForm } from '../../menu/use-form.ts';
 import { showToast } from '../../ui/toasts.ts';
 import type { WindowProps } from '../window-props.ts';
 
-export function PasswordWindow({ menu, onClose, onLeave }: WindowProps) {
+export default function PasswordWindow({ menu, onClose, onLeave }: WindowProps) {
   const form = useForm(menu, {}, true);
 
   async function send() {

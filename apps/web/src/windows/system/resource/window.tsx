@@ -3,7 +3,7 @@ import { SettingsForm } from '../../../menu/SettingsForm.tsx';
 import type { WindowProps } from '../../window-props.ts';
 import { CpuGraph } from './CpuGraph.tsx';
 
-export function ResourceWindow({ menu }: WindowProps) {
+export default function ResourceWindow({ menu }: WindowProps) {
   return (
     <div className="split">
       <SettingsForm menu={menu} />

@@ -5,7 +5,7 @@ import { MenuTable } from '../../menu/MenuTable.tsx';
 import type { WindowProps } from '../window-props.ts';
 import { InterfaceGraphs } from './InterfaceGraphs.tsx';
 
-export function InterfaceWindow(props: WindowProps) {
+export default function InterfaceWindow(props: WindowProps) {
   const [shown, setShown] = useState<{ readonly id: string; readonly live: LiveMenu }>();
   const onSelection = useCallback((selected: readonly string[], loaded: readonly string[], live: LiveMenu) => {
     const id = selected[0] ?? loaded[0];

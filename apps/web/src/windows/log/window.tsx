@@ -4,11 +4,11 @@ import type { LiveMenu } from '../../api/live-menu.ts';
 import { MenuTable } from '../../menu/MenuTable.tsx';
 import { ToolButton } from '../../ui/ToolButton.tsx';
 import { OpenWindow } from '../open-window.ts';
-import { traceCommand } from '../tool/trace/trace-command.ts';
-import { wordsOfLogLine } from '../tool/trace/trace-words.ts';
+import { traceCommand } from '../tool/packet-trace/trace-command.ts';
+import { wordsOfLogLine } from '../tool/packet-trace/trace-words.ts';
 import type { WindowProps } from '../window-props.ts';
 
-export function LogWindow(props: WindowProps) {
+export default function LogWindow(props: WindowProps) {
   const [live, setLive] = useState<LiveMenu>();
   const open = useContext(OpenWindow);
   const [frozen, setFrozen] = useState(false);

@@ -10,7 +10,7 @@ import type { WindowProps } from '../../window-props.ts';
 import { busyCores, coresOf, profileOf } from './profile-rows.ts';
 import './profile.css';
 
-export function ProfileWindow({ menu }: WindowProps) {
+export default function ProfileWindow({ menu }: WindowProps) {
   const [running, setRunning] = useState(true);
   const [cpu, setCpu] = useState('total');
   const [rows, setRows] = useState<readonly Usage[]>([]);

@@ -1,0 +1,6 @@
+/** Dialogs in front of the desk. Their code is fetched behind the page, long before one is shown. */
+import { LazyComponent } from '../ui/lazy-component.tsx';
+
+export const DiscardDialog = new LazyComponent(async () => (await import('./DiscardDialog.tsx')).DiscardDialog);
+export const LoginAgain = new LazyComponent(async () => (await import('./LoginAgain.tsx')).LoginAgain);
+export const WindowList = new LazyComponent(async () => (await import('./WindowList.tsx')).WindowList);

@@ -1,0 +1,45 @@
+/** Fetches the code of windows while nothing else is to be done: they open at once, and also while the router is away. */
+
+import { bespokePages, bespokeWindows, tabExtras } from '../windows/bespoke.ts';
+import { WindowMenu } from '../wm/window-menu.ts';
+import { DiscardDialog, LoginAgain, WindowList } from './dialogs.ts';
+import { ItemForm, MenuTable, NewItemForm, SettingsForm } from './generated-windows.ts';
+
+/** What is opened most comes first. */
+function everything(): readonly { readonly preload: () => Promise<void> }[] {
+  const contents = [...tabExtras.values()].flatMap((extras) => Object.values(extras).map(({ content }) => content));
+  const shared = [MenuTable, DiscardDialog, ItemForm, NewItemForm, SettingsForm, WindowMenu, LoginAgain, WindowList];
+  return [...shared, ...bespokePages.values(), ...bespokeWindows.values(), ...contents];
+}
+
+/** Without a callback for idle times, as in Safari: how long the page has had until then, ms. */
+const SETTLED_MS = 2_000;
+
+/** Runs something when the browser is idle; returns what calls that off. */
+function whenIdle(run: () => void): () => void {
+  if (typeof window.requestIdleCallback !== 'function') {
+    const timer = setTimeout(run, SETTLED_MS);
+    return () => clearTimeout(timer);
+  }
+  const handle = window.requestIdleCallback(run);
+  return () => window.cancelIdleCallback(handle);
+}
+
+/** Fetches one after another; returns what ends that. */
+export function preloadWindows(): () => void {
+  const left = everything().values();
+  let cancel = () => {};
+  let ended = false;
+  const next = () => {
+    const { value } = left.next();
+    if (value === undefined || ended) return;
+    void value.preload().then(() => {
+      if (!ended) cancel = whenIdle(next);
+    });
+  };
+  cancel = whenIdle(next);
+  return () => {
+    ended = true;
+    cancel();
+  };
+}

@@ -1,0 +1,3 @@
+import tabs from '../tabs.ts';
+
+export default tabs;

@@ -1,0 +1,3 @@
+import InterfaceWindow from '../window.tsx';
+
+export default InterfaceWindow;

@@ -1,0 +1,3 @@
+import { QueueWindow } from '../QueueWindow.tsx';
+
+export default QueueWindow;

@@ -1,0 +1,3 @@
+import { queueTabs } from '../queue-tabs.ts';
+
+export default queueTabs;

@@ -1,0 +1,4 @@
+import { LazyComponent } from '../ui/lazy-component.tsx';
+
+/** The menu of a window, drawn while one is open. */
+export const WindowMenu = new LazyComponent(async () => (await import('./WindowMenu.tsx')).WindowMenu);
