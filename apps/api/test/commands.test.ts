@@ -1,6 +1,6 @@
-import { menuByPath, registry } from '@tollway/schema';
+import { registry } from '@tollway/schema';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { special } from '../src/rest/commands/run.js';
+import { commandOf, menuCommand, special } from '../src/rest/commands/run.js';
 import { Router } from './router.js';
 
 let router: Router;
@@ -325,11 +325,13 @@ describe('rows that cannot work', () => {
 
 describe('commands for programs', () => {
   it('are those that the menus declare, and each is there', () => {
-    const declared = registry.flatMap(({ path, calls = {} }) => Object.keys(calls).map((name) => `${path}/${name}`));
-    const there = Object.entries(special).flatMap(([path, commands]) =>
-      menuByPath(path)?.kind === 'command' ? [] : Object.keys(commands).map((name) => `${path}/${name}`),
-    );
-    expect(declared.sort()).toEqual(there.sort());
+    for (const menu of registry) {
+      for (const name of menu.commands.keys())
+        expect(commandOf({ menu }, name), `${menu.path}/${name}`).toBeTypeOf('function');
+      expect(menuCommand(menu.path) !== undefined, menu.path).toBe(menu.run !== undefined);
+      for (const name of Object.keys(special[menu.path] ?? {}))
+        expect([...menu.commands.keys()], menu.path).toContain(name);
+    }
   });
 
   it('/interface/ethernet/monitor tells whether links are up, once or each second', async () => {

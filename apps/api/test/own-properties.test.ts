@@ -28,7 +28,7 @@ describe('names that every object has are refused as any other that is not there
         ['POST', `${path}/dry-run`, body],
         ['POST', `${path}/unset`, JSON.stringify({ numbers: '*1', 'value-name': name })],
         ['POST', `${path}/print`, JSON.stringify({ '.query': [name, `${name}=x`, `<${name}=x`], '.proplist': name })],
-        ...(kind === 'command' ? [] : commands).map((command): [string, string, string] => [
+        ...(kind === 'command' ? [] : [...commands.keys()]).map((command): [string, string, string] => [
           'POST',
           `${path}/${command}`,
           body,

@@ -1,12 +1,13 @@
 import { menuColumn } from './column.js';
-import type { Menu } from './menu.js';
+import { type Command, commonCommand, type Policy } from './command.js';
+import type { Menu, MenuDeclaration } from './menu.js';
 
 /**
  * Declares a menu and refuses what cannot be meant.
  *
  * @throws Error naming the menu, the property and the contradiction; a wrong declaration fails at import.
  */
-export function defineMenu(menu: Menu): Menu {
+export function defineMenu(menu: MenuDeclaration): Menu {
   const problems: string[] = [];
   for (const [name, prop] of Object.entries(menu.props)) {
     const say = (text: string): void => void problems.push(`${name}: ${text}`);
@@ -40,6 +41,24 @@ export function defineMenu(menu: Menu): Menu {
       problems.push(`flag ${flag.letter} needs a bool property ${flag.prop}`);
   }
   for (const key of menu.key ?? []) if (!menu.props[key]) problems.push(`key ${key} is no property`);
+  if ((menu.run !== undefined) !== (menu.kind === 'command')) problems.push('run belongs to menus of kind command');
+  const { commands, policy = 'write', ...rest } = menu;
+  const named = new Map<string, Command>();
+  for (const each of commands) {
+    const command = declared(menu, typeof each === 'string' ? commonCommand(each) : each, policy);
+    if (named.has(command.name)) problems.push(`command ${command.name} is declared twice`);
+    named.set(command.name, command);
+  }
   if (problems.length > 0) throw new Error(`${menu.path}: ${problems.join('; ')}`);
-  return menu;
+  return { ...rest, commands: named };
+}
+
+/** A command as it is in a menu: settings are no rows that could be chosen, and who changes users needs more rights. */
+function declared({ kind, dynamicRemovable }: MenuDeclaration, command: Command, policy: Policy): Command {
+  return {
+    ...command,
+    ...(kind === 'settings' && { target: 'menu' }),
+    ...(command.effect !== 'read' && command.permission === 'write' && { permission: policy }),
+    ...(command.name === 'remove' && dynamicRemovable !== undefined && { dynamicRows: true }),
+  };
 }

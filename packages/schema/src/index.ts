@@ -1,4 +1,5 @@
 export { columnValue, type MenuColumn, menuColumn } from './column.js';
+export { type Argument, allows, type Command, GROUP_POLICIES, type Policy } from './command.js';
 export { defineMenu } from './define.js';
 export { type OpenApiOptions, openApi, takesLists } from './emit/openapi.js';
 export type { AddressSpan, Editor, Kind, PairOf, Parsed } from './kind.js';

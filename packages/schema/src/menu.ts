@@ -3,6 +3,7 @@
  * the table and the dialog in the browser and the configuration compiler read the same declaration.
  */
 
+import type { Command, Policy } from './command.js';
 import type { Kind } from './kind.js';
 
 /** A property of a menu. */
@@ -48,21 +49,6 @@ export interface Flag {
  */
 export type MenuKind = 'list' | 'ordered' | 'fixed' | 'settings' | 'status-list' | 'status' | 'command';
 
-/** An argument of a {@link Call}. */
-export interface Argument {
-  readonly help: string;
-  readonly required?: boolean;
-}
-
-/** A command that programs run and that no window has a button for. */
-export interface Call {
-  /** One sentence. */
-  readonly help: string;
-  readonly args: Readonly<Record<string, Argument>>;
-  /** Properties of the rows that it answers; none when it answers nothing. */
-  readonly answers: readonly string[];
-}
-
 /** A menu. */
 export interface Menu {
   /** REST path, `/ip/firewall/filter`. */
@@ -83,10 +69,10 @@ export interface Menu {
   readonly tabs: readonly string[];
   /** Properties that together identify an item for people; the first names it in references and URLs. */
   readonly key?: readonly string[];
-  /** Commands beside print: `add set remove enable disable comment move unset reset-counters …`. */
-  readonly commands: readonly string[];
-  /** Commands for programs, by name. */
-  readonly calls?: Readonly<Record<string, Call>>;
+  /** Commands beside print, by name. */
+  readonly commands: ReadonlyMap<string, Command>;
+  /** What a menu of kind `command` does; its arguments are the properties. */
+  readonly run?: Pick<Command, 'effect' | 'permission'>;
   /** Values change by themselves; how often a view refreshes, ms. */
   readonly refreshMs?: number;
   /** Configuration rows (stored) as opposed to live state only. */
@@ -103,6 +89,14 @@ export interface Menu {
   readonly builtinSettable?: boolean;
   /** Properties of RouterOS that have one value here: giving it changes nothing, any other is refused. */
   readonly constants?: Readonly<Record<string, Constant>>;
+}
+
+/** A menu as its file under `menus/` writes it. */
+export interface MenuDeclaration extends Omit<Menu, 'commands'> {
+  /** Commands beside print: names of those that menus have in common, and declarations of its own. */
+  readonly commands: readonly (string | Command)[];
+  /** What changes of it are allowed to, `write` by default. */
+  readonly policy?: Policy;
 }
 
 /** The one value of a property in {@link Menu.constants}, canonical, and how it is spelled. */

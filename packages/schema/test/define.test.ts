@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { defineMenu } from '../src/define.js';
-import type { Menu, Prop } from '../src/menu.js';
+import type { MenuDeclaration, Prop } from '../src/menu.js';
 import { bool } from '../src/props/bool.js';
 import { int } from '../src/props/int.js';
 
 const number: Prop = { kind: int({ min: 1, max: 8 }), label: 'Number', help: 'A number.', tab: 'General' };
-const menu = (change: Partial<Menu>): Menu => ({
+const menu = (change: Partial<MenuDeclaration>): MenuDeclaration => ({
   path: '/some/menu',
   title: 'Some',
   singular: 'Some',
@@ -26,7 +26,7 @@ describe('defineMenu', () => {
     expect(defineMenu(menu({})).path).toBe('/some/menu');
   });
 
-  it.each<[string, Partial<Menu>, string]>([
+  it.each<[string, Partial<MenuDeclaration>, string]>([
     [
       'a read-only property that is required',
       { props: { number: { ...number, readOnly: true, required: true } } },

@@ -22,7 +22,7 @@ const QUEUES = '/queue/simple';
  */
 export function queueImportRoute(app: FastifyInstance, { store }: Services): void {
   app.post('/api/v1/queues/import', async (request, reply) => {
-    requirePermission(request.principal, QUEUES, 'add');
+    requirePermission(request.principal, 'write');
     const { csv, dry, digest, options } = read(request.body);
     const queues = await QueueImport.read(csv, options);
     reply.type('application/json; charset=utf-8');
@@ -42,7 +42,7 @@ export function queueImportRoute(app: FastifyInstance, { store }: Services): voi
  */
 export function queueImportUndoRoute(app: FastifyInstance, services: Services): void {
   app.post('/api/v1/queues/import/undo', async (request) => {
-    requirePermission(request.principal, QUEUES, 'set');
+    requirePermission(request.principal, 'write');
     const { revision, ...more } = fieldsOf(request.body);
     if (typeof revision !== 'number' || !Number.isSafeInteger(revision)) {
       throw errors.missingProperty('revision', 'the number of a revision that changed simple queues');

@@ -29,7 +29,7 @@ export function restRoutes(app: FastifyInstance, services: Services): void {
   app.get('/rest/*', async (request, reply) => {
     const target = findTarget(pathOf(request));
     const { userId } = request.principal;
-    requirePermission(request.principal, target.menu.path, 'print');
+    requirePermission(request.principal, 'read');
     const gone = clientGone(reply);
     const wanted = wantedOf(request);
     const asked = (property: string) =>
@@ -43,8 +43,7 @@ export function restRoutes(app: FastifyInstance, services: Services): void {
 
   app.put('/rest/*', async (request, reply) => {
     const { menu, item } = findTarget(pathOf(request));
-    requireVerb(menu.commands.includes('add') && item === undefined, 'add');
-    requirePermission(request.principal, menu.path, 'add');
+    requireCommand(request, item === undefined ? menu : undefined, 'add');
     const many = await elementsOf(request, menu);
     const call = { services, menu, args: many ? {} : bodyOf(request), principal: request.principal, signal: NEVER };
     const id = many ? await addAll(call, many) : await add(call);
@@ -57,8 +56,7 @@ export function restRoutes(app: FastifyInstance, services: Services): void {
   app.patch('/rest/*', async (request) => {
     const target = findTarget(pathOf(request));
     const { menu, item } = target;
-    requireVerb(menu.commands.includes('set'), 'set');
-    requirePermission(request.principal, menu.path, 'set');
+    requireCommand(request, menu, 'set');
     const many = item === undefined ? await elementsOf(request, menu) : undefined;
     if (many !== undefined) {
       const call = { services, menu, args: {}, principal: request.principal, signal: NEVER };
@@ -84,8 +82,7 @@ export function restRoutes(app: FastifyInstance, services: Services): void {
 
   app.delete('/rest/*', async (request, reply) => {
     const { menu, item } = findTarget(pathOf(request));
-    requireVerb(menu.commands.includes('remove'), 'remove');
-    requirePermission(request.principal, menu.path, 'remove');
+    requireCommand(request, menu, 'remove');
     if (item === undefined) throw errors.badRequest('missing or invalid resource identifier');
     await remove(callOf(services, request, menu), [item], errors.noSuchItem);
     reply.code(204);
@@ -95,7 +92,8 @@ export function restRoutes(app: FastifyInstance, services: Services): void {
     const { menu, item } = findTarget(pathOf(request));
     const run = item === undefined ? menuCommand(menu.path) : commandOf({ menu }, item);
     if (run === undefined) throw errors.noSuchCommand(menu.path.slice(menu.path.lastIndexOf('/') + 1));
-    requirePermission(request.principal, menu.path, item ?? 'run');
+    const declared = item === undefined ? menu.run : menu.commands.get(item);
+    requirePermission(request.principal, declared?.permission ?? 'read');
     const limit = AbortSignal.timeout(TIME_LIMIT_MS);
     const rights = new AbortController();
     const signal = AbortSignal.any([limit, rights.signal, clientGone(reply)]);
@@ -120,9 +118,11 @@ function pathOf(request: FastifyRequest): string {
   return path.slice('/rest/'.length);
 }
 
-/** @throws ApiError 406 when the menu has no such command. */
-function requireVerb(has: boolean, command: string): void {
-  if (!has) throw errors.verbWithoutCommand(command);
+/** @throws ApiError 406 when the menu has no such command, 403 when the user may not run it. */
+function requireCommand({ principal }: FastifyRequest, menu: Menu | undefined, name: string): void {
+  const command = menu?.commands.get(name);
+  if (command === undefined) throw errors.verbWithoutCommand(name);
+  requirePermission(principal, command.permission);
 }
 
 /** `.id` of the item of this `.id` or name. @throws ApiError 404. */

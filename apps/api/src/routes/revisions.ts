@@ -62,9 +62,11 @@ export function revisionRoutes(app: FastifyInstance, services: Services): void {
     const number = numberOf(request.params.number);
     const { principal } = request;
     // Who may only look hears nothing of the rows.
-    requirePermission(principal, '/', 'set');
+    requirePermission(principal, 'write');
     const allowed = ({ changes }: PastRevision) => {
-      for (const menu of new Set(changes.map((change) => change.menu))) requirePermission(principal, menu, 'set');
+      for (const menu of new Set(changes.map((change) => change.menu))) {
+        requirePermission(principal, menuByPath(menu)?.commands.get('set')?.permission ?? 'write');
+      }
     };
     const { revision } = await undoRevision(services, authorOf(principal), number, allowed);
     return { undone: number, revision };

@@ -19,7 +19,7 @@ export function EmptyNote({ menu, live }: { readonly menu: Menu; readonly live: 
       if (state.incomplete) return `${NOT_KNOWN}.`;
       if (query.find !== '' || Object.keys(query.filter).length > 0)
         return 'Nothing matches Find, the list beside it, or the filter.';
-      return menu.commands.includes('add') ? 'Nothing here yet. Press + (Insert) to add an item.' : 'Nothing here now.';
+      return menu.commands.has('add') ? 'Nothing here yet. Press + (Insert) to add an item.' : 'Nothing here now.';
     },
   );
   const text = note ?? (stale ? loadingText(true) : '');

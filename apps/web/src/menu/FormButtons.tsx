@@ -27,8 +27,8 @@ interface Props {
 /** The buttons of a dialog, in the order that RouterOS users know. */
 export function FormButtons(props: Props) {
   const { menu, isNew, locked, busy } = props;
-  const has = (command: string) => menu.commands.includes(command);
-  const commands = isNew ? [] : specialCommands(menu).filter((command) => !actsOnAll(command));
+  const has = (command: string) => menu.commands.has(command);
+  const commands = isNew ? [] : specialCommands(menu).filter((command) => !actsOnAll(menu, command));
   const fixed = locked !== undefined;
   if (props.gone) {
     return (

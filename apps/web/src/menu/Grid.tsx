@@ -192,7 +192,7 @@ export function Grid(props: GridProps) {
     onRefused: (why) => showToast({ kind: 'error', text: `Not moved: ${why}.` }),
     tree: () =>
       latest.current.tree && {
-        ordered: menu.commands.includes('move') && live.query.sort === null,
+        ordered: menu.commands.has('move') && live.query.sort === null,
         row: (id) => live.row(id),
         onDrop: props.onDrop,
       },
@@ -288,9 +288,9 @@ export function Grid(props: GridProps) {
     else if (!selection.ids.has(id)) next = only(id);
     if (next !== selection) props.onSelect(next);
     if (event.pointerType === 'touch') return;
-    const ordered = menu.commands.includes('move');
+    const ordered = menu.commands.has('move');
     const sorted = ordered && live.query.sort !== null && props.tree === undefined;
-    if (!(ordered || (props.tree !== undefined && menu.commands.includes('set')))) return;
+    if (!(ordered || (props.tree !== undefined && menu.commands.has('set')))) return;
     const ids = inOrder(next.ids.has(id) ? next : only(id), order);
     if (ids.every((each) => lockedReason(menu, live.row(each) ?? {}) === undefined)) {
       drag.press(event, ids, sorted ? SORTED : undefined);
@@ -342,7 +342,7 @@ export function Grid(props: GridProps) {
   return (
     <div
       ref={scroller}
-      className={menu.commands.includes('move') || props.tree !== undefined ? 'grid grid-ordered' : 'grid'}
+      className={menu.commands.has('move') || props.tree !== undefined ? 'grid grid-ordered' : 'grid'}
       {...aria}
       tabIndex={0}
       onKeyDown={onKeyDown}

@@ -254,7 +254,7 @@ function Body({
   }
 
   function addAgain() {
-    if (menu.commands.includes('add')) onAddAgain({ ...valuesOf(menu, base), ...form.edits });
+    if (menu.commands.has('add')) onAddAgain({ ...valuesOf(menu, base), ...form.edits });
   }
 
   async function remove() {
@@ -306,12 +306,12 @@ function Body({
           )}
           {why !== undefined && <p className="form-reason">{why}</p>}
           {(base.hint ?? '') !== '' && base.hint !== why && <p className="form-hint">{base.hint}</p>}
-          {isNew && !menu.commands.includes('add') && (
+          {isNew && !menu.commands.has('add') && (
             <p className="form-error" role="alert">
               Not added: your group may not add items here now.
             </p>
           )}
-          {locked !== undefined && menu.commands.includes('set') && <p className="form-note">Read-only: {locked}.</p>}
+          {locked !== undefined && menu.commands.has('set') && <p className="form-note">Read-only: {locked}.</p>}
           {locked !== undefined && <UnsavedNote menu={menu} base={base} edits={form.edits} />}
           <FormFields
             menu={menu}

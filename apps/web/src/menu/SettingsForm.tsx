@@ -49,7 +49,7 @@ function Body({ menu, row, onClose, onLeave }: BodyProps) {
     if (revision !== undefined) tellChange(`Changed ${menu.title}.`, revision);
     return undefined;
   };
-  const writable = menu.commands.includes('set');
+  const writable = menu.commands.has('set');
   const send = () => form.send(apply);
 
   async function ok() {

@@ -1,4 +1,4 @@
-import { menuByPath } from '@tollway/schema';
+import { type Command, menuByPath } from '@tollway/schema';
 import { expect, test } from 'vitest';
 import { actsOnAll, commandLabel, specialCommands, whyNot } from './actions.ts';
 import { items, lockedReason, removalLock } from './item.ts';
@@ -13,8 +13,8 @@ if (filter === undefined || connections === undefined || lists === undefined) th
 
 test('commands of the window alone have buttons with names', () => {
   expect(specialCommands(filter).map(commandLabel)).toEqual(['Reset Counters', 'Reset All Counters']);
-  expect(actsOnAll('reset-counters-all')).toBe(true);
-  expect(actsOnAll('reset-counters')).toBe(false);
+  expect(actsOnAll(filter, 'reset-counters-all')).toBe(true);
+  expect(actsOnAll(filter, 'reset-counters')).toBe(false);
 });
 
 test('why a command cannot run', () => {
@@ -131,4 +131,23 @@ test('keys go to rows, from a title of the header too', () => {
     expect(press('ArrowUp', onTitle, { altKey: true })).toBeUndefined();
   }
   expect(press('End', true, { ctrlKey: true })).toBeUndefined();
+});
+
+test('a command for rows that the system made is offered on them', () => {
+  const makeStatic: Command = {
+    name: 'make-static',
+    help: 'Stores what was learned.',
+    target: 'selection',
+    args: {},
+    effect: 'change',
+    result: 'nothing',
+    permission: 'write',
+    dynamicRows: true,
+    button: true,
+  };
+  const arp = { ...filter, commands: new Map([...filter.commands, ['make-static', makeStatic]]) };
+  const learned = [{ '.id': '*80000001', dynamic: 'true' }];
+  expect(specialCommands(arp)).toContain('make-static');
+  expect(whyNot(arp, 'make-static', learned, 1)).toBeUndefined();
+  expect(whyNot(arp, 'disable', learned, 1)).toMatch(/dynamic/);
 });

@@ -74,7 +74,7 @@ export async function runOn(
 ): Promise<boolean> {
   try {
     const revision = await tried(triedText(menu, command, ids.length), run(menu.path, command, ids, values));
-    const isDone = revision !== undefined || menu.undoable === false || command.startsWith('reset-counters');
+    const isDone = revision !== undefined || menu.undoable === false || menu.commands.get(command)?.effect === 'action';
     if (isDone) tellChange(doneText(menu, command, ids.length), revision);
     return true;
   } catch (error) {
@@ -118,29 +118,14 @@ export function commandLabel(command: string): string {
     .join(' ');
 }
 
-/** Commands that have a place of their own in the toolbar, the dialog or the form. */
-const PLACED = new Set([
-  'add',
-  'set',
-  'unset',
-  'reset',
-  'remove',
-  'enable',
-  'disable',
-  'comment',
-  'move',
-  'print',
-  'export',
-]);
-
 /** Commands that belong to this window alone. */
 export function specialCommands(menu: Menu): readonly string[] {
-  return menu.commands.filter((command) => !PLACED.has(command));
+  return [...menu.commands.values()].filter(({ button }) => button === true).map(({ name }) => name);
 }
 
 /** True for commands that act on the whole menu instead of the selection. */
-export function actsOnAll(command: string): boolean {
-  return command.endsWith('-all');
+export function actsOnAll(menu: Menu, command: string): boolean {
+  return menu.commands.get(command)?.target === 'menu';
 }
 
 /**
@@ -151,14 +136,19 @@ export function actsOnAll(command: string): boolean {
 export function whyNot(menu: Menu, command: string, rows: readonly Row[], count: number): string | undefined {
   if (count === 0) return 'select a row first';
   const [only] = rows;
-  if (command === 'reset-counters') {
-    const dynamic = rows.filter((row) => isSet(row, 'dynamic')).length;
-    if (dynamic === 0) return undefined;
-    if (count === 1) return 'counters of a dynamic item cannot be reset';
-    const part = partOf(dynamic, count, rows.length === count);
-    return `${part} ${dynamic === 1 ? 'is' : 'are'} dynamic, and counters of such cannot be reset`;
-  }
+  const declared = menu.commands.get(command);
+  if (declared?.effect === 'action') return declared.dynamicRows === true ? undefined : whyNotAct(rows, count);
+  if (declared?.dynamicRows === true && command !== 'remove') return undefined;
   if (count > 1) return lockedAmong(menu, rows, count, command === 'remove' ? 'remove' : 'change');
   if (only === undefined) return undefined;
   return command === 'remove' ? removalLock(menu, only) : lockedReason(menu, only);
+}
+
+/** An action leaves rows as they are, so that it is also for those that cannot be changed; what the system made has no counters of its own. */
+function whyNotAct(rows: readonly Row[], count: number): string | undefined {
+  const dynamic = rows.filter((row) => isSet(row, 'dynamic')).length;
+  if (dynamic === 0) return undefined;
+  if (count === 1) return 'counters of a dynamic item cannot be reset';
+  const part = partOf(dynamic, count, rows.length === count);
+  return `${part} ${dynamic === 1 ? 'is' : 'are'} dynamic, and counters of such cannot be reset`;
 }

@@ -32,7 +32,7 @@ export async function whyKept(
   live: Pick<LiveMenu, 'row'>,
   ids: readonly string[],
 ): Promise<string | undefined> {
-  const asks = menu.props.dynamic !== undefined && menu.dynamicRemovable === undefined && menu.commands.includes('set');
+  const asks = menu.props.dynamic !== undefined && menu.dynamicRemovable === undefined && menu.commands.has('set');
   const missing = asks ? ids.filter((id) => live.row(id) === undefined) : [];
   const asked = missing.length <= MOST_ASKED;
   const told = asked && missing.length > 0 ? await printItems(menu.path, missing, ['dynamic']) : [];

@@ -234,7 +234,7 @@ test('what was being edited is told when it can only be looked at any more', () 
 
 test('every writable property of every menu can be reached in its dialog', () => {
   for (const each of registry) {
-    if (!each.commands.includes('set')) continue;
+    if (!each.commands.has('set')) continue;
     for (const [name, prop] of Object.entries(each.props)) {
       if (prop.readOnly === true || name === 'disabled' || name === 'comment') continue;
       const edits = prop.when === undefined ? {} : { [prop.when.prop]: prop.when.values[0] ?? '' };
@@ -247,7 +247,7 @@ test('what is missing is named as people call it, and the wrong half of a pair a
   expect(validate(menu('/ip/address'), { address: '10.0.0.1/24' }, true).interface).toBe(
     'Required: the name of an interface.',
   );
-  for (const each of registry.filter(({ commands }) => commands.includes('add'))) {
+  for (const each of registry.filter(({ commands }) => commands.has('add'))) {
     for (const error of Object.values(validate(each, {}, true))) expect(error).not.toMatch(/of \/[a-z]/);
   }
   const limit = menu('/queue/simple').props['max-limit'];

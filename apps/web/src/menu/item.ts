@@ -40,7 +40,7 @@ function isBuiltin(menu: Menu, row: Row): boolean {
 type Change = 'change' | 'remove';
 
 function lockOf(menu: Menu, row: Row, change: Change): Lock | undefined {
-  if (!menu.commands.includes('set')) return change === 'remove' ? undefined : 'live';
+  if (!menu.commands.has('set')) return change === 'remove' ? undefined : 'live';
   if (isBuiltin(menu, row) && (change === 'remove' || menu.builtinSettable !== true)) return 'builtin';
   const goes = change === 'remove' && menu.dynamicRemovable !== undefined;
   return isSet(row, 'dynamic') && !goes ? 'dynamic' : undefined;

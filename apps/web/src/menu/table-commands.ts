@@ -83,21 +83,21 @@ export function hasCommand(menu: Menu, name: CommandName): boolean {
     case 'parent':
     case 'indent':
     case 'outdent':
-      return isTree(menu) && commands.includes('set');
+      return isTree(menu) && commands.has('set');
     case 'tree':
     case 'unfold-all':
     case 'fold-all':
       return isTree(menu);
     case 'copy':
-      return commands.includes('add');
+      return commands.has('add');
     case 'insert-above':
     case 'insert-below':
-      return commands.includes('add') && commands.includes('move');
+      return commands.has('add') && commands.has('move');
     case 'move-up':
     case 'move-down':
-      return commands.includes('move');
+      return commands.has('move');
     default:
-      return commands.includes(name);
+      return commands.has(name);
   }
 }
 
@@ -149,7 +149,7 @@ export function refusal(state: TableState, name: CommandName): string | undefine
       if (rows.length < count) return 'some of the selected rows are out of sight';
       return whyNot(menu, 'move', rows, count) ?? (ordered ? undefined : 'sort by # first');
     default:
-      return actsOnAll(name) ? undefined : whyNot(menu, name, rows, count);
+      return actsOnAll(menu, name) ? undefined : whyNot(menu, name, rows, count);
   }
 }
 

@@ -44,7 +44,7 @@ interface Options {
 
 /** Rows at the start of an ordered list that the system made: they stay on top. */
 export function fixedRows(menu: Menu, live: LiveMenu): number {
-  if (!menu.commands.includes('move') || live.state.first > 0) return 0;
+  if (!menu.commands.has('move') || live.state.first > 0) return 0;
   const { shown } = live;
   const first = shown.findIndex((id) => !isSet(live.row(id) ?? {}, 'dynamic'));
   return first < 0 ? shown.length : first;
@@ -322,7 +322,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
       }
       default:
         live.release();
-        if (actsOnAll(name)) void runOn(menu, name, []);
+        if (actsOnAll(menu, name)) void runOn(menu, name, []);
         else void commandOn(selected.chosen(), (ids) => runOn(menu, name, ids));
     }
     return true;

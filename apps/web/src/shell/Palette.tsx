@@ -47,7 +47,7 @@ export function Palette({ onTree, onLeaveAll, onLogOut, onClose }: Props) {
   const [active, setActive] = useState(0);
   const group = useGroup();
   const entries = useMemo(() => {
-    const mayAdd = (menu: Menu) => permitted(menu, group).commands.includes('add');
+    const mayAdd = (menu: Menu) => permitted(menu, group).commands.has('add');
     const items = [...menuEntries(openAddress, mayAdd), ...startEntries(openAddress, mayAdd)];
     return [...windowEntries(), ...items, ...commandEntries({ onTree, onLeaveAll, onLogOut })];
   }, [onTree, onLeaveAll, onLogOut, group]);

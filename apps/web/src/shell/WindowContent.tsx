@@ -62,7 +62,7 @@ function Item({ id, menu, item: now }: ItemProps) {
       act({ do: 'show', id, address: to, key: to });
     },
   };
-  const mayAdd = common.menu.commands.includes('add');
+  const mayAdd = common.menu.commands.has('add');
   // Who may not any more keeps what was typed.
   const [begun] = useState(mayAdd);
   // The dialog of a new item becomes that of the one that was added, and so does the address.

@@ -61,7 +61,7 @@ export function contentOf(address: string): Content | undefined {
     };
   }
   if (menu === undefined || menu.kind === 'settings' || menu.kind === 'status') return undefined;
-  if (item.kind === 'new' && !menu.commands.includes('add')) return undefined;
+  if (item.kind === 'new' && !menu.commands.has('add')) return undefined;
   const key = address.replace(/\/+(\?|$)/, '$1');
   return {
     address: key,

@@ -5,7 +5,7 @@ import { found, menuEntries, startEntries } from './palette-entries.ts';
 
 const opened: string[] = [];
 const open = (address: string) => opened.push(address);
-const entries = menuEntries(open, (menu) => menu.commands.includes('add'));
+const entries = menuEntries(open, (menu) => menu.commands.has('add'));
 const best = (typed: string) => found(entries, typed)[0]?.label;
 
 test('every menu is there, and every entry opens something', () => {

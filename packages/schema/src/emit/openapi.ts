@@ -1,4 +1,5 @@
-import type { Call, Menu, Prop } from '../menu.js';
+import type { Argument, Command } from '../command.js';
+import type { Menu, Prop } from '../menu.js';
 import { printSwitches, SWITCH_VALUES, VALUED_SWITCHES } from '../print-switches.js';
 
 /** A JSON value. */
@@ -91,7 +92,7 @@ const changedItem: JsonObject = {
 const isSingle = ({ kind }: Menu): boolean => kind === 'settings' || kind === 'status';
 
 /** True where a list of items can be added or changed in one request: users are no part of the configuration. */
-export const takesLists = (menu: Menu): boolean => menu.stored && !isSingle(menu) && menu.path !== '/user';
+export const takesLists = (menu: Menu): boolean => menu.stored && !isSingle(menu) && menu.undoable !== false;
 
 const oneOrMany = (schema: JsonObject, many: boolean): JsonObject =>
   many ? { oneOf: [schema, listOf(schema)] } : schema;
@@ -141,7 +142,7 @@ function schemasOf(menu: Menu): [string, JsonObject][] {
   return [
     [name, read],
     [`${name}-set`, write],
-    ...(menu.commands.includes('add') ? [[`${name}-add`, { ...write, ...added }] as [string, JsonObject]] : []),
+    ...(menu.commands.has('add') ? [[`${name}-add`, { ...write, ...added }] as [string, JsonObject]] : []),
   ];
 }
 
@@ -178,20 +179,14 @@ function valueSchema(prop: Prop): JsonObject {
 /** Paths of a menu. */
 function pathsOf(menu: Menu): [string, JsonObject][] {
   const base = `/rest${menu.path}`;
-  const commands = menu.commands
-    .filter((command) => command !== 'add' || !isSingle(menu))
-    .map((command): [string, JsonObject] => [`${base}/${command}`, { post: commandOperation(menu, command) }]);
-  const calls = Object.entries(menu.calls ?? {}).map(([name, call]): [string, JsonObject] => [
-    `${base}/${name}`,
-    { post: callOperation(menu, name, call) },
+  const own = [...menu.commands.values()].map((command): [string, JsonObject] => [
+    `${base}/${command.name}`,
+    { post: menu.run === undefined ? commandOperation(menu, command) : runOperation(menu, command.name) },
   ]);
-  if (menu.kind === 'command') {
-    const runs = ['', ...menu.commands];
-    return runs.map((command) => [`${base}${command && `/${command}`}`, { post: runOperation(menu, command) }]);
-  }
+  if (menu.run !== undefined) return [[base, { post: runOperation(menu, '') }], ...own];
   const print: [string, JsonObject] = [`${base}/print`, { post: printOperation(menu) }];
-  if (isSingle(menu)) return [[base, single(menu)], print, ...commands, ...calls];
-  return [[base, collection(menu)], [`${base}/{id}`, item(menu)], print, ...commands, ...calls];
+  if (isSingle(menu)) return [[base, single(menu)], print, ...own];
+  return [[base, collection(menu)], [`${base}/{id}`, item(menu)], print, ...own];
 }
 
 const operation = (menu: Menu, id: string, summary: string, more: JsonObject): JsonObject => ({
@@ -215,7 +210,7 @@ function single(menu: Menu): JsonObject {
       parameters: [proplist],
       responses: { '200': response(menu.help, reference(name)), ...failed('BadRequest') },
     }),
-    ...(menu.commands.includes('set')
+    ...(menu.commands.has('set')
       ? {
           patch: operation(menu, 'change', `Change ${menu.title}`, {
             requestBody: { required: true, ...content(reference(`${name}-set`)) },
@@ -245,7 +240,7 @@ function collection(menu: Menu): JsonObject {
       ],
       responses: { '200': response(menu.help, listOf(reference(name))), ...failed('BadRequest') },
     }),
-    ...(menu.commands.includes('add')
+    ...(menu.commands.has('add')
       ? {
           put: operation(menu, 'add', `Add to ${menu.title}`, {
             ...(takesLists(menu) && { description: LISTS }),
@@ -257,7 +252,7 @@ function collection(menu: Menu): JsonObject {
           }),
         }
       : {}),
-    ...(menu.commands.includes('set') && takesLists(menu)
+    ...(menu.commands.has('set') && takesLists(menu)
       ? {
           patch: operation(menu, 'set-list', `Change some of ${menu.title}`, {
             description: CHANGES,
@@ -271,7 +266,7 @@ function collection(menu: Menu): JsonObject {
 
 function item(menu: Menu): JsonObject {
   const name = schemaName(menu);
-  const has = (command: string): boolean => menu.commands.includes(command);
+  const has = (command: string): boolean => menu.commands.has(command);
   return {
     parameters: [
       {
@@ -337,54 +332,6 @@ const runOperation = (menu: Menu, command: string): JsonObject =>
     responses: { '200': response(menu.help, listOf(reference(schemaName(menu)))), ...failed('BadRequest') },
   });
 
-/** A command that programs run. */
-function callOperation(menu: Menu, name: string, { help, args, answers }: Call): JsonObject {
-  const properties = Object.fromEntries(
-    Object.entries(args).map(([key, { help }]): [string, JsonObject] => [
-      key,
-      { type: ['string', 'array'], description: help },
-    ]),
-  );
-  const required = Object.keys(args).filter((key) => args[key]?.required);
-  const row: JsonObject = {
-    type: 'object',
-    properties: Object.fromEntries(answers.map((key) => [key, { type: 'string' }])),
-  };
-  return operation(menu, `post-${name}`, `${name} on ${menu.title}`, {
-    description: help,
-    requestBody: { required: required.length > 0, ...content({ type: 'object', required, properties }) },
-    responses: { '200': response(help, answers.length === 0 ? {} : listOf(row)), ...failed('BadRequest') },
-  });
-}
-
-/** Arguments that a command takes beside those of {@link itemArguments}. */
-const ARGUMENTS: Readonly<Record<string, { readonly required?: readonly string[]; readonly properties: JsonObject }>> =
-  {
-    move: {
-      properties: {
-        destination: { type: 'string', description: 'Item to move before; without it, the end.' },
-        'place-after': { type: 'string', description: 'Item to move after, in place of destination.' },
-      },
-    },
-    comment: { required: ['comment'], properties: { comment: { type: 'string' } } },
-    unset: {
-      required: ['value-name'],
-      properties: {
-        'value-name': { type: 'string', minLength: 1, description: 'Properties to take away, comma separated.' },
-      },
-    },
-    reset: {
-      required: ['value-name'],
-      properties: {
-        'value-name': {
-          type: 'string',
-          minLength: 1,
-          description: 'Properties to give their default again, comma separated.',
-        },
-      },
-    },
-  };
-
 const numbers = (description: string): JsonObject => ({
   type: ['string', 'array'],
   minLength: 1,
@@ -402,9 +349,6 @@ const itemArguments: JsonObject = {
   },
 };
 
-/** Lists whose dynamic items can be removed, though they go by themselves at any time. */
-const PASSING: ReadonlySet<string> = new Set(['/ip/firewall/connection', '/ip/arp', '/ip/firewall/address-list']);
-
 /** The same where some of the items may be gone by the time that they are to be removed. */
 const passingArguments: JsonObject = {
   ...itemArguments,
@@ -414,35 +358,50 @@ const passingArguments: JsonObject = {
   ),
 };
 
-/** An item must be named; counters of interfaces are reset of all of them when none is. */
-const itemsNamed = (menu: Menu, command: string): JsonObject =>
-  command === 'reset-counters' && menu.path.startsWith('/interface')
-    ? {}
-    : { anyOf: [{ required: ['numbers'] }, { required: ['.id'] }] };
-
-function commandOperation(menu: Menu, command: string): JsonObject {
+function commandOperation(menu: Menu, command: Command): JsonObject {
   const name = schemaName(menu);
-  const summary = `${command} on ${menu.title}`;
-  const responses = { '200': response('An empty list, or the id of a new item.', {}), ...failed('BadRequest') };
-  if (command === 'add') {
-    return operation(menu, 'post-add', summary, {
-      requestBody: content(reference(`${name}-add`)),
-      responses,
-    });
+  const { result } = command;
+  const row: JsonObject = {
+    type: 'object',
+    properties: Object.fromEntries((Array.isArray(result) ? result : []).map((key) => [key, { type: 'string' }])),
+  };
+  const more = {
+    description: command.help,
+    responses: {
+      '200': Array.isArray(result)
+        ? response(command.help, listOf(row))
+        : response(result === 'id' ? 'The id of the new item.' : 'An empty list.', {}),
+      ...failed('BadRequest'),
+    },
+  };
+  const title = `${command.name} on ${menu.title}`;
+  if (command.name === 'add') {
+    return operation(menu, 'post-add', title, { requestBody: content(reference(`${name}-add`)), ...more });
   }
-  const { required = [], properties = {} } = ARGUMENTS[command] ?? {};
-  const ofItems = !isSingle(menu) && !command.endsWith('-all');
-  const items = command === 'remove' && PASSING.has(menu.path) ? passingArguments : itemArguments;
-  const named = ofItems ? itemsNamed(menu, command) : {};
+  const given = command.name === 'set';
+  const ofItems = command.target === 'selection';
+  // Who lists live state alone names what comes and goes, too.
+  const passing = command.name === 'remove' && (command.dynamicRows === true || !menu.stored);
+  const required = Object.keys(command.args).filter((key) => command.args[key]?.required);
   const schema: JsonObject = {
     type: 'object',
-    ...named,
+    ...(ofItems && !command.allByDefault && { anyOf: [{ required: ['numbers'] }, { required: ['.id'] }] }),
     ...(required.length > 0 && { required }),
-    ...(command === 'set' && { additionalProperties: false, patternProperties: TAKEN_AWAY }),
-    properties: { ...(ofItems && items), ...properties, ...(command === 'set' && givenProperties(menu)) },
+    ...(given && { additionalProperties: false, patternProperties: TAKEN_AWAY }),
+    properties: {
+      ...(ofItems && (passing ? passingArguments : itemArguments)),
+      ...Object.fromEntries(Object.entries(command.args).map(([key, argument]) => [key, argumentSchema(argument)])),
+      ...(given && givenProperties(menu)),
+    },
   };
-  return operation(menu, `post-${command}`, summary, {
+  return operation(menu, `post-${command.name}`, title, {
     requestBody: { required: 'anyOf' in schema || required.length > 0, ...content(schema) },
-    responses,
+    ...more,
   });
 }
+
+/** The schema of a kind is plain JSON by its type's intent; copying it through JSON makes that certain. */
+const argumentSchema = ({ kind, help }: Argument): JsonObject => ({
+  ...JSON.parse(JSON.stringify(kind.jsonSchema)),
+  description: help,
+});

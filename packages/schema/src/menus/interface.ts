@@ -1,10 +1,11 @@
+import { monitorArguments, reading, resetCounters } from '../command.js';
 import { defineMenu } from '../define.js';
 import { comment } from '../mixins/comment.js';
 import { disabled, disabledFlag, dynamic, dynamicFlag } from '../mixins/disabled.js';
 import { interfaceCounters, trafficColumns } from '../mixins/interface-counters.js';
-import { monitorArguments } from '../mixins/monitor.js';
 import { mtu } from '../mixins/mtu.js';
 import { bool } from '../props/bool.js';
+import { words } from '../props/comma-list.js';
 import { counter } from '../props/counter.js';
 import { datetime } from '../props/datetime.js';
 import { int } from '../props/int.js';
@@ -94,17 +95,28 @@ export const interfaces = defineMenu({
   columns: ['name', 'type', 'actual-mtu', 'l2mtu', ...trafficColumns],
   tabs: ['General', 'Status', 'Traffic'],
   key: ['name'],
-  commands: ['set', 'reset', 'enable', 'disable', 'comment', 'reset-counters'],
-  calls: {
-    'monitor-traffic': {
+  commands: [
+    'set',
+    'reset',
+    'enable',
+    'disable',
+    'comment',
+    { ...resetCounters, allByDefault: true },
+    reading({
+      name: 'monitor-traffic',
       help: 'Rates of interfaces over the last full second.',
+      target: 'menu',
       args: {
-        interface: { help: 'Names of interfaces, separated by commas, or aggregate for their sum.', required: true },
+        interface: {
+          kind: words,
+          help: 'Names of interfaces, separated by commas, or aggregate for their sum.',
+          required: true,
+        },
         ...monitorArguments,
       },
-      answers: ['name', ...Object.keys(interfaceCounters).filter((name) => name.endsWith('-per-second'))],
-    },
-  },
+      result: ['name', ...Object.keys(interfaceCounters).filter((name) => name.endsWith('-per-second'))],
+    }),
+  ],
   refreshMs: 1_000,
   stored: false,
   rowsOf: '/interface/ethernet',

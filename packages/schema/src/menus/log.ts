@@ -1,5 +1,5 @@
+import type { Command } from '../command.js';
 import { defineMenu } from '../define.js';
-import type { Call } from '../menu.js';
 import { text } from '../props/text.js';
 
 /** Words that make up the topics: subjects, then severities. */
@@ -16,10 +16,14 @@ const TOPICS = [
   'critical',
 ] as const;
 
-const writes = (severity: string): Call => ({
+const writes = (severity: string): Command => ({
+  name: severity,
   help: `Writes a line of severity ${severity}.`,
-  args: { message: { help: 'Text of at most 1,024 characters.', required: true } },
-  answers: [],
+  target: 'menu',
+  args: { message: { kind: text({ max: 1024 }), help: 'Text of at most 1,024 characters.', required: true } },
+  effect: 'action',
+  result: 'nothing',
+  permission: 'write',
 });
 
 /** What happened lately. */
@@ -45,8 +49,7 @@ export const log = defineMenu({
   flags: [],
   columns: ['time', 'buffer', 'topics', 'message'],
   tabs: ['General'],
-  commands: [],
-  calls: { debug: writes('debug'), info: writes('info'), warning: writes('warning'), error: writes('error') },
+  commands: ['debug', 'info', 'warning', 'error'].map(writes),
   refreshMs: 1_000,
   stored: false,
 });

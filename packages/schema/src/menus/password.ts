@@ -29,5 +29,7 @@ export const password = defineMenu({
   columns: [],
   tabs: ['General'],
   commands: [],
+  // Everybody may change a password of one's own.
+  run: { effect: 'action', permission: 'read' },
   stored: false,
 });

@@ -52,6 +52,7 @@ export const user = defineMenu({
   columns: ['name', 'group', 'last-logged-in', 'comment'],
   tabs: ['General'],
   key: ['name'],
+  policy: 'policy',
   commands: ['add', 'set', 'reset', 'remove', 'enable', 'disable', 'comment'],
   stored: true,
   undoable: false,

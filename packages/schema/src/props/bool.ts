@@ -29,3 +29,9 @@ export const present: Kind = {
   ...bool,
   parse: (text) => parse(text === '' ? 'true' : text),
 };
+
+/** A switch of a command: on for every value but no, also an empty one. */
+export const switchKind: Kind = {
+  ...present,
+  jsonSchema: { type: ['string', 'boolean'], enum: ['', 'true', 'false', 'yes', 'no', true, false] },
+};

@@ -1,3 +1,5 @@
+import type { Kind } from '../kind.js';
+
 /**
  * What a comma list lacks, in words, e.g. `a port is missing after the comma`; undefined when something stands on both
  * sides of each comma. A text without commas lacks nothing that could be told by its place.
@@ -26,3 +28,11 @@ export const renameInList = (value: string, from: string, to: string): string =>
     .split(',')
     .map((name) => renameOne(name, from, to))
     .join(',');
+
+/** Words of whatever kind, as an argument of a command. */
+export const words: Kind = {
+  name: 'words',
+  accepts: 'words, separated by commas or as a list',
+  parse: (value) => ({ ok: true, value }),
+  jsonSchema: { type: ['string', 'array'], minLength: 1, items: { type: 'string' } },
+};

@@ -9,7 +9,8 @@ export async function resetCounters({ services, menu, args }: Call): Promise<Ans
   checkArguments(args, ['.id', 'numbers']);
   const storage = storageOf(menu);
   const rows = services.store.snapshot.get(storage) ?? [];
-  const all = storage.startsWith('/interface') && args['.id'] === undefined && args.numbers === undefined;
+  const byDefault = menu.commands.get('reset-counters')?.allByDefault === true;
+  const all = byDefault && args['.id'] === undefined && args.numbers === undefined;
   const items = all ? [] : await namedItems(args);
   if (items.some(isDynamicId)) throw errors.failure('the counters of a dynamic item can not be reset');
   const ids = (await findItems(menu, rows, items, noSuchItem)).map(({ id }) => id);

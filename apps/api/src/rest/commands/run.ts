@@ -74,7 +74,7 @@ export const special: Readonly<Record<string, Readonly<Record<string, Command>>>
 export function commandOf(call: Pick<Call, 'menu'>, name: string): Command {
   const { menu } = call;
   if (name === 'print' && menu.kind !== 'command') return print;
-  if (menu.commands.includes(name) && Object.hasOwn(declared, name)) {
+  if (menu.commands.has(name) && Object.hasOwn(declared, name)) {
     const command = declared[name];
     if (command !== undefined) return command;
   }

@@ -1,8 +1,8 @@
+import { monitorArguments, reading, resetCounters } from '../../command.js';
 import { defineMenu } from '../../define.js';
 import { comment } from '../../mixins/comment.js';
 import { disabled, disabledFlag } from '../../mixins/disabled.js';
 import { interfaceCounters, trafficColumns } from '../../mixins/interface-counters.js';
-import { monitorArguments } from '../../mixins/monitor.js';
 import { mtu } from '../../mixins/mtu.js';
 import { bool } from '../../props/bool.js';
 import { duration } from '../../props/duration.js';
@@ -111,17 +111,22 @@ export const ethernet = defineMenu({
   columns: ['name', 'mtu', 'l2mtu', ...trafficColumns],
   tabs: ['General', 'Status', 'Traffic'],
   key: ['default-name'],
-  commands: ['set', 'reset', 'unset', 'enable', 'disable', 'comment', 'reset-counters'],
-  calls: {
-    monitor: {
+  commands: [
+    'set',
+    'reset',
+    'unset',
+    'enable',
+    'disable',
+    'comment',
+    { ...resetCounters, allByDefault: true },
+    reading({
+      name: 'monitor',
       help: 'State of the links.',
-      args: {
-        numbers: { help: 'Ids or names of ports, comma separated or a list.', required: true },
-        ...monitorArguments,
-      },
-      answers: ['name', 'status'],
-    },
-  },
+      target: 'selection',
+      args: monitorArguments,
+      result: ['name', 'status'],
+    }),
+  ],
   refreshMs: 1_000,
   stored: true,
 });

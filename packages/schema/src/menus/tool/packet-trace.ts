@@ -1,3 +1,4 @@
+import { reading } from '../../command.js';
 import { defineMenu } from '../../define.js';
 import type { Kind } from '../../kind.js';
 import type { Prop } from '../../menu.js';
@@ -117,7 +118,16 @@ export const toolPacketTrace = defineMenu({
     'drop-reason',
   ],
   tabs: ['Packet', 'Result'],
-  commands: ['dry-run'],
+  commands: [
+    reading({
+      name: 'dry-run',
+      help: 'What each stage would decide about the described packet now. Nothing is sent, counted or remembered.',
+      target: 'menu',
+      args: {},
+      result: [],
+    }),
+  ],
+  run: { effect: 'read', permission: 'read' },
   refreshMs: 1_000,
   stored: false,
 });

@@ -34,6 +34,7 @@ export const toolProfile = defineMenu({
   columns: ['name', 'cpu', 'usage'],
   tabs: ['General'],
   commands: [],
+  run: { effect: 'read', permission: 'read' },
   refreshMs: 1_000,
   stored: false,
 });
