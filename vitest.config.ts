@@ -19,6 +19,7 @@ export default defineConfig({
     maxWorkers: 2,
     projects: [
       project('schema', 'packages/schema'),
+      project('protocol', 'packages/protocol'),
       project('api', 'apps/api'),
       project('web', 'apps/web'),
       { test: { name: 'scripts', root: 'scripts', include: ['**/*.test.mjs'] } },

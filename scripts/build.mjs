@@ -70,10 +70,11 @@ export async function buildTypeScript() {
         'tsconfig.base.json',
         'prisma',
         'packages/schema',
+        'packages/protocol',
         'apps/api',
         'packages/dataplane-agent/generated/agent.d.ts',
       ],
-      outputs: ['packages/schema/dist/index.js', 'apps/api/dist/server.js'],
+      outputs: ['packages/schema/dist/index.js', 'packages/protocol/dist/endpoints.js', 'apps/api/dist/server.js'],
     },
     () =>
       runLong('compiling the API (TypeScript)', process.execPath, [nodeModule('typescript', 'bin', 'tsc'), '-b'], {
@@ -83,7 +84,7 @@ export async function buildTypeScript() {
   await unlessFresh(
     {
       name: 'web',
-      inputs: ['package-lock.json', 'packages/schema', 'apps/web', 'scripts/first-load.mjs'],
+      inputs: ['package-lock.json', 'packages/schema', 'packages/protocol', 'apps/web', 'scripts/first-load.mjs'],
       outputs: ['apps/web/dist/index.html'],
     },
     () =>

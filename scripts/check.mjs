@@ -61,7 +61,7 @@ const typeScript = [
       for (const project of ['scripts', 'apps/web', 'tests/network', 'e2e']) {
         await npmProgram('tsc', ['--noEmit', '-p', `${project}/tsconfig.json`], { out });
       }
-      for (const project of ['packages/schema', 'apps/api'])
+      for (const project of ['packages/schema', 'packages/protocol', 'apps/api'])
         await npmProgram('tsc', ['-p', `${project}/tsconfig.test.json`], { out });
     },
   },

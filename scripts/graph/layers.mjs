@@ -9,7 +9,12 @@
 
 /** @type {Layers} */
 export const LAYERS = {
-  '.': [['e2e'], ['tests'], ['apps/api', 'apps/web', 'scripts'], ['packages/dataplane-agent', 'packages/schema']],
+  '.': [
+    ['e2e'],
+    ['tests'],
+    ['apps/api', 'apps/web', 'scripts'],
+    ['packages/dataplane-agent', 'packages/protocol', 'packages/schema'],
+  ],
 
   'apps/api/src': [
     // Processes, and what they are put together of.
@@ -35,6 +40,13 @@ export const LAYERS = {
   ],
 
   'apps/web/src': [['main'], ['shell'], ['windows'], ['menu'], ['api', 'wm'], ['ui']],
+
+  'packages/protocol/src': [
+    ['endpoints', 'openapi'],
+    ['session', 'revisions', 'queue-import', 'queue-accounting', 'values'],
+    ['endpoint', 'live', 'errors', 'check'],
+    ['data'],
+  ],
 
   'packages/schema/src': [
     ['index'],

@@ -32,6 +32,7 @@ import { apiDescription } from './plugins/openapi.js';
 import { requestOrigin } from './plugins/origin.js';
 import { secure, securityHeaders } from './plugins/security-headers.js';
 import { singlePageApp } from './plugins/spa.js';
+import { protocolValidation } from './plugins/validation.js';
 import { accountingRoute } from './routes/accounting.js';
 import { healthRoute } from './routes/health.js';
 import { liveRoute } from './routes/live.js';
@@ -241,6 +242,7 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
   securityHeaders(app);
   if (isProxy !== false) forwardedAddresses(app);
   errorAnswers(app, watch);
+  protocolValidation(app);
   requestOrigin(app, options.names);
   jsonBodies(app, limits.publicBodyMs);
   endStreams(app);

@@ -1,14 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-
-/** Body of every error answer (spec: REST error shape), with the property at fault where there is one. */
-export interface ErrorBody {
-  readonly error: number;
-  readonly message: string;
-  readonly detail?: string;
-  readonly property?: string;
-  /** Only with 401 of the session: nobody has set a password yet. */
-  readonly setup?: boolean;
-}
+import type { ErrorBody } from '@tollway/protocol/errors';
 
 /** An answer other than success. Everything a client may see is in it. */
 export class ApiError extends Error {

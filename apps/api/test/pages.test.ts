@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { endpoints } from '@tollway/protocol/endpoints';
 import { registry } from '@tollway/schema';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rawRequest } from './raw-request.js';
@@ -100,5 +101,21 @@ describe('the description of the API', () => {
     const page = await router.request('GET', '/docs/', undefined, { authorization });
     expect(page).toMatchObject({ status: 200 });
     expect(page.body).toMatch(/swagger/i);
+  });
+
+  it('covers every route of /api/v1, which are those of the protocol', async () => {
+    const { item: body } = await router.request('GET', '/docs/json', undefined, { authorization });
+    for (const { path } of endpoints) expect(Object(body.paths)).toHaveProperty([path.replaceAll(/:(\w+)/g, '{$1}')]);
+    const above: string[] = [];
+    const served = [...router.app.printRoutes({ commonPrefix: false }).matchAll(/^(.*)── (\S+) \((\w+)/gm)].map(
+      ([, indent = '', part = '', method]) => {
+        const depth = (indent.length - 1) / 4;
+        above.splice(depth, above.length, part);
+        return `${method} ${above.join('')}`;
+      },
+    );
+    expect(served.filter((route) => route.includes('/api/v1')).sort()).toEqual(
+      endpoints.map(({ method, path }) => `${method} ${path}`).sort(),
+    );
   });
 });

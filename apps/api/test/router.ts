@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { ErrorBody } from '@tollway/protocol/errors';
 import type { FastifyInstance } from 'fastify';
 import { vi } from 'vitest';
 import { AgentSocket } from '../src/agent/socket.js';
@@ -10,7 +11,6 @@ import { type AppOptions, buildApp } from '../src/app.js';
 import { SetupToken } from '../src/auth/setup-token.js';
 import { type Database, openDatabase } from '../src/database/client.js';
 import { migrate, readMigrations } from '../src/database/migrate.js';
-import type { ErrorBody } from '../src/errors.js';
 import { AgentPeer } from './agent-peer.js';
 
 // Deadlines only catch what hangs: the machine may be busy with other tests.

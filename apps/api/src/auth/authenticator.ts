@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import { createHmac, randomBytes } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { MAX_NAME, MAX_PASSWORD } from '@tollway/protocol/session';
 import { errors } from '../errors.js';
 import type { Attempts } from './attempts.js';
-import { MAX_PASSWORD } from './passwords.js';
 import type { Session, Sessions } from './sessions.js';
-import { type Group, MAX_NAME, type User, type Users } from './users.js';
+import type { Group, User, Users } from './users.js';
 
 /** How long a verified Basic password is believed without hashing it again, ms. */
 const BASIC_CACHE_MS = 60_000;

@@ -1,9 +1,8 @@
 import { hash, verify } from '@node-rs/argon2';
+import { MAX_PASSWORD } from '@tollway/protocol/session';
 import { errors } from '../errors.js';
 import { isCommonPassword } from './common-passwords.js';
 
-/** Longest password, bytes: hashing cost must not be the caller's choice. */
-export const MAX_PASSWORD = 1024;
 /** Hashes that are computed at once: each takes a core and 19 MiB for some 30 ms. */
 const AT_ONCE = 2;
 /** Hashes that may wait for those: more than the logins that may fail at once, from the network and from this machine. */

@@ -50,8 +50,6 @@ interface Record extends User {
 }
 
 export const FIRST_USER = 'admin';
-/** Longest login name, characters. */
-export const MAX_NAME = 64;
 
 /** The people who may log in. All are in memory; the database is the record. */
 export class Users {

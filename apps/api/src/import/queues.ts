@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { ImportLine as ShownLine } from '@tollway/protocol/queue-import';
 import { type Menu, menuByPath, shown } from '@tollway/schema';
 import { invalidSimpleQueues } from '../compiler/queues.js';
 import { circle } from '../config/checks/queues.js';
@@ -16,18 +17,8 @@ import { type CsvLine, csvLines } from './csv.js';
 
 const PATH = '/queue/simple';
 
-export type ImportAction = 'add' | 'change' | 'remove' | 'same' | 'error';
-
 /** What becomes of a line, or of a queue that no line names. */
-export interface ImportLine {
-  /** From 1; 0 for a queue that is in no line. */
-  readonly line: number;
-  readonly action: ImportAction;
-  readonly name: string;
-  /** What changes, or what is wrong. */
-  readonly text: string;
-  /** What of the queue's settings does not do what it seems to; empty when nothing. */
-  readonly hint: string;
+export interface ImportLine extends ShownLine {
   /** Row of the queue; of an added one that of the draft. */
   readonly row: number | undefined;
 }

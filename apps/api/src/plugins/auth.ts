@@ -56,7 +56,8 @@ export async function authentication(
     // Those who waited for the same password's hash, say, are not to be served in one turn of the event loop.
     await requestTurn(clientGone(reply), userId);
   });
-  app.addHook('preHandler', async (request) => {
+  // The body has come by then, which may take long; what it says is checked after that.
+  app.addHook('preValidation', async (request) => {
     const { principal } = request as { principal?: Principal };
     if (principal !== undefined) request.principal = authenticator.renewed(principal);
   });

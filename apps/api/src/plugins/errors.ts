@@ -1,10 +1,11 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { ErrorBody } from '@tollway/protocol/errors';
 import type { FastifyError, FastifyInstance } from 'fastify';
 import { AgentGone, AgentRefusal } from '../agent/messages.js';
 import { DatabaseFault } from '../database/fault.js';
 import type { DatabaseWatch } from '../database/watch.js';
-import { ApiError, type ErrorBody, errorBody, errors } from '../errors.js';
+import { ApiError, errorBody, errors } from '../errors.js';
 
 /** Every error answer has the same shape, and none tells about the inside. */
 export function errorAnswers(app: FastifyInstance, watch?: DatabaseWatch): void {

@@ -1,13 +1,22 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
+import { endpoints } from '@tollway/protocol/endpoints';
+import { pathsOf } from '@tollway/protocol/openapi';
 import { openApi, registry } from '@tollway/schema';
 import type { FastifyInstance } from 'fastify';
 import { VERSION } from '../version.js';
 
-/** The description of `/rest` at `/docs`, and as a document at `/docs/json`. */
+const TAG = { name: '/api/v1', description: 'What the pages of the router ask for beside the menus.' };
+
+/** The description of `/rest` and `/api/v1` at `/docs`, and as a document at `/docs/json`. */
 export async function apiDescription(app: FastifyInstance): Promise<void> {
   // Both sides mean the same JSON; the plugin's types are those of OpenAPI 3.0.
-  const text = JSON.stringify(openApi(registry, { title: 'Tollway', version: VERSION }));
+  const menus = openApi(registry, { title: 'Tollway', version: VERSION });
+  const text = JSON.stringify({
+    ...menus,
+    tags: [menus.tags, TAG].flat(),
+    paths: Object.assign({}, menus.paths, pathsOf(endpoints)),
+  });
   const document = JSON.parse(text);
   await app.register(swagger, { mode: 'static', specification: { document } });
   await app.register(swaggerUi, {

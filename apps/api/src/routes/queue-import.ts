@@ -1,30 +1,33 @@
 import { Readable } from 'node:stream';
-import type { FastifyInstance } from 'fastify';
+import {
+  type ImportReport,
+  queueImport,
+  queueImportUndo,
+  type ImportLine as ShownLine,
+} from '@tollway/protocol/queue-import';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { requirePermission } from '../auth/permissions.js';
 import { undoRevision } from '../config/revisions.js';
 import type { Revised } from '../config/store.js';
 import { ApiError, errors } from '../errors.js';
-import { digestOf, dryRun, type ImportLine, type ImportOptions, QueueImport } from '../import/queues.js';
+import { digestOf, dryRun, type ImportLine, QueueImport } from '../import/queues.js';
 import { revertedLines } from '../import/undo.js';
+import type { ProtocolTypes } from '../plugins/validation.js';
 import { authorOf } from '../rest/author.js';
 import { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { Services } from '../services.js';
 
 const QUEUES = '/queue/simple';
 
-/**
- * `POST /api/v1/queues/import`: a comma separated list becomes simple queues, in one revision.
- *
- * Body: `csv`; `dry-run` only tells; `add` and `update` (both true) and `remove` (false) say what may happen. Answer:
- * `lines` with what becomes of each (`line`, `action` add, change, remove, same or error, `name`, `text`, `hint`,
- * all of them of a dry run), and `revision` when it made one; of a dry run also their `digest`. A list with an error
- * changes nothing, nor does one with a `digest` that would do something else by now.
- */
+/** A comma separated list becomes simple queues, in one revision. */
 export function queueImportRoute(app: FastifyInstance, { store }: Services): void {
-  app.post('/api/v1/queues/import', async (request, reply) => {
-    requirePermission(request.principal, 'write');
-    const { csv, dry, digest, options } = read(request.body);
-    const queues = await QueueImport.read(csv, options);
+  const routes = app.withTypeProvider<ProtocolTypes>();
+  const { body } = queueImport;
+  // Who may not do it hears nothing of what is wrong with it.
+  const preValidation = async (request: FastifyRequest) => requirePermission(request.principal, 'write');
+  routes.post(queueImport.path, { schema: { body }, preValidation }, async (request, reply) => {
+    const { csv, digest, add = true, update = true, remove = false, 'dry-run': dry = false } = request.body;
+    const queues = await QueueImport.read(csv, { add, update, remove });
     reply.type('application/json; charset=utf-8');
     if (dry) {
       const lines = await dryRun(store, queues);
@@ -35,20 +38,13 @@ export function queueImportRoute(app: FastifyInstance, { store }: Services): voi
   });
 }
 
-/**
- * `POST /api/v1/queues/import/undo`: takes back what a revision did to simple queues, in one revision.
- *
- * Body: `revision`. Answer as that of the import. Refused as a whole when one of the queues has changed since.
- */
+/** Takes back what a revision did to simple queues, in one revision. Refused as a whole when one of the queues has changed since. */
 export function queueImportUndoRoute(app: FastifyInstance, services: Services): void {
-  app.post('/api/v1/queues/import/undo', async (request) => {
-    requirePermission(request.principal, 'write');
-    const { revision, ...more } = fieldsOf(request.body);
-    if (typeof revision !== 'number' || !Number.isSafeInteger(revision)) {
-      throw errors.missingProperty('revision', 'the number of a revision that changed simple queues');
-    }
-    const [unknown] = Object.keys(more);
-    if (unknown !== undefined) throw errors.unknownParameter(unknown);
+  const routes = app.withTypeProvider<ProtocolTypes>();
+  const { body } = queueImportUndo;
+  const preValidation = async (request: FastifyRequest) => requirePermission(request.principal, 'write');
+  routes.post(queueImportUndo.path, { schema: { body }, preValidation }, async (request): Promise<ImportReport> => {
+    const { revision } = request.body;
     const { past, revision: made } = await undoRevision(
       services,
       authorOf(request.principal),
@@ -63,14 +59,8 @@ export function queueImportUndoRoute(app: FastifyInstance, services: Services): 
   });
 }
 
-const fieldsOf = (body: unknown): Readonly<Record<string, unknown>> =>
-  typeof body === 'object' && body !== null && !Array.isArray(body) ? Object.fromEntries(Object.entries(body)) : {};
-
 /** The answer, in pieces: a list may have a hundred thousand lines. */
-async function* json(
-  lines: readonly ImportLine[],
-  end: { readonly revision?: number | undefined; readonly digest?: string },
-): AsyncGenerator<string, void> {
+async function* json(lines: readonly ImportLine[], end: Omit<ImportReport, 'lines'>): AsyncGenerator<string, void> {
   const slicer = new TimeSlicer();
   let text = '{"lines":[';
   for (const [index, line] of lines.entries()) {
@@ -85,7 +75,7 @@ async function* json(
   yield `${text}]${more.map(([name, value]) => `,"${name}":${JSON.stringify(value)}`).join('')}}`;
 }
 
-const shown = ({ row: _row, ...line }: ImportLine): Omit<ImportLine, 'row'> => line;
+const shown = ({ row: _row, ...line }: ImportLine): ShownLine => line;
 
 const CHANGED =
   'queues have changed since the dry run, and the list would do something else now: see what by another dry run';
@@ -122,36 +112,4 @@ function summary(lines: readonly ImportLine[]): string {
   const count = (action: ImportLine['action']) => lines.filter((line) => line.action === action).length;
   const parts = [`${count('add')} added`, `${count('change')} changed`, `${count('remove')} removed`];
   return `import /queue/simple: ${parts.join(', ')}`;
-}
-
-interface Given {
-  readonly csv: string;
-  readonly dry: boolean;
-  /** That of a dry run, when nothing else is to be done than it reported. */
-  readonly digest: string | undefined;
-  readonly options: ImportOptions;
-}
-
-function read(body: unknown): Given {
-  const fields = fieldsOf(body);
-  const { csv } = fields;
-  if (typeof csv !== 'string') throw errors.missingProperty('csv', 'a text with a line for each queue');
-  const flag = (name: string, standard: boolean): boolean => {
-    const value = fields[name] ?? standard;
-    if (typeof value !== 'boolean') throw errors.badProperty(name, `value of ${name}: give true or false`);
-    return value;
-  };
-  const { digest } = fields;
-  if (digest !== undefined && typeof digest !== 'string') {
-    throw errors.badProperty('digest', 'value of digest: give that of the dry run');
-  }
-  const known = ['csv', 'dry-run', 'digest', 'add', 'update', 'remove'];
-  const unknown = Object.keys(fields).find((name) => !known.includes(name));
-  if (unknown !== undefined) throw errors.unknownParameter(unknown);
-  return {
-    csv,
-    digest,
-    dry: flag('dry-run', false),
-    options: { add: flag('add', true), update: flag('update', true), remove: flag('remove', false) },
-  };
 }

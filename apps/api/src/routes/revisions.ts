@@ -1,3 +1,12 @@
+import {
+  type RevisionChange,
+  type RevisionDetail,
+  type Revisions,
+  type RevisionUndone,
+  revisionDetail,
+  revisions,
+  revisionUndo,
+} from '@tollway/protocol/revisions';
 import { menuByPath } from '@tollway/schema';
 import type { FastifyInstance } from 'fastify';
 import { requirePermission } from '../auth/permissions.js';
@@ -7,10 +16,10 @@ import { readChangesOf, readRevision, readRevisions } from '../config/record.js'
 import { undoReasons, undoRevision } from '../config/revisions.js';
 import { errors } from '../errors.js';
 import { describeChange } from '../import/change-text.js';
+import type { ProtocolTypes } from '../plugins/validation.js';
 import { authorOf } from '../rest/author.js';
 import type { Services } from '../services.js';
 import { rowIdText } from '../snapshot/snapshot.js';
-import { parametersOf } from './parameters.js';
 
 /** Rows of a revision that are listed. */
 const MAX_ROWS = 200;
@@ -26,9 +35,9 @@ const MAX_ROWS = 200;
  */
 export function revisionRoutes(app: FastifyInstance, services: Services): void {
   const { db } = services;
-  let newest: { readonly revision: number; readonly list: ReturnType<typeof history> } | undefined;
-  app.get('/api/v1/revisions', async (request) => {
-    parametersOf(request.url, []);
+  let newest: { readonly revision: number; readonly list: Promise<Revisions> } | undefined;
+  const routes = app.withTypeProvider<ProtocolTypes>();
+  routes.get(revisions.path, { schema: { querystring: revisions.query } }, async () => {
     const { revision } = services.store;
     // It stays the same until there is another revision: whoever asks meanwhile shares it.
     if (newest?.revision !== revision) newest = { revision, list: history(services) };
@@ -39,9 +48,9 @@ export function revisionRoutes(app: FastifyInstance, services: Services): void {
     return list;
   });
 
-  app.get<{ Params: { number: string } }>('/api/v1/revisions/:number', async (request) => {
-    parametersOf(request.url, []);
-    const number = numberOf(request.params.number);
+  const { params, query: querystring } = revisionDetail;
+  routes.get(revisionDetail.path, { schema: { params, querystring } }, async (request): Promise<RevisionDetail> => {
+    const number = Number(request.params.revision);
     const line = await readRevision(db, number);
     if (line === undefined) throw errors.noSuchItem();
     const changes = await readChangesOf(db, number, MAX_ROWS);
@@ -56,10 +65,9 @@ export function revisionRoutes(app: FastifyInstance, services: Services): void {
     };
   });
 
-  app.post<{ Params: { number: string } }>('/api/v1/revisions/:number/undo', async (request) => {
-    const [unknown] = Object.keys(typeof request.body === 'object' && request.body !== null ? request.body : {});
-    if (unknown !== undefined) throw errors.unknownParameter(unknown);
-    const number = numberOf(request.params.number);
+  const { body } = revisionUndo;
+  routes.post(revisionUndo.path, { schema: { params, body } }, async (request): Promise<RevisionUndone> => {
+    const number = Number(request.params.revision);
     const { principal } = request;
     // Who may only look hears nothing of the rows.
     requirePermission(principal, 'write');
@@ -74,7 +82,7 @@ export function revisionRoutes(app: FastifyInstance, services: Services): void {
 }
 
 /** The revisions that are kept, newest first. */
-async function history(services: Services) {
+async function history(services: Services): Promise<Revisions> {
   const lines = await readRevisions(services.db);
   const undo = await undoReasons(services, lines);
   const undoneBy = new Map<number, number>();
@@ -94,13 +102,8 @@ async function history(services: Services) {
   }));
 }
 
-function numberOf(text: string): number {
-  if (!/^[0-9]{1,15}$/.test(text)) throw errors.badProperty('revision', 'revision: give the number of a revision');
-  return Number(text);
-}
-
 /** What became of a row. */
-function inWords({ menu: path, id, before, after }: RowChange) {
+function inWords({ menu: path, id, before, after }: RowChange): RevisionChange {
   const menu = menuByPath(path);
   const row = after ?? before;
   const common = { menu: path, '.id': rowIdText(id), name: row?.values.name ?? '' };

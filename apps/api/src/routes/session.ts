@@ -1,12 +1,23 @@
+import {
+  setup as firstPassword,
+  type LoggedIn,
+  login,
+  logout,
+  MAX_NAME,
+  MAX_PASSWORD,
+  type SessionAnswer,
+  session,
+} from '@tollway/protocol/session';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Authenticator, Principal } from '../auth/authenticator.js';
-import { MAX_PASSWORD, refusePassword } from '../auth/passwords.js';
+import { refusePassword } from '../auth/passwords.js';
 import type { SetupToken } from '../auth/setup-token.js';
-import { FIRST_USER, MAX_NAME, type User } from '../auth/users.js';
+import { FIRST_USER, type User } from '../auth/users.js';
 import { record } from '../database/audit.js';
 import { unlessFault } from '../database/fault.js';
 import { errors } from '../errors.js';
 import { COOKIE, clientGone, setSessionCookie } from '../plugins/auth.js';
+import type { ProtocolTypes } from '../plugins/validation.js';
 import type { Services } from '../services.js';
 import { identityOf } from '../snapshot/identity.js';
 import { rowIdText } from '../snapshot/snapshot.js';
@@ -20,8 +31,9 @@ export function sessionRoutes(
   setup: SetupToken,
 ): void {
   const { users, sessions, db, log } = services;
+  const routes = app.withTypeProvider<ProtocolTypes>();
 
-  const begin = async (request: FastifyRequest, reply: FastifyReply, user: User) => {
+  const begin = async (request: FastifyRequest, reply: FastifyReply, user: User): Promise<LoggedIn> => {
     setSessionCookie(request, reply, await sessions.begin(user.id, request.ip));
     await users.loggedIn(user.id);
     log.add('system,info,account', `user ${user.name} logged in from ${request.ip} via web`);
@@ -29,34 +41,44 @@ export function sessionRoutes(
     return { name: user.name, group: user.group };
   };
 
-  app.post('/api/v1/login', { config: { public: true } }, async (request, reply) => {
-    const { name, password } = texts(request.body, ['name', 'password']);
+  routes.post(login.path, { schema: { body: login.body }, config: { public: true } }, async (request, reply) => {
+    const { name, password } = request.body;
     refuseLong('name', name, MAX_NAME);
     refuseLong('password', password, MAX_PASSWORD);
     return begin(request, reply, await authenticator.login(name, password, request.ip, clientGone(reply)));
   });
 
-  app.post('/api/v1/setup', { config: { public: true } }, async (request, reply) => {
-    const { token, password } = texts(request.body, ['token', 'password']);
-    if (!users.needsSetup || !setup.matches(token)) throw errors.unauthorized();
-    const refused = refusePassword(password);
-    if (refused !== undefined) throw errors.badProperty('password', refused);
-    const admin = await setup.use(token, () => setFirstPassword(services, password));
-    if (admin === undefined) throw errors.unauthorized();
-    return begin(request, reply, admin);
-  });
+  routes.post(
+    firstPassword.path,
+    { schema: { body: firstPassword.body }, config: { public: true } },
+    async (request, reply) => {
+      const { token, password } = request.body;
+      if (!users.needsSetup || !setup.matches(token)) throw errors.unauthorized();
+      const refused = refusePassword(password);
+      if (refused !== undefined) throw errors.badProperty('password', refused);
+      const admin = await setup.use(token, () => setFirstPassword(services, password));
+      if (admin === undefined) throw errors.unauthorized();
+      return begin(request, reply, admin);
+    },
+  );
 
-  app.get('/api/v1/session', { config: { public: true } }, async (request, reply) => {
+  routes.get(session.path, { config: { public: true } }, async (request, reply) => {
     const token = request.cookies[COOKIE];
     const principal = token === undefined ? undefined : authenticator.byCookie(token, request.ip);
     if (principal === undefined) {
       return reply.code(401).send({ ...errors.unauthorized().body(), setup: users.needsSetup });
     }
     const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-    return { ...person(principal), identity: identityOf(services.store.snapshot), version: VERSION, 'time-zone': zone };
+    const answer: SessionAnswer = {
+      ...person(principal),
+      identity: identityOf(services.store.snapshot),
+      version: VERSION,
+      'time-zone': zone,
+    };
+    return answer;
   });
 
-  app.post('/api/v1/logout', async (request, reply) => {
+  routes.post(logout.path, async (request, reply) => {
     const { name, session } = request.principal;
     const stored = session === undefined || (await sessions.end(session));
     log.add('system,info,account', `user ${name} logged out from ${request.ip} via web`);
@@ -84,17 +106,4 @@ export async function setFirstPassword({ users }: Pick<Services, 'users'>, passw
 
 function refuseLong(property: string, text: string, most: number): void {
   if (text.length > most) throw errors.badProperty(property, `value of ${property}: give at most ${most} characters`);
-}
-
-/** Text members of a JSON object. @throws ApiError naming the one that is missing. */
-function texts<K extends string>(body: unknown, names: readonly K[]): Record<K, string> {
-  const object: Readonly<Record<string, unknown>> =
-    typeof body === 'object' && body !== null ? Object.fromEntries(Object.entries(body)) : {};
-  const result: Partial<Record<K, string>> = {};
-  for (const name of names) {
-    const value = object[name];
-    if (typeof value !== 'string') throw errors.missingProperty(name, 'a text');
-    result[name] = value;
-  }
-  return result as Record<K, string>;
 }

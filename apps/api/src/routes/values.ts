@@ -1,21 +1,19 @@
+import { MAX_VALUES, type Values, values } from '@tollway/protocol/values';
 import type { FastifyInstance } from 'fastify';
 import { errors } from '../errors.js';
 import { clientGone } from '../plugins/auth.js';
+import type { ProtocolTypes } from '../plugins/validation.js';
 import { rowsToHold } from '../rest/long-list.js';
 import { type TimeSlicer, turnOf } from '../scheduling/time-slicer.js';
 import type { Services } from '../services.js';
 import type { RowSet } from '../view/rows.js';
-import { parametersOf } from './parameters.js';
-
-/** Values that are listed at most. */
-const MOST = 500;
 
 /** `?menu=/ip/firewall/address-list&property=list`: the different values of a property, for fields that offer them. */
 export function valuesRoute(app: FastifyInstance, { views, lists }: Services): void {
-  app.get('/api/v1/values', async (request, reply) => {
-    const query = parametersOf(request.url, ['menu', 'property']);
-    const view = views.get(query.get('menu') ?? '');
-    const property = query.get('property') ?? '';
+  const routes = app.withTypeProvider<ProtocolTypes>();
+  routes.get(values.path, { schema: { querystring: values.query } }, async (request, reply): Promise<Values> => {
+    const { menu, property = '' } = request.query;
+    const view = views.get(menu);
     if (view === undefined) throw errors.badProperty('menu', 'menu must be the path of a menu, e.g. /interface');
     const { userId } = request.principal;
     const gone = clientGone(reply);
@@ -27,13 +25,13 @@ export function valuesRoute(app: FastifyInstance, { views, lists }: Services): v
 
 async function differentValues(rows: RowSet, property: string, slicer: TimeSlicer): Promise<readonly string[]> {
   const known = await rows.distinct?.(property, slicer);
-  if (known !== undefined) return known.slice(0, MOST);
+  if (known !== undefined) return known.slice(0, MAX_VALUES);
   await rows.prepareValues?.((name) => name === property, slicer);
-  const values = new Set<string>();
-  for (let index = 0; index < rows.length && values.size < MOST; index += 1) {
+  const different = new Set<string>();
+  for (let index = 0; index < rows.length && different.size < MAX_VALUES; index += 1) {
     if (slicer.overAt(index)) await slicer.pause();
     const value = rows.value(index, property);
-    if (value !== undefined && value !== '') values.add(value);
+    if (value !== undefined && value !== '') different.add(value);
   }
-  return [...values];
+  return [...different];
 }

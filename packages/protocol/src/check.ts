@@ -1,0 +1,86 @@
+import { Compile } from 'typebox/compile';
+import type { Data, ObjectSchema } from './data.js';
+
+/**
+ * Checks what the other side has sent by its schema. For the API alone: browsers take their types from the schemas and carry
+ * none of this.
+ *
+ * A property's schema may have a `refusal`: the text of the answer to a value that it does not take, or to none where one is
+ * required. Schemas leave lengths of texts to who reads them: `maxLength` would count what is seen as one character, however
+ * many code points it has.
+ */
+
+/** Why a value is refused. */
+export interface Refusal {
+  /** Member of the object that is at fault; empty when it is none. */
+  readonly property: string;
+  readonly reason: 'unknown' | 'missing' | 'repeated' | 'value' | 'no-object';
+  /** What is accepted. */
+  readonly text: string;
+}
+
+export type Checked<S extends ObjectSchema> =
+  | { readonly ok: true; readonly value: Data<S> }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+/** What is wrong with a value, as TypeBox says it. */
+interface Fault {
+  readonly keyword: string;
+  readonly instancePath: string;
+  readonly params: object;
+}
+
+/** Makes the check of a schema: it is compiled once. */
+export function checkOf<S extends ObjectSchema>(schema: S): (value: unknown) => Checked<S> {
+  const compiled = Compile(schema);
+  return (value) => {
+    // The compiled check is what makes the value one of the schema's.
+    if (compiled.Check(value)) return { ok: true, value: value as Data<S> };
+    const faults: readonly Fault[] = compiled.Errors(value);
+    return { ok: false, refusal: refusalOf(schema, faults, value) };
+  };
+}
+
+function refusalOf(schema: ObjectSchema, faults: readonly Fault[], value: unknown): Refusal {
+  const missing = faults.find(({ keyword, instancePath }) => keyword === 'required' && instancePath === '');
+  if (missing !== undefined) {
+    const property = firstName(missing.params, 'requiredProperties');
+    return { property, reason: 'missing', text: textOf(schema, property) };
+  }
+  const first = faults.find(({ instancePath }) => instancePath !== '');
+  if (first === undefined) return { property: '', reason: 'no-object', text: 'it must be one JSON object' };
+  const [, name = ''] = first.instancePath.split('/');
+  const property = unescaped(name);
+  if (propertyOf(schema, property) === undefined) return { property, reason: 'unknown', text: '' };
+  const given: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, property) : undefined;
+  return {
+    property,
+    reason: Array.isArray(given) && isText(schema, property) ? 'repeated' : 'value',
+    text: textOf(schema, property),
+  };
+}
+
+/** RFC 6901 section 4. */
+const unescaped = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~');
+
+function propertyOf({ properties }: ObjectSchema, name: string): object | undefined {
+  return Object.hasOwn(properties, name) ? properties[name] : undefined;
+}
+
+const isText = (schema: ObjectSchema, name: string): boolean => {
+  const property = propertyOf(schema, name);
+  return property !== undefined && 'type' in property && property.type === 'string';
+};
+
+function textOf(schema: ObjectSchema, name: string): string {
+  const property = propertyOf(schema, name);
+  return property !== undefined && 'refusal' in property && typeof property.refusal === 'string'
+    ? property.refusal
+    : `value of ${name}: it is none that is accepted`;
+}
+
+/** First name in a list of the parameters of a fault. */
+function firstName(params: object, list: string): string {
+  const names: unknown = Reflect.get(params, list);
+  return Array.isArray(names) ? String(names[0]) : '';
+}

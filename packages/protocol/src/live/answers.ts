@@ -1,0 +1,31 @@
+import { Type } from 'typebox';
+import type { Data } from '../data.js';
+import type { Delta, Snapshot } from './menu.js';
+import type { ProfileMessage } from './profile.js';
+import type { ScopeMessage } from './queue-scope.js';
+import type { StatusMessage } from './status.js';
+import type { TraceMessage } from './trace.js';
+import type { History, SampleMessage } from './traffic.js';
+import { condition } from './window.js';
+
+/** A message or subscription that is refused, or one that cannot go on. */
+export const failure = Type.Object({
+  op: Type.Literal('error'),
+  id: Type.Optional(Type.Integer({ description: 'Absent when the message at fault had none.' })),
+  detail: Type.String({ description: 'What is wrong and what is accepted.' }),
+  condition: Type.Optional(condition),
+  property: Type.Optional(Type.String({ description: 'Argument of a trace that is wrong.' })),
+});
+export type Failure = Data<typeof failure>;
+
+/** Any message of the router. */
+export type ServerMessage =
+  | Snapshot
+  | Delta
+  | History
+  | SampleMessage
+  | ProfileMessage
+  | StatusMessage
+  | ScopeMessage
+  | TraceMessage
+  | Failure;

@@ -1,0 +1,42 @@
+import { Type } from 'typebox';
+import type { Data } from '../data.js';
+
+/** Topic `menu`: a snapshot of the window first, then what changes. */
+
+/** An item: property → text. `.id` names it; settings menus have one row, which is called `*0`. */
+const row = Type.Record(Type.String(), Type.String());
+export type Row = Data<typeof row>;
+
+const counts = {
+  total: Type.Integer({ description: 'Items of the menu.' }),
+  matched: Type.Integer({ description: 'Items that pass filter and find; in a tree all that are shown.' }),
+  context: Type.Optional(
+    Type.Integer({ description: 'Of a tree: how many of those are shown only for what is below them.' }),
+  ),
+  incomplete: Type.Optional(
+    Type.Boolean({ description: 'Items are missing that the data plane alone knows: it does not answer.' }),
+  ),
+};
+
+export const snapshot = Type.Object({
+  id: Type.Integer(),
+  op: Type.Literal('snapshot'),
+  ...counts,
+  first: Type.Integer({ description: 'Place of the first row among those that pass.' }),
+  rows: Type.Array(row),
+});
+export type Snapshot = Data<typeof snapshot>;
+
+const changes = {
+  order: Type.Optional(Type.Array(Type.String(), { description: '`.id`s of all rows, when their order is another.' })),
+  set: Type.Array(row, { description: 'New rows, and of others the properties that changed.' }),
+  unset: Type.Optional(
+    Type.Record(Type.String(), Type.Array(Type.String()), { description: 'Properties that are gone, by `.id`.' }),
+  ),
+  remove: Type.Array(Type.String(), { description: '`.id`s of rows that left the window.' }),
+};
+
+export const delta = Type.Object({ id: Type.Integer(), op: Type.Literal('delta'), ...counts, ...changes });
+export type Delta = Data<typeof delta>;
+/** What turns one content of a window into the next. */
+export type Changes = Omit<Delta, 'id' | 'op' | keyof typeof counts>;

@@ -1,0 +1,84 @@
+import { Type } from 'typebox';
+import type { Data } from '../data.js';
+import { wholeNumber, windowParts } from './window.js';
+
+/** Messages of a browser, by `op`; subscriptions by `topic`. Members that a message does not have are ignored. */
+
+const id = Type.Integer({
+  minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: 'Of the subscription; the client chooses it, and answers name it.',
+  refusal: 'id must be a whole number of your choice',
+});
+const op = Type.Literal('subscribe');
+
+/** What every message has. */
+export const anyRequest = Type.Object({
+  id,
+  op: Type.Enum(['subscribe', 'window', 'unsubscribe'], { refusal: 'op must be subscribe, window or unsubscribe' }),
+});
+
+/** What every subscription has. */
+export const anySubscription = Type.Object({
+  topic: Type.Enum(['menu', 'traffic', 'profile', 'status', 'trace', 'queue-scope'], {
+    refusal: 'topic must be menu, traffic, profile, status, trace or queue-scope',
+  }),
+});
+
+const menuTopic = {
+  topic: Type.Literal('menu'),
+  menu: Type.String({ refusal: 'menu must be the path of a menu, e.g. /interface' }),
+  intervalMs: Type.Optional(wholeNumber('intervalMs', 'How often values that move are sent, ms.')),
+  ...windowParts,
+};
+
+const traceTopic = {
+  topic: Type.Literal('trace'),
+  dry: Type.Optional(
+    Type.Boolean({
+      description: 'What would become of the packet, instead of what becomes of packets that come.',
+      refusal: 'dry must be true or false',
+    }),
+  ),
+  words: Type.Record(Type.String(), Type.Unknown(), {
+    description: 'Arguments of `/tool/packet-trace`.',
+    refusal: 'words must be an object of the arguments of /tool/packet-trace',
+  }),
+};
+
+const scopeTopic = {
+  topic: Type.Literal('queue-scope'),
+  menu: Type.Enum(['/queue/simple', '/queue/tree'], { refusal: 'menu must be /queue/simple or /queue/tree' }),
+  queue: Type.String({
+    minLength: 1,
+    description: '`.id` or name.',
+    refusal: 'queue must be the .id or name of a queue',
+  }),
+};
+
+const plainTopic = <T extends 'traffic' | 'profile' | 'status'>(topic: T) => ({ topic: Type.Literal(topic) });
+
+/** Each subscription by its topic. */
+export const subscriptions = {
+  menu: Type.Object({ id, op, ...menuTopic }),
+  trace: Type.Object({ id, op, ...traceTopic }),
+  'queue-scope': Type.Object({ id, op, ...scopeTopic }),
+  traffic: Type.Object({ id, op, ...plainTopic('traffic') }),
+  profile: Type.Object({ id, op, ...plainTopic('profile') }),
+  status: Type.Object({ id, op, ...plainTopic('status') }),
+};
+export type Topic = keyof typeof subscriptions;
+export type Subscribe = { readonly [T in Topic]: Data<(typeof subscriptions)[T]> }[Topic];
+
+/** Another window of a subscription on a menu. */
+export const windowRequest = Type.Object({ id, op: Type.Literal('window'), ...windowParts });
+export type WindowRequest = Data<typeof windowRequest>;
+
+export const unsubscribe = Type.Object({ id, op: Type.Literal('unsubscribe') });
+export type Unsubscribe = Data<typeof unsubscribe>;
+
+/** Any message of a browser. */
+export type ClientMessage = Subscribe | WindowRequest | Unsubscribe;
+
+/** A subscription before it has an id: what of a topic is asked for. */
+export type Asked = { readonly [T in Topic]: Omit<Data<(typeof subscriptions)[T]>, 'id' | 'op'> }[Topic];
