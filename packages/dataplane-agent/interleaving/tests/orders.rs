@@ -3,12 +3,12 @@
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use loom::thread;
-use tollway_engine::directory::Directory;
-use tollway_engine::epochs::Epochs;
+use tollway_engine::flow::directory::Directory;
+use tollway_engine::flow::epochs::Epochs;
 use tollway_engine::qos::forest::{Identity, Part};
 use tollway_engine::qos::ownership::{Claim, Ownerships};
 use tollway_engine::time::Now;
-use tollway_engine::tuple::{Addr, Tuple};
+use tollway_engine::packet::tuple::{Addr, Tuple};
 use tollway_io::wake::Doze;
 
 /// Any row.

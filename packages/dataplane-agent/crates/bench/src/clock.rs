@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use tollway_engine::profiler::CycleClock;
+use tollway_engine::observe::profiler::CycleClock;
 
 /// The time-stamp counter; nanoseconds where there is none.
 #[derive(Debug, Clone, Copy)]

@@ -206,7 +206,7 @@ pub fn timed(
 
 /// Where a router's counters stood.
 pub struct Marks {
-    stats: tollway_engine::stats::EngineStats,
+    stats: tollway_engine::engine::stats::EngineStats,
     allocations: u64,
     forwarded: (u64, u64),
 }

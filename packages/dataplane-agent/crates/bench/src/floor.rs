@@ -1,7 +1,7 @@
 //! What the least possible work costs on the same frames in the same run: the baselines of the engine
 //! cases. They are floors, not routers: nothing is validated, decided or counted.
 
-use tollway_engine::frame::Frame;
+use tollway_engine::packet::frame::Frame;
 use tollway_io::PoolFrame;
 
 /// `floor/copy-parse`: read the headers, lower the TTL with its checksum, write both link-layer

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use tollway_config::dataplane::{Action, AddressList, AddressRange, Chain, DataplaneConfig, Matcher, Rule};
-use tollway_engine::lists::Added;
+use tollway_engine::firewall::address_set::Added;
 use tollway_engine::shared::Shared;
 use tollway_engine::time::Now;
 

@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use tollway_engine::batch::BATCH;
+use tollway_engine::pipeline::batch::BATCH;
 
 use crate::clock::{Tsc, Windows};
 use crate::engine_cases::{CaseResult, WINDOW, timed};

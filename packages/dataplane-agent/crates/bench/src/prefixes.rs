@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use tollway_engine::fib::Prefix;
+use tollway_engine::ip::fib::Prefix;
 
 /// Prefixes of each length from /8 to /24 in a table of a million or so, as BGP collectors saw them in
 /// 2024 and 2025, rounded.

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use tollway_config::dataplane::{
     Cake, CakeAckFilter, CakeAtm, CakeDiffserv, CakeFlowmode, Codel, Prefix, QueueType, SimpleQueue,
 };
-use tollway_engine::batch::BATCH;
+use tollway_engine::pipeline::batch::BATCH;
 
 use crate::clock::{Tsc, Windows};
 use crate::engine_cases::{CaseResult, Marks, PACKETS, WINDOW, compare, timed};

@@ -4,8 +4,8 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use tollway_engine::fib::{DynamicRoute, DynamicTarget, Fib, Lookup, Prefix, RouteChange};
 use tollway_engine::interface::InterfaceMap;
+use tollway_engine::ip::fib::{DynamicRoute, DynamicTarget, Fib, Lookup, Prefix, RouteChange};
 use tollway_engine::shared::Shared;
 use tollway_engine::snapshot::Snapshot;
 

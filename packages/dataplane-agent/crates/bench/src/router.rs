@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use tollway_config::dataplane::DataplaneConfig;
 use tollway_config::protocol::QUEUE_RECORD;
-use tollway_engine::batch::{BATCH, Batch, Handover, Outcome, Told};
+use tollway_engine::engine::stats::EngineStats;
 use tollway_engine::engine::{Engine, EngineLimits};
-use tollway_engine::frame::{Frame, FrameSource, VnetState};
+use tollway_engine::observe::profiler::CycleClock;
+use tollway_engine::packet::frame::{Frame, FrameSource, VnetState};
 use tollway_engine::pipeline::STAGES;
-use tollway_engine::profiler::CycleClock;
+use tollway_engine::pipeline::batch::{BATCH, Batch, Handover, Outcome, Told};
 use tollway_engine::shared::Shared;
 use tollway_engine::snapshot::{PortFacts, Snapshot};
-use tollway_engine::stats::EngineStats;
 use tollway_engine::time::Now;
 use tollway_io::pool::{Partition, PartitionSize, PoolFrame, partitions};
 use tollway_worker::handover::{Arrivals, Departures};

@@ -2,7 +2,7 @@
 //! and go.
 
 use tollway_config::dataplane::{Chain, Rule};
-use tollway_engine::batch::BATCH;
+use tollway_engine::pipeline::batch::BATCH;
 
 use crate::clock::{Tsc, Windows};
 use crate::engine_cases::{CaseResult, Marks, compare, timed};

@@ -1,6 +1,6 @@
 //! Routers in a steady state, for counting instructions.
 
-use tollway_engine::batch::BATCH;
+use tollway_engine::pipeline::batch::BATCH;
 
 use crate::clock::Tsc;
 use crate::router::{Router, Setup};

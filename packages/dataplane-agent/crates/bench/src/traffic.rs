@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use tollway_engine::tuple::{Addr, Tuple, steer};
+use tollway_engine::packet::tuple::{Addr, Tuple, steer};
 
 use crate::packet::{self, Ends, FRAME, tcp};
 use crate::scenario::{DESTINATIONS, SOURCES};

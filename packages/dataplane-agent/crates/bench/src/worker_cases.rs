@@ -4,7 +4,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use tollway_engine::profiler::CycleClock;
+use tollway_engine::observe::profiler::CycleClock;
 use tollway_worker::handover;
 
 use crate::clock::{Tsc, Windows, probe};
@@ -231,7 +231,7 @@ impl Group {
         }
         into.seconds += seconds;
         // What still lies in the rings belongs to nobody's figures.
-        for _ in 0..2 * handover::DEPTH / tollway_engine::batch::BATCH {
+        for _ in 0..2 * handover::DEPTH / tollway_engine::pipeline::batch::BATCH {
             for (router, links) in self.workers.iter_mut().take(count) {
                 router.turn(links, false)?;
             }

@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use tollway_config::dataplane::{Interface, RowId};
 
 use crate::error::BuildError;
-
-/// Position of an interface in `DataplaneConfig::interfaces`. Valid within one snapshot only.
-pub type InterfaceIndex = u16;
+use crate::ids::InterfaceIndex;
 
 /// Row ids of interfaces and their dense numbers.
 #[derive(Debug, Clone, Default)]

@@ -15,48 +15,43 @@
 //! counter ([`profiler::CycleClock`]) are arguments, so every behaviour can be replayed in a unit test.
 #![forbid(unsafe_code)]
 
-pub mod batch;
-pub mod engine;
-pub mod frame;
-pub mod packet;
-pub mod pipeline;
-pub mod profiler;
-pub mod shared;
-pub mod slow;
-pub mod snapshot;
-pub mod sorting;
-pub mod stats;
-pub mod time;
-pub mod tuple;
-pub mod verdict;
+// From the bottom up: a module uses those declared before it (tests/modules.rs).
 
-// What packets are judged by; no frames, no stages.
-pub mod classifier;
-pub mod conntrack;
+// Numbers, time, errors.
 pub mod error;
-pub mod fib;
+pub mod ids;
 pub mod interface;
-pub mod nat;
-
-// What a worker, or all of them, keep.
-pub mod directory;
-pub mod epochs;
-pub mod fragments;
-pub mod lists;
-pub mod marks;
-pub mod neighbor;
-pub mod offload;
-pub mod paths;
-pub mod policy;
-pub mod qos;
-mod state;
-pub mod trace;
-
-mod icmp;
-mod log;
-mod stage;
 mod sync;
-mod trie;
-mod wheel;
+pub mod time;
+
+// A packet: frame, tuple, metadata, verdict.
+pub mod packet;
+
+// Flows: connections, their cached actions, translation.
+pub mod flow;
+
+// Rules, address sets, marks.
+pub mod firewall;
+
+// Routes, neighbours, fragments.
+pub mod ip;
+
+// Profiles and traces.
+pub mod observe;
+
+// Queues.
+pub mod qos;
+
+// The configuration as workers use it.
+pub mod snapshot;
+
+// What all workers share.
+pub mod shared;
+
+// The stages, in the order of the drawing above.
+pub mod pipeline;
+
+// One worker's engine.
+pub mod engine;
 
 pub use engine::{Engine, EngineLimits};

@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tollway_config::dataplane::RowId;
 use tollway_config::protocol::NeighborInfo;
 
-use crate::directory::Directory;
-use crate::epochs::Epochs;
-use crate::fib::{DynamicRoute, FibFull, Planned, RouteChange};
-use crate::lists::AddressSets;
-use crate::nat::ports::PortRooms;
-use crate::neighbor::Neighbors;
-use crate::qos::swap::SharedQueues;
+use crate::firewall::address_set::AddressSets;
+use crate::flow::directory::Directory;
+use crate::flow::epochs::Epochs;
+use crate::flow::ports::PortRooms;
+use crate::ip::fib::{DynamicRoute, FibFull, Planned, RouteChange};
+use crate::ip::neighbor::Neighbors;
+use crate::qos::queues::swap::SharedQueues;
 use crate::snapshot::Snapshot;
 use crate::time::Now;
 

@@ -16,6 +16,7 @@ mod interleaving;
 mod local_groups;
 mod mangle;
 mod million_frames;
+mod modules;
 mod nat;
 mod nat_elsewhere;
 mod nat_ports;

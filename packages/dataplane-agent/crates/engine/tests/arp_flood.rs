@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use tollway_engine::frame::VnetState;
+use tollway_engine::packet::frame::VnetState;
 use tollway_testkit::packet::{PacketBuilder, arp_frame};
 use tollway_testkit::router::{To, host_mac, port_mac};
 use tollway_testkit::{Router, RouterConfig};

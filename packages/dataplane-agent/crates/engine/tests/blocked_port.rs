@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use tollway_config::dataplane::{Action, QueueType, TreeParent, TreeQueue};
 use tollway_config::protocol::QUEUE_SCOPE_RECORD;
-use tollway_engine::frame::VnetState;
+use tollway_engine::packet::frame::VnetState;
 use tollway_testkit::packet::PacketBuilder;
 use tollway_testkit::router::{Output, port_mac};
 use tollway_testkit::{Packet, Router, RouterConfig, queue_limit, rule};

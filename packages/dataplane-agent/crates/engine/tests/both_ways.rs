@@ -1,7 +1,7 @@
 //! Both ends of a flow send first, and their packets come in one batch: they have one connection.
 
 use tollway_config::dataplane::ConnectionState;
-use tollway_engine::frame::VnetState;
+use tollway_engine::packet::frame::VnetState;
 use tollway_testkit::packet::{PacketBuilder, tcp_flag};
 use tollway_testkit::router::{Output, To, port_mac};
 use tollway_testkit::{Router, RouterConfig, rule};

@@ -1,7 +1,7 @@
 //! Segments that were damaged on their way open, close and reset nothing.
 
 use tollway_config::dataplane::ConnectionState;
-use tollway_engine::frame::VnetState;
+use tollway_engine::packet::frame::VnetState;
 use tollway_testkit::packet::PacketBuilder;
 use tollway_testkit::router::port_mac;
 use tollway_testkit::{Router, RouterConfig, rule};

@@ -6,8 +6,8 @@ use tollway_config::dataplane::{
     Action, ConnectionState, LimitUnit, MarkName, Matcher, PortRange, RejectWith, RpFilter, TrackingMode,
 };
 use tollway_config::protocol::{PacketDescription, TraceFilter, TraceOutcome, TracedPacket};
-use tollway_engine::frame::VnetState;
-use tollway_engine::trace::dry_run::DryRunError;
+use tollway_engine::engine::dry_run::DryRunError;
+use tollway_engine::packet::frame::VnetState;
 use tollway_testkit::packet::{PacketBuilder, tcp_flag};
 use tollway_testkit::random::Random;
 use tollway_testkit::router::LIMITS;

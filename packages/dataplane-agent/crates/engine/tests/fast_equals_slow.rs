@@ -15,8 +15,8 @@ use tollway_config::dataplane::{
     SimpleQueue, TargetInterface, TreeParent, TreeQueue,
 };
 use tollway_config::protocol::{TraceFilter, TraceOutcome, TracedPacket};
-use tollway_engine::frame::VnetState;
-use tollway_engine::tuple::Addr;
+use tollway_engine::packet::frame::VnetState;
+use tollway_engine::packet::tuple::Addr;
 use tollway_testkit::packet::{Packet, PacketBuilder, ip, tcp_flag};
 use tollway_testkit::random::Random;
 use tollway_testkit::record::ConnectionRecord;

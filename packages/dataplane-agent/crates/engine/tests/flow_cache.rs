@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use tollway_config::dataplane::{AddressRange, Matcher};
-use tollway_engine::fib::{DynamicRoute, DynamicTarget, RouteChange};
+use tollway_engine::ip::fib::{DynamicRoute, DynamicTarget, RouteChange};
 use tollway_testkit::config::{RouterConfig, prefix, rule};
 use tollway_testkit::packet::{PacketBuilder, ip};
 use tollway_testkit::router::{Router, To};

@@ -1,7 +1,7 @@
 //! Routing, ARP, ICMP of the router itself.
 
 use tollway_config::dataplane::{ArpMode, RouteTarget, RpFilter, TrackingMode};
-use tollway_engine::frame::VnetState;
+use tollway_engine::packet::frame::VnetState;
 use tollway_testkit::packet::{PacketBuilder, arp_frame, ip, tcp_flag};
 use tollway_testkit::router::{Output, To, host_mac, port_mac};
 use tollway_testkit::{Router, RouterConfig, expect_counters};

@@ -1,7 +1,7 @@
 //! The queues of interfaces: what waits while a port takes nothing leaves when it takes packets again.
 
 use tollway_config::dataplane::{Codel, InterfaceQueue, QueueType};
-use tollway_engine::frame::VnetState;
+use tollway_engine::packet::frame::VnetState;
 use tollway_testkit::offload::Forwarder;
 use tollway_testkit::packet::PacketBuilder;
 use tollway_testkit::router::{Output, port_mac};

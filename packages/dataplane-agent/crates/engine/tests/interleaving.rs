@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tollway_config::dataplane::ConnectionState;
-use tollway_engine::frame::VnetState;
-use tollway_engine::tuple::{Tuple, steer};
+use tollway_engine::packet::frame::VnetState;
+use tollway_engine::packet::tuple::{Tuple, steer};
 use tollway_testkit::packet::PacketBuilder;
 use tollway_testkit::random::Random;
 use tollway_testkit::router::{Output, port_mac};

@@ -3,7 +3,7 @@
 #![allow(clippy::print_stdout, reason = "the figures are part of the result")]
 
 use tollway_config::dataplane::{ConnectionState, RejectWith};
-use tollway_engine::frame::VnetState;
+use tollway_engine::packet::frame::VnetState;
 use tollway_engine::pipeline::STAGES;
 use tollway_testkit::packet::{PacketBuilder, tcp_flag};
 use tollway_testkit::random::Random;

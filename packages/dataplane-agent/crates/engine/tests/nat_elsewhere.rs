@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use tollway_config::dataplane::{Action, ConnectionState, PortRange, RouteTarget};
 use tollway_config::protocol::{PacketDescription, TraceFilter};
-use tollway_engine::frame::VnetState;
-use tollway_engine::neighbor::hold::PER_NEIGHBOR;
-use tollway_engine::verdict::DropReason;
+use tollway_engine::ip::neighbor::hold::PER_NEIGHBOR;
+use tollway_engine::packet::frame::VnetState;
+use tollway_engine::packet::verdict::DropReason;
 use tollway_testkit::packet::{PacketBuilder, tcp_flag};
 use tollway_testkit::router::{Output, To, port_mac};
 use tollway_testkit::{Counter, Router, RouterConfig, expect_counters, rule};

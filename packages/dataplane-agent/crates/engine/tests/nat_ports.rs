@@ -7,8 +7,8 @@ use std::net::Ipv4Addr;
 
 use tollway_config::dataplane::{Action, ConnectionState, PortRange};
 use tollway_engine::EngineLimits;
-use tollway_engine::frame::VnetState;
-use tollway_engine::tuple::{Addr, Tuple, steer};
+use tollway_engine::packet::frame::VnetState;
+use tollway_engine::packet::tuple::{Addr, Tuple, steer};
 use tollway_testkit::packet::PacketBuilder;
 use tollway_testkit::random::Random;
 use tollway_testkit::router::{LIMITS, Output, To, port_mac};

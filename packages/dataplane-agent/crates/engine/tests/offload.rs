@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use tollway_config::dataplane::{ConnectionState, DataplaneConfig, Matcher, Rule, TrackingMode};
-use tollway_engine::fib::{DynamicRoute, DynamicTarget, RouteChange};
+use tollway_engine::ip::fib::{DynamicRoute, DynamicTarget, RouteChange};
 use tollway_testkit::config::{RouterConfig, rule};
 use tollway_testkit::offload::{Forwarded, Forwarder};
 use tollway_testkit::packet::{PacketBuilder, ip};

@@ -4,14 +4,14 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use tollway_engine::packet::slow_reason::SlowReason;
+use tollway_engine::packet::verdict::DropReason;
 use tollway_engine::pipeline::STAGES;
-use tollway_engine::slow::SlowReason;
-use tollway_engine::verdict::DropReason;
 
 fn page() -> String {
     let mut page = String::from(
         "# The way of a packet through the engine\n\n\
-         Generated from `STAGES` in `packages/dataplane-agent/crates/engine/src/pipeline.rs`; do not edit.\n\n\
+         Generated from `STAGES` in `packages/dataplane-agent/crates/engine/src/pipeline/mod.rs`; do not edit.\n\n\
          A batch of up to 256 packets passes the stages in this order. What the flow cache knows is finished in\n\
          `fast_path`; the rest goes on, each packet through the stages that concern it. Packets that the router\n\
          makes itself, and those of its own services, pass the same stages afterwards and meet the chain `output`.\n\n\

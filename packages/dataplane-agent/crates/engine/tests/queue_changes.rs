@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tollway_config::dataplane::{ConnectionState, DataplaneConfig};
-use tollway_engine::frame::VnetState;
+use tollway_engine::packet::frame::VnetState;
 use tollway_testkit::packet::{Packet, PacketBuilder};
 use tollway_testkit::random::Random;
 use tollway_testkit::router::{Output, To, port_mac};

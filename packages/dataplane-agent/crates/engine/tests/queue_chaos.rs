@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use tollway_config::dataplane::{DataplaneConfig, SimpleQueue};
 use tollway_engine::EngineLimits;
-use tollway_engine::frame::{Gso, VnetState};
-use tollway_engine::verdict::DropReason;
+use tollway_engine::packet::frame::{Gso, VnetState};
+use tollway_engine::packet::verdict::DropReason;
 use tollway_testkit::packet::{PacketBuilder, tcp_flag};
 use tollway_testkit::random::Random;
 use tollway_testkit::router::{LIMITS, Output, To, port_mac};

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use tollway_config::dataplane::SimpleQueue;
-use tollway_engine::frame::VnetState;
+use tollway_engine::packet::frame::VnetState;
 use tollway_testkit::packet::PacketBuilder;
 use tollway_testkit::random::Random;
 use tollway_testkit::router::{Output, port_mac};

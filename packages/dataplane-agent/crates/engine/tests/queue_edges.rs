@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tollway_config::dataplane::{InterfaceQueue, PcqClassifier, QueueType};
-use tollway_engine::frame::VnetState;
+use tollway_engine::packet::frame::VnetState;
 use tollway_testkit::packet::PacketBuilder;
 use tollway_testkit::router::port_mac;
 use tollway_testkit::{Router, RouterConfig, queue};

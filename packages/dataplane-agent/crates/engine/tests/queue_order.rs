@@ -2,7 +2,7 @@
 //! that their connection has sent in their direction before.
 
 use tollway_config::dataplane::TrackingMode;
-use tollway_engine::frame::VnetState;
+use tollway_engine::packet::frame::VnetState;
 use tollway_testkit::packet::PacketBuilder;
 use tollway_testkit::router::port_mac;
 use tollway_testkit::{Router, RouterConfig, queue};

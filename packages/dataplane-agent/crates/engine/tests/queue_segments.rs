@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use tollway_config::dataplane::QueueType;
-use tollway_engine::frame::{Gso, VnetState};
+use tollway_engine::packet::frame::{Gso, VnetState};
 use tollway_testkit::packet::{Packet, PacketBuilder, tcp_flag};
 use tollway_testkit::router::{Output, port_mac};
 use tollway_testkit::{Router, RouterConfig, pfifo, queue, rule};

@@ -7,7 +7,7 @@ use tollway_config::dataplane::{
     Codel, DataplaneConfig, InterfaceQueue, PcqClassifier, QueueLimit, QueueType, SimpleQueue, TreeParent,
     TreeQueue,
 };
-use tollway_engine::frame::VnetState;
+use tollway_engine::packet::frame::VnetState;
 use tollway_testkit::packet::{PacketBuilder, tcp_flag};
 use tollway_testkit::random::Random;
 use tollway_testkit::router::{Output, To, port_mac};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use tollway_config::dataplane::ConnectionState;
-use tollway_engine::frame::VnetState;
-use tollway_engine::verdict::DropReason;
+use tollway_engine::packet::frame::VnetState;
+use tollway_engine::packet::verdict::DropReason;
 use tollway_testkit::packet::PacketBuilder;
 use tollway_testkit::record::QueueWay;
 use tollway_testkit::router::{Output, To, port_mac};

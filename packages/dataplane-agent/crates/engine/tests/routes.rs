@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use tollway_config::dataplane::{Route, RouteTarget, RowId};
 use tollway_config::protocol::TraceFilter;
-use tollway_engine::fib::{Discard, DynamicRoute, DynamicTarget, RouteChange};
+use tollway_engine::ip::fib::{Discard, DynamicRoute, DynamicTarget, RouteChange};
 use tollway_engine::snapshot::{Basis, PortFacts, Snapshot};
 use tollway_testkit::config::{RouterConfig, prefix, rule};
 use tollway_testkit::packet::{PacketBuilder, ip};

@@ -1,9 +1,9 @@
 //! Rules that count for all workers together, and lists that change while flows are cached.
 
 use tollway_config::dataplane::{Action, LimitUnit, Matcher};
-use tollway_engine::frame::VnetState;
-use tollway_engine::lists::MAX_DYNAMIC;
-use tollway_engine::tuple::Addr;
+use tollway_engine::firewall::address_set::MAX_DYNAMIC;
+use tollway_engine::packet::frame::VnetState;
+use tollway_engine::packet::tuple::Addr;
 use tollway_testkit::packet::PacketBuilder;
 use tollway_testkit::router::port_mac;
 use tollway_testkit::{Output, Router, RouterConfig, rule};

@@ -5,9 +5,9 @@ use tollway_config::dataplane::{
     TrackingMode, TreeParent, TreeQueue,
 };
 use tollway_config::protocol::{TraceFilter, TraceOutcome, TracedPacket};
-use tollway_engine::frame::VnetState;
+use tollway_engine::observe::trace::Collector;
+use tollway_engine::packet::frame::VnetState;
 use tollway_engine::time::Now;
-use tollway_engine::trace::Collector;
 use tollway_testkit::packet::{PacketBuilder, tcp_flag};
 use tollway_testkit::router::port_mac;
 use tollway_testkit::{Router, RouterConfig, queue_limit, rule};

@@ -1,7 +1,7 @@
 //! Without connection tracking nobody knows the ports of later fragments.
 
 use tollway_config::dataplane::{Matcher, PortRange, TrackingMode};
-use tollway_engine::frame::VnetState;
+use tollway_engine::packet::frame::VnetState;
 use tollway_testkit::packet::{PacketBuilder, tcp_flag};
 use tollway_testkit::router::port_mac;
 use tollway_testkit::{Router, RouterConfig, rule};

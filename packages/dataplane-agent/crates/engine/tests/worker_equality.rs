@@ -10,7 +10,7 @@ use proptest::test_runner::{Config, TestRunner};
 use tollway_config::dataplane::{
     Action, ConnectionState, LimitUnit, Matcher, RejectWith, TreeParent, TreeQueue,
 };
-use tollway_engine::frame::VnetState;
+use tollway_engine::packet::frame::VnetState;
 use tollway_testkit::config::queue_limit;
 use tollway_testkit::packet::{PacketBuilder, ip, tcp_flag};
 use tollway_testkit::random::Random;

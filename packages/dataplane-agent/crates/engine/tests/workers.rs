@@ -1,9 +1,9 @@
 //! Several workers, fragments, configuration changes: one flow has one owner, and nobody can tell.
 
 use tollway_config::dataplane::ConnectionState;
-use tollway_engine::fragments::{DATAGRAMS, HELD, HELD_PER_DATAGRAM};
-use tollway_engine::frame::VnetState;
-use tollway_engine::tuple::{Addr, Tuple, steer};
+use tollway_engine::ip::fragments::{DATAGRAMS, HELD, HELD_PER_DATAGRAM};
+use tollway_engine::packet::frame::VnetState;
+use tollway_engine::packet::tuple::{Addr, Tuple, steer};
 use tollway_testkit::packet::{PacketBuilder, ip, tcp_flag};
 use tollway_testkit::router::{To, port_mac};
 use tollway_testkit::{Router, RouterConfig, expect_counters, rule};

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use tollway_config::dataplane::{Action, DataplaneConfig};
 use tollway_config::protocol::{Request, RequestBody, TraceFilter};
-use tollway_engine::conntrack::{Change, Translated};
-use tollway_engine::tuple::{Addr, Tuple};
+use tollway_engine::flow::conntrack::{Change, Translated};
+use tollway_engine::packet::tuple::{Addr, Tuple};
 use tollway_testkit::packet::tcp_flag;
 use tollway_testkit::{PacketBuilder, RouterConfig, rule};
 use tollway_worker::active;

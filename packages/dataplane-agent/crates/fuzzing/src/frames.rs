@@ -1,7 +1,7 @@
 //! Any frames, through a router in one configuration.
 
 use tollway_config::dataplane::{ConnectionState, RejectWith};
-use tollway_engine::frame::VnetState;
+use tollway_engine::packet::frame::VnetState;
 use tollway_testkit::packet::tcp_flag;
 use tollway_testkit::router::port_mac;
 use tollway_testkit::{Router, RouterConfig, rule};

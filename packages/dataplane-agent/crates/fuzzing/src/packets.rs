@@ -5,7 +5,7 @@ use tollway_config::dataplane::{
     Action, ConnectionState, DataplaneConfig, FasttrackMode, Matcher, NewMss, RejectWith, RpFilter,
     TrackingMode, TreeParent, TreeQueue,
 };
-use tollway_engine::frame::VnetState;
+use tollway_engine::packet::frame::VnetState;
 use tollway_testkit::config::queue_limit;
 use tollway_testkit::packet::PacketBuilder;
 use tollway_testkit::router::port_mac;

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
-use tollway_engine::frame::VnetState;
+use tollway_engine::packet::frame::VnetState;
 
 use crate::fanout;
 use crate::packet_ring::PacketRing;

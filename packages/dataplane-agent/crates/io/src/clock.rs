@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use tollway_engine::profiler::CycleClock;
+use tollway_engine::observe::profiler::CycleClock;
 use tollway_engine::time::Now;
 
 fn read(clock: libc::clockid_t) -> u64 {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tollway_engine::frame::{Frame, FrameSource, VnetState};
+use tollway_engine::packet::frame::{Frame, FrameSource, VnetState};
 
 use crate::clock;
 use crate::fanout::worker_of;

@@ -4,7 +4,7 @@ use std::os::fd::RawFd;
 use std::sync::Arc;
 
 use rtrb::{Consumer, Producer, RingBuffer};
-use tollway_engine::frame::VnetState;
+use tollway_engine::packet::frame::VnetState;
 
 use crate::pool::{Partition, PoolFrame};
 use crate::port::{PortIo, Sent};
@@ -92,7 +92,7 @@ impl PortIo for MemoryPort {
 mod tests {
     use super::*;
     use crate::pool::{PartitionSize, partitions};
-    use tollway_engine::frame::FrameSource;
+    use tollway_engine::packet::frame::FrameSource;
 
     #[test]
     fn frames_cross_and_a_full_ring_refuses() {

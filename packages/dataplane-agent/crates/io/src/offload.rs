@@ -4,7 +4,7 @@
 //! (GRO) merges segments that came with whole ones, and the kernel says how long the linear part of its
 //! buffer is, which need not be the headers. Both are put right here, once, at the edge.
 
-use tollway_engine::frame::{Frame, Gso, VnetState};
+use tollway_engine::packet::frame::{Frame, Gso, VnetState};
 use tollway_wire::ethernet;
 
 const TCP: u8 = 6;
@@ -92,7 +92,7 @@ fn normalise_segmented<F: Frame>(frame: &mut F, state: &mut VnetState) -> Option
 mod tests {
     use super::*;
     use crate::pool::{PartitionSize, PoolFrame, partitions};
-    use tollway_engine::frame::FrameSource;
+    use tollway_engine::packet::frame::FrameSource;
 
     fn tcp_frame(tagged: bool) -> PoolFrame {
         let mut partition = partitions(&[PartitionSize { heads: 1, tails: 0 }]).unwrap().remove(0);

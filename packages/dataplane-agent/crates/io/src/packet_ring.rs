@@ -11,7 +11,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use tollway_engine::frame::VnetState;
+use tollway_engine::packet::frame::VnetState;
 
 use crate::offload::normalise;
 use crate::packet_socket::option;
@@ -231,7 +231,7 @@ mod tests {
     use super::*;
     use crate::pool::{PartitionSize, partitions};
     use std::os::unix::net::UnixDatagram;
-    use tollway_engine::frame::Frame;
+    use tollway_engine::packet::frame::Frame;
 
     const SLOTS: usize = 8;
     const START: usize = 96;

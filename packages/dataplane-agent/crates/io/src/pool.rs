@@ -18,7 +18,7 @@ use std::ops::Range;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-use tollway_engine::frame::{Frame, FrameSource};
+use tollway_engine::packet::frame::{Frame, FrameSource};
 use tollway_wire::ethernet::ADDRESSES;
 
 use bundle::Bundle;

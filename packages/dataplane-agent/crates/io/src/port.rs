@@ -2,7 +2,7 @@
 
 use std::os::fd::RawFd;
 
-use tollway_engine::frame::VnetState;
+use tollway_engine::packet::frame::VnetState;
 
 use crate::af_packet::AfPacketPort;
 use crate::memory::MemoryPort;

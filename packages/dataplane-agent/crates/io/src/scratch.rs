@@ -2,7 +2,7 @@
 
 use std::os::fd::RawFd;
 
-use tollway_engine::frame::{Frame, VnetState};
+use tollway_engine::packet::frame::{Frame, VnetState};
 
 use crate::offload::normalise;
 use crate::pool::{Partition, PoolFrame};

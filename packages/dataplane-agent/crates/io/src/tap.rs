@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_short, c_ulong};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
 
-use tollway_engine::frame::VnetState;
+use tollway_engine::packet::frame::VnetState;
 
 use crate::pool::{Partition, PoolFrame};
 use crate::scratch::{Received, Scratch};

@@ -1,7 +1,7 @@
 //! The virtio-net header that AF_PACKET and TAP put before a frame (Virtio 1.2 §5.1.6, little-endian
 //! here because Linux uses the host's order for both and every supported host is little-endian).
 
-use tollway_engine::frame::{Frame, Gso, VnetState};
+use tollway_engine::packet::frame::{Frame, Gso, VnetState};
 
 /// Length of the header without the mergeable-buffers field, bytes.
 pub const VNET_HEADER: usize = 10;
@@ -73,7 +73,7 @@ pub fn encode<F: Frame>(state: &VnetState, frame: &F) -> [u8; VNET_HEADER] {
 mod tests {
     use super::*;
     use crate::pool::{PartitionSize, partitions};
-    use tollway_engine::frame::FrameSource;
+    use tollway_engine::packet::frame::FrameSource;
 
     #[test]
     fn a_header_survives_the_round_trip() {

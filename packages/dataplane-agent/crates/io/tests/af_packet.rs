@@ -6,7 +6,7 @@
 use std::os::fd::RawFd;
 use std::time::Duration;
 
-use tollway_engine::frame::Frame;
+use tollway_engine::packet::frame::Frame;
 use tollway_io::PortIo;
 use tollway_io::af_packet::{self, AfPacketPort, Receive};
 use tollway_io::command::ip;

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tollway_engine::frame::{Frame, FrameSource, Gso, VnetState};
+use tollway_engine::packet::frame::{Frame, FrameSource, Gso, VnetState};
 use tollway_io::af_packet::{self, AfPacketPort, Receive};
 use tollway_io::command::ip;
 use tollway_io::flowtable::{Action, Flowtable, Key, Link, Mode, Share};

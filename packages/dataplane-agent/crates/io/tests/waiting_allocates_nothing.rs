@@ -5,9 +5,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tollway_engine::batch::{BATCH, Batch, Handover, Outcome, Told};
-use tollway_engine::frame::{Frame, FrameSource, VnetState};
-use tollway_engine::profiler::NoCycles;
+use tollway_engine::observe::profiler::NoCycles;
+use tollway_engine::packet::frame::{Frame, FrameSource, VnetState};
+use tollway_engine::pipeline::batch::{BATCH, Batch, Handover, Outcome, Told};
 use tollway_engine::shared::Shared;
 use tollway_engine::snapshot::{PortFacts, Snapshot};
 use tollway_engine::time::Now;

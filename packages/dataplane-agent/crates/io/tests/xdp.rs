@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use tollway_engine::frame::{Frame, FrameSource, Gso, VnetState};
+use tollway_engine::packet::frame::{Frame, FrameSource, Gso, VnetState};
 use tollway_io::PortIo;
 use tollway_io::af_packet::{self, AfPacketPort, Receive};
 use tollway_io::command::ip;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use tollway_config::dataplane::RowId;
-use tollway_engine::stats::EngineStats;
-use tollway_engine::verdict::DropReason;
+use tollway_engine::engine::stats::EngineStats;
+use tollway_engine::packet::verdict::DropReason;
 
 /// A counter of the engine, packets only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,7 +64,7 @@ pub fn moved(before: &BTreeMap<Counter, u64>, after: &BTreeMap<Counter, u64>) ->
 macro_rules! expect_counters {
     ($router:expr $(, $name:ident $(($argument:expr))? : $change:expr)* $(,)?) => {{
         #[allow(unused_imports, reason = "not every assertion names a drop reason")]
-        use tollway_engine::verdict::DropReason::*;
+        use tollway_engine::packet::verdict::DropReason::*;
         let expected: std::collections::BTreeMap<$crate::Counter, i64> =
             [$(($crate::Counter::$name $(($argument))?, $change)),*].into_iter().collect();
         let moved = $router.moved();

@@ -1,6 +1,6 @@
 //! Frames on the heap.
 
-use tollway_engine::frame::{Frame, FrameSource, HEAD_MIN};
+use tollway_engine::packet::frame::{Frame, FrameSource, HEAD_MIN};
 
 /// A frame on the heap. A super-frame shows only its first [`HEAD_MIN`] bytes, as a port with scattered
 /// buffers would.

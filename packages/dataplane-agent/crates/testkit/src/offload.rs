@@ -2,8 +2,8 @@
 
 use std::net::Ipv4Addr;
 
-use tollway_engine::offload::{Credit, Offload};
-use tollway_engine::snapshot::PortId;
+use tollway_engine::engine::offload::{Credit, Offload};
+use tollway_engine::ids::PortId;
 use tollway_wire::ipv4;
 use tollway_wire::tcp::flag;
 
@@ -93,7 +93,7 @@ impl Forwarder {
         flow.bytes += length;
         let Offload { target, out_port, dst_mac, src_mac, .. } = flow.offload;
         let address =
-            |address: tollway_engine::tuple::Addr| Ipv4Addr::from_bits(address.as_v4().unwrap_or(0));
+            |address: tollway_engine::packet::tuple::Addr| Ipv4Addr::from_bits(address.as_v4().unwrap_or(0));
         Some(Forwarded {
             port: out_port,
             link: (dst_mac, src_mac),

@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use tollway_engine::frame::{Gso, VnetState};
+use tollway_engine::packet::frame::{Gso, VnetState};
 use tollway_wire::{arp, checksum, ethernet, icmp, ipv4, tcp, udp};
 
 /// TCP flags.

@@ -1,6 +1,6 @@
 //! A worker's busy time by the core it was spent on: workers run where the kernel puts them.
 
-use tollway_engine::profiler::ProfilerClass;
+use tollway_engine::observe::profiler::ProfilerClass;
 
 const ENGINE: usize = ProfilerClass::ALL.len();
 /// Number of classes of busy time.

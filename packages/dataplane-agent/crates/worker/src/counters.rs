@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tollway_config::protocol::DropStats;
-use tollway_engine::frame::{Gso, VnetState};
+use tollway_engine::packet::frame::{Gso, VnetState};
 
 macro_rules! port_counters {
     ($($field:ident: $doc:literal,)*) => {
@@ -155,7 +155,7 @@ impl WorkerDrops {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tollway_engine::verdict::DropReason;
+    use tollway_engine::packet::verdict::DropReason;
 
     #[test]
     fn a_super_frame_counts_as_its_segments() {

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use tollway_engine::Engine;
-use tollway_engine::batch::Batch;
-use tollway_engine::offload::{Credit, Offload, Ticket};
-use tollway_engine::snapshot::PortId;
+use tollway_engine::engine::offload::{Credit, Offload, Ticket};
+use tollway_engine::ids::PortId;
+use tollway_engine::packet::tuple::Tuple;
+use tollway_engine::pipeline::batch::Batch;
 use tollway_engine::time::Now;
-use tollway_engine::tuple::Tuple;
 use tollway_io::PoolFrame;
 use tollway_io::flowtable::{Action, Flowtable, Installed, Key, Mode, REST, Share};
 use tollway_wire::checksum::Delta;

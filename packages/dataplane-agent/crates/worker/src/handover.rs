@@ -5,9 +5,9 @@
 //! beside it, on a way of its own.
 
 use rtrb::{Consumer, Producer, RingBuffer};
-use tollway_engine::batch::{BATCH, Handover, HandoverMeta, Told};
-use tollway_engine::frame::VnetState;
-use tollway_engine::snapshot::PortId;
+use tollway_engine::ids::PortId;
+use tollway_engine::packet::frame::VnetState;
+use tollway_engine::pipeline::batch::{BATCH, Handover, HandoverMeta, Told};
 
 /// Packets that may be between one worker and another.
 pub const DEPTH: usize = 1024;

@@ -22,8 +22,8 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use tollway_engine::conntrack::{Change, Translated};
-use tollway_engine::tuple::{Addr, Tuple};
+use tollway_engine::flow::conntrack::{Change, Translated};
+use tollway_engine::packet::tuple::{Addr, Tuple};
 use tollway_io::private;
 
 use crate::workers::MAX_CONNECTIONS;

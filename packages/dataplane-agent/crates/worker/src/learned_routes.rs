@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::os::fd::RawFd;
 
 use tollway_config::dataplane::RowId;
-use tollway_engine::fib::{Discard, DynamicRoute, DynamicTarget, RouteChange};
+use tollway_engine::ip::fib::{Discard, DynamicRoute, DynamicTarget, RouteChange};
 use tollway_io::link::LinkMonitor;
 use tollway_io::netns::Namespace;
 use tollway_io::routes::{KernelRoute, KernelRouteChange, RouteMonitor};

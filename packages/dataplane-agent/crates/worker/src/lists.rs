@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use tollway_config::protocol::{ADDRESS_LIST_RECORD, DynamicAddress, ReplyBody};
-use tollway_engine::lists::{Added, AddressSets, DynamicEntry, Key, MAX_DYNAMIC};
+use tollway_engine::firewall::address_set::{Added, AddressSets, DynamicEntry, Key, MAX_DYNAMIC};
 use tollway_engine::shared::Shared;
 use tollway_engine::time::Now;
 

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use tollway_config::dataplane::{DataplaneConfig, IoChoice};
 use tollway_config::protocol::{IoBackend, PortInfo};
-use tollway_engine::snapshot::{PortFacts, PortId};
+use tollway_engine::ids::PortId;
+use tollway_engine::snapshot::PortFacts;
 use tollway_io::Port;
 use tollway_io::af_packet::Receive;
 use tollway_io::claim::Claim;

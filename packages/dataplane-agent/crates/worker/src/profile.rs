@@ -10,7 +10,7 @@
 //! does until the next one is counted for that core. A poll counts for the core on which it began: over many
 //! of them a core is left as often as it is come to.
 
-use tollway_engine::profiler::{ClassCycles, CycleClock};
+use tollway_engine::observe::profiler::{ClassCycles, CycleClock};
 use tollway_io::clock::{TickOrigin, Tsc, thread_cpu_ns};
 
 use crate::core_time::{CoreTime, CoreTimes};

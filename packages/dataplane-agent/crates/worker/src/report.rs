@@ -6,9 +6,10 @@ use tollway_config::dataplane::{DataplaneConfig, Interface};
 use tollway_config::protocol::{
     CoreStats, FastPathStats, InterfaceRates, InterfaceStats, ProfileClass, Stats, TrackingStats, WorkerStats,
 };
-use tollway_engine::slow::{handlers, slow_stats};
+use tollway_engine::engine::handlers::handlers;
+use tollway_engine::engine::stats::EngineStats;
+use tollway_engine::packet::slow_reason::slow_stats;
 use tollway_engine::snapshot::Snapshot;
-use tollway_engine::stats::EngineStats;
 
 use crate::core_time::{ClassTicks, class_names};
 use crate::counters::{PortTotals, WorkerDrops};

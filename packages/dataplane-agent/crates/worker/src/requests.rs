@@ -7,10 +7,10 @@ use tollway_config::protocol::{
     ErrorCode, ErrorReply, Message, PROTOCOL, PacketDescription, QUEUE_RECORD, QUEUE_SCOPE_RECORD, Reply,
     ReplyBody, Request, RequestBody, TracedPacket,
 };
+use tollway_engine::engine::dry_run::{DryRunError, dry_run};
+use tollway_engine::observe::trace::TRACES;
+use tollway_engine::observe::trace::collect::Noted;
 use tollway_engine::snapshot::BuildError;
-use tollway_engine::trace::TRACES;
-use tollway_engine::trace::collect::Noted;
-use tollway_engine::trace::dry_run::{DryRunError, dry_run};
 use tollway_io::clock;
 
 use crate::agent::{Agent, Prepared};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 
 use tollway_config::dataplane::{DataplaneConfig, InterfaceAddress, RowId};
-use tollway_engine::fib::{Discard, Fib, ListedRoute};
+use tollway_engine::ip::fib::{Discard, Fib, ListedRoute};
 use tollway_io::netns::Namespace;
 use tollway_io::tap;
 

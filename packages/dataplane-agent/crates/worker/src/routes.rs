@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use tollway_config::protocol::{ROUTE_RECORD, ReplyBody};
-use tollway_engine::fib::{Discard, ListedRoute, Lookup, RouteSource};
+use tollway_engine::ip::fib::{Discard, ListedRoute, Lookup, RouteSource};
 use tollway_engine::snapshot::Snapshot;
 
 const ACTIVE: u8 = 1;
@@ -62,7 +62,7 @@ mod tests {
     use tollway_config::dataplane::{
         ArpMode, DataplaneConfig, Interface, InterfaceAddress, IoChoice, Route, RouteTarget,
     };
-    use tollway_engine::fib::{DynamicRoute, DynamicTarget, RouteChange};
+    use tollway_engine::ip::fib::{DynamicRoute, DynamicTarget, RouteChange};
     use tollway_engine::snapshot::PortFacts;
 
     #[test]

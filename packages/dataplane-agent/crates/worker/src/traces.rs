@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use tollway_config::protocol::TraceFilter;
-use tollway_engine::marks::MarkNames;
-use tollway_engine::trace::collect::Noted;
-use tollway_engine::trace::{Collector, TraceBuffer};
+use tollway_engine::firewall::marks::MarkNames;
+use tollway_engine::observe::trace::collect::Noted;
+use tollway_engine::observe::trace::{Collector, TraceBuffer};
 use tollway_io::clock::{self, wall_ms};
 
 use crate::exchange::{Answer, Command};

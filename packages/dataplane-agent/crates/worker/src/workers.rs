@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use tollway_engine::conntrack::Change;
+use tollway_engine::flow::conntrack::Change;
 use tollway_engine::shared::Shared;
 use tollway_engine::snapshot::Snapshot;
 use tollway_engine::{Engine, EngineLimits};
@@ -235,8 +235,8 @@ mod tests {
     use tollway_config::dataplane::DataplaneConfig;
     use tollway_config::protocol::CONNECTION_RECORD;
     use tollway_engine::EngineLimits;
-    use tollway_engine::conntrack::Translated;
-    use tollway_engine::tuple::{Addr, Tuple};
+    use tollway_engine::flow::conntrack::Translated;
+    use tollway_engine::packet::tuple::{Addr, Tuple};
     use tollway_io::pool::{PartitionSize, partitions};
 
     fn start(count: usize) -> Workers {

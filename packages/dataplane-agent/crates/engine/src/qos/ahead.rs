@@ -9,8 +9,8 @@
 use super::kind::End;
 use super::leaf::special;
 use super::queues::Queues;
-use super::{Lane, Leads};
-use crate::frame::Frame;
+use crate::ids::{Lane, Leads};
+use crate::packet::frame::Frame;
 
 /// Turns before its own at which what a leaf needs is fetched.
 const LEAF_AHEAD: usize = 8;

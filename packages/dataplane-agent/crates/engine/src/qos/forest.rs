@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use tollway_config::dataplane::{DataplaneConfig, Mark, QueueLimit, QueueType, RowId, TreeParent};
 
-use super::Way;
 use super::bucket::{MAX_DEPTH_MS, MAX_RATE};
 use crate::error::BuildError;
+use crate::ids::Way;
 
 /// Levels of a tree, the root's included.
 pub const MAX_LEVELS: usize = 8;

@@ -109,13 +109,13 @@ mod tests {
     use tollway_config::dataplane::QueueType;
 
     use super::*;
-    use crate::frame::{Frame, VnetState};
-    use crate::qos::Lane;
+    use crate::ids::Lane;
+    use crate::packet::frame::{Frame, VnetState};
+    use crate::packet::verdict::Verdict;
     use crate::qos::forest::{Identity, Part};
     use crate::qos::kind::Next;
     use crate::qos::slab::{Fifo, Slab, Waiting};
     use crate::time::Now;
-    use crate::verdict::Verdict;
 
     /// A frame of which only the number matters.
     #[derive(Debug)]

@@ -2,8 +2,8 @@
 
 use tollway_wire::{checksum, ethernet, field, ipv4, tcp, udp};
 
-use crate::frame::{Frame, FrameSource, Gso, VnetState};
 use crate::packet::Meta;
+use crate::packet::frame::{Frame, FrameSource, Gso, VnetState};
 
 /// Bytes that a frame of any source holds contiguously.
 const CONTIGUOUS: usize = 2048;

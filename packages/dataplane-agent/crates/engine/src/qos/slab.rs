@@ -1,10 +1,10 @@
 //! Places for the frames that wait, reserved at the start and linked into queues: putting a frame in and
 //! taking it out allocates nothing.
 
-use crate::frame::{Frame, VnetState};
-use crate::qos::Lane;
+use crate::ids::Lane;
+use crate::packet::frame::{Frame, VnetState};
+use crate::packet::verdict::Verdict;
 use crate::time::Now;
-use crate::verdict::Verdict;
 
 /// A place.
 pub type NodeId = u32;

@@ -2,11 +2,11 @@
 
 use tollway_config::dataplane::{ArpMode, DataplaneConfig, RowId};
 
-use super::PortId;
 use crate::error::BuildError;
+use crate::ids::NO_INTERFACE;
+use crate::ids::PortId;
 use crate::interface::InterfaceMap;
-use crate::neighbor::Fixed;
-use crate::packet::NO_INTERFACE;
+use crate::ip::neighbor::Fixed;
 
 /// What the configuration cannot know about a port.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,22 +7,19 @@ use std::sync::Arc;
 
 use tollway_config::dataplane::{Action, Chain, DataplaneConfig, IpSettings, RowId, TrackingMode};
 
-use crate::classifier::{AddressLists, Position, Table, TableKind};
-use crate::conntrack::Timeouts;
 pub use crate::error::BuildError;
-use crate::fib::{Fib, Planned};
+use crate::firewall::address_set::Contents;
+use crate::firewall::classifier::{AddressLists, Position, Table, TableKind};
+use crate::firewall::marks::MarkNames;
+use crate::flow::conntrack::Timeouts;
 use crate::interface::InterfaceMap;
-use crate::lists::Contents;
-use crate::marks::MarkNames;
-use crate::neighbor::Fixed;
+use crate::ip::fib::{Fib, Planned};
+use crate::ip::neighbor::Fixed;
 use crate::qos::classify::QueueTable;
 use crate::qos::forest::Forest;
 
 pub use interface::{Interface, Port, PortFacts};
 use interface::{add_networks, build_fixed, build_interfaces, build_ports, same_numbers};
-
-/// Index of a claimed port, stable for the life of the process.
-pub type PortId = u16;
 
 /// Where evaluation of the built-in chains starts; `None` without rules.
 #[derive(Debug, Clone, Copy, Default)]
@@ -252,7 +249,7 @@ impl Snapshot {
     }
 
     /// Whether flows are decided as with another snapshot, but for routes in the table that both share.
-    /// Changes of those are counted by [`crate::epochs::Epochs`].
+    /// Changes of those are counted by [`crate::flow::epochs::Epochs`].
     fn decides_as(&self, basis: &Basis<'_>, config: &DataplaneConfig) -> bool {
         let (other, before) = (basis.snapshot, basis.config);
         // What is in lists is counted by the epochs too, but not which list has which number.
@@ -271,7 +268,7 @@ impl Snapshot {
         self.policy
     }
 
-    /// Whether flows are decided as with the other one, but for what [`crate::epochs::Epochs`] counts.
+    /// Whether flows are decided as with the other one, but for what [`crate::flow::epochs::Epochs`] counts.
     pub(crate) fn has_policy_of(&self, other: &Snapshot) -> bool {
         self.policy == other.policy
     }

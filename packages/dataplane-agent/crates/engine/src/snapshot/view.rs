@@ -4,18 +4,19 @@ use std::sync::Arc;
 
 use tollway_config::dataplane::{FasttrackMode, RowId, RpFilter, TrackingMode};
 
-use super::{Interface, Port, PortId, Snapshot};
-use crate::classifier::{AddressLists, Position, Table, TableKind};
-use crate::conntrack::Timeouts;
-use crate::fib::{Fib, Lookup};
-use crate::lists::Contents;
-use crate::marks::MarkNames;
-use crate::neighbor::Fixed;
+use super::{Interface, Port, Snapshot};
+use crate::firewall::address_set::Contents;
+use crate::firewall::classifier::{AddressLists, Position, Table, TableKind};
+use crate::firewall::marks::MarkNames;
+use crate::flow::conntrack::Timeouts;
+use crate::ids::PortId;
+use crate::ip::fib::{Fib, Lookup};
+use crate::ip::neighbor::Fixed;
+use crate::packet::tuple::Addr;
 use crate::packet::{Hook, Meta, flag};
 use crate::qos::classify::QueueTable;
 use crate::qos::forest::{Context, Forest};
 use crate::qos::queues::Plan;
-use crate::tuple::Addr;
 
 impl Snapshot {
     /// The address lists, and what the configuration holds in them.

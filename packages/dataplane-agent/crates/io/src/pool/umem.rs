@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::ptr::NonNull;
 
-use tollway_engine::frame::Frame;
+use tollway_engine::packet::frame::Frame;
 
 use super::{FreeChunk, HEAD_CHUNK, HUGE_PAGE, Home, Partition, PoolFrame};
 

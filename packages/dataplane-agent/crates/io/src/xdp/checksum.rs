@@ -4,7 +4,7 @@
 //! not say so, but the field does: it holds exactly that sum. A field that happens to hold it although it is
 //! complete (one in 65,536) loses nothing by being computed once more.
 
-use tollway_engine::frame::{Frame, VnetState};
+use tollway_engine::packet::frame::{Frame, VnetState};
 use tollway_wire::checksum;
 
 use crate::offload::{half, network_header, transport_header};
@@ -76,7 +76,7 @@ pub fn finish<F: Frame>(frame: &mut F, vnet: &VnetState) -> bool {
 mod tests {
     use super::*;
     use crate::pool::{PartitionSize, PoolFrame, partitions};
-    use tollway_engine::frame::FrameSource;
+    use tollway_engine::packet::frame::FrameSource;
 
     /// A datagram behind `tags` VLAN tags, with the sum of its pseudo-header in the field.
     fn datagram(tags: usize, payload: usize) -> (PoolFrame, usize) {

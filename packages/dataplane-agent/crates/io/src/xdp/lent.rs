@@ -86,7 +86,7 @@ impl Drop for LentFrames {
 mod tests {
     use super::*;
     use crate::pool::{PartitionSize, partitions};
-    use tollway_engine::frame::Frame;
+    use tollway_engine::packet::frame::Frame;
 
     #[test]
     fn what_the_kernel_keeps_comes_home_when_the_port_is_closed() {

@@ -3,7 +3,7 @@
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::{Arc, Mutex};
 
-use tollway_engine::frame::{Frame, FrameSource, Gso, VnetState};
+use tollway_engine::packet::frame::{Frame, FrameSource, Gso, VnetState};
 use tollway_engine::qos::segment::Layout;
 
 use super::bpf::Attached;

@@ -4,7 +4,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 
 use tollway_config::protocol::IoBackend;
-use tollway_engine::snapshot::PortId;
+use tollway_engine::ids::PortId;
 use tollway_io::Port;
 use tollway_io::af_packet::{self, Receive};
 use tollway_io::claim::Claim;

@@ -4,8 +4,8 @@ use tollway_config::dataplane::{Mark, QueueTarget, RowId, SimpleQueue};
 
 use super::Way;
 use super::level::network;
-use crate::classifier::TimeOfDay;
 use crate::error::BuildError;
+use crate::firewall::classifier::TimeOfDay;
 use crate::qos::forest::Context;
 
 /// A packet as queues see it.

@@ -1,7 +1,7 @@
 //! From addresses to values, for prefixes that lie in each other.
 
-use crate::classifier::Segments;
-use crate::trie::Trie;
+use crate::firewall::classifier::Segments;
+use crate::qos::trie::Trie;
 
 /// Prefixes from which on a trie, whose root has its price, is worth it.
 const MANY: usize = 512;

@@ -17,10 +17,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use tollway_config::dataplane::{DataplaneConfig, QueueTarget, RowId, SimpleQueue, TreeQueue};
 
-use super::Way;
 use super::forest::{ClassId, Context, Forest, Identity, Part, Stations};
 use crate::error::BuildError;
-use crate::tuple::Addr;
+use crate::ids::Way;
+use crate::packet::tuple::Addr;
 use condition::{Condition, Packet};
 use level::Level;
 use tree::Tree;

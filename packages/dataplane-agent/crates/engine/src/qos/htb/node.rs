@@ -12,7 +12,7 @@ use super::shared::{Left, terms};
 use crate::qos::burst::Burst;
 use crate::qos::forest::{Class, ClassId, Identity, MAX_LEVELS};
 use crate::time::Now;
-use crate::wheel::Wheel;
+use crate::time::wheel::Wheel;
 
 /// Resolution of event times, ns. Tokens go on gathering while a class waits for its tick, so none are lost.
 const TICK: u64 = 100_000;

@@ -2,9 +2,9 @@
 
 use tollway_wire::{checksum::Delta, ethernet, field, ipv4, tcp};
 
-use crate::frame::Frame;
+use crate::packet::frame::Frame;
+use crate::packet::tuple::Addr;
 use crate::qos::slab::Waiting;
-use crate::tuple::Addr;
 
 const ETHERNET: usize = 14;
 const TAG: usize = 4;

@@ -4,7 +4,7 @@
 use tollway_config::dataplane::QueueType;
 
 use super::{Discipline, End, Load, Next, split_off};
-use crate::frame::Frame;
+use crate::packet::frame::Frame;
 use crate::qos::slab::{Fifo as Line, NodeId, Slab, Waiting};
 use crate::time::Now;
 

@@ -8,7 +8,7 @@ use super::facts::Facts;
 use super::line::Line;
 use super::pool::{Lengths, List, Pool};
 use super::{Discipline, LEAST_TURN, Load, Next, footprint};
-use crate::frame::Frame;
+use crate::packet::frame::Frame;
 use crate::qos::slab::{Fifo, NodeId, Slab, Waiting};
 use crate::time::Now;
 

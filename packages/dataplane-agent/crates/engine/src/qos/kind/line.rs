@@ -1,7 +1,7 @@
 //! A line of frames that knows what waits in it.
 
 use super::{Load, split_off};
-use crate::frame::Frame;
+use crate::packet::frame::Frame;
 use crate::qos::slab::{Fifo, NodeId, Slab, Waiting};
 
 /// Frames in order.

@@ -23,7 +23,7 @@ mod tests;
 use tollway_config::dataplane::QueueType;
 
 use super::slab::{Fifo, NodeId, Slab, Waiting};
-use crate::frame::Frame;
+use crate::packet::frame::Frame;
 use crate::time::Now;
 
 /// Bytes of a turn at least. Shares are by bytes, so that shorter turns would not change them, but cost many of them

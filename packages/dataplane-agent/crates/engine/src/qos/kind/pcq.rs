@@ -10,12 +10,12 @@ use super::facts::{Facts, hash_addr, mix};
 use super::line::Line;
 use super::pool::{Lengths, List, Pool};
 use super::{Discipline, Load, Next};
-use crate::frame::Frame;
+use crate::packet::frame::Frame;
+use crate::packet::tuple::Addr;
 use crate::qos::bucket::Bucket;
 use crate::qos::burst::Burst;
 use crate::qos::slab::{Fifo, NodeId, Slab, Waiting};
 use crate::time::Now;
-use crate::tuple::Addr;
 
 /// Bytes of a turn: the longest packet of an Ethernet.
 const QUANTUM: i64 = 1514;

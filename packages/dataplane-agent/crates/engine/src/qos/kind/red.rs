@@ -5,7 +5,7 @@ use tollway_config::dataplane::QueueType;
 use super::line::Line;
 use super::random::Random;
 use super::{Discipline, Load, Next};
-use crate::frame::Frame;
+use crate::packet::frame::Frame;
 use crate::qos::slab::{Fifo, NodeId, Slab, Waiting};
 use crate::time::Now;
 

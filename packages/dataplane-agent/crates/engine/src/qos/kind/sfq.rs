@@ -8,7 +8,7 @@ use super::line::Line;
 use super::pool::{List, Pool};
 use super::random::Random;
 use super::{Discipline, LEAST_TURN, Load, Next};
-use crate::frame::Frame;
+use crate::packet::frame::Frame;
 use crate::qos::slab::{Fifo, NodeId, Slab, Waiting};
 use crate::time::Now;
 

@@ -18,7 +18,7 @@ use super::facts::{Facts, mark, wash};
 use super::pool::List;
 use super::random::Random;
 use super::{Discipline, Load, Next, footprint};
-use crate::frame::Frame;
+use crate::packet::frame::Frame;
 use crate::qos::slab::{Fifo, NodeId, Slab, Waiting};
 use crate::time::Now;
 

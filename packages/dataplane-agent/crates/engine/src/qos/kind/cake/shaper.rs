@@ -2,7 +2,7 @@
 
 use tollway_config::dataplane::{Cake, CakeAtm};
 
-use crate::frame::Frame;
+use crate::packet::frame::Frame;
 use crate::qos::bucket::MAX_RATE;
 use crate::qos::kind::facts;
 use crate::qos::slab::Waiting;

@@ -9,7 +9,7 @@ use tollway_config::dataplane::{
 use tollway_testkit::PacketBuilder;
 
 use super::support::{Leaf, TestFrame, set_class};
-use crate::frame::{Gso, VnetState};
+use crate::packet::frame::{Gso, VnetState};
 use crate::qos::kind::{Kind, Load};
 use crate::qos::slab::Fifo;
 use crate::time::Now;

@@ -7,7 +7,7 @@ use tollway_testkit::PacketBuilder;
 use tollway_testkit::random::Random;
 
 use super::support::{Leaf, MS, SECOND, Sent, TestFrame, udp};
-use crate::frame::{Gso, VnetState};
+use crate::packet::frame::{Gso, VnetState};
 use crate::time::Now;
 
 fn cake() -> Cake {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use tollway_config::dataplane::{PcqClassifier, QueueType};
 
 use super::support::{Leaf, MS, SECOND, Sent, udp};
-use crate::frame::VnetState;
+use crate::packet::frame::VnetState;
 use crate::qos::slab::Fifo;
 use crate::time::Now;
 

@@ -3,12 +3,12 @@
 use tollway_config::dataplane::QueueType;
 use tollway_testkit::PacketBuilder;
 
-use crate::frame::{Frame, VnetState};
-use crate::qos::Lane;
+use crate::ids::Lane;
+use crate::packet::frame::{Frame, VnetState};
+use crate::packet::verdict::Verdict;
 use crate::qos::kind::{Kind, Load, Next};
 use crate::qos::slab::{Fifo, Slab, Waiting};
 use crate::time::Now;
-use crate::verdict::Verdict;
 
 pub const MS: u64 = 1_000_000;
 pub const SECOND: u64 = 1_000_000_000;

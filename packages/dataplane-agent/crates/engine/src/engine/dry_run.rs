@@ -1,0 +1,412 @@
+//! What would become of a packet now.
+//!
+//! The described packet is built, and the real stages decide about it on an engine made for it alone: with
+//! the tables of the configuration in use, copies of the neighbours and of the packet's connection, the
+//! directory of flows read through, and nothing that anybody else sees. So trace and production cannot
+//! drift apart, and nothing has to be undone. What the owner of the flow alone knows is asked of it:
+//! the packet's connection, and those that hold addresses and ports which a translation would like to have.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use tollway_config::dataplane::RowId;
+use tollway_config::protocol::{PacketDescription, TraceFilter, TracedPacket};
+use tollway_wire::{ethernet, icmp, ipv4, tcp, udp};
+
+use crate::engine::{Engine, EngineLimits};
+use crate::flow::conntrack::table::Copied;
+use crate::ids::PortId;
+use crate::ip::fib::Lookup;
+use crate::observe::profiler::NoCycles;
+use crate::observe::trace::{Decision, Filter, Record, TraceBuffer, text};
+use crate::packet::frame::{Frame, FrameSource, VnetState};
+use crate::packet::slow_reason::SlowReason;
+use crate::packet::tuple::{Addr, Tuple, icmp_kind, steer};
+use crate::pipeline::batch::{Batch, Errand, Handover, Outcome, Told};
+use crate::shared::Shared;
+use crate::snapshot::Snapshot;
+use crate::time::Now;
+
+/// Connections in the way of a translation that are asked for, one after the other.
+const CLASHES: usize = 256;
+/// Bounds of the engine.
+const LIMITS: EngineLimits =
+    EngineLimits { max_connections: CLASHES as u32 + 2, queue_frames: 4, queue_bytes: 1 << 20 };
+/// Packets to note: the described one, and what answers it.
+const ROOM: usize = 8;
+/// Window of a described TCP segment, bytes.
+const WINDOW: u16 = 65_535;
+/// Link-layer address of the station that a described packet comes from; locally administered.
+const STATION: [u8; 6] = [2, 0, 0, 0, 0, 1];
+
+/// What the owner of a flow knows of it, and what its next packet would find.
+#[derive(Debug, Clone)]
+pub struct Probe {
+    /// The connection.
+    connection: Option<Copied>,
+    /// State of the worker's random numbers.
+    random: u64,
+    /// No room for another connection.
+    full: bool,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DryRunError<E> {
+    /// The description cannot be a packet here; what is wrong with it.
+    Description(String),
+    /// Connections hold all ports that a translation has tried, and those were not all that there are.
+    Crowded,
+    /// The worker could not be asked.
+    Probe(E),
+}
+
+impl<F: Frame> Engine<F> {
+    /// What this worker knows of a flow.
+    pub fn probe(&self, tuple: &Tuple) -> Probe {
+        let (table, policy, random) = self.for_probe();
+        Probe { connection: table.copy_of(tuple, policy), random, full: table.is_full() }
+    }
+}
+
+/// Says what would become of a packet now. `probe` asks a worker ([`Engine::probe`]); `wall_ms` is the wall
+/// clock, milliseconds since 1970.
+///
+/// # Errors
+/// When the description names no interface with a port, an address of the wrong family, or too few bytes for
+/// its headers; when too many ports are taken for it to be told here which one a translation finds, if any; and when
+/// `probe` fails.
+pub fn dry_run<E>(
+    description: &PacketDescription,
+    snapshot: &Arc<Snapshot>,
+    shared: &Shared,
+    now: Now,
+    wall_ms: u64,
+    mut probe: impl FnMut(u32, Tuple) -> Result<Probe, E>,
+) -> Result<TracedPacket, DryRunError<E>> {
+    let described = Described::new(description, snapshot).map_err(DryRunError::Description)?;
+    let workers = snapshot.workers();
+    let tuple = described.tuple;
+    let owner = shared.directory.owner(&tuple).unwrap_or_else(|| steer(&tuple, workers));
+    let mut known = vec![(owner, probe(owner, tuple).map_err(DryRunError::Probe)?)];
+    let run = |known: &[(u32, Probe)], cached| {
+        Run { described: &described, snapshot, shared, owner, now, known }.go(cached)
+    };
+    let by_cache = run(&known, true).records.into_iter().next();
+    let mut wanted = None;
+    let mut way = run(&known, false);
+    while known.len() < CLASHES {
+        let unknown = |worker: &u32| known.iter().all(|(known, _)| known != worker);
+        if let Some(worker) = way.workers.iter().copied().find(unknown) {
+            // The flow moves there.
+            known.push((worker, probe(worker, tuple).map_err(DryRunError::Probe)?));
+        } else if let Some(tuple) = way.reply.filter(|reply| Some(*reply) != wanted) {
+            // A translation is not free to use what another connection holds.
+            let home = steer(&tuple, workers);
+            let found = probe(home, tuple).map_err(DryRunError::Probe)?;
+            if found.connection.is_none() {
+                break;
+            }
+            known.push((home, found));
+            wanted = Some(tuple);
+        } else {
+            break;
+        }
+        way = run(&known, false);
+    }
+    if known.len() >= CLASHES {
+        return Err(DryRunError::Crowded);
+    }
+    let mut records = way.records.into_iter();
+    let Some(mut record) = records.next() else {
+        return Err(DryRunError::Description("the packet cannot be followed".to_owned()));
+    };
+    if let Some(by_cache) = by_cache {
+        adopt_cache(&mut record, &by_cache, known.first().and_then(|(_, probe)| probe.connection.as_ref()));
+    }
+    let mut packet = text::packet(&record, 1, wall_ms, snapshot.mark_names());
+    packet.worker = owner;
+    for record in records {
+        let slow = packet.slow_reason.take();
+        text::join(&mut packet, &record, snapshot.mark_names());
+        packet.slow_reason = slow.or(packet.slow_reason);
+    }
+    Ok(packet)
+}
+
+/// The stages have told the whole way; what the flow cache would do is what it did with its entry at hand.
+fn adopt_cache(record: &mut Record, by_cache: &Record, connection: Option<&Copied>) {
+    let resumes = by_cache.fast
+        && connection.is_some_and(|copied| copied.resumes(copied.direction_of(&by_cache.tuple)));
+    // A rule that is asked for every packet may drop it.
+    (record.fast, record.slow) = (by_cache.fast && !record.is_dropped(), by_cache.slow);
+    if resumes {
+        record.slow = Some(SlowReason::Rule);
+    }
+    if let Some(step) = record.steps.iter_mut().find(|step| step.stage == "fast_path") {
+        match record.slow {
+            _ if by_cache.fast => step.decision = Decision::Cached { resumed: resumes },
+            Some(reason) => step.decision = Decision::ToStages(reason),
+            None => {}
+        }
+    }
+}
+
+/// A described packet, but for what its connection adds.
+struct Described<'a> {
+    description: &'a PacketDescription,
+    tuple: Tuple,
+    src: u32,
+    dst: u32,
+    /// `None`: from the router.
+    port: Option<PortId>,
+    /// Link-layer destination; of a packet from the router none.
+    link_dst: [u8; 6],
+}
+
+impl<'a> Described<'a> {
+    fn new(description: &'a PacketDescription, snapshot: &Snapshot) -> Result<Self, String> {
+        let v4 = |name: &str, address: IpAddr| match address {
+            IpAddr::V4(address) => Ok(address.to_bits()),
+            IpAddr::V6(_) => Err(format!("{name}: expected an IPv4 address; IPv6 is not forwarded yet")),
+        };
+        let (src, dst) =
+            (v4("src-address", description.src_address)?, v4("dst-address", description.dst_address)?);
+        let (port, link_dst) = match description.in_interface {
+            None => (None, [0; 6]),
+            Some(row) => {
+                let interface = snapshot.interface_of(row);
+                let port = interface.and_then(|interface| interface.port.zip(Some(interface)));
+                let (port, interface) =
+                    port.ok_or("in-interface: expected an interface whose port is there")?;
+                (Some(port), link_destination(snapshot, row, interface.mac, dst))
+            }
+        };
+        let headers = ipv4::HEADER + header_len(description.protocol);
+        if usize::from(description.length) < headers {
+            return Err(format!("length: expected at least {headers} bytes for the headers"));
+        }
+        let kind = icmp_kind(description.icmp_type).filter(|_| description.protocol == ipv4::ICMP);
+        let (src_port, dst_port) = match description.protocol {
+            ipv4::TCP | ipv4::UDP => (description.src_port, description.dst_port),
+            ipv4::ICMP if kind.is_some() => (description.src_port, description.src_port),
+            _ => (0, 0),
+        };
+        let tuple = Tuple {
+            src: Addr::v4(src),
+            dst: Addr::v4(dst),
+            src_port,
+            dst_port,
+            protocol: description.protocol,
+            icmp: kind.unwrap_or(0),
+        };
+        Ok(Self { description, tuple, src, dst, port, link_dst })
+    }
+
+    /// The frame. `place` is where a segment of its TCP connection would go on: sequence number and
+    /// acknowledgement.
+    fn frame(&self, place: Option<(u32, u32)>) -> Vec<u8> {
+        let description = self.description;
+        let mut bytes = vec![0; ethernet::HEADER + usize::from(description.length)];
+        ethernet::Repr { dst_addr: self.link_dst, src_addr: STATION, ethertype: ethernet::IPV4 }
+            .emit(&mut bytes);
+        let ip = bytes.get_mut(ethernet::HEADER..).unwrap_or_default();
+        ipv4::Repr {
+            tos: 0,
+            ident: 0,
+            dont_fragment: false,
+            ttl: description.ttl,
+            protocol: description.protocol,
+            src_addr: self.src,
+            dst_addr: self.dst,
+            payload_len: description.length.saturating_sub(ipv4::HEADER as u16),
+        }
+        .emit(ip);
+        let (src_port, dst_port) = (self.tuple.src_port, self.tuple.dst_port);
+        let l4 = ip.get_mut(ipv4::HEADER..).unwrap_or_default();
+        match description.protocol {
+            ipv4::TCP => {
+                let flags = description.tcp_flags;
+                let (next, ack) = place.unwrap_or((1, 1));
+                // A SYN of a connection that is known is a repeated one.
+                let again = place.is_some() && flags & tcp::flag::SYN != 0;
+                let seq = next.wrapping_sub(u32::from(again));
+                let ack = if flags & tcp::flag::ACK == 0 { 0 } else { ack };
+                tcp::Repr { src_port, dst_port, seq, ack, flags, window: WINDOW }
+                    .emit(l4, self.src, self.dst);
+            }
+            ipv4::UDP => udp::Repr { src_port, dst_port }.emit(l4, self.src, self.dst),
+            ipv4::ICMP => {
+                let [high, low] = src_port.to_be_bytes();
+                let (icmp_type, code) = (description.icmp_type, description.icmp_code);
+                icmp::Repr { icmp_type, code, rest: [high, low, 0, 1] }.emit(l4);
+            }
+            _ => {}
+        }
+        bytes
+    }
+}
+
+/// Where a station on the network of an interface sends a packet on the link: to all or a group (RFC 1122 §2.4, RFC 1112
+/// §6.4), or to the router.
+fn link_destination(snapshot: &Snapshot, row: RowId, router: [u8; 6], dst: u32) -> [u8; 6] {
+    let is_in_row = |index| snapshot.interface(index).is_some_and(|interface| interface.row == row);
+    if dst == u32::MAX
+        || matches!(snapshot.lookup(dst), Lookup::Broadcast { interface } if is_in_row(interface))
+    {
+        return [0xff; 6];
+    }
+    let [first, second, third, fourth] = dst.to_be_bytes();
+    if first >> 4 == 0xe { [1, 0, 0x5e, second & 0x7f, third, fourth] } else { router }
+}
+
+/// Shortest transport header of a protocol, bytes.
+const fn header_len(protocol: u8) -> usize {
+    match protocol {
+        ipv4::TCP => tcp::HEADER,
+        ipv4::UDP => udp::HEADER,
+        ipv4::ICMP => icmp::HEADER,
+        _ => 0,
+    }
+}
+
+/// One run of a described packet.
+struct Run<'a> {
+    described: &'a Described<'a>,
+    snapshot: &'a Arc<Snapshot>,
+    shared: &'a Shared,
+    owner: u32,
+    now: Now,
+    known: &'a [(u32, Probe)],
+}
+
+/// What became of it.
+struct Way {
+    /// What each worker did, in order.
+    records: Vec<Record>,
+    /// The workers.
+    workers: Vec<u32>,
+    /// If it made a connection, how answers to it would come, unless answers to the connection before it came so.
+    reply: Option<Tuple>,
+}
+
+impl Run<'_> {
+    /// With `cached` the flow cache has what the owner has in it.
+    fn go(&self, cached: bool) -> Way {
+        let shared = Arc::new(self.shared.fork());
+        let own = self.known.first().and_then(|(_, probe)| probe.connection.as_ref());
+        let place = own.and_then(|copied| copied.expected(&self.described.tuple));
+        let mut engine = self.engine(&shared, self.owner, cached);
+        let mut batch = self.received(place);
+        let mut records: Vec<Record> = self.pass(&mut engine, &mut batch, true).into_iter().collect();
+        if cached && !self.snapshot.tracking() {
+            // Then the flow cache is the memory of the next hops, which the first packet has filled.
+            batch = self.received(place);
+            records = self.pass(&mut engine, &mut batch, true).into_iter().collect();
+        }
+        let mut workers = vec![self.owner];
+        // Its flow may move.
+        while !cached
+            && records.len() < CLASHES
+            && let Some((to, packet)) = handed_over(&mut batch)
+        {
+            workers.push(to);
+            engine = self.engine(&shared, to, false);
+            batch.push_handover(packet);
+            records.extend(self.pass(&mut engine, &mut batch, false));
+        }
+        // What its connection holds nobody else does; but that may have given way to a new one.
+        let made = engine.reply_of(&self.described.tuple);
+        let made = made.filter(|reply| own.is_none_or(|copied| !copied.holds(reply)));
+        Way { records, workers, reply: made }
+    }
+
+    /// One worker's engine, with what is known of its connections.
+    fn engine(&self, shared: &Arc<Shared>, worker: u32, cached: bool) -> Engine<Bytes> {
+        let workers = self.snapshot.workers();
+        let mut engine =
+            Engine::<Bytes>::new(worker, workers, Arc::clone(shared), Arc::clone(self.snapshot), LIMITS);
+        let known = || self.known.iter().filter(|(known, _)| *known == worker).map(|(_, probe)| probe);
+        let first = known().next();
+        engine.become_throw_away(first.map_or(0, |probe| probe.random), |table, policy| {
+            for copied in known().filter_map(|probe| probe.connection.as_ref()) {
+                table.paste(copied, cached, policy);
+            }
+            if first.is_some_and(|probe| probe.full) {
+                table.close();
+            }
+        });
+        engine
+    }
+
+    /// The packet as it comes in.
+    fn received(&self, place: Option<(u32, u32)>) -> Batch<Bytes> {
+        let mut batch = Batch::new();
+        let frame = Bytes(self.described.frame(place));
+        match self.described.port {
+            Some(port) => batch.push_rx(frame, port, VnetState::default()),
+            // What is described names no TAP.
+            None => batch.push_local(frame, 0, VnetState::default()),
+        }
+        batch.has_come_to_its_owner();
+        batch
+    }
+
+    fn pass(&self, engine: &mut Engine<Bytes>, batch: &mut Batch<Bytes>, begins: bool) -> Option<Record> {
+        let everything = [Some(Filter::new(&TraceFilter::default())), None, None, None];
+        engine.trace(&everything, Some(TraceBuffer::with_room(ROOM)));
+        engine.process(batch, &mut Heap, &NoCycles, self.now);
+        let buffer = engine.trace(&[None; crate::observe::trace::TRACES], None)?;
+        // Answers of the router begin there.
+        let noted = buffer.records().iter().filter(|record| record.begins() == begins);
+        noted.min_by_key(|record| record.id).cloned()
+    }
+}
+
+/// The packet whose flow moves, and where to.
+fn handed_over(batch: &mut Batch<Bytes>) -> Option<(u32, Handover<Bytes>)> {
+    let done: Vec<_> = batch.drain().collect();
+    done.into_iter().find_map(|done| match done.outcome {
+        Outcome::Handover { worker, packet } if matches!(packet.errand, Errand::Open(_)) => {
+            let told = Told::Parsed(packet);
+            Some((worker, Handover { frame: done.frame, vnet: done.vnet, told }))
+        }
+        Outcome::Handover { .. } | Outcome::Tx { .. } | Outcome::Local { .. } => None,
+    })
+}
+
+/// A frame on the heap.
+#[derive(Debug)]
+struct Bytes(Vec<u8>);
+
+impl Frame for Bytes {
+    fn head(&self) -> &[u8] {
+        &self.0
+    }
+    fn head_mut(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+    fn resize(&mut self, len: usize) -> bool {
+        self.0.resize(len, 0);
+        true
+    }
+    fn copy_to(&self, offset: usize, to: &mut [u8]) -> bool {
+        let from = offset.checked_add(to.len()).and_then(|end| self.0.get(offset..end));
+        from.map(|from| to.copy_from_slice(from)).is_some()
+    }
+    fn footprint(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// Gives frames from the heap.
+struct Heap;
+
+impl FrameSource<Bytes> for Heap {
+    fn take(&mut self, len: usize) -> Option<Bytes> {
+        Some(Bytes(vec![0; len]))
+    }
+}

@@ -1,0 +1,92 @@
+//! The ways past the slow path, whether each is open, and what closes it.
+
+use tollway_config::dataplane::TrackingMode;
+use tollway_config::protocol::FastPathHandler;
+
+use super::stats::EngineStats;
+use crate::packet::count::Count;
+use crate::snapshot::Snapshot;
+
+/// The first condition that keeps packets from being forwarded by their route alone, in the words of the
+/// configuration; `None` when nothing does.
+pub(crate) fn fast_path_blocked_by(snapshot: &Snapshot) -> Option<&'static str> {
+    if !snapshot.allow_fast_path() {
+        Some(OFF)
+    } else if snapshot.tracking() {
+        Some(match snapshot.tracking_mode() {
+            TrackingMode::Auto => "connection tracking is active, because firewall rules exist",
+            TrackingMode::Yes | TrackingMode::No => "connection tracking is active: enabled=yes",
+        })
+    } else if !snapshot.filter().is_empty() {
+        Some("firewall filter rules exist")
+    } else if !snapshot.mangle().is_empty() {
+        Some("firewall mangle rules exist")
+    } else if !snapshot.forwards() {
+        Some("ip-forward=no in IP settings")
+    } else if !snapshot.is_plain() {
+        Some("rp-filter is on in IP settings")
+    } else {
+        None
+    }
+}
+
+/// The same for FastTrack; `fasttracked` is the number of connections with the mark.
+pub(crate) fn fasttrack_blocked_by(snapshot: &Snapshot, fasttracked: u64) -> Option<&'static str> {
+    cache_blocked_by(snapshot).or_else(|| {
+        let unused = !snapshot.has_fasttrack() && fasttracked == 0;
+        unused.then_some("no fasttrack-connection rule and no fasttracked connection exists")
+    })
+}
+
+/// The same for the flow cache.
+pub(crate) fn cache_blocked_by(snapshot: &Snapshot) -> Option<&'static str> {
+    if !snapshot.allow_fast_path() {
+        Some(OFF)
+    } else if !snapshot.tracking() {
+        Some(match snapshot.tracking_mode() {
+            TrackingMode::Auto => "connection tracking is not active, because no firewall rules exist",
+            TrackingMode::Yes | TrackingMode::No => "connection tracking is not active: enabled=no",
+        })
+    } else {
+        None
+    }
+}
+
+const OFF: &str = "allow-fast-path=no in IP settings";
+
+/// The same for what the kernel forwards.
+pub(crate) fn offload_blocked_by(snapshot: &Snapshot) -> Option<&'static str> {
+    if !snapshot.allow_fast_path() {
+        Some(OFF)
+    } else if !snapshot.offloads_flows() {
+        Some("flow-offload=no in IP settings")
+    } else if !snapshot.tracking() {
+        fast_path_blocked_by(snapshot)
+    } else {
+        None
+    }
+}
+
+/// Every way past the slow path: whether it is open, what closes it, and the packets that took it. The first
+/// three exclude each other, so that their counters add up to what did not take every stage; the last one has those of
+/// them that the kernel forwarded.
+pub fn handlers(snapshot: &Snapshot, stats: &EngineStats) -> Vec<FastPathHandler> {
+    let cached = Count {
+        packets: stats.fast_path.packets.wrapping_sub(stats.routed.packets),
+        bytes: stats.fast_path.bytes.wrapping_sub(stats.routed.bytes),
+    };
+    let handler = |name: &str, blocked_by: Option<&str>, count: Count| FastPathHandler {
+        name: name.to_owned(),
+        active: blocked_by.is_none(),
+        blocked_by: blocked_by.map(str::to_owned),
+        packets: count.packets,
+        bytes: count.bytes,
+    };
+    let fasttracked = stats.connections_fasttracked;
+    vec![
+        handler("ipv4-fast-path", fast_path_blocked_by(snapshot), stats.routed),
+        handler("ipv4-fasttrack", fasttrack_blocked_by(snapshot, fasttracked), stats.fasttrack),
+        handler("flow-cache", cache_blocked_by(snapshot), cached),
+        handler("flow-offload", offload_blocked_by(snapshot), stats.offloaded),
+    ]
+}

@@ -1,0 +1,644 @@
+//! One worker's engine: the stages, and the state they keep.
+
+pub mod dry_run;
+pub mod handlers;
+pub mod offload;
+pub mod stats;
+
+use std::sync::Arc;
+
+use tollway_config::dataplane::{ArpMode, RowId};
+use tollway_wire::{field, ipv4};
+
+use crate::engine::stats::EngineStats;
+use crate::flow::conntrack::{Change, Table, Translated};
+use crate::flow::paths::Paths;
+use crate::flow::policy::Policy;
+use crate::ids::NO_INTERFACE;
+use crate::ids::PortId;
+use crate::ip::fragments::Fragments;
+use crate::ip::neighbor::Solicit;
+use crate::ip::neighbor::hold::{Holds, POLL_INTERVAL};
+use crate::observe::profiler::{ClassCycles, CycleClock};
+use crate::observe::trace::{Filters, TraceBuffer, Tracer};
+use crate::packet::count::Count;
+use crate::packet::flag;
+use crate::packet::frame::{Frame, FrameSource};
+use crate::packet::slow_reason::SLOW_REASONS;
+use crate::packet::tuple::{Addr, Tuple, steer};
+use crate::packet::verdict::{DROP_REASONS, DropReason, Verdict};
+use crate::pipeline::batch::{BATCH, Batch, Errand, HandoverMeta};
+use crate::pipeline::icmp::echo_meta;
+use crate::pipeline::stage;
+use crate::pipeline::stage_table::class_cycles;
+use crate::pipeline::state::{NextHops, WorkerState};
+use crate::pipeline::steering::Sorting;
+use crate::pipeline::{self, moved, observe};
+use crate::qos::queues::{Plan, Queues};
+use crate::shared::Shared;
+use crate::snapshot::{Interface, Snapshot};
+use crate::time::Now;
+
+/// Connections looked at per call of [`Engine::tick`]: expiry is spread, never a sweep.
+const EXPIRE_BUDGET: usize = 1024;
+/// Slots looked at per call for connections whose masqueraded address is gone.
+const PURGE_BUDGET: u32 = 4096;
+/// Shortest distance between two runs of the connection timers, ns.
+const EXPIRE_INTERVAL: u64 = 10_000_000;
+
+/// Bounds of one worker's state.
+#[derive(Debug, Clone, Copy)]
+pub struct EngineLimits {
+    /// This worker's share of the connection table; the table's memory is reserved when the engine is
+    /// made. The configuration's `max-entries` (over all workers) bounds it further.
+    pub max_connections: u32,
+    /// Most frames of this worker that may wait in queues; their places are reserved when the engine is
+    /// made.
+    pub queue_frames: u32,
+    /// Most memory that frames waiting in queues may keep, bytes; see [`Frame::footprint`].
+    pub queue_bytes: u64,
+}
+
+/// The packet path of one worker.
+#[derive(Debug)]
+pub struct Engine<F: Frame> {
+    snapshot: Arc<Snapshot>,
+    limits: EngineLimits,
+    state: WorkerState<F>,
+    /// When the connection timers ran last.
+    expired_at: Now,
+    /// Packets forwarded by their route alone, up to the last change of the configuration.
+    routed: Count,
+    /// Counter of the fast path at that change.
+    fast_path_then: Count,
+}
+
+impl<F: Frame> Engine<F> {
+    /// An engine for worker `worker` of `workers`.
+    pub fn new(
+        worker: u32,
+        workers: u32,
+        shared: Arc<Shared>,
+        snapshot: Arc<Snapshot>,
+        capacity: EngineLimits,
+    ) -> Self {
+        let share = connection_share(&snapshot, workers, capacity);
+        let seed = shared.seed();
+        let most = (capacity.queue_frames, capacity.queue_bytes);
+        let mut queues = Queues::new(worker, workers.max(1), most, seed);
+        let none = Plan { forest: &Arc::default(), table: &Arc::default(), utc_ns: 0 };
+        let ports = snapshot.port_interfaces();
+        let named = (snapshot.policy(), ports.as_slice());
+        queues.swap(&none, &snapshot.plan(shared.utc_offset_ns()), named, &shared.queues, Now(0));
+        let mut engine = Self {
+            state: WorkerState {
+                worker,
+                workers: workers.max(1),
+                shared,
+                now: Now(0),
+                batch: 0,
+                policy: Policy::default(),
+                table: Table::new(worker, workers, share, seed as u32),
+                paths: Paths::new(snapshot.rule_rows()),
+                holds: Holds::default(),
+                fragments: Fragments::default(),
+                queues,
+                next_hops: NextHops::default(),
+                resumes: Vec::new(),
+                bounds: Vec::with_capacity(2 * BATCH),
+                utc_offset_ns: 0,
+                evaluation: Default::default(),
+                peek: false,
+                trace: None,
+                // Packets of several workers wait in one queue, and are told apart by the end of their numbers.
+                trace_serial: worker << 12 & 0xffff,
+                solicits: Vec::new(),
+                arp_pending: false,
+                fragments_pending: false,
+                ident: seed as u16,
+                random: seed ^ u64::from(worker) << 32,
+                drops: [0; DROP_REASONS],
+                slow: [0; SLOW_REASONS],
+                fast_path: Count::default(),
+                fasttrack: Count::default(),
+                offloaded: Count::default(),
+                fp_rx: vec![Count::default(); snapshot.ports()],
+                stages: Default::default(),
+                handover_packets: 0,
+                out_of_order: 0,
+                generated: 0,
+            },
+            snapshot,
+            limits: capacity,
+            expired_at: Now(0),
+            routed: Count::default(),
+            fast_path_then: Count::default(),
+        };
+        if !engine.snapshot.lists().0.is_bound() {
+            engine.state.shared.take_over_lists(&engine.snapshot);
+        }
+        engine.state.table.set_bounded(engine.snapshot.has_bounds());
+        engine.sync_neighbors();
+        engine
+    }
+
+    fn sync_neighbors(&self) {
+        let snapshot = &self.snapshot;
+        let keep = |row: RowId| {
+            snapshot.interface_of(row).is_some_and(|interface| interface.up && interface.arp.learns())
+        };
+        self.state.shared.neighbors.sync(snapshot.generation(), snapshot.fixed_neighbors(), keep);
+    }
+
+    /// Takes over another configuration, at a batch boundary, and returns the old one (to be dropped off
+    /// the worker). Flows keep their state and are decided anew on their next packet.
+    pub fn swap(&mut self, snapshot: Arc<Snapshot>, now: Now) -> Arc<Snapshot> {
+        self.routed = self.routed();
+        self.fast_path_then = self.state.fast_path;
+        let old = std::mem::replace(&mut self.snapshot, snapshot);
+        let new = &self.snapshot;
+        let state = &mut self.state;
+        state.now = now;
+        if !new.has_policy_of(&old) {
+            state.policy.renew();
+            state.paths.renew(new.rule_rows());
+            state.resumes.clear();
+            // What was masqueraded behind an address that is gone would answer to nobody.
+            let stays = |interface: &Interface| {
+                let kept = |own: &(u32, u8)| new.masquerades(interface.row, Addr::v4(own.0));
+                !interface.up || interface.addresses.iter().all(kept)
+            };
+            if !old.interfaces().iter().all(stays) {
+                state.table.begin_purge();
+                purge(new, state);
+            }
+        }
+        if state.fp_rx.len() < new.ports() {
+            state.fp_rx.resize(new.ports(), Count::default());
+        }
+        let share = connection_share(new, state.workers, self.limits);
+        state.table.set_max_entries(share);
+        state.table.set_bounded(new.has_bounds());
+        if new.tracking() && !old.tracking() {
+            state.table.forget_all_windows();
+        }
+        if !new.has_policy_of(&old) {
+            state.utc_offset_ns = state.shared.utc_offset_ns();
+            let utc_ns = state.utc_ns();
+            let (before, plan) = (old.plan(utc_ns), new.plan(utc_ns));
+            let named = (new.policy(), new.port_interfaces());
+            state.queues.swap(&before, &plan, (named.0, &named.1), &state.shared.queues, now);
+            renumber(state, &old, new);
+            self.sync_neighbors();
+        }
+        self.announce(&old);
+        old
+    }
+
+    /// Tells the networks of an interface whose link-layer address is another one than before (RFC 826, RFC 5227 section
+    /// 3): stations would send to the old one until they ask again. One worker does it for all.
+    fn announce(&mut self, old: &Snapshot) {
+        if self.state.worker != 0 {
+            return;
+        }
+        for interface in self.snapshot.interfaces() {
+            let before = old.interface_of(interface.row);
+            let other = before.is_some_and(|before| before.port.is_some() && before.mac != interface.mac);
+            if !other || !interface.up || interface.arp == ArpMode::Disabled {
+                continue;
+            }
+            let own = interface.addresses.iter().map(|&(address, _)| address);
+            self.state
+                .solicits
+                .extend(own.map(|address| Solicit { key: (interface.row, address), unicast: None }));
+        }
+    }
+
+    /// How the frames of the next burst are sorted: those that are steered to other workers need not be parsed here,
+    /// unless a trace is to tell of them. If one's flow has moved, the worker that it is steered to sends it on.
+    #[inline]
+    pub fn sorting(&self) -> Sorting {
+        let state = &self.state;
+        if state.workers > 1 && self.snapshot.tracking() && state.trace.is_none() {
+            Sorting::new(state.worker, state.workers)
+        } else {
+            Sorting::OFF
+        }
+    }
+
+    /// Runs every stage over the batch. Afterwards each packet has a final verdict, and packets the
+    /// router makes itself (ARP, ICMP, resets, released holds) have been added.
+    pub fn process<S: FrameSource<F>, C: CycleClock>(
+        &mut self,
+        batch: &mut Batch<F>,
+        source: &mut S,
+        clock: &C,
+        now: Now,
+    ) {
+        self.state.now = now;
+        self.state.handover_packets += batch.take_unopened();
+        batch.departing.clear();
+        batch.moving.clear();
+        batch.first = self.send_leaving(batch, source);
+        self.run(batch, source, clock);
+    }
+
+    fn run<S: FrameSource<F>, C: CycleClock>(&mut self, batch: &mut Batch<F>, source: &mut S, clock: &C) {
+        self.state.utc_offset_ns = self.state.shared.utc_offset_ns();
+        loop {
+            self.state.bounds.clear();
+            self.state.batch = self.state.batch.checked_add(1).unwrap_or(1);
+            self.state.follow_changes();
+            pipeline::run(&self.snapshot, &mut self.state, batch, source, clock);
+            // What the router made itself takes a pass of its own, from `output` on. Such packets are
+            // never answered, so this ends.
+            batch.first = batch.end;
+            if batch.first >= batch.packets.len() {
+                break;
+            }
+        }
+        self.state.table.free_ended();
+        batch.arrived.clear();
+        moved::settle(&mut self.state, batch);
+        if self.state.trace.is_some() {
+            observe::finish(&self.snapshot, &mut self.state);
+        }
+    }
+
+    /// Puts packets that left their queues with their configuration in front of the batch, since those of
+    /// their flows may stand in it. Says how many.
+    fn send_leaving<S: FrameSource<F>>(&mut self, batch: &mut Batch<F>, source: &mut S) -> usize {
+        if self.state.queues.is_changing() {
+            let state = &mut self.state;
+            state.queues.cut_changeover_short(&state.shared.queues, state.now);
+        }
+        if !self.state.queues.has_leaving() {
+            return 0;
+        }
+        let (plan, now) = (self.snapshot.plan(self.state.utc_ns()), self.state.now);
+        let queues = &mut self.state.queues;
+        let leaving = std::iter::from_fn(|| queues.take_leaving(&plan, now)).map(stage::queue::complete);
+        let before = batch.packets.len();
+        batch.packets.splice(0..0, leaving);
+        let first = batch.packets.len() - before;
+        for index in 0..first {
+            let Some(packet) = batch.packets.get_mut(index) else { break };
+            let departing = &mut batch.departing;
+            let reply = stage::queue::go_on(&self.snapshot, &mut self.state, departing, packet, source);
+            if let Some(reply) = reply {
+                batch.push_generated(reply, echo_meta());
+            }
+        }
+        // The queue stage may have nothing to do in this batch, or there may be no pass at all.
+        stage::queue::count_dropped(&mut self.state);
+        if self.state.trace.is_some() {
+            observe::left(&mut self.state, batch.packets.get_mut(..first).unwrap_or_default());
+        }
+        first
+    }
+
+    /// Sends what is due of the queues, at most a batch; it passes no stage again.
+    fn release<S: FrameSource<F>, C: CycleClock>(&mut self, batch: &mut Batch<F>, source: &mut S, clock: &C) {
+        let state = &mut self.state;
+        if state.queues.is_idle() {
+            return;
+        }
+        let before = clock.cycles();
+        let before_these = batch.packets.len();
+        stage::queue::release_at_most(&self.snapshot, state, batch, source, BATCH);
+        stage::queue::count_dropped(state);
+        if state.trace.is_some() {
+            observe::left(state, batch.packets.get_mut(before_these..).unwrap_or_default());
+        }
+        if let Some(counters) = state.stages.last_mut() {
+            counters.cycles += clock.cycles().saturating_sub(before);
+        }
+    }
+
+    /// Timers: connection expiry, neighbour probes, held packets, fragments. May append packets to
+    /// `batch`, which must be empty, exactly as [`Self::process`] does.
+    pub fn tick<S: FrameSource<F>, C: CycleClock>(
+        &mut self,
+        batch: &mut Batch<F>,
+        source: &mut S,
+        clock: &C,
+        now: Now,
+    ) {
+        let state = &mut self.state;
+        state.now = now;
+        let shared = Arc::clone(&state.shared);
+        if shared.neighbors.age(now, |solicit| state.solicits.push(solicit)) {
+            shared.epochs.end_era();
+        }
+        while let Some(fragments) = state.fragments.expire(now) {
+            for mut fragment in fragments {
+                state.drop(&mut fragment, DropReason::FragmentTimeout);
+            }
+        }
+        if state.table.next_deadline().is_some_and(|due| due <= now) {
+            state.table.expire(now, EXPIRE_BUDGET, self.snapshot.timeouts());
+            self.expired_at = now;
+            unpublish(state);
+        }
+        if state.table.is_purging() {
+            purge(&self.snapshot, state);
+        }
+        batch.departing.clear();
+        batch.first = self.send_leaving(batch, source);
+        self.release(batch, source, clock);
+        let unfinished = batch.packets.iter().position(|packet| packet.meta.verdict == Verdict::Continue);
+        if unfinished.is_some() || !self.state.holds.is_empty() || !self.state.solicits.is_empty() {
+            batch.first = unfinished.unwrap_or(batch.packets.len());
+            self.run(batch, source, clock);
+        } else if self.state.trace.is_some() {
+            observe::finish(&self.snapshot, &mut self.state);
+        }
+    }
+
+    /// When [`Self::tick`] wants to run next; `None` when nothing is pending.
+    pub fn next_deadline(&self) -> Option<Now> {
+        let state = &self.state;
+        let connections = state.table.next_deadline().map(|due| {
+            // Several deadlines close to each other wake the worker once.
+            due.max(Now(self.expired_at.0.saturating_add(EXPIRE_INTERVAL)))
+        });
+        let neighbors = Some(Now(state.shared.neighbors.next_due())).filter(|due| due.0 != u64::MAX);
+        let holds = (!state.holds.is_empty()).then(|| Now(state.now.0.saturating_add(POLL_INTERVAL)));
+        let queues = state.queues.next_deadline(state.now);
+        let purge = state.table.is_purging().then_some(state.now);
+        let solicits = (!state.solicits.is_empty()).then_some(state.now);
+        [connections, neighbors, holds, state.fragments.next_deadline(), queues, purge, solicits]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// To be told when everything that came out of [`Self::process`] and [`Self::tick`] so far has left for
+    /// good: queues that only other workers use may go to them now, and nothing be overtaken.
+    pub fn sent(&mut self) {
+        let state = &mut self.state;
+        state.queues.settle(&state.shared.queues, state.now);
+    }
+
+    /// To be told, after [`Self::sent`], when the worker is about to sleep: queues in which nothing waits may go to other
+    /// workers that use them, which need not wake this one then. If it says so, deadlines may be others than before.
+    pub fn rests(&mut self, now: Now) -> bool {
+        self.state.queues.give_way(now)
+    }
+
+    /// Whether it waits until other workers have taken over queues that it has taken over.
+    pub fn is_changing(&self) -> bool {
+        self.state.queues.is_changing()
+    }
+
+    /// To be told when a port takes nothing for now, and when it takes packets again: until then they wait in the
+    /// queue of its interface, if it has one.
+    pub fn set_port_blocked(&mut self, port: PortId, blocked: bool, now: Now) {
+        self.state.queues.set_blocked(port, blocked, now);
+    }
+
+    /// To be told of a packet that could not be handed over.
+    pub fn not_handed_over(&mut self, packet: &HandoverMeta) {
+        match &packet.errand {
+            Errand::None => {}
+            Errand::Queue(ticket) => {
+                self.state.queues.withdraw(&ticket.onward);
+                self.state.queues.stays(ticket.to);
+            }
+            // Packets of its flow would be sent to a worker that knows nothing of it.
+            Errand::Open(opening) => {
+                let (original, directory) = (packet.tuple(), &self.state.shared.directory);
+                if opening.first
+                    && let Some(owner) = directory.owner(&original)
+                {
+                    directory.remove(&original, owner);
+                }
+            }
+        }
+    }
+
+    /// Received packets that the flow cache forwarded, per port. Bytes are L2 without FCS.
+    pub fn fp_rx(&self) -> &[Count] {
+        &self.state.fp_rx
+    }
+
+    /// Packets of the fast path that were forwarded by their route alone: those of the times in which
+    /// connections were not tracked.
+    fn routed(&self) -> Count {
+        let mut routed = self.routed;
+        if !self.snapshot.tracking() {
+            let (now, then) = (self.state.fast_path, self.fast_path_then);
+            routed.add(Count {
+                packets: now.packets.wrapping_sub(then.packets),
+                bytes: now.bytes.wrapping_sub(then.bytes),
+            });
+        }
+        routed
+    }
+
+    /// Of what the fast path has counted, this was forwarded elsewhere before connections began to be tracked, or
+    /// ceased to be.
+    pub(crate) fn add_from_before(&mut self, count: Count) {
+        match self.snapshot.tracking() {
+            true => self.routed.add(count),
+            false => self.fast_path_then.add(count),
+        }
+    }
+
+    /// Every other counter.
+    pub fn stats(&self) -> EngineStats {
+        let state = &self.state;
+        let counts = state.table.counts();
+        let fast = self.snapshot.allow_fast_path();
+        let tracking = self.snapshot.tracking();
+        EngineStats {
+            rules: state.paths.rules(),
+            drops: state.drops.to_vec(),
+            slow: state.slow.to_vec(),
+            fast_path: state.fast_path,
+            routed: self.routed(),
+            offloaded: state.offloaded,
+            fasttrack: state.fasttrack,
+            fast_path_active: fast && !tracking,
+            fasttrack_active: fast && tracking && (self.snapshot.has_fasttrack() || counts.fasttracked != 0),
+            tracking_active: tracking,
+            max_connections: u64::from(connection_share(&self.snapshot, state.workers, self.limits)),
+            connections_ip4: counts.ip4,
+            connections_ip6: counts.ip6,
+            connections_fasttracked: counts.fasttracked,
+            stages: state.stages,
+            handover_packets: state.handover_packets,
+            out_of_order: state.out_of_order,
+            held: (state.holds.len() + state.fragments.held() + state.queues.frames() as usize) as u64,
+            generated: state.generated,
+            queues: state.queues.totals(),
+        }
+    }
+
+    /// Ticks spent so far per class of `/tool/profile` that the engine fills.
+    pub fn class_cycles(&self) -> ClassCycles {
+        class_cycles(&self.state.stages)
+    }
+
+    /// Appends a packed record (see [`tollway_config::protocol::ReplyBody::Connections`]) for each connection
+    /// in `places` places of the table from `from` on. Says from where to go on; `None` when that was the
+    /// end. What lives all the while is in exactly one of the parts.
+    pub fn connections(&self, from: u32, places: u32, now: Now, out: &mut Vec<u8>) -> Option<u32> {
+        self.state.table.dump(from, places, now, out)
+    }
+
+    /// Appends a packed record (see [`tollway_config::protocol::ReplyBody::Queues`]) for each simple queue
+    /// that has passed packets at this worker, and of those that have at none its share; at most `most`, with rows
+    /// from `from` on. Says from where to go on; `None` when that was the end. The workers' records of a queue add up.
+    pub fn queues(&self, from: RowId, most: u32, now: Now, out: &mut Vec<u8>) -> Option<RowId> {
+        self.state.queues.dump(self.snapshot.forest(), from, most, now, out)
+    }
+
+    /// Appends packed records (see [`tollway_config::protocol::ReplyBody::QueueScope`]) of what a queue did in each
+    /// millisecond after one, and watches it from now on for a while.
+    pub fn queue_scope(&mut self, row: RowId, after: u64, now: Now, out: &mut Vec<u8>) {
+        self.state.queues.scope(row, after, now, out);
+    }
+
+    /// Sets the counters of these queues to zero; empty means all. Appends their records as they were.
+    pub fn reset_queue_counters(&mut self, rows: &[RowId], out: &mut Vec<u8>) {
+        let now = self.state.now;
+        self.state.queues.reset(self.snapshot.forest(), rows, now, out);
+    }
+
+    /// Notes from now on what becomes of packets that any of the filters describes, in `buffer`; without
+    /// filters nothing. Gives the buffer that was in use.
+    pub fn trace(&mut self, filters: &Filters, buffer: Option<TraceBuffer>) -> Option<TraceBuffer> {
+        let tracer = &mut self.state.trace;
+        if filters.iter().all(Option::is_none) {
+            let _unused = buffer;
+            return tracer.take().map(|tracer| tracer.into_buffer());
+        }
+        match (tracer, buffer) {
+            (Some(tracer), buffer) => {
+                tracer.set_filters(*filters);
+                buffer.map(|buffer| tracer.exchange(buffer))
+            }
+            (none, Some(buffer)) => {
+                *none = Some(Box::new(Tracer::new(*filters, buffer)));
+                None
+            }
+            (None, None) => None,
+        }
+    }
+
+    /// Whether connections are tracked.
+    pub fn is_tracking(&self) -> bool {
+        self.snapshot.tracking()
+    }
+
+    /// What [`crate::engine::offload`] works with.
+    pub(crate) fn offload_parts(&mut self) -> (&Snapshot, &mut WorkerState<F>) {
+        (&self.snapshot, &mut self.state)
+    }
+
+    /// What [`Self::probe`] looks at: the connections, and the state of the random numbers.
+    pub(crate) fn for_probe(&self) -> (&Table, u32, u64) {
+        (&self.state.table, self.state.policy.number, self.state.random)
+    }
+
+    /// Makes an engine of which nobody else is to see anything: rules count and remember nothing.
+    pub(crate) fn become_throw_away(&mut self, random: u64, fill: impl FnOnce(&mut Table, u32)) {
+        self.state.random = random;
+        self.state.peek = true;
+        self.state.follow_changes();
+        fill(&mut self.state.table, self.state.policy.number);
+    }
+
+    /// How answers to packets with this tuple come, if a connection is known.
+    pub(crate) fn reply_of(&self, tuple: &Tuple) -> Option<Tuple> {
+        let (reference, direction) = self.state.table.find(tuple)?;
+        self.state.table.tuples(reference).map(|conn| *conn.tuple(direction.reverse()))
+    }
+
+    /// Ends a connection. `false` when this worker has none of that id.
+    pub fn remove_connection(&mut self, id: u64) -> bool {
+        self.remove_connections(&[id]) != 0
+    }
+
+    /// Ends connections. Says how many of these ids this worker had.
+    pub fn remove_connections(&mut self, ids: &[u64]) -> usize {
+        let removed = self.state.table.remove_all(ids);
+        unpublish(&mut self.state);
+        removed
+    }
+
+    /// The oldest change of the translated TCP connections that has not been taken; whoever keeps a journal
+    /// takes them until there is none.
+    pub fn take_change(&mut self) -> Option<Change> {
+        self.state.table.take_change()
+    }
+
+    /// Makes a connection from the journal of an earlier run. `false` when there is no room, or a new
+    /// connection has its addresses and ports. Its answers must be steered to this worker by
+    /// [`crate::packet::tuple::steer`]; to be called before packets come.
+    pub fn restore(&mut self, saved: &Translated, now: Now) -> bool {
+        let state = &mut self.state;
+        let timeouts = self.snapshot.timeouts();
+        let is_elsewhere = steer(&saved.original, state.workers) != state.worker;
+        if steer(&saved.reply, state.workers) != state.worker
+            || is_elsewhere && state.shared.directory.try_publish(saved.original, state.worker).is_err()
+        {
+            return false;
+        }
+        let restored = state.table.restore(saved, now, timeouts).is_some();
+        if !restored && is_elsewhere && state.table.find(&saved.original).is_none() {
+            state.shared.directory.remove(&saved.original, state.worker);
+        }
+        restored
+    }
+
+    /// Sets the counters of these rules to zero as seen by [`Self::stats`]; empty means all.
+    pub fn reset_counters(&mut self, rows: &[RowId]) {
+        self.state.paths.reset(rows);
+    }
+}
+
+/// This worker's share of the configured bound.
+fn connection_share(snapshot: &Snapshot, workers: u32, limits: EngineLimits) -> u32 {
+    snapshot.max_connections().div_ceil(workers.max(1)).min(limits.max_connections).max(1)
+}
+
+/// Dense interface numbers and lanes hold for one snapshot: packets that wait get those of the new one.
+fn renumber<F: Frame>(state: &mut WorkerState<F>, old: &Snapshot, new: &Snapshot) {
+    let number = |index: u16| old.interface(index).and_then(|interface| new.interface_index(interface.row));
+    for packet in state.holds.packets_mut().chain(state.fragments.packets_mut()) {
+        let meta = &mut packet.meta;
+        for index in [&mut meta.in_interface, &mut meta.out_interface] {
+            *index = number(*index).unwrap_or(NO_INTERFACE);
+        }
+    }
+    let utc_ns = state.utc_ns();
+    for packet in state.holds.packets_mut() {
+        // Its source is not translated before it leaves.
+        let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
+        let meta = &mut packet.meta;
+        meta.lan_src = field::get32(head, usize::from(meta.l3) + ipv4::offset::SRC);
+        let context = new.queue_context(meta);
+        let src = Addr::v4(meta.lan_src);
+        let stations = if meta.is(flag::BYPASS) {
+            new.queues().interface_stations(&context)
+        } else {
+            new.queues().stations(src, meta.tuple.dst, &context, utc_ns)
+        };
+        meta.lane = state.queues.lane(new.forest(), &stations, context, state.now);
+    }
+}
+
+/// Removes some of the connections that are masqueraded behind an address that is gone.
+fn purge<F>(snapshot: &Snapshot, state: &mut WorkerState<F>) {
+    state.table.purge_masqueraded(PURGE_BUDGET, |row, address| !snapshot.masquerades(row, address));
+    unpublish(state);
+}
+
+/// Takes the flows of connections that are gone out of the directory.
+fn unpublish<F>(state: &mut WorkerState<F>) {
+    while let Some(original) = state.table.take_unpublished() {
+        state.shared.directory.remove(&original, state.worker);
+    }
+}

@@ -1,0 +1,604 @@
+//! The contents of all address lists, shared by the workers and outside of snapshots: what the
+//! configuration holds, and what rules and clients add to it.
+//!
+//! Lists are known by name over commits and have a number each. A prefix in a list is an entry of a hash
+//! table ([`table`]) that workers read without locks; an address is looked for once per prefix length that its list
+//! has. Whoever changes entries holds a lock meanwhile, for a few entries at a time.
+//!
+//! Memory per entry: about 20 bytes of table for IPv4 and 50 for IPv6; entries that are not the
+//! configuration's another 75 for their time.
+
+mod contents;
+pub(crate) mod table;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use arrayvec::ArrayVec;
+
+use crate::flow::epochs::Epochs;
+use crate::packet::list_cell::ListCell;
+use crate::packet::tuple::Addr;
+use crate::time::Now;
+use crate::time::wheel::{self, Wheel};
+
+pub use contents::{Contents, Entries};
+pub use table::Key;
+use table::{Place, PrefixTable, mark};
+
+/// Most entries beside those of the configuration, over all lists: what a flood of addresses can make.
+pub const MAX_DYNAMIC: usize = 2 << 20;
+/// Most lists.
+pub const MAX_LISTS: usize = 1 << 15;
+/// Resolution of timeouts, ns.
+const TICK: u64 = 100_000_000;
+/// Entries that are changed before the lock is given to others.
+const SLICE: usize = 64;
+/// Lists of a chunk.
+const CHUNK: usize = 256;
+/// Without end.
+const NEVER: Now = Now(u64::MAX);
+
+/// Lengths of the prefixes that a list has, a bit each.
+#[derive(Debug, Default)]
+struct Lengths {
+    v4: AtomicU64,
+    v6: [AtomicU64; 3],
+}
+
+/// An entry beside the configuration.
+#[derive(Debug, Clone, Copy)]
+struct Record {
+    key: Key,
+    expires: Now,
+    created: Now,
+}
+
+/// What the writer knows of a list.
+#[derive(Debug, Default)]
+struct List {
+    name: String,
+    /// Entries by length of prefix: IPv4, then IPv6 from 33 on.
+    counts: Vec<u32>,
+    entries: u32,
+    dynamic: u32,
+    /// In the configuration that was taken over last, or the one before.
+    configured: bool,
+    retired: bool,
+}
+
+#[derive(Debug)]
+struct Writer {
+    numbers: HashMap<String, u16>,
+    lists: Vec<List>,
+    /// Numbers that nothing refers to any more.
+    free_lists: Vec<u16>,
+    records: Vec<Option<Record>>,
+    free_records: Vec<u32>,
+    wheel: Wheel<TICK>,
+    /// Lists of the configuration that was taken over last, by name.
+    taken: Option<Arc<Contents>>,
+    refused: u64,
+}
+
+impl Writer {
+    /// Entries beside the configuration.
+    fn dynamic(&self) -> usize {
+        self.records.len() - self.free_records.len()
+    }
+}
+
+/// An entry beside the configuration, for clients.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DynamicEntry {
+    /// Name of the list.
+    pub list: Arc<str>,
+    /// First address.
+    pub address: Addr,
+    /// Length of the prefix, bits.
+    pub len: u8,
+    /// Time left, ms; `None` without end.
+    pub left_ms: Option<u64>,
+    /// Since it was added, ms.
+    pub age_ms: u64,
+}
+
+/// What became of an entry to add.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Added {
+    /// It is new.
+    New,
+    /// It was there: its life begins anew.
+    Renewed,
+    /// The configuration holds it already.
+    Configured,
+    /// There are too many.
+    Full,
+}
+
+/// The contents of all lists.
+#[derive(Debug)]
+pub struct AddressSets {
+    v4: PrefixTable<1>,
+    v6: PrefixTable<3>,
+    lengths: Box<[OnceLock<Box<[Lengths]>>]>,
+    writer: Mutex<Writer>,
+    /// When the next entry ends, ns.
+    due: AtomicU64,
+    /// No more entries can be added.
+    full: AtomicBool,
+}
+
+impl AddressSets {
+    /// Without lists. `seed` should be hard to guess.
+    pub fn new(seed: u64) -> Self {
+        let writer = Writer {
+            numbers: HashMap::new(),
+            lists: Vec::new(),
+            free_lists: Vec::new(),
+            records: Vec::new(),
+            free_records: Vec::new(),
+            wheel: Wheel::new(0),
+            taken: None,
+            refused: 0,
+        };
+        Self {
+            v4: PrefixTable::new(seed),
+            v6: PrefixTable::new(seed),
+            lengths: (0..MAX_LISTS / CHUNK).map(|_| OnceLock::new()).collect(),
+            writer: Mutex::new(writer),
+            due: AtomicU64::new(u64::MAX),
+            full: AtomicBool::new(false),
+        }
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[inline]
+    fn lengths(&self, list: u16) -> Option<&Lengths> {
+        let list = usize::from(list);
+        self.lengths.get(list / CHUNK)?.get()?.get(list % CHUNK)
+    }
+
+    /// Whether a list holds an address.
+    #[inline]
+    pub fn contains(&self, list: u16, address: Addr) -> bool {
+        let Some(lengths) = self.lengths(list) else { return false };
+        if address.as_v4().is_some() {
+            let has = |len| self.v4.contains(&Key::around(list, address, len));
+            return any_length(lengths.v4.load(Ordering::Acquire), 0, has);
+        }
+        let mut words = lengths.v6.iter().enumerate().rev();
+        words.any(|(at, word)| {
+            let has = |len| self.v6.contains(&Key::around(list, address, len));
+            any_length(word.load(Ordering::Acquire), at as u8 * 64, has)
+        })
+    }
+
+    /// Bytes of the tables.
+    pub fn memory(&self) -> usize {
+        let writer = self.writer();
+        let records = writer.records.capacity() * (size_of::<Option<Record>>() + wheel::SLOT_BYTES);
+        self.v4.memory() + self.v6.memory() + records
+    }
+
+    fn find(&self, key: &Key) -> Option<Place> {
+        if key.address.as_v4().is_some() { self.v4.find(key) } else { self.v6.find(key) }
+    }
+
+    /// Marks an entry; `None` without room. The second says whether the prefix is new in its list.
+    fn mark(&self, writer: &mut Writer, key: &Key, mark: u64) -> Option<(Place, bool)> {
+        let known = self.find(key).is_some();
+        let place = if key.address.as_v4().is_some() {
+            self.v4.insert(key, mark)
+        } else {
+            self.v6.insert(key, mark)
+        }?;
+        if !known && let Some(list) = writer.lists.get_mut(usize::from(key.list)) {
+            list.entries += 1;
+            if let Some(count) = list.counts.get_mut(length_place(key)) {
+                *count += 1;
+                if *count == 1 {
+                    self.set_length(key, true);
+                }
+            }
+        }
+        Some((place, !known))
+    }
+
+    /// Takes a mark from an entry. Says whether the prefix is gone from its list.
+    fn unmark(&self, writer: &mut Writer, key: &Key, mark: u64) -> bool {
+        if key.address.as_v4().is_some() {
+            self.v4.remove(key, mark);
+        } else {
+            self.v6.remove(key, mark);
+        }
+        if self.find(key).is_some() {
+            return false;
+        }
+        if let Some(list) = writer.lists.get_mut(usize::from(key.list)) {
+            list.entries = list.entries.saturating_sub(1);
+            if let Some(count) = list.counts.get_mut(length_place(key)) {
+                *count = count.saturating_sub(1);
+                if *count == 0 {
+                    self.set_length(key, false);
+                }
+            }
+        }
+        true
+    }
+
+    fn set_length(&self, key: &Key, present: bool) {
+        let Some(lengths) = self.lengths(key.list) else { return };
+        let word = if key.address.as_v4().is_some() {
+            Some(&lengths.v4)
+        } else {
+            lengths.v6.get(usize::from(key.len / 64))
+        };
+        if let Some(word) = word {
+            let bit = 1 << (key.len % 64);
+            if present {
+                word.fetch_or(bit, Ordering::Release)
+            } else {
+                word.fetch_and(!bit, Ordering::Release)
+            };
+        }
+    }
+
+    /// Number of the list with a name, which is made if there is none. `None` when there are too many.
+    fn number(&self, writer: &mut Writer, name: &str) -> Option<u16> {
+        if let Some(number) = writer.numbers.get(name) {
+            return Some(*number);
+        }
+        let number = match writer.free_lists.pop() {
+            Some(number) => number,
+            None if writer.lists.len() < MAX_LISTS => {
+                writer.lists.push(List::default());
+                (writer.lists.len() - 1) as u16
+            }
+            None => return None,
+        };
+        let make = || (0..CHUNK).map(|_| Lengths::default()).collect();
+        self.lengths.get(usize::from(number) / CHUNK)?.get_or_init(make);
+        let list = writer.lists.get_mut(usize::from(number))?;
+        *list = List { name: name.to_owned(), counts: vec![0; 33 + 129], ..List::default() };
+        writer.numbers.insert(name.to_owned(), number);
+        Some(number)
+    }
+
+    /// The numbers of the lists that a configuration names, and makes the contents those of the configuration;
+    /// to be called just before the workers take its rules over. Entries come into force one after the other,
+    /// new ones before old ones go. What rules and clients have added stays.
+    pub fn take_over(&self, names: &[String], contents: &Arc<Contents>, epochs: &Epochs) -> Box<[u16]> {
+        let mut writer = self.writer();
+        let numbers = names.iter().map(|name| self.number(&mut writer, name).unwrap_or(u16::MAX)).collect();
+        Self::retire(&mut writer, names);
+        let old = writer.taken.replace(Arc::clone(contents)).unwrap_or_default();
+        drop(writer);
+        if Arc::ptr_eq(&old, contents) {
+            return numbers;
+        }
+        let nothing = Entries::default();
+        for (name, entries) in contents.lists() {
+            match old.list(name) {
+                Some(before) if Arc::ptr_eq(before, entries) => {}
+                before => self.replace(name, before.map_or(&nothing, |before| before), entries, epochs),
+            }
+        }
+        for (name, entries) in old.lists() {
+            if contents.list(name).is_none() {
+                self.replace(name, entries, &nothing, epochs);
+            }
+        }
+        numbers
+    }
+
+    /// Frees the numbers of lists that have been out of the configuration since before the last commit and
+    /// are empty: no worker can know them any more.
+    fn retire(writer: &mut Writer, names: &[String]) {
+        let named: std::collections::HashSet<&str> = names.iter().map(String::as_str).collect();
+        for (number, list) in writer.lists.iter_mut().enumerate() {
+            let present = named.contains(list.name.as_str());
+            if !present && !list.configured && list.entries == 0 && !list.retired {
+                list.retired = true;
+                writer.numbers.remove(&list.name);
+                writer.free_lists.push(number as u16);
+            }
+            list.configured = present;
+        }
+    }
+
+    /// Replaces what the configuration holds in a list by what it is to hold.
+    fn replace(&self, name: &str, old: &Entries, new: &Entries, epochs: &Epochs) {
+        let Some(list) = self.number(&mut self.writer(), name) else { return };
+        let change = |prefixes: &mut dyn Iterator<Item = (Addr, u8)>, adds: bool| {
+            let mut prefixes = prefixes.peekable();
+            while prefixes.peek().is_some() {
+                let mut changed = Changed::default();
+                let mut writer = self.writer();
+                for (address, len) in prefixes.by_ref().take(SLICE) {
+                    let key = Key { list, address, len };
+                    let changes = if adds {
+                        self.mark(&mut writer, &key, mark::CONFIGURED).is_some_and(|(_, new)| new)
+                    } else {
+                        self.unmark(&mut writer, &key, mark::CONFIGURED)
+                    };
+                    if changes {
+                        changed.note(&key);
+                    }
+                }
+                drop(writer);
+                changed.count(epochs);
+            }
+        };
+        change(&mut new.missing_in(old), true);
+        change(&mut old.missing_in(new), false);
+    }
+
+    /// Puts an address into a list, as a rule does; the life of an entry that is there begins anew.
+    /// `timeout_ms` 0 has no end.
+    pub fn add(&self, list: u16, address: Addr, timeout_ms: u64, now: Now, epochs: &Epochs) -> Added {
+        let len = if address.as_v4().is_some() { 32 } else { 128 };
+        let key = Key { list, address, len };
+        if self.lengths(list).is_none() {
+            return Added::Full;
+        }
+        if self.find(&key).is_some_and(|place| place.is(mark::CONFIGURED)) {
+            return Added::Configured;
+        }
+        let mut changed = Changed::default();
+        let added = self.add_locked(&mut self.writer(), &key, timeout_ms, now, &mut changed);
+        changed.count(epochs);
+        added
+    }
+
+    /// The same for a prefix, in the list with a name.
+    pub fn add_to(
+        &self,
+        name: &str,
+        address: Addr,
+        len: u8,
+        timeout_ms: u64,
+        now: Now,
+        epochs: &Epochs,
+    ) -> Added {
+        let mut writer = self.writer();
+        let Some(list) = self.number(&mut writer, name) else { return Added::Full };
+        let key = Key::around(list, address, len);
+        let mut changed = Changed::default();
+        let added = self.add_locked(&mut writer, &key, timeout_ms, now, &mut changed);
+        drop(writer);
+        changed.count(epochs);
+        added
+    }
+
+    fn add_locked(
+        &self,
+        writer: &mut Writer,
+        key: &Key,
+        timeout_ms: u64,
+        now: Now,
+        changed: &mut Changed,
+    ) -> Added {
+        let life = timeout_ms.saturating_mul(1_000_000);
+        let expires = if timeout_ms == 0 { NEVER } else { Now(now.0.saturating_add(life)) };
+        let known = self.find(key).filter(|place| place.is(mark::DYNAMIC));
+        if let Some(number) = known.and_then(|place| self.record(key, place)) {
+            if let Some(record) = writer.records.get_mut(number as usize).and_then(Option::as_mut) {
+                record.expires = expires;
+            }
+            self.arm(writer, number, expires);
+            return Added::Renewed;
+        }
+        if writer.dynamic() >= MAX_DYNAMIC {
+            writer.refused += 1;
+            return Added::Full;
+        }
+        let Some((place, new)) = self.mark(writer, key, mark::DYNAMIC) else {
+            writer.refused += 1;
+            return Added::Full;
+        };
+        let record = Some(Record { key: *key, expires, created: now });
+        let number = match writer.free_records.pop() {
+            Some(number) => {
+                if let Some(free) = writer.records.get_mut(number as usize) {
+                    *free = record;
+                }
+                number
+            }
+            None => {
+                writer.records.push(record);
+                (writer.records.len() - 1) as u32
+            }
+        };
+        self.full.store(writer.dynamic() >= MAX_DYNAMIC, Ordering::Relaxed);
+        if key.address.as_v4().is_some() {
+            self.v4.set_record(place, number);
+        } else {
+            self.v6.set_record(place, number);
+        }
+        if let Some(list) = writer.lists.get_mut(usize::from(key.list)) {
+            list.dynamic += 1;
+        }
+        writer.wheel.follow(now);
+        self.arm(writer, number, expires);
+        if new {
+            changed.note(key);
+        }
+        Added::New
+    }
+
+    fn record(&self, key: &Key, place: Place) -> Option<u32> {
+        if key.address.as_v4().is_some() { self.v4.record(place) } else { self.v6.record(place) }
+    }
+
+    fn arm(&self, writer: &mut Writer, number: u32, expires: Now) {
+        if expires == NEVER {
+            writer.wheel.disarm(number);
+        } else {
+            writer.wheel.arm(number, expires);
+        }
+        let due = writer.wheel.next_deadline().unwrap_or(NEVER);
+        self.due.store(due.0, Ordering::Relaxed);
+    }
+
+    fn forget(&self, writer: &mut Writer, number: u32, changed: &mut Changed) {
+        let Some(record) = writer.records.get_mut(number as usize).and_then(Option::take) else { return };
+        writer.wheel.disarm(number);
+        writer.free_records.push(number);
+        self.full.store(false, Ordering::Relaxed);
+        if let Some(list) = writer.lists.get_mut(usize::from(record.key.list)) {
+            list.dynamic = list.dynamic.saturating_sub(1);
+        }
+        if self.unmark(writer, &record.key, mark::DYNAMIC) {
+            changed.note(&record.key);
+        }
+    }
+
+    /// Removes an entry that the configuration does not hold; `false` when there is none.
+    pub fn remove_from(&self, name: &str, address: Addr, len: u8, epochs: &Epochs) -> bool {
+        let mut writer = self.writer();
+        let Some(list) = writer.numbers.get(name).copied() else { return false };
+        let key = Key { list, address, len };
+        let known = self.find(&key).filter(|place| place.is(mark::DYNAMIC));
+        let Some(number) = known.and_then(|place| self.record(&key, place)) else { return false };
+        let mut changed = Changed::default();
+        self.forget(&mut writer, number, &mut changed);
+        let due = writer.wheel.next_deadline().unwrap_or(NEVER);
+        self.due.store(due.0, Ordering::Relaxed);
+        drop(writer);
+        changed.count(epochs);
+        true
+    }
+
+    /// Removes entries whose time is over, looking at no more than `budget`. Says how many were removed.
+    pub fn expire(&self, now: Now, budget: usize, epochs: &Epochs) -> usize {
+        let (mut looked, mut removed) = (0, 0);
+        while looked < budget && self.due.load(Ordering::Relaxed) <= now.0 {
+            let mut writer = self.writer();
+            let mut changed = Changed::default();
+            for _ in 0..SLICE {
+                let Some(number) = writer.wheel.pop(now) else { break };
+                looked += 1;
+                let record = writer.records.get(number as usize).and_then(Option::as_ref);
+                if let Some(expires) = record.map(|record| record.expires).filter(|&expires| expires > now) {
+                    // Further away than the wheel looks ahead.
+                    writer.wheel.arm(number, expires);
+                    continue;
+                }
+                removed += 1;
+                self.forget(&mut writer, number, &mut changed);
+            }
+            let due = writer.wheel.next_deadline().unwrap_or(NEVER);
+            self.due.store(due.0, Ordering::Relaxed);
+            drop(writer);
+            looked += 1;
+            changed.count(epochs);
+        }
+        removed
+    }
+
+    /// When [`Self::expire`] has something to do next; `u64::MAX` never. One relaxed load.
+    pub fn next_due(&self) -> u64 {
+        self.due.load(Ordering::Relaxed)
+    }
+
+    /// How many entries could not be added since the last call, because there were too many.
+    pub fn take_refused(&self) -> u64 {
+        std::mem::take(&mut self.writer().refused)
+    }
+
+    /// How many entries there are beside those of the configuration.
+    pub fn dynamic(&self) -> usize {
+        self.writer().dynamic()
+    }
+
+    /// Whether there are as many of them as there may be: what a rule adds is refused.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.full.load(Ordering::Relaxed)
+    }
+
+    /// Calls `each` for every entry beside the configuration's, a slice at a time under the lock. What lives
+    /// all the while is seen once.
+    pub fn for_each_dynamic(&self, now: Now, mut each: impl FnMut(&DynamicEntry)) {
+        let mut names: HashMap<u16, Arc<str>> = HashMap::new();
+        let mut from = 0;
+        loop {
+            let mut part = Vec::with_capacity(4 * SLICE);
+            {
+                let writer = self.writer();
+                let records = writer.records.get(from..).unwrap_or_default();
+                if records.is_empty() {
+                    return;
+                }
+                from += 4 * SLICE;
+                for record in records.iter().take(4 * SLICE).flatten() {
+                    let name = names.entry(record.key.list).or_insert_with(|| {
+                        let list = writer.lists.get(usize::from(record.key.list));
+                        list.map_or("", |list| list.name.as_str()).into()
+                    });
+                    part.push(DynamicEntry {
+                        list: Arc::clone(name),
+                        address: record.key.address,
+                        len: record.key.len,
+                        left_ms: (record.expires != NEVER)
+                            .then(|| record.expires.0.saturating_sub(now.0) / 1_000_000),
+                        age_ms: now.0.saturating_sub(record.created.0) / 1_000_000,
+                    });
+                }
+            }
+            part.iter().for_each(&mut each);
+        }
+    }
+}
+
+/// Whether a prefix of one of the lengths that the bits stand for is there, longest first.
+#[inline]
+fn any_length(mut bits: u64, base: u8, has: impl Fn(u8) -> bool) -> bool {
+    while bits != 0 {
+        let bit = 63 - bits.leading_zeros();
+        if has(base + bit as u8) {
+            return true;
+        }
+        bits &= !(1 << bit);
+    }
+    false
+}
+
+fn length_place(key: &Key) -> usize {
+    usize::from(key.len) + if key.address.as_v4().is_some() { 0 } else { 33 }
+}
+
+/// At most [`SLICE`] entries that have come or gone, for those who remember what they asked.
+#[derive(Debug, Default)]
+struct Changed {
+    cells: ArrayVec<ListCell, SLICE>,
+    /// Of IPv4: first address and length.
+    networks: ArrayVec<(u32, u8), SLICE>,
+    any: bool,
+}
+
+impl Changed {
+    fn note(&mut self, key: &Key) {
+        self.any = true;
+        let noted = match key.address.as_v4() {
+            _ if key.is_host() => self.cells.try_push(ListCell::of(u32::from(key.list), key.address)).is_ok(),
+            Some(address) => self.networks.try_push((address, key.len)).is_ok(),
+            None => true,
+        };
+        debug_assert!(noted, "more than a slice has changed");
+    }
+
+    fn count(self, epochs: &Epochs) {
+        if self.any {
+            epochs.lists_changed(self.cells, self.networks);
+        }
+    }
+}

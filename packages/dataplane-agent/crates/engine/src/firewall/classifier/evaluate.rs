@@ -1,0 +1,374 @@
+//! Running a packet through a compiled table.
+
+use tollway_config::dataplane::{Action, Mark, NewMss, RejectWith, RowId};
+use tollway_wire::tcp;
+
+use super::bounds::{Bounds, Listed};
+use super::check::Key;
+use super::compile::{CompiledChain, MAX_JUMP_DEPTH, Rule, Table};
+use super::depends::Depends;
+use super::index::Candidates;
+use super::matcher::{Matcher, Side};
+use super::view::PacketView;
+use crate::packet::tuple::Addr;
+use crate::time::Now;
+
+/// What a table says in the end.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Verdict {
+    /// The packet goes on.
+    #[default]
+    Accept,
+    /// The packet ends, silently.
+    Drop,
+    /// The packet ends and is answered.
+    Reject(RejectWith),
+    /// A NAT rule, by its index in the table, decides the translation.
+    Nat {
+        /// For [`Table::rule`].
+        rule: u32,
+    },
+}
+
+/// A place in a table: a rule and the places to return to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Position {
+    chain: u16,
+    depth: u16,
+    rule: u32,
+    /// Next rule of each caller and above it its chain, outermost first: whole words, which are set to zero all at once.
+    callers: [u64; MAX_JUMP_DEPTH],
+}
+
+impl Position {
+    pub(super) const fn at(chain: u16, rule: u32) -> Self {
+        Self { chain, depth: 0, rule, callers: [0; MAX_JUMP_DEPTH] }
+    }
+
+    /// The same; of one outside any jump, which is most, the callers are not read.
+    #[inline(always)]
+    const fn copy(&self) -> Self {
+        if self.depth == 0 { Self::at(self.chain, self.rule) } else { *self }
+    }
+
+    /// Into another chain, to come back to the rule after this one.
+    fn call(&mut self, chain: u16, rule: u32) -> bool {
+        let Some(caller) = self.callers.get_mut(usize::from(self.depth)) else { return false };
+        *caller = u64::from(self.chain) << 32 | u64::from(self.rule + 1);
+        self.depth += 1;
+        (self.chain, self.rule) = (chain, rule);
+        true
+    }
+
+    /// Back to the caller; `false` in a built-in chain.
+    fn give_back(&mut self) -> bool {
+        let Some(depth) = self.depth.checked_sub(1) else { return false };
+        let Some(caller) = self.callers.get_mut(usize::from(depth)) else { return false };
+        // Equal positions must compare equal.
+        let place = std::mem::take(caller);
+        (self.chain, self.rule) = ((place >> 32) as u16, place as u32);
+        self.depth = depth;
+        true
+    }
+}
+
+/// What rules of mangle want of a packet. Later rules of the same evaluation see the marks and the DSCP.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// New mark of the packet.
+    pub packet_mark: Option<Mark>,
+    /// New mark of the connection.
+    pub connection_mark: Option<Mark>,
+    /// New mark for routing.
+    pub routing_mark: Option<Mark>,
+    /// New DSCP.
+    pub dscp: Option<u8>,
+    /// Largest segment size that a SYN segment may announce, bytes.
+    pub mss: Option<u16>,
+    /// It may announce no more than fits the MTU of the interface it leaves by.
+    pub clamp_mss: bool,
+}
+
+impl Changes {
+    /// Notes what an action wants, also in what later rules see. `None` if it is none of mangle; else whether the
+    /// next rule is asked.
+    fn note(&mut self, action: &Action, view: &mut PacketView) -> Option<bool> {
+        match action {
+            Action::MarkPacket { mark, passthrough } => {
+                view.mark = *mark;
+                self.packet_mark = Some(*mark);
+                Some(*passthrough)
+            }
+            Action::MarkConnection { mark, passthrough } => {
+                view.connection_mark = *mark;
+                self.connection_mark = Some(*mark);
+                Some(*passthrough)
+            }
+            Action::MarkRouting { mark, passthrough } => {
+                self.routing_mark = Some(*mark);
+                Some(*passthrough)
+            }
+            Action::ChangeDscp { dscp, passthrough } => {
+                (view.dscp, view.dscp_written) = (*dscp, true);
+                self.dscp = Some(*dscp);
+                Some(*passthrough)
+            }
+            Action::ChangeMss { mss: NewMss::Value { bytes }, passthrough } => {
+                self.mss = Some(self.mss.map_or(*bytes, |mss| mss.min(*bytes)));
+                Some(*passthrough)
+            }
+            Action::ChangeMss { mss: NewMss::ClampToPmtu, passthrough } => {
+                self.clamp_mss = true;
+                Some(*passthrough)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What an evaluation found. Reuse it: its vectors keep their memory.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Evaluation {
+    /// What to do.
+    pub verdict: Verdict,
+    /// Rows of the rules that matched, in order.
+    pub matched: Vec<RowId>,
+    /// Indices of the rules that ask for a log line, in order.
+    pub logs: Vec<u32>,
+    /// A `fasttrack-connection` rule matched.
+    pub fasttrack: bool,
+    /// What the outcome rests on beside the flow.
+    pub depends: Depends,
+    /// The first rule whose outcome another packet of the flow may change: everything before it may be
+    /// remembered. `None` when all may be.
+    pub resume: Option<Position>,
+    /// How many of `matched` stand before `resume`; all without one.
+    pub matched_before_resume: usize,
+    /// How long what stands before `resume` holds.
+    pub bounds: Bounds,
+    /// What rules of mangle want.
+    pub changes: Changes,
+    /// Addresses to put into lists, in order. Rules after the one that adds see them there.
+    pub adds: Vec<Add>,
+}
+
+/// An address that a rule puts into a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Add {
+    /// Index of the list in the configuration.
+    pub list: u32,
+    /// The address.
+    pub address: Addr,
+    /// Life of the entry, ms; 0 has no end.
+    pub timeout_ms: u64,
+}
+
+/// A cached flow begins the life of its entries in lists anew after this part of it …
+const REFRESH_PART: u64 = 8;
+/// … or this, ms, whatever is sooner.
+const REFRESH_MS: u64 = 1000;
+
+impl Evaluation {
+    fn reset(&mut self) {
+        self.verdict = Verdict::Accept;
+        self.matched.clear();
+        self.logs.clear();
+        self.fasttrack = false;
+        self.depends = Depends::FLOW_CONST;
+        self.resume = None;
+        self.matched_before_resume = 0;
+        self.bounds = Bounds::default();
+        self.changes = Changes::default();
+        self.adds.clear();
+    }
+
+    /// Notes that the outcome rests on a membership; too many of them are asked for with every packet.
+    fn rests_on_list(&mut self, listed: Listed, position: &Position) {
+        if self.resume.is_none() && !self.bounds.rest_on(listed) {
+            self.rests_on(Depends::LIST, position);
+        }
+    }
+
+    /// Notes an entry to make. While it is there, it need not be made for every packet.
+    fn add(&mut self, listed: Listed, timeout_ms: u64, view: &PacketView, position: &Position) {
+        self.rests_on_list(listed, position);
+        if self.resume.is_none() && timeout_ms != 0 {
+            let wait_ms = (timeout_ms / REFRESH_PART).min(REFRESH_MS);
+            self.bounds.narrow(u64::MAX, Now(view.now.0.saturating_add(wait_ms * 1_000_000)));
+        }
+        let address = if listed.side == Side::Source { view.tuple.src } else { view.tuple.dst };
+        self.adds.push(Add { list: listed.list, address, timeout_ms });
+    }
+
+    fn rests_on(&mut self, depends: Depends, position: &Position) {
+        if !depends.is_flow_const() {
+            self.depends = self.depends.union(depends);
+            if self.resume.is_none() {
+                self.resume = Some(*position);
+                self.matched_before_resume = self.matched.len();
+            }
+        }
+    }
+}
+
+/// Where a chain leads.
+enum Step {
+    /// To a verdict.
+    End,
+    /// Into another chain.
+    Call(u32),
+    /// Back to its caller.
+    GiveBack,
+}
+
+impl Table {
+    /// Runs a packet from `start`: a built-in chain's [`Table::hook`], or the resume point of an earlier
+    /// evaluation of the same flow. Rules see in `view` what rules before them have changed; afterwards it is as it was.
+    pub fn evaluate(&self, view: &mut PacketView, start: &Position, out: &mut Evaluation) {
+        out.reset();
+        // The view was just written field by field: a copy of it would wait until that has left the store buffer.
+        let before = (view.mark, view.connection_mark, view.dscp, view.dscp_written);
+        self.run(view, start.copy(), out);
+        (view.mark, view.connection_mark, view.dscp, view.dscp_written) = before;
+        if out.resume.is_none() {
+            out.matched_before_resume = out.matched.len();
+        }
+    }
+
+    fn run(&self, view: &mut PacketView, mut position: Position, out: &mut Evaluation) {
+        let key = Key::new(view);
+        loop {
+            let Some(chain) = self.chains.get(usize::from(position.chain)) else { return };
+            match self.run_chain(chain, &key, view, &mut position, out) {
+                Step::End => return,
+                Step::Call(target) => {
+                    let Some(from) = self.chains.get(target as usize).map(|chain| chain.from) else { return };
+                    if !position.call(target as u16, from) {
+                        return;
+                    }
+                }
+                Step::GiveBack => {
+                    if !position.give_back() {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Runs the rules of a chain from the position on, until one of them leads elsewhere.
+    #[inline]
+    fn run_chain(
+        &self,
+        chain: &CompiledChain,
+        key: &Key,
+        view: &mut PacketView,
+        position: &mut Position,
+        out: &mut Evaluation,
+    ) -> Step {
+        // Found in place: a copy of the lists would wait for the store buffer.
+        let mut candidates = Candidates::none(&chain.index);
+        candidates.find(key, position.rule.saturating_sub(chain.from));
+        while let Some(candidate) = candidates.next(key) {
+            position.rule = chain.from + candidate;
+            let Some(rule) = self.rules.get(position.rule as usize) else { break };
+            if !self.matches(rule, view, position, out) {
+                continue;
+            }
+            if rule.logs {
+                out.rests_on(Depends::SIDE_EFFECT, position);
+                out.logs.push(position.rule);
+            }
+            match &rule.action {
+                Action::AddSrcToAddressList { list, timeout_ms } => {
+                    out.add(Listed { list: *list, side: Side::Source }, *timeout_ms, view, position);
+                }
+                Action::AddDstToAddressList { list, timeout_ms } => {
+                    out.add(Listed { list: *list, side: Side::Destination }, *timeout_ms, view, position);
+                }
+                _ => {}
+            }
+            out.matched.push(rule.row);
+            match &rule.action {
+                Action::Accept => return Step::End,
+                Action::Drop => {
+                    out.verdict = Verdict::Drop;
+                    return Step::End;
+                }
+                Action::Reject { with } => {
+                    out.verdict = Verdict::Reject(*with);
+                    return Step::End;
+                }
+                Action::Jump { chain } => return Step::Call(*chain),
+                Action::Return => return Step::GiveBack,
+                Action::FasttrackConnection => out.fasttrack = true,
+                action @ (Action::MarkPacket { .. }
+                | Action::MarkConnection { .. }
+                | Action::MarkRouting { .. }
+                | Action::ChangeDscp { .. }
+                | Action::ChangeMss { .. }) => {
+                    if out.changes.note(action, view) == Some(false) {
+                        return Step::End;
+                    }
+                }
+                Action::Log
+                | Action::Passthrough
+                | Action::AddSrcToAddressList { .. }
+                | Action::AddDstToAddressList { .. } => {}
+                Action::Masquerade { .. }
+                | Action::SrcNat { .. }
+                | Action::DstNat { .. }
+                | Action::Redirect { .. } => {
+                    out.verdict = Verdict::Nat { rule: position.rule };
+                    return Step::End;
+                }
+            }
+        }
+        Step::GiveBack
+    }
+
+    /// Whether a rule matches. A rule that the flow alone excludes rests on nothing else.
+    #[inline]
+    fn matches(&self, rule: &Rule, view: &PacketView, position: &Position, out: &mut Evaluation) -> bool {
+        let (flow_const, rest) =
+            rule.matchers.split_at_checked(rule.flow_const_matchers).unwrap_or((&[], &rule.matchers));
+        (rule.flow_const_said || flow_const.iter().all(|matcher| matcher.matches(view, &self.lists)))
+            && !(view.headerless && rule.reads_header)
+            && (rest.is_empty() || self.matches_rest(rule, rest, view, position, out))
+    }
+
+    fn matches_rest(
+        &self,
+        rule: &Rule,
+        rest: &[Matcher],
+        view: &PacketView,
+        position: &Position,
+        out: &mut Evaluation,
+    ) -> bool {
+        if rule.wants_syn && view.tcp_flags & tcp::flag::SYN == 0 {
+            return false;
+        }
+        let lists = rule.constant_matchers.saturating_sub(rule.flow_const_matchers);
+        let (lists, rest) = rest.split_at_checked(lists).unwrap_or((&[], rest));
+        for matcher in lists {
+            let Matcher::AddressList(member) = matcher else { continue };
+            out.rests_on_list(member.listed(), position);
+            let (list, address) = (member.listed().list, member.address(view));
+            let added = out.adds.iter().any(|add| add.list == list && add.address == address)
+                && self.lists.has_room();
+            if !(if added { member.wants_member() } else { member.matches(view, &self.lists) }) {
+                return false;
+            }
+        }
+        let bounded = Depends::BOUNDED.contains(rule.depends);
+        if !bounded {
+            out.rests_on(rule.depends, position);
+        }
+        rest.iter().all(|matcher| {
+            if bounded && out.resume.is_none() {
+                matcher.bound(view, &mut out.bounds);
+            }
+            matcher.matches(view, &self.lists)
+        })
+    }
+}

@@ -1,0 +1,433 @@
+//! The rules of a chain that a packet may match, in order, without asking all of them.
+//!
+//! A tree. A *split* tells apart those rules of a node that are narrow in one field: each segment of the
+//! field's values has a child with the rules that cover it, and the rules that are wide in that field are a
+//! child of their own, where another field may tell them apart. A *leaf* is a list of rules, asked one after
+//! the other by their [`Check`]s, which lie side by side. So a packet visits one list per kind of rules: of
+//! 10,000 rules with different prefixes or ports it asks about as few as of 25.
+
+use std::collections::HashMap;
+
+use super::check::{Check, Field, Key};
+use super::segments::Segments;
+
+/// Longest list that is not worth a split.
+const LIST: usize = 6;
+/// Most lists that a packet may visit.
+const MAX_LISTS: usize = 8;
+/// Most segments that a narrow rule covers, and so the number of its copies in a split; fewer if the copies
+/// become too many.
+const NARROW: [u32; 3] = [16, 4, 1];
+/// Most copies of a split's rules, on average.
+const MAX_COPIES: usize = 4;
+
+/// A node: a list, a split or nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Node {
+    /// Place in the pool, or number of the split.
+    at: u32,
+    /// Length of the list, or [`SPLIT`].
+    len: u32,
+}
+
+const SPLIT: u32 = u32::MAX;
+const NOTHING: Node = Node { at: 0, len: 0 };
+
+#[derive(Debug, Clone)]
+struct Split {
+    field: Field,
+    segments: Segments,
+    /// By segment.
+    narrow: Vec<Node>,
+    wide: Node,
+}
+
+/// The index of one chain. Rules are numbered from 0.
+#[derive(Debug, Clone)]
+pub(super) struct Index {
+    root: Node,
+    splits: Vec<Split>,
+    /// The lists, each ascending by rule.
+    checks: Vec<Check>,
+    rules: Vec<u32>,
+    /// Of all rules, as given.
+    source: Vec<Check>,
+}
+
+impl Index {
+    /// Whether it is the index of the rules with these checks.
+    pub fn is_of(&self, checks: &[Check]) -> bool {
+        self.source == checks
+    }
+
+    /// Of the rules with these checks.
+    pub fn new(checks: &[Check]) -> Self {
+        Self::with_lists_of(checks, LIST)
+    }
+
+    fn with_lists_of(checks: &[Check], list: usize) -> Self {
+        let index = Self {
+            root: NOTHING,
+            splits: Vec::new(),
+            checks: Vec::new(),
+            rules: Vec::new(),
+            source: checks.to_vec(),
+        };
+        let mut builder = Builder { source: checks, list, index };
+        let all: Vec<u32> = (0..checks.len() as u32).collect();
+        let (root, _) = builder.node(&all, MAX_LISTS);
+        builder.index.root = root;
+        builder.index
+    }
+
+    /// Whether there are no rules.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    #[inline]
+    fn visit(&self, mut node: Node, key: &Key, from: u32, found: &mut Candidates<'_>) {
+        while node.len == SPLIT {
+            let Some(split) = self.splits.get(node.at as usize) else { return };
+            let segment = split.segments.find(key.field(split.field));
+            let narrow = split.narrow.get(segment).copied().unwrap_or(NOTHING);
+            if narrow.len == SPLIT {
+                self.visit_below(narrow, key, from, found);
+            } else {
+                self.take(narrow, key, from, found);
+            }
+            node = split.wide;
+        }
+        self.take(node, key, from, found);
+    }
+
+    #[cold]
+    fn visit_below(&self, node: Node, key: &Key, from: u32, found: &mut Candidates<'_>) {
+        self.visit(node, key, from, found);
+    }
+
+    /// Adds a list, if it has a candidate.
+    #[inline]
+    fn take(&self, node: Node, key: &Key, from: u32, found: &mut Candidates<'_>) {
+        let end = node.at + node.len;
+        let mut at = node.at;
+        if from != 0 {
+            let rules = self.rules.get(at as usize..end as usize).unwrap_or_default();
+            at += rules.partition_point(|rule| *rule < from) as u32;
+        }
+        let list = self.next(key, at, end);
+        if list.rule != u32::MAX
+            && let Some(place) = found.lists.get_mut(found.count)
+        {
+            *place = list;
+            found.count += 1;
+        }
+    }
+
+    /// The first candidate of a list from `at` on.
+    #[inline]
+    fn next(&self, key: &Key, at: u32, end: u32) -> List {
+        let ahead = self.checks.get(at as usize..end as usize).unwrap_or_default();
+        let Some(passed) = ahead.iter().position(|check| check.admits(key)) else {
+            return List { at: end, end, rule: u32::MAX };
+        };
+        let at = at + passed as u32;
+        List { at, end, rule: self.rules.get(at as usize).copied().unwrap_or(u32::MAX) }
+    }
+}
+
+/// What is left of a list.
+#[derive(Debug, Clone, Copy, Default)]
+struct List {
+    at: u32,
+    end: u32,
+    /// Rule at `at`; `u32::MAX` at the end.
+    rule: u32,
+}
+
+/// The rules of a chain that a packet may match.
+#[derive(Debug)]
+pub(super) struct Candidates<'a> {
+    index: &'a Index,
+    lists: [List; MAX_LISTS],
+    count: usize,
+    /// List whose rule was given out. What follows there is looked for only when it is wanted: most rules
+    /// that match end the search.
+    given: usize,
+}
+
+impl<'a> Candidates<'a> {
+    /// Of an index, before anything was looked for.
+    #[inline]
+    pub fn none(index: &'a Index) -> Self {
+        Self { index, lists: [List::default(); MAX_LISTS], count: 0, given: MAX_LISTS }
+    }
+
+    /// Finds the rules from `from` on that a packet may match.
+    #[inline]
+    pub fn find(&mut self, key: &Key, from: u32) {
+        self.index.visit(self.index.root, key, from, self);
+    }
+
+    /// The next one, in order.
+    #[inline]
+    pub fn next(&mut self, key: &Key) -> Option<u32> {
+        let lists = self.lists.get_mut(..self.count)?;
+        if let Some(list) = lists.get_mut(self.given) {
+            *list = self.index.next(key, list.at + 1, list.end);
+        }
+        let (given, list) = lists.iter().enumerate().min_by_key(|(_, list)| list.rule)?;
+        self.given = given;
+        (list.rule != u32::MAX).then_some(list.rule)
+    }
+}
+
+struct Builder<'a> {
+    source: &'a [Check],
+    /// Longest list that is not split.
+    list: usize,
+    index: Index,
+}
+
+/// How the rules of a node may be told apart.
+struct Plan {
+    field: Field,
+    /// First values of the segments.
+    starts: Vec<u32>,
+    /// Narrow rules with the segments they cover, first and last.
+    narrow: Vec<Placed>,
+    /// By how much the longest list becomes shorter.
+    gain: usize,
+}
+
+impl Builder<'_> {
+    /// A node of some rules, ascending, through which a packet visits at most `lists` lists; and how many it
+    /// does visit at most.
+    fn node(&mut self, rules: &[u32], lists: usize) -> (Node, usize) {
+        if rules.len() <= self.list || lists < 2 {
+            return self.leaf(rules);
+        }
+        let plans = Field::ALL.iter().filter_map(|field| self.plan(*field, rules));
+        match plans.max_by_key(|plan| plan.gain).filter(|plan| plan.gain >= self.list.max(rules.len() / 16)) {
+            Some(plan) => self.split(&plan, rules, lists),
+            None => self.leaf(rules),
+        }
+    }
+
+    fn leaf(&mut self, rules: &[u32]) -> (Node, usize) {
+        let node = Node { at: self.index.rules.len() as u32, len: rules.len() as u32 };
+        let checks = rules.iter().filter_map(|rule| self.source.get(*rule as usize));
+        self.index.checks.extend(checks);
+        self.index.rules.extend(rules);
+        (node, 1)
+    }
+
+    fn split(&mut self, plan: &Plan, rules: &[u32], lists: usize) -> (Node, usize) {
+        let mut by_segment: Vec<Vec<u32>> = vec![Vec::new(); plan.starts.len()];
+        for (rule, first, last) in &plan.narrow {
+            let covered = by_segment.get_mut(*first as usize..=*last as usize).unwrap_or_default();
+            covered.iter_mut().for_each(|list| list.push(*rule));
+        }
+        let mut known: HashMap<Vec<u32>, Node> = HashMap::new();
+        let mut narrow = Vec::with_capacity(by_segment.len());
+        let mut visited = 0;
+        for list in by_segment {
+            if list.is_empty() {
+                narrow.push(NOTHING);
+                continue;
+            }
+            let node = match known.get(&list) {
+                Some(node) => *node,
+                None => {
+                    let (node, count) = self.node(&list, lists / 2);
+                    visited = visited.max(count);
+                    known.insert(list, node);
+                    node
+                }
+            };
+            narrow.push(node);
+        }
+        let mut told = plan.narrow.iter().map(|(rule, ..)| *rule).peekable();
+        let wide: Vec<u32> = rules.iter().copied().filter(|rule| told.next_if_eq(rule).is_none()).collect();
+        let (wide, more) = if wide.is_empty() { (NOTHING, 0) } else { self.node(&wide, lists - visited) };
+        let at = self.index.splits.len() as u32;
+        let segments = Segments::new(&plan.starts);
+        self.index.splits.push(Split { field: plan.field, segments, narrow, wide });
+        (Node { at, len: SPLIT }, visited + more)
+    }
+
+    /// Tells the rules apart by a field; `None` when hardly any is narrow.
+    fn plan(&self, field: Field, rules: &[u32]) -> Option<Plan> {
+        let range = |rule: &u32| Some((*rule, self.source.get(*rule as usize)?.range(field)?));
+        let mut ranged: Vec<Ranged> = rules.iter().filter_map(range).collect();
+        for most in NARROW {
+            if ranged.len() <= self.list / 2 {
+                return None;
+            }
+            let (_, placed) = place(&ranged);
+            let mut places = placed.iter();
+            ranged.retain(|_| places.next().is_some_and(|(_, first, last)| last - first < most));
+            let (starts, narrow) = place(&ranged);
+            let copies: usize = narrow.iter().map(|(_, first, last)| (last - first) as usize + 1).sum();
+            if copies <= narrow.len() * MAX_COPIES {
+                let gain = narrow.len().saturating_sub(longest(&narrow, starts.len()));
+                return Some(Plan { field, starts, narrow, gain });
+            }
+        }
+        None
+    }
+}
+
+/// A rule with the first and last value it covers.
+type Ranged = (u32, (u32, u32));
+/// A rule with the first and last segment it covers.
+type Placed = (u32, u32, u32);
+
+/// Cuts the values into segments that each rule covers whole or not at all: their first values, and the
+/// rules with theirs.
+fn place(ranged: &[Ranged]) -> (Vec<u32>, Vec<Placed>) {
+    let starts = starts(ranged.iter().map(|(_, range)| *range));
+    let segment = |value: u32| (starts.partition_point(|start| *start <= value) - 1) as u32;
+    let placed = ranged.iter().map(|(rule, (from, to))| (*rule, segment(*from), segment(*to))).collect();
+    (starts, placed)
+}
+
+/// First values of the segments between the ends of some ranges.
+fn starts(ranges: impl Iterator<Item = (u32, u32)>) -> Vec<u32> {
+    let mut starts = vec![0];
+    for (from, to) in ranges {
+        starts.push(from);
+        starts.extend(to.checked_add(1));
+    }
+    starts.sort_unstable();
+    starts.dedup();
+    starts
+}
+
+/// Most rules that cover one segment.
+fn longest(placed: &[Placed], segments: usize) -> usize {
+    let mut changes = vec![0_i64; segments + 1];
+    for (_, first, last) in placed {
+        for (at, change) in [(*first, 1), (last + 1, -1)] {
+            if let Some(cell) = changes.get_mut(at as usize) {
+                *cell += change;
+            }
+        }
+    }
+    let mut covering = 0;
+    changes
+        .iter()
+        .map(|change| {
+            covering += change;
+            covering
+        })
+        .max()
+        .unwrap_or(0) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use proptest::prelude::*;
+    use tollway_config::dataplane::{AddressRange, ConnectionState, Matcher, PortRange};
+
+    use super::*;
+    use crate::firewall::classifier::PacketView;
+    use crate::interface::InterfaceMap;
+    use crate::packet::tuple::{Addr, Tuple};
+
+    fn range(from: u32, span: u32) -> AddressRange {
+        let address = |value: u32| Ipv4Addr::from_bits(value).into();
+        AddressRange { from: address(from), to: address(from.saturating_add(span)) }
+    }
+
+    /// Conditions on few values, so that they overlap and nest.
+    fn conditions() -> impl Strategy<Value = Vec<Matcher>> {
+        let span = || prop_oneof![4 => 0u32..2, 2 => 0u32..20, 1 => Just(u32::MAX)];
+        let address = move || (0u32..60, span()).prop_map(|(from, span)| range(from, span));
+        let ports = || (0u16..60, 0u16..4).prop_map(|(from, span)| vec![PortRange { from, to: from + span }]);
+        let one = prop_oneof![
+            3 => address().prop_map(|range| Matcher::SrcAddress { range, negate: false }),
+            3 => address().prop_map(|range| Matcher::DstAddress { range, negate: false }),
+            2 => ports().prop_map(|ports| Matcher::DstPort { ports, negate: false }),
+            1 => ports().prop_map(|ports| Matcher::SrcPort { ports, negate: false }),
+            1 => Just(Matcher::Protocol { protocol: 6, negate: false }),
+        ];
+        proptest::collection::vec(one, 0..3)
+    }
+
+    fn view() -> impl Strategy<Value = PacketView> {
+        let protocol = prop_oneof![Just(6u8), Just(17), Just(1)];
+        (0u32..70, 0u32..70, 0u16..70, 0u16..70, protocol).prop_map(
+            |(src, dst, src_port, dst_port, protocol)| PacketView {
+                tuple: Tuple {
+                    src: Addr::v4(src),
+                    dst: Addr::v4(dst),
+                    src_port,
+                    dst_port,
+                    protocol,
+                    icmp: 0,
+                },
+                state: ConnectionState::New,
+                ..PacketView::default()
+            },
+        )
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(256)))]
+
+        /// Whatever the lists' length, the candidates are those that a scan of all checks finds.
+        #[test]
+        fn candidates_are_those_of_a_scan(
+            rules in proptest::collection::vec(conditions(), 0..200),
+            packets in proptest::collection::vec((view(), 0u32..200), 1..12),
+            list in 1usize..30,
+        ) {
+            let interfaces = InterfaceMap::default();
+            let checks: Vec<Check> = rules.iter().map(|rule| Check::new(rule, &interfaces)).collect();
+            let index = Index::with_lists_of(&checks, list);
+            for (view, from) in packets {
+                let key = Key::new(&view);
+                let scan = (0..).zip(&checks).skip(from as usize);
+                let expected: Vec<u32> =
+                    scan.filter(|(_, check)| check.admits(&key)).map(|(rule, _)| rule).collect();
+                let mut candidates = Candidates::none(&index);
+                candidates.find(&key, from);
+                let found: Vec<u32> = std::iter::from_fn(|| candidates.next(&key)).collect();
+                prop_assert_eq!(found, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn of_many_rules_that_differ_in_one_field_a_packet_meets_few() {
+        let one = |i: u32| match i % 3 {
+            0 => Matcher::SrcAddress { range: range(i << 8, 255), negate: false },
+            1 => Matcher::DstAddress { range: range(i << 8, 255), negate: false },
+            _ => {
+                let port = i as u16;
+                Matcher::DstPort { ports: vec![PortRange { from: port, to: port }], negate: false }
+            }
+        };
+        let checks: Vec<Check> =
+            (0..30_000).map(|i| Check::new(&[one(i)], &InterfaceMap::default())).collect();
+        let index = Index::new(&checks);
+        assert_eq!(index.splits.len(), 3);
+        assert_eq!(index.rules.len(), checks.len());
+        let lists = index.splits.iter().flat_map(|split| &split.narrow);
+        assert_eq!(lists.map(|list| list.len).max(), Some(1));
+    }
+
+    #[test]
+    fn a_rule_that_covers_everything_is_not_copied_into_every_list() {
+        let mut rules: Vec<Vec<Matcher>> = (0..5000)
+            .map(|i| vec![Matcher::SrcAddress { range: range(i << 8, 255), negate: false }])
+            .collect();
+        rules.push(vec![Matcher::SrcAddress { range: range(0, u32::MAX >> 1), negate: false }]);
+        let checks: Vec<Check> =
+            rules.iter().map(|rule| Check::new(rule, &InterfaceMap::default())).collect();
+        assert_eq!(Index::new(&checks).rules.len(), checks.len());
+    }
+}

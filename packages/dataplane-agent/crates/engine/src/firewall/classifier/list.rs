@@ -1,0 +1,94 @@
+//! The address lists that rules name; what they hold is kept by [`crate::firewall::address_set`].
+
+use std::sync::{Arc, OnceLock};
+
+use tollway_config::dataplane::AddressList;
+
+use crate::error::BuildError;
+use crate::firewall::address_set::{AddressSets, Entries, MAX_LISTS};
+use crate::packet::list_cell::ListCell;
+use crate::packet::tuple::Addr;
+
+/// The address lists of a configuration, by their index there.
+#[derive(Debug, Default)]
+pub struct AddressLists {
+    names: Vec<String>,
+    /// What they hold by the configuration alone, if nothing else is to be asked.
+    alone: Vec<Entries>,
+    /// Where their contents are, and under which numbers.
+    bound: OnceLock<(Arc<AddressSets>, Box<[u16]>)>,
+}
+
+impl AddressLists {
+    /// Lists that hold what the configuration says, and nothing else until they are bound.
+    ///
+    /// # Errors
+    /// For an entry of two families or with its ends reversed.
+    pub fn build(lists: &[AddressList]) -> Result<Self, BuildError> {
+        let alone: Result<_, _> = lists.iter().map(Entries::build).collect();
+        Ok(Self { alone: alone?, ..Self::named(lists)? })
+    }
+
+    /// Lists that are empty until they are bound.
+    ///
+    /// # Errors
+    /// When there are too many.
+    pub fn named(lists: &[AddressList]) -> Result<Self, BuildError> {
+        if lists.len() > MAX_LISTS / 2 {
+            let message = format!("more than {} address lists", MAX_LISTS / 2);
+            return Err(BuildError { row: None, message });
+        }
+        let names = lists.iter().map(|list| list.name.clone()).collect();
+        Ok(Self { names, alone: Vec::new(), bound: OnceLock::new() })
+    }
+
+    /// Finds contents in `sets`, where the lists have these numbers. The first call counts.
+    pub fn bind(&self, sets: &Arc<AddressSets>, numbers: Box<[u16]>) {
+        let _ = self.bound.set((Arc::clone(sets), numbers));
+    }
+
+    /// Whether [`Self::bind`] has been called.
+    pub fn is_bound(&self) -> bool {
+        self.bound.get().is_some()
+    }
+
+    /// Their names.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+    /// How many lists there are.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Number of a list where it is bound.
+    #[inline]
+    pub fn number(&self, list: u32) -> Option<u16> {
+        self.bound.get()?.1.get(list as usize).copied()
+    }
+
+    /// What a decision that rests on a membership remembers of it.
+    pub fn cell(&self, list: u32, address: Addr) -> ListCell {
+        self.number(list).map_or(ListCell::NONE, |number| ListCell::of(u32::from(number), address))
+    }
+
+    /// Whether what a rule adds is taken.
+    pub fn has_room(&self) -> bool {
+        self.bound.get().is_none_or(|(sets, _)| !sets.is_full())
+    }
+
+    /// Whether a list holds an address. An index without a list holds none.
+    #[inline]
+    pub fn contains(&self, list: u32, address: Addr) -> bool {
+        match self.bound.get() {
+            Some((sets, numbers)) => {
+                numbers.get(list as usize).is_some_and(|number| sets.contains(*number, address))
+            }
+            None => self.alone.get(list as usize).is_some_and(|entries| entries.contains(address)),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What rules see of a packet.
+
+use tollway_config::dataplane::{ConnectionState, Mark};
+
+use crate::ids::InterfaceIndex;
+use crate::packet::tuple::Tuple;
+use crate::time::Now;
+
+/// What rules see of a packet, as it is at their place in the path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PacketView {
+    /// Interface it came in on; `None` in `output` and for the router's own packets.
+    pub in_interface: Option<InterfaceIndex>,
+    /// Interface it leaves by; `None` in `input` and `dstnat`.
+    pub out_interface: Option<InterfaceIndex>,
+    /// Addresses, ports and protocol.
+    pub tuple: Tuple,
+    /// Ports, TCP flags, ICMP type and code are in another packet: that of the first fragment, which is not known.
+    pub headerless: bool,
+    /// TCP flags as on the wire; 0 for other protocols.
+    pub tcp_flags: u8,
+    /// ICMP type; 0 for other protocols.
+    pub icmp_type: u8,
+    /// ICMP code; 0 for other protocols.
+    pub icmp_code: u8,
+    /// What connection tracking says.
+    pub state: ConnectionState,
+    /// The connection's source is translated.
+    pub srcnat: bool,
+    /// The connection's destination is translated.
+    pub dstnat: bool,
+    /// Mark of the packet; 0 none.
+    pub mark: Mark,
+    /// Mark of the connection; 0 none.
+    pub connection_mark: Mark,
+    /// DSCP of the IP header.
+    pub dscp: u8,
+    /// A rule has written the DSCP, so that it is no property of the packet.
+    pub dscp_written: bool,
+    /// Length of the IP packet on the wire, bytes; of a super-frame that of its full segments.
+    pub length: u32,
+    /// Wire segments.
+    pub segments: u32,
+    /// L3 bytes over all wire segments.
+    pub wire_bytes: u64,
+    /// L3 bytes of both directions of the connection, this packet included; `None` without a connection.
+    pub connection_bytes: Option<u64>,
+    /// Time of the batch.
+    pub now: Now,
+    /// The same as wall clock, ns since 1970 UTC.
+    pub utc_ns: i64,
+    /// Keys the choice of `random`; one number for all workers, hard to guess from outside.
+    pub seed: u64,
+    /// Nothing is used up: what counts packets or holds tokens is only looked at.
+    pub peek: bool,
+}
+
+impl Default for PacketView {
+    /// An untracked packet of no protocol, from nowhere.
+    fn default() -> Self {
+        Self {
+            in_interface: None,
+            out_interface: None,
+            tuple: Tuple::default(),
+            headerless: false,
+            tcp_flags: 0,
+            icmp_type: 0,
+            icmp_code: 0,
+            state: ConnectionState::Untracked,
+            srcnat: false,
+            dstnat: false,
+            mark: 0,
+            connection_mark: 0,
+            dscp: 0,
+            dscp_written: false,
+            length: 0,
+            segments: 1,
+            wire_bytes: 0,
+            connection_bytes: None,
+            now: Now(0),
+            utc_ns: 0,
+            seed: 0,
+            peek: false,
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! What packets are judged by: rules, address sets, marks.
+
+pub mod address_set;
+pub mod classifier;
+pub mod marks;

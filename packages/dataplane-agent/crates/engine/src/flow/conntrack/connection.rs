@@ -1,0 +1,220 @@
+//! The record of one connection.
+
+use crate::ids::Direction;
+use tollway_config::dataplane::RowId;
+
+use super::line::{self, Line};
+use super::tcp::Tracker;
+use crate::packet::slow_reason::SlowReason;
+use crate::packet::tuple::Tuple;
+use crate::time::Now;
+
+/// Status bits; the values of the lower eight are those of the connection dump.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Status(pub u16);
+
+macro_rules! status_bits {
+    ($($(#[$doc:meta])* $name:ident, $set:ident = $bit:literal;)*) => {
+        impl Status {
+            $(
+                $(#[$doc])*
+                pub const fn $name(self) -> bool {
+                    self.0 & $bit != 0
+                }
+                pub(crate) const fn $set(&mut self) {
+                    self.0 |= $bit;
+                }
+            )*
+        }
+    };
+}
+
+impl Status {
+    /// Notes that the hash structure holds neither direction.
+    pub(crate) const fn clear_indexed(&mut self) {
+        self.0 &= !0x1800;
+    }
+
+    /// Notes that the directory has it no more as a flow of this worker.
+    pub(crate) const fn clear_published(&mut self) {
+        self.0 &= !0x400;
+    }
+
+    /// Notes that all packets are forwarded here again.
+    pub(crate) const fn clear_offloaded(&mut self) {
+        self.0 &= !128;
+    }
+}
+
+status_bits! {
+    /// A packet of the reply direction was seen.
+    seen_reply, set_seen_reply = 1;
+    /// Not evicted when the table is full, unless it is being closed.
+    assured, set_assured = 2;
+    /// A packet of it has left the router.
+    confirmed, set_confirmed = 4;
+    /// A `fasttrack-connection` rule matched.
+    fasttrack, set_fasttrack = 8;
+    /// Its source is translated.
+    srcnat, set_srcnat = 16;
+    /// Its destination is translated.
+    dstnat, set_dstnat = 32;
+    /// Its flow moves to another worker, where only the reply tuple can be had.
+    given_away, set_given_away = 0x8000;
+    /// Something outside the engine forwards packets of it.
+    offloaded, set_offloaded = 128;
+    /// The destination is decided, perhaps as "unchanged".
+    destination_bound, set_destination_bound = 0x100;
+    /// The source is decided, perhaps as "unchanged"; the reply tuple is reserved.
+    source_bound, set_source_bound = 0x200;
+    /// The original tuple stands in the directory, because its packets are steered to another worker.
+    published, set_published = 0x400;
+    /// The hash structure holds the original direction.
+    original_indexed, set_original_indexed = 0x800;
+    /// The hash structure holds the reply direction.
+    reply_indexed, set_reply_indexed = 0x1000;
+    /// The place is in use.
+    used, set_used = 0x2000;
+    /// Some of its packets are counted beside its line.
+    spilled, set_spilled = 0x4000;
+}
+
+/// What NAT decided with the first packet.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct NatInfo {
+    /// The destination is decided, perhaps as "unchanged".
+    pub destination_bound: bool,
+    /// The source is decided, perhaps as "unchanged"; the reply tuple is reserved.
+    pub source_bound: bool,
+    /// Interface row whose address a masquerade rule took; 0 without masquerade.
+    pub masquerade: RowId,
+    /// The original tuple stands in the directory, because its packets are steered to another worker.
+    pub published: bool,
+}
+
+/// Packets and bytes of a connection, per direction.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Wire segments.
+    pub packets: [u64; 2],
+    /// L3 bytes.
+    pub bytes: [u64; 2],
+}
+
+impl Totals {
+    /// Of packets of one direction.
+    pub fn of(direction: Direction, packets: u32, bytes: u64) -> Self {
+        let pair = |amount| match direction {
+            Direction::Original => [amount, 0],
+            Direction::Reply => [0, amount],
+        };
+        Self { packets: pair(u64::from(packets)), bytes: pair(bytes) }
+    }
+
+    /// The sum.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        self.with(other, u64::wrapping_add)
+    }
+
+    /// The difference.
+    #[must_use]
+    pub fn minus(self, other: Self) -> Self {
+        self.with(other, u64::wrapping_sub)
+    }
+
+    fn with(self, other: Self, of: impl Fn(u64, u64) -> u64) -> Self {
+        let pair = |[a, b]: [u64; 2], [c, d]: [u64; 2]| [of(a, c), of(b, d)];
+        Self { packets: pair(self.packets, other.packets), bytes: pair(self.bytes, other.bytes) }
+    }
+}
+
+/// Both tuples of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tuples {
+    /// Of the original direction, as the first packet came.
+    pub original: Tuple,
+    /// Of the reply direction, as answers come.
+    pub reply: Tuple,
+}
+
+impl Tuples {
+    /// Tuple of the packets of a direction, as they arrive.
+    #[inline]
+    pub const fn tuple(&self, direction: Direction) -> &Tuple {
+        match direction {
+            Direction::Original => &self.original,
+            Direction::Reply => &self.reply,
+        }
+    }
+
+    /// Tuple of the packets of a direction, as they leave.
+    #[inline(always)]
+    pub fn target(&self, direction: Direction) -> Tuple {
+        self.tuple(direction.reverse()).reversed()
+    }
+}
+
+/// A connection as it is at the moment, put together from the places where the table keeps its parts:
+/// for listings, too much for the packet path.
+#[derive(Debug, Clone)]
+pub struct Connection {
+    /// TCP windows and state; untouched for other protocols.
+    pub tcp: Tracker,
+    /// Status bits.
+    pub status: Status,
+    /// Changes whenever state, mark or NAT change what cached actions of both directions rest on.
+    pub version: u16,
+    /// Names it among all that ever were: worker in the top byte, then how often its place has been given
+    /// away, then the place.
+    pub id: u64,
+    /// Connection mark.
+    pub mark: u32,
+    /// NAT decisions.
+    pub nat: NatInfo,
+    /// Tuple of the original direction, as the first packet came.
+    pub original: Tuple,
+    /// Tuple of the reply direction, as answers come.
+    pub reply: Tuple,
+    expires: u32,
+    slow: [Option<SlowReason>; 2],
+}
+
+impl Connection {
+    #[inline]
+    pub(super) fn new(line: &Line, id: u64, mark: u32, masquerade: RowId, tuples: Tuples) -> Self {
+        let status = line.status;
+        let nat = NatInfo {
+            destination_bound: status.destination_bound(),
+            source_bound: status.source_bound(),
+            masquerade,
+            published: status.published(),
+        };
+        let Tuples { original, reply } = tuples;
+        let (tcp, version) = (line.tcp, line.version);
+        let (expires, slow) = (line.expires, line.slow);
+        Self { tcp, status, version, id, mark, nat, original, reply, expires, slow }
+    }
+    /// Both tuples.
+    pub fn tuples(&self) -> Tuples {
+        Tuples { original: self.original, reply: self.reply }
+    }
+    /// Tuple of the packets of a direction, as they arrive.
+    pub fn tuple(&self, direction: Direction) -> Tuple {
+        *self.tuples().tuple(direction)
+    }
+    /// Tuple of the packets of a direction, as they leave.
+    pub fn target(&self, direction: Direction) -> Tuple {
+        self.tuples().target(direction)
+    }
+    /// Why packets of a direction are not cached; `None` when the last one was, or there was none.
+    pub fn slow_reason(&self, direction: Direction) -> Option<SlowReason> {
+        self.slow.get(direction.index()).copied().flatten()
+    }
+    /// How long it lives without another packet, ns.
+    pub fn left(&self, now: Now) -> u64 {
+        line::left(self.expires, now)
+    }
+}
+
+pub(super) const NIL: u32 = u32::MAX;

@@ -1,0 +1,132 @@
+//! The key line of one direction: what a lookup compares, and what the fast path does on a hit.
+
+use crate::flow::epochs::Stamp;
+use crate::ids::Lane;
+use crate::packet::key::ELSEWHERE;
+use crate::packet::key::FAMILY;
+use crate::packet::key::IN_PORT;
+use crate::packet::key::Key;
+use crate::packet::key::V6;
+use crate::packet::list_cell::ListCell;
+
+/// Bits of [`CachedAction::flags`].
+pub mod action_flag {
+    /// Rewrite the source.
+    pub const NAT_SRC: u16 = 2;
+    /// Rewrite the destination.
+    pub const NAT_DST: u16 = 4;
+    /// Holds only for a while: the entry has a [`Bound`](crate::flow::conntrack::Bound).
+    pub const BOUNDED: u16 = 8;
+    /// Write the DSCP that stands in [`DSCP`].
+    pub const SET_DSCP: u16 = 16;
+    /// New DSCP with `SET_DSCP`.
+    pub const DSCP: u16 = 0x3f00;
+    /// Lowest bit of [`DSCP`].
+    pub const DSCP_SHIFT: u32 = 8;
+}
+
+impl CachedAction {
+    /// The DSCP to write.
+    #[inline]
+    pub const fn new_dscp(&self) -> Option<u8> {
+        if self.flags & action_flag::SET_DSCP == 0 {
+            None
+        } else {
+            Some(((self.flags & action_flag::DSCP) >> action_flag::DSCP_SHIFT) as u8)
+        }
+    }
+
+    /// Has this DSCP written.
+    pub(crate) fn set_dscp(&mut self, dscp: u8) {
+        self.flags |= action_flag::SET_DSCP | u16::from(dscp & 0x3f) << action_flag::DSCP_SHIFT;
+    }
+}
+
+/// What the later packets of a direction get. The deltas do not hold the TTL.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct CachedAction {
+    /// Policy of the worker at install; 0 when there is no action.
+    pub policy: u32,
+    /// Changes of routes and lists at install, or when it was found that they do not matter.
+    pub stamp: Stamp,
+    /// Adjacency: the ready L2 header.
+    pub adjacency: u32,
+    /// Queue that takes the packets, in the numbers of this policy.
+    pub lane: Lane,
+    /// Path id: the rules counted.
+    pub path: u32,
+    /// New IPv4 source with `NAT_SRC`.
+    pub new_src: u32,
+    /// New IPv4 destination with `NAT_DST`.
+    pub new_dst: u32,
+    /// Connection version at install.
+    pub version: u16,
+    /// Egress port.
+    pub out_port: u16,
+    /// Resume point, 0 none: where evaluation goes on for every packet.
+    pub resume: u16,
+    /// See [`action_flag`].
+    pub flags: u16,
+    /// New source port (ICMP: identifier) with `NAT_SRC`.
+    pub new_src_port: u16,
+    /// New destination port (ICMP: identifier) with `NAT_DST`.
+    pub new_dst_port: u16,
+    /// Change of the IPv4 header checksum: of the addresses.
+    pub l3_delta: u16,
+    /// Change of a complete L4 checksum.
+    pub l4_delta: u16,
+    /// Questions to address lists that it rests on.
+    pub lists: [ListCell; 2],
+}
+
+/// A direction entry, one cache line.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C, align(64))]
+pub struct Entry {
+    key: Key,
+    /// What later packets get.
+    pub action: CachedAction,
+}
+
+impl Entry {
+    /// An entry without an action.
+    pub(super) fn new(key: Key) -> Self {
+        Self { key, action: CachedAction::default() }
+    }
+
+    /// The key.
+    #[inline]
+    pub(super) fn key(&self) -> &Key {
+        &self.key
+    }
+
+    /// Whether the key is that of an IPv4 tuple. `false` for every IPv6 entry.
+    #[inline]
+    pub(super) fn is_exactly(&self, key: &Key) -> bool {
+        let ports = (self.key.rest ^ key.rest) << (64 - IN_PORT);
+        (self.key.addresses ^ key.addresses) | ports | (self.key.rest & ELSEWHERE) == 0
+    }
+
+    /// Whether the key is that of a tuple; for IPv6 its addresses must still be compared.
+    #[inline]
+    pub(super) fn is(&self, key: &Key) -> bool {
+        let place = if self.key.rest & FAMILY == V6 { u64::from(u32::MAX) } else { 0 };
+        ((self.key.addresses ^ key.addresses) & !place) | (self.key.rest ^ key.rest) << (64 - IN_PORT) == 0
+    }
+
+    /// Port by which the packets come that the action is for.
+    #[inline]
+    pub fn in_port(&self) -> u16 {
+        (self.key.rest >> IN_PORT) as u16
+    }
+
+    /// Puts an action in place, for packets from a port.
+    #[inline(always)]
+    pub(super) fn set(&mut self, in_port: u16, action: CachedAction) {
+        self.key.rest = self.key.rest & !(0xffff << IN_PORT) | u64::from(in_port) << IN_PORT;
+        self.action = action;
+    }
+}
+
+const _: () = assert!(size_of::<Entry>() == 64);

@@ -1,0 +1,139 @@
+//! The line of a connection: all that every packet of it touches beside the key line of its direction.
+
+use super::connection::Status;
+use super::tcp::Tracker;
+use crate::ids::Direction;
+use crate::packet::slow_reason::SlowReason;
+use crate::time::Now;
+
+/// Deadlines in the line are in units of 2²² ns (4.2 ms), of which 32 bits are kept. They are compared as
+/// numbers on a circle: half of it is more than a hundred days, the longest timeout fifty.
+const TICK_BITS: u32 = 22;
+
+/// Time as the deadlines have it, rounded down.
+const fn ticks(now: Now) -> u32 {
+    (now.0 >> TICK_BITS) as u32
+}
+
+/// Time from now on until a deadline, ns; 0 when it has passed.
+pub(super) fn left(deadline: u32, now: Now) -> u64 {
+    let left = deadline.wrapping_sub(ticks(now)) as i32;
+    let end = u64::try_from(left).unwrap_or(0) << TICK_BITS;
+    end.saturating_sub(now.0 & ((1 << TICK_BITS) - 1))
+}
+
+/// One cache line.
+#[derive(Debug, Clone)]
+#[repr(C, align(64))]
+pub struct Line {
+    /// TCP windows and state; untouched for other protocols.
+    pub tcp: Tracker,
+    /// L3 bytes per direction that are not counted elsewhere yet.
+    bytes: [u32; 2],
+    /// Wire segments likewise.
+    packets: [u16; 2],
+    /// When it ends without another packet, ticks rounded up.
+    pub(super) expires: u32,
+    /// Status bits.
+    pub status: Status,
+    /// Changes whenever state, mark or NAT change what cached actions of both directions rest on.
+    pub version: u16,
+    /// Number of the batch within which its packets must go slow; the packet path's own. After 65,536
+    /// batches the number comes again, which costs a packet the slow path.
+    pub slow_batch: u16,
+    /// Why the last decision about a direction was not cached; `None` when it was, or there was none.
+    pub(super) slow: [Option<SlowReason>; 2],
+}
+
+impl Line {
+    /// Of a connection that is new.
+    pub(super) fn new(tcp: Tracker) -> Self {
+        let mut status = Status::default();
+        status.set_used();
+        Self {
+            tcp,
+            bytes: [0; 2],
+            packets: [0; 2],
+            expires: 0,
+            status,
+            version: 1,
+            slow_batch: 0,
+            slow: [None; 2],
+        }
+    }
+
+    /// Makes the cached actions of both directions invalid.
+    pub fn invalidate(&mut self) {
+        self.version = self.version.wrapping_add(1);
+    }
+
+    /// Whether it lives.
+    #[inline]
+    pub fn is_alive(&self, now: Now) -> bool {
+        (self.expires.wrapping_sub(ticks(now)) as i32) > 0
+    }
+
+    /// How long it lives without another packet, ns.
+    pub(super) fn left(&self, now: Now) -> u64 {
+        left(self.expires, now)
+    }
+
+    /// Lets it live for `lifetime` ns from now on without another packet.
+    #[inline]
+    pub(super) fn extend(&mut self, now: Now, lifetime: u64) {
+        const ROUND_UP: u64 = (1 << TICK_BITS) - 1;
+        self.expires = (now.0.saturating_add(lifetime).saturating_add(ROUND_UP) >> TICK_BITS) as u32;
+    }
+
+    /// Why packets of a direction are not cached; `None` when the last one was, or there was none.
+    pub fn slow_reason(&self, direction: Direction) -> Option<SlowReason> {
+        self.slow.get(direction.index()).copied().flatten()
+    }
+
+    /// Notes whether the last decision about a direction was cached, or why not.
+    pub(crate) fn note_slow(&mut self, direction: Direction, reason: Option<SlowReason>) {
+        if let Some(cell) = self.slow.get_mut(direction.index()) {
+            *cell = reason;
+        }
+    }
+
+    /// Adds to the counters of a direction. `false`, counting nothing, when they would run over: then
+    /// they are to be emptied by [`Self::take_counts`].
+    #[inline]
+    pub(crate) fn count(&mut self, direction: Direction, packets: u32, bytes: u64) -> bool {
+        let (Some(packet_cell), Some(byte_cell)) =
+            (self.packets.get_mut(direction.index()), self.bytes.get_mut(direction.index()))
+        else {
+            return false;
+        };
+        let packets = u64::from(*packet_cell) + u64::from(packets);
+        let bytes = u64::from(*byte_cell) + bytes;
+        if packets >> 16 | bytes >> 32 != 0 {
+            return false;
+        }
+        (*packet_cell, *byte_cell) = (packets as u16, bytes as u32);
+        true
+    }
+
+    /// Bytes of both directions together, as far as they are counted here.
+    #[inline]
+    pub(super) fn carried(&self) -> u64 {
+        let [original, reply] = &self.bytes;
+        // One was just written: both at once would wait until that has left the store buffer.
+        u64::from(*original) + u64::from(std::hint::black_box(*reply))
+    }
+
+    /// Packets and bytes of both directions, as far as they are counted here.
+    pub(super) fn counts(&self) -> ([u64; 2], [u64; 2]) {
+        (self.packets.map(u64::from), self.bytes.map(u64::from))
+    }
+
+    /// The same; the counters begin at zero again.
+    pub(super) fn take_counts(&mut self) -> ([u64; 2], [u64; 2]) {
+        let counts = self.counts();
+        (self.packets, self.bytes) = ([0; 2], [0; 2]);
+        counts
+    }
+}
+
+const _: () = assert!(size_of::<Line>() == 64);

@@ -1,0 +1,70 @@
+//! Connections of which packets pass that are not tracked: something else forwards them, and says later how many, or
+//! tracking was off.
+
+use tollway_wire::ipv4;
+
+use super::table::Table;
+use super::tcp::{State, Tracker};
+use super::timeouts::Timeouts;
+use super::{generic, udp};
+use crate::ids::{ConnRef, Direction};
+use crate::time::Now;
+
+impl Table {
+    /// Whether packets of a connection may be forwarded without being looked at. What they do to the windows of a TCP
+    /// connection is not known from then on, so that must be all that they can change.
+    pub(crate) fn may_offload(&self, reference: ConnRef, now: Now, timeouts: &Timeouts) -> bool {
+        let Some((line, tuples)) = self.line(reference).zip(self.tuples(reference)) else { return false };
+        let settled = match tuples.original.protocol {
+            ipv4::TCP => timeouts.loose && line.status.assured() && line.tcp.state() == State::Established,
+            protocol => protocol == ipv4::UDP,
+        };
+        settled && line.status.confirmed() && line.is_alive(now)
+    }
+
+    /// From now on windows are learnt anew from whatever segment comes.
+    pub(crate) fn forget_windows(&mut self, reference: ConnRef) {
+        if let Some(line) = self.get_mut(reference)
+            && line.tcp.state() == State::Established
+        {
+            line.tcp = Tracker::resumed();
+        }
+    }
+
+    /// The same for all connections, those that are being closed too: segments have passed while tracking was off, and
+    /// against what was known before all that follow would be out of window. Linux does so as well.
+    /// One look at each line, in the order of memory.
+    pub(crate) fn forget_all_windows(&mut self) {
+        for line in self.lines.iter_mut().filter(|line| line.status.used()) {
+            match line.tcp.state() {
+                // Of what is no TCP there are none; a handshake is over soon, and has hardly any.
+                State::None | State::SynSent | State::SynRecv | State::Listen => {}
+                _ => line.tcp = line.tcp.forgotten(),
+            }
+        }
+    }
+
+    /// Counts packets that were forwarded elsewhere, and lets the connection live as if they had come here.
+    /// `false` when it is gone.
+    pub(crate) fn credit(
+        &mut self,
+        reference: ConnRef,
+        direction: Direction,
+        (packets, bytes): (u64, u64),
+        now: Now,
+        timeouts: &Timeouts,
+    ) -> bool {
+        let Some(tuples) = self.tuples(reference) else { return false };
+        self.forget_windows(reference);
+        let Some(line) = self.get_mut(reference) else { return false };
+        let lifetime = match tuples.original.protocol {
+            ipv4::TCP => line.tcp.timeout(timeouts),
+            ipv4::UDP => udp::timeout(line.status, timeouts),
+            _ => generic::timeout(timeouts),
+        };
+        line.extend(now, lifetime);
+        let index = reference.slot << 1 | direction as u32;
+        self.count(index, u32::try_from(packets).unwrap_or(u32::MAX), bytes);
+        true
+    }
+}

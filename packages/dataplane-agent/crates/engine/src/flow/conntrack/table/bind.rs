@@ -1,0 +1,229 @@
+//! From a first packet to a confirmed connection: slots, tuples, translations and marks.
+
+use std::sync::Arc;
+
+use tollway_config::dataplane::{PortRange, RowId};
+
+use super::store::Record;
+use super::{Clash, Table};
+use crate::flow::conntrack::connection::NIL;
+use crate::flow::conntrack::entry::Entry;
+use crate::flow::conntrack::line::Line;
+use crate::flow::conntrack::tcp::Tracker;
+use crate::flow::ports::{FreePorts, PortRooms, PortSpace};
+use crate::ids::{ConnRef, Direction};
+use crate::packet::tuple::{Addr, Tuple, steer};
+
+impl Table {
+    /// Makes an unconfirmed connection, found by its original tuple only. It is to be given a lifetime.
+    #[inline(always)]
+    pub(in crate::flow::conntrack) fn create(&mut self, tuple: Tuple, tracker: Tracker) -> Option<u32> {
+        if self.live >= self.max_entries && !self.evict() {
+            return None;
+        }
+        let slot = self.take_slot(Line::new(tracker))?;
+        self.live += 1;
+        if tuple.src.as_v4().is_some() {
+            self.counters.ip4 += 1;
+        } else {
+            self.counters.ip6 += 1;
+        }
+        self.enter(slot, Direction::Original, &tuple);
+        self.set_tuple(slot, Direction::Reply, &tuple.reversed());
+        if self.workers > 1 && steer(&tuple, self.workers) != self.worker {
+            self.note_published(slot, &tuple);
+        }
+        Some(slot)
+    }
+
+    #[inline(always)]
+    pub(super) fn take_slot(&mut self, line: Line) -> Option<u32> {
+        if self.free == NIL {
+            let slot = self.lines.len() as u32;
+            self.lines.push(line);
+            self.records.push(Record::new(1));
+            self.entries.extend([Entry::default(); 2]);
+            return Some(slot);
+        }
+        let slot = self.free;
+        let record = self.records.get_mut(slot as usize)?;
+        self.free = record.newer;
+        *record = Record::new(record.serial);
+        *self.lines.get_mut(slot as usize)? = line;
+        Some(slot)
+    }
+
+    #[inline]
+    pub(super) fn is_indexed(&self, slot: u32, direction: Direction) -> bool {
+        self.lines.get(slot as usize).is_some_and(|line| match direction {
+            Direction::Original => line.status.original_indexed(),
+            Direction::Reply => line.status.reply_indexed(),
+        })
+    }
+
+    pub(super) fn enter(&mut self, slot: u32, direction: Direction, tuple: &Tuple) {
+        let key = self.set_tuple(slot, direction, tuple);
+        let entered = self.buckets.insert(self.hash_of(&key), Self::index(slot, direction));
+        self.note_port(tuple, false);
+        if let Some(line) = self.lines.get_mut(slot as usize).filter(|_| entered) {
+            match direction {
+                Direction::Original => line.status.set_original_indexed(),
+                Direction::Reply => line.status.set_reply_indexed(),
+            }
+        }
+    }
+
+    /// Whether no other connection holds a tuple.
+    pub fn is_free_for(&self, reference: ConnRef, tuple: &Tuple) -> bool {
+        self.find_entry(tuple, self.hash(tuple)).is_none_or(|index| index >> 1 == reference.slot)
+    }
+
+    /// Decides the destination of a connection: its answers come as `reply`, or as they would anyway.
+    pub fn bind_destination(&mut self, reference: ConnRef, reply: Option<Tuple>) {
+        let Some(line) = self.get_mut(reference) else { return };
+        line.status.set_destination_bound();
+        if reply.is_some() {
+            line.status.set_dstnat();
+            line.invalidate();
+        }
+        if let Some(reply) = reply {
+            self.set_tuple(reference.slot, Direction::Reply, &reply);
+        }
+    }
+
+    /// Decides the source of a connection: the address that it takes, `None` when it keeps address and port.
+    /// `masquerade` is the interface row whose address that is, 0 without masquerade.
+    pub fn bind_source(&mut self, reference: ConnRef, address: Option<Addr>, masquerade: RowId) {
+        let Some(line) = self.get_mut(reference) else { return };
+        line.status.set_source_bound();
+        if address.is_some() {
+            line.status.set_srcnat();
+            line.invalidate();
+        }
+        self.last_source = address.unwrap_or_default();
+        if let Some(record) = self.records.get_mut(reference.slot as usize) {
+            record.masquerade = masquerade;
+        }
+    }
+
+    /// The flow of a connection's first packet is steered to another worker: it stands in the directory.
+    #[cold]
+    fn note_published(&mut self, slot: u32, tuple: &Tuple) {
+        if let Some(line) = self.lines.get_mut(slot as usize) {
+            line.status.set_published();
+        }
+        // The connection may take the place of one with the same tuples that has just ended.
+        self.unpublished.retain(|ended| ended != tuple);
+    }
+
+    /// The flow of an unconfirmed connection moves to another worker, which the directory knows already.
+    pub fn give_away(&mut self, reference: ConnRef) {
+        if let Some(line) = self.get_mut(reference) {
+            line.status.clear_published();
+            line.status.set_given_away();
+        }
+    }
+
+    /// What is kept of the free ports of a range.
+    pub(crate) fn port_map(&mut self, space: &PortSpace, range: PortRange) -> Option<Arc<FreePorts>> {
+        self.ports.get(space, range)
+    }
+
+    /// Keeps from now on which ports of a range are free. Other workers see it in `rooms`.
+    pub(crate) fn begin_port_map(
+        &mut self,
+        rooms: Option<&PortRooms>,
+        space: PortSpace,
+        range: PortRange,
+    ) -> Arc<FreePorts> {
+        match rooms {
+            Some(rooms) => rooms.begin(&mut self.ports, space, range, self.worker, self.workers),
+            None => self.ports.add(space, range),
+        }
+    }
+
+    /// A tuple begins or ceases to be held.
+    #[inline]
+    pub(super) fn note_port(&mut self, tuple: &Tuple, free: bool) {
+        if !self.ports.is_empty() && steer(tuple, self.workers) == self.worker {
+            self.ports.note(tuple, free);
+        }
+    }
+
+    /// Mark of a connection; 0 none.
+    pub fn mark(&self, reference: ConnRef) -> u32 {
+        let slot = self.slot(reference);
+        slot.and_then(|slot| self.records.get(slot)).map_or(0, |record| record.mark)
+    }
+
+    /// Sets the connection mark. Who does it sees to it that cached actions which rest on it end.
+    pub(crate) fn set_mark(&mut self, reference: ConnRef, mark: u32) {
+        if let Some(record) = self.slot(reference).and_then(|slot| self.records.get_mut(slot)) {
+            record.mark = mark;
+        }
+    }
+
+    /// Gives an unconfirmed connection its reply tuple and makes it findable by it.
+    pub fn reserve_reply(&mut self, reference: ConnRef, reply: Tuple) -> Result<(), Clash> {
+        if !self.is_free_for(reference, &reply) {
+            return Err(Clash);
+        }
+        self.reserve_free_reply(reference, reply)
+    }
+
+    /// The same for a tuple that is known to be free for it.
+    pub fn reserve_free_reply(&mut self, reference: ConnRef, reply: Tuple) -> Result<(), Clash> {
+        self.slot(reference).ok_or(Clash)?;
+        if self.is_indexed(reference.slot, Direction::Reply) {
+            let held = self.tuple(reference.slot, Direction::Reply);
+            let index = Self::index(reference.slot, Direction::Reply);
+            self.buckets.remove(self.hash(&held), index);
+            self.note_port(&held, true);
+        }
+        // A flow whose answers look like its questions is found by its original tuple.
+        if self.tuple(reference.slot, Direction::Original) == reply {
+            self.set_tuple(reference.slot, Direction::Reply, &reply);
+        } else {
+            self.enter(reference.slot, Direction::Reply, &reply);
+        }
+        Ok(())
+    }
+
+    /// Another packet holds a connection while it is unconfirmed.
+    pub(in crate::flow::conntrack) fn hold(&mut self, slot: u32) {
+        if let Some(record) = self.records.get_mut(slot as usize) {
+            record.pending = record.pending.saturating_add(1);
+        }
+    }
+
+    /// A packet of the connection leaves the router or is delivered: the connection stays. Again for a
+    /// confirmed one does nothing.
+    pub fn confirm(&mut self, reference: ConnRef) -> Result<(), Clash> {
+        let Some(line) = self.get_mut(reference) else { return Ok(()) };
+        if line.status.confirmed() {
+            return Ok(());
+        }
+        if !line.status.reply_indexed() {
+            self.reserve_reply(reference, self.tuple(reference.slot, Direction::Reply))?;
+        }
+        if let Some(line) = self.get_mut(reference) {
+            line.status.set_confirmed();
+        }
+        self.relist(reference.slot);
+        Ok(())
+    }
+
+    /// A packet of the connection was dropped. Removes the connection when it is unconfirmed and no other
+    /// packet holds it.
+    pub fn abandon(&mut self, reference: ConnRef) {
+        let Some(slot) = self.slot(reference) else { return };
+        if self.lines.get(slot).is_some_and(|line| line.status.confirmed()) {
+            return;
+        }
+        let Some(record) = self.records.get_mut(slot) else { return };
+        record.pending = record.pending.saturating_sub(1);
+        if record.pending == 0 {
+            self.remove_slot(reference.slot);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! What is cached with a direction, and what it carried.
+
+use super::Table;
+use crate::flow::conntrack::bound::Bound;
+use crate::flow::conntrack::connection::Totals;
+use crate::flow::conntrack::entry::{CachedAction, Entry, action_flag};
+use crate::flow::epochs::Stamp;
+use crate::ids::EntryIndex;
+use crate::ids::{ConnRef, Direction};
+
+impl Table {
+    /// The cached action of an entry, if it still holds for packets from this port.
+    #[inline]
+    pub fn cached(
+        &self,
+        index: EntryIndex,
+        policy: u32,
+        stamp: Stamp,
+        in_port: u16,
+    ) -> Option<&CachedAction> {
+        let entry = self.entries.get(index as usize)?;
+        let action = &entry.action;
+        let holds = action.policy == policy
+            && action.stamp == stamp
+            && entry.in_port() == in_port
+            && self.connection_at(index).is_some_and(|line| line.version == action.version);
+        holds.then_some(action)
+    }
+
+    /// When the action of an entry was found to be right, and its flags.
+    #[inline]
+    pub fn stamp(&self, index: EntryIndex) -> (Stamp, u16) {
+        self.entries.get(index as usize).map_or((0, 0), |entry| (entry.action.stamp, entry.action.flags))
+    }
+
+    /// The action that was cached last for an entry, whether or not it still holds.
+    pub fn installed(&self, index: EntryIndex) -> Option<&CachedAction> {
+        let action = &self.entries.get(index as usize)?.action;
+        (action.policy != 0).then_some(action)
+    }
+
+    /// Port by which the packets come that the action of an entry is for.
+    pub fn in_port(&self, index: EntryIndex) -> Option<u16> {
+        self.entries.get(index as usize).map(Entry::in_port)
+    }
+
+    /// Caches an action for a direction, for the connection as it is and packets from `in_port`. `false`
+    /// when the connection is gone or not yet confirmed.
+    // The action is written field by field: a copy of it would wait for the store buffer.
+    #[inline(always)]
+    pub fn install(
+        &mut self,
+        reference: ConnRef,
+        direction: Direction,
+        in_port: u16,
+        action: CachedAction,
+    ) -> bool {
+        let Some(slot) = self.slot(reference) else { return false };
+        let Some(line) = self.lines.get(slot).filter(|line| line.status.confirmed()) else { return false };
+        let version = line.version;
+        let Some(entry) = self.entries.get_mut(Self::index(reference.slot, direction) as usize) else {
+            return false;
+        };
+        entry.set(in_port, CachedAction { version, ..action });
+        true
+    }
+
+    /// Caches an action for as long as its bound lets it. `false` also when there is no room for bounds.
+    pub fn install_bounded(
+        &mut self,
+        reference: ConnRef,
+        direction: Direction,
+        in_port: u16,
+        action: CachedAction,
+        bound: Bound,
+    ) -> bool {
+        let flags = action.flags | action_flag::BOUNDED;
+        self.bounds.set(Self::index(reference.slot, direction), bound)
+            && self.install(reference, direction, in_port, CachedAction { flags, ..action })
+    }
+
+    /// L3 bytes that a connection has carried in both directions together.
+    #[inline]
+    pub fn carried(&self, slot: u32) -> u64 {
+        let Some(line) = self.lines.get(slot as usize) else { return 0 };
+        let [original, reply] = if line.status.spilled() { self.spilled.get(slot).bytes } else { [0; 2] };
+        line.carried().wrapping_add(original).wrapping_add(reply)
+    }
+
+    /// Counts packets that did not go by the flow cache.
+    #[inline]
+    pub fn count_slow(&mut self, reference: ConnRef, direction: Direction, packets: u32, bytes: u64) {
+        if let Some(slot) = self.slot(reference) {
+            let index = Self::index(slot as u32, direction);
+            self.count(index, packets, bytes);
+            if self.connection_at(index).is_some_and(|line| line.status.fasttrack()) {
+                self.slow_part.add(reference.slot, direction, packets, bytes);
+            }
+        }
+    }
+
+    /// Of what was counted as not gone by the flow cache, this counts as fasttracked all the same.
+    pub fn count_fasttracked(&mut self, reference: ConnRef, direction: Direction, packets: u32, bytes: u64) {
+        if self.slot(reference).is_some() {
+            self.slow_part.subtract(reference.slot, direction, packets, bytes);
+        }
+    }
+
+    /// Adds to the counters of a direction.
+    #[inline]
+    pub fn count(&mut self, index: EntryIndex, packets: u32, bytes: u64) {
+        let direction = Self::direction_of(index);
+        if !self.connection_at_mut(index).is_some_and(|line| line.count(direction, packets, bytes)) {
+            self.spill(index, packets, bytes);
+        }
+    }
+
+    /// Empties the counters in the line, which would run over.
+    #[cold]
+    pub(super) fn spill(&mut self, index: EntryIndex, packets: u32, bytes: u64) {
+        let (slot, direction) = (index >> 1, Self::direction_of(index));
+        let Some(line) = self.lines.get_mut(slot as usize) else { return };
+        line.status.set_spilled();
+        let (line_packets, line_bytes) = line.take_counts();
+        self.spilled.add_both(slot, line_packets, line_bytes);
+        self.spilled.add(slot, direction, packets, bytes);
+    }
+
+    /// Packets and bytes of a connection, and those of them that were fasttracked.
+    pub fn totals(&self, slot: u32) -> (Totals, Totals) {
+        let Some(line) = self.lines.get(slot as usize) else { return Default::default() };
+        let (packets, bytes) = line.counts();
+        let mut totals = Totals { packets, bytes };
+        if line.status.spilled() {
+            totals = totals.plus(self.spilled.get(slot));
+        }
+        let fasttracked =
+            if line.status.fasttrack() { totals.minus(self.slow_part.get(slot)) } else { Totals::default() };
+        (totals, fasttracked)
+    }
+
+    /// Marks a connection as fasttracked; `false` when it was already, or is gone.
+    pub fn set_fasttrack(&mut self, reference: ConnRef) -> bool {
+        let (totals, _) = self.totals(reference.slot);
+        let Some(line) = self.get_mut(reference).filter(|line| !line.status.fasttrack()) else {
+            return false;
+        };
+        line.status.set_fasttrack();
+        line.invalidate();
+        self.slow_part.set(reference.slot, totals);
+        self.counters.fasttracked += 1;
+        true
+    }
+}

@@ -1,0 +1,120 @@
+//! Copying single connections from one table to another, for the dry run of a packet.
+
+use super::Table;
+use super::evict::Evictables;
+use crate::flow::conntrack::bound::Bound;
+use crate::flow::conntrack::connection::{Connection, Totals};
+use crate::flow::conntrack::entry::CachedAction;
+use crate::flow::conntrack::line::Line;
+use crate::ids::Direction;
+use crate::ids::Lane;
+use crate::packet::tuple::Tuple;
+use tollway_wire::ipv4;
+
+/// A connection as it was.
+#[derive(Debug, Clone)]
+pub struct Copied {
+    connection: Connection,
+    line: Line,
+    totals: Totals,
+    /// Of a fasttracked one what does not count as fasttracked.
+    slow_part: Totals,
+    /// Ingress port and action per direction.
+    actions: [(u16, Option<CachedAction>); 2],
+    bounds: [Option<Bound>; 2],
+}
+
+impl Copied {
+    /// Direction of the packets with a tuple.
+    pub(crate) fn direction_of(&self, tuple: &Tuple) -> Direction {
+        if self.connection.original == *tuple { Direction::Original } else { Direction::Reply }
+    }
+
+    /// Whether packets with a tuple belong to it.
+    pub(crate) fn holds(&self, tuple: &Tuple) -> bool {
+        [self.connection.original, self.connection.reply].contains(tuple)
+    }
+
+    /// Sequence number and acknowledgement of the segment with which the sender of a tuple would go on;
+    /// `None` when it is not TCP.
+    pub(crate) fn expected(&self, tuple: &Tuple) -> Option<(u32, u32)> {
+        (tuple.protocol == ipv4::TCP).then(|| self.connection.tcp.expected(self.direction_of(tuple)))
+    }
+
+    /// Whether rules are asked for each packet of a direction although it is cached.
+    pub(crate) fn resumes(&self, direction: Direction) -> bool {
+        self.actions
+            .get(direction.index())
+            .is_some_and(|(_, action)| action.is_some_and(|action| action.resume != 0))
+    }
+}
+
+impl Table {
+    /// The connection that packets with this tuple belong to, as it is, with what is cached of it under a
+    /// policy.
+    pub fn copy_of(&self, tuple: &Tuple, policy: u32) -> Option<Copied> {
+        let (reference, _) = self.find(tuple)?;
+        let (connection, line) = (self.get(reference)?, self.lines.get(reference.slot as usize)?.clone());
+        let entries = [Direction::Original, Direction::Reply].map(|way| Self::index(reference.slot, way));
+        let actions = entries.map(|entry| {
+            let action = self.installed(entry).filter(|action| action.policy == policy);
+            (self.in_port(entry).unwrap_or_default(), action.copied())
+        });
+        let (totals, fasttracked) = self.totals(reference.slot);
+        let slow_part = totals.minus(fasttracked);
+        let bounds = entries.map(|entry| self.bound(entry));
+        Some(Copied { connection, line, totals, slow_part, actions, bounds })
+    }
+
+    /// Puts a connection of another table here, with what is cached of it if `cached`, for another policy:
+    /// the decision, but neither its queue nor its rules, whose numbers hold for one worker only. `false`
+    /// without room.
+    pub(crate) fn paste(&mut self, copied: &Copied, cached: bool, policy: u32) -> bool {
+        let from = &copied.connection;
+        let Some(slot) = self.create(from.original, from.tcp) else { return false };
+        if from.status.reply_indexed() {
+            self.enter(slot, Direction::Reply, &from.reply);
+        } else {
+            self.set_tuple(slot, Direction::Reply, &from.reply);
+        }
+        let Some(line) = self.lines.get_mut(slot as usize) else { return false };
+        *line = copied.line.clone();
+        line.slow_batch = 0;
+        // What the line counts goes with the rest.
+        line.take_counts();
+        line.status.set_spilled();
+        let status = line.status;
+        self.spilled.set(slot, copied.totals);
+        self.slow_part.set(slot, copied.slow_part);
+        if let Some(record) = self.records.get_mut(slot as usize) {
+            (record.mark, record.masquerade) = (from.mark, from.nat.masquerade);
+        }
+        self.counters.fasttracked += u64::from(status.fasttrack());
+        self.relist(slot);
+        let directions = [Direction::Original, Direction::Reply].into_iter().filter(|_| cached);
+        for (direction, ((in_port, action), bound)) in
+            directions.zip(copied.actions.into_iter().zip(copied.bounds))
+        {
+            let index = Self::index(slot, direction);
+            if let (Some(entry), Some(action)) = (self.entries.get_mut(index as usize), action) {
+                let lane = Lane::default();
+                entry.set(in_port, CachedAction { policy, path: 0, resume: 0, lane, ..action });
+            }
+            if let Some(bound) = bound {
+                self.bounds.set(index, bound);
+            }
+        }
+        true
+    }
+
+    /// Whether a new connection would find no room.
+    pub fn is_full(&self) -> bool {
+        self.live >= self.max_entries && self.evictables.is_empty()
+    }
+
+    /// Lets no new connection find room.
+    pub(crate) fn close(&mut self) {
+        self.max_entries = self.live;
+        self.evictables = Evictables::default();
+    }
+}

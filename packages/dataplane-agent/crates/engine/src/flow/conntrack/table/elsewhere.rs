@@ -1,0 +1,65 @@
+//! Masqueraded connections whose packets leave by another interface than when they began: nobody there would send answers to
+//! the address that they took.
+
+use tollway_config::dataplane::RowId;
+
+use super::Table;
+use crate::flow::conntrack::icmp;
+use crate::flow::conntrack::track::{Flow, Transport};
+use crate::ids::{ConnRef, Direction};
+use crate::packet::tuple::Addr;
+
+impl Transport {
+    /// Whether a packet of a connection may open another one that takes another address. Of TCP that is a SYN: a peer refuses
+    /// any other segment from an address that it does not know.
+    #[inline(always)]
+    pub fn may_open_anew(&self) -> bool {
+        match self {
+            Self::Tcp(segment) => segment.is_syn(),
+            Self::Icmp { icmp_type, .. } => icmp::opens(*icmp_type),
+            Self::Udp | Self::Other => true,
+        }
+    }
+}
+
+impl Table {
+    /// Ends the masqueraded connection of a packet that is to open another one in its place, if `elsewhere` holds of it:
+    /// of the interface row whose address it took, and the address that its packets go to. Only for a packet in original
+    /// direction that [may open](Transport::may_open_anew) one.
+    pub fn begin_anew_elsewhere(&mut self, flow: &Flow<'_>, elsewhere: impl FnOnce(RowId, Addr) -> bool) {
+        if let Some((row, address)) = self.masquerade_of(flow)
+            && elsewhere(row, address)
+        {
+            self.replace(flow.entry >> 1);
+        }
+    }
+
+    /// The interface row whose address a packet's connection took, and where the packet goes; `None` when the connection
+    /// is not masqueraded or not confirmed, or the packet answers.
+    #[inline]
+    fn masquerade_of(&self, flow: &Flow<'_>) -> Option<(RowId, Addr)> {
+        let status = self.connection_at(flow.entry)?.status;
+        let original = Self::direction_of(flow.entry) == Direction::Original;
+        if !original || !status.srcnat() || !status.confirmed() || !self.is_entry(flow.entry, flow.key) {
+            return None;
+        }
+        let slot = flow.entry >> 1;
+        let row = self.masquerade(slot);
+        let address = if status.dstnat() { self.tuple(slot, Direction::Reply).src } else { flow.tuple.dst };
+        (row != 0).then_some((row, address))
+    }
+
+    /// Removes a connection that took the address of another interface than that of row `out`, by which it leaves now.
+    /// `false` for one that is not masqueraded, or leaves as before.
+    pub fn end_masqueraded_elsewhere(&mut self, reference: ConnRef, out: RowId) -> bool {
+        let masquerade = self.masquerade(reference.slot);
+        let elsewhere = masquerade != 0 && masquerade != out;
+        // One that an earlier packet of the batch ended has gone already, and is freed behind it.
+        let is_there =
+            [Direction::Original, Direction::Reply].iter().any(|way| self.is_indexed(reference.slot, *way));
+        if elsewhere && is_there {
+            self.remove_slot(reference.slot);
+        }
+        elsewhere
+    }
+}

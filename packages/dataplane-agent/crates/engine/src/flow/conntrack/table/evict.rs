@@ -1,0 +1,148 @@
+//! Which connections a full table gives up for newer ones: lists of them, in the order in which they came to be so.
+
+use super::Table;
+use crate::flow::conntrack::connection::NIL;
+use crate::flow::conntrack::line::Line;
+use crate::flow::conntrack::tcp::State;
+
+/// Connections that are given up before others, in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Evictable {
+    /// Closed by both ends, or reset.
+    Over,
+    /// Without traffic both ways beyond the first exchange: scans and floods are among these, and what a flood
+    /// opens takes the place of what it opened before.
+    Unassured,
+    /// Closed by one end; the other may still send.
+    Closing,
+}
+
+/// Number of [`Evictable`] kinds.
+const KINDS: usize = 3;
+
+/// What connections are in no list are told by.
+pub(super) const UNLISTED: u8 = u8::MAX;
+
+#[derive(Debug, Clone, Copy)]
+struct List {
+    oldest: u32,
+    newest: u32,
+}
+
+/// The lists; their links stand in the records.
+#[derive(Debug)]
+pub(super) struct Evictables([List; KINDS]);
+
+impl Default for Evictables {
+    fn default() -> Self {
+        Self([List { oldest: NIL, newest: NIL }; KINDS])
+    }
+}
+
+impl Evictables {
+    /// The connection that is to go first.
+    fn first(&self) -> Option<u32> {
+        self.0.iter().map(|list| list.oldest).find(|slot| *slot != NIL)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.first().is_none()
+    }
+}
+
+/// The list that a connection belongs to. One that has ended and is to be freed is in none.
+fn kind(line: &Line) -> Option<Evictable> {
+    let status = line.status;
+    let ended = !status.original_indexed() && !status.reply_indexed();
+    if !status.used() || !status.confirmed() || ended {
+        return None;
+    }
+    match line.tcp.state() {
+        State::TimeWait | State::Close => Some(Evictable::Over),
+        _ if !line.status.assured() => Some(Evictable::Unassured),
+        State::FinWait | State::CloseWait | State::LastAck => Some(Evictable::Closing),
+        State::None | State::SynSent | State::SynRecv | State::Established | State::Listen => None,
+    }
+}
+
+impl Table {
+    /// Gives up the connection that can be missed most easily; `false` when all are in use.
+    pub(super) fn evict(&mut self) -> bool {
+        let Some(slot) = self.evictables.first() else { return false };
+        self.remove_slot(slot);
+        self.counters.evicted += 1;
+        true
+    }
+
+    /// Puts a connection into the list that it belongs to now; to be called when it was confirmed or assured, and
+    /// when its TCP state has changed.
+    pub(in crate::flow::conntrack) fn relist(&mut self, slot: u32) {
+        let Some(line) = self.lines.get(slot as usize) else { return };
+        let list = kind(line).map_or(UNLISTED, |kind| kind as u8);
+        if self.records.get(slot as usize).is_some_and(|record| record.list != list) {
+            self.unlist(slot);
+            self.append(slot, list);
+            if list == Evictable::Over as u8 {
+                self.note_over(slot);
+            }
+        }
+    }
+
+    fn append(&mut self, slot: u32, list: u8) {
+        let Some(ends) = self.evictables.0.get_mut(usize::from(list)) else { return };
+        let newest = std::mem::replace(&mut ends.newest, slot);
+        if newest == NIL {
+            ends.oldest = slot;
+        }
+        if let Some(record) = self.records.get_mut(slot as usize) {
+            (record.older, record.newer, record.list) = (newest, NIL, list);
+        }
+        if let Some(record) = self.records.get_mut(newest as usize) {
+            record.newer = slot;
+        }
+    }
+
+    /// Takes a connection out of its list, if it is in one.
+    pub(super) fn unlist(&mut self, slot: u32) {
+        let Some(record) = self.records.get_mut(slot as usize) else { return };
+        let list = std::mem::replace(&mut record.list, UNLISTED);
+        let Some(ends) = self.evictables.0.get_mut(usize::from(list)) else { return };
+        let (older, newer) = (record.older, record.newer);
+        (record.older, record.newer) = (NIL, NIL);
+        if older == NIL {
+            ends.oldest = newer;
+        }
+        if newer == NIL {
+            ends.newest = older;
+        }
+        if let Some(record) = self.records.get_mut(older as usize) {
+            record.newer = newer;
+        }
+        if let Some(record) = self.records.get_mut(newer as usize) {
+            record.older = older;
+        }
+    }
+
+    /// Whether the lists hold exactly what belongs there.
+    #[cfg(test)]
+    pub(in crate::flow::conntrack) fn lists_agree(&self) -> bool {
+        let mut listed = vec![UNLISTED; self.lines.len()];
+        for (number, list) in (0u8..).zip(&self.evictables.0) {
+            let (mut slot, mut before) = (list.oldest, NIL);
+            while slot != NIL {
+                let record = &self.records[slot as usize];
+                if record.older != before || record.list != number || listed[slot as usize] != UNLISTED {
+                    return false;
+                }
+                listed[slot as usize] = number;
+                (before, slot) = (slot, record.newer);
+            }
+            if list.newest != before {
+                return false;
+            }
+        }
+        let expected = self.lines.iter().map(|line| kind(line).map_or(UNLISTED, |kind| kind as u8));
+        listed.into_iter().eq(expected)
+    }
+}

@@ -1,0 +1,269 @@
+//! How connections end: timers, removal, eviction.
+
+use arrayvec::ArrayVec;
+use tollway_config::dataplane::RowId;
+
+use super::{MAX_SLOTS, SLOT_BITS, Table};
+use crate::flow::conntrack::connection::{NIL, Totals};
+use crate::flow::conntrack::entry::Entry;
+use crate::flow::conntrack::tcp::State;
+use crate::flow::conntrack::timeouts::Timeouts;
+use crate::ids::Direction;
+use crate::packet::tuple::{Addr, Tuple};
+use crate::time::Now;
+
+/// How often a slot is given away before its ids come again: an id has the worker's number above.
+const MAX_SERIAL: u32 = 1 << (56 - SLOT_BITS);
+/// Connections whose time is over that are looked at together: a processor has some 10 to 24 fetches under way, and each
+/// needs about six.
+const AHEAD: usize = 8;
+
+impl Table {
+    /// Removes a connection by id; `false` when there is none.
+    pub fn remove(&mut self, id: u64) -> bool {
+        self.remove_all(&[id]) != 0
+    }
+
+    /// Removes connections by id. Says how many there were.
+    pub fn remove_all(&mut self, ids: &[u64]) -> usize {
+        let mut removed = 0;
+        for &id in ids {
+            let slot = (id & u64::from(MAX_SLOTS - 1)) as u32;
+            let current = self.records.get(slot as usize).map(|record| self.id(slot, record.serial));
+            if current == Some(id) && self.lines.get(slot as usize).is_some_and(|line| line.status.used()) {
+                self.remove_slot(slot);
+                removed += 1;
+            }
+        }
+        removed
+    }
+
+    /// An address that connections may be masqueraded with is gone: they are to be removed, by and by.
+    pub fn begin_purge(&mut self) {
+        self.purge = Some(0);
+    }
+
+    /// Whether there may be connections that are to be removed for that reason.
+    #[inline]
+    pub fn is_purging(&self) -> bool {
+        self.purge.is_some()
+    }
+
+    /// Removes masqueraded connections for which `gone` holds, of the interface row whose address they
+    /// took and that address, looking at `budget` slots. Says how many.
+    pub fn purge_masqueraded(&mut self, budget: u32, mut gone: impl FnMut(RowId, Addr) -> bool) -> usize {
+        let Some(from) = self.purge else { return 0 };
+        let slots = self.lines.len() as u32;
+        let end = from.saturating_add(budget).min(slots);
+        self.purge = (end < slots).then_some(end);
+        (from..end).filter(|slot| self.purge_slot(*slot, &mut gone)).count()
+    }
+
+    /// The same for the connection that a tuple belongs to.
+    pub fn purge_flow(&mut self, tuple: &Tuple, mut gone: impl FnMut(RowId, Addr) -> bool) -> bool {
+        let found = self.find_entry(tuple, self.hash(tuple));
+        found.is_some_and(|index| self.purge_slot(index >> 1, &mut gone))
+    }
+
+    /// Interface row whose address a connection took; 0 without masquerade.
+    #[inline]
+    pub(super) fn masquerade(&self, slot: u32) -> RowId {
+        self.records.get(slot as usize).map_or(0, |record| record.masquerade)
+    }
+
+    fn purge_slot(&mut self, slot: u32, gone: &mut impl FnMut(RowId, Addr) -> bool) -> bool {
+        let used = self.lines.get(slot as usize).is_some_and(|line| line.status.used());
+        let masquerade = self.masquerade(slot);
+        let purge = used && masquerade != 0 && gone(masquerade, self.tuple(slot, Direction::Reply).dst);
+        if purge {
+            self.remove_slot(slot);
+        }
+        purge
+    }
+
+    /// Removes connections whose time is over, looking at no more than `budget` of them. Says how many
+    /// were removed; when some may be left, [`Table::next_deadline`] lies in the past.
+    ///
+    /// What their ends need lies anywhere in memory. It is fetched for a few of them while those before are ended.
+    pub fn expire(&mut self, now: Now, budget: usize, timeouts: &Timeouts) -> usize {
+        let (mut removed, mut left) = (0, budget);
+        let mut over = ArrayVec::<(u32, [u32; 2]), AHEAD>::new();
+        loop {
+            let due = self.take_due(now, left);
+            left -= due.len();
+            removed += over.len();
+            for (slot, hashes) in over.drain(..) {
+                if self.end(slot, hashes) {
+                    self.free_slot(slot);
+                }
+            }
+            if due.is_empty() {
+                return removed;
+            }
+            over.extend(due.into_iter().filter_map(|slot| Some((slot, self.expired(slot, now, timeouts)?))));
+        }
+    }
+
+    /// Connections whose timers have run out, no more than `most` of them.
+    fn take_due(&mut self, now: Now, most: usize) -> ArrayVec<u32, AHEAD> {
+        let mut due = ArrayVec::new();
+        while due.len() < most.min(AHEAD)
+            && let Some(slot) = self.wheel.pop(now)
+        {
+            self.fetch_slot(slot);
+            due.push(slot);
+        }
+        due
+    }
+
+    /// The hashes by which a connection is found, if its time is over; else its timer runs anew.
+    fn expired(&mut self, slot: u32, now: Now, timeouts: &Timeouts) -> Option<[u32; 2]> {
+        let line = self.lines.get(slot as usize).filter(|line| line.status.used())?;
+        if line.is_alive(now) {
+            let left = line.left(now).min(self.shortest_timeout(slot, timeouts));
+            self.wheel.arm(slot, now.after(left));
+            return None;
+        }
+        let hashes = self.hashes(slot);
+        hashes.iter().for_each(|hash| self.buckets.fetch(*hash));
+        Some(hashes)
+    }
+
+    /// Has all memory of a connection fetched that its end needs, but for that by which it is found.
+    fn fetch_slot(&self, slot: u32) {
+        let (line, record) = (self.lines.get(slot as usize), self.records.get(slot as usize));
+        if let (Some(line), Some(record)) = (line, record) {
+            tollway_prefetch::fetch(line);
+            tollway_prefetch::fetch(record);
+        }
+        for direction in [Direction::Original, Direction::Reply] {
+            if let Some(entry) = self.entries.get(Self::index(slot, direction) as usize) {
+                tollway_prefetch::fetch(entry);
+            }
+        }
+    }
+
+    /// The shortest time that packets of the fast path may give a connection, ns.
+    fn shortest_timeout(&self, slot: u32, timeouts: &Timeouts) -> u64 {
+        match self.lines.get(slot as usize) {
+            // Others have no TCP state; their entry need not be read.
+            Some(line) if line.tcp.state() != State::None => line.tcp.shortest_timeout(timeouts),
+            _ => u64::MAX,
+        }
+    }
+
+    /// Lets a connection live for `lifetime` ns from now on without another packet. The timer finds later
+    /// deadlines by itself, but must be told of sooner ones, and is told of the soonest that the fast path
+    /// may set.
+    pub(in crate::flow::conntrack) fn extend(
+        &mut self,
+        slot: u32,
+        now: Now,
+        lifetime: u64,
+        timeouts: &Timeouts,
+    ) {
+        if let Some(line) = self.lines.get_mut(slot as usize) {
+            line.extend(now, lifetime);
+        }
+        let deadline = now.after(lifetime.min(self.shortest_timeout(slot, timeouts)));
+        self.wheel.arm_by(slot, deadline);
+    }
+
+    /// Takes the original tuple of a removed connection that must leave the directory.
+    pub fn take_unpublished(&mut self) -> Option<Tuple> {
+        self.unpublished.pop()
+    }
+
+    /// When [`Table::expire`] should run next; `None` when the table is empty.
+    pub fn next_deadline(&self) -> Option<Now> {
+        self.wheel.next_deadline()
+    }
+
+    pub(in crate::flow::conntrack) fn remove_slot(&mut self, slot: u32) {
+        if self.end(slot, self.hashes(slot)) {
+            self.free_slot(slot);
+        }
+    }
+
+    /// Makes room for a new connection with the tuple of an old one. Packets of the same batch that hold the
+    /// old one still find it; [`Table::free_ended`] frees it. When the table is full, or the old one has only
+    /// begun itself, it is removed at once.
+    pub(in crate::flow::conntrack) fn replace(&mut self, slot: u32) {
+        let confirmed = self.lines.get(slot as usize).is_some_and(|line| line.status.confirmed());
+        if !confirmed || self.live >= self.max_entries {
+            self.remove_slot(slot);
+        } else if self.end(slot, self.hashes(slot))
+            && let Some(record) = self.records.get_mut(slot as usize)
+        {
+            record.newer = std::mem::replace(&mut self.ended, slot);
+        }
+    }
+
+    /// Frees connections that ended while packets held them; to be called when no packet is on its way.
+    #[inline]
+    pub fn free_ended(&mut self) {
+        while self.ended != NIL {
+            let slot = self.ended;
+            self.ended = self.records.get(slot as usize).map_or(NIL, |record| record.newer);
+            self.free_slot(slot);
+        }
+    }
+
+    /// Ends a connection, by the hashes of its directions: nothing finds it any more but references. `false`
+    /// when the slot is not in use.
+    fn end(&mut self, slot: u32, hashes: [u32; 2]) -> bool {
+        let Some(line) = self.lines.get_mut(slot as usize).filter(|line| line.status.used()) else {
+            return false;
+        };
+        let (status, state) = (line.status, line.tcp.state());
+        line.status.clear_indexed();
+        let (original, reply) = (self.tuple(slot, Direction::Original), self.tuple(slot, Direction::Reply));
+        let [original_hash, reply_hash] = hashes;
+        if status.original_indexed() {
+            self.buckets.remove(original_hash, Self::index(slot, Direction::Original));
+            self.note_port(&original, true);
+        }
+        if status.reply_indexed() {
+            self.buckets.remove(reply_hash, Self::index(slot, Direction::Reply));
+            self.note_port(&reply, true);
+        }
+        self.note_ended(slot, status, state);
+        if status.published() {
+            self.unpublished.push(original);
+        }
+        self.wheel.disarm(slot);
+        self.unlist(slot);
+        true
+    }
+
+    /// Gives the slot of an ended connection back.
+    fn free_slot(&mut self, slot: u32) {
+        let Some(line) = self.lines.get_mut(slot as usize) else { return };
+        let status = std::mem::take(&mut line.status);
+        let original = self.entries.get(Self::index(slot, Direction::Original) as usize);
+        let family = if original.is_some_and(|entry| entry.key().is_v4()) {
+            &mut self.counters.ip4
+        } else {
+            &mut self.counters.ip6
+        };
+        *family -= 1;
+        if let Some(place) = original.and_then(|entry| entry.key().place()) {
+            self.v6.give(place);
+        }
+        for direction in [Direction::Original, Direction::Reply] {
+            if let Some(entry) = self.entries.get_mut(Self::index(slot, direction) as usize) {
+                *entry = Entry::default();
+            }
+        }
+        if status.spilled() {
+            self.spilled.set(slot, Totals::default());
+        }
+        if let Some(record) = self.records.get_mut(slot as usize) {
+            record.serial = (record.serial + 1) % MAX_SERIAL;
+            record.serial += u32::from(record.serial == 0);
+            record.newer = std::mem::replace(&mut self.free, slot);
+        }
+        self.live -= 1;
+        self.counters.fasttracked -= u64::from(status.fasttrack());
+    }
+}

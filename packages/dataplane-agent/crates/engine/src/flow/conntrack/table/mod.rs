@@ -1,0 +1,401 @@
+//! The connection table of one worker.
+//!
+//! A connection is a slot: two direction entries of one cache line, one line of its own, and a record of
+//! what is seldom asked. Memory per connection at most: 2 × 64 + 64 + 24 bytes, 12 of timer link and 25 of
+//! hash slots, 253 in all; IPv6 connections have their addresses beside, 64 bytes more. Where counters run
+//! over, or a connection is fasttracked, 32 bytes each. All of it is reserved at start but touched, and so
+//! backed by memory, only as it is used for the first time.
+
+mod bind;
+mod cached;
+mod copy;
+mod elsewhere;
+mod evict;
+mod find;
+mod lifecycle;
+mod opened;
+mod store;
+
+pub(crate) use copy::Copied;
+
+use self::evict::Evictables;
+use self::opened::Opened;
+use self::store::{Cells, Record, V6};
+use crate::flow::conntrack::bound::{Bound, EntryBounds};
+use crate::flow::conntrack::buckets::Buckets;
+use crate::flow::conntrack::connection::{Connection, NIL, Tuples};
+use crate::flow::conntrack::entry::Entry;
+use crate::flow::conntrack::journal::Journal;
+use crate::flow::conntrack::line::Line;
+use crate::flow::ports::PortMaps;
+use crate::ids::EntryIndex;
+use crate::ids::{ConnRef, Direction};
+use crate::packet::key::Key;
+use crate::packet::tuple::{Addr, Tuple};
+use crate::time::wheel::Wheel;
+
+/// Resolution of the expiry timers, ns.
+const EXPIRY_TICK: u64 = 100_000_000;
+
+/// A tuple that another connection holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Clash;
+
+/// Figures of the table.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Connections now, IPv4.
+    pub ip4: u64,
+    /// Connections now, IPv6.
+    pub ip6: u64,
+    /// Fasttracked connections now.
+    pub fasttracked: u64,
+    /// Connections given up for newer ones since start.
+    pub evicted: u64,
+}
+
+/// Most slots of a table: as many as an id has room for.
+const MAX_SLOTS: u32 = 1 << SLOT_BITS;
+/// Bits of an id that name the slot.
+const SLOT_BITS: u32 = 26;
+
+/// Connections of one worker.
+#[derive(Debug)]
+pub struct Table {
+    buckets: Buckets,
+    entries: Vec<Entry>,
+    pub(in crate::flow::conntrack) lines: Vec<Line>,
+    records: Vec<Record>,
+    v6: V6,
+    /// What did not fit into the counters of the lines.
+    spilled: Cells,
+    /// Of fasttracked connections what does not count as fasttracked.
+    slow_part: Cells,
+    /// First free slot; the others follow by [`Record::newer`].
+    free: u32,
+    /// First slot of those that end with the batch; the others follow likewise.
+    ended: u32,
+    /// Source that was given to a connection last; none when the last one kept its own.
+    last_source: Addr,
+    wheel: Wheel<EXPIRY_TICK>,
+    /// Connections that are given up when the table is full.
+    evictables: Evictables,
+    /// Flows that packets of this pass have opened.
+    opened: Opened,
+    live: u32,
+    max_entries: u32,
+    /// Next slot to look at for connections whose masqueraded address is gone; `None` when all have been.
+    purge: Option<u32>,
+    worker: u32,
+    workers: u32,
+    seed: u64,
+    counters: Counters,
+    /// Original tuples of removed connections that stood in the directory.
+    unpublished: Vec<Tuple>,
+    /// Free ports, where they are scarce.
+    ports: PortMaps,
+    pub(in crate::flow::conntrack) journal: Journal,
+    bounds: EntryBounds,
+    bounded: bool,
+}
+
+impl Table {
+    /// For at most `max_entries` connections (at least 1). `seed` should be unpredictable: it keeps
+    /// senders from choosing tuples that share a bucket.
+    pub fn new(worker: u32, workers: u32, max_entries: u32, seed: u32) -> Self {
+        let max_entries = max_entries.clamp(1, MAX_SLOTS);
+        let capacity = max_entries as usize;
+        Self {
+            buckets: Buckets::new(capacity * 2),
+            entries: Vec::with_capacity(capacity * 2),
+            lines: Vec::with_capacity(capacity),
+            records: Vec::with_capacity(capacity),
+            v6: V6::default(),
+            spilled: Cells::new(capacity),
+            slow_part: Cells::new(capacity),
+            free: NIL,
+            ended: NIL,
+            last_source: Addr::default(),
+            wheel: Wheel::new(capacity),
+            evictables: Evictables::default(),
+            opened: Opened::default(),
+            live: 0,
+            max_entries,
+            purge: None,
+            worker,
+            workers: workers.max(1),
+            seed: u64::from(seed) << 32 ^ 0xa076_1d64_78bd_642f,
+            counters: Counters::default(),
+            unpublished: Vec::new(),
+            ports: PortMaps::default(),
+            journal: Journal::default(),
+            bounds: EntryBounds::default(),
+            bounded: false,
+        }
+    }
+
+    /// The worker that owns the table.
+    pub fn worker(&self) -> u32 {
+        self.worker
+    }
+
+    /// How many workers there are.
+    pub fn workers(&self) -> u32 {
+        self.workers
+    }
+
+    /// Most connections it takes.
+    pub(in crate::flow::conntrack) fn max_entries(&self) -> usize {
+        self.max_entries as usize
+    }
+
+    /// Connections it holds, unconfirmed ones included.
+    pub fn len(&self) -> usize {
+        self.live as usize
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.live == 0
+    }
+
+    /// Figures.
+    pub fn counts(&self) -> Counters {
+        self.counters
+    }
+
+    /// Changes the bound. A lower bound removes nothing; it holds for new connections. A higher one
+    /// rebuilds the hash structure.
+    pub fn set_max_entries(&mut self, max_entries: u32) {
+        let max_entries = max_entries.clamp(1, MAX_SLOTS);
+        if max_entries as usize > self.lines.capacity() {
+            let capacity = max_entries as usize;
+            self.lines.reserve_exact(capacity - self.lines.len());
+            self.records.reserve_exact(capacity - self.records.len());
+            self.entries.reserve_exact(capacity * 2 - self.entries.len());
+            let spilled = |slot: u32| self.lines.get(slot as usize).is_some_and(|line| line.status.spilled());
+            self.spilled.grow(capacity, spilled);
+            let marked =
+                |slot: u32| self.lines.get(slot as usize).is_some_and(|line| line.status.fasttrack());
+            self.slow_part.grow(capacity, marked);
+            self.buckets = Buckets::new(capacity * 2);
+            for slot in 0..self.lines.len() as u32 {
+                for direction in [Direction::Original, Direction::Reply] {
+                    if self.is_indexed(slot, direction) {
+                        let hash = self.hash(&self.tuple(slot, direction));
+                        self.buckets.insert(hash, Self::index(slot, direction));
+                    }
+                }
+            }
+        }
+        self.max_entries = max_entries;
+        self.set_bounded(self.bounded);
+    }
+
+    /// Whether entries may have bounds, for which room is then made.
+    pub fn set_bounded(&mut self, bounded: bool) {
+        self.bounded = bounded;
+        if bounded {
+            self.bounds.reserve(self.lines.capacity() * 2);
+        } else {
+            self.bounds.release();
+        }
+    }
+
+    /// What the cached action of an entry is bounded by.
+    #[inline]
+    pub fn bound(&self, index: EntryIndex) -> Option<Bound> {
+        self.bounds.get(index)
+    }
+
+    /// A reference to the connection of an entry.
+    #[inline]
+    pub fn reference(&self, index: EntryIndex) -> Option<ConnRef> {
+        let slot = index >> 1;
+        self.records.get(slot as usize).map(|record| ConnRef { slot, serial: record.serial })
+    }
+
+    /// Direction of an entry.
+    #[inline]
+    pub const fn direction_of(index: EntryIndex) -> Direction {
+        if index & 1 == 0 { Direction::Original } else { Direction::Reply }
+    }
+
+    const fn index(slot: u32, direction: Direction) -> EntryIndex {
+        slot << 1 | direction as u32
+    }
+
+    /// Tuple of the packets of a direction, as they arrive.
+    // It is put together in parts: returned in memory and copied, it would wait for the store buffer.
+    #[inline(always)]
+    fn tuple(&self, slot: u32, direction: Direction) -> Tuple {
+        let Some(entry) = self.entries.get(Self::index(slot, direction) as usize) else {
+            return Tuple::default();
+        };
+        let mut tuple = entry.key().tuple();
+        if let Some(place) = entry.key().place() {
+            (tuple.src, tuple.dst) = self.v6.get(place, direction);
+        }
+        tuple
+    }
+
+    /// Hashes of both directions, as they stand in the entries.
+    fn hashes(&self, slot: u32) -> [u32; 2] {
+        [Direction::Original, Direction::Reply].map(|direction| {
+            let entry = self.entries.get(Self::index(slot, direction) as usize);
+            match entry.map(Entry::key).filter(|key| key.is_v4()) {
+                Some(key) => self.hash_of(&key.without_port()),
+                None => self.hash(&self.tuple(slot, direction)),
+            }
+        })
+    }
+
+    /// The key of a connection's original direction as packets have it; `None` for IPv6, whose keys are not all of it.
+    pub(in crate::flow::conntrack) fn original_key(&self, slot: u32) -> Option<Key> {
+        let entry = self.entries.get(Self::index(slot, Direction::Original) as usize)?;
+        Some(entry.key().without_port()).filter(Key::is_v4)
+    }
+
+    /// IP protocol number of a connection.
+    pub(in crate::flow::conntrack) fn protocol(&self, slot: u32) -> u8 {
+        let entry = self.entries.get(Self::index(slot, Direction::Original) as usize);
+        entry.map_or(0, |entry| entry.key().protocol())
+    }
+
+    /// Writes the key of a direction. Returns it as packets have it.
+    #[inline]
+    fn set_tuple(&mut self, slot: u32, direction: Direction, tuple: &Tuple) -> Key {
+        let sought = Key::of(tuple);
+        let mut key = sought;
+        if !key.is_v4() {
+            let original = self.entries.get(Self::index(slot, Direction::Original) as usize);
+            let place = original.and_then(|entry| entry.key().place());
+            let place = place.unwrap_or_else(|| self.v6.take());
+            self.v6.set(place, direction, (tuple.src, tuple.dst));
+            key = key.with_place(place);
+        }
+        if let Some(entry) = self.entries.get_mut(Self::index(slot, direction) as usize) {
+            *entry = Entry::new(key);
+        }
+        sought
+    }
+
+    /// The line of an entry's connection.
+    #[inline]
+    pub fn connection_at(&self, index: EntryIndex) -> Option<&Line> {
+        self.lines.get((index >> 1) as usize)
+    }
+
+    /// The same, writable.
+    #[inline]
+    pub fn connection_at_mut(&mut self, index: EntryIndex) -> Option<&mut Line> {
+        self.lines.get_mut((index >> 1) as usize)
+    }
+
+    /// An entry, and the line of its connection.
+    #[inline]
+    pub fn flow_mut(&mut self, index: EntryIndex) -> Option<(&mut Entry, &mut Line)> {
+        Some((self.entries.get_mut(index as usize)?, self.lines.get_mut((index >> 1) as usize)?))
+    }
+
+    /// Slot of a reference, `None` when the connection is gone.
+    #[inline]
+    fn slot(&self, reference: ConnRef) -> Option<usize> {
+        let slot = reference.slot as usize;
+        let current = self.records.get(slot)?.serial == reference.serial;
+        (current && self.lines.get(slot)?.status.used()).then_some(slot)
+    }
+
+    /// The line of a reference's connection, `None` when it is gone.
+    #[inline]
+    pub fn line(&self, reference: ConnRef) -> Option<&Line> {
+        self.lines.get(self.slot(reference)?)
+    }
+
+    /// The tuples of a reference's connection, `None` when it is gone.
+    #[inline(always)]
+    pub fn tuples(&self, reference: ConnRef) -> Option<Tuples> {
+        self.slot(reference).map(|_| self.tuples_of(reference.slot))
+    }
+
+    /// Keys of the packets of a direction of a reference's connection, and of those that go the other way, as they
+    /// arrive; `None` when it is gone, or of IPv6, whose keys are not all of it.
+    #[inline(always)]
+    pub(crate) fn keys(&self, reference: ConnRef, direction: Direction) -> Option<(&Key, &Key)> {
+        self.slot(reference)?;
+        let key = |direction| {
+            let entry = self.entries.get(Self::index(reference.slot, direction) as usize);
+            entry.map(Entry::key).filter(|key| key.is_v4())
+        };
+        Some((key(direction)?, key(direction.reverse())?))
+    }
+
+    /// Tuple of the packets of a direction of a reference's connection, as they arrive and as they leave; `None` when it
+    /// is gone.
+    #[inline(always)]
+    pub(crate) fn way(&self, reference: ConnRef, direction: Direction) -> Option<(Tuple, Tuple)> {
+        self.slot(reference)?;
+        let other = self.tuple(reference.slot, direction.reverse());
+        Some((self.tuple(reference.slot, direction), other.reversed()))
+    }
+
+    #[inline(always)]
+    pub(in crate::flow::conntrack) fn tuples_of(&self, slot: u32) -> Tuples {
+        let tuple = |direction| self.tuple(slot, direction);
+        Tuples { original: tuple(Direction::Original), reply: tuple(Direction::Reply) }
+    }
+
+    /// The connection of a reference as it is now, `None` when it is gone. Puts all of it together; what
+    /// packets need is to be had from [`Table::line`] and [`Table::tuples`].
+    pub fn get(&self, reference: ConnRef) -> Option<Connection> {
+        self.slot(reference)?;
+        self.connection(reference.slot)
+    }
+
+    /// The same as [`Table::line`], writable.
+    #[inline]
+    pub fn get_mut(&mut self, reference: ConnRef) -> Option<&mut Line> {
+        let slot = self.slot(reference)?;
+        self.lines.get_mut(slot)
+    }
+
+    pub(in crate::flow::conntrack) fn connection(&self, slot: u32) -> Option<Connection> {
+        let line = self.lines.get(slot as usize)?;
+        let record = self.records.get(slot as usize)?;
+        let tuples = self.tuples_of(slot);
+        let id = self.id(slot, record.serial);
+        Some(Connection::new(line, id, record.mark, record.masquerade, tuples))
+    }
+
+    fn id(&self, slot: u32, serial: u32) -> u64 {
+        u64::from(self.worker) << 56 | u64::from(serial) << SLOT_BITS | u64::from(slot)
+    }
+
+    /// All confirmed connections.
+    pub fn connections(&self) -> impl Iterator<Item = Connection> {
+        (0..self.lines.len() as u32)
+            .filter(|slot| self.is_shown(*slot))
+            .filter_map(|slot| self.connection(slot))
+    }
+
+    /// Whether a slot is in use, for a connection that others may know of.
+    pub(in crate::flow::conntrack) fn is_shown(&self, slot: u32) -> bool {
+        self.lines.get(slot as usize).is_some_and(|line| line.status.used() && line.status.confirmed())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::wheel;
+
+    #[test]
+    fn a_connection_takes_at_most_256_bytes_and_64_more_with_ipv6() {
+        for slots in [1000, 65_536, 200_000, 1 << 20] {
+            let fixed = 2 * size_of::<Entry>() + size_of::<Line>() + size_of::<Record>() + wheel::SLOT_BYTES;
+            let hashed = Buckets::new(2 * slots).bytes().div_ceil(slots);
+            assert!(fixed + hashed <= 256, "{fixed} + {hashed} with {slots} connections");
+        }
+        assert_eq!(V6::BYTES, 64);
+    }
+}

@@ -1,0 +1,78 @@
+//! Flows that packets of the running pass have opened, to be found by packets that go the other way.
+//!
+//! Until an unconfirmed connection's source is decided nobody knows how its answers come, so they do not find it. That
+//! matters where both ends send at once: TCP's simultaneous open (RFC 9293 §3.5), the two ways of a call, a stream that
+//! goes on when the router has restarted. Both packets would open a connection, and each hold the tuple that the other
+//! needs for its answers.
+
+use super::Table;
+use crate::ids::Direction;
+use crate::packet::tuple::Tuple;
+
+/// Bits of the filter. A full batch sets one in 16 of them.
+const BITS: usize = 4096;
+
+/// Which flows have been opened, whichever way: a filter that may say so of others too.
+#[derive(Debug)]
+pub(super) struct Opened {
+    words: Box<[u64; BITS / 64]>,
+    is_empty: bool,
+}
+
+impl Default for Opened {
+    fn default() -> Self {
+        Self { words: Box::new([0; BITS / 64]), is_empty: true }
+    }
+}
+
+/// Word and bit of a flow. Both directions have the same.
+#[inline]
+fn place(tuple: &Tuple) -> (usize, u64) {
+    let addresses = (tuple.src.0 ^ tuple.dst.0) as u32;
+    let ports = u32::from(tuple.src_port ^ tuple.dst_port) << 16;
+    let bit = ((addresses ^ ports).wrapping_mul(0x9e37_79b1) >> 20) as usize % BITS;
+    (bit / 64, 1 << (bit % 64))
+}
+
+impl Opened {
+    /// Notes a flow. Says whether it may have been noted before.
+    #[inline]
+    fn insert(&mut self, tuple: &Tuple) -> bool {
+        let (word, bit) = place(tuple);
+        self.is_empty = false;
+        self.words.get_mut(word).is_some_and(|word| std::mem::replace(word, *word | bit) & bit != 0)
+    }
+
+    #[inline]
+    fn clear(&mut self) {
+        if !self.is_empty {
+            self.words.fill(0);
+            self.is_empty = true;
+        }
+    }
+}
+
+impl Table {
+    /// Before the packets of a pass are tracked.
+    #[inline]
+    pub fn begin_pass(&mut self) {
+        self.opened.clear();
+    }
+
+    /// Notes that a packet opens a connection, unless one of this pass that goes the other way has opened it: then this
+    /// one's place is known when that one's way is decided. To be asked for each packet that no connection is found for.
+    #[inline]
+    pub fn is_opened_from_other_side(&mut self, tuple: &Tuple) -> bool {
+        self.opened.insert(tuple) && self.has_unconfirmed(&tuple.reversed()) && self.find(tuple).is_none()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn has_unconfirmed(&self, original: &Tuple) -> bool {
+        let index = self.find_entry(original, self.hash(original));
+        index.is_some_and(|index| {
+            let confirmed = self.connection_at(index).is_none_or(|line| line.status.confirmed());
+            !confirmed && Self::direction_of(index) == Direction::Original
+        })
+    }
+}

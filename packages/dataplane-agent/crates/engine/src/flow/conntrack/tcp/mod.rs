@@ -1,0 +1,458 @@
+//! TCP: connection state and window tracking.
+//!
+//! The states and their transitions are Linux's, which RouterOS shows by name. The window check is Guido
+//! van Rooij's ("Real Stateful TCP Packet Filtering in IP Filter", 2000): per direction the highest
+//! sequence number sent, the highest the peer allows and the largest window bound what may follow.
+
+mod note;
+mod state;
+#[cfg(test)]
+mod tests;
+mod window;
+
+pub use state::State;
+use tollway_wire::field;
+use tollway_wire::tcp::{HEADER, Options, flag};
+
+use self::state::{Kind, Step, step};
+use self::window::{
+    MAX_ACK, MAX_SCALE, MAX_WINDOW, PICKED_UP, Place, RESTORED, SACK, Side, Traits, UNACKED, before, pick,
+};
+use super::timeouts::Timeouts;
+use crate::ids::Direction;
+
+/// What tracking needs of a segment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Segment {
+    /// Sequence number.
+    pub seq: u32,
+    /// Acknowledgement number.
+    pub ack: u32,
+    /// Payload bytes; of a super-frame all of them.
+    pub payload: u32,
+    /// Window, unscaled.
+    pub window: u16,
+    /// Flags as on the wire.
+    pub flags: u8,
+    /// Options.
+    pub options: Options,
+}
+
+impl Segment {
+    /// From the bytes of a TCP header; `None` when it is not whole.
+    #[inline(always)]
+    pub fn parse(header: &[u8], payload: u32) -> Option<Self> {
+        let fixed: &[u8; HEADER] = header.first_chunk()?;
+        let len = usize::from(field::get8(fixed, 12) >> 4) * 4;
+        let options = match len {
+            HEADER => Options::default(),
+            _ => Options::parse(header.get(HEADER..len)?),
+        };
+        Some(Self {
+            seq: field::get32(fixed, 4),
+            ack: field::get32(fixed, 8),
+            payload,
+            window: field::get16(fixed, 14),
+            flags: field::get8(fixed, 13),
+            options,
+        })
+    }
+    const fn has(&self, flags: u8) -> bool {
+        self.flags & flags != 0
+    }
+    /// Sequence number after the segment: SYN and FIN count one each (RFC 9293 §3.4).
+    pub(crate) const fn end(&self) -> u32 {
+        let control = self.has(flag::SYN) as u32 + self.has(flag::FIN) as u32;
+        self.seq.wrapping_add(self.payload).wrapping_add(control)
+    }
+    /// Whether it asks for a connection.
+    #[inline(always)]
+    pub(in crate::flow::conntrack) fn is_syn(&self) -> bool {
+        self.flags & (flag::FIN | flag::SYN | flag::RST | flag::ACK) == flag::SYN
+    }
+    fn kind(&self) -> Option<Kind> {
+        // URG with SYN or ACK occurs; ECN bits and PSH say nothing about state.
+        match self.flags & (flag::FIN | flag::SYN | flag::RST | flag::ACK) {
+            flag::SYN => Some(Kind::Syn),
+            SYN_ACK => Some(Kind::SynAck),
+            FIN_ACK => Some(Kind::Fin),
+            flag::ACK => Some(Kind::Ack),
+            flag::RST | RST_ACK => Some(Kind::Rst),
+            _ => None,
+        }
+    }
+}
+
+const SYN_ACK: u8 = flag::SYN | flag::ACK;
+const FIN_ACK: u8 = flag::FIN | flag::ACK;
+const RST_ACK: u8 = flag::RST | flag::ACK;
+
+/// The TCP part of a connection.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Tracker {
+    sides: [Side; 2],
+    traits: [Traits; 2],
+    /// Fingerprint of the last segment, or of a number in it that the peer will answer with, see [`note`]. ICMP
+    /// connections have type and code of their first message here.
+    last: u16,
+    state: State,
+    /// Side of the last segment, what `last` is, how often the segment came again, and whether a SYN was let through
+    /// into a living connection, so that the peer may answer with a challenge ACK (RFC 5961 §4).
+    course: u8,
+}
+
+/// In [`Tracker::course`]: the last segment was the responder's.
+const LAST_OF_REPLY: u8 = 0x80;
+/// In [`Tracker::course`]: a challenge ACK may come, or in the state `SynSent` has come.
+const CHALLENGED: u8 = 0x40;
+/// In [`Tracker::course`]: a SYN was the last segment and was let through without effect. The lower bits say what it
+/// offered.
+const SYN_NOTED: u8 = 0x20;
+/// In [`Tracker::course`]: how often the last segment came again, up to [`RETRANSMITTED`].
+const RETRANSMISSIONS: u8 = 7;
+/// Retransmissions from which on `tcp-max-retrans-timeout` applies: more than three.
+const RETRANSMITTED: u8 = 4;
+
+/// Where a segment stands among those that its connection has sent in its direction before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// Behind all of them, or it has neither data nor SYN nor FIN.
+    InOrder,
+    /// It begins below the highest sequence number: overtaken on its way, or sent again.
+    OutOfOrder,
+}
+
+/// What a reset does.
+enum Reset {
+    /// It ends the connection.
+    Ends,
+    /// It is not exactly where the peer expects it, and only draws a challenge ACK (RFC 5961 §3).
+    IsChallenged,
+    /// It is behind what the peer has acknowledged.
+    IsOld,
+}
+
+/// The result of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Part of the connection.
+    Accepted,
+    /// Let through, without effect.
+    Ignored,
+    /// Out of window, or flags that the state does not allow.
+    Invalid,
+    /// Opens a new connection with the old tuple: remove this one and start again.
+    Reopened,
+}
+
+impl Tracker {
+    /// State now.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// Starts with the first packet of a connection; `None` when it cannot start one.
+    #[inline(always)]
+    pub fn open(segment: &Segment, timeouts: &Timeouts) -> Option<Self> {
+        let state = match segment.kind()? {
+            Kind::Syn => State::SynSent,
+            Kind::Ack if timeouts.loose => State::Established,
+            // Nobody has asked for a SYN-ACK that comes first: as in Linux's table, it is invalid also with loose tracking.
+            Kind::Ack | Kind::SynAck | Kind::Fin | Kind::Rst => return None,
+        };
+        let mut tracker = Self { state, ..Self::default() };
+        let window = u32::from(segment.window).max(1);
+        let [sender, receiver] = &mut tracker.sides;
+        sender.end = segment.end();
+        sender.max_win = window;
+        sender.max_end = sender.end;
+        let [sends, receives] = &mut tracker.traits;
+        if segment.has(flag::SYN) {
+            sends.read_options(&segment.options);
+        }
+        if state == State::Established {
+            // What nobody has answered may be made up, and is not kept for tcp-established-timeout.
+            sends.flags |= UNACKED;
+            // Nothing is known of scaling: take the windows for as large as they can be.
+            sender.max_end = sender.end.wrapping_add(MAX_WINDOW);
+            sender.max_win = window << MAX_SCALE;
+            receiver.end = segment.ack;
+            receiver.max_end = segment.ack.wrapping_add(window << MAX_SCALE);
+            for side in [sends, receives] {
+                side.scale = MAX_SCALE;
+                side.flags |= SACK | PICKED_UP;
+            }
+        }
+        tracker.remember(Direction::Original, segment);
+        Some(tracker)
+    }
+
+    /// An established connection of which nothing is known but that it is there: each side tells where it
+    /// is with its next packet.
+    pub fn resumed() -> Self {
+        let traits = Traits { scale: MAX_SCALE, flags: SACK | PICKED_UP };
+        Self { state: State::Established, traits: [traits; 2], ..Self::default() }
+    }
+
+    /// The same connection, of which nothing is known any more but its state, see [`Self::resumed`].
+    pub(in crate::flow::conntrack) fn forgotten(&self) -> Self {
+        Self { state: self.state, ..Self::resumed() }
+    }
+
+    /// Whether nothing has told yet where the sides of a restored connection are. What ends it shall not be the first to:
+    /// anybody could make that up.
+    fn is_nowhere(&self) -> bool {
+        let [sends, _] = &self.traits;
+        sends.flags & RESTORED != 0
+            && self.state == State::Established
+            && self.sides.iter().all(|side| side.max_win == 0)
+    }
+
+    /// As [`Self::resumed`], and whatever comes first may be made up: nothing vouched for it before.
+    pub fn restored() -> Self {
+        let mut tracker = Self::resumed();
+        for side in &mut tracker.traits {
+            side.flags |= RESTORED;
+        }
+        tracker
+    }
+
+    /// Of an ICMP connection: type and code of the first message.
+    pub(in crate::flow::conntrack) fn of_icmp(icmp_type: u8, code: u8) -> Self {
+        Self { last: u16::from_be_bytes([icmp_type, code]), ..Self::default() }
+    }
+
+    /// What [`Self::of_icmp`] was told.
+    pub(in crate::flow::conntrack) fn icmp_kind(&self) -> (u8, u8) {
+        let [icmp_type, code] = self.last.to_be_bytes();
+        (icmp_type, code)
+    }
+
+    /// Takes a packet. On [`Outcome::Invalid`] nothing has changed.
+    pub fn track(&mut self, direction: Direction, segment: &Segment, timeouts: &Timeouts) -> Outcome {
+        let Some(kind) = segment.kind() else { return Outcome::Invalid };
+        let step = step(self.state, direction, kind);
+        if let (Kind::Ack | Kind::Fin, Step::To(next)) = (kind, step)
+            && self.go_on(direction, segment, kind, next)
+        {
+            return Outcome::Accepted;
+        }
+        self.track_any(direction, segment, (kind, step), timeouts)
+    }
+
+    /// Takes what nearly all segments are that complete a handshake or close a connection: an acknowledgement or a FIN
+    /// within the window of a side that has been heard before. Says the same of them as [`Self::track_any`], which
+    /// keeps what was, as it may have to go back there. `false`, with nothing changed, when the segment is another.
+    #[inline]
+    fn go_on(&mut self, direction: Direction, segment: &Segment, kind: Kind, next: State) -> bool {
+        let (own, _) = pick(&self.sides, direction);
+        let simultaneous = self.state == State::SynRecv && self.opens_simultaneously(direction, kind);
+        if own.max_win == 0 || self.state == State::SynSent || simultaneous || self.may_be_answered() {
+            return false;
+        }
+        let bounds = self.bounds(direction, segment);
+        if !self.in_window::<false>(direction, &bounds) {
+            return false;
+        }
+        self.advance(direction, segment, &bounds);
+        self.count_retransmission(direction, segment);
+        if next == State::Established && self.state != State::Established {
+            self.course &= !CHALLENGED;
+        }
+        self.state = next;
+        true
+    }
+
+    /// [`Self::track`] for all segments.
+    fn track_any(
+        &mut self,
+        direction: Direction,
+        segment: &Segment,
+        (kind, step): (Kind, Step),
+        timeouts: &Timeouts,
+    ) -> Outcome {
+        // Then both ends are in step with each other, and the router is not.
+        let begun_anew = self.accepts_noted_syn(direction, kind, segment);
+        let mut next = match step {
+            Step::To(state) => state,
+            Step::Invalid => return Outcome::Invalid,
+            Step::Reopen => return Outcome::Reopened,
+            Step::Ignore if begun_anew => State::SynRecv,
+            Step::Ignore => {
+                self.note(direction, kind, segment);
+                return Outcome::Ignored;
+            }
+        };
+        if matches!(kind, Kind::Rst | Kind::Fin) && self.is_nowhere() {
+            return Outcome::Ignored;
+        }
+        if self.may_be_answered()
+            && let Some(outcome) = self.track_noted(direction, kind, segment)
+        {
+            return outcome;
+        }
+        // Nothing reads back what was just written, as a copy that becomes the tracker would.
+        let before = *self;
+        if begun_anew {
+            *self = self.begun_by_noted_syn(segment.ack);
+        }
+        if self.state == State::SynRecv && self.opens_simultaneously(direction, kind) {
+            next = State::Established;
+        }
+        match self.window(direction, segment, timeouts) {
+            Place::Within => {}
+            Place::Behind => {
+                *self = before;
+                self.note(direction, kind, segment);
+                return Outcome::Ignored;
+            }
+            Place::Outside => {
+                *self = before;
+                return Outcome::Invalid;
+            }
+        }
+        if kind == Kind::Rst {
+            match before.judge_reset(direction, segment) {
+                Reset::Ends => {}
+                Reset::IsChallenged => return Outcome::Accepted,
+                Reset::IsOld => {
+                    *self = before;
+                    return Outcome::Invalid;
+                }
+            }
+        }
+        if next == State::Listen {
+            self.opens_at_once();
+        }
+        let opened = next == State::Established && before.state != State::Established;
+        if opened || (self.state == State::SynSent && next != State::SynSent) {
+            self.course &= !CHALLENGED;
+        }
+        self.state = next;
+        Outcome::Accepted
+    }
+
+    /// What a reset within the window does.
+    fn judge_reset(&self, direction: Direction, segment: &Segment) -> Reset {
+        let (own, peer) = pick(&self.sides, direction);
+        let (_, knows) = pick(&self.traits, direction);
+        if knows.flags & MAX_ACK != 0 && before(segment.seq, peer.max_ack) {
+            return Reset::IsOld;
+        }
+        let exact = knows.flags & MAX_ACK == 0
+            || segment.seq == peer.max_ack
+            || (self.last_was_of(direction) && own.end == segment.seq);
+        let living = self.state == State::Established || self.course & CHALLENGED != 0;
+        if living && !exact { Reset::IsChallenged } else { Reset::Ends }
+    }
+
+    /// Where a segment stands that is yet to be tracked.
+    pub fn order(&self, direction: Direction, segment: &Segment) -> Order {
+        let (own, _) = pick(&self.sides, direction);
+        let behind = before(segment.seq, own.end) && segment.end() != segment.seq;
+        // Of a side that has sent nothing nothing is known.
+        if behind && own.max_win != 0 { Order::OutOfOrder } else { Order::InOrder }
+    }
+
+    /// Takes a packet that changes nothing but windows, and begins below no other; `false` and no change when it is
+    /// another.
+    #[inline]
+    pub fn fast_track(&mut self, direction: Direction, segment: &Segment) -> bool {
+        self.track_plain::<true>(direction, segment)
+    }
+
+    /// The same for one that may begin below others.
+    pub fn track_below(&mut self, direction: Direction, segment: &Segment) -> bool {
+        self.track_plain::<false>(direction, segment)
+    }
+
+    #[inline]
+    fn track_plain<const ABOVE: bool>(&mut self, direction: Direction, segment: &Segment) -> bool {
+        let plain = segment.flags & !flag::PSH == flag::ACK;
+        let (own, peer) = pick(&self.sides, direction);
+        if !plain || self.state != State::Established || own.max_win == 0 || peer.max_win == 0 {
+            return false;
+        }
+        let bounds = self.bounds(direction, segment);
+        if !self.in_window::<ABOVE>(direction, &bounds) {
+            return false;
+        }
+        self.advance(direction, segment, &bounds);
+        self.count_retransmission(direction, segment);
+        true
+    }
+
+    /// Takes a packet that closes the connection, or comes while it is being closed; `false` and no change when
+    /// it is another, or invalid.
+    pub fn track_closing(&mut self, direction: Direction, segment: &Segment, timeouts: &Timeouts) -> bool {
+        let closes = segment.has(flag::FIN | flag::RST);
+        let closing = matches!(
+            self.state,
+            State::FinWait | State::CloseWait | State::LastAck | State::TimeWait | State::Close
+        );
+        let plain = (closes && self.state == State::Established) || closing;
+        // Then only what is accepted changes anything.
+        if !plain || segment.has(flag::SYN) || self.may_be_answered() {
+            return false;
+        }
+        self.track(direction, segment, timeouts) == Outcome::Accepted
+    }
+
+    /// How long the connection lives without another packet, ns.
+    #[inline]
+    pub fn timeout(&self, timeouts: &Timeouts) -> u64 {
+        let base = timeouts.tcp(self.state);
+        let [a, b] = &self.traits;
+        if self.course & (SYN_NOTED | RETRANSMITTED) == RETRANSMITTED {
+            base.min(timeouts.tcp_max_retrans)
+        } else if (a.flags | b.flags) & UNACKED != 0 {
+            base.min(timeouts.tcp_unacked)
+        } else {
+            base
+        }
+    }
+
+    /// The shortest [`Self::timeout`] that can come of packets that do not change the state, ns.
+    pub fn shortest_timeout(&self, timeouts: &Timeouts) -> u64 {
+        timeouts.tcp(self.state).min(timeouts.tcp_max_retrans).min(timeouts.tcp_unacked)
+    }
+
+    #[inline]
+    fn count_retransmission(&mut self, direction: Direction, segment: &Segment) {
+        if segment.kind() != Some(Kind::Ack) {
+            return;
+        }
+        let last = fingerprint(segment);
+        if self.last == last && self.last_was_of(direction) {
+            if self.course & RETRANSMISSIONS < RETRANSMITTED {
+                self.course += 1;
+            }
+        } else {
+            self.remember(direction, segment);
+        }
+    }
+
+    #[inline]
+    fn remember(&mut self, direction: Direction, segment: &Segment) {
+        self.last = fingerprint(segment);
+        let side = if direction == Direction::Reply { LAST_OF_REPLY } else { 0 };
+        self.course = self.course & CHALLENGED | side;
+    }
+
+    /// Whether `last` is the fingerprint of a segment of that side.
+    fn last_was_of(&self, direction: Direction) -> bool {
+        let side = if direction == Direction::Reply { LAST_OF_REPLY } else { 0 };
+        self.course & (LAST_OF_REPLY | SYN_NOTED) == side
+    }
+}
+
+/// Of all that tells a segment from one that is not the same again. That two others share it four times
+/// in a row does not happen.
+#[inline]
+fn fingerprint(segment: &Segment) -> u16 {
+    let place = u64::from(segment.seq) << 32 | u64::from(segment.ack);
+    let extent = u64::from(segment.end()) << 16 | u64::from(segment.window);
+    let mixed = (place ^ extent.rotate_left(23)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> 48) as u16
+}

@@ -1,0 +1,149 @@
+//! What is remembered of segments that are let through without effect, until the peer answers them.
+//!
+//! A SYN that does not fit the connection may be that of an end that has forgotten it. The router cannot tell, so the
+//! SYN passes and the connection stays; if the peer answers it with a SYN-ACK, both ends have begun anew, and so does
+//! the router. If the peer knows the connection it answers with an acknowledgement (RFC 9293 §3.5.1, RFC 5961 §4),
+//! which an end that knows nothing of it resets.
+//!
+//! There is room for 16 bits of the number that the answer must have, which is enough: who could send both, the
+//! segment and its answer, in the names of both ends, needs no luck.
+
+use tollway_wire::tcp::{Options, flag};
+
+use super::state::{Kind, State};
+use super::window::{MAX_SCALE, SACK, SCALE, SIMULTANEOUS, Side, Traits, before};
+use super::{CHALLENGED, LAST_OF_REPLY, Outcome, SYN_NOTED, Segment, Tracker};
+use crate::ids::Direction;
+
+/// In the lower bits of [`Tracker::course`] with [`SYN_NOTED`]: window scale; above all valid ones without the option.
+const NOTED_SCALE: u8 = 15;
+/// There: the SYN permitted selective acknowledgements.
+const NOTED_SACK: u8 = 16;
+
+const _: () = assert!(
+    NOTED_SCALE > MAX_SCALE && (LAST_OF_REPLY | CHALLENGED | SYN_NOTED) & (NOTED_SCALE | NOTED_SACK) == 0
+);
+
+/// 16 bits of a sequence number.
+const fn digest(number: u32) -> u16 {
+    (number.wrapping_mul(0x9e37_79b1) >> 16) as u16
+}
+
+const fn noted(options: &Options) -> u8 {
+    let scale = match options.window_scale() {
+        Some(scale) if scale < MAX_SCALE => scale,
+        Some(_) => MAX_SCALE,
+        None => NOTED_SCALE,
+    };
+    scale | if options.sack_permitted() { NOTED_SACK } else { 0 }
+}
+
+impl Tracker {
+    /// Notes a segment that was let through without effect.
+    pub(super) fn note(&mut self, direction: Direction, kind: Kind, segment: &Segment) {
+        match (kind, direction, self.state) {
+            (Kind::Syn, Direction::Original, _) => {
+                self.note_syn(segment);
+                self.course |= CHALLENGED;
+            }
+            // The originator resets what it knows nothing of with the number that was acknowledged.
+            (Kind::Ack | Kind::SynAck, Direction::Reply, State::SynSent) => {
+                self.last = digest(segment.ack);
+                self.course = LAST_OF_REPLY | CHALLENGED;
+            }
+            _ => {}
+        }
+    }
+
+    fn note_syn(&mut self, segment: &Segment) {
+        self.last = digest(segment.end());
+        self.course = self.course & CHALLENGED | SYN_NOTED | noted(&segment.options);
+    }
+
+    fn answers_noted_syn(&self, segment: &Segment) -> bool {
+        self.course & SYN_NOTED != 0 && segment.has(flag::ACK) && digest(segment.ack) == self.last
+    }
+
+    /// Whether the responder accepts the SYN that was noted.
+    pub(super) fn accepts_noted_syn(&self, direction: Direction, kind: Kind, segment: &Segment) -> bool {
+        kind == Kind::SynAck && direction == Direction::Reply && self.answers_noted_syn(segment)
+    }
+
+    /// As if the SYN that was noted, which `end` acknowledges, had opened the connection.
+    pub(super) fn begun_by_noted_syn(&self, end: u32) -> Self {
+        let mut sent = Traits::default();
+        if self.course & NOTED_SCALE != NOTED_SCALE {
+            (sent.scale, sent.flags) = (self.course & NOTED_SCALE, SCALE);
+        }
+        if self.course & NOTED_SACK != 0 {
+            sent.flags |= SACK;
+        }
+        // Its window is not known, but no SYN has a larger one.
+        let originator = Side { end, max_end: end, max_win: u32::from(u16::MAX), max_ack: 0 };
+        Self {
+            sides: [originator, Side::default()],
+            traits: [sent, Traits::default()],
+            last: 0,
+            state: State::SynSent,
+            course: 0,
+        }
+    }
+
+    /// Whether [`Self::track_noted`] may have anything to say.
+    #[inline]
+    pub(super) fn may_be_answered(&self) -> bool {
+        self.course & SYN_NOTED != 0 || self.state == State::SynSent
+    }
+
+    /// Takes what its place in the window says nothing about: another SYN of the originator, and answers to what
+    /// was noted. `None` for everything else.
+    #[cold]
+    pub(super) fn track_noted(
+        &mut self,
+        direction: Direction,
+        kind: Kind,
+        segment: &Segment,
+    ) -> Option<Outcome> {
+        let [originator, _] = &self.sides;
+        match (self.state, direction, kind) {
+            // The originator has begun anew, or gives up the data of its first SYN (RFC 7413 §4.1.3).
+            (State::SynSent, Direction::Original, Kind::Syn) if before(segment.end(), originator.end) => {
+                self.course &= !CHALLENGED;
+                self.note_syn(segment);
+                Some(Outcome::Accepted)
+            }
+            (State::SynSent, Direction::Original, Kind::Rst)
+                if self.course & (CHALLENGED | SYN_NOTED) == CHALLENGED
+                    && digest(segment.seq) == self.last =>
+            {
+                self.state = State::Close;
+                Some(Outcome::Accepted)
+            }
+            (State::LastAck, Direction::Reply, Kind::Ack) if self.course & SYN_NOTED != 0 => {
+                self.course = CHALLENGED;
+                Some(Outcome::Ignored)
+            }
+            // Nobody listens for the SYN. Of a connection that lives no more than this is believed.
+            (State::Established, Direction::Reply, Kind::Rst) if self.answers_noted_syn(segment) => {
+                Some(Outcome::Ignored)
+            }
+            (_, Direction::Reply, Kind::Rst) if self.answers_noted_syn(segment) => {
+                self.state = State::Close;
+                Some(Outcome::Accepted)
+            }
+            _ => None,
+        }
+    }
+
+    /// Notes that both sides have sent a SYN.
+    pub(super) fn opens_at_once(&mut self) {
+        let [originator, _] = &mut self.traits;
+        originator.flags |= SIMULTANEOUS;
+    }
+
+    /// Whether the responder's acknowledgement completes the handshake, as the originator's does otherwise.
+    pub(super) fn opens_simultaneously(&self, direction: Direction, kind: Kind) -> bool {
+        let [originator, _] = &self.traits;
+        direction == Direction::Reply && kind == Kind::Ack && originator.flags & SIMULTANEOUS != 0
+    }
+}

@@ -1,0 +1,262 @@
+//! The window check, and what a segment in window changes.
+
+use tollway_wire::tcp::{Options, flag};
+
+use super::state::State;
+use super::{Segment, Tracker};
+use crate::flow::conntrack::timeouts::Timeouts;
+use crate::ids::Direction;
+
+/// What is known of one side as a sender.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Side {
+    /// Highest sequence number sent, plus one.
+    pub(super) end: u32,
+    /// Highest sequence number the peer allows, plus one.
+    pub(super) max_end: u32,
+    /// Largest window ever offered, bytes; 0 before the first packet of this side.
+    pub(super) max_win: u32,
+    /// Highest acknowledgement sent, once `MAX_ACK` is set.
+    pub(super) max_ack: u32,
+}
+
+/// What a side has agreed to, and what is known of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Traits {
+    pub(super) scale: u8,
+    pub(super) flags: u8,
+}
+
+/// Of the two sides the one that sends in a direction, and the other.
+#[inline]
+pub(super) const fn pick<T>(pair: &[T; 2], direction: Direction) -> (&T, &T) {
+    let [original, reply] = pair;
+    match direction {
+        Direction::Original => (original, reply),
+        Direction::Reply => (reply, original),
+    }
+}
+
+/// The same, writable.
+#[inline]
+pub(super) const fn pick_mut<T>(pair: &mut [T; 2], direction: Direction) -> (&mut T, &mut T) {
+    let [original, reply] = pair;
+    match direction {
+        Direction::Original => (original, reply),
+        Direction::Reply => (reply, original),
+    }
+}
+
+pub(super) const SCALE: u8 = 1;
+pub(super) const SACK: u8 = 2;
+pub(super) const UNACKED: u8 = 4;
+pub(super) const MAX_ACK: u8 = 8;
+/// Seen from the middle: what is out of window tells where the side is.
+pub(super) const PICKED_UP: u8 = 16;
+/// Both sides have sent a SYN without an acknowledgement (RFC 9293 §3.5, figure 8).
+pub(super) const SIMULTANEOUS: u8 = 32;
+
+/// The connection was made from the journal of an earlier run.
+pub(super) const RESTORED: u8 = 64;
+
+/// Largest window scale (RFC 7323 §2.3), bits.
+pub(super) const MAX_SCALE: u8 = 14;
+
+/// Largest window that a header can express (RFC 7323 §2.3), rounded up, bytes.
+pub(super) const MAX_WINDOW: u32 = 1 << 30;
+
+/// How far behind the data an acknowledgement may be, bytes, for windows smaller than that.
+const MAX_ACK_WINDOW: u32 = 66_000;
+
+pub(super) const fn before(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) < 0
+}
+
+const fn after(a: u32, b: u32) -> bool {
+    before(b, a)
+}
+
+/// Where a segment lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In the window, or where it tells what that is.
+    Within,
+    /// Before it: data or an acknowledgement of long ago, which the receiver is to judge.
+    Behind,
+    /// Beyond it, or a reset from nowhere.
+    Outside,
+}
+
+/// The segment as it counts in the window.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    seq: u32,
+    end: u32,
+    ack: u32,
+    /// Highest byte acknowledged, selectively or not.
+    sack: u32,
+}
+
+impl Tracker {
+    /// Sequence number and acknowledgement of the segment with which a side would go on.
+    pub fn expected(&self, direction: Direction) -> (u32, u32) {
+        let (own, peer) = pick(&self.sides, direction);
+        (own.end, peer.end)
+    }
+
+    pub(super) fn window(&mut self, direction: Direction, segment: &Segment, timeouts: &Timeouts) -> Place {
+        let handshake = matches!(
+            (self.state, direction),
+            (State::SynSent, Direction::Original) | (State::SynRecv, Direction::Reply) | (State::Listen, _)
+        );
+        let syn = segment.has(flag::SYN);
+        let end = segment.end();
+        let (sender, receiver) = pick_mut(&mut self.sides, direction);
+        let (sends, receives) = pick_mut(&mut self.traits, direction);
+        let fresh = sender.max_win == 0;
+        if syn && (fresh || (handshake && after(end, sender.end))) {
+            // The first SYN of this side, or the side gave up on its first and sent a new one.
+            sender.end = end;
+            // What is known of the peer's window its SYN has told: as much may be sent before it acknowledges anything
+            // (RFC 7413 §4.2.2). Of a side that has sent nothing it is none.
+            sender.max_end = end.wrapping_add(receiver.max_win);
+            sender.max_win = u32::from(segment.window).max(1);
+            sends.flags &= !(SCALE | SACK);
+            sends.scale = 0;
+            sends.read_options(&segment.options);
+            if segment.has(flag::ACK) && (sends.flags & receives.flags & SCALE) == 0 {
+                // Both sides must offer scaling (RFC 7323 §2.2).
+                sends.scale = 0;
+                receives.scale = 0;
+            }
+            if !segment.has(flag::ACK) {
+                self.remember(direction, segment);
+                return Place::Within;
+            }
+        } else if fresh {
+            // The first packet of this side of a connection picked up mid-stream, or a reset.
+            let window = u32::from(segment.window) << sends.scale;
+            sender.end = end;
+            sender.max_win = window.max(1);
+            sender.max_end = end.wrapping_add(sender.max_win);
+        }
+        let bounds = self.bounds(direction, segment);
+        if self.in_window::<false>(direction, &bounds) {
+            self.advance(direction, segment, &bounds);
+            self.count_retransmission(direction, segment);
+            return Place::Within;
+        }
+        let picked_up = pick(&self.traits, direction).0.flags & PICKED_UP != 0;
+        let (sender, receiver) = pick_mut(&mut self.sides, direction);
+        if segment.has(flag::RST) {
+            // As long as the peer has not been seen, neither its window nor its data say what fits.
+            let fits = picked_up && receiver.max_win == 0 && !before(sender.max_end, bounds.seq);
+            return if fits { Place::Within } else { Place::Outside };
+        }
+        if picked_up {
+            sender.end = bounds.end;
+            sender.max_end = bounds.end.wrapping_add(MAX_WINDOW);
+            if after(bounds.sack, receiver.end) {
+                receiver.end = bounds.sack;
+            }
+            self.remember(direction, segment);
+            return Place::Within;
+        }
+        let behind = !after(bounds.seq, sender.max_end) && !after(bounds.sack, receiver.end);
+        match timeouts.liberal {
+            true => Place::Within,
+            false if behind => Place::Behind,
+            false => Place::Outside,
+        }
+    }
+
+    #[inline]
+    pub(super) fn bounds(&self, direction: Direction, segment: &Segment) -> Bounds {
+        let (sender, receiver) = pick(&self.sides, direction);
+        let (mut seq, mut end) = (segment.seq, segment.end());
+        let (mut ack, mut sack) = (segment.ack, segment.ack);
+        let broken_reset = segment.has(flag::RST) && segment.ack == 0;
+        if !segment.has(flag::ACK) || broken_reset {
+            ack = receiver.end;
+            sack = ack;
+        } else if let Some(right) = segment.options.sack_right()
+            && pick(&self.traits, direction).1.flags & SACK != 0
+            && after(right, sack)
+        {
+            sack = right;
+        }
+        if segment.has(flag::RST) && segment.seq == 0 && self.state == State::SynSent {
+            // The answer to a SYN without ACK has no sequence number of its own.
+            seq = sender.end;
+            end = sender.end;
+        }
+        Bounds { seq, end, ack, sack }
+    }
+
+    /// Whether a segment lies in the window; with `ABOVE` also, whether it begins below no other.
+    #[inline]
+    pub(super) fn in_window<const ABOVE: bool>(&self, direction: Direction, at: &Bounds) -> bool {
+        let (sender, receiver) = pick(&self.sides, direction);
+        let ack_window = sender.max_win.max(MAX_ACK_WINDOW);
+        // Each difference is negative when its bound does not hold: one branch decides all.
+        let above = if ABOVE { at.seq.wrapping_sub(sender.end) } else { 0 };
+        let seq = sender.max_end.wrapping_sub(at.seq);
+        let end = at.end.wrapping_sub(sender.end.wrapping_sub(receiver.max_win));
+        let sack = receiver.end.wrapping_sub(at.sack);
+        let reach = at.sack.wrapping_sub(receiver.end.wrapping_sub(ack_window));
+        ((seq | end | sack | reach | above) as i32) >= 0
+    }
+
+    /// Takes the data of a fragment without TCP header, up to a sequence number. What is outside the window does not
+    /// count: nothing else vouches for it, and no sender sends it.
+    pub(in crate::flow::conntrack) fn extend(&mut self, direction: Direction, end: u32) {
+        let (sender, _) = pick_mut(&mut self.sides, direction);
+        let (sends, _) = pick_mut(&mut self.traits, direction);
+        if after(end, sender.end) && !after(end, sender.max_end) {
+            sender.end = end;
+            sends.flags |= UNACKED;
+        }
+    }
+
+    #[inline]
+    pub(super) fn advance(&mut self, direction: Direction, segment: &Segment, at: &Bounds) {
+        let (sender, receiver) = pick_mut(&mut self.sides, direction);
+        let (sends, receives) = pick_mut(&mut self.traits, direction);
+        let scale = if segment.has(flag::SYN) { 0 } else { sends.scale };
+        let window = u32::from(segment.window) << scale;
+        // Selectively acknowledged data lies beyond the acknowledgement that the window counts from.
+        let reach = window.saturating_add(at.sack.wrapping_sub(at.ack)).min(MAX_WINDOW);
+        sender.max_win = sender.max_win.max(reach);
+        if after(at.end, sender.end) {
+            sender.end = at.end;
+            sends.flags |= UNACKED;
+        }
+        if segment.has(flag::ACK) && (sends.flags & MAX_ACK == 0 || after(at.ack, sender.max_ack)) {
+            sender.max_ack = at.ack;
+            sends.flags |= MAX_ACK;
+        }
+        if receiver.max_win != 0 && after(at.end, sender.max_end) {
+            receiver.max_win =
+                receiver.max_win.saturating_add(at.end.wrapping_sub(sender.max_end)).min(MAX_WINDOW);
+        }
+        let allowed = at.sack.wrapping_add(window.max(1));
+        if after(allowed, receiver.max_end) {
+            receiver.max_end = allowed;
+        }
+        if at.ack == receiver.end {
+            receives.flags &= !UNACKED;
+        }
+    }
+}
+
+impl Traits {
+    pub(super) fn read_options(&mut self, options: &Options) {
+        if let Some(scale) = options.window_scale() {
+            self.scale = scale;
+            self.flags |= SCALE;
+        }
+        if options.sack_permitted() {
+            self.flags |= SACK;
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! What a packet does to its connection.
+
+use tollway_config::dataplane::ConnectionState;
+
+use super::line::Line;
+use super::table::Table;
+use super::tcp::{Order, Outcome, Segment, State, Tracker};
+use super::timeouts::Timeouts;
+use super::{generic, icmp, udp};
+use crate::ids::{ConnRef, Direction};
+use crate::ids::{EntryIndex, NO_ENTRY};
+use crate::packet::key::Key;
+use crate::packet::tuple::Tuple;
+use crate::time::Now;
+
+/// The part of a packet that its tracker reads. ICMP errors do not come here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transport {
+    /// TCP.
+    Tcp(Segment),
+    /// UDP.
+    Udp,
+    /// ICMP queries and answers.
+    Icmp {
+        /// Type.
+        icmp_type: u8,
+        /// Code.
+        code: u8,
+    },
+    /// Every other protocol.
+    Other,
+}
+
+/// A packet as the flow cache has looked it up.
+#[derive(Debug, Clone, Copy)]
+pub struct Flow<'a> {
+    /// Tuple.
+    pub tuple: &'a Tuple,
+    /// Key of the tuple.
+    pub key: &'a Key,
+    /// Hash of the key, see [`Table::hash_of`].
+    pub hash: u32,
+    /// The entry found for it, which may be another's by now; [`NO_ENTRY`] if there was none.
+    pub entry: EntryIndex,
+}
+
+/// Why a packet is invalid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InvalidReason {
+    /// Out of window, or flags or a type that the connection's state does not allow.
+    State,
+    /// Belongs to no connection and cannot start one.
+    NoEntry,
+    /// The table is full of assured connections that nobody has closed.
+    TableFull,
+}
+
+/// What tracking says of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tracked {
+    /// For the matcher `connection-state`.
+    pub state: ConnectionState,
+    /// The connection; `None` when invalid.
+    pub conn: Option<ConnRef>,
+    /// Which way the packet goes.
+    pub direction: Direction,
+    /// Why it is invalid, if it is.
+    pub reason: Option<InvalidReason>,
+    /// Where a TCP segment stands among those of its direction; other packets are in order.
+    pub order: Order,
+}
+
+impl Tracked {
+    fn invalid(direction: Direction, reason: InvalidReason) -> Self {
+        Self {
+            state: ConnectionState::Invalid,
+            conn: None,
+            direction,
+            reason: Some(reason),
+            order: Order::InOrder,
+        }
+    }
+}
+
+enum Judged {
+    Taken(Order),
+    Invalid,
+    Reopened,
+}
+
+impl Table {
+    /// Finds or makes the connection of a packet and updates it. A connection made here is
+    /// *unconfirmed*: every packet that holds it must be given to [`Table::confirm`] or
+    /// [`Table::abandon`].
+    pub fn track(&mut self, tuple: &Tuple, transport: &Transport, now: Now, timeouts: &Timeouts) -> Tracked {
+        let key = Key::of(tuple);
+        let flow = Flow { tuple, key: &key, hash: self.hash_of(&key), entry: NO_ENTRY };
+        self.track_flow(&flow, transport, now, timeouts)
+    }
+
+    /// The same for a packet that was looked up before.
+    pub fn track_flow(
+        &mut self,
+        flow: &Flow<'_>,
+        transport: &Transport,
+        now: Now,
+        timeouts: &Timeouts,
+    ) -> Tracked {
+        if let Some(index) = self.entry_of(flow) {
+            let direction = Self::direction_of(index);
+            if self.connection_at(index).is_some_and(|line| line.is_alive(now)) {
+                match self.judge(index, direction, transport, now, timeouts) {
+                    Judged::Taken(order) => return Tracked { order, ..self.taken(index, direction) },
+                    Judged::Invalid => return Tracked::invalid(direction, InvalidReason::State),
+                    Judged::Reopened => self.replace(index >> 1),
+                }
+            } else {
+                self.remove_slot(index >> 1);
+            }
+        }
+        self.open(flow.tuple, transport, now, timeouts)
+    }
+
+    /// The connection of a later fragment of a TCP segment, with the sequence number up to which that goes. It may be one
+    /// that an earlier packet of the same batch made. `None`: there is none.
+    pub fn join(&mut self, tuple: &Tuple, end: u32, now: Now) -> Option<Tracked> {
+        let index = self.find_entry(tuple, self.hash(tuple))?;
+        let direction = Self::direction_of(index);
+        let line = self.connection_at_mut(index).filter(|line| line.is_alive(now))?;
+        line.tcp.extend(direction, end);
+        Some(self.taken(index, direction))
+    }
+
+    #[inline]
+    fn entry_of(&self, flow: &Flow<'_>) -> Option<EntryIndex> {
+        if self.is_entry(flow.entry, flow.key) {
+            return Some(flow.entry);
+        }
+        self.find_key(flow.tuple, flow.key, flow.hash)
+    }
+
+    fn taken(&mut self, index: EntryIndex, direction: Direction) -> Tracked {
+        let (Some(line), Some(conn)) = (self.connection_at(index), self.reference(index)) else {
+            return Tracked::invalid(direction, InvalidReason::NoEntry);
+        };
+        let status = line.status;
+        if !status.confirmed() {
+            self.hold(index >> 1);
+        }
+        let state = if status.seen_reply() { ConnectionState::Established } else { ConnectionState::New };
+        Tracked { state, conn: Some(conn), direction, reason: None, order: Order::InOrder }
+    }
+
+    fn open(&mut self, tuple: &Tuple, transport: &Transport, now: Now, timeouts: &Timeouts) -> Tracked {
+        let direction = Direction::Original;
+        let mut tracker = Tracker::default();
+        let lifetime = match transport {
+            Transport::Tcp(segment) => match Tracker::open(segment, timeouts) {
+                Some(opened) => {
+                    tracker = opened;
+                    tracker.timeout(timeouts)
+                }
+                None => return Tracked::invalid(direction, InvalidReason::NoEntry),
+            },
+            Transport::Udp => timeouts.udp,
+            Transport::Icmp { icmp_type, code } => {
+                if !icmp::opens(*icmp_type) {
+                    return Tracked::invalid(direction, InvalidReason::NoEntry);
+                }
+                tracker = Tracker::of_icmp(*icmp_type, *code);
+                timeouts.icmp
+            }
+            Transport::Other => generic::timeout(timeouts),
+        };
+        let Some(slot) = self.create(*tuple, tracker) else {
+            return Tracked::invalid(direction, InvalidReason::TableFull);
+        };
+        self.extend(slot, now, lifetime, timeouts);
+        self.taken(slot << 1, direction)
+    }
+
+    fn judge(
+        &mut self,
+        index: EntryIndex,
+        direction: Direction,
+        transport: &Transport,
+        now: Now,
+        timeouts: &Timeouts,
+    ) -> Judged {
+        let Some(conn) = self.connection_at_mut(index) else { return Judged::Invalid };
+        let before = conn.tcp.state();
+        let mut assured = conn.status.assured();
+        let mut order = Order::InOrder;
+        let lifetime = match transport {
+            Transport::Tcp(segment) => {
+                order = conn.tcp.order(direction, segment);
+                match conn.tcp.track(direction, segment, timeouts) {
+                    Outcome::Accepted => {}
+                    Outcome::Ignored => {
+                        see(conn, direction);
+                        return Judged::Taken(order);
+                    }
+                    Outcome::Invalid => return Judged::Invalid,
+                    Outcome::Reopened => return Judged::Reopened,
+                }
+                see(conn, direction);
+                assured |= conn.status.seen_reply() && conn.tcp.state() == State::Established;
+                conn.tcp.timeout(timeouts)
+            }
+            Transport::Udp => {
+                assured |= udp::assures(conn.status, direction);
+                see(conn, direction);
+                udp::timeout(conn.status, timeouts)
+            }
+            Transport::Icmp { .. } => {
+                see(conn, direction);
+                timeouts.icmp
+            }
+            Transport::Other => {
+                see(conn, direction);
+                generic::timeout(timeouts)
+            }
+        };
+        let newly_assured = assured && !conn.status.assured();
+        let moved = conn.tcp.state() != before;
+        if newly_assured {
+            conn.status.set_assured();
+            self.note_assured(index >> 1);
+        }
+        if newly_assured || moved {
+            self.relist(index >> 1);
+        }
+        self.extend(index >> 1, now, lifetime, timeouts);
+        Judged::Taken(order)
+    }
+
+    /// Takes a packet that changes nothing but windows and timers, and is in order, on the fast path. `false`: nothing was
+    /// changed, and the packet must go through [`Table::track`].
+    #[inline]
+    pub fn fast_update(
+        &mut self,
+        index: EntryIndex,
+        transport: &Transport,
+        now: Now,
+        timeouts: &Timeouts,
+    ) -> bool {
+        let direction = Self::direction_of(index);
+        self.connection_at_mut(index).is_some_and(|line| line.update(direction, transport, now, timeouts))
+    }
+
+    /// Takes a TCP segment out of order, or that closes its connection, or comes while it is being closed, on the
+    /// fast path, and says where it stands: rules see the state `established` to the end. `None`: nothing was changed,
+    /// and the packet must go through [`Table::track`].
+    #[cold]
+    #[inline(never)]
+    pub fn track_apart(
+        &mut self,
+        index: EntryIndex,
+        transport: &Transport,
+        now: Now,
+        timeouts: &Timeouts,
+    ) -> Option<Order> {
+        let Transport::Tcp(segment) = transport else { return None };
+        let direction = Self::direction_of(index);
+        let line = self.connection_at_mut(index)?;
+        let status = line.status;
+        let known = direction == Direction::Original || status.seen_reply();
+        if !known || !line.is_alive(now) || !status.confirmed() || !status.assured() {
+            return None;
+        }
+        let order = line.tcp.order(direction, segment);
+        if line.tcp.track_below(direction, segment) {
+            line.extend(now, line.tcp.timeout(timeouts));
+            return Some(order);
+        }
+        if !line.tcp.track_closing(direction, segment, timeouts) {
+            return None;
+        }
+        let lifetime = line.tcp.timeout(timeouts);
+        self.relist(index >> 1);
+        self.extend(index >> 1, now, lifetime, timeouts);
+        Some(order)
+    }
+}
+
+impl Line {
+    /// See [`Table::fast_update`].
+    #[inline(always)]
+    pub(crate) fn update(
+        &mut self,
+        direction: Direction,
+        transport: &Transport,
+        now: Now,
+        timeouts: &Timeouts,
+    ) -> bool {
+        let status = self.status;
+        let known = direction == Direction::Original || status.seen_reply();
+        if !known || !self.is_alive(now) || !status.confirmed() {
+            return false;
+        }
+        let lifetime = match transport {
+            Transport::Tcp(segment) => {
+                if !status.assured() || !self.tcp.fast_track(direction, segment) {
+                    return false;
+                }
+                self.tcp.timeout(timeouts)
+            }
+            Transport::Udp => {
+                if udp::assures(status, direction) && !status.assured() {
+                    return false;
+                }
+                udp::timeout(status, timeouts)
+            }
+            Transport::Icmp { .. } => timeouts.icmp,
+            Transport::Other => generic::timeout(timeouts),
+        };
+        self.extend(now, lifetime);
+        true
+    }
+}
+
+/// Notes an answer, which changes the state that rules see in both directions.
+fn see(conn: &mut Line, direction: Direction) {
+    if direction == Direction::Reply && !conn.status.seen_reply() {
+        conn.status.set_seen_reply();
+        conn.invalidate();
+    }
+}
+
+impl Now {
+    pub(super) fn after(self, ns: u64) -> Self {
+        Self(self.0.saturating_add(ns))
+    }
+}

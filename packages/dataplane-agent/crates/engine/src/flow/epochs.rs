@@ -1,0 +1,230 @@
+//! What of the shared tables has changed since a flow was decided: routes and address lists, which change
+//! far more often than the configuration and mostly concern other flows.
+//!
+//! One counter moves with every change. Beside it a cell for each block of destinations, one for each of many
+//! hashes of addresses in lists, and one for each block that networks in lists lie in, holds the count at which
+//! something in it changed last. A cached decision remembers the count at which it was made: while the counter
+//! has not moved it holds, and when it has, the cells it rests on say whether it still does.
+//!
+//! Writers make a change visible first and count it afterwards. A reader that decided by the old table has the
+//! old count then, and looks again.
+
+use crate::packet::list_cell::{CELL_BITS, ListCell};
+use std::sync::PoisonError;
+
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Cells of each kind.
+const CELLS: usize = 1 << CELL_BITS;
+/// IPv4 addresses are of one block when the first so many bits of their addresses agree.
+const BLOCK_BITS: u8 = CELL_BITS;
+
+/// Count of changes as a decision remembers it: the low half.
+pub type Stamp = u32;
+
+/// Cells of one kind, and the count at which any of them changed last: where only others change, nobody looks at the
+/// cells.
+#[derive(Debug)]
+struct Cells {
+    newest: AtomicU32,
+    cells: Box<[AtomicU32]>,
+}
+
+impl Default for Cells {
+    fn default() -> Self {
+        Self { newest: AtomicU32::new(0), cells: (0..CELLS).map(|_| AtomicU32::new(0)).collect() }
+    }
+}
+
+impl Cells {
+    fn set(&self, first: usize, count: usize, stamp: Stamp) {
+        self.newest.store(stamp, Ordering::Relaxed);
+        for cell in self.cells.iter().skip(first).take(count) {
+            cell.store(stamp, Ordering::Relaxed);
+        }
+    }
+
+    /// Sets the cells of all blocks that networks lie in or cover.
+    fn set_blocks(&self, networks: impl IntoIterator<Item = (u32, u8)>, stamp: Stamp) {
+        for (network, len) in networks {
+            self.set(block(network), 1 << CELL_BITS.saturating_sub(len), stamp);
+        }
+    }
+
+    #[inline]
+    fn changed_since(&self, index: usize, stamp: Stamp) -> bool {
+        is_newer(&self.newest, stamp) && self.cells.get(index).is_some_and(|cell| is_newer(cell, stamp))
+    }
+}
+
+/// The counter and its cells.
+#[derive(Debug, Default)]
+pub struct Epochs {
+    count: AtomicU64,
+    routes: Cells,
+    lists: Cells,
+    networks: Cells,
+    /// Held by whoever counts a change.
+    writer: Mutex<()>,
+}
+
+impl Epochs {
+    /// Changes so far. What a reader finds in the shared tables after this call is at least as new.
+    #[inline]
+    pub fn count(&self) -> u64 {
+        self.count.load(Ordering::Acquire)
+    }
+
+    /// To be called when routes to these networks (first address in host order, prefix length) have changed,
+    /// after the change can be seen. Many changes at once count as one.
+    pub fn routes_changed(&self, networks: impl IntoIterator<Item = (u32, u8)>) {
+        self.change(|stamp| self.routes.set_blocks(networks, stamp));
+    }
+
+    /// To be called when single addresses have come into lists or gone out of them, and IPv4 networks (as with
+    /// [`Self::routes_changed`]), after the change can be seen. Many changes at once count as one. Networks of IPv6 need
+    /// nothing but that they count, since decisions about it hold only until the next change.
+    pub fn lists_changed(
+        &self,
+        cells: impl IntoIterator<Item = ListCell>,
+        networks: impl IntoIterator<Item = (u32, u8)>,
+    ) {
+        self.change(|stamp| {
+            for cell in cells {
+                self.lists.set(cell.index(), 1, stamp);
+            }
+            self.networks.set_blocks(networks, stamp);
+        });
+    }
+
+    /// Sets cells to the next count before it is counted, so that whoever sees the count sees the cells.
+    fn change(&self, set: impl FnOnce(Stamp)) {
+        let _writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = self.count.load(Ordering::Relaxed) + 1;
+        set(next as Stamp);
+        self.count.store(next, Ordering::Release);
+    }
+
+    /// Has every worker decide all flows anew, and forget which neighbours it knows, from its next batch on.
+    pub fn end_era(&self) {
+        let _writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = ((self.count.load(Ordering::Relaxed) >> ERA) + 1) << ERA;
+        self.count.store(next, Ordering::Release);
+    }
+
+    /// Whether the routes to a destination may have changed since `stamp`.
+    #[inline]
+    pub fn route_changed_since(&self, destination: u32, stamp: Stamp) -> bool {
+        self.routes.changed_since(block(destination), stamp)
+    }
+
+    /// Whether the answer to a question to a list may have changed since `stamp`, unless by a network.
+    #[inline]
+    pub fn list_changed_since(&self, cell: ListCell, stamp: Stamp) -> bool {
+        cell != ListCell::NONE && self.lists.changed_since(cell.index(), stamp)
+    }
+
+    /// Whether a network that holds an IPv4 address may have come into a list or gone out of one since `stamp`.
+    #[inline]
+    pub fn listed_network_changed_since(&self, address: u32, stamp: Stamp) -> bool {
+        self.networks.changed_since(block(address), stamp)
+    }
+}
+
+/// The block of an IPv4 address.
+#[inline]
+fn block(address: u32) -> usize {
+    (address >> (32 - BLOCK_BITS)) as usize
+}
+
+/// Stamps are compared as numbers on a circle; see [`Era`] for why none is ever half a circle old. A cell may
+/// be, and then looks newer than it is, which costs a second look at the table.
+#[inline]
+fn is_newer(cell: &AtomicU32, stamp: Stamp) -> bool {
+    (cell.load(Ordering::Relaxed).wrapping_sub(stamp) as i32) > 0
+}
+
+/// Changes that a worker lets pass before it decides every flow anew, so that stamps are never too far from
+/// each other to be compared.
+const ERA: u32 = 30;
+
+/// Which quarter of the circle of stamps the counter is in, as a worker saw it last.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Era(u64);
+
+impl Era {
+    /// Follows the counter. Says whether an era has ended: no stamp from before may be compared any more.
+    #[inline]
+    pub fn follow(&mut self, count: u64) -> bool {
+        let era = count >> ERA;
+        std::mem::replace(&mut self.0, era) != era
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::tuple::Addr;
+
+    #[test]
+    fn a_change_concerns_its_block_and_shorter_prefixes_all_they_cover() {
+        let epochs = Epochs::default();
+        let before = epochs.count() as Stamp;
+        epochs.routes_changed([(0x0a01_0200, 24)]);
+        assert_eq!(epochs.count(), 1);
+        assert!(epochs.route_changed_since(0x0a01_ff00, before));
+        assert!(!epochs.route_changed_since(0x0a02_0200, before));
+        assert!(!epochs.route_changed_since(0x0a01_0200, epochs.count() as Stamp));
+        epochs.routes_changed([(0x0a04_0000, 14)]);
+        for (address, concerned) in
+            [(0x0a03_ffff, false), (0x0a04_0000, true), (0x0a07_ffff, true), (0x0a08_0000, false)]
+        {
+            assert_eq!(epochs.route_changed_since(address, before), concerned, "{address:x}");
+        }
+        epochs.routes_changed([(0, 0)]);
+        assert!(epochs.route_changed_since(0, 2) && epochs.route_changed_since(u32::MAX, 2));
+    }
+
+    #[test]
+    fn a_list_change_concerns_those_who_asked_for_that_address() {
+        let epochs = Epochs::default();
+        let (one, other) = (ListCell::of(1, Addr::v4(7)), ListCell::of(2, Addr::v4(7)));
+        assert_ne!(one, other);
+        epochs.lists_changed([one], []);
+        assert!(epochs.list_changed_since(one, 0));
+        assert!(!epochs.list_changed_since(other, 0));
+        assert!(!epochs.list_changed_since(one, 1));
+        assert!(!epochs.list_changed_since(ListCell::NONE, 0));
+    }
+
+    #[test]
+    fn a_network_in_a_list_concerns_its_block_and_all_that_it_covers() {
+        let epochs = Epochs::default();
+        epochs.lists_changed([], [(0x0a01_0200, 24), (0x0a04_0000, 14)]);
+        assert_eq!(epochs.count(), 1);
+        for (address, concerned) in [
+            (0x0a01_ff00, true),
+            (0x0a02_0200, false),
+            (0x0a03_ffff, false),
+            (0x0a07_ffff, true),
+            (0x0a08_0000, false),
+        ] {
+            assert_eq!(epochs.listed_network_changed_since(address, 0), concerned, "{address:x}");
+            assert!(!epochs.listed_network_changed_since(address, 1));
+            assert!(!epochs.route_changed_since(address, 0));
+        }
+    }
+
+    #[test]
+    fn stamps_are_compared_across_the_turn_of_the_counter_and_eras_end_before_it_matters() {
+        let cell = AtomicU32::new(2);
+        assert!(is_newer(&cell, u32::MAX - 5));
+        assert!(!is_newer(&cell, 2));
+        let mut era = Era::default();
+        assert!(!era.follow((1 << ERA) - 1));
+        assert!(era.follow(1 << ERA));
+        assert!(!era.follow((1 << ERA) + 5));
+        assert!(era.follow(5 << ERA));
+    }
+}

@@ -1,0 +1,268 @@
+//! What NAT decides with the first packet of a connection.
+
+use tollway_config::dataplane::{Action, AddressRange, PortRange, RowId};
+
+use super::{ICMP, TCP, UDP};
+use crate::flow::conntrack::{Table, Tuples};
+use crate::flow::ports::{self, PortRooms, PortSpace, with_port};
+use crate::ids::ConnRef;
+use crate::packet::tuple::{Addr, Tuple, steer};
+
+/// What a NAT rule asks for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Target {
+    /// First and last allowed address; `None` keeps the address.
+    pub addresses: Option<(Addr, Addr)>,
+    /// Allowed ports; `None` keeps the port if it can be kept.
+    pub ports: Option<PortRange>,
+    /// Choose the port at random.
+    pub randomise: bool,
+    /// Interface row whose address was taken by masquerade.
+    pub masquerade: Option<RowId>,
+}
+
+impl Target {
+    /// From a rule's action. `interface` and `address` are the out-interface and its address for
+    /// `masquerade`, the in-interface's for `redirect`. `None` when the action is no translation, or the
+    /// address is missing.
+    #[inline(always)]
+    pub fn of(action: &Action, interface: RowId, address: Option<Addr>) -> Option<Self> {
+        let own = address.map(|address| (address, address));
+        let range = |range: &AddressRange| (Addr::from(range.from), Addr::from(range.to));
+        match action {
+            Action::Masquerade { to_ports, randomise_ports } => Some(Self {
+                addresses: Some(own?),
+                ports: *to_ports,
+                randomise: *randomise_ports,
+                masquerade: Some(interface),
+            }),
+            Action::SrcNat { to_addresses, to_ports, randomise_ports } => Some(Self {
+                addresses: to_addresses.as_ref().map(range),
+                ports: *to_ports,
+                randomise: *randomise_ports,
+                masquerade: None,
+            }),
+            Action::DstNat { to_addresses, to_ports } => Some(Self {
+                addresses: to_addresses.as_ref().map(range),
+                ports: *to_ports,
+                ..Self::default()
+            }),
+            Action::Redirect { to_ports } => {
+                Some(Self { addresses: Some(own?), ports: *to_ports, ..Self::default() })
+            }
+            Action::Accept
+            | Action::Drop
+            | Action::Reject { .. }
+            | Action::Jump { .. }
+            | Action::Return
+            | Action::Log
+            | Action::Passthrough
+            | Action::AddSrcToAddressList { .. }
+            | Action::AddDstToAddressList { .. }
+            | Action::FasttrackConnection
+            | Action::MarkPacket { .. }
+            | Action::MarkConnection { .. }
+            | Action::MarkRouting { .. }
+            | Action::ChangeDscp { .. }
+            | Action::ChangeMss { .. } => None,
+        }
+    }
+
+    /// One address for each `client`: the same one for all its flows (RFC 4787 REQ-2).
+    fn address(&self, client: Addr) -> Option<Addr> {
+        let (from, to) = self.addresses?;
+        let span = to.0.saturating_sub(from.0).saturating_add(1);
+        let spread = u128::from(client.fold().wrapping_mul(0x9e37_79b1));
+        Some(Addr(from.0 + spread % span))
+    }
+}
+
+/// What a decision needs beside the connection.
+pub struct Context<'a> {
+    /// A random number.
+    pub random: u32,
+    /// Whether a flow with this tuple, whose packets are steered to this worker, has moved to another one.
+    pub taken: &'a dyn Fn(&Tuple) -> bool,
+    /// Where other workers have free ports. `None` when the flow cannot move: every port counts as this worker's then.
+    pub rooms: Option<&'a PortRooms>,
+    /// The flow has moved before: it is to find a port here, and moves on only if there is none.
+    pub moved: bool,
+    /// The packet only might come: other workers are told nothing.
+    pub peek: bool,
+}
+
+/// A decision about the source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound {
+    /// It was made by an earlier packet.
+    Before,
+    /// It is made, and the reply tuple reserved.
+    Fresh,
+    /// It is the other worker's: only there the reply tuple may be had. The flow is to move.
+    Elsewhere(u32),
+}
+
+/// Why no decision could be made; the packet must be dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BindError {
+    /// The connection is gone.
+    Gone,
+    /// No free port in the allowed range.
+    NoPort,
+}
+
+/// Decides the destination; `None` leaves it. A later call for the same connection changes nothing.
+pub fn bind_destination(
+    table: &mut Table,
+    reference: ConnRef,
+    target: Option<&Target>,
+    random: u32,
+) -> Result<(), BindError> {
+    let status = table.line(reference).ok_or(BindError::Gone)?.status;
+    if status.destination_bound() || status.confirmed() {
+        return Ok(());
+    }
+    let Some(target) = target else {
+        table.bind_destination(reference, None);
+        return Ok(());
+    };
+    let Tuples { original, mut reply } = table.tuples(reference).ok_or(BindError::Gone)?;
+    if let Some(address) = target.address(original.src) {
+        reply.src = address;
+    }
+    if let (Some(range), TCP | UDP) = (target.ports, original.protocol)
+        && !ports::contains(range, original.dst_port)
+    {
+        reply.src_port = destination_port(table, reference, reply, range, random);
+    }
+    table.bind_destination(reference, Some(reply).filter(|reply| *reply != original.reversed()));
+    Ok(())
+}
+
+/// A port of the range with which the client can keep its own: from a random one on, the first whose answers are known to be
+/// nobody else's. Of those that are steered to another worker nothing is known here.
+fn destination_port(table: &Table, reference: ConnRef, reply: Tuple, range: PortRange, random: u32) -> u16 {
+    let (worker, workers) = (table.worker(), table.workers());
+    let span = ports::span(range);
+    let port = |step| range.from.saturating_add((random % span).wrapping_add(step).rem_euclid(span) as u16);
+    let mut unknown = None;
+    for step in 0..span.min(LOOKS) {
+        let answers = Tuple { src_port: port(step), ..reply };
+        if steer(&answers, workers) != worker {
+            unknown = unknown.or(Some(answers.src_port));
+        } else if table.is_free_for(reference, &answers) {
+            return answers.src_port;
+        }
+    }
+    unknown.unwrap_or(port(0))
+}
+
+/// Decides the source and reserves the reply tuple. `None` leaves the source unless another connection
+/// already has the same answers: then the port changes, so that both work. A later call for the same
+/// connection changes nothing.
+///
+/// A reply tuple is given out by the worker that answers are steered to and by no other, so what this worker's table
+/// and the flows that have moved from here do not hold is free.
+pub fn bind_source(
+    table: &mut Table,
+    reference: ConnRef,
+    target: Option<&Target>,
+    context: &Context<'_>,
+) -> Result<Bound, BindError> {
+    let status = table.line(reference).ok_or(BindError::Gone)?.status;
+    if status.source_bound() || status.confirmed() {
+        return Ok(Bound::Before);
+    }
+    let conn = table.tuples(reference).ok_or(BindError::Gone)?;
+    let original = conn.original;
+    let mut base = conn.reply;
+    if let Some(address) = target.and_then(|target| target.address(original.src)) {
+        base.dst = address;
+    }
+    match choose(table, reference, base, target, context).ok_or(BindError::NoPort)? {
+        Choice::Here(reply) => {
+            table.reserve_free_reply(reference, reply).map_err(|_| BindError::NoPort)?;
+            let kept = (reply.dst, reply.dst_port) == (original.src, original.src_port);
+            let masquerade = target.and_then(|target| target.masquerade).unwrap_or(0);
+            table.bind_source(reference, (!kept).then_some(reply.dst), masquerade);
+            Ok(Bound::Fresh)
+        }
+        Choice::Elsewhere(worker) => Ok(Bound::Elsewhere(worker)),
+    }
+}
+
+enum Choice {
+    Here(Tuple),
+    Elsewhere(u32),
+}
+
+/// Looks into the connection table for a port, before a map of the free ones is asked.
+const LOOKS: u32 = 16;
+/// Distance of two looks: neighbours of a port that is taken are often taken too. A prime.
+const STRIDE: u32 = 40_503;
+
+fn choose(
+    table: &mut Table,
+    reference: ConnRef,
+    base: Tuple,
+    target: Option<&Target>,
+    context: &Context<'_>,
+) -> Option<Choice> {
+    let (worker, workers) = (table.worker(), table.workers());
+    let alone = workers == 1 || context.rooms.is_none();
+    let home = |reply: &Tuple| alone || steer(reply, workers) == worker;
+    let unheld = |table: &Table, reply: &Tuple| home(reply) && table.is_free_for(reference, reply);
+    let free = |table: &Table, reply: &Tuple| unheld(table, reply) && !(context.taken)(reply);
+    let port = base.dst_port;
+    let (range, keep) = match (base.protocol, target) {
+        (TCP | UDP, Some(Target { ports: Some(range), randomise, .. })) => {
+            (*range, !randomise && ports::contains(*range, port))
+        }
+        (TCP | UDP, Some(target)) => (ports::class(port), !target.randomise),
+        (TCP | UDP, None) => (ports::class(port), true),
+        (ICMP, _) => (PortRange { from: 0, to: u16::MAX }, true),
+        _ if home(&base) => return free(table, &base).then_some(Choice::Here(base)),
+        _ => return Some(Choice::Elsewhere(steer(&base, workers))),
+    };
+    if keep && free(table, &base) {
+        return Some(Choice::Here(base));
+    }
+    // A port is kept if it can be: others know the source by it. Whether it is free only its home knows; if it is not, the
+    // flow finds another one there.
+    if keep && !context.moved && !home(&base) {
+        return Some(Choice::Elsewhere(steer(&base, workers)));
+    }
+    let space = PortSpace::of(&base)?;
+    let span = ports::span(range);
+    let map = table.port_map(&space, range);
+    // Of a range that is known to be full nothing is to be found.
+    let steps = if map.as_ref().is_none_or(|map| map.has_room()) { span.min(LOOKS * workers) } else { 0 };
+    let mut looks = 0;
+    for step in 0..steps {
+        let offset = (context.random % span).wrapping_add(step * (STRIDE % span).max(1)) % span;
+        let reply = with_port(base, range.from.saturating_add(offset as u16));
+        if !home(&reply) {
+            continue;
+        }
+        if free(table, &reply) {
+            return Some(Choice::Here(reply));
+        }
+        looks += 1;
+        if looks == LOOKS {
+            break;
+        }
+    }
+    let map = match map {
+        Some(map) => map,
+        None => table.begin_port_map(context.rooms.filter(|_| !context.peek), space, range),
+    };
+    let with = |port| with_port(base, port);
+    let found = map.find(context.random, |port| unheld(table, &with(port)), |port| free(table, &with(port)));
+    match (found, context.rooms) {
+        (Some(port), _) => Some(Choice::Here(with(port))),
+        (None, Some(rooms)) => {
+            rooms.elsewhere(&base, range, worker, workers, context.random).map(Choice::Elsewhere)
+        }
+        (None, None) => None,
+    }
+}

@@ -1,0 +1,37 @@
+//! Network address translation: what the first packet decides ([`bind_source`], [`bind_destination`]),
+//! and what each packet gets ([`Rewrite`], [`icmp_error`]).
+//!
+//! A connection's reply tuple *is* its translation: packets of one direction leave with the reverse of
+//! the other direction's tuple. In both directions the destination is rewritten before routing and the
+//! source after the filter.
+
+mod bind;
+pub mod icmp_error;
+pub(crate) mod ident;
+mod rewrite;
+
+#[cfg(test)]
+mod tests;
+
+pub use bind::{BindError, Bound, Context, Target, bind_destination, bind_source};
+pub use rewrite::{Part, Rewrite, apply_cached, apply_plain};
+
+/// IP protocol number of ICMP.
+const ICMP: u8 = tollway_wire::ipv4::ICMP;
+/// IP protocol number of TCP.
+const TCP: u8 = tollway_wire::ipv4::TCP;
+/// IP protocol number of UDP.
+const UDP: u8 = tollway_wire::ipv4::UDP;
+/// IP protocol number of DCCP.
+const DCCP: u8 = 33;
+/// IP protocol number of UDP-Lite.
+const UDP_LITE: u8 = 136;
+
+/// Where an L4 checksum that covers the pseudo-header stands, from the start of the L4 header.
+const fn checksum_offset(protocol: u8) -> Option<usize> {
+    match protocol {
+        TCP => Some(tollway_wire::tcp::CHECKSUM),
+        UDP | DCCP | UDP_LITE => Some(tollway_wire::udp::CHECKSUM),
+        _ => None,
+    }
+}

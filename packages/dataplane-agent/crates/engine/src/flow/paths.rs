@@ -1,0 +1,406 @@
+//! Paths: which rules a packet hit, as one number; and the exact rule counters that follow from them.
+//!
+//! A path is a node of a tree: the root is "no rule", a child is "and then this rule". Packets count at
+//! the node where they end, one addition on the fast path; a rule's counter is the sum over the subtrees
+//! that begin with it, computed when somebody reads it. Node ids live as long as the configuration's
+//! generation; when it changes the sums fold into a base per row: one pass over the nodes and one over the
+//! rows, since a worker stands still for it. The nodes of the last generation that has ended stay for packets
+//! that were forwarded elsewhere while it did, of which the engine hears afterwards.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use tollway_config::dataplane::RowId;
+
+use crate::ids::NONE;
+use crate::packet::count::Count;
+
+/// Most paths of a generation; packets on further ones count rule by rule and are not cached.
+pub const MAX_PATHS: usize = 65_536;
+/// Most rows that are remembered although the configuration does not contain them (a disabled rule keeps
+/// its counts).
+const MAX_ABSENT: usize = 16_384;
+
+/// The empty path.
+pub const ROOT: u32 = 0;
+
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    parent: u32,
+    /// [`NONE`] at the root.
+    row: RowId,
+    /// The child that was asked for last.
+    last_row: RowId,
+    last_child: u32,
+    count: Count,
+}
+
+impl Node {
+    const fn new(parent: u32, row: RowId) -> Self {
+        Self { parent, row, last_row: NONE, last_child: NONE, count: Count { packets: 0, bytes: 0 } }
+    }
+}
+
+/// The counters of one row.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    row: RowId,
+    /// The configuration contains it.
+    present: bool,
+    /// Of former generations, and counted rule by rule.
+    base: Count,
+    /// Total at the last reset.
+    offset: Count,
+}
+
+impl Slot {
+    const fn new(row: RowId) -> Self {
+        let zero = Count { packets: 0, bytes: 0 };
+        Self { row, present: true, base: zero, offset: zero }
+    }
+}
+
+/// Hashes a path and a row. Both are the router's own numbers: nobody outside can choose them to collide.
+#[derive(Debug, Default, Clone, Copy)]
+struct StepHasher(u64);
+
+impl Hasher for StepHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        let mixed = u128::from(self.0 ^ value) * 0x9e37_79b9_7f4a_7c15;
+        self.0 = mixed as u64 ^ (mixed >> 64) as u64;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+/// The paths of one worker, and its rule counters.
+#[derive(Debug)]
+pub struct Paths {
+    nodes: Vec<Node>,
+    /// By path in the upper half and row in the lower one.
+    children: HashMap<u64, u32, BuildHasherDefault<StepHasher>>,
+    /// Ascending by row.
+    slots: Vec<Slot>,
+    /// Slot that [`Self::count_rule`] found last.
+    last_slot: usize,
+    /// Generations that have ended.
+    ended: u32,
+    /// Nodes of the last one of them.
+    former: Vec<Node>,
+}
+
+/// A path that is remembered outside the tree, beyond the end of its generation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Remembered {
+    generation: u32,
+    path: u32,
+}
+
+impl Paths {
+    /// For the rules of a configuration, by their rows, ascending.
+    pub fn new(rows: &[RowId]) -> Self {
+        Self {
+            nodes: vec![Node::new(NONE, NONE)],
+            children: HashMap::default(),
+            slots: rows.iter().copied().map(Slot::new).collect(),
+            last_slot: 0,
+            ended: 0,
+            former: Vec::new(),
+        }
+    }
+
+    /// The path that goes on from `path` by hitting the rule `row`; `None` when there are too many.
+    #[inline]
+    pub fn step(&mut self, path: u32, row: RowId) -> Option<u32> {
+        let node = self.nodes.get_mut(path as usize)?;
+        if node.last_row == row {
+            return Some(node.last_child);
+        }
+        let key = u64::from(path) << 32 | u64::from(row);
+        let known = self.children.get(&key).copied();
+        let child = match known {
+            Some(child) => child,
+            None => {
+                if self.nodes.len() >= MAX_PATHS {
+                    return None;
+                }
+                let child = u32::try_from(self.nodes.len()).ok()?;
+                self.nodes.push(Node::new(path, row));
+                self.children.insert(key, child);
+                child
+            }
+        };
+        if let Some(node) = self.nodes.get_mut(path as usize) {
+            (node.last_row, node.last_child) = (row, child);
+        }
+        Some(child)
+    }
+
+    /// Counts packets that end on a path.
+    #[inline]
+    pub fn count(&mut self, path: u32, packets: u64, bytes: u64) {
+        if let Some(node) = self.nodes.get_mut(path as usize) {
+            node.count.add(Count { packets, bytes });
+        }
+    }
+
+    /// Counts packets for one rule alone.
+    #[inline]
+    pub fn count_rule(&mut self, row: RowId, packets: u64, bytes: u64) {
+        if self.slots.get(self.last_slot).is_none_or(|slot| slot.row != row) {
+            let Some(at) = place(&self.slots, row) else { return };
+            self.last_slot = at;
+        }
+        if let Some(slot) = self.slots.get_mut(self.last_slot) {
+            slot.base.add(Count { packets, bytes });
+        }
+    }
+
+    /// A path of this generation, for [`Self::count_remembered`].
+    pub fn remember(&self, path: u32) -> Remembered {
+        Remembered { generation: self.ended, path }
+    }
+
+    /// Counts packets that ended on a path of this generation or the one before, for the rules that it consisted of.
+    /// What lay longer ago is not known any more.
+    pub fn count_remembered(&mut self, remembered: Remembered, packets: u64, bytes: u64) {
+        let Remembered { generation, path } = remembered;
+        if generation == self.ended {
+            self.count(path, packets, bytes);
+        } else if generation.wrapping_add(1) == self.ended {
+            let mut at = path;
+            while let Some(node) = self.former.get(at as usize).filter(|node| node.row != NONE) {
+                let (row, parent) = (node.row, node.parent);
+                self.add_to_row(row, Count { packets, bytes });
+                at = parent;
+            }
+        }
+    }
+
+    /// Adds to what a row has counted, whether the configuration still contains it or not.
+    fn add_to_row(&mut self, row: RowId, count: Count) {
+        let at = self.slots.binary_search_by_key(&row, |slot| slot.row).unwrap_or_else(|at| {
+            self.slots.insert(at, Slot { present: false, ..Slot::new(row) });
+            at
+        });
+        if let Some(slot) = self.slots.get_mut(at) {
+            slot.base.add(count);
+        }
+    }
+
+    /// Rows of a path, in the order in which they were hit.
+    pub fn rows_of(&self, path: u32) -> Vec<RowId> {
+        let mut rows = Vec::new();
+        let mut at = self.nodes.get(path as usize);
+        while let Some(node) = at.filter(|node| node.row != NONE) {
+            rows.push(node.row);
+            at = self.nodes.get(node.parent as usize);
+        }
+        rows.reverse();
+        rows
+    }
+
+    /// Slots whose base is the total. A child comes after its parent, so one pass backwards sums subtrees.
+    fn totals(&self) -> Vec<Slot> {
+        let mut slots = self.slots.clone();
+        let mut sums: Vec<Count> = self.nodes.iter().map(|node| node.count).collect();
+        for (at, node) in self.nodes.iter().enumerate().skip(1).rev() {
+            let sum = sums.get(at).copied().unwrap_or_default();
+            if sum == Count::default() {
+                continue;
+            }
+            if let Some(parent) = sums.get_mut(node.parent as usize) {
+                parent.add(sum);
+            }
+            if let Some(slot) = place(&slots, node.row).and_then(|at| slots.get_mut(at)) {
+                slot.base.add(sum);
+            }
+        }
+        slots
+    }
+
+    /// Counters per row, ascending: those of the configuration, and those of absent rows that count
+    /// anything.
+    pub fn rules(&self) -> Vec<(RowId, Count)> {
+        self.totals()
+            .into_iter()
+            .map(|Slot { row, base, offset, .. }| {
+                let count = Count {
+                    packets: base.packets.wrapping_sub(offset.packets),
+                    bytes: base.bytes.wrapping_sub(offset.bytes),
+                };
+                (row, count)
+            })
+            .collect()
+    }
+
+    /// Lets the counters of these rows (all when empty) begin at zero.
+    pub fn reset(&mut self, rows: &[RowId]) {
+        let totals = self.totals();
+        let mut reset = |at: usize| {
+            if let (Some(slot), Some(total)) = (self.slots.get_mut(at), totals.get(at)) {
+                slot.offset = total.base;
+            }
+        };
+        match rows.is_empty() {
+            true => (0..totals.len()).for_each(reset),
+            false => rows.iter().filter_map(|row| place(&totals, *row)).for_each(&mut reset),
+        }
+    }
+
+    /// Takes over the rules of another generation, by their rows, ascending. Every path ends; counters stay
+    /// with their rows.
+    pub fn renew(&mut self, rows: &[RowId]) {
+        let mut known = self.totals();
+        known.iter_mut().for_each(|slot| slot.present = false);
+        let mut slots = Vec::with_capacity(rows.len() + known.len());
+        let mut known = known.into_iter().peekable();
+        let mut absent = 0_usize;
+        let mut keep = |slot: Slot, slots: &mut Vec<Slot>| {
+            if slot.base != Count::default() {
+                absent += 1;
+                slots.push(slot);
+            }
+        };
+        for row in rows {
+            while let Some(slot) = known.next_if(|slot| slot.row < *row) {
+                keep(slot, &mut slots);
+            }
+            let slot = known.next_if(|slot| slot.row == *row).unwrap_or(Slot::new(*row));
+            slots.push(Slot { present: true, ..slot });
+        }
+        known.for_each(|slot| keep(slot, &mut slots));
+        // Row ids ascend with time, so the smallest absent one left the longest ago, roughly.
+        let mut forget = absent.saturating_sub(MAX_ABSENT);
+        slots.retain(|slot| {
+            let gone = !slot.present && forget > 0;
+            forget -= usize::from(gone);
+            !gone
+        });
+        self.slots = slots;
+        self.last_slot = 0;
+        std::mem::swap(&mut self.nodes, &mut self.former);
+        self.ended = self.ended.wrapping_add(1);
+        self.nodes.clear();
+        self.nodes.push(Node::new(NONE, NONE));
+        self.children.clear();
+    }
+}
+
+/// Where a row stands in slots that ascend.
+fn place(slots: &[Slot], row: RowId) -> Option<usize> {
+    slots.binary_search_by_key(&row, |slot| slot.row).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(packets: u64, bytes: u64) -> Count {
+        Count { packets, bytes }
+    }
+
+    #[test]
+    fn a_rule_counts_the_packets_of_every_path_it_lies_on() {
+        let mut paths = Paths::new(&[10, 11, 12]);
+        let first = paths.step(ROOT, 10).unwrap();
+        let both = paths.step(first, 11).unwrap();
+        let only = paths.step(ROOT, 11).unwrap();
+        assert_ne!(both, only);
+        assert_eq!(paths.step(first, 11), Some(both));
+        paths.count(first, 1, 100);
+        paths.count(both, 2, 10);
+        paths.count(only, 4, 1);
+        paths.count(ROOT, 8, 8);
+        paths.count_rule(12, 1, 7);
+        assert_eq!(paths.rules(), [(10, count(3, 110)), (11, count(6, 11)), (12, count(1, 7))]);
+    }
+
+    #[test]
+    fn counters_survive_edits_and_moves_and_the_same_rule_keeps_counting() {
+        let mut paths = Paths::new(&[10, 11]);
+        let path = paths.step(ROOT, 11).unwrap();
+        paths.count(path, 5, 50);
+        paths.renew(&[11, 12]);
+        let path = paths.step(ROOT, 11).unwrap();
+        paths.count(path, 1, 1);
+        assert_eq!(paths.rules(), [(11, count(6, 51)), (12, count(0, 0))]);
+    }
+
+    #[test]
+    fn what_is_heard_of_late_counts_for_the_rules_of_the_generation_before() {
+        let mut paths = Paths::new(&[10, 11, 12]);
+        let first = paths.step(ROOT, 10).unwrap();
+        // A chain may be jumped to twice.
+        let twice = paths.step(first, 12).and_then(|path| paths.step(path, 10)).unwrap();
+        let remembered = paths.remember(twice);
+        paths.count_remembered(remembered, 1, 10);
+        paths.renew(&[11, 12]);
+        let other = paths.step(ROOT, 11).unwrap();
+        assert_eq!(paths.rules(), [(10, count(2, 20)), (11, count(0, 0)), (12, count(1, 10))]);
+        paths.count_remembered(remembered, 2, 20);
+        paths.count_remembered(paths.remember(other), 4, 40);
+        assert_eq!(paths.rules(), [(10, count(6, 60)), (11, count(4, 40)), (12, count(3, 30))]);
+        paths.renew(&[11, 12]);
+        paths.count_remembered(remembered, 8, 80);
+        assert_eq!(paths.rules(), [(10, count(6, 60)), (11, count(4, 40)), (12, count(3, 30))]);
+    }
+
+    #[test]
+    fn a_rule_that_is_gone_before_it_has_counted_anything_keeps_what_is_heard_of_late() {
+        let mut paths = Paths::new(&[10, 11]);
+        let path = paths.step(ROOT, 10).unwrap();
+        let remembered = paths.remember(path);
+        paths.renew(&[11]);
+        assert_eq!(paths.rules(), [(11, count(0, 0))]);
+        paths.count_remembered(remembered, 1, 10);
+        paths.renew(&[10, 11]);
+        assert_eq!(paths.rules(), [(10, count(1, 10)), (11, count(0, 0))]);
+    }
+
+    #[test]
+    fn reset_begins_at_zero_for_the_named_rows_only() {
+        let mut paths = Paths::new(&[10, 11]);
+        for row in [10, 11] {
+            let path = paths.step(ROOT, row).unwrap();
+            paths.count(path, 3, 30);
+        }
+        paths.reset(&[10]);
+        assert_eq!(paths.rules(), [(10, count(0, 0)), (11, count(3, 30))]);
+        paths.renew(&[10]);
+        let path = paths.step(ROOT, 10).unwrap();
+        paths.count(path, 1, 2);
+        assert_eq!(paths.rules(), [(10, count(1, 2)), (11, count(3, 30))]);
+        paths.reset(&[]);
+        assert_eq!(paths.rules(), [(10, count(0, 0)), (11, count(0, 0))]);
+    }
+
+    #[test]
+    fn too_many_paths_are_refused() {
+        let mut paths = Paths::new(&[]);
+        let made = (0..MAX_PATHS as u32 + 5).filter(|&row| paths.step(ROOT, row).is_some()).count();
+        assert_eq!(made, MAX_PATHS - 1);
+    }
+
+    #[test]
+    fn of_rows_that_are_gone_the_oldest_are_forgotten_first() {
+        let rows: Vec<RowId> = (0..MAX_ABSENT as u32 + 10).collect();
+        let mut paths = Paths::new(&rows);
+        rows.iter().for_each(|row| paths.count_rule(*row, 1, 1));
+        paths.renew(&[20_000]);
+        let left = paths.rules();
+        assert_eq!(left.len(), MAX_ABSENT + 1);
+        assert_eq!(left.first(), Some(&(10, count(1, 1))));
+        paths.reset(&[20, 30]);
+        assert_eq!(paths.rules()[10..12], [(20, count(0, 0)), (21, count(1, 1))]);
+        paths.renew(&rows);
+        assert_eq!(paths.rules()[..2], [(0, count(0, 0)), (1, count(0, 0))]);
+        assert_eq!(paths.rules()[19..22], [(19, count(1, 1)), (20, count(0, 0)), (21, count(1, 1))]);
+    }
+}

@@ -1,0 +1,440 @@
+//! Which ports and ICMP identifiers are free.
+//!
+//! What two connections must not share is a whole reply tuple: one outside port serves many destinations. Where ports
+//! are plenty a few looks into the connection table find a free one. Where they are not, a worker keeps a map of
+//! those that it may give out: [`FreePorts`], for one [`PortSpace`] and one range. It is a memory of what the table
+//! holds, filled as it is asked and kept up with every connection that comes and goes, so it can be dropped at any
+//! time.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use tollway_config::dataplane::PortRange;
+
+use crate::packet::tuple::{Addr, Tuple, steer};
+use tollway_wire::ipv4::{ICMP, TCP, UDP};
+
+/// Maps that a worker keeps at a time.
+const MAPS: usize = 64;
+/// Connections that come and go at a worker, after which maps that were not asked meanwhile are dropped.
+const TURN: u32 = 1 << 16;
+/// Ranges of so many ports have ports of every worker.
+const EVERY_HOME: u32 = 512;
+
+/// The ports that may stand for `port`: those of its class, so that a privileged port stays one.
+pub fn class(port: u16) -> PortRange {
+    match port {
+        0..512 => PortRange { from: 1, to: 511 },
+        512..1024 => PortRange { from: 600, to: 1023 },
+        1024.. => PortRange { from: 1024, to: 65535 },
+    }
+}
+
+/// Whether a range holds a port.
+pub fn contains(range: PortRange, port: u16) -> bool {
+    range.from <= port && port <= range.to
+}
+
+/// Ports of a range.
+pub fn span(range: PortRange) -> u32 {
+    u32::from(range.to.saturating_sub(range.from)) + 1
+}
+
+/// A reply tuple with another port on the outside; an ICMP identifier is that of both sides.
+pub fn with_port(reply: Tuple, port: u16) -> Tuple {
+    match reply.protocol {
+        ICMP => Tuple { src_port: port, dst_port: port, ..reply },
+        _ => Tuple { dst_port: port, ..reply },
+    }
+}
+
+/// Where no two connections may have one outside port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PortSpace {
+    protocol: u8,
+    outside: Addr,
+    /// The other side, address and port; `None` where a port serves one inside address and port whatever the
+    /// destination (endpoint-independent mapping, RFC 4787 §4.1).
+    peer: Option<(Addr, u16)>,
+}
+
+impl PortSpace {
+    /// That of a reply tuple; `None` for protocols without ports.
+    pub fn of(reply: &Tuple) -> Option<Self> {
+        let peer_port = match reply.protocol {
+            TCP | UDP => reply.src_port,
+            ICMP => 0,
+            _ => return None,
+        };
+        Some(Self { protocol: reply.protocol, outside: reply.dst, peer: Some((reply.src, peer_port)) })
+    }
+}
+
+/// A range of ports in a space.
+type Pool = (PortSpace, u16, u16);
+
+/// The ports of a range that one worker may give out. It alone writes; others only look whether there are any.
+#[derive(Debug)]
+pub struct FreePorts {
+    range: PortRange,
+    /// A bit for each port that is free, by 64.
+    free: Box<[AtomicU64]>,
+    /// A bit for each word of `free` that has been filled in.
+    known: Box<[AtomicU64]>,
+    /// A bit for each word of `free` that has a free port, or has not been filled in.
+    open: Box<[AtomicU64]>,
+}
+
+fn bit(at: usize) -> u64 {
+    1 << (at % 64)
+}
+
+fn is_set(words: &[AtomicU64], at: usize) -> bool {
+    words.get(at / 64).is_some_and(|word| word.load(Ordering::Relaxed) & bit(at) != 0)
+}
+
+/// Sets or clears a bit; only one thread writes. Gives the word.
+fn put(words: &[AtomicU64], at: usize, value: bool) -> u64 {
+    let Some(word) = words.get(at / 64) else { return 0 };
+    let old = word.load(Ordering::Relaxed);
+    let new = if value { old | bit(at) } else { old & !bit(at) };
+    word.store(new, Ordering::Relaxed);
+    new
+}
+
+impl FreePorts {
+    fn new(range: PortRange) -> Self {
+        let zeros = |bits: usize| (0..bits.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        let ports = span(range) as usize;
+        let words = ports.div_ceil(64);
+        let map = Self { range, free: zeros(ports), known: zeros(words), open: zeros(words) };
+        for word in 0..words {
+            put(&map.open, word, true);
+        }
+        map
+    }
+
+    /// A free port for which `may` holds, from a place on that `start` decides. `is_free` is asked once for each port:
+    /// whether the worker may give it out and its table does not hold it.
+    pub fn find(
+        &self,
+        start: u32,
+        mut is_free: impl FnMut(u16) -> bool,
+        mut may: impl FnMut(u16) -> bool,
+    ) -> Option<u16> {
+        let words = self.free.len();
+        let first = start as usize % words.max(1);
+        let mut at = first;
+        let mut wrapped = false;
+        loop {
+            at = match self.next_open(at, if wrapped { first } else { words }) {
+                Some(word) => word,
+                None if wrapped => return None,
+                None => {
+                    (at, wrapped) = (0, true);
+                    continue;
+                }
+            };
+            let mut left = self.filled_in(at, &mut is_free);
+            while left != 0 {
+                let port = self.port(at, left.trailing_zeros());
+                if may(port) {
+                    return Some(port);
+                }
+                left &= left - 1;
+            }
+            at += 1;
+        }
+    }
+
+    fn port(&self, word: usize, bit: u32) -> u16 {
+        self.range.from.saturating_add((word * 64) as u16).saturating_add(bit as u16)
+    }
+
+    /// The next word from `at` on, below `end`, that may have a free port.
+    fn next_open(&self, at: usize, end: usize) -> Option<usize> {
+        let mut place = at / 64;
+        let mut mask = u64::MAX << (at % 64);
+        while place * 64 < end {
+            let word = self.open.get(place)?.load(Ordering::Relaxed) & mask;
+            if word != 0 {
+                return Some(place * 64 + word.trailing_zeros() as usize).filter(|found| *found < end);
+            }
+            (place, mask) = (place + 1, u64::MAX);
+        }
+        None
+    }
+
+    /// The free ports of a word, which are looked up if nobody has yet.
+    fn filled_in(&self, word: usize, is_free: &mut impl FnMut(u16) -> bool) -> u64 {
+        let Some(cell) = self.free.get(word) else { return 0 };
+        if is_set(&self.known, word) {
+            return cell.load(Ordering::Relaxed);
+        }
+        let ports = (span(self.range) as usize - word * 64).min(64) as u32;
+        let free =
+            (0..ports).filter(|bit| is_free(self.port(word, *bit))).fold(0, |free, bit| free | 1 << bit);
+        cell.store(free, Ordering::Relaxed);
+        put(&self.known, word, true);
+        put(&self.open, word, free != 0);
+        free
+    }
+
+    /// A port of this worker was taken or given back.
+    fn note(&self, port: u16, free: bool) {
+        let at = usize::from(port.wrapping_sub(self.range.from));
+        if !contains(self.range, port) || !is_set(&self.known, at / 64) {
+            return;
+        }
+        let left = put(&self.free, at, free);
+        put(&self.open, at / 64, left != 0);
+    }
+
+    /// Whether a port may be free.
+    pub fn has_room(&self) -> bool {
+        self.open.iter().any(|word| word.load(Ordering::Relaxed) != 0)
+    }
+}
+
+/// The maps of one worker.
+#[derive(Debug, Default)]
+pub struct PortMaps {
+    maps: HashMap<PortSpace, Vec<Kept>>,
+    kept: usize,
+    /// Connections that came or went in this turn.
+    notes: u32,
+    turn: u32,
+}
+
+#[derive(Debug)]
+struct Kept {
+    ports: Arc<FreePorts>,
+    /// Turn in which it was asked last.
+    asked: u32,
+}
+
+impl PortMaps {
+    /// Whether there are none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.kept == 0
+    }
+
+    /// A connection of the worker begins to hold a tuple, or ceases to.
+    pub fn note(&mut self, tuple: &Tuple, free: bool) {
+        self.notes += 1;
+        if self.notes >= TURN {
+            (self.notes, self.turn) = (0, self.turn.wrapping_add(1));
+            let turn = self.turn;
+            self.keep(|kept| turn.wrapping_sub(kept.asked) < 2);
+        }
+        let kept = PortSpace::of(tuple).and_then(|space| self.maps.get(&space));
+        for kept in kept.into_iter().flatten() {
+            kept.ports.note(tuple.dst_port, free);
+        }
+    }
+
+    /// The map of a range, if it is kept.
+    pub fn get(&mut self, space: &PortSpace, range: PortRange) -> Option<Arc<FreePorts>> {
+        if self.is_empty() {
+            return None;
+        }
+        let kept = self.maps.get_mut(space)?.iter_mut().find(|kept| kept.ports.range == range)?;
+        kept.asked = self.turn;
+        Some(Arc::clone(&kept.ports))
+    }
+
+    /// A new map of a range, with which nothing has been filled in.
+    pub(crate) fn add(&mut self, space: PortSpace, range: PortRange) -> Arc<FreePorts> {
+        if self.kept >= MAPS {
+            let oldest = self.maps.values().flatten().map(|kept| self.turn.wrapping_sub(kept.asked)).max();
+            let turn = self.turn;
+            let mut surplus = 1 + self.kept - MAPS;
+            self.keep(|kept| {
+                let stays = surplus == 0 || Some(turn.wrapping_sub(kept.asked)) != oldest;
+                surplus -= usize::from(!stays);
+                stays
+            });
+        }
+        let ports = Arc::new(FreePorts::new(range));
+        self.maps.entry(space).or_default().push(Kept { ports: Arc::clone(&ports), asked: self.turn });
+        self.kept += 1;
+        ports
+    }
+
+    fn keep(&mut self, mut stays: impl FnMut(&Kept) -> bool) {
+        self.maps.retain(|_, maps| {
+            maps.retain(&mut stays);
+            !maps.is_empty()
+        });
+        self.kept = self.maps.values().map(Vec::len).sum();
+    }
+}
+
+/// What workers know of each other's maps: where a flow may go when its own worker has no port left.
+#[derive(Debug, Default)]
+pub struct PortRooms(Mutex<HashMap<Pool, Vec<Weak<FreePorts>>>>);
+
+impl PortRooms {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Pool, Vec<Weak<FreePorts>>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins a map of `worker`, and shows it to the others.
+    pub(crate) fn begin(
+        &self,
+        maps: &mut PortMaps,
+        space: PortSpace,
+        range: PortRange,
+        worker: u32,
+        workers: u32,
+    ) -> Arc<FreePorts> {
+        let ports = maps.add(space, range);
+        if workers > 1 {
+            let mut rooms = self.lock();
+            if rooms.len() >= MAPS * workers as usize {
+                rooms.retain(|_, maps| maps.iter().any(|map| map.strong_count() != 0));
+            }
+            let shown = rooms.entry((space, range.from, range.to)).or_default();
+            shown.resize_with(workers as usize, Weak::new);
+            if let Some(own) = shown.get_mut(worker as usize) {
+                *own = Arc::downgrade(&ports);
+            }
+        }
+        ports
+    }
+
+    /// A worker other than `worker` that may have a free port for a reply tuple: one that is not known to have none.
+    /// `start` decides who is asked first.
+    pub fn elsewhere(
+        &self,
+        reply: &Tuple,
+        range: PortRange,
+        worker: u32,
+        workers: u32,
+        start: u32,
+    ) -> Option<u32> {
+        let space = PortSpace::of(reply)?;
+        let rooms = self.lock();
+        let shown = rooms.get(&(space, range.from, range.to));
+        let others =
+            (0..workers).map(|step| (start % workers + step) % workers).filter(|other| *other != worker);
+        others.into_iter().find(|other| {
+            let map = shown.and_then(|shown| shown.get(*other as usize)?.upgrade());
+            match map {
+                Some(map) => map.has_room(),
+                None => has_home(reply, range, *other, workers),
+            }
+        })
+    }
+}
+
+/// Whether any port of a range is one that `worker` may give out.
+fn has_home(reply: &Tuple, range: PortRange, worker: u32, workers: u32) -> bool {
+    span(range) >= EVERY_HOME
+        || (range.from..=range.to).any(|port| steer(&with_port(*reply, port), workers) == worker)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn ports_keep_their_class() {
+        for (port, from, to) in [(80, 1, 511), (512, 600, 1023), (1024, 1024, 65535)] {
+            assert_eq!(class(port), PortRange { from, to });
+        }
+    }
+
+    #[test]
+    fn every_port_is_found_once_and_then_none() {
+        for range in
+            [class(80), class(5000), PortRange { from: 65535, to: 65535 }, PortRange { from: 0, to: 64 }]
+        {
+            let map = FreePorts::new(range);
+            let mut taken = BTreeSet::new();
+            for start in 0..span(range) {
+                let port = map.find(start.wrapping_mul(77_777), |_| true, |_| true).unwrap();
+                assert!(contains(range, port) && taken.insert(port));
+                map.note(port, false);
+            }
+            assert!(!map.has_room());
+            assert_eq!(map.find(5, |_| panic!("all is known"), |_| true), None);
+            map.note(range.to, true);
+            assert!(map.has_room());
+            assert_eq!(map.find(5, |_| true, |_| true), Some(range.to));
+            assert_eq!(map.find(5, |_| true, |_| false), None);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(256)))]
+
+        #[test]
+        fn a_map_agrees_with_a_set(
+            from in 0u16..200,
+            len in 1u16..300,
+            events in proptest::collection::vec((any::<u16>(), any::<bool>(), any::<u32>()), 1..200),
+        ) {
+            let range = PortRange { from, to: from + len - 1 };
+            let map = FreePorts::new(range);
+            let mut taken = BTreeSet::new();
+            for (at, free, start) in events {
+                let port = from + at % len;
+                if free {
+                    taken.remove(&port);
+                } else {
+                    taken.insert(port);
+                }
+                map.note(port, free);
+                let found = map.find(start, |port| !taken.contains(&port), |_| true);
+                prop_assert_eq!(found.is_some(), taken.len() < usize::from(len));
+                prop_assert!(found.is_none_or(|found| contains(range, found) && !taken.contains(&found)));
+            }
+        }
+    }
+
+    #[test]
+    fn maps_are_bounded_and_those_that_nobody_asks_for_are_dropped() {
+        let (mut maps, rooms) = (PortMaps::default(), PortRooms::default());
+        let reply = |host: u32| Tuple { src: Addr::v4(host), protocol: TCP, ..Tuple::default() };
+        let range = class(5000);
+        for host in 0..3 * MAPS as u32 {
+            rooms.begin(&mut maps, PortSpace::of(&reply(host)).unwrap(), range, 0, 2);
+        }
+        assert_eq!(maps.kept, MAPS);
+        assert!(rooms.lock().len() <= 2 * MAPS);
+        let last = PortSpace::of(&reply(3 * MAPS as u32 - 1)).unwrap();
+        for _ in 0..3 {
+            assert!(maps.get(&last, range).is_some());
+            (0..TURN).for_each(|_| maps.note(&reply(0), true));
+        }
+        assert_eq!(maps.kept, 1);
+        (0..2 * TURN).for_each(|_| maps.note(&reply(0), true));
+        assert!(maps.is_empty());
+    }
+
+    #[test]
+    fn a_worker_that_is_known_to_have_no_port_is_not_asked() {
+        let (mut maps, rooms) = (PortMaps::default(), PortRooms::default());
+        let reply = Tuple { src: Addr::v4(1), src_port: 80, protocol: TCP, ..Tuple::default() };
+        let range = class(5000);
+        assert_eq!(rooms.elsewhere(&reply, range, 0, 2, 0), Some(1));
+        let map = rooms.begin(&mut maps, PortSpace::of(&reply).unwrap(), range, 1, 2);
+        assert_eq!(rooms.elsewhere(&reply, range, 0, 2, 0), Some(1));
+        assert_eq!(map.find(0, |_| false, |_| true), None);
+        assert_eq!(rooms.elsewhere(&reply, range, 0, 2, 0), None);
+        // Workers that no port of the range leads to.
+        let one = PortRange { from: 4000, to: 4000 };
+        let home = steer(&with_port(reply, 4000), 4);
+        for worker in (0..4).filter(|worker| *worker != home) {
+            assert_eq!(rooms.elsewhere(&reply, one, worker, 4, 2), Some(home));
+        }
+        assert_eq!(rooms.elsewhere(&reply, one, home, 4, 2), None);
+    }
+}

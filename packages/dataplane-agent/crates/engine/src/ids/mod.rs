@@ -1,0 +1,79 @@
+//! Numbers by which modules name each other's things: ports, interfaces, connections, neighbours, queues. Every other
+//! module may use this one; it uses none but [`crate::packet::tuple`].
+
+mod queue_ref;
+
+pub use queue_ref::{Lane, Leads};
+
+/// Index of a claimed port, stable for the life of the process.
+pub type PortId = u16;
+
+/// Position of an interface in `DataplaneConfig::interfaces`. Valid within one snapshot only.
+pub type InterfaceIndex = u16;
+
+/// "No interface", "no connection", "no adjacency" in the index fields of [`Meta`].
+pub const NONE: u32 = u32::MAX;
+
+/// "No interface" in the 16-bit index fields of [`Meta`].
+pub const NO_INTERFACE: u16 = u16::MAX;
+
+/// A neighbour's slot and the use of the slot it was given for: an id kept for long never names a later
+/// neighbour in the same slot. When the numbers of a slot have come to an end, it rests until nobody has an id any
+/// more, see [`Neighbors::age`].
+pub type AdjacencyId = u32;
+
+/// Which way a packet of a connection goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Direction {
+    /// As the first packet.
+    Original = 0,
+    /// Against it.
+    Reply = 1,
+}
+
+impl Direction {
+    /// The other one.
+    pub const fn reverse(self) -> Self {
+        match self {
+            Self::Original => Self::Reply,
+            Self::Reply => Self::Original,
+        }
+    }
+    /// 0 or 1.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// A connection as packets hold it. A reference to a connection that is gone finds nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ConnRef {
+    /// Place in the table.
+    pub slot: u32,
+    /// How often the place has been given away.
+    pub serial: u32,
+}
+
+/// Place of a direction entry: connection slot × 2 + direction.
+pub type EntryIndex = u32;
+
+/// No entry.
+pub const NO_ENTRY: EntryIndex = u32::MAX;
+
+/// Which way a packet of a target goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Way {
+    /// From the target.
+    Upload = 0,
+    /// To the target.
+    Download = 1,
+}
+
+impl Way {
+    /// 0 or 1.
+    pub const fn index(self) -> u32 {
+        self as u32
+    }
+}

@@ -1,0 +1,157 @@
+//! What a lookup says, and how it is packed for lookups without a lock.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use crate::ids::InterfaceIndex;
+
+/// Where a destination leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Lookup {
+    /// An address of the router, on this interface.
+    Local {
+        /// Interface that has it.
+        interface: InterfaceIndex,
+    },
+    /// The broadcast address of a connected network.
+    Broadcast {
+        /// Interface of the network.
+        interface: InterfaceIndex,
+    },
+    /// A neighbour in a connected network.
+    Connected {
+        /// Interface of the network.
+        interface: InterfaceIndex,
+    },
+    /// By a neighbour.
+    Via {
+        /// Interface of the neighbour.
+        interface: InterfaceIndex,
+        /// Its IPv4 address.
+        gateway: u32,
+    },
+    /// Nowhere, as a route says.
+    Discard(Discard),
+    /// Nowhere.
+    NoRoute,
+}
+
+/// What a route that leads nowhere on purpose does with packets: its type in rtnetlink(7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Discard {
+    /// Drops them silently.
+    Blackhole,
+    /// Answers them with host unreachable.
+    Unreachable,
+    /// Answers them with communication administratively prohibited.
+    Prohibit,
+}
+
+impl Lookup {
+    /// The interface, if there is one.
+    pub fn interface(self) -> Option<InterfaceIndex> {
+        match self {
+            Self::Local { interface }
+            | Self::Broadcast { interface }
+            | Self::Connected { interface }
+            | Self::Via { interface, .. } => Some(interface),
+            Self::Discard(_) | Self::NoRoute => None,
+        }
+    }
+
+    /// Kind in the bits from 48, interface from 32, gateway or type of route below. 0 is [`Lookup::NoRoute`].
+    fn packed(self) -> u64 {
+        let kind = |kind: u64, interface: InterfaceIndex| kind << 48 | u64::from(interface) << 32;
+        match self {
+            Self::NoRoute => 0,
+            Self::Discard(Discard::Blackhole) => kind(1, 0),
+            Self::Discard(Discard::Unreachable) => kind(1, 0) | 1,
+            Self::Discard(Discard::Prohibit) => kind(1, 0) | 2,
+            Self::Local { interface } => kind(2, interface),
+            Self::Broadcast { interface } => kind(3, interface),
+            Self::Connected { interface } => kind(4, interface),
+            Self::Via { interface, gateway } => kind(5, interface) | u64::from(gateway),
+        }
+    }
+
+    #[inline]
+    fn unpacked(packed: u64) -> Self {
+        let interface = (packed >> 32) as InterfaceIndex;
+        match packed >> 48 {
+            5 => Self::Via { interface, gateway: packed as u32 },
+            4 => Self::Connected { interface },
+            3 => Self::Broadcast { interface },
+            2 => Self::Local { interface },
+            1 => Self::Discard(match packed as u32 {
+                1 => Discard::Unreachable,
+                2 => Discard::Prohibit,
+                _ => Discard::Blackhole,
+            }),
+            _ => Self::NoRoute,
+        }
+    }
+}
+
+/// A shared next hop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NextHop {
+    pub lookup: Lookup,
+    /// Source for the router's own packets; 0 without one.
+    pub source: u32,
+}
+
+/// Numbers that cells can hold.
+pub const HOPS: usize = 1 << 15;
+
+/// Next hops by number. One that has been published never changes, so that a number read from a cell means
+/// what it meant when it was written there.
+#[derive(Debug)]
+pub struct NextHops {
+    lookups: Box<[AtomicU64; HOPS]>,
+    sources: Box<[AtomicU32; HOPS]>,
+}
+
+impl NextHops {
+    /// All lead nowhere.
+    pub fn new() -> Self {
+        Self { lookups: bytemuck::zeroed_box(), sources: bytemuck::zeroed_box() }
+    }
+
+    #[inline]
+    pub fn lookup(&self, number: u16) -> Lookup {
+        let slot = &self.lookups[usize::from(number) % HOPS];
+        Lookup::unpacked(slot.load(Ordering::Relaxed))
+    }
+
+    pub fn source(&self, number: u16) -> u32 {
+        self.sources[usize::from(number) % HOPS].load(Ordering::Relaxed)
+    }
+
+    /// Gives a number its meaning, before any cell holds it.
+    pub fn publish(&self, number: u16, hop: NextHop) {
+        self.lookups[usize::from(number) % HOPS].store(hop.lookup.packed(), Ordering::Relaxed);
+        self.sources[usize::from(number) % HOPS].store(hop.source, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packing_keeps_everything() {
+        let (interface, gateway) = (0xfffe, 0xffff_fffe);
+        for lookup in [
+            Lookup::NoRoute,
+            Lookup::Discard(Discard::Blackhole),
+            Lookup::Discard(Discard::Unreachable),
+            Lookup::Discard(Discard::Prohibit),
+            Lookup::Local { interface },
+            Lookup::Broadcast { interface },
+            Lookup::Connected { interface },
+            Lookup::Via { interface, gateway },
+            Lookup::Via { interface: 0, gateway: 0 },
+        ] {
+            assert_eq!(Lookup::unpacked(lookup.packed()), lookup);
+        }
+    }
+}

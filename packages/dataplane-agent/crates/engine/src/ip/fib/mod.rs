@@ -1,0 +1,352 @@
+//! Routing: where a destination address leads.
+//!
+//! Connected routes follow from the addresses, static ones are resolved through them (RouterOS's default
+//! scopes: a static route's gateway must lie in a connected network), and other programs may add their own.
+//! One table answers local addresses and broadcasts too.
+//!
+//! The table is shared by all workers and changed in place: a route that is added, replaced or removed
+//! costs the others nothing. Lookups take no lock (see [`cells`]); changes are made by one thread at a time. A
+//! change of a route becomes visible cell by cell: each lookup sees the route as it was or as it is. What
+//! routes rest on, interfaces and addresses, does not change: then a new table is built.
+
+mod cells;
+mod control;
+mod listing;
+mod lookup;
+#[cfg(test)]
+mod model;
+mod plan;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tollway_config::dataplane::{DataplaneConfig, Route, RowId};
+
+use crate::error::BuildError;
+use crate::ids::InterfaceIndex;
+use crate::interface::InterfaceMap;
+use cells::Cells;
+use control::{Control, Published};
+pub use listing::{ListedRoute, RouteSource};
+use lookup::NextHops;
+pub use lookup::{Discard, Lookup};
+pub use plan::Planned;
+use plan::{Ground, Origin, Path, Target, mask};
+pub use table::Prefix;
+
+/// Number that leads nowhere.
+const NOWHERE: u16 = 1;
+
+/// The forwarding table.
+#[derive(Debug)]
+pub struct Fib {
+    cells: Cells,
+    hops: NextHops,
+    /// Number that cells which no other route covers stand for.
+    default: AtomicU16,
+    own: OwnAddresses,
+    /// Own addresses with their prefix lengths, by interface.
+    addresses: Vec<Vec<(u32, u8)>>,
+    control: Mutex<Control>,
+}
+
+/// There are more different next hops than a table can number. A new table has room again for those that
+/// are in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FibFull;
+
+/// A route that another program has made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DynamicRoute {
+    /// Destination network, host order.
+    pub destination: u32,
+    /// Prefix length, bits.
+    pub prefix_len: u8,
+    /// Its preference among routes of other programs to the same prefix; lower wins.
+    pub metric: u32,
+    /// Routing protocol number (rtnetlink(7)).
+    pub protocol: u8,
+    /// Preference among all routes to the same prefix; lower wins.
+    pub distance: u8,
+    /// Where it leads.
+    pub target: DynamicTarget,
+    /// It has more next hops than `target`, which are not used.
+    pub multipath: bool,
+    /// Source for the router's own packets; 0 for an address of the interface.
+    pub source: u32,
+}
+
+/// Where a route of another program leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DynamicTarget {
+    /// By a neighbour.
+    Gateway {
+        /// Its IPv4 address.
+        address: u32,
+        /// Interface row, if the route names one.
+        interface: Option<RowId>,
+    },
+    /// Straight out of an interface.
+    Interface {
+        /// Interface row.
+        interface: RowId,
+    },
+    /// Nowhere.
+    Discard(Discard),
+}
+
+impl DynamicRoute {
+    fn path(&self) -> Path {
+        let target = match self.target {
+            DynamicTarget::Gateway { address, interface } => Target::Gateway { address, interface },
+            DynamicTarget::Interface { interface } => Target::Interface { interface },
+            DynamicTarget::Discard(discard) => Target::Discard(discard),
+        };
+        let DynamicRoute { metric, protocol, multipath, .. } = *self;
+        let origin = Origin::Dynamic { metric, protocol, multipath };
+        Path { origin, distance: self.distance, target, source: self.source }
+    }
+
+    fn of(prefix: Prefix, path: &Path) -> Option<Self> {
+        let Origin::Dynamic { metric, protocol, multipath } = path.origin else { return None };
+        let target = match path.target {
+            Target::Gateway { address, interface } => DynamicTarget::Gateway { address, interface },
+            Target::Interface { interface } => DynamicTarget::Interface { interface },
+            Target::Discard(discard) => DynamicTarget::Discard(discard),
+            Target::Fixed(_) => return None,
+        };
+        let (destination, prefix_len) = prefix;
+        let Path { distance, source, .. } = *path;
+        Some(Self { destination, prefix_len, metric, protocol, distance, target, multipath, source })
+    }
+}
+
+/// What another program does to a route. A destination and a metric name one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RouteChange {
+    /// Makes it, or puts it in the place of the one before.
+    Replace(DynamicRoute),
+    /// Takes it out.
+    Remove {
+        /// Destination network, host order.
+        destination: u32,
+        /// Prefix length, bits.
+        prefix_len: u8,
+        /// Metric.
+        metric: u32,
+    },
+}
+
+fn masked(network: u32, len: u8) -> Prefix {
+    (network & mask(len.min(32)), len.min(32))
+}
+
+impl Fib {
+    /// Builds the table. `running` says by interface index which interfaces have a carrier: others,
+    /// and disabled ones, have no connected routes, and no route through them is active. Addresses stay
+    /// the router's own unless their interface is disabled. Errors name the row: an IPv6 row, a prefix
+    /// longer than 32, an unknown interface.
+    pub fn build(
+        config: &DataplaneConfig,
+        interfaces: &InterfaceMap,
+        running: &[bool],
+    ) -> Result<Self, BuildError> {
+        let ground = Ground::new(config, interfaces, running)?;
+        let planned = ground.plan(&config.routes)?;
+        let fib = Self {
+            cells: Cells::new(),
+            hops: NextHops::new(),
+            default: AtomicU16::new(NOWHERE),
+            own: OwnAddresses::new(ground.own_addresses()),
+            addresses: ground.addresses.clone(),
+            control: Mutex::new(Control::new(ground)),
+        };
+        {
+            let mut control = fib.control();
+            let mut changed = Vec::new();
+            let result = control
+                .install_ground(fib.published(), &mut changed)
+                .and_then(|()| control.replace_statics(fib.published(), &planned, &mut changed));
+            fib.follow_default(&control);
+            result.map_err(|FibFull| BuildError {
+                row: None,
+                message: "the routes have too many different next hops: at most 32,766 can be told apart"
+                    .to_owned(),
+            })?;
+        }
+        Ok(fib)
+    }
+
+    fn control(&self) -> MutexGuard<'_, Control> {
+        self.control.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn published(&self) -> Published<'_> {
+        Published { cells: &self.cells, hops: &self.hops }
+    }
+
+    fn follow_default(&self, control: &Control) {
+        let number = control.winner((0, 0));
+        self.default.store(if number == 0 { NOWHERE } else { number }, Ordering::Release);
+    }
+
+    /// Checks the configured routes against the interfaces and addresses of this table, which they must
+    /// have been made with. Errors name the row.
+    pub fn plan(&self, routes: &[Route]) -> Result<Vec<Planned>, BuildError> {
+        self.control().ground.plan(routes)
+    }
+
+    /// Whether [`Self::replace_static`] can take these routes: there are numbers left for their next hops.
+    pub fn has_room(&self, routes: &[Planned]) -> bool {
+        let control = self.control();
+        let room = control.room();
+        control.new_paths(routes, room + 1) <= room
+    }
+
+    /// Puts these configured routes in the place of those before; routes that stay are not touched.
+    /// Returns the destinations that lead elsewhere now. After an error some routes may be those before.
+    pub fn replace_static(&self, routes: &[Planned]) -> Result<Vec<Prefix>, FibFull> {
+        let mut control = self.control();
+        let mut changed = Vec::new();
+        let result = control.replace_statics(self.published(), routes, &mut changed);
+        self.follow_default(&control);
+        result.map(|()| changed)
+    }
+
+    /// Does what another program asked for. `changed` gets the destinations that lead elsewhere now. After
+    /// an error those before the one that could not be taken are in place.
+    pub fn change(&self, changes: &[RouteChange], changed: &mut Vec<Prefix>) -> Result<(), FibFull> {
+        let mut control = self.control();
+        let result = changes.iter().try_for_each(|change| control.change(self.published(), change, changed));
+        self.follow_default(&control);
+        result
+    }
+
+    /// Takes the routes of other programs over from another table.
+    pub fn adopt(&self, other: &Self) -> Result<(), FibFull> {
+        let routes: Vec<RouteChange> = other.dynamic_routes().map(RouteChange::Replace).collect();
+        self.change(&routes, &mut Vec::new())
+    }
+
+    /// The routes of other programs, whether they win or not, in no order.
+    pub fn dynamic_routes(&self) -> impl Iterator<Item = DynamicRoute> {
+        let control = self.control();
+        let routes: Vec<_> = control
+            .dynamics()
+            .filter_map(|(prefix, number)| DynamicRoute::of(prefix, control.path(number)?))
+            .collect();
+        routes.into_iter()
+    }
+
+    #[inline]
+    fn number(&self, destination: u32) -> u16 {
+        let number = self.cells.number(destination);
+        if number == 0 { self.default.load(Ordering::Acquire) } else { number }
+    }
+
+    /// Where an IPv4 destination leads. Limited broadcast and multicast are not known here.
+    #[inline]
+    pub fn lookup(&self, destination: u32) -> Lookup {
+        self.hops.lookup(self.number(destination))
+    }
+
+    /// Has the memory fetched that [`Self::lookup`] will read. The result means nothing; it is there to be
+    /// passed to [`std::hint::black_box`].
+    #[inline]
+    pub fn touch(&self, destination: u32) -> u16 {
+        self.cells.touch(destination)
+    }
+
+    /// Whether an address is the router's own. For nearly all others that takes no lookup.
+    #[inline]
+    pub fn is_local(&self, address: u32) -> bool {
+        self.own.may_hold(address) && matches!(self.lookup(address), Lookup::Local { .. })
+    }
+
+    /// Whether an address is the router's own or the broadcast address of a connected network, neither of which
+    /// another station sends from. For nearly all others that takes no lookup.
+    #[inline]
+    pub fn is_local_or_broadcast(&self, address: u32) -> bool {
+        self.own.may_hold(address)
+            && matches!(self.lookup(address), Lookup::Local { .. } | Lookup::Broadcast { .. })
+    }
+
+    /// Source address for packets of the router to a destination; `None` when nothing leads there or the
+    /// way has no address.
+    pub fn source_for(&self, destination: u32) -> Option<u32> {
+        Some(self.hops.source(self.number(destination))).filter(|source| *source != 0)
+    }
+
+    /// Row of the configured route that a destination follows; `None` for every other one, and while routes
+    /// are being changed.
+    pub fn row_of(&self, destination: u32) -> Option<RowId> {
+        let control = self.control.try_lock().ok()?;
+        let prefixes = (0..=32).rev().map(|len| masked(destination, len));
+        let (prefix, number) =
+            prefixes.map(|prefix| (prefix, control.winner(prefix))).find(|(_, number)| *number != 0)?;
+        control.statics_of(prefix).iter().find(|route| route.number == number).map(|route| route.row)
+    }
+
+    /// Own addresses of an interface with their prefix lengths, in configured order.
+    pub fn addresses(&self, interface: InterfaceIndex) -> &[(u32, u8)] {
+        self.addresses.get(usize::from(interface)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Prefixes that lookups know.
+    pub fn len(&self) -> usize {
+        self.control().sizes().0
+    }
+
+    /// Whether lookups know no prefix at all.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Blocks that hold no route any more. They stay until a new table is built.
+    pub fn unused_blocks(&self) -> usize {
+        self.control().sizes().1
+    }
+
+    /// Routes of other programs, whether they win or not.
+    pub fn dynamic_len(&self) -> usize {
+        self.control().dynamic_routes()
+    }
+}
+
+/// Which addresses may be the router's own, or the broadcast addresses of its networks: a set of hash values, so
+/// that one load answers for all but one in a few dozen others.
+#[derive(Debug)]
+struct OwnAddresses {
+    /// A power of two of words.
+    words: Box<[u64]>,
+}
+
+impl OwnAddresses {
+    fn new(addresses: impl Iterator<Item = u32>) -> Self {
+        let addresses: Vec<u32> = addresses.collect();
+        let words = addresses.len().next_power_of_two().max(16);
+        let mut own = Self { words: vec![0; words].into() };
+        for address in addresses {
+            let (word, bit) = own.place(address);
+            if let Some(word) = own.words.get_mut(word) {
+                *word |= bit;
+            }
+        }
+        own
+    }
+
+    #[inline]
+    fn place(&self, address: u32) -> (usize, u64) {
+        let mixed = address.wrapping_mul(0x9e37_79b1);
+        ((mixed >> 6) as usize & (self.words.len() - 1), 1 << (mixed >> 26))
+    }
+
+    #[inline]
+    fn may_hold(&self, address: u32) -> bool {
+        let (word, bit) = self.place(address);
+        self.words.get(word).is_some_and(|word| word & bit != 0)
+    }
+}

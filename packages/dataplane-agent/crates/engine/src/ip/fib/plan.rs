@@ -1,0 +1,279 @@
+//! What the configuration says about routes, checked and in the table's terms, before any table holds it.
+
+use std::net::IpAddr;
+
+use tollway_config::dataplane::{DataplaneConfig, Route, RouteTarget, RowId};
+
+use super::lookup::{Discard, Lookup, NextHop};
+use super::table::Prefix;
+use crate::error::BuildError;
+use crate::ids::InterfaceIndex;
+use crate::interface::InterfaceMap;
+
+/// Longest prefix, bits.
+const MAX_LEN: u8 = 32;
+
+/// What a route says, however many prefixes it is said of. Routes that say the same share a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Path {
+    pub origin: Origin,
+    /// Among the routes of a prefix the lowest wins.
+    pub distance: u8,
+    pub target: Target,
+    /// Source for the router's own packets; 0 for an address of the interface.
+    pub source: u32,
+}
+
+impl Path {
+    /// The neighbour it names.
+    pub fn gateway(&self) -> Option<u32> {
+        match self.target {
+            Target::Gateway { address, .. } => Some(address),
+            Target::Fixed(_) | Target::Interface { .. } | Target::Discard(_) => None,
+        }
+    }
+
+    /// What it does with packets, if it leads nowhere on purpose.
+    pub fn discard(&self) -> Option<Discard> {
+        match self.target {
+            Target::Discard(discard) => Some(discard),
+            Target::Fixed(_) | Target::Interface { .. } | Target::Gateway { .. } => None,
+        }
+    }
+}
+
+/// Where a route comes from. Of equal distance the first kind wins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Origin {
+    /// The router's addresses and the broadcast addresses of their networks: not routes to look at.
+    Own,
+    Connected,
+    Static,
+    /// From another program.
+    Dynamic {
+        /// Its preference among the routes of other programs to the same prefix; lower wins.
+        metric: u32,
+        /// Routing protocol number (rtnetlink(7)).
+        protocol: u8,
+        /// There are more next hops, which are not used.
+        multipath: bool,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// Answers lookups as it is.
+    Fixed(Lookup),
+    Gateway {
+        address: u32,
+        /// Row, if the route names one.
+        interface: Option<RowId>,
+    },
+    Interface {
+        interface: RowId,
+    },
+    Discard(Discard),
+}
+
+/// A route of the configuration, checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Planned {
+    pub(super) prefix: Prefix,
+    pub(super) path: Path,
+    pub(super) row: RowId,
+}
+
+/// The interfaces and addresses that routes rest on. While it stays, routes can change one by one.
+#[derive(Debug, Clone, Default)]
+pub struct Ground {
+    interfaces: InterfaceMap,
+    /// By interface: enabled, with carrier.
+    running: Vec<bool>,
+    /// Own addresses with their prefix lengths, by interface, in configured order.
+    pub addresses: Vec<Vec<(u32, u8)>>,
+    /// Own addresses, broadcasts and connected networks, by prefix.
+    pub fixed: Vec<Planned>,
+    /// The router's addresses and the broadcast addresses of their networks, sorted.
+    own: Vec<u32>,
+    /// Connected networks for `/ip/route`, in configured order; those of interfaces without carrier too.
+    pub connected: Vec<Connected>,
+}
+
+/// A connected network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Connected {
+    pub prefix: Prefix,
+    pub address_row: RowId,
+    pub interface: RowId,
+    /// What it says, if its interface runs.
+    pub path: Option<Path>,
+}
+
+impl Ground {
+    /// Errors name the row: an IPv6 address, a prefix longer than 32, an unknown interface.
+    pub fn new(
+        config: &DataplaneConfig,
+        interfaces: &InterfaceMap,
+        running: &[bool],
+    ) -> Result<Self, BuildError> {
+        let enabled = |index: InterfaceIndex| {
+            config.interfaces.get(usize::from(index)).is_some_and(|interface| !interface.disabled)
+        };
+        let mut ground = Self {
+            interfaces: interfaces.clone(),
+            running: (0..).zip(running).map(|(index, running)| *running && enabled(index)).collect(),
+            addresses: vec![Vec::new(); interfaces.len()],
+            ..Self::default()
+        };
+        for address in &config.addresses {
+            let interface = find(interfaces, address.row, address.interface)?;
+            let own = v4(address.row, "address", address.address)?;
+            let network = v4(address.row, "network", address.network)?;
+            let len = checked_len(address.row, address.prefix_len)?;
+            if enabled(interface) {
+                if let Some(addresses) = ground.addresses.get_mut(usize::from(interface)) {
+                    addresses.push((own, len));
+                }
+                ground.host(address.row, own, Lookup::Local { interface }, own);
+            }
+            let prefix = (network & mask(len), len);
+            let path = ground.runs(interface).then_some(Path {
+                origin: Origin::Connected,
+                distance: 0,
+                target: Target::Fixed(Lookup::Connected { interface }),
+                source: own,
+            });
+            ground.connected.push(Connected {
+                prefix,
+                address_row: address.row,
+                interface: address.interface,
+                path,
+            });
+            let Some(path) = path else { continue };
+            ground.fixed.push(Planned { prefix, path, row: address.row });
+            if len <= 30 {
+                ground.host(address.row, prefix.0 | !mask(len), Lookup::Broadcast { interface }, own);
+            }
+        }
+        // Of equal prefixes and origins the one configured first comes first, and wins.
+        ground.fixed.sort_by_key(|planned| (planned.prefix, planned.path.origin));
+        let own = ground.fixed.iter().filter(|planned| planned.path.origin == Origin::Own);
+        ground.own = own.map(|planned| planned.prefix.0).collect();
+        Ok(ground)
+    }
+
+    /// The router's addresses and the broadcast addresses of their networks.
+    pub fn own_addresses(&self) -> impl Iterator<Item = u32> {
+        self.own.iter().copied()
+    }
+
+    fn host(&mut self, row: RowId, address: u32, lookup: Lookup, source: u32) {
+        let path = Path { origin: Origin::Own, distance: 0, target: Target::Fixed(lookup), source };
+        self.fixed.push(Planned { prefix: (address, MAX_LEN), path, row });
+    }
+
+    fn runs(&self, interface: InterfaceIndex) -> bool {
+        self.running.get(usize::from(interface)).copied().unwrap_or(false)
+    }
+
+    fn first_address(&self, interface: InterfaceIndex) -> u32 {
+        let addresses = self.addresses.get(usize::from(interface));
+        addresses.and_then(|addresses| addresses.first()).map_or(0, |(address, _)| *address)
+    }
+
+    /// Row of an interface's number.
+    pub fn row(&self, interface: InterfaceIndex) -> RowId {
+        self.interfaces.row(interface)
+    }
+
+    /// The interface that an address is a neighbour on, and the own address there.
+    fn neighbor_on(&self, address: u32, on: Option<InterfaceIndex>) -> Option<(InterfaceIndex, u32)> {
+        let mut best: Option<(u8, InterfaceIndex, u32)> = None;
+        for connected in &self.connected {
+            let (network, len) = connected.prefix;
+            let Some(path) = connected.path.filter(|_| address & mask(len) == network) else { continue };
+            let Target::Fixed(Lookup::Connected { interface }) = path.target else { continue };
+            if on.is_none_or(|on| on == interface) && best.is_none_or(|best| len > best.0) {
+                best = Some((len, interface, path.source));
+            }
+        }
+        best.map(|(_, interface, own)| (interface, own))
+    }
+
+    /// Where a path leads now; `None` when it leads nowhere, so that routes by it are not active.
+    pub fn resolve(&self, path: &Path) -> Option<NextHop> {
+        let hop = match path.target {
+            Target::Fixed(lookup) => NextHop { lookup, source: path.source },
+            Target::Discard(discard) => NextHop { lookup: Lookup::Discard(discard), source: 0 },
+            Target::Interface { interface } => {
+                let interface = self.interfaces.index(interface).filter(|index| self.runs(*index))?;
+                NextHop { lookup: Lookup::Connected { interface }, source: self.first_address(interface) }
+            }
+            // Nobody is there to take packets for others.
+            Target::Gateway { address, .. } if self.own.binary_search(&address).is_ok() => return None,
+            Target::Gateway { address, interface } => {
+                let on = match interface {
+                    Some(row) => Some(self.interfaces.index(row)?),
+                    None => None,
+                };
+                let (interface, source) = self.neighbor_on(address, on).or_else(|| {
+                    // `address%interface` needs no connected network.
+                    on.filter(|index| self.runs(*index)).map(|index| (index, self.first_address(index)))
+                })?;
+                NextHop { lookup: Lookup::Via { interface, gateway: address }, source }
+            }
+        };
+        Some(if path.source == 0 { hop } else { NextHop { source: path.source, ..hop } })
+    }
+
+    /// The configured routes by prefix, then in configured order. Errors name the row.
+    pub fn plan(&self, routes: &[Route]) -> Result<Vec<Planned>, BuildError> {
+        let mut planned = routes.iter().map(|route| self.plan_one(route)).collect::<Result<Vec<_>, _>>()?;
+        planned.sort_by_key(|planned| planned.prefix);
+        Ok(planned)
+    }
+
+    fn plan_one(&self, route: &Route) -> Result<Planned, BuildError> {
+        let network = v4(route.row, "destination", route.destination)?;
+        let len = checked_len(route.row, route.prefix_len)?;
+        let target = match &route.target {
+            RouteTarget::Blackhole => Target::Discard(Discard::Blackhole),
+            RouteTarget::Interface { interface } => {
+                find(&self.interfaces, route.row, *interface)?;
+                Target::Interface { interface: *interface }
+            }
+            RouteTarget::Gateway { address, interface } => {
+                interface.map(|row| find(&self.interfaces, route.row, row)).transpose()?;
+                Target::Gateway { address: v4(route.row, "gateway", *address)?, interface: *interface }
+            }
+        };
+        let source = route.pref_src.map(|address| v4(route.row, "pref-src", address)).transpose()?;
+        let path =
+            Path { origin: Origin::Static, distance: route.distance, target, source: source.unwrap_or(0) };
+        Ok(Planned { prefix: (network & mask(len), len), path, row: route.row })
+    }
+}
+
+pub const fn mask(len: u8) -> u32 {
+    if len == 0 { 0 } else { u32::MAX << (32 - len) }
+}
+
+fn checked_len(row: RowId, len: u8) -> Result<u8, BuildError> {
+    if len > MAX_LEN {
+        return Err(BuildError::row(row, format!("prefix length {len}: expected 0 to 32")));
+    }
+    Ok(len)
+}
+
+fn v4(row: RowId, property: &str, address: IpAddr) -> Result<u32, BuildError> {
+    match address {
+        IpAddr::V4(v4) => Ok(v4.to_bits()),
+        IpAddr::V6(_) => Err(BuildError::row(row, format!("{property} {address}: expected an IPv4 address"))),
+    }
+}
+
+fn find(interfaces: &InterfaceMap, row: RowId, interface: RowId) -> Result<InterfaceIndex, BuildError> {
+    interfaces
+        .index(interface)
+        .ok_or_else(|| BuildError::row(row, format!("names interface row {interface}, which does not exist")))
+}

@@ -1,0 +1,310 @@
+//! Virtual reassembly: every fragment of a datagram gets the ports of its first one, and travels on by
+//! itself (RFC 4787 §11, VPP's shallow reassembly). Fragments that overtook the first one wait for it.
+
+use std::collections::{HashMap, VecDeque};
+
+use arrayvec::ArrayVec;
+
+use crate::packet::Packet;
+use crate::packet::{Meta, flag};
+use crate::time::Now;
+
+/// How long a datagram may take to come in, ns. Shorter than RFC 791's 15 s because a 16-bit
+/// identification comes round within seconds at speed.
+pub const TIMEOUT: u64 = 5_000_000_000;
+/// Datagrams under way, per worker.
+pub const DATAGRAMS: usize = 1024;
+/// Fragments that wait for the first one of their datagram.
+pub const HELD_PER_DATAGRAM: usize = 16;
+/// Fragments that wait, per worker.
+pub const HELD: usize = 1024;
+/// Datagrams, under way or complete, that stand behind one that is not.
+const ORDER: usize = 65_536;
+/// Gaps a datagram may have while it comes in.
+const RANGES: usize = 16;
+
+/// Source, destination, identification, protocol (RFC 791 §3.2).
+pub type Key = (u32, u32, u16, u8);
+
+#[derive(Debug, Clone, Copy)]
+struct First {
+    src_port: u16,
+    dst_port: u16,
+    icmp: u8,
+    sequence: u32,
+    l4_kind: u8,
+    icmp_code: u8,
+    error: bool,
+}
+
+#[derive(Debug)]
+struct Datagram<F> {
+    started: u64,
+    first: Option<First>,
+    /// Bytes present, `start..end`, ascending, no two touching.
+    ranges: ArrayVec<(u32, u32), RANGES>,
+    /// Length, once the last fragment is there.
+    len: Option<u32>,
+    held: ArrayVec<Packet<F>, HELD_PER_DATAGRAM>,
+}
+
+/// What becomes of a fragment.
+#[derive(Debug)]
+pub enum Seen<F> {
+    /// Its ports are in its metadata; fragments that had waited follow.
+    Known(ArrayVec<Packet<F>, HELD_PER_DATAGRAM>),
+    /// It waits for the first one.
+    Held,
+    /// It overlaps another one, or leaves the datagram.
+    Invalid(Packet<F>),
+    /// There is no room for it.
+    Full(Packet<F>),
+}
+
+/// Where a fragment lies in its datagram.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// First byte.
+    pub offset: u32,
+    /// Bytes.
+    pub len: u32,
+    /// Others follow.
+    pub more: bool,
+}
+
+/// Datagrams under way.
+#[derive(Debug)]
+pub struct Fragments<F> {
+    datagrams: HashMap<Key, Datagram<F>>,
+    /// In order of their start; some may be complete already.
+    order: VecDeque<(u64, Key)>,
+    /// Those with fragments that wait, in order of the first one that did; some may wait no longer.
+    waiting: VecDeque<(u64, Key)>,
+    held: usize,
+}
+
+impl<F> Default for Fragments<F> {
+    fn default() -> Self {
+        Self { datagrams: HashMap::new(), order: VecDeque::new(), waiting: VecDeque::new(), held: 0 }
+    }
+}
+
+impl<F> Fragments<F> {
+    /// Takes a fragment. `packet` comes back unless it is held; the returned `Known` list does not
+    /// contain it.
+    pub fn take(&mut self, key: Key, place: Place, packet: &mut Option<Packet<F>>, now: Now) -> Seen<F> {
+        let Some(mut fragment) = packet.take() else { return Seen::Held };
+        self.forget_finished();
+        let full = self.datagrams.len() >= DATAGRAMS || self.order.len() >= ORDER;
+        if full && !self.datagrams.contains_key(&key) {
+            return Seen::Full(fragment);
+        }
+        let order = &mut self.order;
+        let datagram = self.datagrams.entry(key).or_insert_with(|| {
+            order.push_back((now.0, key));
+            Datagram {
+                started: now.0,
+                first: None,
+                ranges: ArrayVec::new(),
+                len: None,
+                held: ArrayVec::new(),
+            }
+        });
+        if place.offset == 0 && datagram.first.is_some() {
+            // The identification is in use again.
+            self.held -= datagram.held.len();
+            datagram.held.clear();
+            datagram.ranges.clear();
+            datagram.len = None;
+        }
+        if !datagram.add(place) {
+            return Seen::Invalid(fragment);
+        }
+        if place.offset == 0 {
+            datagram.first = Some(First {
+                src_port: fragment.meta.tuple.src_port,
+                dst_port: fragment.meta.tuple.dst_port,
+                icmp: fragment.meta.tuple.icmp,
+                sequence: fragment.meta.sequence,
+                l4_kind: fragment.meta.l4_kind,
+                icmp_code: fragment.meta.icmp_code,
+                error: fragment.meta.is(flag::ICMP_ERROR),
+            });
+        }
+        let Some(first) = datagram.first else {
+            if self.held >= HELD || datagram.held.is_full() {
+                return Seen::Full(fragment);
+            }
+            self.held += 1;
+            datagram.held.push(fragment);
+            if datagram.held.len() == 1 {
+                self.waiting.push_back((datagram.started, key));
+                self.forget_served();
+            }
+            return Seen::Held;
+        };
+        first.name(&mut fragment.meta);
+        let mut waited = std::mem::take(&mut datagram.held);
+        self.held -= waited.len();
+        for other in &mut waited {
+            first.name(&mut other.meta);
+        }
+        if datagram.is_complete() {
+            self.datagrams.remove(&key);
+            self.forget_finished();
+        }
+        *packet = Some(fragment);
+        Seen::Known(waited)
+    }
+
+    /// Gives up the oldest datagram when there is no room for that of `key`, or the oldest one of which fragments wait
+    /// when there is none for this fragment to wait; returns its fragments that waited. `None` when there is room.
+    /// The parts of a datagram come within microseconds of each other. Refusing new ones until old ones time out
+    /// would let a few hundred a second, from anybody, keep out every datagram in parts.
+    pub fn make_room(&mut self, key: Key, place: Place) -> Option<ArrayVec<Packet<F>, HELD_PER_DATAGRAM>> {
+        self.forget_finished();
+        let full = self.datagrams.len() >= DATAGRAMS || self.order.len() >= ORDER;
+        let known = self.datagrams.get(&key);
+        if full && known.is_none() {
+            return self.order.pop_front().and_then(|(_, key)| self.give_up(key));
+        }
+        let waits =
+            place.offset != 0 && known.is_none_or(|known| known.first.is_none() && !known.held.is_full());
+        if self.held < HELD || !waits {
+            return None;
+        }
+        while let Some((started, key)) = self.waiting.pop_front() {
+            if self.waits(started, key) {
+                return self.give_up(key);
+            }
+        }
+        None
+    }
+
+    fn give_up(&mut self, key: Key) -> Option<ArrayVec<Packet<F>, HELD_PER_DATAGRAM>> {
+        let waited = self.datagrams.remove(&key)?.held;
+        self.held -= waited.len();
+        self.forget_finished();
+        Some(waited)
+    }
+
+    /// Whether fragments of the datagram that began then wait for its first one.
+    fn waits(&self, started: u64, key: Key) -> bool {
+        self.datagrams
+            .get(&key)
+            .is_some_and(|datagram| datagram.started == started && !datagram.held.is_empty())
+    }
+
+    /// Takes out of [`Self::waiting`] what waits no longer, when that is most of it.
+    fn forget_served(&mut self) {
+        if self.waiting.len() < 2 * HELD {
+            return;
+        }
+        let mut waiting = std::mem::take(&mut self.waiting);
+        waiting.retain(|&(started, key)| self.waits(started, key));
+        self.waiting = waiting;
+    }
+
+    /// Takes datagrams that are complete out of the front of the order.
+    fn forget_finished(&mut self) {
+        while let Some((started, key)) = self.order.front() {
+            if self.datagrams.get(key).is_some_and(|datagram| datagram.started == *started) {
+                break;
+            }
+            self.order.pop_front();
+        }
+    }
+
+    /// Gives up datagrams whose time is over; returns the fragments that waited.
+    pub fn expire(&mut self, now: Now) -> Option<ArrayVec<Packet<F>, HELD_PER_DATAGRAM>> {
+        while let Some(&(started, key)) = self.order.front() {
+            if now.0 < started.saturating_add(TIMEOUT) {
+                return None;
+            }
+            self.order.pop_front();
+            if self.datagrams.get(&key).is_some_and(|datagram| datagram.started == started)
+                && let Some(datagram) = self.datagrams.remove(&key)
+                && !datagram.held.is_empty()
+            {
+                self.held -= datagram.held.len();
+                return Some(datagram.held);
+            }
+        }
+        None
+    }
+
+    /// When [`Self::expire`] wants to run next.
+    pub fn next_deadline(&self) -> Option<Now> {
+        self.order.front().map(|(started, _)| Now(started.saturating_add(TIMEOUT)))
+    }
+
+    /// The fragments that wait.
+    pub fn packets_mut(&mut self) -> impl Iterator<Item = &mut Packet<F>> {
+        self.datagrams.values_mut().flat_map(|datagram| &mut datagram.held)
+    }
+
+    /// Fragments that wait.
+    pub fn held(&self) -> usize {
+        self.held
+    }
+}
+
+impl First {
+    fn name(self, meta: &mut Meta) {
+        meta.tuple.src_port = self.src_port;
+        meta.tuple.dst_port = self.dst_port;
+        meta.tuple.icmp = self.icmp;
+        meta.sequence = self.sequence;
+        meta.l4_kind = self.l4_kind;
+        meta.icmp_code = self.icmp_code;
+        meta.flags |= flag::REASSEMBLED;
+        if self.error {
+            meta.flags |= flag::ICMP_ERROR;
+        }
+    }
+}
+
+impl<F> Datagram<F> {
+    fn add(&mut self, place: Place) -> bool {
+        let (start, end) = (place.offset, place.offset + place.len);
+        if self.ranges.contains(&(start, end)) {
+            // The same fragment again.
+            return true;
+        }
+        let overlaps = self.ranges.iter().any(|&(from, to)| start < to && from < end);
+        let beyond = self.len.is_some_and(|len| end > len)
+            || (!place.more && self.ranges.iter().any(|&(_, to)| to > end));
+        if overlaps || beyond {
+            return false;
+        }
+        let at = self.ranges.iter().position(|&(from, _)| from >= end).unwrap_or(self.ranges.len());
+        let before =
+            at.checked_sub(1).filter(|&before| self.ranges.get(before).is_some_and(|r| r.1 == start));
+        let after = self.ranges.get(at).copied().filter(|range| range.0 == end);
+        match (before.and_then(|before| self.ranges.get_mut(before)), after) {
+            (Some(range), Some(next)) => {
+                range.1 = next.1;
+                self.ranges.remove(at);
+            }
+            (Some(range), None) => range.1 = end,
+            (None, Some(_)) => {
+                if let Some(range) = self.ranges.get_mut(at) {
+                    range.0 = start;
+                }
+            }
+            (None, None) => {
+                if self.ranges.try_insert(at, (start, end)).is_err() {
+                    return false;
+                }
+            }
+        }
+        if !place.more {
+            self.len = Some(end);
+        }
+        true
+    }
+
+    fn is_complete(&self) -> bool {
+        matches!((self.ranges.as_slice(), self.len), ([(0, end)], Some(len)) if *end == len)
+    }
+}

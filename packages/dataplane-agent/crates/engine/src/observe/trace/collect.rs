@@ -1,0 +1,186 @@
+//! Putting the workers' records together: which traces run, and what each has noted.
+
+use tollway_config::protocol::{TraceFilter, TraceOutcome, TracedPacket};
+
+use super::{Filter, Filters, Record, TRACES, TraceBuffer, text};
+use crate::firewall::marks::MarkNames;
+use crate::time::Now;
+
+/// Most packets of a trace.
+pub const MAX_PACKETS: u32 = 10_000;
+/// A trace that nobody asks about for so long ends, ns.
+pub const LIFE: u64 = 30_000_000_000;
+/// How long a packet that waits, or is between workers, may take to be shown with what becomes of it, ns.
+const PATIENCE: u64 = 1_000_000_000;
+
+#[derive(Debug)]
+struct Trace {
+    id: u64,
+    filter: Filter,
+    wanted: usize,
+    packets: Vec<TracedPacket>,
+    lost: u64,
+    done: bool,
+    asked: Now,
+}
+
+/// A packet that may go on.
+#[derive(Debug)]
+struct Open {
+    id: u32,
+    traces: u8,
+    since: Now,
+    /// The part that comes next.
+    next: u8,
+    packet: TracedPacket,
+}
+
+/// What a trace has noted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Noted {
+    /// Oldest first.
+    pub packets: Vec<TracedPacket>,
+    /// No more will come.
+    pub done: bool,
+    /// Packets that there was no room for.
+    pub lost: u64,
+}
+
+/// The traces of a router.
+#[derive(Debug, Default)]
+pub struct Collector {
+    traces: [Option<Trace>; TRACES],
+    open: Vec<Open>,
+    /// Parts of packets whose beginning another worker has not given yet.
+    early: Vec<Record>,
+    last_id: u64,
+}
+
+impl Collector {
+    /// Begins a trace of at most so many packets; `None` when as many run as may.
+    pub fn start(&mut self, filter: &TraceFilter, packets: u32, now: Now) -> Option<u64> {
+        let place = self.traces.iter_mut().find(|place| place.is_none())?;
+        self.last_id += 1;
+        *place = Some(Trace {
+            id: self.last_id,
+            filter: Filter::new(filter),
+            wanted: packets.clamp(1, MAX_PACKETS) as usize,
+            packets: Vec::new(),
+            lost: 0,
+            done: false,
+            asked: now,
+        });
+        Some(self.last_id)
+    }
+
+    /// The filters that workers should use now.
+    pub fn filters(&self) -> Filters {
+        std::array::from_fn(|place| {
+            let trace = self.traces.get(place)?.as_ref()?;
+            (!trace.done).then_some(trace.filter)
+        })
+    }
+
+    /// Whether workers have something to note, or packets are still expected.
+    pub fn is_running(&self) -> bool {
+        !self.open.is_empty() || self.filters().iter().any(Option::is_some)
+    }
+
+    /// Packets with greater numbers than `after`; `None` when there is no such trace.
+    pub fn read(&mut self, trace: u64, after: u64, now: Now) -> Option<Noted> {
+        let trace = self.traces.iter_mut().flatten().find(|known| known.id == trace)?;
+        trace.asked = now;
+        Some(Noted {
+            packets: trace.packets.iter().filter(|packet| packet.number > after).cloned().collect(),
+            done: trace.done,
+            lost: trace.lost,
+        })
+    }
+
+    /// Ends a trace; `false` when there is no such.
+    pub fn stop(&mut self, trace: u64) -> bool {
+        let mut places = self.traces.iter_mut();
+        let place = places.find(|place| place.as_ref().is_some_and(|known| known.id == trace));
+        place.map(Option::take).is_some()
+    }
+
+    /// Ends traces that nobody has asked about.
+    pub fn expire(&mut self, now: Now) {
+        for place in &mut self.traces {
+            if place.as_ref().is_some_and(|trace| now.0.saturating_sub(trace.asked.0) >= LIFE) {
+                *place = None;
+            }
+        }
+        if self.traces.iter().all(Option::is_none) {
+            self.open.clear();
+            self.early.clear();
+        }
+    }
+
+    /// Takes what the workers have noted since the last call. `wall_ms` is the wall clock at `now`,
+    /// milliseconds since 1970.
+    pub fn add<'a>(
+        &mut self,
+        buffers: impl IntoIterator<Item = &'a TraceBuffer>,
+        names: &MarkNames,
+        now: Now,
+        wall_ms: u64,
+    ) {
+        let mut records = std::mem::take(&mut self.early);
+        let waited = records.len();
+        for buffer in buffers {
+            records.extend(buffer.records().iter().cloned());
+            for (place, lost) in self.traces.iter_mut().zip(buffer.lost()) {
+                if let Some(trace) = place.as_mut().filter(|trace| !trace.done) {
+                    trace.lost += lost;
+                }
+            }
+        }
+        let mut numbered: Vec<(usize, Record)> = records.into_iter().enumerate().collect();
+        numbered.sort_by_key(|(_, record)| (record.part, record.at));
+        for (place, record) in numbered {
+            if record.begins() {
+                let ago_ms = now.0.saturating_sub(record.at.0) / 1_000_000;
+                let packet = text::packet(&record, 0, wall_ms.saturating_sub(ago_ms), names);
+                self.open.push(Open {
+                    id: record.id,
+                    traces: record.traces,
+                    since: record.at,
+                    next: 1,
+                    packet,
+                });
+            } else if let Some(open) =
+                self.open.iter_mut().find(|open| open.id == record.id && open.next == record.part)
+            {
+                open.next = record.part.saturating_add(1);
+                text::join(&mut open.packet, &record, names);
+            } else if place >= waited {
+                self.early.push(record);
+            }
+        }
+        self.settle(now);
+    }
+
+    /// Numbers the packets of which no more is to come.
+    fn settle(&mut self, now: Now) {
+        let open = std::mem::take(&mut self.open);
+        let settled = |open: &Open| {
+            open.packet.outcome != TraceOutcome::Held || now.0.saturating_sub(open.since.0) >= PATIENCE
+        };
+        let (mut settled, open): (Vec<_>, Vec<_>) = open.into_iter().partition(settled);
+        self.open = open;
+        settled.sort_by_key(|open| open.since);
+        for Open { traces, packet, .. } in settled {
+            for (place, trace) in self.traces.iter_mut().enumerate() {
+                let wanted = trace.as_mut().filter(|_| traces >> place & 1 != 0);
+                let Some(trace) = wanted.filter(|trace| !trace.done) else { continue };
+                if trace.filter.wants_only_drops() && packet.outcome != TraceOutcome::Dropped {
+                    continue;
+                }
+                let number = trace.packets.len() as u64 + 1;
+                trace.packets.push(TracedPacket { number, ..packet.clone() });
+                trace.done = trace.packets.len() >= trace.wanted;
+            }
+        }
+    }
+}

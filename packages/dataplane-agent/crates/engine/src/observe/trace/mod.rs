@@ -1,0 +1,352 @@
+//! What becomes of a packet, stage by stage.
+//!
+//! Stages know nothing of traces. After each of them [`Tracer::after`] compares what is known of the
+//! packets that a [`Filter`] describes with what was known before it, and writes the difference down. So a
+//! trace cannot change the way of a packet, and says what really happened. Without a trace a stage costs
+//! one branch per batch more.
+//!
+//! [`Record`]s lie in a [`TraceBuffer`] that the control thread makes, exchanges for an empty one from
+//! time to time, and reads ([`text`] puts them into words). Packets for which it has no room count as lost.
+//! A packet carries its number through waiting and to other workers, so that its parts can be joined.
+
+pub mod collect;
+mod filter;
+pub mod text;
+pub(crate) mod waiting;
+
+use tollway_config::dataplane::{ConnectionState, Mark, RowId};
+
+pub use collect::Collector;
+pub use filter::Filter;
+
+pub(crate) use waiting::{Ended, tag};
+
+use crate::ids::Way;
+use crate::ids::{ConnRef, Direction};
+use crate::packet::Meta;
+use crate::packet::slow_reason::SlowReason;
+use crate::packet::tuple::{Addr, Tuple};
+use crate::packet::verdict::{DropReason, Verdict};
+use crate::time::Now;
+use waiting::WaitingPackets;
+
+/// Most traces at a time.
+pub const TRACES: usize = 4;
+/// Filters of the traces that run, by place.
+pub type Filters = [Option<Filter>; TRACES];
+/// Packets that a buffer holds.
+pub const RECORDS: usize = 512;
+/// Steps and rows for which a record has memory from the start.
+const STEPS: usize = 20;
+
+/// What a stage decided about a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// It ended here.
+    Dropped(DropReason),
+    /// Its headers are in order.
+    Parsed {
+        /// IP protocol.
+        protocol: u8,
+        /// TCP flags, or ICMP type.
+        kind: u8,
+        /// ICMP code.
+        code: u8,
+        /// Time to live.
+        ttl: u8,
+    },
+    /// It waits for the first fragment of its datagram.
+    WaitsForFragment,
+    /// Its datagram's ports are known.
+    FragmentKnown,
+    /// The flow cache forwards it.
+    FromCache {
+        /// Rules from one on were asked all the same.
+        resumed: bool,
+        /// Its new source, if it is translated.
+        source: Option<(Addr, u16)>,
+        /// Its new destination, if it is translated.
+        destination: Option<(Addr, u16)>,
+    },
+    /// The flow cache would forward it; the other stages tell how.
+    Cached {
+        /// Rules from one on would be asked all the same.
+        resumed: bool,
+    },
+    /// The other stages decide.
+    ToStages(SlowReason),
+    /// Its flow, or its queue, is another worker's.
+    ToWorker(u16),
+    /// Its connection.
+    Tracked {
+        /// For the rules.
+        state: ConnectionState,
+        /// Within the connection.
+        direction: Direction,
+    },
+    /// A new source or destination.
+    Translated {
+        /// Address after it.
+        address: Addr,
+        /// Port after it; 0 without.
+        port: u16,
+    },
+    /// The address stays.
+    NotTranslated,
+    /// For the router itself.
+    ToRouter,
+    /// For everybody on a network.
+    ToAll,
+    /// Out of an interface.
+    Routed {
+        /// The neighbour it goes to.
+        next_hop: Addr,
+        /// The neighbour is the destination itself.
+        direct: bool,
+    },
+    /// Forwarded with this time to live.
+    TimeToLive(u8),
+    /// The rules let it pass.
+    Accepted,
+    /// Its connection is fasttracked: the rules are not asked.
+    Bypassed,
+    /// Rules of mangle have changed it.
+    Mangled(Mangled),
+    /// Queues take it.
+    InQueue {
+        /// Of the queue tree.
+        tree: bool,
+        /// A simple one, which it passes that way.
+        simple: Option<Way>,
+    },
+    /// The decision stands.
+    Decided {
+        /// It belongs to a connection.
+        tracked: bool,
+        /// Why packets after it are not cached; `None`: they are.
+        uncached: Option<SlowReason>,
+    },
+    /// Given to the router's services.
+    Delivered,
+    /// An echo request, to be answered when its queue lets it pass.
+    Echo,
+    /// It waits for its next hop's link-layer address.
+    WaitsForNeighbor,
+    /// Complete.
+    Complete,
+    /// Complete, and its queue has it.
+    ToQueue,
+    /// Its queue let it pass at once.
+    Passed,
+    /// It waits in its queue.
+    WaitsInQueue,
+    /// It waits in the queue of the interface by which it leaves.
+    WaitsForInterface,
+    /// Its queue let it go.
+    LeftQueue {
+        /// How long it waited, ns.
+        after: u64,
+    },
+}
+
+/// What has become of a packet by rules of mangle, as far as it is another than before.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Mangled {
+    /// Its mark.
+    pub packet_mark: Option<Mark>,
+    /// The mark of its connection.
+    pub connection_mark: Option<Mark>,
+    /// Its routing mark.
+    pub routing_mark: Option<Mark>,
+    /// Its DSCP.
+    pub dscp: Option<u8>,
+}
+
+impl Mangled {
+    /// Between two moments.
+    pub(crate) fn between(before: &Meta, after: &Meta) -> Self {
+        let changed = |before: Mark, after: Mark| (before != after).then_some(after);
+        Self {
+            packet_mark: changed(before.mark, after.mark),
+            connection_mark: changed(before.connection_mark, after.connection_mark),
+            routing_mark: changed(before.routing_mark, after.routing_mark),
+            dscp: after.new_dscp.filter(|_| before.new_dscp != after.new_dscp),
+        }
+    }
+}
+
+/// One stage's part in a [`Record`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    /// Name of the stage.
+    pub stage: &'static str,
+    /// What it decided.
+    pub decision: Decision,
+    /// How many of the record's rows belong to it, in order.
+    pub rows: u16,
+}
+
+/// A packet's way through one worker, or a part of it.
+#[derive(Debug, Clone)]
+pub struct Record {
+    /// Its number, the same in each part.
+    pub id: u32,
+    /// Place among the parts. The first is 0; what follows is known only there.
+    pub part: u8,
+    /// Traces that want it, a bit by place.
+    pub traces: u8,
+    /// When.
+    pub at: Now,
+    /// Worker.
+    pub worker: u32,
+    /// Interface row it came in on; 0 for a packet of the router.
+    pub in_interface: RowId,
+    /// Addresses and ports as it came in.
+    pub tuple: Tuple,
+    /// Length of the IP packet, bytes; of a super-frame that of its full segments.
+    pub length: u32,
+    /// Wire segments.
+    pub segments: u32,
+    /// The flow cache forwarded it.
+    pub fast: bool,
+    /// Why the flow cache did not, or not alone.
+    pub slow: Option<SlowReason>,
+    /// What each stage did.
+    pub steps: Vec<Step>,
+    /// Rows of the steps, one after the other.
+    pub rows: Vec<RowId>,
+    /// How it stood at the end of the part.
+    pub verdict: Verdict,
+    /// Interface row it left by, or was to leave by when it came to its queue; 0 for none.
+    pub out_interface: RowId,
+    /// How it stood after the last stage.
+    pub(crate) seen: Meta,
+}
+
+impl Record {
+    fn new() -> Self {
+        Self {
+            id: 0,
+            part: 0,
+            traces: 0,
+            at: Now(0),
+            worker: 0,
+            in_interface: 0,
+            tuple: Tuple::default(),
+            length: 0,
+            segments: 1,
+            fast: false,
+            slow: None,
+            steps: Vec::with_capacity(STEPS),
+            rows: Vec::with_capacity(STEPS),
+            verdict: Verdict::Continue,
+            out_interface: 0,
+            seen: Meta::default(),
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.steps.clear();
+        self.rows.clear();
+    }
+
+    /// Whether it is the first part.
+    pub fn begins(&self) -> bool {
+        self.part == 0
+    }
+
+    /// Whether the packet was dropped.
+    pub fn is_dropped(&self) -> bool {
+        matches!(self.verdict, Verdict::Drop(reason) if reason != DropReason::EchoAnswered)
+    }
+}
+
+/// Memory for the packets that one worker notes.
+#[derive(Debug)]
+pub struct TraceBuffer {
+    pub(crate) records: Vec<Record>,
+    pub(crate) blank: Vec<Record>,
+    pub(crate) lost: [u64; TRACES],
+}
+
+impl Default for TraceBuffer {
+    fn default() -> Self {
+        Self::with_room(RECORDS)
+    }
+}
+
+impl TraceBuffer {
+    /// For so many packets.
+    pub(crate) fn with_room(packets: usize) -> Self {
+        Self {
+            records: Vec::with_capacity(packets),
+            blank: (0..packets).map(|_| Record::new()).collect(),
+            lost: [0; TRACES],
+        }
+    }
+
+    /// What was noted.
+    pub fn records(&self) -> &[Record] {
+        &self.records
+    }
+
+    /// Packets that there was no room for, by trace.
+    pub fn lost(&self) -> [u64; TRACES] {
+        self.lost
+    }
+
+    /// Empties it for use anew.
+    pub fn clear(&mut self) {
+        self.blank.append(&mut self.records);
+        self.lost = [0; TRACES];
+    }
+}
+
+/// What one worker has for its traces.
+#[derive(Debug)]
+pub(crate) struct Tracer {
+    pub(crate) filters: Filters,
+    pub(crate) buffer: TraceBuffer,
+    /// Of packets that are in the batch.
+    pub(crate) live: Vec<Record>,
+    /// Where the next one is looked for.
+    pub(crate) cursor: usize,
+    /// NAT rules that matched in the stage that runs.
+    pub(crate) nat: Vec<(ConnRef, RowId)>,
+    /// Packets that wait in queues of this worker.
+    pub(crate) waiting: WaitingPackets,
+}
+
+impl Tracer {
+    pub fn new(filters: Filters, buffer: TraceBuffer) -> Self {
+        Self {
+            filters,
+            buffer,
+            live: Vec::with_capacity(RECORDS),
+            cursor: 0,
+            nat: Vec::with_capacity(STEPS),
+            waiting: WaitingPackets::default(),
+        }
+    }
+
+    /// Uses other filters; what was noted stays.
+    pub fn set_filters(&mut self, filters: Filters) {
+        self.filters = filters;
+    }
+
+    /// Gives away what was noted, and goes on with an empty buffer.
+    pub fn exchange(&mut self, buffer: TraceBuffer) -> TraceBuffer {
+        std::mem::replace(&mut self.buffer, buffer)
+    }
+
+    pub fn into_buffer(self) -> TraceBuffer {
+        self.buffer
+    }
+
+    /// Notes the NAT rules that a connection's first packet matched.
+    pub fn nat_rules(&mut self, conn: Option<ConnRef>, rows: &[RowId]) {
+        if let Some(conn) = conn {
+            self.nat.extend(rows.iter().map(|row| (conn, *row)));
+        }
+    }
+}

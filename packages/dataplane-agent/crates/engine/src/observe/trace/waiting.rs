@@ -1,0 +1,107 @@
+//! Traced packets in queues. What waits there has few bytes of its own, so it keeps only a tag; the rest is here.
+
+use std::collections::VecDeque;
+
+use crate::packet::verdict::DropReason;
+use crate::time::Now;
+
+/// Packets that are known; of those before them nobody learns how they went on.
+const KNOWN: usize = 4096;
+/// Ends of packets that are kept until somebody asks for them.
+const ENDS: usize = 1024;
+
+/// What a packet is known by while it waits, from its number in traces (or its tag): 0 when no trace wants it.
+#[inline]
+pub(crate) const fn tag(trace: u32) -> u16 {
+    trace as u16
+}
+
+/// Whether what stands for a packet's number in traces is a tag: numbers have a worker above it.
+pub(crate) const fn is_tag(trace: u32) -> bool {
+    trace != 0 && trace >> u16::BITS == 0
+}
+
+/// A packet that waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct WaitingPacket {
+    /// Its number.
+    pub id: u32,
+    /// Parts of its way that are told already.
+    pub part: u8,
+    /// When it began to.
+    pub since: Now,
+}
+
+/// Those that wait, oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct WaitingPackets(VecDeque<WaitingPacket>);
+
+impl WaitingPackets {
+    /// A packet begins to wait.
+    pub fn push(&mut self, packet: WaitingPacket) {
+        if self.0.len() >= KNOWN {
+            self.0.pop_front();
+        }
+        self.0.push_back(packet);
+    }
+
+    /// The packet of this tag waits no longer.
+    pub fn take(&mut self, tag: u16) -> Option<WaitingPacket> {
+        let at = self.0.iter().position(|packet| self::tag(packet.id) == tag)?;
+        self.0.remove(at)
+    }
+}
+
+/// Tags of traced packets that ended where they waited, and why.
+#[derive(Debug, Default)]
+pub(crate) struct Ended(Vec<(u16, DropReason)>);
+
+impl Ended {
+    /// A packet ended.
+    #[inline]
+    pub fn note(&mut self, tag: u16, reason: DropReason) {
+        if tag != 0 {
+            self.keep(tag, reason);
+        }
+    }
+
+    #[cold]
+    fn keep(&mut self, tag: u16, reason: DropReason) {
+        // Without a trace nobody takes them.
+        if self.0.len() >= ENDS {
+            self.0.clear();
+        }
+        self.0.push((tag, reason));
+    }
+
+    /// Takes what was noted.
+    pub fn take(&mut self) -> Vec<(u16, DropReason)> {
+        std::mem::take(&mut self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_are_found_by_their_tags_and_the_oldest_are_forgotten() {
+        let packet = |serial: u32| WaitingPacket { id: 1 << 24 | serial, part: 0, since: Now(0) };
+        let mut waiting = WaitingPackets::default();
+        (1..=KNOWN as u32 + 1).for_each(|serial| waiting.push(packet(serial)));
+        assert_eq!(waiting.take(tag(packet(1).id)), None);
+        assert_eq!(waiting.take(tag(packet(3).id)), Some(packet(3)));
+        assert_eq!(waiting.take(tag(packet(3).id)), None);
+        assert_eq!(waiting.take(2), Some(packet(2)));
+        assert!(is_tag(2) && !is_tag(packet(2).id) && !is_tag(0));
+    }
+
+    #[test]
+    fn ends_that_nobody_takes_are_bounded() {
+        let mut ended = Ended::default();
+        ended.note(0, DropReason::QueueFull);
+        assert_eq!(ended.take(), []);
+        (0..=ENDS).for_each(|_| ended.note(7, DropReason::QueueFull));
+        assert_eq!(ended.take(), [(7, DropReason::QueueFull)]);
+    }
+}

@@ -1,0 +1,125 @@
+//! The key of a flow: what lookups of the flow table compare.
+
+use super::tuple::{Addr, Tuple};
+
+/// What a lookup compares. IPv6 has 32 bits of a fingerprint of both addresses here; the addresses
+/// themselves are elsewhere and are compared afterwards.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Key {
+    /// IPv4: source and destination. IPv6: fingerprint, and in an entry below it where the addresses are.
+    pub(crate) addresses: u64,
+    /// Protocol, family, ports, and in an entry on top the ingress port of its action.
+    pub(crate) rest: u64,
+}
+
+/// Shift of the ingress port in [`Key::rest`].
+pub(crate) const IN_PORT: u32 = 48;
+const V4: u64 = 4 << 8;
+pub(crate) const V6: u64 = 6 << 8;
+pub(crate) const FAMILY: u64 = 0x0f << 8;
+/// Shift of [`Tuple::icmp`] in [`Key::rest`]: beside the family.
+const ICMP_KIND: u32 = 12;
+/// In the family byte of a key for IPv6 only.
+pub(crate) const ELSEWHERE: u64 = V6 & !V4;
+
+impl Key {
+    /// Of packets with a tuple.
+    #[inline]
+    pub fn of(tuple: &Tuple) -> Self {
+        let kind = u64::from(tuple.icmp & 0x0f) << ICMP_KIND;
+        let ports = u64::from(tuple.src_port) << 16 | u64::from(tuple.dst_port) << 32;
+        let rest = u64::from(tuple.protocol) | kind | ports;
+        match (tuple.src.as_v4(), tuple.dst.as_v4()) {
+            (Some(src), Some(dst)) => Self::v4(src, dst, rest),
+            _ => Self { addresses: fingerprint(tuple) >> 32 << 32, rest: rest | V6 },
+        }
+    }
+
+    #[inline]
+    fn v4(src: u32, dst: u32, rest: u64) -> Self {
+        Self { addresses: u64::from(src) << 32 | u64::from(dst), rest: rest | V4 }
+    }
+
+    /// Of TCP and UDP over IPv4 with these addresses in host order, and ports as they stand in the header.
+    #[inline]
+    pub fn of_v4(src: u32, dst: u32, src_port: u16, dst_port: u16, protocol: u8) -> Self {
+        let rest = u64::from(protocol) | u64::from(src_port) << 16 | u64::from(dst_port) << 32;
+        Self::v4(src, dst, rest)
+    }
+
+    /// The key of an IPv4 entry as packets have it.
+    pub(crate) fn without_port(self) -> Self {
+        Self { rest: self.rest & ((1 << IN_PORT) - 1), ..self }
+    }
+
+    /// Spreads keys over all values.
+    #[inline]
+    pub(crate) fn hash(&self, seed: u64) -> u32 {
+        let hash = mix(self.addresses ^ seed, self.rest ^ 0xe703_7ed1_a0b4_28db);
+        (hash ^ hash >> 32) as u32
+    }
+
+    /// For an IPv6 entry: where its addresses are.
+    pub(crate) fn with_place(self, place: u32) -> Self {
+        Self { addresses: self.addresses | u64::from(place), ..self }
+    }
+
+    /// Where the addresses are; `None` when they are the key.
+    #[inline]
+    pub(crate) fn place(&self) -> Option<u32> {
+        (self.rest & FAMILY == V6).then_some(self.addresses as u32)
+    }
+
+    /// The tuple of an IPv4 key; without addresses for IPv6.
+    #[inline]
+    pub(crate) fn tuple(&self) -> Tuple {
+        let (src, dst) = match self.place() {
+            None => (Addr::v4((self.addresses >> 32) as u32), Addr::v4(self.addresses as u32)),
+            Some(_) => (Addr::default(), Addr::default()),
+        };
+        Tuple {
+            src,
+            dst,
+            src_port: (self.rest >> 16) as u16,
+            dst_port: (self.rest >> 32) as u16,
+            protocol: self.rest as u8,
+            icmp: (self.rest >> ICMP_KIND) as u8 & 0x0f,
+        }
+    }
+
+    /// Source and destination of an IPv4 key, in host order.
+    #[inline]
+    pub(crate) fn v4_addresses(&self) -> (u32, u32) {
+        ((self.addresses >> 32) as u32, self.addresses as u32)
+    }
+
+    /// Source and destination port; of ICMP queries and answers both are the identifier.
+    #[inline]
+    pub(crate) fn ports(&self) -> (u16, u16) {
+        ((self.rest >> 16) as u16, (self.rest >> 32) as u16)
+    }
+
+    #[inline]
+    pub(crate) fn protocol(&self) -> u8 {
+        self.rest as u8
+    }
+
+    #[inline]
+    pub(crate) fn is_v4(&self) -> bool {
+        self.rest & FAMILY == V4
+    }
+}
+
+/// Mixes two words; the folded 128-bit product.
+#[inline]
+pub(crate) const fn mix(a: u64, b: u64) -> u64 {
+    let product = (a as u128).wrapping_mul(b as u128);
+    product as u64 ^ (product >> 64) as u64
+}
+
+pub(crate) fn fingerprint(tuple: &Tuple) -> u64 {
+    let half = |address: u128| {
+        mix(address as u64 ^ 0x9e37_79b9_7f4a_7c15, (address >> 64) as u64 ^ 0xe703_7ed1_a0b4_28db)
+    };
+    mix(half(tuple.src.0) ^ 0x8ebc_6af0_9c88_c6e3, half(tuple.dst.0) ^ 0x5899_65cc_7537_4cc3)
+}

@@ -1,0 +1,316 @@
+//! What the stages know about a packet.
+
+pub mod count;
+pub mod frame;
+pub(crate) mod header;
+pub mod key;
+pub mod list_cell;
+pub(crate) mod names;
+pub mod slow_reason;
+pub mod tuple;
+pub mod verdict;
+
+use tollway_wire::{ipv4, tcp};
+
+use crate::ids::{NO_INTERFACE, NONE};
+use crate::packet::frame::{Gso, VnetState};
+use crate::packet::verdict::DropReason;
+use tollway_config::dataplane::{ConnectionState, Mark, RowId};
+
+use crate::ids::Lane;
+use crate::ids::{ConnRef, Direction};
+use crate::packet::key::Key;
+use crate::packet::list_cell::ListCell;
+use crate::packet::slow_reason::SlowReason;
+use crate::packet::tuple::Tuple;
+use crate::packet::verdict::Verdict;
+
+/// Where a packet entered, which decides the hooks it passes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(u8)]
+pub enum Origin {
+    /// A port.
+    #[default]
+    Port,
+    /// A TAP of the router namespace: enters at `output`.
+    LocalService,
+    /// Made by the engine: enters at `output`.
+    Generated,
+}
+
+/// Which hook of the filter a packet passes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(u8)]
+pub enum Hook {
+    /// To the router itself.
+    Input,
+    /// Through the router.
+    #[default]
+    Forward,
+    /// From the router itself.
+    Output,
+}
+
+/// Flag bits of [`Meta::flags`].
+pub mod flag {
+    /// Any fragment.
+    pub const FRAGMENT: u32 = 1;
+    /// Fragment other than the first: no L4 header.
+    pub const LATER_FRAGMENT: u32 = 2;
+    /// The IPv4 header has options.
+    pub const OPTIONS: u32 = 4;
+    /// The don't-fragment bit is set.
+    pub const DONT_FRAGMENT: u32 = 8;
+    /// The link-layer destination was broadcast or multicast.
+    pub const LINK_BROADCAST: u32 = 16;
+    /// An ICMP error: its flow is that of the packet it quotes.
+    pub const ICMP_ERROR: u32 = 32;
+    /// Must not take the fast path.
+    pub const SLOW: u32 = 64;
+    /// Took the fast path.
+    pub const FAST: u32 = 128;
+    /// Arrived from another worker that had parsed and reassembled it.
+    pub const HANDED_OVER: u32 = 256;
+    /// For a broadcast or multicast address.
+    pub const BROADCAST: u32 = 512;
+    /// An answer of the router to a packet: shares its connection, is not translated.
+    pub const ATTACHED: u32 = 1024;
+    /// Must not be cached: its rules were counted one by one because there are too many paths.
+    pub const UNCACHED: u32 = 2048;
+    /// The frame holds a transport header.
+    pub const L4_HEADER: u32 = 4096;
+    /// An ARP packet.
+    pub const ARP: u32 = 8192;
+    /// A fragment whose ports are known.
+    pub const REASSEMBLED: u32 = 16384;
+    /// Must not leave without the translation of its connection.
+    pub const TRANSLATED: u32 = 32768;
+    /// The flow cache of this worker has nothing for it.
+    pub const MISS: u32 = 262_144;
+    /// No room in the neighbour table.
+    pub const NO_NEIGHBOR: u32 = 131_072;
+    /// Of a fasttracked connection, and skips what such packets skip.
+    pub const BYPASS: u32 = 524_288;
+    /// For the router itself.
+    pub const TO_ROUTER: u32 = 65536;
+    /// Sorted before it was parsed: is where it is steered to.
+    pub const SORTED: u32 = 1_048_576;
+    /// Rules must be asked for every packet of its flow, where the flow cache cannot go on from.
+    pub const EACH: u32 = 2_097_152;
+    /// A TCP segment out of order: see [`crate::flow::conntrack::tcp::Order`].
+    pub const OUT_OF_ORDER: u32 = 8_388_608;
+    /// Takes another pass, parsed as it is: see [`crate::pipeline::stage::track`].
+    pub const AGAIN: u32 = 16_777_216;
+    /// Moves with its flow to the worker that can give it a reply tuple: asked no rules there but those behind.
+    pub const MOVED: u32 = 4_194_304;
+}
+
+/// Most hand-overs of one packet; more means that two workers disagree about its owner.
+pub const MAX_HOPS: u8 = 4;
+
+/// Metadata of a packet. Offsets are from the start of the frame, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Meta {
+    /// Addresses and ports as rules and routing see them: as in the frame until translation, then as they
+    /// will be. An ICMP error has the outer addresses and no ports.
+    pub tuple: Tuple,
+    /// The connection.
+    pub conn: Option<ConnRef>,
+    /// Version of the connection when the packet was tracked: what is decided of it holds for that one.
+    pub version: u16,
+    /// The tuple the packet came with, as the connection table compares it.
+    pub key: Key,
+    /// Hash of it.
+    pub hash: u32,
+    /// Direction entry found for the tuple, or [`NONE`].
+    pub entry: u32,
+    /// Path of the rules hit up to now.
+    pub path: u32,
+    /// The part of the path before `resume`, which may be cached.
+    pub prefix: u32,
+    /// First rule that must be asked for every packet of the flow; 0 none.
+    pub resume: u32,
+    /// What the filter's outcome is bounded by: place in the batch's bounds plus one; 0 nothing.
+    pub bounds: u16,
+    /// L3 bytes of both directions of the connection up to this packet.
+    pub connection_bytes: u64,
+    /// Next hop's neighbour, or [`NONE`].
+    pub adjacency: u32,
+    /// Next hop, IPv4 in host order.
+    pub next_hop: u32,
+    /// Length of the IP packet (of the whole super-frame), bytes.
+    pub l3_len: u32,
+    /// Wire segments.
+    pub segments: u32,
+    /// Flag bits, see [`flag`].
+    pub flags: u32,
+    /// Questions to address lists that what may be cached of its way rests on.
+    pub lists: [ListCell; 2],
+    /// Packet mark; 0 none.
+    pub mark: Mark,
+    /// Mark of its connection as its rules see it; 0 none.
+    pub connection_mark: Mark,
+    /// Mark of its connection when its rules were asked first.
+    pub mark_before: Mark,
+    /// Routing mark; 0 none. Nothing is routed by it yet.
+    pub routing_mark: Mark,
+    /// Queue that takes it.
+    pub lane: Lane,
+    /// Source before its translation, IPv4 in host order; known when a stage has chosen the queue.
+    pub lan_src: u32,
+    /// Row of the interface whose TAP it came from; 0 unless `origin` is [`Origin::LocalService`]. A row, because it
+    /// goes with the packet from worker to worker, and dense numbers change with the configuration.
+    pub tap: RowId,
+    /// Ingress port; `u16::MAX` unless `origin` is [`Origin::Port`].
+    pub in_port: u16,
+    /// Dense interface index, or [`NO_INTERFACE`].
+    pub in_interface: u16,
+    /// Dense interface index, or [`NO_INTERFACE`].
+    pub out_interface: u16,
+    /// Start of the IP header.
+    pub l3: u16,
+    /// Start of the transport header.
+    pub l4: u16,
+    /// Length of the transport header, bytes; 0 when it is not known.
+    pub l4_len: u16,
+    /// Of fragments of a TCP segment: sequence number after it, less the length of its datagram's payload.
+    pub sequence: u32,
+    /// TCP flags as on the wire; ICMP type for ICMP.
+    pub l4_kind: u8,
+    /// ICMP code.
+    pub icmp_code: u8,
+    /// Time to live as received.
+    pub ttl: u8,
+    /// DSCP that a rule has written.
+    pub new_dscp: Option<u8>,
+    /// Hand-overs up to now.
+    pub hops: u8,
+    /// Where it entered.
+    pub origin: Origin,
+    /// Filter hook.
+    pub hook: Hook,
+    /// Number of the packet in traces; 0 when none wants it.
+    pub trace: u32,
+    /// Parts of its way that are told already.
+    pub trace_part: u8,
+    /// Why the flow cache did not forward it, or not alone.
+    pub slow: Option<SlowReason>,
+    /// State for the rules.
+    pub state: ConnectionState,
+    /// Direction within the connection.
+    pub direction: Direction,
+    /// What becomes of it.
+    pub verdict: Verdict,
+}
+
+impl Default for Meta {
+    fn default() -> Self {
+        Self {
+            tuple: Tuple::default(),
+            conn: None,
+            version: 0,
+            key: Key::default(),
+            hash: 0,
+            entry: NONE,
+            path: 0,
+            prefix: 0,
+            resume: 0,
+            bounds: 0,
+            connection_bytes: 0,
+            adjacency: NONE,
+            next_hop: 0,
+            l3_len: 0,
+            segments: 1,
+            flags: 0,
+            lists: [ListCell::NONE; 2],
+            mark: 0,
+            connection_mark: 0,
+            mark_before: 0,
+            routing_mark: 0,
+            new_dscp: None,
+            lane: Lane::NONE,
+            lan_src: 0,
+            tap: 0,
+            in_port: u16::MAX,
+            in_interface: NO_INTERFACE,
+            out_interface: NO_INTERFACE,
+            l3: 14,
+            l4: 0,
+            l4_len: 0,
+            sequence: 0,
+            l4_kind: 0,
+            icmp_code: 0,
+            ttl: 0,
+            hops: 0,
+            origin: Origin::Port,
+            hook: Hook::Forward,
+            trace: 0,
+            trace_part: 0,
+            slow: None,
+            state: ConnectionState::Untracked,
+            direction: Direction::Original,
+            verdict: Verdict::Continue,
+        }
+    }
+}
+
+impl Meta {
+    /// Whether any of the bits is set.
+    #[inline]
+    pub fn is(&self, bits: u32) -> bool {
+        self.flags & bits != 0
+    }
+
+    /// Whether the router or a service in its namespace made it.
+    #[inline]
+    pub fn is_own(&self) -> bool {
+        self.origin != Origin::Port
+    }
+
+    /// Length of the longest IP packet that the frame becomes on a wire, bytes.
+    #[inline]
+    pub(crate) fn largest_segment(&self, vnet: &VnetState) -> u32 {
+        if vnet.gso == Gso::None || vnet.gso_size == 0 {
+            self.l3_len
+        } else {
+            self.l3_len.min(self.headers() + u32::from(vnet.gso_size))
+        }
+    }
+
+    /// Whether it is a TCP segment with FIN or RST.
+    pub(crate) fn closes(&self) -> bool {
+        self.tuple.protocol == ipv4::TCP && self.l4_kind & (tcp::flag::FIN | tcp::flag::RST) != 0
+    }
+
+    /// Bytes of IP and transport header.
+    #[inline]
+    pub fn headers(&self) -> u32 {
+        u32::from(self.l4.saturating_sub(self.l3)) + u32::from(self.l4_len)
+    }
+
+    /// L3 bytes on the wire: a super-frame counts the headers of each of its segments.
+    #[inline]
+    pub fn wire_bytes(&self) -> u64 {
+        u64::from(self.l3_len) + u64::from(self.segments.saturating_sub(1)) * u64::from(self.headers())
+    }
+}
+
+/// One packet: its frame, until it is held or dropped, and what is known about it.
+#[derive(Debug)]
+pub struct Packet<F> {
+    /// The frame; `None` once held or dropped.
+    pub frame: Option<F>,
+    /// Offload state.
+    pub vnet: VnetState,
+    /// What the stages know.
+    pub meta: Meta,
+}
+
+impl<F> Packet<F> {
+    /// Ends the packet and frees its frame.
+    #[inline]
+    pub fn drop_for(&mut self, reason: DropReason) {
+        self.meta.verdict = Verdict::Drop(reason);
+        self.frame = None;
+    }
+}

@@ -1,0 +1,118 @@
+//! What becomes of a packet, and the closed list of reasons for dropping one.
+
+use crate::ids::PortId;
+use tollway_config::dataplane::RowId;
+
+/// Where a packet stands. Every packet that leaves the pipeline has one of the final ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Verdict {
+    /// Still on its way.
+    #[default]
+    Continue,
+    /// On its way, and decided by another worker up to the translation of its source.
+    Resume,
+    /// Decided; `emit` writes the Ethernet header.
+    Forward,
+    /// Complete, for a port.
+    Tx(PortId),
+    /// Complete, for the router itself: the TAP of this L3 interface.
+    Local(RowId),
+    /// Echo request for the router: answered as soon as its queue lets it pass.
+    Echo,
+    /// Belongs to another worker.
+    Handover(u16),
+    /// Waits inside the engine (for a neighbour, for fragments, in a queue); the frame was taken.
+    Held,
+    /// Ended; the frame was freed.
+    Drop(DropReason),
+}
+
+macro_rules! drop_reasons {
+    ($($variant:ident $name:literal $text:literal;)*) => {
+        /// Why a packet was dropped. Each reason is one counter.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        pub enum DropReason {
+            $(#[doc = $text] $variant,)*
+        }
+
+        impl DropReason {
+            /// Every reason, in the order of the enum.
+            pub const ALL: &'static [DropReason] = &[$(DropReason::$variant,)*];
+
+            /// Stable name, as counters carry it.
+            pub fn name(self) -> &'static str {
+                match self { $(DropReason::$variant => $name,)* }
+            }
+
+            /// One line for people.
+            pub fn text(self) -> &'static str {
+                match self { $(DropReason::$variant => $text,)* }
+            }
+        }
+    };
+}
+
+drop_reasons! {
+    InterfaceDisabled "interface-disabled" "The port carries no enabled interface.";
+    Runt "runt" "Shorter than its headers say.";
+    NotForUs "not-for-us" "The destination link-layer address is another station's.";
+    UnknownEthertype "unknown-ethertype" "Neither IPv4 nor ARP.";
+    VlanTagged "vlan-tagged" "Tag of a VLAN, on a port without VLAN interfaces; a tag that gives only a priority is taken off.";
+    Ipv6NotEnabled "ipv6-not-enabled" "IPv6 is not enabled on the interface.";
+    BadIpHeader "bad-ip-header" "IPv4 version, header length or total length is wrong.";
+    BadIpChecksum "bad-ip-checksum" "The IPv4 header checksum is wrong.";
+    BadIpOptions "bad-ip-options" "The IPv4 options are malformed or ask for source routing.";
+    MartianSource "martian-source" "The source address cannot be a sender's.";
+    MartianDestination "martian-destination" "The destination address cannot be a receiver's.";
+    BadL4Header "bad-l4-header" "The transport header is truncated or malformed.";
+    BadIcmpChecksum "bad-icmp-checksum" "The ICMP checksum is wrong.";
+    BadArp "bad-arp" "Malformed ARP packet.";
+    ArpConsumed "arp-consumed" "ARP packet that has been dealt with.";
+    ArpIgnored "arp-ignored" "ARP packet that concerns another station, or ARP is disabled on the interface.";
+    FragmentInvalid "fragment-invalid" "Fragment that overlaps another one or exceeds a datagram.";
+    FragmentTimeout "fragment-timeout" "Fragments whose first one did not come in time.";
+    FragmentLimit "fragment-limit" "Too many fragments waiting for the first one.";
+    ConnectionTableFull "connection-table-full" "No room for a new connection.";
+    ReversePath "reverse-path" "The reverse path check failed.";
+    ForwardingOff "forwarding-off" "Forwarding is switched off.";
+    NoRoute "no-route" "No route to the destination.";
+    Blackhole "blackhole" "The route is a blackhole.";
+    UnreachableRoute "unreachable-route" "The route is of type unreachable.";
+    ProhibitRoute "prohibit-route" "The route is of type prohibit.";
+    DirectedBroadcast "directed-broadcast" "Broadcast for a network behind another interface.";
+    TtlExceeded "ttl-exceeded" "The time to live ran out.";
+    FragmentationNeeded "fragmentation-needed" "Larger than the MTU and must not be fragmented.";
+    FilterDrop "filter-drop" "A firewall rule dropped it.";
+    FilterReject "filter-reject" "A firewall rule rejected it.";
+    NatExhausted "nat-exhausted" "No free address and port for the translation.";
+    NatNoAddress "nat-no-address" "The interface has no address to masquerade with or to redirect to.";
+    IcmpRedirect "icmp-redirect" "ICMP redirect about a translated connection: its gateway is of the network on the other side.";
+    ConnectionGone "connection-gone" "Its connection ended while the packet was on its way, or as it leaves by another interface now.";
+    NeighborFailed "neighbor-failed" "The next hop does not answer ARP.";
+    NeighborQueueFull "neighbor-queue-full" "Too many packets waiting for the next hop's address.";
+    NeighborTableFull "neighbor-table-full" "No room for another neighbour.";
+    OutInterfaceDown "out-interface-down" "The interface to leave by is disabled or has no carrier.";
+    EchoAnswered "echo-answered" "Echo request that the router answered.";
+    NoFrame "no-frame" "The frame pool was empty.";
+    QueueFull "queue-full" "As many packets waited in its queue as the queue type allows.";
+    QueueMemory "queue-memory" "As many packets waited in all queues as there is memory for.";
+    HandoverStale "handover-stale" "The workers could not agree on which of them owns the flow.";
+}
+
+/// Number of [`DropReason`]s.
+pub const DROP_REASONS: usize = DropReason::ALL.len();
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_has_a_distinct_name_and_a_sentence() {
+        for (index, reason) in DropReason::ALL.iter().enumerate() {
+            assert_eq!(*reason as usize, index);
+            assert!(reason.text().ends_with('.'), "{}", reason.name());
+            assert_eq!(DropReason::ALL.iter().filter(|other| other.name() == reason.name()).count(), 1);
+        }
+    }
+}

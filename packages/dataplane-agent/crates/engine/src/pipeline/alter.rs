@@ -1,0 +1,192 @@
+//! What rules of mangle change in a packet: DSCP and the segment size that a SYN announces.
+
+use tollway_wire::checksum::Delta;
+use tollway_wire::{field, ipv4, tcp};
+
+use crate::packet::{Meta, flag};
+
+/// Bits of explicit congestion notification beside the DSCP (RFC 3168 §5).
+const ECN: u8 = 3;
+/// Bytes of an IPv4 and a TCP header without options, which no segment size counts (RFC 6691 §2).
+const FIXED_HEADERS: u32 = 40;
+/// TCP options (RFC 9293 §3.2): end of the list, nothing, largest segment size with its length.
+const END: u8 = 0;
+const NOTHING: u8 = 1;
+const MSS: u8 = 2;
+const MSS_LEN: usize = 4;
+/// Byte of the TCP header whose upper half is its length in words.
+const DATA_OFFSET: usize = 12;
+
+/// DSCP of a packet, of which `head` is the front of the frame.
+#[inline]
+pub(crate) fn dscp_of(meta: &Meta, head: &[u8]) -> u8 {
+    head.get(usize::from(meta.l3) + 1).copied().unwrap_or(0) >> 2
+}
+
+/// Writes the DSCP (RFC 2474), with the header checksum (RFC 1624).
+pub(crate) fn set_dscp(l3: &mut [u8], dscp: u8) {
+    if l3.len() < ipv4::HEADER {
+        return;
+    }
+    let before = field::get16(l3, 0);
+    let [version, tos] = before.to_be_bytes();
+    let after = u16::from_be_bytes([version, dscp << 2 | tos & ECN]);
+    field::put(l3, 0, &after.to_be_bytes());
+    let sum = Delta::NONE.replace16(before, after).apply(field::get16(l3, ipv4::offset::CHECKSUM));
+    field::put(l3, ipv4::offset::CHECKSUM, &sum.to_be_bytes());
+}
+
+/// Largest segment size that fits an MTU (RFC 879, RFC 6691), bytes.
+pub(crate) fn mss_for(mtu: u16) -> u16 {
+    u32::from(mtu).saturating_sub(FIXED_HEADERS) as u16
+}
+
+/// Lets a SYN segment announce no larger segments than of `most` bytes. Others stay as they are, as does one that
+/// announces none: what may be sent to its sender then is 536 bytes (RFC 9293 §3.7.1), less than any link here asks
+/// for. With `needs_csum` its checksum covers only the pseudo-header yet.
+pub(crate) fn lower_mss(meta: &Meta, head: &mut [u8], most: u16, needs_csum: bool) {
+    let syn = meta.tuple.protocol == ipv4::TCP && meta.l4_kind & tcp::flag::SYN != 0;
+    if !syn || !meta.is(flag::L4_HEADER) || meta.is(flag::LATER_FRAGMENT) {
+        return;
+    }
+    let Some(segment) = head.get_mut(usize::from(meta.l4)..) else { return };
+    let header = usize::from(segment.get(DATA_OFFSET).copied().unwrap_or(0) >> 4) * 4;
+    let Some(segment) = segment.get_mut(..header) else { return };
+    let Some(at) = mss_option(segment).map(|option| option + 2) else { return };
+    if field::get16(segment, at) <= most {
+        return;
+    }
+    // The size may lie across two of the words that the checksum adds up.
+    let words = [at & !1, (at & !1) + 2];
+    let before = words.map(|word| field::get16(segment, word));
+    field::put(segment, at, &most.to_be_bytes());
+    let mut delta = Delta::NONE;
+    for (word, before) in words.into_iter().zip(before).take(1 + at % 2) {
+        delta = delta.replace16(before, field::get16(segment, word));
+    }
+    if !needs_csum {
+        let sum = delta.apply(field::get16(segment, tcp::CHECKSUM));
+        field::put(segment, tcp::CHECKSUM, &sum.to_be_bytes());
+    }
+}
+
+/// Where the option stands in a TCP header.
+fn mss_option(header: &[u8]) -> Option<usize> {
+    let mut at = tcp::HEADER;
+    loop {
+        match *header.get(at)? {
+            END => return None,
+            NOTHING => at += 1,
+            kind => {
+                let len = usize::from(*header.get(at + 1)?);
+                if kind == MSS && len == MSS_LEN {
+                    return (at + MSS_LEN <= header.len()).then_some(at);
+                }
+                at += len.max(2);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::tuple::{Addr, Tuple};
+
+    /// A SYN with these options from the IPv4 header on, its checksums right.
+    fn syn(options: &[u8]) -> (Meta, Vec<u8>) {
+        let (src_addr, dst_addr) = (0x0a00_0001, 0x0a00_0002);
+        let len = tcp::HEADER + options.len();
+        let mut bytes = vec![0; ipv4::HEADER + len];
+        let (ip, segment) = bytes.split_at_mut(ipv4::HEADER);
+        ipv4::Repr {
+            tos: 0xb9,
+            ident: 7,
+            dont_fragment: true,
+            ttl: 64,
+            protocol: ipv4::TCP,
+            src_addr,
+            dst_addr,
+            payload_len: len as u16,
+        }
+        .emit(ip);
+        let repr =
+            tcp::Repr { src_port: 1, dst_port: 2, seq: 3, ack: 0, flags: tcp::flag::SYN, window: 1000 };
+        repr.emit(segment, src_addr, dst_addr);
+        segment[DATA_OFFSET] = (len as u8 / 4) << 4;
+        segment[tcp::HEADER..].copy_from_slice(options);
+        field::put(segment, tcp::CHECKSUM, &[0, 0]);
+        let sum = !checksum(segment);
+        field::put(segment, tcp::CHECKSUM, &sum.to_be_bytes());
+        let tuple = Tuple { protocol: ipv4::TCP, ..Tuple::default() };
+        let (src, dst) = (Addr::v4(src_addr), Addr::v4(dst_addr));
+        let meta = Meta {
+            tuple: Tuple { src, dst, ..tuple },
+            l3: 0,
+            l4: ipv4::HEADER as u16,
+            l4_kind: tcp::flag::SYN,
+            flags: flag::L4_HEADER,
+            ..Meta::default()
+        };
+        (meta, bytes)
+    }
+
+    /// Of the segment and as much of the pseudo-header as makes a difference here: none of it changes.
+    fn checksum(segment: &[u8]) -> u16 {
+        tollway_wire::checksum::sum(segment)
+    }
+
+    #[test]
+    fn a_syn_announces_no_more_than_it_may_wherever_the_option_stands() {
+        for options in [
+            &[2u8, 4, 5, 180][..],
+            &[1, 2, 4, 5, 180, 1, 1, 0],
+            &[8, 10, 1, 2, 3, 4, 5, 6, 7, 8, 2, 4, 5, 180, 1, 0],
+        ] {
+            let (meta, before) = syn(options);
+            let mut bytes = before.clone();
+            lower_mss(&meta, &mut bytes, 1460, false);
+            assert_eq!(bytes, before, "1460 is no more than 1460");
+            lower_mss(&meta, &mut bytes, 1300, false);
+            let segment = &bytes[ipv4::HEADER..];
+            let at = mss_option(segment).expect("an option") + 2;
+            assert_eq!(field::get16(segment, at), 1300);
+            assert_eq!(checksum(segment), 0xffff, "{options:?}");
+            // A partial checksum knows nothing of options.
+            let mut partial = before.clone();
+            lower_mss(&meta, &mut partial, 1300, true);
+            assert_eq!(
+                field::get16(&partial, ipv4::HEADER + tcp::CHECKSUM),
+                field::get16(&before, ipv4::HEADER + tcp::CHECKSUM)
+            );
+        }
+        assert_eq!(mss_for(1492), 1452);
+    }
+
+    #[test]
+    fn odd_options_and_other_segments_stay_as_they_are() {
+        for options in [&[3u8, 0, 2, 4][..], &[2, 3, 5, 180], &[0, 2, 4, 5], &[1, 1, 2, 4], &[]] {
+            let (meta, before) = syn(options);
+            let mut bytes = before.clone();
+            lower_mss(&meta, &mut bytes, 100, false);
+            assert_eq!(bytes, before, "{options:?}");
+        }
+        let (meta, before) = syn(&[2, 4, 5, 180]);
+        for meta in
+            [Meta { l4_kind: tcp::flag::ACK, ..meta }, Meta { flags: 0, ..meta }, Meta { l4: 40, ..meta }]
+        {
+            let mut bytes = before.clone();
+            lower_mss(&meta, &mut bytes, 100, false);
+            assert_eq!(bytes, before);
+        }
+    }
+
+    #[test]
+    fn a_dscp_is_written_beside_the_congestion_bits() {
+        let (meta, mut bytes) = syn(&[]);
+        assert_eq!(dscp_of(&meta, &bytes), 46);
+        set_dscp(&mut bytes, 10);
+        assert_eq!((dscp_of(&meta, &bytes), bytes[1] & ECN), (10, 1));
+        assert_eq!(tollway_wire::checksum::sum(&bytes[..ipv4::HEADER]), 0xffff);
+    }
+}

@@ -1,0 +1,32 @@
+//! Cached actions that hold only for a while: what they are bounded by, and whether they still hold.
+
+use crate::flow::conntrack::Bound;
+use crate::packet::Meta;
+use crate::packet::slow_reason::SlowReason;
+use crate::pipeline::alter::dscp_of;
+use crate::pipeline::state::WorkerState;
+
+/// What the cached action for a packet's direction is bounded by; `None` when it holds without end.
+pub(crate) fn of<F>(state: &WorkerState<F>, meta: &Meta) -> Option<Bound> {
+    let place = usize::from(meta.bounds).checked_sub(1)?;
+    let bounds = state.bounds.get(place)?;
+    let bound = Bound { bytes: bounds.bytes, until: bounds.until, dscp: bounds.dscp };
+    bound.ends().then_some(bound)
+}
+
+/// Whether the cached action of a packet's entry holds for the packet, of which `head` is the front. Nothing has
+/// been counted yet.
+#[inline(never)]
+pub(crate) fn holds<F>(state: &WorkerState<F>, meta: &Meta, head: &[u8]) -> bool {
+    broken(state, meta, head).is_none()
+}
+
+/// Why the cached action of a packet's entry holds no longer; `None` when it does.
+pub(crate) fn broken<F>(state: &WorkerState<F>, meta: &Meta, head: &[u8]) -> Option<SlowReason> {
+    let Some(bound) = state.table.bound(meta.entry) else { return Some(SlowReason::Stale) };
+    let carried = state.table.carried(meta.entry >> 1);
+    let due = carried.saturating_add(meta.wire_bytes()) >= bound.bytes
+        || state.now >= bound.until
+        || bound.dscp.is_some_and(|dscp| dscp != dscp_of(meta, head));
+    due.then_some(SlowReason::Due)
+}

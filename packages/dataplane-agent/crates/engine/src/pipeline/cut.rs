@@ -1,0 +1,172 @@
+//! Packets that are longer than the MTU of the interface they leave by, in fragments (RFC 791 §3.2).
+
+use tollway_wire::{checksum, field, ipv4, udp};
+
+use crate::ids::PortId;
+use crate::packet::Meta;
+use crate::packet::Packet;
+use crate::packet::frame::{Frame, FrameSource, Gso, VnetState};
+use crate::packet::verdict::{DropReason, Verdict};
+use crate::pipeline::batch::Batch;
+use crate::pipeline::state::WorkerState;
+use crate::snapshot::Interface;
+
+/// Bytes that a frame of any source holds contiguously.
+const CONTIGUOUS: usize = 2048;
+const UDP_HEADER: usize = 8;
+
+/// Cuts a packet into fragments, which follow it in the batch; a super-frame of datagrams into those and their
+/// fragments.
+pub(crate) fn cut<F: Frame, S: FrameSource<F>>(
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    index: usize,
+    out: &Interface,
+    port: PortId,
+    source: &mut S,
+) {
+    let Some(packet) = batch.packets.get_mut(index) else { return };
+    let meta = packet.meta;
+    let Some(frame) = packet.frame.take() else { return };
+    let mut pieces = Vec::new();
+    if !fragments(&frame, &meta, &packet.vnet, out.mtu, source, &mut pieces) {
+        batch.drop(state, index, DropReason::NoFrame);
+        return;
+    }
+    state.generated += (pieces.len() as u64).saturating_sub(u64::from(meta.segments));
+    // The first piece takes the packet's place; the others are its continuation.
+    let l3 = usize::from(meta.l3);
+    let of_piece = |frame: &F| Meta {
+        l3_len: (frame.len() - l3) as u32,
+        segments: 1,
+        verdict: Verdict::Tx(port),
+        ..meta
+    };
+    let mut pieces = pieces.into_iter();
+    if let (Some(packet), Some(first)) = (batch.packets.get_mut(index), pieces.next()) {
+        packet.meta = of_piece(&first);
+        packet.vnet = VnetState::default();
+        packet.frame = Some(first);
+    }
+    for piece in pieces {
+        let meta = of_piece(&piece);
+        batch.packets.push(Packet { frame: Some(piece), vnet: VnetState::default(), meta });
+    }
+}
+
+/// Makes the fragments of all datagrams of a frame; `false` when the source has not enough frames.
+fn fragments<F: Frame, S: FrameSource<F>>(
+    frame: &F,
+    meta: &Meta,
+    vnet: &VnetState,
+    mtu: u16,
+    source: &mut S,
+    pieces: &mut Vec<F>,
+) -> bool {
+    let (l3, l4) = (usize::from(meta.l3), usize::from(meta.l4));
+    let end = l3 + meta.l3_len as usize;
+    let segmented = vnet.gso == Gso::Udp && vnet.gso_size != 0;
+    let front = if segmented { l4 + UDP_HEADER } else { l4 };
+    let Some(payload) = end.checked_sub(front) else { return false };
+    let size = if segmented { usize::from(vnet.gso_size) } else { payload.max(1) };
+    for (number, offset) in (0..payload).step_by(size).enumerate() {
+        let len = size.min(payload - offset);
+        let mut datagram = vec![0; front + len];
+        let Some((headers, body)) = datagram.split_at_mut_checked(front) else { return false };
+        if !frame.copy_to(0, headers) || !frame.copy_to(front + offset, body) {
+            return false;
+        }
+        if segmented {
+            finish_datagram(&mut datagram, l3, l4, number as u16);
+        } else if vnet.needs_csum {
+            finish_checksum(&mut datagram, vnet.csum_start, vnet.csum_offset);
+        }
+        if !fragment(&datagram, l3, l4, mtu, source, pieces) {
+            return false;
+        }
+    }
+    true
+}
+
+/// Makes one of several datagrams of a super-frame whole: each has an identification and a checksum of its own.
+fn finish_datagram(datagram: &mut [u8], l3: usize, l4: usize, number: u16) {
+    let ident = field::get16(datagram, l3 + 4).wrapping_add(number);
+    field::put(datagram, l3 + 4, &ident.to_be_bytes());
+    let (src, dst) =
+        (field::get32(datagram, l3 + ipv4::offset::SRC), field::get32(datagram, l3 + ipv4::offset::DST));
+    let Some(segment) = datagram.get_mut(l4..) else { return };
+    let len = segment.len() as u16;
+    field::put(segment, 4, &len.to_be_bytes());
+    field::put(segment, udp::CHECKSUM, &[0; 2]);
+    let sum = !checksum::add(checksum::pseudo_v4(src, dst, ipv4::UDP, len), checksum::sum(segment));
+    field::put(segment, udp::CHECKSUM, &checksum::no_zero(sum).to_be_bytes());
+}
+
+/// Completes a partial checksum; all bytes must be there.
+fn finish_checksum(datagram: &mut [u8], start: u16, offset: u16) {
+    let (start, at) = (usize::from(start), usize::from(start) + usize::from(offset));
+    let sum = !checksum::sum(datagram.get(start..).unwrap_or_default());
+    field::put(datagram, at, &checksum::no_zero(sum).to_be_bytes());
+}
+
+/// Makes the fragments of a datagram, or one piece if it fits; `false` without frames for all of them.
+fn fragment<F: Frame, S: FrameSource<F>>(
+    datagram: &[u8],
+    l3: usize,
+    l4: usize,
+    mtu: u16,
+    source: &mut S,
+    pieces: &mut Vec<F>,
+) -> bool {
+    let Some((headers, payload)) = datagram.split_at_checked(l4) else { return false };
+    let header = l4.saturating_sub(l3);
+    let most = usize::from(mtu).min(CONTIGUOUS - l3.min(CONTIGUOUS)).saturating_sub(header);
+    let room = if payload.len() <= most { payload.len() } else { most / 8 * 8 };
+    if room == 0 {
+        return false;
+    }
+    let word = field::get16(datagram, l3 + 6);
+    for (offset, piece) in (0..).step_by(room).zip(payload.chunks(room)) {
+        let Some(mut new) = source.take(l4 + piece.len()) else { return false };
+        let Some((to_headers, to)) =
+            new.head_mut().get_mut(..l4 + piece.len()).and_then(|head| head.split_at_mut_checked(l4))
+        else {
+            return false;
+        };
+        to_headers.copy_from_slice(headers);
+        to.copy_from_slice(piece);
+        let Some(ip) = new.head_mut().get_mut(l3..) else { return false };
+        if offset != 0 {
+            drop_uncopied_options(ip.get_mut(ipv4::HEADER..header).unwrap_or_default());
+        }
+        let last = offset + piece.len() == payload.len();
+        let more = if last { word & 0x2000 } else { 0x2000 };
+        let place = (word & 0x1fff) + (offset / 8) as u16;
+        field::put(ip, 2, &((header + piece.len()) as u16).to_be_bytes());
+        field::put(ip, 6, &(more | place).to_be_bytes());
+        if let Ok(mut view) = ipv4::Packet::new_checked(ip) {
+            view.fill_checksum();
+        }
+        pieces.push(new);
+    }
+    true
+}
+
+/// Later fragments carry only the options whose copied flag is set (RFC 791 §3.1); others become NOPs.
+fn drop_uncopied_options(mut options: &mut [u8]) {
+    while let Some(&kind) = options.first() {
+        let len = match kind {
+            0 => break,
+            1 => 1,
+            _ => usize::from(options.get(1).copied().unwrap_or(0)).max(2),
+        };
+        if len > options.len() {
+            break;
+        }
+        let (option, rest) = options.split_at_mut(len);
+        if kind & 0x80 == 0 {
+            option.fill(1);
+        }
+        options = rest;
+    }
+}

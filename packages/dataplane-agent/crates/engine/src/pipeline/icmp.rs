@@ -1,0 +1,282 @@
+//! ICMP and TCP packets of the router itself: errors (RFC 792, RFC 1812 §4.3), echo replies, resets.
+
+use tollway_wire::tcp::flag as tcp_flag;
+use tollway_wire::{ethernet, field, icmp, ipv4, tcp};
+
+use crate::packet::frame::{Frame, FrameSource};
+use crate::packet::verdict::Verdict;
+use crate::packet::{Hook, Meta, Origin, flag};
+use crate::pipeline::batch::Batch;
+use crate::pipeline::state::WorkerState;
+use crate::snapshot::Snapshot;
+use tollway_config::dataplane::ConnectionState;
+
+/// Time to live of the router's own packets (RFC 1700).
+const TTL: u8 = 64;
+/// Longest ICMP error, bytes from the IP header on (RFC 1812 §4.3.2.3).
+const MAX_ERROR: usize = 576;
+/// DSCP class selector 6, "internetwork control" (RFC 1812 §4.3.2.5).
+const CONTROL_TOS: u8 = 0xc0;
+
+/// An error message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IcmpError {
+    /// Type.
+    pub icmp_type: u8,
+    /// Code.
+    pub code: u8,
+    /// Next-hop MTU of "fragmentation needed" (RFC 1191 §4), else 0.
+    pub mtu: u16,
+}
+
+impl IcmpError {
+    /// Destination unreachable with this code.
+    pub const fn unreachable(code: u8) -> Self {
+        Self { icmp_type: icmp::UNREACHABLE, code, mtu: 0 }
+    }
+    /// Time exceeded in transit.
+    pub const TIME_EXCEEDED: Self = Self { icmp_type: icmp::TIME_EXCEEDED, code: 0, mtu: 0 };
+    /// Network unreachable.
+    pub const NETWORK: Self = Self::unreachable(0);
+    /// Host unreachable.
+    pub const HOST: Self = Self::unreachable(1);
+    /// Communication administratively prohibited (RFC 1812 §5.2.7.1).
+    pub const PROHIBITED: Self = Self::unreachable(13);
+    /// Larger than the MTU of the way on.
+    pub const fn too_big(mtu: u16) -> Self {
+        Self { icmp_type: icmp::UNREACHABLE, code: icmp::FRAGMENTATION_NEEDED, mtu }
+    }
+}
+
+/// What an answer needs to know of the packet it answers.
+struct Offender {
+    src: u32,
+    dst: u32,
+    tos: u8,
+}
+
+/// Whether a packet may be answered with an error (RFC 1812 §4.3.2.7), and its addresses as its sender
+/// wrote them.
+fn answerable(snapshot: &Snapshot, meta: &Meta, head: &[u8]) -> Option<Offender> {
+    if meta.is(flag::ICMP_ERROR | flag::LATER_FRAGMENT | flag::LINK_BROADCAST | flag::BROADCAST) {
+        return None;
+    }
+    if meta.origin == Origin::Generated {
+        return None;
+    }
+    let ip = head.get(usize::from(meta.l3)..)?;
+    let packet = ipv4::Packet::new_checked(ip).ok()?;
+    let (src, dst) = (packet.src_addr(), packet.dst_addr());
+    // No error to or about an address that is not one host's.
+    let unicast = |address: u32| address >> 24 != 0 && address >> 24 < 224 && !snapshot.is_broadcast(address);
+    if !unicast(src) || !unicast(dst) || (packet.protocol() == ipv4::ICMP && !meta.is(flag::L4_HEADER)) {
+        return None;
+    }
+    Some(Offender { src, dst, tos: packet.tos() })
+}
+
+/// Address the router answers with: the one that was addressed if it is the router's, else the one of
+/// the interface the packet came in on, else that of the way back.
+fn own_address(snapshot: &Snapshot, meta: &Meta, offender: &Offender) -> Option<u32> {
+    if snapshot.is_local(offender.dst) {
+        return Some(offender.dst);
+    }
+    let incoming =
+        snapshot.interface(meta.in_interface).and_then(|interface| interface.address_for(offender.src));
+    incoming.or_else(|| snapshot.source_for(offender.src))
+}
+
+/// Meta of an answer: it shares the connection of the packet it answers and goes the other way.
+fn answer_meta(meta: &Meta) -> Meta {
+    Meta {
+        conn: meta.conn,
+        direction: meta.direction.reverse(),
+        state: ConnectionState::Related,
+        hook: Hook::Output,
+        origin: Origin::Generated,
+        flags: flag::ATTACHED | flag::SLOW,
+        ..Meta::default()
+    }
+}
+
+/// Sends an ICMP error about a packet of the batch, whose frame must still be as it came in. Does
+/// nothing when no error may be sent, when the target had one too recently, or when the pool is empty.
+pub(crate) fn send_error<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    index: usize,
+    error: IcmpError,
+    source: &mut S,
+) {
+    let Some(packet) = batch.packets.get(index) else { return };
+    let Some(frame) = &packet.frame else { return };
+    if let Some((frame, meta)) = build_error(snapshot, state, &packet.meta, frame.head(), error, source) {
+        state.generated += 1;
+        batch.push_generated(frame, meta);
+    }
+}
+
+/// The frame of an ICMP error about a packet with this front.
+pub(crate) fn build_error<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    meta: &Meta,
+    head: &[u8],
+    error: IcmpError,
+    source: &mut S,
+) -> Option<(F, Meta)> {
+    let offender = answerable(snapshot, meta, head)?;
+    let own = own_address(snapshot, meta, &offender)?;
+    // Of the MTU every connection has to hear that its packets exceed: its sender takes the word for one of them alone.
+    let is_of_mtu = (error.icmp_type, error.code) == (icmp::UNREACHABLE, icmp::FRAGMENTATION_NEEDED);
+    if !is_of_mtu && !state.shared.may_send_error(offender.src, snapshot.icmp_rate_limit_ms(), state.now) {
+        return None;
+    }
+    let start = usize::from(meta.l3);
+    let end =
+        head.len().min(start + meta.l3_len as usize).min(start + MAX_ERROR - ipv4::HEADER - icmp::HEADER);
+    let quote = head.get(start..end)?;
+    let len = ipv4::HEADER + icmp::HEADER + quote.len();
+    let mut frame = source.take(ethernet::HEADER + len)?;
+    let ip = frame.head_mut().get_mut(ethernet::HEADER..)?;
+    ipv4::Repr {
+        tos: CONTROL_TOS | (offender.tos & 0x1e),
+        ident: state.next_ident(),
+        dont_fragment: false,
+        ttl: TTL,
+        protocol: ipv4::ICMP,
+        src_addr: own,
+        dst_addr: offender.src,
+        payload_len: (len - ipv4::HEADER) as u16,
+    }
+    .emit(ip);
+    let message = ip.get_mut(ipv4::HEADER..len)?;
+    message.get_mut(icmp::HEADER..)?.copy_from_slice(quote);
+    let [high, low] = error.mtu.to_be_bytes();
+    icmp::Repr { icmp_type: error.icmp_type, code: error.code, rest: [0, 0, high, low] }.emit(message);
+    Some((frame, answer_meta(meta)))
+}
+
+/// Answers a TCP segment with a reset (RFC 9293 §3.5.2, group 1): from nowhere a reset that the peer
+/// accepts. Never answers a reset.
+pub(crate) fn send_reset<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    index: usize,
+    source: &mut S,
+) {
+    let Some(packet) = batch.packets.get(index) else { return };
+    let Some(old) = &packet.frame else { return };
+    let meta = packet.meta;
+    if meta.l4_kind & tcp_flag::RST != 0 || meta.is(flag::LATER_FRAGMENT) {
+        return;
+    }
+    let Some(offender) = answerable(snapshot, &meta, old.head()) else { return };
+    let Some(segment) = old.head().get(usize::from(meta.l4)..) else { return };
+    let Ok(segment) = tcp::Segment::new_checked(segment) else { return };
+    let control = (meta.l4_kind & tcp_flag::SYN != 0) as u32 + (meta.l4_kind & tcp_flag::FIN != 0) as u32;
+    let payload = meta.l3_len.saturating_sub(meta.headers());
+    let (seq, ack, flags) = if meta.l4_kind & tcp_flag::ACK != 0 {
+        (segment.ack(), 0, tcp_flag::RST)
+    } else {
+        let ack = segment.seq().wrapping_add(payload).wrapping_add(control);
+        (0, ack, tcp_flag::RST | tcp_flag::ACK)
+    };
+    let header =
+        tcp::Repr { src_port: segment.dst_port(), dst_port: segment.src_port(), seq, ack, flags, window: 0 };
+    let len = ipv4::HEADER + tcp::HEADER;
+    let Some(mut frame) = source.take(ethernet::HEADER + len) else { return };
+    let ident = state.next_ident();
+    let Some(ip) = frame.head_mut().get_mut(ethernet::HEADER..) else { return };
+    ipv4::Repr {
+        tos: 0,
+        ident,
+        dont_fragment: true,
+        ttl: TTL,
+        protocol: ipv4::TCP,
+        src_addr: offender.dst,
+        dst_addr: offender.src,
+        payload_len: tcp::HEADER as u16,
+    }
+    .emit(ip);
+    let Some(segment) = ip.get_mut(ipv4::HEADER..len) else { return };
+    header.emit(segment, offender.dst, offender.src);
+    state.generated += 1;
+    batch.push_generated(frame, answer_meta(&meta));
+}
+
+/// Turns an echo request in place into the reply (RFC 792). `false`, changing nothing, when its checksum
+/// is wrong. `l3` is the whole IPv4 packet.
+pub(crate) fn make_echo_reply(l3: &mut [u8], header: usize, ident: u16) -> bool {
+    let (src, dst) = (field::get32(l3, ipv4::offset::SRC), field::get32(l3, ipv4::offset::DST));
+    let Some(message) = l3.get_mut(header..) else { return false };
+    let Ok(mut message) = icmp::Packet::new_checked(message) else { return false };
+    if !message.verify_checksum() {
+        return false;
+    }
+    let sum = tollway_wire::checksum::Delta::NONE
+        .replace16(u16::from(icmp::ECHO_REQUEST) << 8, u16::from(icmp::ECHO_REPLY) << 8)
+        .apply(message.checksum());
+    message.set_icmp_type(icmp::ECHO_REPLY);
+    message.set_checksum(sum);
+    // Of nothing but zeros the sum is zero, too, which an update cannot tell from minus zero.
+    if sum == 0 && !message.verify_checksum() {
+        message.set_checksum(!sum);
+    }
+    field::put(l3, 4, &ident.to_be_bytes());
+    // As Linux answers: the reply may be cut where the request came by a link that takes longer packets.
+    if let Some(flags) = l3.get_mut(6) {
+        *flags &= !0x40;
+    }
+    field::put(l3, ipv4::offset::TTL, &[TTL]);
+    field::put(l3, ipv4::offset::SRC, &dst.to_be_bytes());
+    field::put(l3, ipv4::offset::DST, &src.to_be_bytes());
+    if let Ok(mut packet) = ipv4::Packet::new_checked(l3) {
+        packet.fill_checksum();
+    }
+    true
+}
+
+/// Meta of an echo reply made from a request.
+pub(crate) fn echo_meta() -> Meta {
+    Meta {
+        hook: Hook::Output,
+        origin: Origin::Generated,
+        flags: flag::SLOW,
+        verdict: Verdict::Continue,
+        ..Meta::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_to_an_echo_request_verifies_whatever_it_carries_and_may_be_cut() {
+        for data in [&[0_u8; 0][..], &[0; 5], &[0xff; 4], &[0xf7, 0xff], b"abcdefgh"] {
+            let mut l3 = vec![0_u8; ipv4::HEADER + icmp::HEADER + data.len()];
+            ipv4::Repr {
+                tos: 0,
+                ident: 1,
+                dont_fragment: true,
+                ttl: 64,
+                protocol: ipv4::ICMP,
+                src_addr: 0x0a00_0002,
+                dst_addr: 0x0a00_0001,
+                payload_len: (icmp::HEADER + data.len()) as u16,
+            }
+            .emit(&mut l3);
+            l3[ipv4::HEADER + icmp::HEADER..].copy_from_slice(data);
+            icmp::Repr { icmp_type: icmp::ECHO_REQUEST, code: 0, rest: [0; 4] }.emit(&mut l3[ipv4::HEADER..]);
+            assert!(make_echo_reply(&mut l3, ipv4::HEADER, 7));
+            let packet = ipv4::Packet::new_checked(&l3[..]).unwrap();
+            assert!(packet.verify_checksum() && !packet.dont_fragment());
+            let message = icmp::Packet::new_checked(&l3[ipv4::HEADER..]).unwrap();
+            assert!(message.verify_checksum(), "{data:?}");
+            assert_eq!(message.icmp_type(), icmp::ECHO_REPLY);
+        }
+    }
+}

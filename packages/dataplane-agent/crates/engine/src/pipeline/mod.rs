@@ -1,0 +1,138 @@
+//! The one ordered table of stages: production, tests, the profiler, the counters and the documentation
+//! read it, and nothing else knows the order.
+
+pub(crate) mod alter;
+pub mod batch;
+pub(crate) mod bound;
+pub(crate) mod cut;
+pub(crate) mod icmp;
+pub(crate) mod log;
+pub(crate) mod moved;
+pub(crate) mod nat_rule;
+pub(crate) mod observe;
+pub(crate) mod rules;
+pub(crate) mod slow;
+pub(crate) mod stage;
+pub mod stage_table;
+pub(crate) mod stale;
+pub(crate) mod state;
+pub(crate) mod stateless;
+pub mod steering;
+
+use crate::observe::profiler::{CycleClock, ProfilerClass};
+use crate::packet::frame::{Frame, FrameSource};
+use crate::packet::verdict::DropReason;
+use crate::pipeline::batch::Batch;
+use crate::pipeline::state::WorkerState;
+use crate::snapshot::Snapshot;
+
+/// A stage as production, tests, the documentation, the profiler and the counters know it.
+#[derive(Debug, Clone, Copy)]
+pub struct StageInfo {
+    /// Name, as counters carry it.
+    pub name: &'static str,
+    /// Class of `/tool/profile` its time counts for.
+    pub class: ProfilerClass,
+    /// Reasons for which it drops packets.
+    pub drops: &'static [DropReason],
+    /// What it does, in one line.
+    pub doc: &'static str,
+}
+
+macro_rules! stages {
+    ($($name:ident $class:ident $doc:literal [$($drop:ident)*];)*) => {
+        /// Every stage in the order in which a batch passes them.
+        pub const STAGES: &[StageInfo] = &[$(StageInfo {
+            name: stringify!($name),
+            class: ProfilerClass::$class,
+            drops: &[$(DropReason::$drop),*],
+            doc: $doc,
+        }),*];
+
+        /// Passes a batch through every stage, and notes how long each took.
+        pub(crate) fn run<F: Frame, S: FrameSource<F>, C: CycleClock>(
+            snapshot: &Snapshot,
+            state: &mut WorkerState<F>,
+            batch: &mut Batch<F>,
+            source: &mut S,
+            clock: &C,
+        ) {
+            let mut before = clock.cycles();
+            let mut place = 0;
+            $(
+                let entered = stage::$name::run(snapshot, state, batch, source);
+                // A stage without packets costs next to nothing; its time counts for the next one.
+                if entered != 0 {
+                    let after = clock.cycles();
+                    if let Some(counters) = state.stages.get_mut(place) {
+                        counters.packets += entered;
+                        counters.cycles += after.saturating_sub(before);
+                    }
+                    before = after;
+                }
+                if state.trace.is_some() {
+                    observe::after(stringify!($name), snapshot, state, batch);
+                }
+                place += 1;
+            )*
+            let _ = (before, place);
+        }
+    };
+}
+
+stages! {
+    parse Networking "Checks Ethernet, IPv4 and transport headers, and reads what the other stages need."
+        [InterfaceDisabled Runt NotForUs UnknownEthertype VlanTagged Ipv6NotEnabled BadIpHeader
+         BadIpChecksum BadIpOptions MartianSource MartianDestination BadL4Header FragmentInvalid];
+    arp Networking "Learns link-layer addresses and answers for the router's own and for published ones."
+        [BadArp ArpConsumed ArpIgnored NoFrame];
+    fragment Networking "Gives every fragment the ports of its datagram's first one."
+        [FragmentInvalid FragmentLimit FragmentTimeout];
+    fast_path Networking "Forwards packets of known flows; hands packets of other workers' flows over."
+        [FilterDrop FilterReject NeighborFailed HandoverStale];
+    track Networking "Finds or makes the connection and says in which state the packet finds it."
+        [ConnectionTableFull];
+    mangle_pre Firewall "Asks the rules of mangle's chain prerouting."
+        [];
+    dst_nat Networking "Translates the destination; the rules are asked for a connection's first packet."
+        [IcmpRedirect NatExhausted NatNoAddress];
+    route Networking "Decides between the router itself, an interface and a next hop, or nothing."
+        [MartianSource DirectedBroadcast NotForUs ForwardingOff Blackhole UnreachableRoute ProhibitRoute NoRoute
+         OutInterfaceDown ReversePath];
+    ttl Networking "Ends packets whose time to live runs out, or that are too long and must not be cut."
+        [TtlExceeded FragmentationNeeded];
+    mangle Firewall "Asks the rules of mangle's chain input, forward or output."
+        [];
+    filter Firewall "Asks the rules of the chain input, forward or output."
+        [FilterDrop FilterReject];
+    mangle_post Firewall "Asks the rules of mangle's chain postrouting."
+        [];
+    src_nat Networking "Translates the source; the rules are asked for a connection's first packet."
+        [ConnectionGone NatExhausted NatNoAddress];
+    classify Queuing "Finds the queues that take the packet."
+        [];
+    install Networking "Confirms the connection, finds the next hop's address, writes the flow cache."
+        [NatExhausted];
+    local Networking "Answers echo requests and delivers what is for the router itself."
+        [ConnectionGone BadIpHeader BadIcmpChecksum EchoAnswered OutInterfaceDown];
+    emit Networking "Writes the new headers; holds packets while the next hop is asked for; cuts long ones."
+        [OutInterfaceDown NeighborTableFull NeighborFailed NeighborQueueFull ConnectionGone BadIpHeader
+         NoFrame];
+    queue Queuing "Holds packets to the rate of their queue; hands those of other workers' queues over."
+        [QueueFull QueueMemory NoFrame OutInterfaceDown BadIcmpChecksum EchoAnswered];
+}
+
+/// Number of stages.
+pub const STAGE_COUNT: usize = STAGES.len();
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    #[test]
+    fn every_drop_reason_belongs_to_a_stage() {
+        for reason in DropReason::ALL {
+            assert!(STAGES.iter().any(|stage| stage.drops.contains(reason)), "{}", reason.name());
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Asking the rules of a table about a packet, and what they do beside the verdict; shared by the filter and mangle.
+
+use tollway_wire::ipv4;
+
+use crate::firewall::classifier::{
+    Add, AddressLists, Bounds, Changes, Evaluation, PacketView, Position, Side, Table, Verdict,
+};
+use crate::ids::NO_INTERFACE;
+use crate::packet::frame::VnetState;
+use crate::packet::list_cell::ListCell;
+use crate::packet::{Hook, Meta, flag};
+use crate::pipeline::alter::dscp_of;
+use crate::pipeline::log;
+use crate::pipeline::state::WorkerState;
+use crate::snapshot::Snapshot;
+
+/// Whom to ask.
+pub(crate) struct Questions<'a> {
+    pub table: &'a Table,
+    /// A built-in chain, or a resume point.
+    pub start: &'a Position,
+    /// Decides which interfaces rules see.
+    pub hook: Hook,
+    /// The flow cache can go on from the first rule that must be asked for every packet.
+    pub resumes: bool,
+}
+
+/// Runs a packet through rules, with everything they do beside the verdict and the changes of the packet. The rules
+/// hit are added to its path, up to the resume point to the part that may be cached.
+#[inline(always)]
+pub(crate) fn ask<F>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    meta: &mut Meta,
+    vnet: &VnetState,
+    head: &[u8],
+    questions: &Questions<'_>,
+) -> (Verdict, Changes) {
+    let mut view = view(state, meta, vnet, head, questions.hook);
+    let mut evaluation = state.evaluation.take().unwrap_or_default();
+    questions.table.evaluate(&mut view, questions.start, &mut evaluation);
+    follow(state, meta, &evaluation, questions.resumes);
+    let lists = snapshot.lists().0;
+    add_to_lists(state, lists, &evaluation.adds);
+    rest_on_lists(meta, &view, lists, &evaluation.bounds);
+    log::rules(snapshot, &state.shared, questions.table, &evaluation.logs, meta, &view, head);
+    let markable = matches!(meta.tuple.protocol, ipv4::TCP | ipv4::UDP);
+    if let Some(reference) = meta.conn.filter(|_| {
+        evaluation.fasttrack && markable && snapshot.allow_fast_path() && !meta.is(flag::ATTACHED)
+    }) {
+        state.table.set_fasttrack(reference);
+    }
+    let outcome = (evaluation.verdict, evaluation.changes);
+    state.evaluation = Some(evaluation);
+    outcome
+}
+
+/// Notes the questions to lists that the outcome rests on. More than there is room for are asked for every packet.
+fn rest_on_lists(meta: &mut Meta, view: &PacketView, lists: &AddressLists, bounds: &Bounds) {
+    for listed in bounds.listed.into_iter().flatten() {
+        let source = listed.side == Side::Source;
+        let cell = lists.cell(listed.list, if source { view.tuple.src } else { view.tuple.dst });
+        if cell == ListCell::NONE || meta.lists.contains(&cell) {
+            continue;
+        }
+        match meta.lists.iter_mut().find(|place| **place == ListCell::NONE) {
+            Some(place) => *place = cell,
+            None => meta.flags |= flag::EACH,
+        }
+    }
+}
+
+/// Puts addresses into lists, as rules want it.
+pub(crate) fn add_to_lists<F>(state: &WorkerState<F>, lists: &AddressLists, adds: &[Add]) {
+    for add in adds.iter().filter(|_| !state.peek) {
+        if let Some(number) = lists.number(add.list) {
+            let shared = &state.shared;
+            shared.lists.add(number, add.address, add.timeout_ms, state.now, &shared.epochs);
+        }
+    }
+}
+
+/// Walks the path on by the rules hit.
+fn follow<F>(state: &mut WorkerState<F>, meta: &mut Meta, evaluation: &Evaluation, resumes: bool) {
+    bound(state, meta, &evaluation.bounds);
+    meta.prefix = meta.path;
+    for (at, row) in evaluation.matched.iter().enumerate() {
+        match state.paths.step(meta.path, *row) {
+            Some(path) => meta.path = path,
+            None => {
+                state.paths.count_rule(*row, u64::from(meta.segments), meta.wire_bytes());
+                meta.flags |= flag::UNCACHED;
+            }
+        }
+        if at < evaluation.matched_before_resume {
+            meta.prefix = meta.path;
+        }
+    }
+    match evaluation.resume {
+        Some(position) if resumes => match state.resume_number(position) {
+            Some(number) => meta.resume = number,
+            None => meta.flags |= flag::UNCACHED,
+        },
+        Some(_) => meta.flags |= flag::EACH,
+        None => {}
+    }
+}
+
+/// Adds to what the outcome for a packet is bounded by.
+pub(crate) fn bound<F>(state: &mut WorkerState<F>, meta: &mut Meta, bounds: &Bounds) {
+    if bounds.is_unbounded() {
+        return;
+    }
+    let known = usize::from(meta.bounds).checked_sub(1).and_then(|place| state.bounds.get_mut(place));
+    if let Some(known) = known {
+        known.narrow(bounds.bytes, bounds.until);
+        known.dscp = known.dscp.or(bounds.dscp);
+        return;
+    }
+    state.bounds.push(*bounds);
+    meta.bounds = u16::try_from(state.bounds.len()).unwrap_or(0);
+    if meta.bounds == 0 {
+        meta.flags |= flag::UNCACHED;
+    }
+}
+
+/// What rules see of a packet at a hook; `head` is the front of its frame.
+pub(crate) fn view<F>(
+    state: &WorkerState<F>,
+    meta: &Meta,
+    vnet: &VnetState,
+    head: &[u8],
+    hook: Hook,
+) -> PacketView {
+    let known = |index: u16| Some(index).filter(|index| *index != NO_INTERFACE);
+    let icmp = meta.tuple.protocol == ipv4::ICMP;
+    let (kind, code) = (meta.l4_kind, meta.icmp_code);
+    let status = meta.conn.and_then(|reference| state.table.line(reference)).map(|line| line.status);
+    PacketView {
+        in_interface: if hook == Hook::Output { None } else { known(meta.in_interface) },
+        out_interface: if hook == Hook::Input { None } else { known(meta.out_interface) },
+        tuple: meta.tuple,
+        headerless: meta.is(flag::LATER_FRAGMENT) && !meta.is(flag::REASSEMBLED),
+        tcp_flags: if meta.tuple.protocol == ipv4::TCP { kind } else { 0 },
+        icmp_type: if icmp { kind } else { 0 },
+        icmp_code: if icmp { code } else { 0 },
+        state: meta.state,
+        srcnat: status.is_some_and(|status| status.srcnat()),
+        dstnat: status.is_some_and(|status| status.dstnat()),
+        mark: meta.mark,
+        connection_mark: meta.connection_mark,
+        dscp: dscp_of(meta, head),
+        dscp_written: meta.new_dscp.is_some(),
+        length: meta.largest_segment(vnet),
+        segments: meta.segments,
+        wire_bytes: meta.wire_bytes(),
+        connection_bytes: meta.conn.map(|_| meta.connection_bytes),
+        now: state.now,
+        utc_ns: state.utc_ns(),
+        seed: state.shared.seed(),
+        peek: state.peek,
+    }
+}

@@ -1,0 +1,129 @@
+//! ARP (RFC 826): learns, answers, and forgets nothing it was not told.
+
+use tollway_config::dataplane::ArpMode;
+use tollway_wire::{arp, ethernet};
+
+use crate::ip::is_group;
+use crate::ip::neighbor::Learned;
+use crate::ip::neighbor::arp::build;
+use crate::packet::frame::{Frame, FrameSource};
+use crate::packet::verdict::{DropReason, Verdict};
+use crate::packet::{Meta, flag};
+use crate::pipeline::batch::Batch;
+use crate::pipeline::state::WorkerState;
+use crate::snapshot::{Interface, Snapshot};
+
+pub(crate) fn run<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    source: &mut S,
+) -> u64 {
+    if !std::mem::take(&mut state.arp_pending) {
+        return 0;
+    }
+    let mut entered = 0;
+    for index in batch.first..batch.packets.len() {
+        let Some(packet) = batch.packets.get_mut(index) else { break };
+        if packet.meta.verdict != Verdict::Continue || !packet.meta.is(flag::ARP) {
+            continue;
+        }
+        entered += 1;
+        let reply = packet.frame.as_ref().map(|frame| frame.head()).and_then(|head| {
+            // The station that sent the frame may be another: clusters hide their address from switches so.
+            Some(arp::Repr::parse(&arp::Packet::new_checked(head.get(ethernet::HEADER..)?).ok()?))
+        });
+        let interface = snapshot.interface(packet.meta.in_interface);
+        let in_interface = packet.meta.in_interface;
+        let (Some(request), Some(interface)) = (reply, interface) else {
+            state.drop(packet, DropReason::BadArp);
+            continue;
+        };
+        let malformed = ethernet::is_group(request.sender_mac)
+            || request.sender_mac == [0; 6]
+            || !matches!(request.operation, arp::REQUEST | arp::REPLY);
+        if malformed {
+            state.drop(packet, DropReason::BadArp);
+            continue;
+        }
+        let (reason, answer) = judge(snapshot, state, interface, in_interface, &request);
+        if let Some(packet) = batch.packets.get_mut(index) {
+            state.drop(packet, reason);
+        }
+        if let Some(port) = interface.port.filter(|_| answer) {
+            let packet = arp::Repr {
+                operation: arp::REPLY,
+                sender_mac: interface.mac,
+                sender_addr: request.target_addr,
+                target_mac: request.sender_mac,
+                target_addr: request.sender_addr,
+            };
+            match build(source, request.sender_mac, packet) {
+                Some(frame) => {
+                    state.generated += 1;
+                    batch.push_generated(frame, Meta { verdict: Verdict::Tx(port), ..Meta::default() });
+                }
+                None => state.count_drop(DropReason::NoFrame, 1),
+            }
+        }
+    }
+    entered
+}
+
+/// Learns from a packet; says how it counts, and whether it is to be answered.
+fn judge<F>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    interface: &Interface,
+    in_interface: u16,
+    packet: &arp::Repr,
+) -> (DropReason, bool) {
+    if interface.arp == ArpMode::Disabled {
+        return (DropReason::ArpIgnored, false);
+    }
+    if is_group(packet.sender_addr) || snapshot.is_broadcast(packet.sender_addr) {
+        return (DropReason::ArpIgnored, false);
+    }
+    let own = interface.has_address(packet.target_addr);
+    let announcement = packet.sender_addr == packet.target_addr;
+    let how = match packet.operation {
+        arp::REPLY if own && packet.target_mac == interface.mac => Learned::Reply,
+        arp::REQUEST if own && !announcement => Learned::Request,
+        _ => Learned::Announcement,
+    };
+    let plausible = packet.sender_addr != 0 && !snapshot.is_local(packet.sender_addr);
+    // Stations outside the networks of the interface, on-link gateways for example, are known only if a route leads to
+    // them and the router has asked: who asks from there makes himself no neighbour.
+    let asks_from_outside = how == Learned::Request && !interface.reaches(packet.sender_addr);
+    if plausible && !asks_from_outside && interface.arp != ArpMode::ReplyOnly {
+        let (limit, now) = (snapshot.max_neighbors(), state.now);
+        let key = (interface.row, packet.sender_addr);
+        state.shared.neighbors.learn(key, packet.sender_mac, how, interface.reachable_ms, limit, now);
+    }
+    if packet.operation == arp::REPLY {
+        return if own { (DropReason::ArpConsumed, false) } else { (DropReason::ArpIgnored, false) };
+    }
+    let answer = !announcement && (own || proxies(snapshot, interface, in_interface, packet));
+    let known = own || answer || how == Learned::Announcement && announcement;
+    (if known { DropReason::ArpConsumed } else { DropReason::ArpIgnored }, answer)
+}
+
+/// Whether the router answers for another station's address.
+fn proxies(snapshot: &Snapshot, interface: &Interface, in_interface: u16, packet: &arp::Repr) -> bool {
+    let target = packet.target_addr;
+    if interface.published.contains(&target) {
+        return true;
+    }
+    let usable = !matches!(target >> 24, 0 | 127 | 224..) && !snapshot.is_broadcast(target);
+    if !usable || packet.sender_addr == 0 {
+        return false;
+    }
+    // Who answered for others and forwarded nothing would cut them off.
+    let way_out = || snapshot.way_out(target).filter(|_| snapshot.forwards());
+    match interface.arp {
+        // Its own addresses on other interfaces are among what can be reached through it.
+        ArpMode::ProxyArp => snapshot.is_local(target) || way_out().is_some_and(|out| out != in_interface),
+        ArpMode::LocalProxyArp => way_out().is_some_and(|out| out == in_interface),
+        ArpMode::Enabled | ArpMode::Disabled | ArpMode::ReplyOnly => false,
+    }
+}

@@ -1,0 +1,60 @@
+//! Which queue takes a packet. Here the destination is the one after its translation, and the source the
+//! one before its own: both directions of a flow are seen from the side of the LAN.
+
+use crate::firewall::classifier::Bounds;
+use crate::packet::frame::{Frame, FrameSource};
+use crate::packet::tuple::Addr;
+use crate::packet::verdict::Verdict;
+use crate::packet::{Meta, flag};
+use crate::pipeline::batch::Batch;
+use crate::pipeline::rules::bound;
+use crate::pipeline::state::WorkerState;
+use crate::snapshot::Snapshot;
+use crate::time::Now;
+
+pub(crate) fn run<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    _source: &mut S,
+) -> u64 {
+    if snapshot.queues().is_empty() {
+        return 0;
+    }
+    let mut entered = 0;
+    for at in 0..batch.slow.len() {
+        let Some((_, packet)) = batch.slow_packet(at) else { continue };
+        if packet.meta.verdict == Verdict::Continue {
+            entered += 1;
+            classify(snapshot, state, &mut packet.meta);
+            come_out_of_order(state, &mut packet.meta);
+        }
+    }
+    entered
+}
+
+/// Counts a packet at the queues of its lane, if it is out of order.
+#[inline]
+pub(crate) fn come_out_of_order<F: Frame>(state: &mut WorkerState<F>, meta: &mut Meta) {
+    if meta.is(flag::OUT_OF_ORDER) {
+        state.queues.count_out_of_order(meta.lane, meta.segments);
+        meta.flags &= !flag::OUT_OF_ORDER;
+    }
+}
+
+fn classify<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &mut Meta) {
+    let context = snapshot.queue_context(meta);
+    if meta.is(flag::BYPASS) {
+        let stations = snapshot.queues().interface_stations(&context);
+        meta.lane = state.queues.lane(snapshot.forest(), &stations, context, state.now);
+        return;
+    }
+    let src = if meta.lan_src == 0 { meta.tuple.src } else { Addr::v4(meta.lan_src) };
+    let (stations, holds_ns) = snapshot.queues().stations_for(src, meta.tuple.dst, &context, state.utc_ns());
+    meta.lane = state.queues.lane(snapshot.forest(), &stations, context, state.now);
+    meta.lan_src = src.as_v4().unwrap_or(0);
+    if holds_ns != u64::MAX {
+        let until = Now(state.now.0.saturating_add(holds_ns));
+        bound(state, meta, &Bounds { until, ..Bounds::default() });
+    }
+}

@@ -1,0 +1,293 @@
+//! Writes the headers a packet leaves with. Packets whose next hop is not known yet wait here; those
+//! that are too long are cut.
+
+use tollway_wire::{arp, ethernet, ipv4};
+
+use crate::flow::conntrack::CachedAction;
+use crate::flow::nat::{Part, Rewrite, apply_plain, icmp_error, ident};
+use crate::ids::AdjacencyId;
+use crate::ids::NONE;
+use crate::ip::neighbor::arp::build;
+use crate::ip::neighbor::{Adjacency, Solicit};
+use crate::ip::options::{self, Passage};
+use crate::packet::Packet;
+use crate::packet::frame::{Frame, FrameSource, Gso};
+use crate::packet::header::lower_ttl;
+use crate::packet::header::write_link;
+use crate::packet::verdict::{DropReason, Verdict};
+use crate::packet::{Hook, Meta, Origin, flag};
+use crate::pipeline::batch::Batch;
+use crate::pipeline::cut::cut;
+use crate::pipeline::icmp::{IcmpError, build_error};
+use crate::pipeline::stage::install::resolve;
+use crate::pipeline::state::WorkerState;
+use crate::snapshot::{Interface, Snapshot};
+
+pub(crate) fn run<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    source: &mut S,
+) -> u64 {
+    let released = if state.holds.is_empty() { 0 } else { release(state, batch) };
+    let mut entered = 0;
+    let mut last = None;
+    // Released packets are older than those of this batch, which stand behind them.
+    for index in batch.first..batch.first + released {
+        entered += 1;
+        leave(snapshot, state, batch, index, &mut last, source);
+    }
+    for at in 0..batch.slow.len() {
+        let Some((index, packet)) = batch.slow_packet(at) else { continue };
+        if packet.meta.verdict == Verdict::Forward {
+            entered += 1;
+            leave(snapshot, state, batch, index, &mut last, source);
+        }
+    }
+    solicit(snapshot, state, batch, source);
+    entered
+}
+
+/// Puts packets whose next hop is decided, one way or the other, in front of the batch. Says how many.
+fn release<F: Frame>(state: &mut WorkerState<F>, batch: &mut Batch<F>) -> usize {
+    let mut released = 0;
+    let neighbors = &state.shared.neighbors;
+    while let Some(waiting) = state.holds.take(|id| neighbors.peek(id) != Adjacency::Incomplete) {
+        for packet in waiting.packets {
+            batch.packets.insert(batch.first + released, packet);
+            released += 1;
+        }
+    }
+    if released != 0 {
+        batch.end += released;
+        for index in &mut batch.slow {
+            *index += released as u32;
+        }
+    }
+    released
+}
+
+/// Sends one packet on its way. `last` is where the one before went, which most packets of a batch do, too.
+fn leave<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    index: usize,
+    last: &mut Option<(AdjacencyId, [u8; 6])>,
+    source: &mut S,
+) {
+    let Some(packet) = batch.packets.get_mut(index) else { return };
+    let Some(out) = snapshot.interface(packet.meta.out_interface).filter(|out| out.up) else {
+        state.drop(packet, DropReason::OutInterfaceDown);
+        return;
+    };
+    let Some(port) = out.port else {
+        state.drop(packet, DropReason::OutInterfaceDown);
+        return;
+    };
+    let as_before = last.filter(|(id, _)| {
+        *id == packet.meta.adjacency && !packet.meta.is(flag::BROADCAST | flag::NO_NEIGHBOR)
+    });
+    let found = match as_before {
+        Some((_, mac)) => Ok(mac),
+        None => link_address(snapshot, state, out, packet),
+    };
+    let mac = match found {
+        Ok(mac) => {
+            *last = Some((packet.meta.adjacency, mac)).filter(|(id, _)| *id != NONE);
+            mac
+        }
+        Err(Wait::Hold) => {
+            hold(state, packet);
+            return;
+        }
+        Err(Wait::Full) => {
+            state.drop(packet, DropReason::NeighborTableFull);
+            return;
+        }
+        Err(Wait::Failed) => {
+            let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
+            let error = build_error(snapshot, state, &packet.meta, head, IcmpError::HOST, source);
+            state.drop(packet, DropReason::NeighborFailed);
+            if let Some((frame, meta)) = error {
+                state.generated += 1;
+                batch.push_generated(frame, meta);
+            }
+            return;
+        }
+    };
+    let too_long = packet.meta.largest_segment(&packet.vnet) > u32::from(out.mtu);
+    let cuts = too_long && packet.vnet.gso != Gso::Tcp4;
+    if let Err(reason) = translate(state, packet, cuts) {
+        state.drop(packet, reason);
+        return;
+    }
+    let meta = &mut packet.meta;
+    let Some(frame) = &mut packet.frame else { return };
+    let head = frame.head_mut();
+    if meta.hook == Hook::Forward
+        && let Some(l3) = head.get_mut(usize::from(meta.l3)..)
+    {
+        lower_ttl(l3);
+        if meta.is(flag::OPTIONS)
+            && let Some(address) = out.address_for(meta.next_hop)
+        {
+            let passage = Passage::at(address, state.utc_ns());
+            options::fill(l3, passage, |own| snapshot.is_local(own));
+        }
+    }
+    write_link(head, mac, out.mac);
+    if !too_long {
+        meta.verdict = Verdict::Tx(port);
+    } else if !cuts {
+        // Smaller segments carry the same bytes.
+        let payload = meta.l3_len.saturating_sub(meta.headers());
+        packet.vnet.gso_size = (u32::from(out.mtu).saturating_sub(meta.headers())).max(8) as u16;
+        meta.segments = packet.vnet.segments(payload as usize);
+        meta.verdict = Verdict::Tx(port);
+    } else {
+        cut(state, batch, index, out, port, source);
+    }
+}
+
+enum Wait {
+    Hold,
+    Failed,
+    Full,
+}
+
+/// The station that a local service has chosen for a packet that leaves by the service's interface.
+pub(crate) fn chosen_station<F: Frame>(out: &Interface, packet: &Packet<F>) -> Option<[u8; 6]> {
+    let Packet { frame, meta, .. } = packet;
+    if meta.origin != Origin::LocalService || meta.tap != out.row || meta.is(flag::BROADCAST) {
+        return None;
+    }
+    let mac: [u8; 6] = *frame.as_ref()?.head().first_chunk()?;
+    (mac != [0; 6] && !ethernet::is_group(mac)).then_some(mac)
+}
+
+/// Link-layer destination of a packet.
+fn link_address<F: Frame>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    out: &Interface,
+    packet: &mut Packet<F>,
+) -> Result<[u8; 6], Wait> {
+    // `install` has asked for no neighbour of such a packet.
+    if packet.meta.adjacency == NONE
+        && let Some(mac) = chosen_station(out, packet)
+    {
+        return Ok(mac);
+    }
+    let meta = &mut packet.meta;
+    if meta.is(flag::BROADCAST) {
+        return Ok(ethernet::group_of_ipv4(meta.next_hop).unwrap_or(ethernet::BROADCAST));
+    }
+    if meta.is(flag::NO_NEIGHBOR) {
+        return Err(Wait::Full);
+    }
+    for attempt in 0..2 {
+        match state.shared.neighbors.peek(meta.adjacency) {
+            Adjacency::Ready(_) | Adjacency::Stale(_) if state.holds.contains(meta.adjacency) => {
+                return Err(Wait::Hold);
+            }
+            Adjacency::Ready(mac) | Adjacency::Stale(mac) => return Ok(mac),
+            Adjacency::Incomplete => return Err(Wait::Hold),
+            Adjacency::Failed => return Err(Wait::Failed),
+            // Forgotten while the packet waited: ask again.
+            Adjacency::Gone if attempt == 0 && meta.adjacency != NONE => {
+                resolve(snapshot, state, meta);
+            }
+            Adjacency::Gone => return Err(Wait::Failed),
+        }
+    }
+    Err(Wait::Failed)
+}
+
+/// Lets a packet wait for its next hop.
+fn hold<F: Frame>(state: &mut WorkerState<F>, packet: &mut Packet<F>) {
+    let adjacency = packet.meta.adjacency;
+    let frame = packet.frame.take();
+    let held = Packet { frame, vnet: packet.vnet, meta: packet.meta };
+    packet.meta.verdict = Verdict::Held;
+    if let Some(mut out) = state.holds.push(adjacency, held) {
+        state.drop(&mut out, DropReason::NeighborQueueFull);
+    }
+}
+
+/// Gives a packet the translation of its connection. `cut`: it leaves in fragments.
+pub(crate) fn translate<F: Frame>(
+    state: &WorkerState<F>,
+    packet: &mut Packet<F>,
+    cut: bool,
+) -> Result<(), DropReason> {
+    if !packet.meta.is(flag::TRANSLATED) || (!cut && translate_plain(state, packet)) {
+        return Ok(());
+    }
+    let meta = &packet.meta;
+    let conn =
+        meta.conn.and_then(|reference| state.table.tuples(reference)).ok_or(DropReason::ConnectionGone)?;
+    let frame = packet.frame.as_mut().ok_or(DropReason::ConnectionGone)?;
+    let end = usize::from(meta.l3) + meta.l3_len as usize;
+    let head = frame.head_mut();
+    let end = end.min(head.len());
+    let l3 = head.get_mut(usize::from(meta.l3)..end).ok_or(DropReason::BadIpHeader)?;
+    let done = if meta.is(flag::ICMP_ERROR) && !meta.is(flag::LATER_FRAGMENT) {
+        icmp_error::translate(l3, &conn, meta.direction, Part::Destination)
+            && icmp_error::translate(l3, &conn, meta.direction, Part::Source)
+    } else {
+        if cut || meta.is(flag::FRAGMENT) {
+            ident::translate(l3, conn.tuple(meta.direction), &conn.target(meta.direction));
+        }
+        Rewrite::both(&conn, meta.direction).apply(l3, packet.vnet.needs_csum)
+    };
+    if done { Ok(()) } else { Err(DropReason::BadIpHeader) }
+}
+
+/// The same for what nearly all packets are: TCP or UDP in one piece, with its headers at fixed places. `false`, with
+/// nothing changed, when the packet is another, or its connection is gone.
+#[inline]
+fn translate_plain<F: Frame>(state: &WorkerState<F>, packet: &mut Packet<F>) -> bool {
+    const OTHERS: u32 = flag::ICMP_ERROR | flag::FRAGMENT | flag::OPTIONS;
+    let Packet { frame: Some(frame), vnet, meta } = packet else { return false };
+    let transport = meta.is(flag::L4_HEADER) && matches!(meta.tuple.protocol, ipv4::TCP | ipv4::UDP);
+    if !transport || meta.l4 != 34 || meta.is(OTHERS) {
+        return false;
+    }
+    let Some(head) = frame.head_mut().first_chunk_mut() else { return false };
+    let keys = meta.conn.and_then(|reference| state.table.keys(reference, meta.direction));
+    let Some((key, other)) = keys else { return false };
+    let mut action = CachedAction::default();
+    Rewrite::of_keys(key, other, meta.direction).fill(&mut action);
+    apply_plain(&action, head, meta.tuple.protocol, vnet.needs_csum);
+    true
+}
+
+/// Sends the ARP requests that came up.
+pub(crate) fn solicit<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    source: &mut S,
+) {
+    while let Some(Solicit { key: (row, target), unicast }) = state.solicits.pop() {
+        let Some(interface) = snapshot.interface_of(row).filter(|interface| interface.up) else { continue };
+        let Some(port) = interface.port else { continue };
+        // Who asks for an address of his own announces it.
+        let own = interface.has_address(target).then_some(target);
+        let packet = arp::Repr {
+            operation: arp::REQUEST,
+            sender_mac: interface.mac,
+            sender_addr: own.or_else(|| interface.address_for(target)).unwrap_or(0),
+            target_mac: [0; 6],
+            target_addr: target,
+        };
+        match build(source, unicast.unwrap_or(ethernet::BROADCAST), packet) {
+            Some(frame) => {
+                state.generated += 1;
+                batch.push_generated(frame, Meta { verdict: Verdict::Tx(port), ..Meta::default() });
+            }
+            None => state.count_drop(DropReason::NoFrame, 1),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Gives every fragment the ports of its datagram, so that it can be tracked and translated.
+
+use tollway_wire::{field, ipv4};
+
+use crate::flow::conntrack::tcp::Segment;
+use crate::ip::fragments::{Place, Seen};
+use crate::packet::flag;
+use crate::packet::frame::Frame;
+use crate::packet::tuple::{Tuple, steer};
+use crate::packet::verdict::{DropReason, Verdict};
+use crate::pipeline::batch::Batch;
+use crate::pipeline::state::WorkerState;
+use crate::snapshot::Snapshot;
+
+pub(crate) fn run<F: Frame, S>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    _source: &mut S,
+) -> u64 {
+    if !std::mem::take(&mut state.fragments_pending) || !snapshot.tracking() {
+        return 0;
+    }
+    let mut entered = 0;
+    // Fragments that waited are appended, with their ports known.
+    let end = batch.packets.len();
+    for index in batch.first..end {
+        let Some(packet) = batch.packets.get_mut(index) else { break };
+        let meta = &mut packet.meta;
+        if meta.verdict != Verdict::Continue || !meta.is(flag::FRAGMENT) || meta.is(flag::REASSEMBLED) {
+            continue;
+        }
+        entered += 1;
+        // All fragments of a datagram meet at one worker, which need not be its flow's.
+        let bare = Tuple { src_port: 0, dst_port: 0, ..meta.tuple };
+        let owner = steer(&Tuple { protocol: 0, ..bare }, state.workers);
+        if owner != state.worker {
+            meta.verdict = Verdict::Handover(owner as u16);
+            meta.hops = meta.hops.saturating_add(1);
+            continue;
+        }
+        let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
+        let ip = head.get(usize::from(meta.l3)..).unwrap_or_default();
+        let word = field::get16(ip, 6);
+        let key = (
+            field::get32(ip, ipv4::offset::SRC),
+            field::get32(ip, ipv4::offset::DST),
+            field::get16(ip, 4),
+            meta.tuple.protocol,
+        );
+        let place = Place {
+            offset: u32::from(word & 0x1fff) * 8,
+            len: meta.l3_len.saturating_sub(u32::from(meta.l4 - meta.l3)),
+            more: word & 0x2000 != 0,
+        };
+        if place.offset == 0 && meta.tuple.protocol == ipv4::TCP {
+            // Of the segment only the header is asked: how long it is, its other fragments tell.
+            let header = Segment::parse(head.get(usize::from(meta.l4)..).unwrap_or_default(), 0);
+            meta.sequence = header.map_or(0, |it| it.end().wrapping_sub(u32::from(meta.l4_len)));
+        }
+        while let Some(given_up) = state.fragments.make_room(key, place) {
+            for mut displaced in given_up {
+                state.drop(&mut displaced, DropReason::FragmentLimit);
+            }
+        }
+        let frame = packet.frame.take();
+        let mut fragment = Some(crate::packet::Packet { frame, vnet: packet.vnet, meta: packet.meta });
+        packet.meta.verdict = Verdict::Held;
+        let seen = state.fragments.take(key, place, &mut fragment, state.now);
+        let waited = match seen {
+            Seen::Known(waited) => {
+                if let Some(mut fragment) = fragment {
+                    state.table.identify(&mut fragment.meta);
+                    *packet = fragment;
+                }
+                waited
+            }
+            Seen::Held => continue,
+            Seen::Invalid(fragment) => {
+                *packet = fragment;
+                state.drop(packet, DropReason::FragmentInvalid);
+                continue;
+            }
+            Seen::Full(fragment) => {
+                *packet = fragment;
+                state.drop(packet, DropReason::FragmentLimit);
+                continue;
+            }
+        };
+        for mut fragment in waited {
+            state.table.identify(&mut fragment.meta);
+            batch.packets.push(fragment);
+        }
+    }
+    entered
+}

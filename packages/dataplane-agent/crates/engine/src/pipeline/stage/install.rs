@@ -1,0 +1,230 @@
+//! The decision stands: connections are confirmed or given up, next hops resolved, and what later
+//! packets of the flow may do without being asked again is written into the flow cache.
+
+use crate::flow::conntrack::CachedAction;
+use crate::flow::nat::Rewrite;
+use crate::flow::paths::ROOT;
+use crate::ids::{NO_INTERFACE, NONE};
+use crate::ip::neighbor::Adjacency;
+use crate::packet::frame::{Frame, FrameSource};
+use crate::packet::slow_reason::SlowReason;
+use crate::packet::verdict::{DropReason, Verdict};
+use crate::packet::{Hook, Meta, Origin, flag};
+use crate::pipeline::batch::Batch;
+use crate::pipeline::bound;
+use crate::pipeline::stage::emit::chosen_station;
+use crate::pipeline::state::WorkerState;
+use crate::snapshot::Snapshot;
+use tollway_wire::{ipv4, tcp};
+
+pub(crate) fn run<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    _source: &mut S,
+) -> u64 {
+    let mut entered = 0;
+    // Most packets of a batch have the next hop of the one before.
+    let mut last = (NO_INTERFACE, 0, NONE);
+    for at in 0..batch.slow.len() {
+        let Some((_, packet)) = batch.slow_packet(at) else { continue };
+        if packet.meta.path != ROOT {
+            state.paths.count(packet.meta.path, u64::from(packet.meta.segments), packet.meta.wire_bytes());
+        }
+        if snapshot.changes_marks() {
+            end_stale_actions(state, &packet.meta);
+        }
+        let owned = packet.meta.conn.filter(|_| !packet.meta.is(flag::ATTACHED | flag::ICMP_ERROR));
+        if packet.meta.verdict != Verdict::Continue {
+            if let Some(reference) = owned {
+                if let Verdict::Drop(_) = packet.meta.verdict {
+                    note_slow(state, &packet.meta, Some(SlowReason::Refused));
+                }
+                state.table.abandon(reference);
+            }
+            continue;
+        }
+        entered += 1;
+        if let Some(reference) = owned
+            && state.table.confirm(reference).is_err()
+        {
+            state.table.abandon(reference);
+            state.drop(packet, DropReason::NatExhausted);
+            continue;
+        }
+        if packet.meta.is(flag::TO_ROUTER) {
+            note_slow(state, &packet.meta, Some(SlowReason::ToRouter));
+            continue;
+        }
+        packet.meta.verdict = Verdict::Forward;
+        let chosen = packet.meta.origin == Origin::LocalService
+            && snapshot
+                .interface(packet.meta.out_interface)
+                .is_some_and(|out| chosen_station(out, packet).is_some());
+        let meta = &mut packet.meta;
+        if chosen {
+            meta.adjacency = NONE;
+        } else if (meta.out_interface, meta.next_hop) == (last.0, last.1) && !meta.is(flag::BROADCAST) {
+            meta.adjacency = last.2;
+        } else {
+            resolve(snapshot, state, meta);
+            if meta.adjacency != NONE && !meta.is(flag::NO_NEIGHBOR | flag::BROADCAST) {
+                last = (meta.out_interface, meta.next_hop, meta.adjacency);
+            }
+        }
+        if snapshot.tracking() {
+            let cached = if snapshot.allow_fast_path() {
+                cache(snapshot, state, &packet.meta)
+            } else {
+                Err(SlowReason::FastPathOff)
+            };
+            note_slow(state, &packet.meta, cached.err().map(|reason| first_reason(&packet.meta, reason)));
+        }
+        packet.meta.flags &= !flag::MOVED;
+    }
+    while let Some(original) = state.table.take_unpublished() {
+        state.shared.directory.remove(&original, state.worker);
+    }
+    entered
+}
+
+/// Ends the cached actions of a connection whose mark is not the one that a packet's rules saw first: neither what
+/// was decided before nor what was decided of this packet holds for the next one.
+fn end_stale_actions<F>(state: &mut WorkerState<F>, meta: &Meta) {
+    if let Some(reference) = meta.conn
+        && state.table.mark(reference) != meta.mark_before
+        && let Some(line) = state.table.get_mut(reference)
+    {
+        line.invalidate();
+    }
+}
+
+/// Finds the adjacency of the next hop; the first packet to an unknown one has it asked for.
+pub(crate) fn resolve<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &mut Meta) {
+    let Some(out) = snapshot.interface(meta.out_interface) else { return };
+    if meta.is(flag::BROADCAST) {
+        return;
+    }
+    let key = (out.row, meta.next_hop);
+    let known = state.next_hops.get(key);
+    if let Some(id) = known
+        && let Adjacency::Ready(_) | Adjacency::Incomplete = state.shared.neighbors.peek(id)
+    {
+        meta.adjacency = id;
+        return;
+    }
+    let ask = out.arp.learns();
+    let found = state.shared.neighbors.resolve(key, ask, snapshot.max_neighbors(), state.now);
+    if found.full {
+        meta.flags |= flag::NO_NEIGHBOR;
+    }
+    meta.adjacency = found.id;
+    if found.id != NONE {
+        state.next_hops.put(key, found.id);
+    }
+    if let Some(solicit) = found.solicit {
+        state.solicits.push(solicit);
+    }
+}
+
+/// The reason to note of a packet that may not be done like. A first one that changes what its own decision rests on, as by
+/// its translation, is no more than a first one.
+fn first_reason(meta: &Meta, reason: SlowReason) -> SlowReason {
+    match (meta.slow, reason) {
+        (Some(first @ SlowReason::NewConnection), SlowReason::Stale) => first,
+        _ => reason,
+    }
+}
+
+/// Notes at the connection whether later packets of the direction may do as this one, or why not.
+fn note_slow<F>(state: &mut WorkerState<F>, meta: &Meta, reason: Option<SlowReason>) {
+    if !meta.is(flag::ICMP_ERROR | flag::ATTACHED)
+        && let Some(conn) = meta.conn.and_then(|reference| state.table.get_mut(reference))
+    {
+        conn.note_slow(meta.direction, reason);
+    }
+}
+
+/// Writes the entry of the packet's direction, if later packets may do as this one; else says why they
+/// may not.
+fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Result<(), SlowReason> {
+    if meta.origin != Origin::Port || meta.hook != Hook::Forward {
+        return Err(SlowReason::FromRouter);
+    }
+    const NEVER: [(u32, SlowReason); 8] = [
+        (flag::FRAGMENT, SlowReason::Fragment),
+        (flag::OPTIONS, SlowReason::IpOptions),
+        (flag::ICMP_ERROR | flag::ATTACHED, SlowReason::IcmpError),
+        (flag::UNCACHED, SlowReason::TooManyPaths),
+        (flag::EACH, SlowReason::Rule),
+        (flag::BROADCAST, SlowReason::Broadcast),
+        (flag::NO_NEIGHBOR, SlowReason::Neighbor),
+        // Its rules were asked by another worker.
+        (flag::MOVED, SlowReason::NewConnection),
+    ];
+    const ANY: u32 = {
+        let (mut any, mut at) = (0, 0);
+        while at < NEVER.len() {
+            any |= NEVER[at].0;
+            at += 1;
+        }
+        any
+    };
+    if meta.is(ANY)
+        && let Some((_, reason)) = NEVER.into_iter().find(|(flags, _)| meta.is(*flags))
+    {
+        return Err(reason);
+    }
+    if meta.adjacency == NONE {
+        return Err(SlowReason::Neighbor);
+    }
+    let reference = meta.conn.ok_or(SlowReason::NewConnection)?;
+    let line = state.table.line(reference).ok_or(SlowReason::NewConnection)?;
+    // Another packet of the batch may have changed what the decision rests on.
+    if line.version != meta.version {
+        return Err(SlowReason::Stale);
+    }
+    // What rules said of a SYN, FIN or RST does not hold for the packets of its connection that they are not asked about.
+    if snapshot.fasttrack_bypasses() && line.status.fasttrack() && !meta.is(flag::BYPASS) {
+        let installed = state.table.installed(reference.slot << 1 | meta.direction as u32);
+        return installed.map(drop).ok_or(SlowReason::TcpControl);
+    }
+    // The answer changes the state that rules see.
+    if meta.tuple.protocol == ipv4::TCP && !line.status.seen_reply() {
+        return Err(SlowReason::Handshake);
+    }
+    // SYN segments are never forwarded by an entry, and what makes them special concerns no others.
+    if meta.resume != 0 && meta.tuple.protocol == ipv4::TCP && meta.l4_kind & tcp::flag::SYN != 0 {
+        return Err(SlowReason::Handshake);
+    }
+    let port = snapshot.interface(meta.out_interface).and_then(|interface| interface.port);
+    let port = port.ok_or(SlowReason::Neighbor)?;
+    let mut action = CachedAction {
+        policy: state.policy.number,
+        stamp: state.policy.stamp,
+        adjacency: meta.adjacency,
+        path: meta.prefix,
+        resume: u16::try_from(meta.resume).map_err(|_| SlowReason::TooManyPaths)?,
+        lane: meta.lane,
+        out_port: port,
+        lists: meta.lists,
+        ..CachedAction::default()
+    };
+    if let Some(dscp) = meta.new_dscp {
+        action.set_dscp(dscp);
+    }
+    if meta.is(flag::TRANSLATED) {
+        match state.table.keys(reference, meta.direction) {
+            Some((key, other)) => Rewrite::of_keys(key, other, meta.direction).fill(&mut action),
+            None => {
+                let conn = state.table.tuples(reference).ok_or(SlowReason::NewConnection)?;
+                Rewrite::both(&conn, meta.direction).fill(&mut action);
+            }
+        }
+    }
+    let installed = match bound::of(state, meta) {
+        Some(bound) => state.table.install_bounded(reference, meta.direction, meta.in_port, action, bound),
+        None => state.table.install(reference, meta.direction, meta.in_port, action),
+    };
+    if installed { Ok(()) } else { Err(SlowReason::NewConnection) }
+}

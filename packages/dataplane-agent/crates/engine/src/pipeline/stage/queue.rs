@@ -1,0 +1,561 @@
+//! Holds packets to the rate of their queues. They are complete: what must wait only waits, here or at the
+//! worker that has the queue. A packet passes its leaves one after the other; behind them is its port, which may have a
+//! queue too.
+
+use crate::ids::{Lane, Leads};
+use crate::observe::trace::tag;
+use crate::packet::Packet;
+use crate::packet::frame::{Frame, FrameSource, VnetState};
+use crate::packet::tuple::{Addr, Tuple};
+use crate::packet::verdict::{DropReason, Verdict};
+use crate::packet::{Meta, Origin, flag};
+use crate::pipeline::batch::{Batch, Ticket, Tickets};
+use crate::pipeline::icmp::echo_meta;
+use crate::pipeline::stage::local::answer;
+use crate::pipeline::state::WorkerState;
+use crate::qos::ahead::{Ahead, PACKETS_AHEAD};
+use crate::qos::queues::{Held, Station, Waiting};
+use crate::qos::segment::Layout;
+use crate::snapshot::Snapshot;
+
+/// Packets whose leaves are brought in together.
+const AHEAD: usize = 64;
+
+/// What came of a packet at a leaf.
+enum AtLeaf {
+    /// It passed.
+    Passed,
+    /// It waits, or was dropped.
+    Stopped,
+    /// Another worker has the leaf, and gets it with this.
+    Elsewhere(u32, Ticket),
+}
+
+pub(crate) fn run<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    source: &mut S,
+) -> u64 {
+    if state.queues.is_idle() && batch.arrived.is_empty() {
+        return 0;
+    }
+    if state.queues.is_changing() {
+        let passing = batch.first..batch.end;
+        for packet in batch.packets.get_mut(passing).unwrap_or_default() {
+            let_newcomer_wait(snapshot, state, packet);
+        }
+    }
+    let has_trees = state.queues.is_at_hand() && state.queues.has_trees();
+    let entered = match has_trees {
+        true => pass_all::<F, S, true>(snapshot, state, batch, source),
+        false => pass_all::<F, S, false>(snapshot, state, batch, source),
+    };
+    let room = batch.room();
+    release_at_most(snapshot, state, batch, source, room);
+    state.queues.end_batch();
+    count_dropped(state);
+    entered
+}
+
+/// Lets the packets of a batch pass their leaves. Returns how many have any. With `TREES` leaves in trees are looked for
+/// before their turn. Two functions, each with the registers to itself.
+#[inline(never)]
+fn pass_all<F: Frame, S: FrameSource<F>, const TREES: bool>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    source: &mut S,
+) -> u64 {
+    let mut entered = 0;
+    let port_queues = state.queues.has_port_queues();
+    let is_at_hand = state.queues.is_at_hand();
+    let lane = |batch: &Batch<F>, index: usize| {
+        batch.packets.get(index).map_or(Lane::NONE, |packet| packet.meta.lane)
+    };
+    let mut ahead = Ahead::default();
+    if TREES {
+        for next in 0..PACKETS_AHEAD {
+            ahead.turn(&state.queues, lane(batch, batch.first + next));
+        }
+    }
+    for index in batch.first..batch.end {
+        if !TREES && !is_at_hand && (index - batch.first).is_multiple_of(AHEAD) {
+            touch(state, batch.packets.get(index..batch.end.min(index + AHEAD)).unwrap_or_default());
+        }
+        let Some(Packet { meta, .. }) = batch.packets.get(index) else { break };
+        let first = match TREES {
+            true => ahead.turn(&state.queues, lane(batch, index + PACKETS_AHEAD)),
+            false => state.queues.first_leaf(meta.lane),
+        };
+        let is_complete = matches!(meta.verdict, Verdict::Tx(_) | Verdict::Local(_) | Verdict::Echo);
+        if meta.lane.is_none() && !port_queues || !is_complete {
+            continue;
+        }
+        entered += u64::from(!meta.lane.is_none());
+        let is_plain = !port_queues && !meta.lane.is_ticket() && meta.verdict != Verdict::Echo;
+        let (lane, segments, bytes) = (meta.lane, meta.segments, meta.wire_bytes());
+        let station = state.queues.walk::<TREES>(lane, first, segments, bytes, state.now);
+        // Most packets pass, and nothing is to be written for them.
+        if station.is_some() || !is_plain {
+            stop_at(snapshot, state, batch, index, station, port_queues, source);
+        }
+    }
+    entered
+}
+
+impl AtLeaf {
+    fn elsewhere(self) -> Option<(u32, Ticket)> {
+        match self {
+            Self::Elsewhere(worker, ticket) => Some((worker, ticket)),
+            Self::Passed | Self::Stopped => None,
+        }
+    }
+}
+
+/// A packet of the batch that a station of its lane does not let pass at once, or that comes from another worker, or that
+/// may still have to wait for its port, or is an echo request.
+#[inline(never)]
+fn stop_at<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    index: usize,
+    station: Option<Station>,
+    port_queues: bool,
+    source: &mut S,
+) {
+    let Some(packet) = batch.packets.get_mut(index) else { return };
+    let elsewhere = match (station, packet.meta.lane.leads()) {
+        (Some(station), _) => walk_from(snapshot, state, packet, station, source),
+        (None, Leads::Ticket(number)) => {
+            state.handover_packets += 1;
+            batch.arrived.get(number).and_then(|ticket| arrive(snapshot, state, packet, &ticket, source))
+        }
+        (None, _) => None,
+    };
+    if let Some((worker, ticket)) = elsewhere {
+        packet.meta.verdict = Verdict::Handover(worker as u16);
+        packet.meta.lane = batch.departing.push(ticket);
+    } else if port_queues {
+        before_port(state, packet, source);
+    }
+    if packet.meta.verdict == Verdict::Echo
+        && let Some(reply) = answer(state, packet)
+    {
+        batch.push_generated(reply, echo_meta());
+    }
+}
+
+/// Has the memory that some packets need brought in, for all of them at a time.
+#[inline]
+fn touch<F: Frame>(state: &WorkerState<F>, packets: &[Packet<F>]) {
+    let leaves = packets.iter().filter_map(|packet| state.queues.first(packet.meta.lane));
+    let touched = leaves.clone().fold(0, |touched, leaf| touched ^ state.queues.touch(leaf));
+    // The lines are wanted, not what they hold.
+    std::hint::black_box(touched);
+    if state.queues.frames() != 0 {
+        leaves.for_each(|leaf| state.queues.fetch_end(leaf));
+    }
+}
+
+/// The source before and the destination after translation. A packet of the flow cache has the source it
+/// came with; the frame has the destination it leaves with.
+fn addresses<F: Frame>(packet: &Packet<F>) -> (u32, u32) {
+    let meta = &packet.meta;
+    // Without a translation nobody may have noted the source.
+    let is_tuple = meta.is(flag::FAST) || meta.lan_src == 0;
+    let src = if is_tuple { meta.tuple.src.as_v4().unwrap_or(0) } else { meta.lan_src };
+    let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
+    (src, tollway_wire::field::get32(head, usize::from(meta.l3) + tollway_wire::ipv4::offset::DST))
+}
+
+/// A packet passes the leaves of its lane until it has to wait. If another worker has one, says which, and what is to go
+/// with it.
+fn walk<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    packet: &mut Packet<F>,
+    source: &mut S,
+) -> Option<(u32, Ticket)> {
+    let meta = &packet.meta;
+    let station = state.queues.walk_on(meta.lane, meta.segments, meta.wire_bytes(), state.now)?;
+    walk_from(snapshot, state, packet, station, source)
+}
+
+/// The same from a station that did not let it pass.
+fn walk_from<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    packet: &mut Packet<F>,
+    mut station: Station,
+    source: &mut S,
+) -> Option<(u32, Ticket)> {
+    loop {
+        packet.meta.lane = station.lane;
+        match detain(snapshot, state, packet, station.leaf, source) {
+            AtLeaf::Passed => {}
+            stopped => return stopped.elsewhere(),
+        }
+        let (onward, meta) = (state.queues.lane_after(station.lane), &packet.meta);
+        station = state.queues.walk_on(onward, meta.segments, meta.wire_bytes(), state.now)?;
+    }
+}
+
+/// A packet that may not just pass: it waits, or another worker has its queue.
+#[cold]
+fn detain<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    packet: &mut Packet<F>,
+    leaf: u32,
+    source: &mut S,
+) -> AtLeaf {
+    if state.queues.is_away(leaf) {
+        if let Some(worker) = state.queues.take(leaf, state.now) {
+            let addresses = addresses(packet);
+            let Some(onward) = state.queues.onward_to(leaf, packet.meta.lane) else { return AtLeaf::Passed };
+            let (generation, exit) = (snapshot.generation(), packet.meta.verdict);
+            state.queues.departs(worker);
+            let (from, to) = (state.worker, worker);
+            return AtLeaf::Elsewhere(worker, Ticket { generation, from, to, onward, exit, addresses });
+        }
+        if state.queues.pass_one(leaf, packet.meta.segments, packet.meta.wire_bytes(), state.now) {
+            return AtLeaf::Passed;
+        }
+    }
+    let addresses = addresses(packet);
+    wait(state, packet, leaf, addresses, source);
+    AtLeaf::Stopped
+}
+
+/// A packet from another worker. The two may be a configuration apart, so the name of the leaf has the last word; a
+/// packet whose leaf is gone goes on.
+fn arrive<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    packet: &mut Packet<F>,
+    ticket: &Ticket,
+    source: &mut S,
+) -> Option<(u32, Ticket)> {
+    let onward = &ticket.onward;
+    let context = snapshot.queues().still_relevant(onward.context, ticket.generation);
+    packet.meta.lan_src = ticket.addresses.0;
+    state.queues.has_come(ticket.from);
+    if let Some(before) = onward.before {
+        state.queues.owes(before);
+    }
+    let is_present = ticket.generation == snapshot.generation();
+    let queues = &mut state.queues;
+    let leaf = match onward.class().filter(|_| is_present) {
+        Some(class) => queues.leaf_at(class),
+        None => queues.leaf_of(onward.leaf),
+    };
+    let Some(leaf) = leaf.filter(|leaf| !queues.is_away(*leaf)) else {
+        // The queue came and went between two configurations.
+        queues.missed(onward);
+        return go_behind(snapshot, state, packet, ticket, onward.rank, source);
+    };
+    queues.arrives(leaf);
+    let (stations, step) = if is_present {
+        (onward.stations, Some(onward.step))
+    } else {
+        let stations = snapshot.plan(state.utc_ns()).stations(ticket.addresses, &context);
+        let class = state.queues.class(leaf);
+        (stations, stations.iter().position(|station| Some(station) == class).map(|step| step as u8))
+    };
+    let lane = match step {
+        Some(step) => state.queues.lane(snapshot.forest(), &stations, context, state.now).at(step),
+        None => Lane::leaf(leaf),
+    };
+    packet.meta.lane = lane;
+    let (segments, bytes, now) = (packet.meta.segments, packet.meta.wire_bytes(), state.now);
+    if step.is_none() && ticket.generation < snapshot.generation() {
+        // It is of an older configuration, and the queue does not take it any more. Those that waited in it went when
+        // this worker took over the configuration, and what comes next is in another queue.
+        state.queues.pass_strange(leaf, segments, bytes, now);
+        state.queues.has_arrived(leaf);
+        let rank = state.queues.rank(leaf);
+        return go_behind(snapshot, state, packet, ticket, rank, source);
+    }
+    if !state.queues.pass_one(leaf, segments, bytes, now) {
+        let addresses = ticket.addresses;
+        wait(state, packet, leaf, addresses, source);
+        state.queues.has_arrived(leaf);
+        return None;
+    }
+    state.queues.has_arrived(leaf);
+    let passed = Some(state.queues.rank(leaf));
+    if state.queues.is_changing() && let_wait(snapshot, state, packet, passed, ticket.addresses) {
+        return None;
+    }
+    packet.meta.lane = state.queues.lane_after(lane);
+    walk(snapshot, state, packet, source)
+}
+
+/// A packet has passed a leaf of another configuration that is of a rank: it goes to what comes later on its course.
+#[cold]
+fn go_behind<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    packet: &mut Packet<F>,
+    ticket: &Ticket,
+    rank: usize,
+    source: &mut S,
+) -> Option<(u32, Ticket)> {
+    let plan = snapshot.plan(state.utc_ns());
+    let context = plan.table.still_relevant(ticket.onward.context, ticket.generation);
+    if state.queues.is_changing() {
+        let stations = plan.stations(ticket.addresses, &context);
+        packet.meta.lane = state.queues.lane(snapshot.forest(), &stations, context, state.now);
+        if let_wait(snapshot, state, packet, Some(rank), ticket.addresses) {
+            return None;
+        }
+    }
+    packet.meta.lane = state.queues.lane_behind(&plan, ticket.addresses, context, rank, state.now);
+    walk(snapshot, state, packet, source)
+}
+
+/// A packet that has passed nothing yet waits while older ones of its flow may be at other workers.
+#[cold]
+fn let_newcomer_wait<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut Packet<F>) {
+    let meta = &mut packet.meta;
+    let is_complete = matches!(meta.verdict, Verdict::Tx(_) | Verdict::Local(_) | Verdict::Echo);
+    if !is_complete || meta.lane == Lane::DONE || matches!(meta.lane.leads(), Leads::Ticket(_)) {
+        return;
+    }
+    if meta.lan_src == 0 {
+        // Where there are no queues any more nobody has noted it.
+        meta.lan_src = meta.tuple.src.as_v4().unwrap_or(0);
+    }
+    let addresses = addresses(packet);
+    let_wait(snapshot, state, packet, None, addresses);
+}
+
+/// A packet that has passed a leaf of a rank, or none, waits if others of its flow have to go first. Says whether it does, or
+/// found no room to.
+#[cold]
+fn let_wait<F: Frame>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    packet: &mut Packet<F>,
+    passed: Option<usize>,
+    addresses: (u32, u32),
+) -> bool {
+    if !state.queues.waits_its_turn(&snapshot.plan(state.utc_ns()), passed, addresses) {
+        return false;
+    }
+    let Some(frame) = packet.frame.take() else { return false };
+    let (meta, vnet) = (packet.meta, packet.vnet);
+    let (exit, bytes, segments) = (meta.verdict, meta.wire_bytes(), meta.segments);
+    let (fast, own, lane, enqueued) = (meta.is(flag::FAST), meta.is_own(), meta.lane, state.now);
+    let trace = tag(meta.trace);
+    let waiting = Waiting { frame, vnet, exit, bytes, segments, fast, own, trace, addresses, lane, enqueued };
+    let has_room = state.queues.let_wait(passed, waiting);
+    packet.meta.verdict = if has_room { Verdict::Held } else { Verdict::Drop(DropReason::QueueMemory) };
+    true
+}
+
+/// Puts a packet into a leaf; a super-frame in pieces if it is long, or finds no room as a whole.
+fn wait<F: Frame, S: FrameSource<F>>(
+    state: &mut WorkerState<F>,
+    packet: &mut Packet<F>,
+    leaf: u32,
+    addresses: (u32, u32),
+    source: &mut S,
+) {
+    if packet.meta.segments > 1 && wait_in_pieces(state, packet, leaf, addresses, source) {
+        return;
+    }
+    let (vnet, meta, enqueued) = (packet.vnet, &packet.meta, state.now);
+    let (exit, segments, bytes) = (meta.verdict, meta.segments, meta.wire_bytes());
+    let (fast, own, trace, lane) = (meta.is(flag::FAST), meta.is_own(), tag(meta.trace), course_of(meta));
+    // Only here is it moved, to where it waits.
+    let Some(frame) = packet.frame.take() else { return };
+    let waiting = Waiting { frame, vnet, exit, bytes, segments, fast, own, trace, addresses, lane, enqueued };
+    let held = state.queues.hold(leaf, waiting, enqueued);
+    packet.meta.verdict = refusal(held).map_or(Verdict::Held, Verdict::Drop);
+}
+
+/// The lane that goes with what waits: one that its addresses alone would not lead to.
+#[inline]
+fn course_of(meta: &Meta) -> Lane {
+    if matches!(meta.lane.leads(), Leads::Course(..)) { meta.lane } else { Lane::NONE }
+}
+
+/// Puts a super-frame into a leaf in pieces. `false`, with nothing done, when it can stay in one.
+#[inline(never)]
+fn wait_in_pieces<F: Frame, S: FrameSource<F>>(
+    state: &mut WorkerState<F>,
+    packet: &mut Packet<F>,
+    leaf: u32,
+    addresses: (u32, u32),
+    source: &mut S,
+) -> bool {
+    let Some(frame) = &packet.frame else { return false };
+    let (vnet, meta, now) = (packet.vnet, &packet.meta, state.now);
+    let Some(layout) = layout(meta, frame.head(), &vnet) else { return false };
+    let queues = &mut state.queues;
+    let together = queues.segments_together(leaf, layout.segment_bytes());
+    if meta.segments <= together && queues.admits(leaf, meta.segments, meta.wire_bytes(), now) {
+        return false;
+    }
+    let (exit, fast, own, lane) = (meta.verdict, meta.is(flag::FAST), meta.is_own(), course_of(meta));
+    let mut trace = tag(meta.trace);
+    let (mut pieces, mut waits, mut last) = (0u64, false, None);
+    let left = layout.split(frame, &vnet, together, source, |piece| {
+        pieces += 1;
+        let (segments, bytes) = (piece.segments, piece.bytes);
+        let (frame, vnet) = (piece.frame, piece.vnet);
+        // A trace follows the first piece.
+        let trace = std::mem::take(&mut trace);
+        let enqueued = now;
+        let waiting =
+            Waiting { frame, vnet, exit, bytes, segments, fast, own, trace, addresses, lane, enqueued };
+        let held = queues.hold(leaf, waiting, now);
+        (waits, last) = (waits || held == Held::Waits, Some(held));
+        matches!(held, Held::Waits | Held::Dropped)
+    });
+    // Those behind one that found no room find none, and need not be made.
+    queues.refuse(leaf, left.uncut);
+    queues.count_drop(leaf, left.without_frame);
+    state.generated += pieces.saturating_sub(1);
+    state.count_drop(DropReason::NoFrame, left.without_frame);
+    packet.frame = None;
+    packet.meta.verdict = Verdict::Held;
+    if !waits {
+        packet.meta.verdict = Verdict::Drop(last.and_then(refusal).unwrap_or(DropReason::NoFrame));
+    }
+    true
+}
+
+/// Why a frame does not wait; `None` if it does.
+fn refusal(held: Held) -> Option<DropReason> {
+    match held {
+        Held::Waits => None,
+        Held::Dropped | Held::NoRoom => Some(DropReason::QueueFull),
+        Held::NoMemory => Some(DropReason::QueueMemory),
+    }
+}
+
+/// Where the headers of a super-frame are. One that has waited has not been parsed since.
+fn layout(meta: &Meta, head: &[u8], vnet: &VnetState) -> Option<Layout> {
+    if meta.l4 == 0 { Layout::of_headers(head, vnet) } else { Layout::of(meta, vnet) }
+}
+
+/// A packet that has passed its leaves waits if its port takes nothing, or others wait for it.
+pub(crate) fn before_port<F: Frame, S: FrameSource<F>>(
+    state: &mut WorkerState<F>,
+    packet: &mut Packet<F>,
+    source: &mut S,
+) {
+    if let Verdict::Tx(port) = packet.meta.verdict
+        && packet.meta.lane != Lane::DONE
+        && let Some(leaf) = state.queues.before_port(port)
+    {
+        packet.meta.lane = Lane::NONE;
+        let addresses = addresses(packet);
+        wait(state, packet, leaf, addresses, source);
+    }
+}
+
+/// Adds what is due, at most so many packets, to the end of the batch. Replies to echo requests that have
+/// waited are still to take a pass.
+pub(crate) fn release_at_most<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    source: &mut S,
+    most: usize,
+) {
+    let plan = snapshot.plan(state.utc_ns());
+    state.queues.wake(state.now);
+    let mut left = most;
+    while left > 0 {
+        let before = batch.packets.len();
+        let packets = &mut batch.packets;
+        let sent = state.queues.release(&plan, state.now, left, |waiting| packets.push(complete(waiting)));
+        let Some(sent) = sent else { break };
+        left -= sent.min(left);
+        for packet in batch.packets.iter_mut().skip(before) {
+            if let Some(reply) = go_on(snapshot, state, &mut batch.departing, packet, source) {
+                *packet = Packet { frame: Some(reply), vnet: VnetState::default(), meta: echo_meta() };
+            }
+        }
+    }
+}
+
+/// A packet that has waited in a leaf goes to the next, and so on until it has passed all. Gives the reply to an echo
+/// request, which is to take a pass of its own.
+pub(crate) fn go_on<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    departing: &mut Tickets,
+    packet: &mut Packet<F>,
+    source: &mut S,
+) -> Option<F> {
+    if let Some((worker, ticket)) = walk(snapshot, state, packet, source) {
+        packet.meta.verdict = Verdict::Handover(worker as u16);
+        packet.meta.lane = departing.push(ticket);
+        return None;
+    }
+    let reply = leave(snapshot, state, packet);
+    before_port(state, packet, source);
+    // It may take part in a further pass of the batch.
+    packet.meta.lane = Lane::DONE;
+    reply
+}
+
+/// A packet that has waited is on its way, unless the interface it was to leave by went down meanwhile.
+/// Gives the reply to an echo request, which is to take a pass of its own.
+fn leave<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut Packet<F>) -> Option<F> {
+    match packet.meta.verdict {
+        Verdict::Echo => {
+            let reply = answer(state, packet);
+            // Its reply takes its place in the batch.
+            if let Verdict::Drop(reason) = packet.meta.verdict {
+                state.queues.ended.note(tag(packet.meta.trace), reason);
+            }
+            reply
+        }
+        Verdict::Tx(port) if !snapshot.port(port).is_some_and(|port| port.up) => {
+            state.drop(packet, DropReason::OutInterfaceDown);
+            None
+        }
+        _ => None,
+    }
+}
+
+/// A packet that has waited and goes now, to what its lane still leads to.
+// In line, as it is put together in the batch then, not copied there.
+#[inline(always)]
+pub(crate) fn complete<F>(waiting: Waiting<F>) -> Packet<F> {
+    let meta = complete_meta(&waiting);
+    Packet { frame: Some(waiting.frame), vnet: waiting.vnet, meta }
+}
+
+#[inline(always)]
+fn complete_meta<F>(waiting: &Waiting<F>) -> Meta {
+    let origin = if waiting.own { Origin::Generated } else { Origin::Port };
+    let flags = if waiting.fast { flag::FAST } else { 0 };
+    let tuple = Tuple { src: Addr::v4(waiting.addresses.0), ..Tuple::default() };
+    Meta {
+        verdict: waiting.exit,
+        segments: waiting.segments,
+        origin,
+        flags,
+        lane: waiting.lane,
+        // Headers that are not known count nothing: this is the length of all segments together.
+        l3_len: u32::try_from(waiting.bytes).unwrap_or(u32::MAX),
+        lan_src: waiting.addresses.0,
+        tuple,
+        trace: waiting.trace.into(),
+        ..Meta::default()
+    }
+}
+
+pub(crate) fn count_dropped<F>(state: &mut WorkerState<F>) {
+    let dropped = state.queues.take_dropped();
+    state.count_drop(DropReason::QueueFull, dropped.full);
+    state.count_drop(DropReason::QueueMemory, dropped.memory);
+}

@@ -1,0 +1,134 @@
+//! Where a packet goes: to the router itself, or out of an interface by a next hop.
+
+use crate::ids::NO_INTERFACE;
+use crate::ip::fib::{Discard, Lookup};
+use crate::ip::is_group;
+use crate::packet::frame::{Frame, FrameSource};
+use crate::packet::verdict::{DropReason, Verdict};
+use crate::packet::{Hook, Meta, Origin, flag};
+use crate::pipeline::batch::Batch;
+use crate::pipeline::icmp::{IcmpError, send_error};
+use crate::pipeline::state::WorkerState;
+use crate::snapshot::Snapshot;
+use tollway_config::dataplane::RpFilter;
+
+pub(crate) fn run<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    source: &mut S,
+) -> u64 {
+    let mut entered = 0;
+    for at in 0..batch.slow.len() {
+        let Some((index, packet)) = batch.slow_packet(at) else { continue };
+        if packet.meta.verdict != Verdict::Continue {
+            continue;
+        }
+        entered += 1;
+        if let Err((reason, error)) = decide(snapshot, &mut packet.meta) {
+            if let Some(error) = error {
+                send_error(snapshot, state, batch, index, error, source);
+            }
+            batch.drop(state, index, reason);
+        }
+    }
+    entered
+}
+
+type Refusal = (DropReason, Option<IcmpError>);
+
+fn decide(snapshot: &Snapshot, meta: &mut Meta) -> Result<(), Refusal> {
+    let (Some(src), Some(dst)) = (meta.tuple.src.as_v4(), meta.tuple.dst.as_v4()) else {
+        return Err((DropReason::NoRoute, None));
+    };
+    let from_port = meta.origin == Origin::Port;
+    if from_port {
+        check_source(snapshot, meta, src)?;
+    }
+    let lookup = if is_group(dst) {
+        // The same address is on every link: which one is meant, the interface says.
+        let interface = if from_port {
+            meta.in_interface
+        } else {
+            snapshot.interface_index(meta.tap).unwrap_or(NO_INTERFACE)
+        };
+        Lookup::Broadcast { interface }
+    } else {
+        snapshot.lookup(dst)
+    };
+    match lookup {
+        Lookup::Local { interface } => {
+            meta.hook = if from_port { Hook::Input } else { Hook::Output };
+            meta.out_interface = if from_port { meta.in_interface } else { interface };
+            meta.flags |= flag::TO_ROUTER;
+            return Ok(());
+        }
+        Lookup::Broadcast { interface } if from_port => {
+            if interface != meta.in_interface {
+                return Err((DropReason::DirectedBroadcast, None));
+            }
+            meta.hook = Hook::Input;
+            meta.out_interface = interface;
+            meta.flags |= flag::BROADCAST | flag::TO_ROUTER;
+            return Ok(());
+        }
+        _ => {}
+    }
+    if from_port {
+        if meta.is(flag::LINK_BROADCAST) {
+            return Err((DropReason::NotForUs, None));
+        }
+        if !snapshot.forwards() {
+            return Err((DropReason::ForwardingOff, None));
+        }
+        meta.hook = Hook::Forward;
+    } else {
+        meta.hook = Hook::Output;
+    }
+    let (interface, next_hop) = match lookup {
+        Lookup::Connected { interface } => (interface, dst),
+        Lookup::Via { interface, gateway } => (interface, gateway),
+        Lookup::Broadcast { interface } => {
+            meta.flags |= flag::BROADCAST;
+            (interface, dst)
+        }
+        Lookup::Discard(discard) => return Err(refusal(discard)),
+        Lookup::Local { .. } | Lookup::NoRoute => {
+            return Err((DropReason::NoRoute, Some(IcmpError::NETWORK)));
+        }
+    };
+    if !snapshot.interface(interface).is_some_and(|interface| interface.up) {
+        return Err((DropReason::OutInterfaceDown, Some(IcmpError::NETWORK)));
+    }
+    (meta.out_interface, meta.next_hop) = (interface, next_hop);
+    Ok(())
+}
+
+/// As Linux answers for routes of these types.
+fn refusal(discard: Discard) -> Refusal {
+    match discard {
+        Discard::Blackhole => (DropReason::Blackhole, None),
+        Discard::Unreachable => (DropReason::UnreachableRoute, Some(IcmpError::HOST)),
+        Discard::Prohibit => (DropReason::ProhibitRoute, Some(IcmpError::PROHIBITED)),
+    }
+}
+
+/// Nobody else may use the router's addresses, nobody at all the broadcast address of a connected network (RFC 1812
+/// §5.3.7); and the reverse path check (RFC 3704 §2).
+fn check_source(snapshot: &Snapshot, meta: &Meta, src: u32) -> Result<(), Refusal> {
+    if snapshot.is_local_or_broadcast(src) {
+        return Err((DropReason::MartianSource, None));
+    }
+    // A client that asks for its address has none to check.
+    if src == 0 {
+        return Ok(());
+    }
+    let loose = match snapshot.rp_filter() {
+        RpFilter::No => return Ok(()),
+        RpFilter::Strict => false,
+        RpFilter::Loose => true,
+    };
+    let back = snapshot.way_out(src);
+    let fits = back.is_some_and(|interface| loose || interface == meta.in_interface);
+    if fits { Ok(()) } else { Err((DropReason::ReversePath, None)) }
+}

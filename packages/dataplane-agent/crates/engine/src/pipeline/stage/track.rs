@@ -1,0 +1,219 @@
+//! Which connection a packet belongs to, and the state that rules see.
+
+use tollway_config::dataplane::{ConnectionState, RowId};
+use tollway_wire::{checksum, field, ipv4, tcp, udp};
+
+use crate::flow::conntrack::tcp::{Order, Segment};
+use crate::flow::conntrack::{Flow, InvalidReason, Tracked, Transport};
+use crate::flow::nat::icmp_error::embedded_tuple;
+use crate::ids::NO_ENTRY;
+use crate::ip::is_group;
+use crate::packet::Packet;
+use crate::packet::frame::Frame;
+use crate::packet::tuple::{Addr, icmp_kind};
+use crate::packet::verdict::{DropReason, Verdict};
+use crate::packet::{Meta, flag};
+use crate::pipeline::batch::Batch;
+use crate::pipeline::moved;
+use crate::pipeline::state::WorkerState;
+use crate::snapshot::Snapshot;
+
+pub(crate) fn run<F: Frame, S>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    _source: &mut S,
+) -> u64 {
+    if !snapshot.tracking() {
+        return 0;
+    }
+    let mut entered = 0;
+    state.table.begin_pass();
+    for at in 0..batch.slow.len() {
+        let Some((index, packet)) = batch.slow_packet(at) else { continue };
+        if packet.meta.verdict != Verdict::Continue || packet.meta.is(flag::ATTACHED) {
+            continue;
+        }
+        entered += 1;
+        if meets(state, &packet.meta) {
+            let again = put_off(packet);
+            batch.packets.push(again);
+            continue;
+        }
+        let is_moved = packet.meta.is(flag::MOVED);
+        let Some(tracked) = track(snapshot, state, packet) else {
+            packet.meta.state = ConnectionState::Invalid;
+            moved::stay(&mut packet.meta);
+            continue;
+        };
+        if tracked.reason == Some(InvalidReason::TableFull) {
+            state.drop(packet, DropReason::ConnectionTableFull);
+            state.shared.connection_refused(state.now);
+            continue;
+        }
+        note_order(state, &mut packet.meta, tracked.order);
+        let meta = &mut packet.meta;
+        (meta.state, meta.conn, meta.direction) = (tracked.state, tracked.conn, tracked.direction);
+        if tracked.state != ConnectionState::Related
+            && let Some(reference) = tracked.conn
+        {
+            let line = state.table.line(reference);
+            meta.version = line.map_or(0, |line| line.version);
+            if line.is_some_and(|line| !line.status.source_bound()) {
+                state.table.foresee_reply(&meta.tuple);
+            }
+            state.table.count_slow(reference, tracked.direction, meta.segments, meta.wire_bytes());
+            meta.connection_bytes = state.table.carried(reference.slot);
+        }
+        if is_moved {
+            moved::take_in(snapshot, state, batch, index);
+        }
+    }
+    entered
+}
+
+/// Whether a packet without a connection goes against one of this pass that has just opened a connection. With the
+/// next pass that one's way is decided, and whether this one is an answer.
+#[inline]
+fn meets<F>(state: &mut WorkerState<F>, meta: &Meta) -> bool {
+    // What has moved here is translated, so nothing that goes against it answers it.
+    const OTHERS: u32 = flag::AGAIN | flag::MOVED | flag::ICMP_ERROR;
+    meta.entry == NO_ENTRY && !meta.is(OTHERS) && state.table.is_opened_from_other_side(&meta.tuple)
+}
+
+/// Takes a packet, for another pass.
+#[cold]
+fn put_off<F: Frame>(packet: &mut Packet<F>) -> Packet<F> {
+    let again = Packet { frame: packet.frame.take(), vnet: packet.vnet, meta: packet.meta };
+    (packet.meta.verdict, packet.meta.trace) = (Verdict::Held, 0);
+    let meta = Meta { flags: (again.meta.flags & !flag::MISS) | flag::AGAIN, ..again.meta };
+    Packet { meta, ..again }
+}
+
+fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Packet<F>) -> Option<Tracked> {
+    let meta = &packet.meta;
+    let head = packet.frame.as_ref()?.head();
+    let related = |conn, direction| Tracked {
+        state: ConnectionState::Related,
+        conn,
+        direction,
+        reason: None,
+        order: Order::InOrder,
+    };
+    if !is_intact(packet) {
+        return None;
+    }
+    if meta.is(flag::ICMP_ERROR) {
+        let embedded = embedded_tuple(head.get(usize::from(meta.l3)..)?)?;
+        // An error goes to who sent the packet it quotes. Quoting one's own flow must not open the way to
+        // others.
+        if embedded.src != meta.tuple.dst {
+            return None;
+        }
+        let (conn, direction) = state.table.related(&embedded)?;
+        return Some(related(Some(conn), direction));
+    }
+    // Neither a query nor an answer: it has no identifier by which it would belong to a connection.
+    if meta.tuple.protocol == ipv4::ICMP && icmp_kind(meta.l4_kind).is_none() {
+        return None;
+    }
+    if meta.is(flag::LATER_FRAGMENT) && meta.tuple.protocol == ipv4::TCP {
+        // Its segment's header is in another packet: it belongs to the connection, and moves nothing but the end of what
+        // has been sent, which the peer acknowledges as a whole.
+        let ip = head.get(usize::from(meta.l3)..)?;
+        let place = u32::from(field::get16(ip, 6) & 0x1fff) * 8;
+        let len = meta.l3_len.saturating_sub(u32::from(meta.l4 - meta.l3));
+        return state.table.join(&meta.tuple, meta.sequence.wrapping_add(place + len), state.now);
+    }
+    let transport = transport(meta, head)?;
+    if state.table.is_purging() {
+        state.table.purge_flow(&meta.tuple, |row, address| !snapshot.masquerades(row, address));
+    }
+    let flow = Flow { tuple: &meta.tuple, key: &meta.key, hash: meta.hash, entry: meta.entry };
+    if meta.entry != NO_ENTRY && transport.may_open_anew() {
+        begin_anew_elsewhere(snapshot, state, &flow);
+    }
+    Some(state.table.track_flow(&flow, &transport, state.now, snapshot.timeouts()))
+}
+
+/// Ends the masqueraded connection of a packet that leaves by another interface now: no answer to the address that it took
+/// would come back. The packet is the first of a new connection, which gets an address of its own; Linux drops it
+/// (nf_nat_oif_changed).
+// Apart from what every packet on the slow path passes.
+#[inline(never)]
+fn begin_anew_elsewhere<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, flow: &Flow<'_>) {
+    state.table.begin_anew_elsewhere(flow, |row, address| leaves_by_another(snapshot, row, address));
+}
+
+/// Whether packets to an address leave by an interface, and by another one than that of a row.
+fn leaves_by_another(snapshot: &Snapshot, row: RowId, address: Addr) -> bool {
+    let Some(address) = address.as_v4().filter(|address| !is_group(*address)) else { return false };
+    let out = snapshot.way_out(address).and_then(|interface| snapshot.interface(interface));
+    out.is_some_and(|out| out.row != row && out.up)
+}
+
+/// Notes of a packet that it is out of order, if it is.
+#[inline]
+pub(crate) fn note_order<F>(state: &mut WorkerState<F>, meta: &mut Meta, order: Order) {
+    if order == Order::OutOfOrder {
+        meta.flags |= flag::OUT_OF_ORDER;
+        state.out_of_order += u64::from(meta.segments);
+    }
+}
+
+/// Whether a packet that opens, closes or resets its connection, or is an ICMP error, is as its sender made it, as far as
+/// its checksum tells: the receiver discards a damaged one, and the connection stays what it was. Others can at most
+/// move windows. Linux asks the same of all packets (`nf_conntrack_checksum`).
+#[inline]
+pub(crate) fn is_intact<F: Frame>(packet: &Packet<F>) -> bool {
+    const CONTROL: u8 = tcp::flag::SYN | tcp::flag::FIN | tcp::flag::RST;
+    let Packet { frame: Some(frame), vnet, meta } = packet else { return true };
+    // Of a part of a packet nothing can be told; the others were summed by the device, or will be.
+    let told = meta.is(flag::FRAGMENT) || vnet.needs_csum || vnet.data_valid;
+    let matters = match meta.tuple.protocol {
+        ipv4::TCP => meta.l4_kind & CONTROL != 0,
+        ipv4::UDP | ipv4::ICMP => meta.entry == NO_ENTRY,
+        _ => false,
+    };
+    if !matters || told {
+        return true;
+    }
+    let (l3, l4) = (usize::from(meta.l3), usize::from(meta.l4));
+    let head = frame.head();
+    let transport = head.get(l4..l3 + meta.l3_len as usize);
+    let ip: Option<&[u8; ipv4::HEADER]> = head.get(l3..).and_then(|rest| rest.first_chunk());
+    // A long packet is not in one piece.
+    let (Some(mut transport), Some(ip)) = (transport, ip) else { return true };
+    if meta.tuple.protocol == ipv4::ICMP {
+        return checksum::sum(transport) == u16::MAX;
+    }
+    if meta.tuple.protocol == ipv4::UDP {
+        // What the header counts; a sum of zero stands for none (RFC 768).
+        let claimed = usize::from(field::get16(transport, 4));
+        if field::get16(transport, udp::CHECKSUM) == 0 {
+            return true;
+        }
+        transport = transport.get(..claimed).unwrap_or(transport);
+    }
+    let Ok(len) = u16::try_from(transport.len()) else { return true };
+    let [src, dst] = [ipv4::offset::SRC, ipv4::offset::DST].map(|at| field::get32(ip, at));
+    let sum = match <&[u8; tcp::HEADER]>::try_from(transport) {
+        Ok(header) => checksum::sum_header(header),
+        Err(_) => checksum::sum(transport),
+    };
+    checksum::add(checksum::pseudo_v4(src, dst, meta.tuple.protocol, len), sum) == u16::MAX
+}
+
+/// What the trackers read of a packet; `None` when a TCP header is not whole.
+#[inline(always)]
+pub(crate) fn transport(meta: &Meta, head: &[u8]) -> Option<Transport> {
+    Some(match meta.tuple.protocol {
+        ipv4::TCP => {
+            let payload = meta.l3_len.saturating_sub(meta.headers());
+            Transport::Tcp(Segment::parse(head.get(usize::from(meta.l4)..)?, payload)?)
+        }
+        ipv4::UDP => Transport::Udp,
+        ipv4::ICMP => Transport::Icmp { icmp_type: meta.l4_kind, code: meta.icmp_code },
+        _ => Transport::Other,
+    })
+}

@@ -1,0 +1,63 @@
+//! Whether a cached decision still holds although routes or address lists have changed.
+
+use crate::flow::conntrack::{CachedAction, action_flag};
+use crate::ip::fib::Lookup;
+use crate::packet::Meta;
+use crate::packet::list_cell::ListCell;
+use crate::pipeline::state::WorkerState;
+use crate::snapshot::Snapshot;
+use tollway_config::dataplane::RpFilter;
+
+/// Looks at what the decision rests on; if all that is as it was, the entry is good until the next change.
+/// Costs a look at up to seven cells for changes that concern others, and one at the routes for those to the same
+/// block of destinations.
+#[cold]
+#[inline(never)]
+pub(crate) fn is_still_right<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> bool {
+    let Some(action) = state.table.installed(meta.entry) else { return false };
+    let action = *action;
+    let epochs = &state.shared.epochs;
+    let stamp = action.stamp;
+    let [one, other] = action.lists;
+    if epochs.list_changed_since(one, stamp) || epochs.list_changed_since(other, stamp) {
+        return false;
+    }
+    // Decisions about IPv6 hold only until the next change.
+    let (Some(src), Some(dst)) = (meta.tuple.src.as_v4(), meta.tuple.dst.as_v4()) else { return false };
+    if snapshot.rp_filter() != RpFilter::No && epochs.route_changed_since(src, stamp) {
+        return false;
+    }
+    // What the rules were asked about: mangle's prerouting sees the destination as it came, the others as it is
+    // translated; the source is translated after all of them.
+    let came = dst;
+    let dst = if action.flags & action_flag::NAT_DST != 0 { action.new_dst } else { dst };
+    let listed = action.lists != [ListCell::NONE; 2];
+    let network_changed = |address| epochs.listed_network_changed_since(address, stamp);
+    if listed && [src, came, dst].into_iter().any(network_changed) {
+        return false;
+    }
+    if epochs.route_changed_since(dst, stamp) && !leads_to(snapshot, state, dst, &action) {
+        return false;
+    }
+    let now = state.policy.stamp;
+    if let Some((entry, _)) = state.table.flow_mut(meta.entry) {
+        entry.action.stamp = now;
+    }
+    true
+}
+
+/// Whether the route to a destination leads where the decision does.
+fn leads_to<F>(snapshot: &Snapshot, state: &WorkerState<F>, dst: u32, action: &CachedAction) -> bool {
+    let (interface, next_hop) = match snapshot.lookup(dst) {
+        Lookup::Connected { interface } => (interface, dst),
+        Lookup::Via { interface, gateway } => (interface, gateway),
+        Lookup::Local { .. } | Lookup::Broadcast { .. } | Lookup::Discard(_) | Lookup::NoRoute => {
+            return false;
+        }
+    };
+    snapshot.interface(interface).is_some_and(|out| {
+        out.up
+            && out.port == Some(action.out_port)
+            && state.next_hops.get((out.row, next_hop)) == Some(action.adjacency)
+    })
+}

@@ -1,0 +1,200 @@
+//! What one worker keeps between batches.
+
+use std::sync::Arc;
+
+use crate::firewall::classifier::{Bounds, Evaluation, Position};
+use crate::flow::conntrack::Table;
+use crate::flow::paths::Paths;
+use crate::flow::policy::Policy;
+use crate::ids::AdjacencyId;
+use crate::ids::NONE;
+use crate::ip::fragments::Fragments;
+use crate::ip::neighbor::hold::Holds;
+use crate::ip::neighbor::{Key, Solicit};
+use crate::observe::trace::Tracer;
+use crate::packet::count::Count;
+use crate::packet::slow_reason::SLOW_REASONS;
+use crate::packet::verdict::{DROP_REASONS, DropReason};
+use crate::packet::{Meta, Packet};
+use crate::pipeline::stage_table::StageTable;
+use crate::qos::queues::Queues;
+use crate::shared::Shared;
+use crate::time::Now;
+
+/// Most resume points of a generation; flows with further ones are not cached.
+const MAX_RESUMES: usize = 256;
+
+/// What one worker keeps between batches.
+#[derive(Debug)]
+pub struct WorkerState<F> {
+    pub(crate) worker: u32,
+    pub(crate) workers: u32,
+    pub(crate) shared: Arc<Shared>,
+    /// Time of this batch.
+    pub(crate) now: Now,
+    /// Number of this batch; never 0.
+    pub(crate) batch: u32,
+    /// What cached decisions are compared with.
+    pub(crate) policy: Policy,
+    pub(crate) table: Table,
+    pub(crate) paths: Paths,
+    pub(crate) holds: Holds<F>,
+    pub(crate) fragments: Fragments<F>,
+    pub(crate) queues: Queues<F>,
+    pub(crate) next_hops: NextHops,
+    /// Resume points of this generation; a packet's number is the place here plus one.
+    pub(crate) resumes: Vec<Position>,
+    /// What outcomes of this batch are bounded by, for `install`.
+    pub(crate) bounds: Vec<Bounds>,
+    /// Wall clock less the clock of [`Self::now`], ns.
+    pub(crate) utc_offset_ns: i64,
+    /// Reused from packet to packet; taken out, and put back, while it is used.
+    pub(crate) evaluation: Option<Box<Evaluation>>,
+    /// Rules only look at what they count: the packets only might come.
+    pub(crate) peek: bool,
+    /// What the traces of this worker need; `None` without any.
+    pub(crate) trace: Option<Box<Tracer>>,
+    /// Number of the packet traced last.
+    pub(crate) trace_serial: u32,
+    /// ARP requests that `emit` is to send.
+    pub(crate) solicits: Vec<Solicit>,
+    /// The batch has ARP packets.
+    pub(crate) arp_pending: bool,
+    /// The batch has fragments.
+    pub(crate) fragments_pending: bool,
+    /// Identification of the router's own packets.
+    pub(crate) ident: u16,
+    pub(crate) random: u64,
+
+    pub(crate) drops: [u64; DROP_REASONS],
+    /// Packets by [`crate::packet::slow_reason::SlowReason`].
+    pub(crate) slow: [u64; SLOW_REASONS],
+    pub(crate) fast_path: Count,
+    pub(crate) fasttrack: Count,
+    pub(crate) offloaded: Count,
+    pub(crate) fp_rx: Vec<Count>,
+    pub(crate) stages: StageTable,
+    pub(crate) handover_packets: u64,
+    /// See [`crate::engine::stats::EngineStats::out_of_order`].
+    pub(crate) out_of_order: u64,
+    pub(crate) generated: u64,
+}
+
+impl<F> WorkerState<F> {
+    /// Ends a packet: frees its frame and counts the reason.
+    pub(crate) fn drop(&mut self, packet: &mut Packet<F>, reason: DropReason) {
+        self.count_drop(reason, packet.meta.segments);
+        packet.drop_for(reason);
+    }
+
+    pub(crate) fn count_drop(&mut self, reason: DropReason, segments: u32) {
+        if let Some(count) = self.drops.get_mut(reason as usize) {
+            *count += u64::from(segments);
+        }
+    }
+
+    /// Counts packets that the flow cache forwards.
+    #[inline]
+    pub(crate) fn count_fast(&mut self, meta: &Meta, fasttracked: bool, packets: u64, bytes: u64) {
+        let counter = if fasttracked { &mut self.fasttrack } else { &mut self.fast_path };
+        counter.packets += packets;
+        counter.bytes += bytes;
+        if let Some(count) = self.fp_rx.get_mut(usize::from(meta.in_port)) {
+            count.packets += packets;
+            count.bytes += bytes + packets * u64::from(meta.l3);
+        }
+    }
+
+    /// At the start of a batch: what has changed meanwhile.
+    #[inline]
+    pub(crate) fn follow_changes(&mut self) {
+        if self.policy.follow(&self.shared.epochs) {
+            // Ids of neighbours hold no longer than decisions.
+            self.next_hops = NextHops::default();
+        }
+    }
+
+    /// Number of a resume point; `None` when there are too many to remember.
+    pub(crate) fn resume_number(&mut self, position: Position) -> Option<u32> {
+        let known = self.resumes.iter().position(|known| *known == position);
+        let place = match known {
+            Some(place) => place,
+            None if self.resumes.len() < MAX_RESUMES => {
+                self.resumes.push(position);
+                self.resumes.len() - 1
+            }
+            None => return None,
+        };
+        u32::try_from(place + 1).ok()
+    }
+
+    /// Wall clock, ns since 1970 UTC.
+    pub(crate) fn utc_ns(&self) -> i64 {
+        self.utc_offset_ns.wrapping_add_unsigned(self.now.0)
+    }
+
+    /// Identification for the next packet of the router's own.
+    pub(crate) fn next_ident(&mut self) -> u16 {
+        self.ident = self.ident.wrapping_add(1);
+        self.ident
+    }
+
+    /// A number that is hard to guess from outside when the seed is (SplitMix64).
+    pub(crate) fn random(&mut self) -> u32 {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.random;
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed >> 32) as u32
+    }
+}
+
+const NEXT_HOPS: usize = 1024;
+
+/// The worker's own memory of which adjacency a next hop has, so that the shared table is locked only
+/// for the first packet to it.
+#[derive(Debug)]
+pub struct NextHops(Box<[(Key, AdjacencyId)]>);
+
+impl Default for NextHops {
+    fn default() -> Self {
+        Self(vec![((0, 0), NONE); NEXT_HOPS].into())
+    }
+}
+
+impl NextHops {
+    fn place(key: Key) -> usize {
+        let mixed = (u64::from(key.0) << 32 | u64::from(key.1)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed >> 32) as usize % NEXT_HOPS
+    }
+
+    /// Adjacency of a next hop, if it is remembered.
+    #[inline]
+    pub fn get(&self, key: Key) -> Option<AdjacencyId> {
+        self.0.get(Self::place(key)).filter(|(known, id)| *known == key && *id != NONE).map(|(_, id)| *id)
+    }
+
+    /// Remembers one.
+    pub fn put(&mut self, key: Key, id: AdjacencyId) {
+        if let Some(slot) = self.0.get_mut(Self::place(key)) {
+            *slot = (key, id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_with_like_numbers_on_interfaces_beside_each_other_do_not_displace_each_other() {
+        let mut hops = NextHops::default();
+        let key = |interface: u32| (interface, 0x0a4c_0002 + (interface << 16));
+        for interface in 0..8 {
+            hops.put(key(interface), interface);
+        }
+        for interface in 0..8 {
+            assert_eq!(hops.get(key(interface)), Some(interface));
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Frames of other workers' flows, told by their headers before anything is made of them: such a frame goes on as it
+//! was received, and is parsed once, by the worker that forwards it.
+
+use tollway_wire::{field, ipv4};
+
+use crate::ids::PortId;
+use crate::packet::frame::{Frame, VnetState};
+use crate::packet::tuple::steer_ports;
+use crate::pipeline::batch::{Batch, Handover, Told};
+
+/// Bytes of a frame with an IPv4 header without options, up to the ports behind it.
+const PORTS_END: usize = 38;
+
+/// Sorts the frames of a burst; what it goes by is asked once for all of them.
+#[derive(Debug, Clone, Copy)]
+pub struct Sorting {
+    worker: u32,
+    /// 1 when every frame is to be parsed here.
+    workers: u32,
+}
+
+impl Sorting {
+    /// For worker `worker` of `workers`.
+    pub(crate) const fn new(worker: u32, workers: u32) -> Self {
+        Self { worker, workers }
+    }
+
+    /// Every frame is parsed where it was received.
+    pub(crate) const OFF: Self = Self { worker: 0, workers: 1 };
+
+    /// Adds a frame received on `port` to the batch, or gives it back with the worker that is to have it; `vnet` is
+    /// the offload state as received.
+    ///
+    /// A frame whose owner cannot be told here goes into the batch, and so does what comes after it in the same
+    /// batch, which else might overtake it.
+    #[inline]
+    pub fn sort<F: Frame>(
+        self,
+        batch: &mut Batch<F>,
+        frame: F,
+        port: PortId,
+        vnet: VnetState,
+    ) -> Option<(u32, Handover<F>)> {
+        if self.workers > 1 && !batch.has_unsorted() {
+            match owner(frame.head(), self.workers) {
+                Some(owner) if owner == self.worker => batch.push_sorted(frame, port, vnet),
+                Some(owner) => return Some((owner, Handover { frame, vnet, told: Told::AsReceived(port) })),
+                None => batch.push_unsorted(frame, port, vnet),
+            }
+        } else {
+            batch.push_unsorted(frame, port, vnet);
+        }
+        None
+    }
+}
+
+/// The worker that [`crate::packet::tuple::steer`] gives a TCP or UDP packet over IPv4 that is whole and has no options;
+/// `None` of all others. Whether the packet is in order is for its owner to say.
+#[inline]
+fn owner(head: &[u8], workers: u32) -> Option<u32> {
+    let head: &[u8; PORTS_END] = head.first_chunk()?;
+    let other = (field::get32(head, 12) >> 8 != 0x0008_0045)
+        | (field::get16(head, 20) & 0x3fff != 0)
+        | !((head[23] == ipv4::TCP) | (head[23] == ipv4::UDP));
+    if other {
+        return None;
+    }
+    let ports = field::get16(head, 34) ^ field::get16(head, 36);
+    Some(steer_ports(ports, || field::get32(head, 26) ^ field::get32(head, 30), workers))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::packet::tuple::{Addr, Tuple, steer};
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(256)))]
+
+        #[test]
+        fn the_owner_is_that_of_the_tuple(
+            (src, dst) in any::<(u32, u32)>(),
+            (src_port, dst_port) in any::<(u16, u16)>(),
+            same_ports in any::<bool>(),
+            tcp in any::<bool>(),
+            workers in 2u32..9,
+        ) {
+            let dst_port = if same_ports { src_port } else { dst_port };
+            let protocol = if tcp { ipv4::TCP } else { ipv4::UDP };
+            let mut head = [0; 60];
+            head[12..15].copy_from_slice(&[8, 0, 0x45]);
+            // May not be fragmented.
+            (head[20], head[23]) = (0x40, protocol);
+            head[26..30].copy_from_slice(&src.to_be_bytes());
+            head[30..34].copy_from_slice(&dst.to_be_bytes());
+            head[34..36].copy_from_slice(&src_port.to_be_bytes());
+            head[36..38].copy_from_slice(&dst_port.to_be_bytes());
+            let (src, dst) = (Addr::v4(src), Addr::v4(dst));
+            let expected = steer(&Tuple { src, dst, src_port, dst_port, protocol, icmp: 0 }, workers);
+            prop_assert_eq!(owner(&head, workers), Some(expected));
+            for (at, value) in [(12, 6), (13, 6), (14, 0x46), (20, 0x20), (21, 1), (23, 1)] {
+                let mut other = head;
+                other[at] = value;
+                prop_assert_eq!(owner(&other, workers), None);
+            }
+            prop_assert_eq!(owner(&head[..PORTS_END - 1], workers), None);
+        }
+    }
+}

@@ -1,0 +1,350 @@
+//! How a flow keeps its order while the workers take over other queues, each at a time of its own.
+//!
+//! What a flow's packets have passed says how old they are: of two, the older one has passed more. So those that
+//! have passed all leaves go first, at every worker, then those that have passed one less, and those that have not passed any
+//! last:
+//!
+//! ```text
+//!  slot:  5 the queue of its interface   4 a tree below the interface   3 total   2 simple queue   1 tree below global   0 nothing
+//!         └ goes at once                 └ goes when every worker has taken over the queues and sent its slot 5, and all that was
+//!                                          on its way between two of them has arrived;  3, 2, 1, 0 likewise
+//! ```
+//!
+//! Until a slot's time comes its packets wait for it, unless nothing changes for their flow. A worker that has something to
+//! wait for looks again at once and never stops for it.
+
+use std::sync::{Arc, PoisonError};
+
+use crate::packet::frame::Frame;
+use crate::qos::classify::QueueTable;
+use crate::qos::forest::{Forest, Identity, RANKS};
+use crate::qos::ownership::Ownership;
+use crate::qos::queues::swap::SharedQueues;
+use crate::qos::queues::{Plan, Queues, Waiting};
+use crate::qos::slab::Fifo;
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::time::Now;
+
+/// What has passed nothing yet, and what has passed a leaf of each rank.
+pub const SLOTS: usize = RANKS + 1;
+/// Its packets have nothing before them.
+const FIRST: u8 = RANKS as u8;
+/// After so long flows go on in whichever order: a port that takes nothing, or a worker that is stuck, does not stop the others'
+/// packets for good.
+const LONGEST_NS: u64 = 250_000_000;
+
+/// How far every worker is.
+#[derive(Debug)]
+pub struct Progress {
+    workers: Vec<Reached>,
+    /// Tables that are used no more, to be dropped by a thread that has time.
+    spent: Mutex<Vec<Tables>>,
+}
+
+type Tables = (Arc<Forest>, Arc<QueueTable>);
+
+/// How far a worker is.
+#[derive(Debug)]
+struct Reached {
+    /// The configuration, above eight bits for the slot that it has sent and those above.
+    word: AtomicU64,
+    /// Packets that it had handed over to each worker by then, for a leaf there.
+    departed: Vec<AtomicU64>,
+    /// Such packets that came from each worker.
+    arrived: Vec<AtomicU64>,
+}
+
+impl Progress {
+    /// That of so many workers.
+    pub fn new(workers: u32) -> Self {
+        let counts = || (0..workers).map(|_| AtomicU64::new(0)).collect();
+        let reached = |_| Reached { word: AtomicU64::new(0), departed: counts(), arrived: counts() };
+        Self { workers: (0..workers).map(reached).collect(), spent: Mutex::new(Vec::new()) }
+    }
+
+    /// Drops what the workers have no use for any more. Not for a worker.
+    pub fn drop_spent(&self) {
+        let spent = std::mem::take(&mut *self.spent.lock().unwrap_or_else(PoisonError::into_inner));
+        drop(spent);
+    }
+
+    fn spend(&self, tables: Tables) {
+        self.spent.lock().unwrap_or_else(PoisonError::into_inner).push(tables);
+    }
+
+    fn announce(&self, worker: u32, epoch: u32, slot: u8, departed: &[u64]) {
+        let Some(reached) = self.workers.get(worker as usize) else { return };
+        for (shared, count) in reached.departed.iter().zip(departed) {
+            shared.store(*count, Ordering::Release);
+        }
+        reached.word.store(word(epoch, slot), Ordering::Release);
+    }
+
+    fn note_arrived(&self, worker: u32, arrived: &[u64]) {
+        let Some(reached) = self.workers.get(worker as usize) else { return };
+        for (shared, count) in reached.arrived.iter().zip(arrived) {
+            shared.store(*count, Ordering::Release);
+        }
+    }
+
+    /// Whether every worker has sent its packets of a slot, and those have arrived that were handed over before that.
+    fn is_through(&self, epoch: u32, slot: u8) -> bool {
+        let is_there = |reached: &Reached| {
+            let word = reached.word.load(Ordering::Acquire);
+            word >> 8 == u64::from(epoch) && word & 0xff <= u64::from(slot)
+        };
+        if !self.workers.iter().all(is_there) {
+            return false;
+        }
+        (0..).zip(&self.workers).all(|(from, sender): (usize, _)| {
+            sender.departed.iter().zip(&self.workers).all(|(departed, receiver)| {
+                let arrived = receiver.arrived.get(from).map_or(0, |count| count.load(Ordering::Acquire));
+                arrived >= departed.load(Ordering::Acquire)
+            })
+        })
+    }
+}
+
+fn word(epoch: u32, slot: u8) -> u64 {
+    u64::from(epoch) << 8 | u64::from(slot)
+}
+
+/// Whose packets have to wait for their slot.
+#[derive(Debug, Default)]
+enum Moving {
+    /// Nobody's: every flow passes what it did.
+    #[default]
+    None,
+    /// Of flows that pass something else than with these.
+    Since(Tables),
+    /// Everybody's: what a flow passed depends on more than its addresses, or the last change was not through.
+    All,
+}
+
+/// How far a worker is with a change.
+#[derive(Debug)]
+pub(super) struct Changeover {
+    epoch: Option<u32>,
+    /// Packets of lower slots wait. 0 while no change is under way.
+    open: u8,
+    /// Lowest slot that others know to be sent.
+    announced: u8,
+    began: Now,
+    moving: Moving,
+    /// Packets handed over to each worker, for a leaf there.
+    departed: Vec<u64>,
+    /// Such packets that came from each worker.
+    arrived: Vec<u64>,
+    /// Rows of this worker that are gone: until all workers know, others send their packets here.
+    gone: Vec<(Identity, Arc<Ownership>)>,
+}
+
+impl Changeover {
+    pub fn new(workers: u32) -> Self {
+        Self {
+            epoch: None,
+            open: 0,
+            announced: 0,
+            began: Now(0),
+            moving: Moving::None,
+            departed: vec![0; workers as usize],
+            arrived: vec![0; workers as usize],
+            gone: Vec::new(),
+        }
+    }
+
+    /// Lowest slot whose packets may go.
+    pub fn open(&self) -> usize {
+        usize::from(self.open)
+    }
+
+    /// A row of this worker is gone, or all its leaves are.
+    pub fn row_is_gone(&mut self, worker: u32, row: Identity, ownership: &Arc<Ownership>) {
+        if self.open == 0 {
+            ownership.abandon(worker);
+        } else {
+            self.gone.push((row, Arc::clone(ownership)));
+        }
+    }
+}
+
+impl<F: Frame> Queues<F> {
+    /// Another configuration begins.
+    pub(super) fn begin_changeover(
+        &mut self,
+        before: &Plan<'_>,
+        plan: &Plan<'_>,
+        epoch: u32,
+        shared: &SharedQueues,
+        now: Now,
+    ) {
+        let is_pending = self.changeover.open != 0 || self.has_leaving();
+        let is_first = self.changeover.epoch.replace(epoch).is_none();
+        if self.changeover.departed.len() < 2 {
+            return;
+        }
+        let is_same = plan.table.matches_as(before.table);
+        if is_first || is_same && !is_pending {
+            return shared.progress.announce(self.worker, epoch, 0, &self.changeover.departed);
+        }
+        if !(is_same && self.changeover.open != 0) {
+            let asks_context = before.table.asks_context() || plan.table.asks_context();
+            let moving = if is_pending || asks_context {
+                Moving::All
+            } else {
+                Moving::Since((Arc::clone(before.forest), Arc::clone(before.table)))
+            };
+            self.replace_moving(moving, shared);
+        }
+        let changeover = &mut self.changeover;
+        (changeover.open, changeover.announced, changeover.began) = (FIRST, FIRST + 1, now);
+    }
+
+    fn replace_moving(&mut self, moving: Moving, shared: &SharedQueues) {
+        if let Moving::Since(tables) = std::mem::replace(&mut self.changeover.moving, moving) {
+            shared.progress.spend(tables);
+        }
+    }
+
+    /// Whether another configuration is not everybody's yet.
+    #[inline]
+    pub fn is_changing(&self) -> bool {
+        self.changeover.open != 0
+    }
+
+    /// Whether a packet between these addresses that has passed a leaf of a rank, or none, has to wait until older ones of its
+    /// flow have gone.
+    #[inline]
+    pub fn waits_its_turn(&self, plan: &Plan<'_>, passed: Option<usize>, addresses: (u32, u32)) -> bool {
+        slot(passed) < self.changeover.open() && self.is_moving(plan, addresses)
+    }
+
+    fn is_moving(&self, plan: &Plan<'_>, addresses: (u32, u32)) -> bool {
+        let (forest, table) = match &self.changeover.moving {
+            Moving::None => return false,
+            Moving::All => return true,
+            Moving::Since((forest, table)) => (forest, table),
+        };
+        let before = Plan { forest, table, ..*plan };
+        let names = |plan: &Plan<'_>| {
+            let stations = plan.stations(addresses, &Default::default());
+            let mut stations = stations.iter();
+            [(); crate::qos::forest::MAX_STATIONS]
+                .map(|()| stations.next().and_then(|id| plan.forest.class(id)).map(|class| class.identity))
+        };
+        names(&before) != names(plan)
+    }
+
+    /// Lets a packet wait for its slot. `false` when there was no memory for it.
+    pub fn let_wait(&mut self, passed: Option<usize>, waiting: Waiting<F>) -> bool {
+        if !self.slab.has_room(waiting.frame.footprint() as u64) {
+            self.drop_for_memory(waiting.segments);
+            return false;
+        }
+        self.courses.hold(waiting.lane);
+        self.wait_in_slot(passed, waiting);
+        true
+    }
+
+    /// The same, of one that waited in a leaf until now.
+    pub(super) fn wait_in_slot(&mut self, passed: Option<usize>, waiting: Waiting<F>) {
+        let node = self.slab.insert(waiting);
+        if let Some(leaving) = self.leaving.get_mut(slot(passed)) {
+            leaving.push(&mut self.slab, node);
+        }
+    }
+
+    /// Packets that have passed nothing, and waited while yet another configuration came, pass what that says.
+    pub(super) fn renew_newcomers(&mut self, plan: &Plan<'_>, now: Now) {
+        let Some(newcomers) = self.leaving.first_mut() else { return };
+        let mut all = std::mem::take(newcomers);
+        let mut renewed = Fifo::default();
+        while let Some(node) = all.pop(&mut self.slab) {
+            if let Some(waiting) = self.slab.get(node) {
+                let (context, old) = (Self::context(&self.courses, waiting), waiting.lane);
+                let stations = plan.stations(waiting.addresses, &context);
+                let lane = self.lane(plan.forest, &stations, context, now);
+                self.courses.hold(lane);
+                self.courses.release(old);
+                if let Some(waiting) = self.slab.get_mut(node) {
+                    waiting.lane = lane;
+                }
+            }
+            renewed.push(&mut self.slab, node);
+        }
+        if let Some(newcomers) = self.leaving.first_mut() {
+            *newcomers = renewed;
+        }
+    }
+
+    /// A packet goes to another worker's leaf.
+    pub fn departs(&mut self, to: u32) {
+        if let Some(count) = self.changeover.departed.get_mut(to as usize) {
+            *count += 1;
+        }
+    }
+
+    /// It could not be handed over.
+    pub fn stays(&mut self, to: u32) {
+        if let Some(count) = self.changeover.departed.get_mut(to as usize) {
+            *count = count.saturating_sub(1);
+        }
+    }
+
+    /// A packet for a leaf has come from another worker.
+    pub fn has_come(&mut self, from: u32) {
+        if let Some(count) = self.changeover.arrived.get_mut(from as usize) {
+            *count += 1;
+        }
+    }
+
+    /// All packets that came out of the queues so far have left the router. Goes as far as the other workers are.
+    pub(super) fn follow_changeover(&mut self, shared: &SharedQueues) {
+        let Some(epoch) = self.changeover.epoch else { return };
+        shared.progress.note_arrived(self.worker, &self.changeover.arrived);
+        while self.changeover.open != 0 && !self.has_leaving() && !self.waits_for_ports() {
+            let changeover = &mut self.changeover;
+            if changeover.announced != changeover.open {
+                changeover.announced = changeover.open;
+                shared.progress.announce(self.worker, epoch, changeover.open, &changeover.departed);
+            }
+            if !shared.progress.is_through(epoch, changeover.open) {
+                return;
+            }
+            changeover.open -= 1;
+            // Now, before others hear of it: a row may have come back, and whoever is through first would send it packets that
+            // this worker has no leaf for, and take it when it is let go while they are still on their way.
+            self.abandon_gone();
+        }
+        if self.changeover.open == 0 {
+            self.end_changeover(shared);
+        }
+    }
+
+    /// Does not wait for others any more if it has waited too long.
+    pub fn cut_changeover_short(&mut self, shared: &SharedQueues, now: Now) {
+        if self.changeover.open != 0 && now.0.saturating_sub(self.changeover.began.0) >= LONGEST_NS {
+            self.changeover.open = 0;
+            self.end_changeover(shared);
+        }
+    }
+
+    fn end_changeover(&mut self, shared: &SharedQueues) {
+        self.replace_moving(Moving::None, shared);
+        self.abandon_gone();
+    }
+
+    /// Lets rows go that are gone: nobody sends their packets here any more.
+    fn abandon_gone(&mut self) {
+        for (row, ownership) in std::mem::take(&mut self.changeover.gone) {
+            if !self.has_row(row) {
+                ownership.abandon(self.worker);
+            }
+        }
+    }
+}
+
+fn slot(passed: Option<usize>) -> usize {
+    passed.map_or(0, |rank| rank + 1)
+}

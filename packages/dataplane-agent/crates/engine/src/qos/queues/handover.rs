@@ -1,0 +1,519 @@
+//! A worker's leaves as far as other workers have to do with them: who has a queue, and what is handed over.
+
+use std::sync::Arc;
+
+use crate::ids::{Lane, Leads};
+use crate::packet::frame::Frame;
+use crate::packet::tuple::Addr;
+use crate::qos::burst::Burst;
+use crate::qos::forest::{Class, ClassId, Context, Forest, Identity, MAX_STATIONS, Part, Stations};
+use crate::qos::htb::Htb;
+use crate::qos::leaf::{AWAY, Backlog, Leaf, special};
+use crate::qos::ownership::{Claim, Ownership, PARTS};
+use crate::qos::queues::course::Onward;
+use crate::qos::queues::swap::SharedQueues;
+use crate::qos::queues::{NIL, Plan, Queues};
+use crate::time::Now;
+use tollway_config::dataplane::{QueueLimit, QueueType};
+
+/// Packets that others hand over, one after the other with none of its own between them, after which a worker lets
+/// a queue go. Less than a worker's burst, so that a fast flow soon wakes one worker instead of two; more than one
+/// or two, so that two workers' flows do not throw it to and fro.
+const ENOUGH: u32 = 16;
+
+/// Times that a worker which has nothing more to do lets a queue go for another one's sake, without that one taking it.
+const PATIENCE: u8 = 16;
+
+/// Most queues that it lets go before it sleeps: what comes meanwhile waits, some 0.3 µs for each.
+const AT_ONCE: usize = 256;
+
+/// A row of the configuration.
+#[derive(Debug)]
+pub struct Entry {
+    /// Its first part.
+    pub identity: Identity,
+    /// That class.
+    pub class: ClassId,
+    /// Leaves of its parts; [`NIL`] where it has none, and until a packet of it comes to this worker.
+    pub parts: [u32; PARTS],
+    /// Who has it.
+    pub ownership: Arc<Ownership>,
+    /// Packets of other workers.
+    pub foreign: Foreign,
+}
+
+/// Packets that other workers handed over.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Foreign {
+    /// Those that have not left the router, as far as is known.
+    pub unsettled: u64,
+    /// Those since a packet of this worker's own.
+    pub in_a_row: u32,
+    /// Packets that had passed when the last one was through.
+    pub passed: u64,
+    /// Times that it still is let go when this worker has nothing to do; none of a row that no other worker uses.
+    pub patience: u8,
+    /// In [`Queues::common`].
+    pub is_listed: bool,
+}
+
+impl Foreign {
+    /// The row is to be let go when this worker has nothing more to do.
+    fn list(&mut self, at: u32, common: &mut Vec<u32>) {
+        if !std::mem::replace(&mut self.is_listed, true) {
+            common.push(at);
+        }
+    }
+}
+
+impl Entry {
+    /// Those that it has at this worker.
+    pub fn leaves(&self) -> impl Iterator<Item = u32> + use<> {
+        self.parts.into_iter().filter(|leaf| *leaf != NIL)
+    }
+}
+
+impl Plan<'_> {
+    /// The leaves of packets between IPv4 addresses.
+    pub fn stations(&self, (src, dst): (u32, u32), context: &Context) -> Stations {
+        self.table.stations(Addr::v4(src), Addr::v4(dst), context, self.utc_ns)
+    }
+
+    /// Whether packets between these addresses pass a leaf.
+    pub fn passes(&self, addresses: (u32, u32), context: &Context, class: ClassId) -> bool {
+        self.stations(addresses, context).iter().any(|station| station == class)
+    }
+}
+
+impl<F: Frame> Queues<F> {
+    /// Where packets go that pass these leaves. `context` is kept with those that wait, as far as it decides.
+    #[inline]
+    pub fn lane(&mut self, forest: &Forest, stations: &Stations, context: Context, now: Now) -> Lane {
+        let mut all = stations.iter();
+        let Some(first) = all.next() else { return Lane::NONE };
+        let is_short = all.next().is_none();
+        if is_short && context == Context::default() {
+            return match self.class_leaves.get(first.0 as usize).copied().unwrap_or(NIL) {
+                NIL => self.begin(forest, first, now).map_or(Lane::NONE, Lane::leaf),
+                leaf => Lane::leaf(leaf),
+            };
+        }
+        match self.courses.find(stations, context) {
+            Some(number) if is_short => Lane::short(number),
+            Some(number) => Lane::course(number, 0),
+            None => self.begin_course(forest, stations, context, now),
+        }
+    }
+
+    /// Where a packet goes on that leaves a leaf which is not its own any more: to those of its leaves that come later
+    /// on any course, since packets before it may wait there.
+    pub fn lane_behind(
+        &mut self,
+        plan: &Plan<'_>,
+        addresses: (u32, u32),
+        context: Context,
+        rank: usize,
+        now: Now,
+    ) -> Lane {
+        let stations = plan.stations(addresses, &context);
+        let later = |id: ClassId| plan.forest.class(id).is_some_and(|class| class.rank() > rank);
+        match stations.iter().position(later) {
+            Some(step) => self.lane(plan.forest, &stations, context, now).at(step as u8),
+            None => Lane::NONE,
+        }
+    }
+
+    /// Rank of a leaf.
+    pub fn rank(&self, number: u32) -> usize {
+        self.backlogs.get(number as usize).map_or(0, |backlog| usize::from(backlog.rank))
+    }
+
+    #[cold]
+    fn begin_course(&mut self, forest: &Forest, stations: &Stations, context: Context, now: Now) -> Lane {
+        let mut leaves = [NIL; MAX_STATIONS];
+        let mut free = leaves.iter_mut();
+        for class in stations.iter() {
+            let known = self.class_leaves.get(class.0 as usize).copied().filter(|leaf| *leaf != NIL);
+            if let Some(leaf) = known.or_else(|| self.begin(forest, class, now))
+                && let Some(place) = free.next()
+            {
+                *place = leaf;
+            }
+        }
+        Lane::course(self.courses.add(stations, context, leaves), 0)
+    }
+
+    /// Gives the row of a class leaves at this worker. Says which is that of the class.
+    #[cold]
+    fn begin(&mut self, forest: &Forest, class: ClassId, now: Now) -> Option<u32> {
+        let identity = forest.class(class)?.identity;
+        let at = self.entry_of(identity.first())?;
+        self.begin_row(at, forest, now);
+        self.entries.get(at)?.parts.get(identity.part.place()).copied().filter(|leaf| *leaf != NIL)
+    }
+
+    /// Gives a row the leaves that it does not have yet.
+    pub(super) fn begin_row(&mut self, at: usize, forest: &Forest, now: Now) {
+        let Some(first) = self.entries.get(at).map(|entry| entry.class) else { return };
+        for (place, class) in forest.parts(first).into_iter().enumerate() {
+            let Some((id, class)) = class.and_then(|id| Some((id, forest.class(id)?))) else { continue };
+            let has = self.entries.get(at).and_then(|entry| entry.parts.get(place)) != Some(&NIL);
+            if has || !class.is_leaf {
+                continue;
+            }
+            let number = self.begin_leaf(at as u32, id, class, forest, now);
+            if let Some(part) = self.entries.get_mut(at).and_then(|entry| entry.parts.get_mut(place)) {
+                *part = number;
+            }
+            if let Some(known) = self.class_leaves.get_mut(id.0 as usize) {
+                *known = number;
+            }
+        }
+    }
+
+    fn begin_leaf(&mut self, entry: u32, id: ClassId, class: &Class, forest: &Forest, now: Now) -> u32 {
+        let kind = forest.type_of(class).unwrap_or(&QueueType::None);
+        let limit = own_limit(class);
+        let mut leaf = Leaf::new(id, &limit, now);
+        let mut backlog = Backlog::new(class.identity, entry, kind, self.salt);
+        backlog.max_limit = limit.max_limit;
+        backlog.rank = class.rank() as u8;
+        backlog.burst = Burst::new(&limit, now).map(Box::new);
+        if let Some(burst) = &backlog.burst {
+            leaf.bucket.set_rate(burst.ceiling(limit.max_limit), now, false);
+        }
+        leaf.set(special::TREE, class.parent.is_some());
+        leaf.set(special::METERED, meters(kind));
+        leaf.set(special::BURST, backlog.burst.is_some());
+        leaf.set(
+            special::WATCHED,
+            self.scopes.has(class.identity.first()) && class.identity.part != Part::Total,
+        );
+        if class.identity.part == Part::Interface {
+            leaf.waiting = 0;
+        }
+        let number = self.free.pop().unwrap_or(self.leaves.len() as u32);
+        match (self.leaves.get_mut(number as usize), self.backlogs.get_mut(number as usize)) {
+            (Some(old_leaf), Some(old_backlog)) => (*old_leaf, *old_backlog) = (leaf, backlog),
+            _ => {
+                self.leaves.push(leaf);
+                self.backlogs.push(backlog);
+            }
+        }
+        self.place_before_port(number, class, now);
+        number
+    }
+
+    /// Takes a leaf to the ports behind it.
+    pub(super) fn place_before_port(&mut self, number: u32, class: &Class, now: Now) {
+        let Some(interface) = class.interface.filter(|_| class.parent.is_none()) else { return };
+        if class.identity.part == Part::Interface {
+            self.ports.add_queue(interface, number);
+        } else {
+            self.ports.add_below(interface, number);
+        }
+        self.block(number, self.ports.is_blocked(interface), now);
+    }
+
+    fn entry_of(&self, row: Identity) -> Option<usize> {
+        self.entries.binary_search_by_key(&row, |entry| entry.identity).ok()
+    }
+
+    /// A leaf by its number in this configuration.
+    #[inline]
+    pub fn leaf_at(&self, class: ClassId) -> Option<u32> {
+        self.class_leaves.get(class.0 as usize).copied().filter(|leaf| *leaf != NIL)
+    }
+
+    /// A leaf by its name.
+    pub fn leaf_of(&self, identity: Identity) -> Option<u32> {
+        let entry = self.entries.get(self.entry_of(identity.first())?)?;
+        let leaf = entry.parts.get(identity.part.place()).copied()?;
+        let is_it = |backlog: &Backlog| backlog.identity == identity;
+        self.backlogs.get(leaf as usize).filter(|backlog| is_it(backlog)).map(|_| leaf)
+    }
+
+    /// Whether this worker has a row.
+    pub(super) fn has_row(&self, row: Identity) -> bool {
+        let entry = self.entry_of(row).and_then(|at| self.entries.get(at));
+        entry.is_some_and(|entry| entry.leaves().any(|leaf| !self.is_away(leaf)))
+    }
+
+    /// Name of a leaf.
+    pub fn identity(&self, number: u32) -> Option<Identity> {
+        self.backlogs.get(number as usize).map(|backlog| backlog.identity)
+    }
+
+    /// Names of the leaves that a lane leads to.
+    pub fn leaves_of(&self, lane: Lane) -> Vec<Identity> {
+        let leaves = match lane.leads() {
+            Leads::Leaf(leaf) => vec![leaf],
+            Leads::Course(course, step) => (step..).map_while(|step| self.station(course, step)).collect(),
+            Leads::Nowhere | Leads::Ticket(_) => Vec::new(),
+        };
+        leaves.into_iter().filter_map(|leaf| self.identity(leaf)).collect()
+    }
+
+    /// Number of a leaf in this configuration.
+    pub fn class(&self, number: u32) -> Option<ClassId> {
+        self.leaves.get(number as usize).map(|leaf| leaf.class)
+    }
+
+    /// The leaf at a step of a course; `None` behind the last one.
+    #[inline]
+    pub fn station(&self, course: u32, step: u8) -> Option<u32> {
+        self.courses.leaf(course, step)
+    }
+
+    /// Where a packet goes that has passed the first leaf of a lane.
+    pub fn lane_after(&self, lane: Lane) -> Lane {
+        self.courses.behind(lane, lane.step())
+    }
+
+    /// Whether another worker may have a leaf.
+    #[inline]
+    pub fn is_away(&self, number: u32) -> bool {
+        self.leaves.get(number as usize).is_some_and(Leaf::is_away)
+    }
+
+    /// Takes a queue that nobody has, for a packet of this leaf. Otherwise says who has it; the packet must go
+    /// there, or else [`Self::withdraw`] be told.
+    #[cold]
+    pub fn take(&mut self, number: u32, now: Now) -> Option<u32> {
+        let at = self.backlogs.get(number as usize)?.entry;
+        let entry = self.entries.get_mut(at as usize)?;
+        match entry.ownership.claim(self.worker) {
+            Claim::Theirs(worker) => {
+                entry.foreign.patience = PATIENCE;
+                Some(worker)
+            }
+            Claim::Taken => {
+                // What it owes to others, among it what comes after this row, is still to be settled.
+                (entry.foreign.in_a_row, entry.foreign.passed) = (0, 0);
+                if entry.foreign.patience != 0 {
+                    // Nobody else had it meanwhile.
+                    let in_vain = entry.ownership.is_back_at(self.worker);
+                    entry.foreign.patience = if in_vain { entry.foreign.patience - 1 } else { PATIENCE };
+                    entry.foreign.list(at, &mut self.common);
+                }
+                let left = entry.parts.into_iter().zip(entry.ownership.tokens());
+                for (part, (number, (tokens, counted))) in left.enumerate() {
+                    let place = number as usize;
+                    let (Some(leaf), Some(backlog)) =
+                        (self.leaves.get_mut(place), self.backlogs.get_mut(place))
+                    else {
+                        continue;
+                    };
+                    if let Some(burst) = &mut backlog.burst {
+                        entry.ownership.resume_burst(part, burst);
+                        burst.advance(now);
+                        leaf.bucket.set_rate(burst.ceiling(backlog.max_limit), now, false);
+                    }
+                    leaf.bucket.resume(tokens, counted);
+                    leaf.waiting = 0;
+                    if leaf.is(special::TREE) {
+                        take_in_tree(&mut self.htb, leaf.class, tokens, now);
+                    }
+                }
+                None
+            }
+        }
+    }
+
+    /// What goes with a packet to the worker that has its next leaf, which [`Self::take`] has just named.
+    pub fn onward_to(&self, number: u32, lane: Lane) -> Option<Onward> {
+        let backlog = self.backlogs.get(number as usize)?;
+        let (stations, context, step) = match (self.courses.of(lane), lane.step()) {
+            (Some(course), step) => (course.stations, course.context, step),
+            (None, _) => {
+                let mut stations = Stations::default();
+                stations.push(self.leaves.get(number as usize)?.class);
+                (stations, Context::default(), 0)
+            }
+        };
+        let before = step.checked_sub(1).and_then(|step| self.courses.at(lane, step));
+        let before =
+            before.filter(|leaf| !self.is_away(*leaf)).and_then(|leaf| self.backlogs.get(leaf as usize));
+        if let Some(entry) = before.and_then(|before| self.entries.get(before.entry as usize)) {
+            entry.ownership.note();
+        }
+        let before = before.map(|before| before.identity.first());
+        let rank = usize::from(backlog.rank);
+        Some(Onward { leaf: backlog.identity, rank, step, stations, context, before })
+    }
+
+    /// A packet will not arrive at the worker that expects it.
+    pub fn withdraw(&self, onward: &Onward) {
+        for row in [Some(onward.leaf.first()), onward.before].into_iter().flatten() {
+            if let Some(entry) = self.entry_of(row).and_then(|at| self.entries.get(at)) {
+                entry.ownership.settle(1);
+            }
+        }
+    }
+
+    /// A packet came for a leaf that this worker does not have.
+    pub fn missed(&self, onward: &Onward) {
+        if let Some(entry) = self.entry_of(onward.leaf.first()).and_then(|at| self.entries.get(at)) {
+            entry.ownership.settle(1);
+        }
+    }
+
+    /// A packet has come that passed this row at another worker, which may let the row go when the packet has left.
+    pub fn owes(&mut self, row: Identity) {
+        if let Some(at) = self.entry_of(row) {
+            self.expect(at as u32);
+        }
+    }
+
+    fn expect(&mut self, at: u32) {
+        let Some(entry) = self.entries.get_mut(at as usize) else { return };
+        if entry.foreign.unsettled == 0 {
+            self.unsettled.push(at);
+        }
+        entry.foreign.unsettled = entry.foreign.unsettled.saturating_add(1);
+    }
+
+    /// A packet of another worker is about to enter a leaf.
+    pub fn arrives(&mut self, number: u32) {
+        let Some(at) = self.backlogs.get(number as usize).map(|backlog| backlog.entry) else { return };
+        let passed = self.passed(at);
+        if let Some(Entry { foreign, .. }) = self.entries.get_mut(at as usize) {
+            foreign.in_a_row = if passed == foreign.passed { foreign.in_a_row.saturating_add(1) } else { 0 };
+            foreign.patience = PATIENCE;
+            foreign.list(at, &mut self.common);
+        }
+        self.expect(at);
+    }
+
+    /// The packet of [`Self::arrives`] has passed, or waits, or was dropped.
+    pub fn has_arrived(&mut self, number: u32) {
+        let Some(at) = self.backlogs.get(number as usize).map(|backlog| backlog.entry) else { return };
+        let passed = self.passed(at);
+        if let Some(entry) = self.entries.get_mut(at as usize) {
+            entry.foreign.passed = passed;
+        }
+    }
+
+    /// A packet that came for a leaf that is not its own any more goes on at once, charged.
+    #[cold]
+    pub fn pass_strange(&mut self, number: u32, segments: u32, bytes: u64, now: Now) {
+        let place = number as usize;
+        if let (Some(leaf), Some(backlog)) = (self.leaves.get_mut(place), self.backlogs.get_mut(place)) {
+            backlog.pass(leaf, segments, bytes);
+            if leaf.is(special::TREE) {
+                self.htb.sent(leaf.class, segments, bytes, now);
+            }
+        }
+    }
+
+    /// Packets that have passed a row here, whatever part.
+    fn passed(&self, at: u32) -> u64 {
+        let leaves = self.entries.get(at as usize).into_iter().flat_map(Entry::leaves);
+        let packets = |number: u32| self.leaves.get(number as usize).map_or(0, |leaf| leaf.passed().packets);
+        leaves.map(packets).fold(0, u64::wrapping_add)
+    }
+
+    /// All packets that came out of the queues so far have left the router. Lets go of queues that only other
+    /// workers use.
+    pub fn settle(&mut self, shared: &SharedQueues, now: Now) {
+        if self.is_changing() {
+            self.follow_changeover(shared);
+            if self.is_changing() {
+                return;
+            }
+        }
+        if self.unsettled.is_empty() || self.waits_for_ports() {
+            return;
+        }
+        while let Some(at) = self.unsettled.pop() {
+            let Some(entry) = self.entries.get_mut(at as usize) else { continue };
+            entry.ownership.settle(std::mem::take(&mut entry.foreign.unsettled));
+            if entry.foreign.in_a_row >= ENOUGH {
+                self.let_row_go(at, now);
+            }
+        }
+    }
+
+    /// The worker is about to sleep, and everything that came out of the queues has left the router, but for what waits for
+    /// a port. Lets go of queues that other workers use too, or each of their packets would wake this one. What is left of
+    /// thousands has its turn before the next sleep. Says whether there were any.
+    pub fn give_way(&mut self, now: Now) -> bool {
+        if self.common.is_empty()
+            || self.is_changing()
+            || !self.unsettled.is_empty()
+            || self.waits_for_ports()
+        {
+            return false;
+        }
+        for _ in 0..AT_ONCE {
+            let Some(at) = self.common.pop() else { break };
+            let Some(entry) = self.entries.get_mut(at as usize) else { continue };
+            entry.foreign.is_listed = false;
+            let leaf = |number: u32| self.leaves.get(number as usize);
+            // What a kind that has rates of its own has counted stays here.
+            let may_go = |leaf: &Leaf| !leaf.is_away() && !leaf.is(special::METERED);
+            if entry.foreign.patience != 0 && entry.leaves().filter_map(leaf).all(may_go) {
+                self.let_row_go(at, now);
+            }
+        }
+        true
+    }
+
+    fn let_row_go(&mut self, at: u32, now: Now) {
+        let Some(entry) = self.entries.get(at as usize) else { return };
+        let idle = |number: u32| self.leaves.get(number as usize).is_some_and(|leaf| leaf.waiting == 0);
+        if !entry.leaves().all(idle) {
+            return;
+        }
+        let tokens = entry.parts.map(|number| {
+            let Some(leaf) = self.leaves.get(number as usize) else { return (0, now) };
+            let tokens = match leaf.is(special::TREE) {
+                true => i64::from(self.htb.give_up(leaf.class, now)),
+                false => leaf.bucket.tokens(),
+            };
+            (tokens, leaf.bucket.counted())
+        });
+        let bursts = entry.parts.map(|number| self.backlogs.get(number as usize)?.burst.as_deref());
+        if bursts.iter().any(Option::is_some) {
+            entry.ownership.leave_bursts(bursts);
+        }
+        if entry.ownership.release(self.worker, tokens) {
+            for number in entry.leaves() {
+                if let Some(leaf) = self.leaves.get_mut(number as usize) {
+                    leaf.waiting = AWAY;
+                }
+            }
+        } else {
+            for (number, (tokens, _)) in entry.parts.into_iter().zip(tokens) {
+                if let Some(leaf) = self.leaves.get(number as usize).filter(|leaf| leaf.is(special::TREE)) {
+                    take_in_tree(&mut self.htb, leaf.class, tokens, now);
+                }
+            }
+        }
+    }
+}
+
+/// Takes a leaf in a tree. Instead of tokens, of which it has none of its own, the row says whether the tree has kept some.
+fn take_in_tree(htb: &mut Htb, class: ClassId, tokens: i64, now: Now) {
+    match tokens {
+        0 => htb.take_full(class, now),
+        _ => htb.take(class, now),
+    }
+}
+
+/// The limits of the bucket of a leaf: none where a tree decides.
+pub(super) fn own_limit(class: &Class) -> QueueLimit {
+    if class.parent.is_none() {
+        return *class.limit;
+    }
+    QueueLimit { max_limit: 0, burst_limit: 0, ..*class.limit }
+}
+
+/// Whether a queue kind has rates of its own, or changes packets.
+pub(super) fn meters(kind: &QueueType) -> bool {
+    match kind {
+        QueueType::Pcq { rate, .. } => *rate != 0,
+        QueueType::Cake(cake) => cake.bandwidth != 0 || cake.autorate_ingress || cake.wash,
+        _ => false,
+    }
+}

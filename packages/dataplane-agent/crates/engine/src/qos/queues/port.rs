@@ -1,0 +1,128 @@
+//! The queues of interfaces: packets wait there while their port takes none, and behind a queue kind that has a rate
+//! of its own. They are per worker, as the port's own are.
+
+use tollway_config::dataplane::RowId;
+
+use crate::ids::PortId;
+use crate::packet::frame::Frame;
+use crate::qos::leaf::special;
+use crate::qos::queues::Queues;
+use crate::time::Now;
+
+/// A port.
+#[derive(Debug, Clone, Default)]
+struct Port {
+    /// Row of its interface.
+    interface: Option<RowId>,
+    /// Leaf of the interface's queue.
+    leaf: Option<u32>,
+    /// Leaves that are a tree of their own below the interface.
+    below: Vec<u32>,
+    /// It takes nothing.
+    blocked: bool,
+}
+
+/// The ports.
+#[derive(Debug, Default)]
+pub struct Ports {
+    all: Vec<Port>,
+    /// Some of them have a queue.
+    queued: bool,
+}
+
+impl Ports {
+    /// Takes the rows of the ports' interfaces of another configuration; their leaves are to be added.
+    pub fn renew(&mut self, interfaces: &[Option<RowId>]) {
+        self.queued = false;
+        self.all.resize_with(interfaces.len(), Port::default);
+        for (port, interface) in self.all.iter_mut().zip(interfaces) {
+            port.interface = *interface;
+            port.leaf = None;
+            port.below.clear();
+        }
+    }
+
+    /// Whether a port of an interface takes nothing.
+    pub fn is_blocked(&self, interface: RowId) -> bool {
+        self.all.iter().any(|port| port.blocked && port.interface == Some(interface))
+    }
+
+    /// Whether an interface has a port.
+    pub fn has(&self, interface: RowId) -> bool {
+        self.all.iter().any(|port| port.interface == Some(interface))
+    }
+
+    /// Adds the leaf of an interface's queue.
+    pub fn add_queue(&mut self, interface: RowId, leaf: u32) {
+        for port in self.all.iter_mut().filter(|port| port.interface == Some(interface)) {
+            port.leaf = Some(leaf);
+            self.queued = true;
+        }
+    }
+
+    /// Adds a leaf that is a tree of its own below an interface.
+    pub fn add_below(&mut self, interface: RowId, leaf: u32) {
+        for port in self.all.iter_mut().filter(|port| port.interface == Some(interface)) {
+            port.below.push(leaf);
+        }
+    }
+}
+
+impl<F: Frame> Queues<F> {
+    /// A port takes nothing for now, or takes packets again.
+    pub fn set_blocked(&mut self, number: PortId, blocked: bool, now: Now) {
+        let Some(port) = self.ports.all.get_mut(usize::from(number)).filter(|port| port.blocked != blocked)
+        else {
+            return;
+        };
+        port.blocked = blocked;
+        let leaves = port.below.len();
+        if let Some(interface) = port.interface {
+            self.htb.set_blocked(interface, blocked);
+        }
+        for at in 0..=leaves {
+            let Some(port) = self.ports.all.get(usize::from(number)) else { break };
+            if let Some(leaf) = port.below.get(at).copied().or(port.leaf) {
+                self.block(leaf, blocked, now);
+            }
+        }
+    }
+
+    pub(super) fn block(&mut self, number: u32, blocked: bool, now: Now) {
+        if let Some(leaf) = self.leaves.get_mut(number as usize) {
+            leaf.set(special::BLOCKED, blocked);
+        }
+        if blocked {
+            self.unschedule(number);
+        } else {
+            self.schedule(number, now);
+        }
+    }
+
+    /// Whether packets may have to wait for a port.
+    #[inline]
+    pub fn has_port_queues(&self) -> bool {
+        self.ports.queued
+    }
+
+    /// The leaf in which a packet for a port has to wait, if it does.
+    #[inline]
+    pub fn before_port(&self, port: PortId) -> Option<u32> {
+        let number = self.ports.all.get(usize::from(port))?.leaf?;
+        let leaf = self.leaves.get(number as usize)?;
+        (leaf.waiting != 0 || leaf.is(special::BLOCKED | special::METERED)).then_some(number)
+    }
+
+    /// Whether packets wait for a port.
+    pub(super) fn waits_for_ports(&self) -> bool {
+        let waits = |number: u32| self.leaves.get(number as usize).is_some_and(|leaf| leaf.waiting != 0);
+        self.ports.queued && self.ports.all.iter().filter_map(|port| port.leaf).any(waits)
+    }
+}
+
+impl<F> Queues<F> {
+    /// Whether packets for a port may have to wait.
+    pub fn has_queue_before(&self, port: PortId) -> bool {
+        self.ports.all.get(usize::from(port)).is_some_and(|port| port.leaf.is_some())
+    }
+}

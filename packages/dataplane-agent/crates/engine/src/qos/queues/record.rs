@@ -1,0 +1,282 @@
+//! What others see of the queues: packed records (see [`tollway_config::protocol::ReplyBody::Queues`]).
+
+use std::collections::HashMap;
+
+use tollway_config::dataplane::RowId;
+
+use crate::packet::frame::Frame;
+use crate::qos::forest::{Class, ClassId, Forest, Identity};
+use crate::qos::htb::ClassView;
+use crate::qos::leaf::Passed;
+use crate::qos::queues::handover::Entry;
+use crate::qos::queues::{NIL, Queues};
+use crate::time::Now;
+
+/// What of a record comes from where.
+#[derive(Debug, Clone, Copy, Default)]
+struct Record {
+    passed: Passed,
+    dropped: u64,
+    second: Passed,
+    queued_bytes: u64,
+    queued_packets: u32,
+    sub_queues: u32,
+    borrows: u64,
+    lends: u64,
+    marked: u64,
+    longest_wait: u32,
+    average_wait: u32,
+    out_of_order: u64,
+}
+
+/// Counters of a tree's class as they stood at the last reset.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Since {
+    passed: Passed,
+    borrows: u64,
+    lends: u64,
+}
+
+/// What a class had counted when it became a leaf, or ceased to be one: what counts from then on begins at zero.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Carried {
+    passed: Passed,
+    dropped: u64,
+    marked: u64,
+    out_of_order: u64,
+}
+
+/// Bytes and packets that wait below a class.
+type Queued = HashMap<ClassId, (u64, u32)>;
+
+impl<F: Frame> Queues<F> {
+    /// Appends the records of about `most` rows from `from` on, by ascending row. Returns the row to go on from if there
+    /// are more. Only classes whose packets have come to this worker have records.
+    pub fn dump(
+        &self,
+        forest: &Forest,
+        from: RowId,
+        most: u32,
+        now: Now,
+        out: &mut Vec<u8>,
+    ) -> Option<RowId> {
+        let first = self.entries.partition_point(|entry| entry.identity.row < from);
+        let rest = self.entries.get(first..).unwrap_or_default();
+        // What has the same number as the last row comes with it.
+        let last = rest.get((most as usize).saturating_sub(1)).map(|entry| entry.identity.row);
+        let end = last.map_or(rest.len(), |last| rest.partition_point(|entry| entry.identity.row <= last));
+        let (part, more) = rest.split_at_checked(end).unwrap_or((rest, &[]));
+        let mut queued = None;
+        for entry in part {
+            self.dump_row(forest, entry, &mut queued, now, out);
+        }
+        more.first().map(|entry| entry.identity.row)
+    }
+
+    fn dump_row(
+        &self,
+        forest: &Forest,
+        entry: &Entry,
+        queued: &mut Option<Queued>,
+        now: Now,
+        out: &mut Vec<u8>,
+    ) {
+        for (id, &leaf) in forest.parts(entry.class).into_iter().zip(&entry.parts) {
+            let Some((id, class)) = id.and_then(|id| Some((id, forest.class(id)?))) else { continue };
+            let record = if class.is_leaf {
+                self.leaf_record(id, class, leaf, now)
+            } else {
+                let queued = queued.get_or_insert_with(|| self.queued_below(forest));
+                self.inner_record(id, class, queued, now)
+            };
+            let record = match self.carried.get(&class.identity) {
+                Some(carried) => Some(record.unwrap_or_default().with(carried)),
+                None => record,
+            };
+            if let Some(record) = record {
+                record.write(class.identity, self.worker, out);
+            }
+        }
+    }
+
+    fn leaf_record(&self, id: ClassId, class: &Class, leaf: u32, now: Now) -> Option<Record> {
+        if leaf == NIL {
+            return None;
+        }
+        let (leaf, backlog) = (self.leaves.get(leaf as usize)?, self.backlogs.get(leaf as usize)?);
+        let view = class.parent.and_then(|_| self.htb.view(id, now));
+        let since = self.since.get(&class.identity).copied().unwrap_or_default();
+        let waited = backlog.waited(leaf, now);
+        Some(Record {
+            passed: backlog.passed(leaf),
+            dropped: backlog.dropped,
+            second: backlog.last_second(leaf, now),
+            queued_bytes: backlog.queue.bytes(),
+            queued_packets: leaf.queued(),
+            sub_queues: backlog.queue.sub_queues(),
+            borrows: view.map_or(0, |view| view.borrows.wrapping_sub(since.borrows)),
+            lends: view.map_or(0, |view| view.lends.wrapping_sub(since.lends)),
+            marked: backlog.marked(),
+            longest_wait: waited.longest,
+            average_wait: waited.average(),
+            out_of_order: backlog.out_of_order,
+        })
+    }
+
+    fn inner_record(&self, id: ClassId, class: &Class, queued: &Queued, now: Now) -> Option<Record> {
+        let view = self.htb.view(id, now)?;
+        let (queued_bytes, queued_packets) = queued.get(&id).copied().unwrap_or_default();
+        if view.packets == 0 && queued_packets == 0 {
+            return None;
+        }
+        let since = self.since.get(&class.identity).copied().unwrap_or_default();
+        let total = Passed { packets: view.packets, bytes: view.bytes };
+        Some(Record {
+            passed: total.since(since.passed),
+            second: Passed { packets: view.second_packets, bytes: view.second_bytes },
+            queued_bytes,
+            queued_packets,
+            borrows: view.borrows.wrapping_sub(since.borrows),
+            lends: view.lends.wrapping_sub(since.lends),
+            ..Record::default()
+        })
+    }
+
+    /// What waits below each class that has children.
+    fn queued_below(&self, forest: &Forest) -> Queued {
+        let mut queued = Queued::new();
+        for number in self.waiting_leaves() {
+            let Some(backlog) = self.backlogs.get(number as usize) else { continue };
+            let class = self.class(number).and_then(|id| forest.class(id));
+            let mut above = class.and_then(|class| class.parent);
+            while let Some(id) = above {
+                let (bytes, packets) = queued.entry(id).or_default();
+                *bytes += backlog.queue.bytes();
+                *packets = packets.saturating_add(backlog.queue.segments());
+                above = forest.class(id).and_then(|class| class.parent);
+            }
+        }
+        queued
+    }
+
+    /// Classes that were in no tree before, or are in none any more, count from zero.
+    pub(super) fn forget_resets(&mut self, before: &Forest, forest: &Forest) {
+        let counts = |forest: &Forest, identity| {
+            let class = forest.find(identity).and_then(|id| forest.class(id));
+            class.is_some_and(|class| class.parent.is_some() || !class.is_leaf)
+        };
+        self.since.retain(|identity, _| counts(before, *identity) && counts(forest, *identity));
+        self.carried.retain(|identity, _| forest.find(*identity).is_some());
+    }
+
+    /// Keeps what the leaf of a class has counted that is no leaf any more.
+    pub(super) fn carry_leaf(&mut self, number: u32, identity: Identity, before: &Forest) {
+        let place = number as usize;
+        let (Some(leaf), Some(backlog)) = (self.leaves.get(place), self.backlogs.get(place)) else { return };
+        // In a tree its class has counted the same, and goes on with it.
+        let counted = before.class(leaf.class).is_some_and(|class| class.parent.is_some());
+        // What waits goes at once, past the class.
+        let waits = Passed { packets: leaf.queued().into(), bytes: backlog.queue.bytes() };
+        let carried = self.carried.entry(identity).or_default();
+        carried.passed = carried.passed.plus(waits);
+        if !counted {
+            carried.passed = carried.passed.plus(backlog.passed(leaf));
+        }
+        carried.dropped += backlog.dropped;
+        carried.marked += backlog.marked();
+        carried.out_of_order += backlog.out_of_order;
+    }
+
+    /// Keeps what classes have counted that are leaves from now on; to be called before the trees change.
+    pub(super) fn carry_inner(&mut self, before: &Forest, forest: &Forest, now: Now) {
+        for (number, class) in (0..).zip(before.classes()).filter(|(_, class)| !class.is_leaf) {
+            let identity = class.identity;
+            let new = forest.find(identity).and_then(|id| forest.class(id));
+            let (true, Some(view)) =
+                (new.is_some_and(|new| new.is_leaf), self.htb.view(ClassId(number), now))
+            else {
+                continue;
+            };
+            let total = Passed { packets: view.packets, bytes: view.bytes };
+            let since = self.since.entry(identity).or_default();
+            let carried = self.carried.entry(identity).or_default();
+            carried.passed = carried.passed.plus(total.since(since.passed));
+            since.passed = total;
+        }
+    }
+
+    /// Sets the counters of these rows to zero; no rows means all. Appends the records of what they were: who adds them up
+    /// misses nothing.
+    pub fn reset(&mut self, forest: &Forest, rows: &[RowId], now: Now, out: &mut Vec<u8>) {
+        let all = rows.is_empty().then_some(0..self.entries.len());
+        let of = |row: &RowId| {
+            let end = |to: u64| self.entries.partition_point(|entry| u64::from(entry.identity.row) < to);
+            end(u64::from(*row))..end(u64::from(*row) + 1)
+        };
+        let places: Vec<usize> = all.into_iter().chain(rows.iter().map(of)).flatten().collect();
+        let mut queued = None;
+        for at in places {
+            let Some(entry) = self.entries.get(at) else { break };
+            self.dump_row(forest, entry, &mut queued, now, out);
+            for (id, leaf) in forest.parts(entry.class).into_iter().zip(entry.parts) {
+                if let Some(class) = id.and_then(|id| forest.class(id)) {
+                    self.carried.remove(&class.identity);
+                }
+                if let (Some(leaf), Some(backlog)) =
+                    (self.leaves.get(leaf as usize), self.backlogs.get_mut(leaf as usize))
+                {
+                    backlog.reset(leaf);
+                }
+                if let Some(id) = id
+                    && let Some(class) =
+                        forest.class(id).filter(|class| class.parent.is_some() || !class.is_leaf)
+                    && let Some(view) = self.htb.view(id, now)
+                {
+                    self.since.insert(class.identity, Since::of(&view));
+                }
+            }
+        }
+    }
+}
+
+impl Since {
+    fn of(view: &ClassView) -> Self {
+        let passed = Passed { packets: view.packets, bytes: view.bytes };
+        Self { passed, borrows: view.borrows, lends: view.lends }
+    }
+}
+
+impl Record {
+    /// With what the class counted before.
+    fn with(self, carried: &Carried) -> Self {
+        Self {
+            passed: self.passed.plus(carried.passed),
+            dropped: self.dropped + carried.dropped,
+            marked: self.marked + carried.marked,
+            out_of_order: self.out_of_order + carried.out_of_order,
+            ..self
+        }
+    }
+
+    fn write(&self, identity: Identity, worker: u32, out: &mut Vec<u8>) {
+        out.extend_from_slice(&identity.row.to_le_bytes());
+        out.extend_from_slice(&(worker as u16).to_le_bytes());
+        out.extend_from_slice(&[identity.part as u8, 0]);
+        let Passed { packets, bytes } = self.passed;
+        let values =
+            [bytes, packets, self.dropped, self.second.bytes * 8, self.second.packets, self.queued_bytes];
+        for value in values {
+            out.extend_from_slice(&value.to_le_bytes());
+        }
+        for value in [self.queued_packets, self.sub_queues] {
+            out.extend_from_slice(&value.to_le_bytes());
+        }
+        for value in [self.borrows, self.lends, self.marked] {
+            out.extend_from_slice(&value.to_le_bytes());
+        }
+        for value in [self.longest_wait, self.average_wait] {
+            out.extend_from_slice(&value.to_le_bytes());
+        }
+        out.extend_from_slice(&self.out_of_order.to_le_bytes());
+    }
+}

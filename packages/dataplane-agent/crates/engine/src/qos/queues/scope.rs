@@ -1,0 +1,230 @@
+//! What single queues do in each millisecond, for who looks at them closely (see
+//! [`tollway_config::protocol::ReplyBody::QueueScope`]). Others pay nothing for it.
+
+use std::collections::VecDeque;
+
+use tollway_config::dataplane::RowId;
+use tollway_config::protocol::QUEUE_SCOPE_RECORD;
+
+use crate::packet::frame::Frame;
+use crate::qos::forest::{Identity, Part};
+use crate::qos::leaf::special;
+use crate::qos::queues::Queues;
+use crate::time::Now;
+
+/// Milliseconds that are remembered.
+const MILLISECONDS: u64 = 4096;
+/// Rows that are watched at a time.
+const ROWS: usize = 4;
+/// After so long without a question nobody looks any more, ns.
+const LOOKED_AWAY: u64 = 10_000_000_000;
+const NS_PER_MS: u64 = 1_000_000;
+
+/// What happens at a leaf.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Event {
+    /// L3 bytes that pass.
+    pub passed: u64,
+    /// Packets dropped.
+    pub dropped: u32,
+    /// How long what passes has waited, µs.
+    pub wait: u32,
+}
+
+/// A direction in one millisecond.
+#[derive(Debug, Clone, Copy, Default)]
+struct Moment {
+    passed: u32,
+    dropped: u32,
+    waiting: u32,
+    tokens: i64,
+    /// Most tokens that the bucket holds.
+    depth: i64,
+    longest_wait: u32,
+    rate_kbit: u32,
+}
+
+impl Moment {
+    /// A millisecond later, if nothing happens.
+    fn next(self) -> Self {
+        Self {
+            passed: 0,
+            dropped: 0,
+            longest_wait: 0,
+            // What comes when it is full is lost; one that is late may hold more already.
+            tokens: self.tokens.saturating_add(i64::from(self.rate_kbit)).min(self.depth.max(self.tokens)),
+            ..self
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Millisecond {
+    number: u64,
+    ways: [Moment; 2],
+}
+
+#[derive(Debug)]
+struct Scope {
+    row: Identity,
+    asked: Now,
+    milliseconds: VecDeque<Millisecond>,
+}
+
+/// The rows that are watched.
+#[derive(Debug, Default)]
+pub struct Scopes {
+    all: Vec<Scope>,
+    /// When something happened last.
+    pub now: Now,
+}
+
+impl Scopes {
+    /// Whether a row is watched.
+    pub fn has(&self, row: Identity) -> bool {
+        self.all.iter().any(|scope| scope.row == row)
+    }
+}
+
+impl Scope {
+    /// The current millisecond. Those before in which packets waited are filled in.
+    fn current(&mut self, now: Now) -> Option<&mut Millisecond> {
+        let number = now.0 / NS_PER_MS;
+        while let Some(last) = self.milliseconds.back().copied().filter(|last| last.number < number) {
+            let waits = last.ways.iter().any(|way| way.waiting != 0);
+            let near = number - last.number <= MILLISECONDS;
+            let next = if waits && near { last.number + 1 } else { number };
+            self.push(Millisecond { number: next, ways: last.ways.map(Moment::next) });
+        }
+        if self.milliseconds.is_empty() {
+            self.push(Millisecond { number, ..Millisecond::default() });
+        }
+        self.milliseconds.back_mut()
+    }
+
+    fn push(&mut self, millisecond: Millisecond) {
+        if self.milliseconds.len() as u64 >= MILLISECONDS {
+            self.milliseconds.pop_front();
+        }
+        self.milliseconds.push_back(millisecond);
+    }
+}
+
+impl<F: Frame> Queues<F> {
+    /// Notes what happens at a leaf that is watched.
+    #[cold]
+    pub(super) fn note(&mut self, number: u32, event: Event) {
+        let now = self.scopes.now;
+        let place = number as usize;
+        let (Some(leaf), Some(backlog)) = (self.leaves.get_mut(place), self.backlogs.get(place)) else {
+            return;
+        };
+        let Identity { part, .. } = backlog.identity;
+        let row = backlog.identity.first();
+        let Some(at) = self.scopes.all.iter().position(|scope| scope.row == row) else {
+            return leaf.set(special::WATCHED, false);
+        };
+        let view = leaf.is(special::TREE).then(|| self.htb.view(leaf.class, now)).flatten();
+        let (tokens, depth, rate) = match view {
+            Some(view) => {
+                let limited = view.ceiling_tokens != i64::MAX;
+                let tokens = if limited { view.ceiling_tokens } else { view.tokens };
+                (tokens, view.depth, self.htb.rate(leaf.class))
+            }
+            None => (leaf.bucket.tokens(), leaf.bucket.depth(), leaf.bucket.rate()),
+        };
+        let Some(scope) = self.scopes.all.get_mut(at) else { return };
+        if now.0.saturating_sub(scope.asked.0) > LOOKED_AWAY {
+            self.scopes.all.remove(at);
+            return leaf.set(special::WATCHED, false);
+        }
+        let way = usize::from(part == Part::Download);
+        let Some(way) = scope.current(now).and_then(|current| current.ways.get_mut(way)) else { return };
+        way.passed = way.passed.saturating_add(u32::try_from(event.passed).unwrap_or(u32::MAX));
+        way.dropped = way.dropped.saturating_add(event.dropped);
+        way.longest_wait = way.longest_wait.max(event.wait);
+        way.waiting = u32::try_from(backlog.queue.bytes()).unwrap_or(u32::MAX);
+        (way.tokens, way.depth) = (tokens, depth);
+        way.rate_kbit = u32::try_from(rate / 1000).unwrap_or(u32::MAX);
+    }
+
+    /// Appends what a row of `/queue/simple` or `/queue/tree` did in each millisecond after one, as far as it is known,
+    /// and watches it from now on for a while. Of more than four rows that which nobody has asked about for longest is
+    /// watched no more.
+    pub fn scope(&mut self, row: RowId, after: u64, now: Now, out: &mut Vec<u8>) {
+        let named = |part| Identity { row, part };
+        let is_there =
+            |identity: &Identity| self.entries.binary_search_by_key(identity, |entry| entry.identity).is_ok();
+        let Some(row) = [named(Part::Upload), named(Part::Whole)].into_iter().find(is_there) else { return };
+        self.watch(row, now);
+        let Some(scope) = self.scopes.all.iter_mut().find(|scope| scope.row == row) else { return };
+        scope.asked = now;
+        let oldest = (now.0 / NS_PER_MS).saturating_sub(MILLISECONDS);
+        let present = now.0 / NS_PER_MS;
+        for millisecond in &scope.milliseconds {
+            // The present one is not over yet.
+            if millisecond.number > after.max(oldest) && millisecond.number < present {
+                millisecond.write(out);
+            }
+        }
+    }
+
+    fn watch(&mut self, row: Identity, now: Now) {
+        if !self.scopes.has(row) {
+            let milliseconds = VecDeque::with_capacity(MILLISECONDS as usize);
+            let scope = Scope { row, asked: now, milliseconds };
+            let all = &mut self.scopes.all;
+            all.retain(|scope| scope.asked.0.saturating_add(LOOKED_AWAY) >= now.0);
+            if all.len() >= ROWS
+                && let Some(longest) = (0..all.len()).min_by_key(|at| all.get(*at).map(|scope| scope.asked))
+            {
+                all.swap_remove(longest);
+            }
+            all.push(scope);
+        }
+        let entry = self.entries.binary_search_by_key(&row, |entry| entry.identity);
+        for leaf in entry.ok().and_then(|at| self.entries.get(at)).into_iter().flat_map(|entry| entry.parts) {
+            let is_way = self.backlogs.get(leaf as usize).is_some_and(|b| b.identity.part != Part::Total);
+            if let Some(leaf) = self.leaves.get_mut(leaf as usize).filter(|_| is_way) {
+                leaf.set(special::WATCHED, true);
+            }
+        }
+    }
+}
+
+impl Millisecond {
+    fn write(&self, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(&self.number.to_le_bytes());
+        for way in &self.ways {
+            for value in [way.passed, way.dropped, way.waiting] {
+                out.extend_from_slice(&value.to_le_bytes());
+            }
+            out.extend_from_slice(&way.tokens.to_le_bytes());
+            for value in [way.longest_wait, way.rate_kbit] {
+                out.extend_from_slice(&value.to_le_bytes());
+            }
+        }
+        debug_assert_eq!(out.len() - start, QUEUE_SCOPE_RECORD);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_fills_up_to_its_depth_while_nothing_happens() {
+        let mut moment =
+            Moment { tokens: 29_600, depth: 30_000, rate_kbit: 300, waiting: 1, ..Moment::default() };
+        let mut told = Vec::new();
+        for _ in 0..3 {
+            moment = moment.next();
+            told.push(moment.tokens);
+        }
+        assert_eq!(told, [29_900, 30_000, 30_000]);
+        // One that is late holds more than its depth for a while; it does not get more.
+        let late = Moment { tokens: 31_000, ..moment };
+        assert_eq!(late.next().tokens, 31_000);
+    }
+}

@@ -1,0 +1,334 @@
+//! Another configuration: what belongs to a class stays with it.
+
+use crate::packet::frame::Frame;
+use crate::qos::burst::Burst;
+use crate::qos::forest::{Class, ClassId, Context, Forest, Identity, Part};
+use crate::qos::htb::Accounts;
+use crate::qos::kind::{Kind, Load};
+use crate::qos::leaf::{AWAY, WakeBy, special};
+use crate::qos::ownership::{OpenOwnerships, Ownerships, PARTS};
+use crate::qos::queues::changeover::Progress;
+use crate::qos::queues::handover::{Entry, Foreign, meters, own_limit};
+use crate::qos::queues::{NIL, Plan, Queues, Waiting};
+use crate::qos::slab::Fifo;
+use crate::time::Now;
+use tollway_config::dataplane::{QueueType, RowId};
+
+/// What all workers share of the queues.
+#[derive(Debug)]
+pub struct SharedQueues {
+    /// Who has which.
+    pub ownerships: Ownerships,
+    /// Tokens of trees.
+    pub accounts: Accounts,
+    /// How far every worker is with another configuration.
+    pub progress: Progress,
+}
+
+impl SharedQueues {
+    /// Those of so many workers.
+    pub fn new(workers: u32) -> Self {
+        let (ownerships, accounts) = Default::default();
+        Self { ownerships, accounts, progress: Progress::new(workers) }
+    }
+}
+
+impl<F: Frame> Queues<F> {
+    /// Takes over another configuration in place of `before`. Classes that are not touched keep tokens, counters and
+    /// packets; a changed limit, parent or queue type keeps the packets. Packets that wait in a leaf that is not theirs
+    /// any more go at once, so that what comes after them by another one does not overtake them. `epoch` is the number of the
+    /// configuration, by which the workers know that all have it; `interfaces` are the rows of the ports' interfaces.
+    pub fn swap(
+        &mut self,
+        before: &Plan<'_>,
+        plan: &Plan<'_>,
+        (epoch, interfaces): (u32, &[Option<RowId>]),
+        shared: &SharedQueues,
+        now: Now,
+    ) {
+        self.begin_changeover(before, plan, epoch, shared, now);
+        self.swapped = now;
+        let forest = plan.forest;
+        let entries = std::mem::take(&mut self.entries);
+        self.unsettled.clear();
+        self.common.clear();
+        self.class_leaves.clear();
+        self.class_leaves.resize(forest.classes().len(), NIL);
+        self.courses.renew(plan.table.keeps_context_of(before.table));
+        self.ports.renew(interfaces);
+        let mut changed = Vec::new();
+        let mut old = entries.into_iter().peekable();
+        let mut ownerships = shared.ownerships.open();
+        let mut entries = Vec::with_capacity(forest.rows().len());
+        for &first in forest.rows() {
+            let Some(row) = forest.class(first).map(|class| class.identity) else { continue };
+            while let Some(gone) = old.next_if(|entry| entry.identity < row) {
+                self.retire(gone, now);
+            }
+            let number = entries.len() as u32;
+            let entry = match old.next_if(|entry| entry.identity == row) {
+                Some(entry) => {
+                    self.carry_over(entry, (number, first), before.forest, forest, now, &mut changed)
+                }
+                None => new_entry(row, first, &mut ownerships),
+            };
+            if entry.foreign.unsettled != 0 {
+                self.unsettled.push(number);
+            }
+            if entry.foreign.is_listed {
+                self.common.push(number);
+            }
+            entries.push(entry);
+        }
+        old.for_each(|gone| self.retire(gone, now));
+        drop(ownerships);
+        self.entries = entries;
+        self.carry_inner(before.forest, forest, now);
+        self.htb.swap(forest, &shared.accounts, now);
+        self.forget_resets(before.forest, forest);
+        // Numbers of leaves that are gone are given to others now.
+        self.pass_over_retired();
+        self.settle_in(forest, changed, now);
+        self.pass_over_retired();
+        self.reserve(forest.classes().len());
+        let is_plain = |class: &Class| matches!(class.identity.part, Part::Upload | Part::Download);
+        if !forest.classes().iter().all(is_plain) {
+            self.courses.reserve(forest.classes().len());
+        }
+        if !plan.table.matches_as(before.table) {
+            self.send_strangers(plan, now);
+        }
+        self.renew_newcomers(plan, now);
+    }
+
+    /// A row that stays: its leaves get their new numbers, and those that have changed are noted.
+    fn carry_over(
+        &mut self,
+        mut entry: Entry,
+        (number, first): (u32, ClassId),
+        before: &Forest,
+        forest: &Forest,
+        now: Now,
+        changed: &mut Vec<u32>,
+    ) -> Entry {
+        let was_begun = entry.leaves().next().is_some();
+        for (place, new) in forest.parts(first).into_iter().enumerate() {
+            let Some(part) = entry.parts.get_mut(place).filter(|part| **part != NIL) else { continue };
+            let leaf = *part;
+            let new = new.and_then(|id| Some((id, forest.class(id)?)));
+            let Some((id, class)) = new.filter(|(_, class)| class.is_leaf) else {
+                *part = NIL;
+                if let Some((_, class)) = new {
+                    self.carry_leaf(leaf, class.identity, before);
+                }
+                self.retire_leaf(leaf, now);
+                continue;
+            };
+            let place = leaf as usize;
+            let (Some(hot), Some(backlog)) = (self.leaves.get_mut(place), self.backlogs.get_mut(place))
+            else {
+                continue;
+            };
+            let known = before.class(std::mem::replace(&mut hot.class, id));
+            (backlog.entry, backlog.rank) = (number, class.rank() as u8);
+            if !known.is_some_and(|known| is_alike(known, class, before, forest)) {
+                changed.push(leaf);
+            }
+            if let Some(place) = self.class_leaves.get_mut(id.0 as usize) {
+                *place = leaf;
+            }
+            self.place_before_port(leaf, class, now);
+        }
+        (entry.class, entry.identity) = (first, entry.identity);
+        if was_begun && entry.leaves().next().is_none() {
+            self.changeover.row_is_gone(self.worker, entry.identity, &entry.ownership);
+        }
+        entry
+    }
+
+    /// Changes what has to be, and gives leaves to rows that have some and need more.
+    fn settle_in(&mut self, forest: &Forest, changed: Vec<u32>, now: Now) {
+        for number in changed {
+            let class = self.class(number).and_then(|id| forest.class(id));
+            if let Some(class) = class {
+                self.change(number, class, forest, now);
+            }
+        }
+        for at in 0..self.entries.len() {
+            let Some(entry) = self.entries.get(at) else { break };
+            let is_port = entry.identity.part == Part::Interface;
+            let sibling = entry.leaves().next();
+            if is_port && sibling.is_none() {
+                self.begin_port(at, forest, now);
+            } else if let Some(sibling) = sibling
+                && entry.parts.contains(&NIL)
+                && !is_port
+            {
+                let (parts, away) = (entry.parts, self.is_away(sibling));
+                self.begin_row(at, forest, now);
+                if !away {
+                    self.join(at, parts, now);
+                }
+            }
+        }
+    }
+
+    /// Leaves that have been added to a row which this worker has are its own too.
+    fn join(&mut self, at: usize, before: [u32; PARTS], now: Now) {
+        let Some(entry) = self.entries.get(at) else { return };
+        for number in entry.parts.into_iter().zip(before).filter(|(new, old)| new != old).map(|(new, _)| new)
+        {
+            if let Some(leaf) = self.leaves.get_mut(number as usize) {
+                leaf.waiting = 0;
+                if leaf.is(special::TREE) {
+                    self.htb.take(leaf.class, now);
+                }
+            }
+        }
+    }
+
+    /// The queue of an interface is there from the start, for it has to know when its port takes nothing.
+    fn begin_port(&mut self, at: usize, forest: &Forest, now: Now) {
+        let Some(entry) = self.entries.get(at) else { return };
+        let kind = forest.class(entry.class).and_then(|class| forest.type_of(class));
+        let waits = kind.is_some_and(|kind| *kind != QueueType::None);
+        if waits && self.ports.has(entry.identity.row) {
+            self.begin_row(at, forest, now);
+        }
+    }
+
+    /// Takes the limits, the parent and the queue type of a class that stays.
+    fn change(&mut self, number: u32, class: &Class, forest: &Forest, now: Now) {
+        let kind = forest.type_of(class).unwrap_or(&QueueType::None);
+        self.change_kind(number, kind, now);
+        let place = number as usize;
+        let (Some(leaf), Some(backlog)) = (self.leaves.get_mut(place), self.backlogs.get_mut(place)) else {
+            return;
+        };
+        let limit = own_limit(class);
+        let (was_tree, waits) = (leaf.is(special::TREE), leaf.queued() != 0);
+        leaf.bucket.change(limit.max_limit, limit.bucket_ms, now, waits);
+        backlog.max_limit = limit.max_limit;
+        backlog.burst = Burst::change(backlog.burst.take().map(|burst| *burst), &limit, now).map(Box::new);
+        if let Some(burst) = &backlog.burst {
+            leaf.bucket.set_rate(burst.ceiling(limit.max_limit), now, waits);
+        }
+        leaf.set(special::BURST, backlog.burst.is_some());
+        leaf.set(special::METERED, meters(kind));
+        leaf.set(special::TREE, class.parent.is_some());
+        if class.parent.is_some() || class.interface.is_none() {
+            leaf.set(special::BLOCKED, false);
+        }
+        let is_tree = class.parent.is_some();
+        if is_tree && !was_tree && !leaf.is_away() {
+            self.htb.take(leaf.class, now);
+        }
+        if is_tree != was_tree && backlog.wake == WakeBy::Turn && is_tree {
+            backlog.wake = WakeBy::Nobody;
+        }
+        let Some(leaf) = self.leaves.get(place) else { return };
+        // Its kind may have had nothing to send before a time that does not hold any more.
+        if leaf.queued() != 0 {
+            self.unschedule(number);
+            self.schedule(number, now);
+        }
+    }
+
+    /// Another queue type: what waits is offered to the new queue in the order in which the old one holds it.
+    fn change_kind(&mut self, number: u32, kind: &QueueType, now: Now) {
+        let Some(backlog) = self.backlogs.get_mut(number as usize) else { return };
+        if backlog.queue.change(kind) {
+            return;
+        }
+        let before = backlog.queue.load();
+        let mut new = Kind::new(kind, backlog.seed(self.salt));
+        let mut all = Fifo::default();
+        backlog.queue.take_out(&mut self.slab, &mut all, |_| true);
+        let mut gone = Fifo::default();
+        while let Some(node) = all.pop(&mut self.slab) {
+            if new.admits(Load::of(&self.slab, node), Load::default()) {
+                new.offer(&mut self.slab, node, now, &mut gone);
+            } else {
+                gone.push(&mut self.slab, node);
+            }
+        }
+        backlog.replace(new);
+        self.bury(number, &mut gone, None);
+        self.changed(number, before);
+    }
+
+    /// A row is gone.
+    fn retire(&mut self, entry: Entry, now: Now) {
+        let mut begun = false;
+        for leaf in entry.leaves() {
+            begun = true;
+            self.retire_leaf(leaf, now);
+        }
+        entry.ownership.settle(entry.foreign.unsettled);
+        if begun {
+            self.changeover.row_is_gone(self.worker, entry.identity, &entry.ownership);
+        }
+    }
+
+    /// A leaf is gone.
+    fn retire_leaf(&mut self, number: u32, now: Now) {
+        self.send_from(number, now, |_, _| true);
+        self.unschedule(number);
+        if let Some(backlog) = self.backlogs.get_mut(number as usize) {
+            backlog.wake = WakeBy::Nobody;
+        }
+        if let Some(leaf) = self.leaves.get_mut(number as usize) {
+            (leaf.waiting, leaf.class) = (AWAY, ClassId(u32::MAX));
+            leaf.set(special::ALL, false);
+        }
+        self.free.push(number);
+    }
+
+    /// Sends what waits in a leaf that is not its own any more.
+    fn send_strangers(&mut self, plan: &Plan<'_>, now: Now) {
+        for number in self.waiting_leaves() {
+            let Some(class) = self.class(number) else { continue };
+            if !self.backlogs.get(number as usize).is_some_and(|backlog| backlog.is_port()) {
+                self.send_from(number, now, |waiting, context| {
+                    !plan.passes(waiting.addresses, context, class)
+                });
+            }
+        }
+    }
+
+    /// Sends the packets of a leaf that `gone` says, in order and charged.
+    fn send_from(&mut self, number: u32, now: Now, mut gone: impl FnMut(&Waiting<F>, &Context) -> bool) {
+        let place = number as usize;
+        let (Some(leaf), Some(backlog)) = (self.leaves.get_mut(place), self.backlogs.get_mut(place)) else {
+            return;
+        };
+        let before = backlog.queue.load();
+        if before.frames == 0 {
+            return;
+        }
+        let courses = &self.courses;
+        let Some(leaving) = self.leaving.get_mut(usize::from(backlog.rank) + 1) else { return };
+        let taken = backlog
+            .queue
+            .take_out(&mut self.slab, leaving, |waiting| gone(waiting, &Self::context(courses, waiting)));
+        backlog.pass(leaf, taken.segments, taken.bytes);
+        if leaf.is(special::TREE) && taken.frames != 0 {
+            self.htb.sent(leaf.class, taken.segments, taken.bytes, now);
+        }
+        self.changed(number, before);
+        self.rest(number);
+    }
+}
+
+fn new_entry(identity: Identity, class: ClassId, ownerships: &mut OpenOwnerships<'_>) -> Entry {
+    let ownership = ownerships.of(identity);
+    Entry { identity, class, parts: [NIL; PARTS], ownership, foreign: Foreign::default() }
+}
+
+/// Whether a class is held to the same, in the same kind of place.
+fn is_alike(old: &Class, new: &Class, before: &Forest, forest: &Forest) -> bool {
+    old.limit == new.limit
+        && old.parent.is_some() == new.parent.is_some()
+        && old.interface == new.interface
+        && before.type_of(old) == forest.type_of(new)
+}
