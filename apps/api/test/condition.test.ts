@@ -1,8 +1,9 @@
+import type { Condition } from '@tollway/protocol/live/window';
 import { menuByPath, registry } from '@tollway/schema';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { order } from '../src/config/kind-order.js';
-import { type Condition, ConditionError, testOf } from '../src/live/condition.js';
+import { ConditionError, testOf } from '../src/live/condition.js';
 import { MessageError, readMessage } from '../src/live/message.js';
 
 function holds(path: string, condition: Condition, value: string | undefined): boolean {

@@ -1,8 +1,9 @@
 import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { TrafficSample } from '@tollway/protocol/live/traffic';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { TrafficSample } from '../src/live/traffic.js';
+
 import { readSamples, TrafficFile } from '../src/live/traffic-file.js';
 
 const sample = (t: number, reason = 'runt'): TrafficSample => ({

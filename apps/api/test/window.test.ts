@@ -1,12 +1,13 @@
+import type { Changes } from '@tollway/protocol/live/menu';
 import { menuByPath } from '@tollway/schema';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import type { MenuWindow } from '../src/live/menu-window.js';
-import { type Delta, deltaOf, evaluate, itemsWalked, type WindowContent } from '../src/live/window.js';
+import { deltaOf, evaluate, itemsWalked, type WindowContent } from '../src/live/window.js';
 import { ArrayRows, type RestRow } from '../src/view/rows.js';
 
 /** What a browser does with a delta, by the contract of `/live`. */
-function apply(before: WindowContent, delta: Delta): RestRow[] {
+function apply(before: WindowContent, delta: Changes): RestRow[] {
   const rows = new Map(before.rows.map((row) => [row['.id'] ?? '', row]));
   for (const id of delta.remove) rows.delete(id);
   for (const row of delta.set) rows.set(row['.id'] ?? '', { ...rows.get(row['.id'] ?? ''), ...row });

@@ -9,8 +9,6 @@ const MAX_WORD = 1_024;
 const MAX_OPERATIONS = 64;
 /** Names of a `.proplist`. */
 export const MAX_NAMES = 256;
-/** Longest text that is looked for, characters. */
-export const MAX_FIND = 256;
 
 /** An item as REST shows it: texts by property name, with `.id`. */
 export type Item = Readonly<Record<string, string>>;

@@ -1,4 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ServerMessage } from '@tollway/protocol/live/answers';
+import type { ProfileUpdate } from '@tollway/protocol/live/profile';
+import type { Status } from '@tollway/protocol/live/status';
+import type { TrafficSample } from '@tollway/protocol/live/traffic';
 import type { Menu } from '@tollway/schema';
 import type { WebSocket } from 'ws';
 import type { Arguments } from '../config/content.js';
@@ -7,14 +11,12 @@ import { ConditionError, testOf } from './condition.js';
 import { MenuFeed, type MessageSink } from './menu-feed.js';
 import type { MenuWindow } from './menu-window.js';
 import { type ClientMessage, MessageError, readMessage } from './message.js';
-import type { ProfileUpdate } from './profile-feed.js';
 import type { Sampler } from './sampler.js';
 import { ScopeFeed } from './scope-feed.js';
 import type { SharedRows } from './shared-rows.js';
 import type { ShownCells } from './shown-cells.js';
-import type { Status } from './status.js';
-import type { TraceFeed } from './trace-feed.js';
-import type { Traffic, TrafficSample } from './traffic.js';
+import type { SendTrace, TraceFeed } from './trace-feed.js';
+import type { Traffic } from './traffic.js';
 import type { Watched } from './watched-queue.js';
 
 /** Bytes waiting to be sent above which live values are left out. */
@@ -52,7 +54,7 @@ export interface LiveSources {
   /** A queue that one browser watches. */
   scope(sink: MessageSink, id: number, user: number, watched: Watched): ScopeFeed;
   /** A packet trace that one browser follows. */
-  trace(user: number, dry: boolean, words: Arguments, send: (message: object) => void): TraceFeed;
+  trace(user: number, dry: boolean, words: Arguments, send: SendTrace): TraceFeed;
 }
 
 /** One browser connection and what it has subscribed to. */
@@ -101,7 +103,7 @@ export class LiveClient implements MessageSink {
     return this.#socket.bufferedAmount < BUSY_BYTES;
   }
 
-  send(message: object): void {
+  send(message: ServerMessage): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     if (this.#socket.bufferedAmount > STUCK_BYTES) this.#socket.terminate();
     else this.#socket.send(JSON.stringify(message));
@@ -198,7 +200,9 @@ export class LiveClient implements MessageSink {
       case 'queue-scope':
         return this.#sources.scope(this, id, this.#user, message);
       case 'trace':
-        return this.#sources.trace(this.#user, message.dry, message.words, (answer) => this.send({ id, ...answer }));
+        return this.#sources.trace(this.#user, message.dry === true, message.words, (answer) =>
+          this.send({ id, ...answer }),
+        );
       case 'profile':
         return this.#listen(
           this.#sources.profileSampler.listen((update) => this.#tick({ id, op: 'profile', ...update }), true),
@@ -212,7 +216,7 @@ export class LiveClient implements MessageSink {
     }
   }
 
-  #tick(message: object): void {
+  #tick(message: ServerMessage): void {
     if (this.ready) this.send(message);
   }
 

@@ -1,17 +1,7 @@
+import type { Condition, Operator } from '@tollway/protocol/live/window';
 import { columnValue, type Kind, type Menu, menuColumn } from '@tollway/schema';
 import { order } from '../config/kind-order.js';
 import { liesIn, MembershipError, membership, parsed, sought } from '../config/membership.js';
-
-/** What a condition of a filter asks of a cell. */
-export const OPERATORS = ['is', 'is-not', 'contains', 'contains-not', 'in', 'in-not', 'less', 'more'] as const;
-export type Operator = (typeof OPERATORS)[number];
-
-export interface Condition {
-  /** A property, half of a pair (`max-limit.upload`) or `.id`. */
-  readonly column: string;
-  readonly op: Operator;
-  readonly value: string;
-}
 
 /** A condition that no cell could meet; the message says what is accepted. */
 export class ConditionError extends Error {}

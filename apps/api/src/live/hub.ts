@@ -1,4 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { SESSION_OVER } from '@tollway/protocol/live/limits';
+import type { ProfileUpdate } from '@tollway/protocol/live/profile';
+import type { Status } from '@tollway/protocol/live/status';
+import type { TrafficSample } from '@tollway/protocol/live/traffic';
 import { menuByPath } from '@tollway/schema';
 import type { WebSocket } from 'ws';
 import type { Principal } from '../auth/authenticator.js';
@@ -10,14 +14,14 @@ import type { Alarms } from '../state/alarms.js';
 import type { Processor } from '../state/processor.js';
 import { LiveClient, type LiveSources } from './client.js';
 import type { MessageSink } from './menu-feed.js';
-import { ProfileFeed, type ProfileUpdate } from './profile-feed.js';
+import { ProfileFeed } from './profile-feed.js';
 import { Sampler } from './sampler.js';
 import { ScopeFeed } from './scope-feed.js';
 import { SharedRows } from './shared-rows.js';
 import { ShownCells } from './shown-cells.js';
-import { type Status, takeStatus } from './status.js';
-import { TraceFeed } from './trace-feed.js';
-import { Traffic, type TrafficSample } from './traffic.js';
+import { takeStatus } from './status.js';
+import { type SendTrace, TraceFeed } from './trace-feed.js';
+import { Traffic } from './traffic.js';
 import { type Watched, WatchedRows } from './watched-queue.js';
 
 /** How often clients are asked for a sign of life and sessions are looked at, ms. */
@@ -30,8 +34,6 @@ const LAST_WORDS_MS = 500;
 const MAX_PER_USER = 32;
 /** Close code for one too many: try again later (RFC 6455 §7.4.1, IANA). */
 const TOO_MANY = 1013;
-/** Close code for a session that is over (RFC 6455 §7.4.2, private use). */
-export const SESSION_OVER = 4401;
 
 /** Menus whose rows follow from the configuration. */
 const showsConfiguration = (path: string): boolean => {
@@ -136,7 +138,7 @@ export class Hub implements LiveSources {
     return new ScopeFeed(this.#services.store, sink, id, watched, rows);
   }
 
-  trace(user: number, dry: boolean, words: Arguments, send: (message: object) => void): TraceFeed {
+  trace(user: number, dry: boolean, words: Arguments, send: SendTrace): TraceFeed {
     return new TraceFeed(this.#services, this.#dryRuns, user, dry, words, send);
   }
 

@@ -1,3 +1,4 @@
+import type { ServerMessage } from '@tollway/protocol/live/answers';
 import type { Menu } from '@tollway/schema';
 import { Stopped, turnOf } from '../scheduling/time-slicer.js';
 import type { RowSet, View } from '../view/rows.js';
@@ -9,7 +10,7 @@ import { deltaOf, evaluate, itemsWalked, mostCells, type WindowContent } from '.
 export interface MessageSink {
   /** False while the client does not keep up: whatever is not essential is left out. */
   readonly ready: boolean;
-  send(message: object): void;
+  send(message: ServerMessage): void;
 }
 
 /** Time between evaluations, in multiples of what one takes: a window never costs more than 8 % of a core. */

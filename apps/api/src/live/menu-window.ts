@@ -1,4 +1,4 @@
-import type { Condition } from './condition.js';
+import type { Condition } from '@tollway/protocol/live/window';
 
 /** What a browser sees of a menu: which rows, in which order, from which on. */
 export interface MenuWindow {

@@ -1,21 +1,6 @@
+import type { ProfileUpdate } from '@tollway/protocol/live/profile';
 import type { LiveState } from '../state/live-state.js';
-import {
-  handedOver,
-  outOfOrder,
-  type ProfileReading,
-  type ProfileRow,
-  profile,
-  ratePerSecond,
-  readProfile,
-} from '../state/profile.js';
-
-export interface ProfileUpdate {
-  readonly rows: readonly ProfileRow[];
-  /** Packets per second that workers give to others. */
-  readonly handovers: number;
-  /** TCP segments per second that come out of order. */
-  readonly outOfOrder: number;
-}
+import { handedOver, outOfOrder, type ProfileReading, profile, ratePerSecond, readProfile } from '../state/profile.js';
 
 /** Profile of each core over the time between two calls. */
 export class ProfileFeed {

@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Failure, Unnumbered } from '@tollway/protocol/live/answers';
+import type { ScopeMessage, ScopeSlot } from '@tollway/protocol/live/queue-scope';
 import { AgentGone, AgentRefusal } from '../agent/messages.js';
 import type { ScopePart } from '../agent/queue-scope.js';
 import { turnOf } from '../scheduling/time-slicer.js';
@@ -20,11 +22,7 @@ interface Rows {
   readonly take: (row: number) => Promise<Watch>;
 }
 
-/**
- * What one queue does in each millisecond, as `scope` messages: `fromMs` and `nowMs`, between which all is said, both
- * included, and `slots` with `ms`, `upload` and `download`; a queue of a tree has `upload` only, which is all of it.
- * Milliseconds in which nothing passed, came or waited are left out.
- */
+/** What one queue does in each millisecond, as `scope` messages; a queue of a tree has `upload` only. */
 export class ScopeFeed {
   readonly #end = new AbortController();
   readonly #store: Services['store'];
@@ -112,11 +110,11 @@ export class ScopeFeed {
     this.#taken = undefined;
   }
 
-  #slot(ms: number, upload: ScopePart, download: ScopePart): object {
+  #slot(ms: number, upload: ScopePart, download: ScopePart): ScopeSlot {
     return this.#watched.menu === '/queue/simple' ? { ms, upload, download } : { ms, upload };
   }
 
-  #send(message: object): void {
+  #send(message: Unnumbered<ScopeMessage | Failure>): void {
     this.#sink.send({ id: this.#id, ...message });
   }
 }

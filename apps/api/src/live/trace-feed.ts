@@ -1,3 +1,5 @@
+import type { Failure, Unnumbered } from '@tollway/protocol/live/answers';
+import type { TraceMessage } from '@tollway/protocol/live/trace';
 import { menuByPath } from '@tollway/schema';
 import { AgentGone, AgentRefusal, type Trace } from '../agent/messages.js';
 import type { Arguments } from '../config/content.js';
@@ -12,6 +14,9 @@ const PATH = '/tool/packet-trace';
 
 type TraceServices = Pick<Services, 'store' | 'views' | 'live' | 'traces'>;
 type Tell = (trace: Trace) => Promise<void>;
+
+/** Takes what a trace tells. */
+export type SendTrace = (message: Unnumbered<TraceMessage | Failure>) => void;
 
 /**
  * A packet trace of one browser: `trace` messages as packets come, the first one empty; or what would become of the
@@ -31,7 +36,7 @@ export class TraceFeed {
     user: number,
     dry: boolean,
     words: Arguments,
-    send: (message: object) => void,
+    send: SendTrace,
   ) {
     const tell: Tell = async ({ packets, done, lost }) => {
       const names = await namesNow(services);

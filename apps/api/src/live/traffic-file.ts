@@ -1,5 +1,8 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
-import type { TrafficSample } from './traffic.js';
+import { checkOf } from '@tollway/protocol/check';
+import { type TrafficSample, trafficSample } from '@tollway/protocol/live/traffic';
+
+const checkSample = checkOf(trafficSample);
 
 /** The samples of the last minutes over a restart of the API: written from time to time, as it may be killed, and at its end. */
 
@@ -14,7 +17,9 @@ export async function readSamples(file: string): Promise<readonly TrafficSample[
   try {
     const text = await readFile(file, 'utf8');
     const content: unknown = text.length > MOST_BYTES ? [] : JSON.parse(text);
-    return Array.isArray(content) ? content.filter(isSample) : [];
+    return Array.isArray(content)
+      ? content.map(checkSample).flatMap((checked) => (checked.ok ? [checked.value] : []))
+      : [];
   } catch {
     return [];
   }
@@ -81,11 +86,4 @@ export class TrafficFile {
     }
     return `[${lines.reverse().join(',\n')}]`;
   }
-}
-
-function isSample(value: unknown): value is TrafficSample {
-  if (typeof value !== 'object' || value === null) return false;
-  const { t, interfaces, throughput, queued, cpu, connections, drops } = value as Partial<TrafficSample>;
-  const objects = [interfaces, throughput, queued, drops].every((each) => typeof each === 'object' && each !== null);
-  return typeof t === 'number' && objects && Array.isArray(cpu) && typeof connections === 'number';
 }

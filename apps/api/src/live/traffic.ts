@@ -1,36 +1,8 @@
+import type { TrafficSample } from '@tollway/protocol/live/traffic';
 import type { Stats } from '../agent/messages.js';
 import { rowIdText } from '../snapshot/snapshot.js';
 import type { LiveState } from '../state/live-state.js';
 import type { Processor } from '../state/processor.js';
-
-/** Bits and packets per second of an interface in the last full second; `fp`: by the fast path. */
-export interface InterfaceSample {
-  readonly rx: number;
-  readonly tx: number;
-  readonly rxPps: number;
-  readonly txPps: number;
-  readonly fpRx: number;
-  readonly fpTx: number;
-  readonly fpRxPps: number;
-  readonly fpTxPps: number;
-}
-
-export interface TrafficSample {
-  /** Milliseconds since 1970. */
-  readonly t: number;
-  /** By `.id`: an interface may be renamed. */
-  readonly interfaces: Readonly<Record<string, InterfaceSample>>;
-  /** What all ports together sent in the last full second. */
-  readonly throughput: { readonly bps: number; readonly pps: number };
-  /** What waits in all simple queues together; bytes are L3. */
-  readonly queued: { readonly bytes: number; readonly packets: number };
-  readonly cpu: readonly { cpu: number; load: number }[];
-  readonly connections: number;
-  /** Share of the packets received that took FastTrack since the sample before, 0…1. */
-  readonly fasttrackShare: number;
-  /** Drop reason → packets per second, those that moved. */
-  readonly drops: Readonly<Record<string, number>>;
-}
 
 /** Samples kept, one a second, whether somebody looks or not. */
 const HISTORY = 300;

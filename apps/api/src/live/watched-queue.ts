@@ -1,18 +1,13 @@
+import { MAX_SCOPES } from '@tollway/protocol/live/limits';
+import type { Subscribe } from '@tollway/protocol/live/requests';
 import type { AgentPort } from '../agent/port.js';
 import type { ConfigStore } from '../config/store.js';
 import { FairShare, type Place } from '../scheduling/fair-share.js';
 import { parseRowId, type Row } from '../snapshot/snapshot.js';
 import { type ScopeReading, ScopeReadings } from './scope-readings.js';
 
-/** Menus whose queues can be watched. */
-export type ScopeMenu = '/queue/simple' | '/queue/tree';
-
 /** A queue that a browser watches. */
-export interface Watched {
-  readonly menu: ScopeMenu;
-  /** `.id` or name. */
-  readonly queue: string;
-}
+export type Watched = Pick<Subscribe & { topic: 'queue-scope' }, 'menu' | 'queue'>;
 
 /**
  * The row of a queue in which packets wait and pass.
@@ -36,14 +31,11 @@ export function watchedRow(
   return row.id;
 }
 
-function hasChildren(compiled: ConfigStore['compiled'], menu: ScopeMenu, { id }: Row): boolean {
+function hasChildren(compiled: ConfigStore['compiled'], menu: Watched['menu'], { id }: Row): boolean {
   return menu === '/queue/simple'
     ? compiled['simple-queues']?.some(({ parent }) => parent === id) === true
     : compiled['tree-queues']?.some(({ parent }) => parent.kind === 'queue' && parent.row === id) === true;
 }
-
-/** Most queues that the data plane watches at a time, `ROWS` of the engine's `scope.rs`. */
-const MOST = 4;
 
 /** A row that is watched. */
 interface WatchedRow {
@@ -56,7 +48,7 @@ interface WatchedRow {
 /** The rows that are watched, of all browsers. */
 export class WatchedRows {
   readonly #agent: Pick<AgentPort, 'request'>;
-  readonly #places = new FairShare(MOST);
+  readonly #places = new FairShare(MAX_SCOPES);
   readonly #rows = new Map<number, WatchedRow>();
 
   constructor(agent: Pick<AgentPort, 'request'>) {
@@ -74,7 +66,7 @@ export class WatchedRows {
     const place = await watched.place;
     if (place === undefined) {
       throw new Error(
-        `${MOST} other queues are watched now, as many as can be: leave the token bucket of one of them.`,
+        `${MAX_SCOPES} other queues are watched now, as many as can be: leave the token bucket of one of them.`,
       );
     }
     return {

@@ -1,9 +1,11 @@
+import type { Changes } from '@tollway/protocol/live/menu';
+import type { Condition } from '@tollway/protocol/live/window';
 import { type Menu, menuColumn } from '@tollway/schema';
 import { containing } from '../config/query.js';
 import { type Indexes, upTo } from '../scheduling/merge-sort.js';
 import { TimeSlicer } from '../scheduling/time-slicer.js';
 import { type RestRow, type RowSet, yesNo } from '../view/rows.js';
-import { type Condition, type Test, testOf } from './condition.js';
+import { type Test, testOf } from './condition.js';
 import type { MenuWindow } from './menu-window.js';
 import { inOrder } from './order.js';
 import { isTree, type TreeLine, treeLines } from './tree.js';
@@ -160,15 +162,8 @@ function withId(row: RestRow, position: number | undefined): RestRow {
   return position === undefined ? item : { ...item, '.nr': String(position) };
 }
 
-export interface Delta {
-  readonly order?: readonly string[];
-  readonly set: readonly RestRow[];
-  readonly unset?: Readonly<Record<string, readonly string[]>>;
-  readonly remove: readonly string[];
-}
-
 /** What turns `before` into `after`; `undefined` when they are equal. */
-export function deltaOf(before: WindowContent, after: WindowContent): Delta | undefined {
+export function deltaOf(before: WindowContent, after: WindowContent): Changes | undefined {
   const old = new Map(before.rows.map((row) => [row['.id'] ?? '', row]));
   const set: RestRow[] = [];
   const unset: Record<string, readonly string[]> = {};

@@ -1,3 +1,4 @@
+import type { ProfileRow } from '@tollway/protocol/live/profile';
 import type { CoreStats, Stats } from '../agent/messages.js';
 import type { LiveState } from './live-state.js';
 import { loads, readTicks, type Ticks } from './processor.js';
@@ -8,14 +9,6 @@ export interface ProfileReading {
   readonly ticks: readonly Ticks[];
   /** When, ms from an arbitrary moment. */
   readonly at: number;
-}
-
-export interface ProfileRow {
-  readonly name: string;
-  /** Core number, or `total`. */
-  readonly cpu: string;
-  /** Percent with one decimal. */
-  readonly usage: string;
 }
 
 /** Tenths of a percent in the whole. */

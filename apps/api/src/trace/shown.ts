@@ -1,11 +1,5 @@
-import {
-  datetimeText,
-  menuByPath,
-  protocolText,
-  type ShownPacket,
-  type TracedRow,
-  type TracedStep,
-} from '@tollway/schema';
+import type { ShownPacket, TracedRow, TracedStep } from '@tollway/protocol/live/trace';
+import { datetimeText, menuByPath, protocolText } from '@tollway/schema';
 import type { TracedPacket, TraceStep } from '../agent/messages.js';
 import { ETHERNET } from '../config/ports.js';
 import type { Services } from '../services.js';

@@ -18,6 +18,9 @@ export const failure = Type.Object({
 });
 export type Failure = Data<typeof failure>;
 
+/** What a subscription is told, before it has the number of the subscription. */
+export type Unnumbered<M extends ServerMessage> = M extends ServerMessage ? Omit<M, 'id'> : never;
+
 /** Any message of the router. */
 export type ServerMessage =
   | Snapshot

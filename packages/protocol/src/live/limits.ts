@@ -1,6 +1,6 @@
 /** What both ends of a WebSocket keep to. Nothing but constants: browsers load it. */
 
-/** Close code when the session is over. */
+/** Close code for a session that is over (RFC 6455 §7.4.2, private use). */
 export const SESSION_OVER = 4401;
 /** Most rows of a window. */
 export const MAX_COUNT = 1000;

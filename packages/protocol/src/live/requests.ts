@@ -12,14 +12,16 @@ const id = Type.Integer({
 });
 const op = Type.Literal('subscribe');
 
-/** What every message has. */
-export const anyRequest = Type.Object({
-  id,
+/** What every message has: the number of a subscription. */
+export const numbered = Type.Object({ id });
+
+/** And what is to be done with it. */
+export const operation = Type.Object({
   op: Type.Enum(['subscribe', 'window', 'unsubscribe'], { refusal: 'op must be subscribe, window or unsubscribe' }),
 });
 
-/** What every subscription has. */
-export const anySubscription = Type.Object({
+/** What every subscription has: what is subscribed to. */
+export const topic = Type.Object({
   topic: Type.Enum(['menu', 'traffic', 'profile', 'status', 'trace', 'queue-scope'], {
     refusal: 'topic must be menu, traffic, profile, status, trace or queue-scope',
   }),
@@ -81,4 +83,4 @@ export type Unsubscribe = Data<typeof unsubscribe>;
 export type ClientMessage = Subscribe | WindowRequest | Unsubscribe;
 
 /** A subscription before it has an id: what of a topic is asked for. */
-export type Asked = { readonly [T in Topic]: Omit<Data<(typeof subscriptions)[T]>, 'id' | 'op'> }[Topic];
+export type Subscription = { readonly [T in Topic]: Omit<Data<(typeof subscriptions)[T]>, 'id' | 'op'> }[Topic];

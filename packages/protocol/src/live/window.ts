@@ -46,6 +46,7 @@ export const test = Type.Object({
 export type Test = Data<typeof test>;
 
 const asked = Type.Union([value(), test]);
+export type Asked = Data<typeof asked>;
 
 /** A condition with its column, as an answer names the one at fault. */
 export const condition = Type.Object({
