@@ -20,7 +20,7 @@ test('every window opens from the tree, and every tab in it, shows its content a
   });
   await ui.window('Dashboard').button('Close').click();
   for (const group of groups) {
-    for (const { address, openers } of group.pages) {
+    for (const { address, relatedWindows } of group.pages) {
       if (group.tree === undefined) continue;
       const { root } = await ui.open(address);
       await expect(ui.page).toHaveURL(new RegExp(`${address}$`));
@@ -38,12 +38,12 @@ test('every window opens from the tree, and every tab in it, shows its content a
         await dialog.press('Cancel');
         await dialog.closed();
       }
-      for (const opener of openers) {
-        await root.getByRole('button', { name: opener.label, exact: true }).click();
-        await expect(ui.page).toHaveURL(new RegExp(`${opener.address}$`));
-        const opened = ui.window(groups.find((each) => each.key === opener.address)?.title ?? '');
+      for (const related of relatedWindows) {
+        await root.getByRole('button', { name: related.label, exact: true }).click();
+        await expect(ui.page).toHaveURL(new RegExp(`${related.address}$`));
+        const opened = ui.window(groups.find((each) => each.key === related.address)?.title ?? '');
         await expect(opened.root).toBeVisible();
-        expect(await barriers(ui.page, ACTIVE), opener.address).toEqual([]);
+        expect(await barriers(ui.page, ACTIVE), related.address).toEqual([]);
         await opened.button('Close').click();
       }
     }

@@ -12,7 +12,7 @@ const STORE_MS = 60_000;
 /** A clock before this year was never set: machines without one of their own start in 1970. */
 const FIRST_YEAR = 2020;
 /** Parts of old days that are removed at a time, so that reading need not wait for all of them. */
-const MOST_REMOVED = 100;
+const MAX_REMOVED = 100;
 
 const MENUS = ['/queue/simple', '/queue/tree'] as const;
 
@@ -339,7 +339,7 @@ export class QueueAccounting {
     let removed = 0;
     for (const day of old) {
       do {
-        if (removed === MOST_REMOVED) return;
+        if (removed === MAX_REMOVED) return;
         removed += 1;
         await slicer.pause();
       } while (await this.#records.removeFrom(day));

@@ -71,7 +71,7 @@ export class EntryMemory {
     const known = this.#created.get(id);
     if (known !== undefined && Math.abs(known - seconds) <= 1) return known;
     // A search through all of them must not push out those that somebody looks at.
-    if (known !== undefined || this.#created.size < MOST_CREATED) this.#created.set(id, seconds);
+    if (known !== undefined || this.#created.size < MAX_CREATED) this.#created.set(id, seconds);
     return seconds;
   }
 }
@@ -84,7 +84,7 @@ const CODE_DIGITS = 11;
 const ID = /^\*([8C])([0-9A-F]{11})([0-9A-F]{2})((?:[0-9A-F]{8}){1,4})$/;
 /** Characters before the address. */
 const ADDRESS_AT = 15;
-const MOST_CREATED = 20_000;
+const MAX_CREATED = 20_000;
 
 const hex = (value: number, digits: number): string => value.toString(16).toUpperCase().padStart(digits, '0');
 const id4 = (code: string, prefixLen: number, address: number): string =>

@@ -29,10 +29,10 @@ interface Log {
 }
 
 /** An agent has so much time for each answer, ms, however late it is asked: it is not to be taken for a silent one. */
-const LEAST_MS = 1_000;
+const MIN_MS = 1_000;
 
 /** How long an answer may take that is due at `deadline`, by `performance.now()`, ms. */
-export const timeLeft = (deadline: number): number => Math.max(LEAST_MS, deadline - performance.now());
+export const timeLeft = (deadline: number): number => Math.max(MIN_MS, deadline - performance.now());
 
 /** Brings the agent to the newest revision: the database is the intent, the agent's generation the state. */
 export class AgentSync {

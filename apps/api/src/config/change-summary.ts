@@ -6,12 +6,12 @@ import { storageOf, storedProps } from './items.js';
 /** Changes in words, for the log, the audit and the history. Everything is bounded; secrets are left out. */
 
 /** Items of a change that are listed one by one. */
-const MOST_ITEMS = 5;
+const MAX_ITEMS = 5;
 /** Properties listed of an item. */
-const MOST_PROPERTIES = 12;
+const MAX_PROPERTIES = 12;
 /** Characters shown of a value, of a name, and of all. */
-const MOST_OF_VALUE = 60;
-const MOST_OF_ALL = 1_000;
+const MAX_OF_VALUE = 60;
+const MAX_OF_ALL = 1_000;
 
 /** A text on one line, no longer than that. */
 function bounded(text: string, most: number): string {
@@ -19,14 +19,14 @@ function bounded(text: string, most: number): string {
   return printable.length > most ? `${printable.slice(0, most - 1)}…` : printable;
 }
 
-const quoted = (text: string): string => `"${bounded(text, MOST_OF_VALUE)}"`;
+const quoted = (text: string): string => `"${bounded(text, MAX_OF_VALUE)}"`;
 
 /** What people know an item by: its name, or what it is about, with its comment and its `.id`. */
 export function itemLabel(menu: Menu, { id, values, comment }: Omit<Row, 'disabled'>): string {
   const { chain } = values;
   const key = (menu.key ?? []).flatMap((name) => values[name] ?? menu.props[name]?.default ?? []);
   const rule = chain === undefined ? '' : `${chain} ${values.action ?? menu.props.action?.default ?? ''}`;
-  const what = bounded(values.name ?? (key.join(' ') || rule), MOST_OF_VALUE);
+  const what = bounded(values.name ?? (key.join(' ') || rule), MAX_OF_VALUE);
   return [what, comment === '' ? '' : quoted(comment), `(${rowIdText(id)})`].filter((part) => part !== '').join(' ');
 }
 
@@ -35,7 +35,7 @@ function valueText(prop: Prop | undefined, value: string | undefined): string {
   if (known === undefined) return 'none';
   if (prop?.kind.asked === 'flag') return prop.kind.display?.(known) ?? known;
   const text = prop === undefined ? known : editValue(prop.kind, known);
-  return text === '' || /[\s,;→]/.test(text) ? quoted(text) : bounded(text, MOST_OF_VALUE);
+  return text === '' || /[\s,;→]/.test(text) ? quoted(text) : bounded(text, MAX_OF_VALUE);
 }
 
 /** Properties of an item by name, with the switch and the comment. */
@@ -49,8 +49,8 @@ const propertiesOf = (row: Row | undefined): Readonly<Record<string, string>> =>
       };
 
 function listed(parts: readonly string[]): string {
-  const more = parts.length - MOST_PROPERTIES;
-  return [...parts.slice(0, MOST_PROPERTIES), ...(more > 0 ? [`${more} more`] : [])].join(', ');
+  const more = parts.length - MAX_PROPERTIES;
+  return [...parts.slice(0, MAX_PROPERTIES), ...(more > 0 ? [`${more} more`] : [])].join(', ');
 }
 
 /** What of an item is another than before: `max-limit 10M/10M → 20M/20M`. */
@@ -101,7 +101,7 @@ export function describeChanges(
   const byId = new Map(changes.map((change) => [change.id, change]));
   const own = menuByPath(storageOf(menu)) ?? menu;
   const touched = ids.filter((id) => byId.has(id));
-  const items = touched.slice(0, MOST_ITEMS).map((id) => {
+  const items = touched.slice(0, MAX_ITEMS).map((id) => {
     const change = byId.get(id);
     if (change === undefined) return '';
     const row = change.after ?? change.before;
@@ -114,14 +114,14 @@ export function describeChanges(
     ...(more > 0 ? [`${more} more`] : []),
     ...(others > 0 ? [`${others} that refer to ${touched.length === 1 ? 'it' : 'them'}`] : []),
   ];
-  return bounded(`${command} ${menu.path} ${parts.join('; ')}`.trimEnd(), MOST_OF_ALL);
+  return bounded(`${command} ${menu.path} ${parts.join('; ')}`.trimEnd(), MAX_OF_ALL);
 }
 
 /** The same for settings, which have no items. */
 export function describeSettings(menu: Menu, changes: readonly RowChange[]): string {
   const [change] = changes;
   const changed = change === undefined ? '' : differences(menu, change.before ?? NOTHING, change.after ?? NOTHING);
-  return bounded(`set ${menu.path}${changed === '' ? '' : `: ${changed}`}`, MOST_OF_ALL);
+  return bounded(`set ${menu.path}${changed === '' ? '' : `: ${changed}`}`, MAX_OF_ALL);
 }
 
 const NOTHING: Row = { id: 0, values: {}, disabled: false, comment: '' };

@@ -94,7 +94,7 @@ export function isDynamicId(text: string): boolean {
 }
 
 /** Items that one command names at most. */
-const MOST_ITEMS = 100_000;
+const MAX_ITEMS = 100_000;
 
 /**
  * The items that `.id` or `numbers` of a command name, in their order: a text with commas, or a list whose elements are
@@ -108,10 +108,10 @@ export async function namedItems(args: Arguments): Promise<string[]> {
     throw errors.badProperty('numbers', 'value of numbers: .id names other items; give one of the two');
   }
   const texts: readonly unknown[] = Array.isArray(given)
-    ? given.slice(0, MOST_ITEMS + 1)
-    : textOf('numbers', given).split(',', MOST_ITEMS + 1);
-  if (texts.length > MOST_ITEMS) {
-    throw errors.badProperty('numbers', `value of numbers: it names more than ${MOST_ITEMS} items; give fewer at once`);
+    ? given.slice(0, MAX_ITEMS + 1)
+    : textOf('numbers', given).split(',', MAX_ITEMS + 1);
+  if (texts.length > MAX_ITEMS) {
+    throw errors.badProperty('numbers', `value of numbers: it names more than ${MAX_ITEMS} items; give fewer at once`);
   }
   const items = new Set<string>();
   await new TimeSlicer().map(texts, (item) => {

@@ -94,9 +94,9 @@ const otherDatabase = (number: number, newest: number, stored: number) =>
   );
 
 /** Rows that are looked at for telling which revisions of a list can be taken back; of a menu for telling of moves. */
-const MOST_ROWS = 2_000;
+const MAX_ROWS = 2_000;
 /** What they may take in the database, bytes, with rows that only got other ranks. */
-const MOST_BYTES = 4 * 1024 * 1024;
+const MAX_BYTES = 4 * 1024 * 1024;
 
 /**
  * Why revisions cannot be taken back now, by their number: an empty text for one that can. The newest ones are looked
@@ -113,7 +113,7 @@ export async function undoReasons(
   for (const line of lines) {
     rows += line.rows;
     bytes += line.size;
-    if (rows > MOST_ROWS || bytes > MOST_BYTES) break;
+    if (rows > MAX_ROWS || bytes > MAX_BYTES) break;
     first = line.number;
   }
   const past = first === undefined ? [] : await readChangesFrom(db, first);
@@ -133,7 +133,7 @@ export async function undoReasons(
     else if (revision !== undefined) {
       const later = since(line.number);
       const movedIn = (menu: string) =>
-        rowsOf(menu).size > MOST_ROWS ? NONE : movedSince(store.snapshot, menu, later());
+        rowsOf(menu).size > MAX_ROWS ? NONE : movedSince(store.snapshot, menu, later());
       const isAsLeft = asLeftBefore(rowsOf, later);
       const changes = () => oldestFirst.filter(({ number }) => number >= line.number);
       const known = { rowsOf, movedIn, isAsLeft, names, changes };

@@ -10,7 +10,7 @@ const LOOK_MS = 2_000;
  * What a small change of a small configuration takes at least, in the database, in the agent's file and in the copy of
  * the rows, bytes.
  */
-const LEAST_FREE = 64 << 10;
+const MIN_FREE = 64 << 10;
 /** What sizes are given in, bytes: they do not change with every change. */
 const SIZE_UNIT = 1 << 20;
 
@@ -156,8 +156,8 @@ export class DatabaseWatch {
     // What is open stays writable, but the next start would fail.
     if (!isWritable(this.#file)) return new DatabaseFault('read-only', this.#file);
     const free = this.#freeBytes(this.#file);
-    if (free < LEAST_FREE) return new DatabaseFault('full', this.#file);
-    const need = LEAST_FREE + this.#configBytes();
+    if (free < MIN_FREE) return new DatabaseFault('full', this.#file);
+    const need = MIN_FREE + this.#configBytes();
     if (free >= need) return undefined;
     return new DatabaseFault('no-room', this.#file, `it takes up to ${Math.ceil(need / SIZE_UNIT)} MiB`);
   }

@@ -40,7 +40,7 @@ export interface Restored {
 }
 
 /** With less free space than this, a disk counts as full, bytes. */
-const LEAST_FREE = 256 << 10;
+const MIN_FREE = 256 << 10;
 
 function freeBytes(folder: string): number {
   try {
@@ -162,7 +162,7 @@ export async function restore(
     if (error instanceof CannotRestore) throw error;
     const fault = faultOf(error, building);
     // SQLite says of some steps on a full disk no more than that they failed.
-    const full = fault?.kind === 'full' || (fault?.kind === 'unreadable' && freeBytes(dataDir) < LEAST_FREE);
+    const full = fault?.kind === 'full' || (fault?.kind === 'unreadable' && freeBytes(dataDir) < MIN_FREE);
     const why = full
       ? 'the disk is full.'
       : (fault?.message ?? (error instanceof Error ? error.message : String(error)));

@@ -11,9 +11,9 @@ export interface CsvLine {
 }
 
 /** Lines that are read at most; what comes after them is one that is wrong. */
-export const MOST_LINES = 100_000;
+export const MAX_LINES = 100_000;
 /** Cells of a line. */
-const MOST_CELLS = 256;
+const MAX_CELLS = 256;
 
 /** What separates cells: the first of these that the first line holds. */
 const SEPARATORS = ['\t', ';', ','] as const;
@@ -33,8 +33,8 @@ export async function csvLines(text: string, slicer = new TimeSlicer()): Promise
     const next = afterBreak(text, stop);
     // A remark is one line, whatever quotes it holds.
     const empty = plain.trim() === '' || plain.trimStart().startsWith('#');
-    if (!empty && lines.length === MOST_LINES) {
-      lines.push({ number, cells: [], problem: `there are more than ${MOST_LINES} lines, which are read at most` });
+    if (!empty && lines.length === MAX_LINES) {
+      lines.push({ number, cells: [], problem: `there are more than ${MAX_LINES} lines, which are read at most` });
       return lines;
     }
     if (!empty) separator ??= SEPARATORS.find((known) => plain.includes(known)) ?? ',';
@@ -47,9 +47,9 @@ export async function csvLines(text: string, slicer = new TimeSlicer()): Promise
       number += breaks;
       at = end;
     } else {
-      const cells = plain.split(separator, MOST_CELLS + 1).map((cell) => cell.trim());
+      const cells = plain.split(separator, MAX_CELLS + 1).map((cell) => cell.trim());
       const long = cells.findIndex(({ length }) => length > LONGEST_VALUE);
-      if (cells.length > MOST_CELLS) lines.push({ number, cells: [], problem: TOO_MANY });
+      if (cells.length > MAX_CELLS) lines.push({ number, cells: [], problem: TOO_MANY });
       else if (long >= 0) lines.push({ number, cells: [], problem: cellTooLong(long + 1, cells[long]?.length ?? 0) });
       else if (cells.some((cell) => cell !== '')) lines.push({ number, cells });
       number += 1;
@@ -59,7 +59,7 @@ export async function csvLines(text: string, slicer = new TimeSlicer()): Promise
   return lines;
 }
 
-const TOO_MANY = `it has more than ${MOST_CELLS} cells`;
+const TOO_MANY = `it has more than ${MAX_CELLS} cells`;
 const cellTooLong = (column: number, length: number): string => `column ${column}: ${tooLong(length)}`;
 
 const BREAK = /[\r\n]/g;
@@ -145,14 +145,14 @@ async function quotedLine(text: string, start: number, separator: string, slicer
       }
     } else {
       if (cell.tooLong) problem ??= cellTooLong(cells.length + 1, cell.length);
-      if (cells.length <= MOST_CELLS) cells.push(cell.tooLong ? '' : cell.text());
+      if (cells.length <= MAX_CELLS) cells.push(cell.tooLong ? '' : cell.text());
       if (char === separator) {
         cell = new Cell();
         closed = false;
         continue;
       }
       const where = { end: afterBreak(text, stop), breaks };
-      if (cells.length > MOST_CELLS) return { cells: [], problem: TOO_MANY, ...where };
+      if (cells.length > MAX_CELLS) return { cells: [], problem: TOO_MANY, ...where };
       if (quoted) problem = `column ${cells.length}: the quote that begins here is not closed`;
       return { cells, ...(problem !== undefined && { problem }), ...where };
     }

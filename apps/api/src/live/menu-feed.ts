@@ -20,7 +20,7 @@ const BUSY_MS = 100;
 /** When a window that has been refused is tried again: others may have been closed, ms. */
 const REFUSED_MS = 5_000;
 /** What a reading is taken to cost at most, ms: one that waits for a data plane in trouble costs nothing meanwhile. */
-const MOST_READING_MS = 500;
+const MAX_READING_MS = 500;
 
 /** One window of one browser on one menu: a snapshot first, then what changes. */
 export class MenuFeed {
@@ -137,7 +137,7 @@ export class MenuFeed {
   ): Promise<{ readonly content: WindowContent; readonly costMs: number } | undefined> {
     const asked = performance.now();
     let rows: RowSet | undefined = await this.#view(maxAgeMs);
-    const readingMs = Math.min(MOST_READING_MS, performance.now() - asked);
+    const readingMs = Math.min(MAX_READING_MS, performance.now() - asked);
     const walked = itemsWalked(rows, window);
     if (this.#share.mayWalk(walked)) await this.#share.walk(walked, stop);
     else {

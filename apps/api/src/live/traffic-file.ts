@@ -10,13 +10,13 @@ const checkSample = checkOf(trafficSample);
 const EVERY_MS = 20_000;
 
 /** Most that is written; larger files are not from here, bytes. */
-const MOST_BYTES = 4 * 1024 * 1024;
+const MAX_BYTES = 4 * 1024 * 1024;
 
 /** The samples of a file, oldest first; none when there is no such file or it holds something else. */
 export async function readSamples(file: string): Promise<readonly TrafficSample[]> {
   try {
     const text = await readFile(file, 'utf8');
-    const content: unknown = text.length > MOST_BYTES ? [] : JSON.parse(text);
+    const content: unknown = text.length > MAX_BYTES ? [] : JSON.parse(text);
     return Array.isArray(content)
       ? content.map(checkSample).flatMap((checked) => (checked.ok ? [checked.value] : []))
       : [];
@@ -76,7 +76,7 @@ export class TrafficFile {
   /** The newest samples, as many as a file may hold. */
   #textOf(samples: readonly TrafficSample[]): string {
     const lines: string[] = [];
-    let room = MOST_BYTES - 2;
+    let room = MAX_BYTES - 2;
     for (const sample of samples.toReversed()) {
       const text = this.#texts.get(sample) ?? JSON.stringify(sample);
       this.#texts.set(sample, text);

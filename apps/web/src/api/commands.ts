@@ -17,12 +17,12 @@ export async function print(menu: string, query: Readonly<Record<string, string>
 }
 
 /** Most items that are asked for one by one: the router takes 64 operations in a word of a query. */
-export const MOST_ASKED = 64;
+export const MAX_ASKED = 64;
 
 /** Those of the items that are there, in the order of the menu, with these properties. */
 export async function printItems(menu: string, ids: readonly string[], properties: readonly string[]): Promise<Row[]> {
   const names = ['.id', ...properties].join(',');
-  if (ids.length <= MOST_ASKED) {
+  if (ids.length <= MAX_ASKED) {
     const any = ids.length > 1 ? [`#${'|'.repeat(ids.length - 1)}`] : [];
     const query = [...ids.map((id) => `.id=${id}`), ...any];
     const answer = await request('POST', url(menu, '/print'), { '.proplist': names, '.query': query });

@@ -191,7 +191,7 @@ export class LiveMenu {
     this.#reorders.push(change);
     this.#state = { ...this.#state, order: change(this.#state.order) };
     this.#settle();
-    this.#tell({ rows: new Set(), order: true });
+    this.#notify({ rows: new Set(), order: true });
     return () => {
       this.#reorders = this.#reorders.filter((each) => each !== change);
     };
@@ -214,7 +214,7 @@ export class LiveMenu {
     this.#heldSince = undefined;
     if (this.#shown !== this.#state.order) {
       this.#settle();
-      this.#tell({ rows: new Set(), order: true });
+      this.#notify({ rows: new Set(), order: true });
     }
   }
 
@@ -240,7 +240,7 @@ export class LiveMenu {
       this.#refused = refusedBy(message);
       this.#state = emptyWindow;
       this.#settle();
-      this.#tell({ rows: new Set(), order: true });
+      this.#notify({ rows: new Set(), order: true });
       return;
     }
     const before = this.#state;
@@ -262,10 +262,10 @@ export class LiveMenu {
       if (this.#heldSince !== undefined) this.#heldSince = now;
       this.#settle();
     }
-    this.#tell(change);
+    this.#notify(change);
   }
 
-  #tell(change: Change): void {
+  #notify(change: Change): void {
     for (const listener of this.#listeners) listener(change);
   }
 }

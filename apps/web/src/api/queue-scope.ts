@@ -64,7 +64,7 @@ function scopeOf(menu: string, id: string): QueueScope {
 /** Those looked at last, so that a change of tabs loses nothing. */
 const scopes = new Map<string, QueueScope>();
 /** As many as the router watches at a time. */
-const MOST = 4;
+const MAX_SCOPES = 4;
 
 /** The milliseconds of a queue. */
 export function queueScope(menu: string, id: string): QueueScope {
@@ -74,6 +74,6 @@ export function queueScope(menu: string, id: string): QueueScope {
   scopes.delete(key);
   scopes.set(key, scope);
   const oldest = scopes.keys().next().value;
-  if (scopes.size > MOST && oldest !== undefined) scopes.delete(oldest);
+  if (scopes.size > MAX_SCOPES && oldest !== undefined) scopes.delete(oldest);
   return scope;
 }

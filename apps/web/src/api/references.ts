@@ -4,7 +4,7 @@ import { useMemo, useState } from 'react';
 import { request } from './rest.ts';
 
 /** Most choices that a list offers; beyond that one types. */
-const MOST = 500;
+const MAX_OPTIONS = 500;
 
 async function namesIn(menu: string, prop: string): Promise<readonly string[]> {
   const search = new URLSearchParams({ menu, property: prop });
@@ -59,5 +59,5 @@ export function useOptions(kind: Kind | undefined): { options: readonly string[]
   );
   // Names for another property are none for this one.
   const names = found?.kind === kind ? (found?.names ?? []) : [];
-  return { options: [...new Set([...fixedOptions(kind), ...names])].slice(0, MOST), load };
+  return { options: [...new Set([...fixedOptions(kind), ...names])].slice(0, MAX_OPTIONS), load };
 }

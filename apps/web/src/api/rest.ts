@@ -3,7 +3,7 @@
  * Failures become {@link RequestError}; an expired session is announced once to whoever listens.
  */
 
-import { underway } from './underway.ts';
+import { trackPending } from './pending.ts';
 
 /** A request that the server refused, or that never reached it (`status` 0). */
 export class RequestError extends Error {
@@ -104,7 +104,7 @@ export async function request(method: string, path: string, body?: unknown): Pro
  */
 export function send(method: string, path: string, body?: unknown, limitMs = LONGEST_MS): Promise<Answered> {
   const sent = exchange(method, path, body, limitMs);
-  return method === 'GET' ? sent : underway(sent);
+  return method === 'GET' ? sent : trackPending(sent);
 }
 
 async function exchange(method: string, path: string, body: unknown, limitMs: number): Promise<Answered> {

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import type { LiveMenu } from '../api/live-menu.ts';
 import { AskDialog } from '../ui/AskDialog.tsx';
 import { type Comments, commentNow, commentsOf, rowsWith } from './chosen-rows.ts';
-import { tellStaysOpen } from './form-toasts.ts';
+import { notifyStaysOpen } from './form-toasts.ts';
 
 /** The comments are being read, or could not be. */
 interface Reading {
@@ -58,7 +58,7 @@ export function CommentDialog({ reading, now, onComment, onClose }: Props) {
     // What was typed since is not stored.
     setOld(before);
     start.current = { comment: text };
-    tellStaysOpen();
+    notifyStaysOpen();
   }
   return (
     <AskDialog
@@ -100,7 +100,7 @@ export function CommentDialog({ reading, now, onComment, onClose }: Props) {
         now !== sent &&
         before !== undefined && (
           <p className="field-note" role="status">
-            {overtakenText(now)}
+            {conflictText(now)}
           </p>
         )}
       {asked && (
@@ -171,7 +171,7 @@ export function RowsCommentDialog({
 }
 
 /** What others made of the comments while one was being typed. */
-function overtakenText(now: string | undefined): string {
+function conflictText(now: string | undefined): string {
   if (now === undefined) return 'Somebody has given some of the items another comment meanwhile; OK replaces it.';
   return now === ''
     ? 'Somebody has removed the comment meanwhile; OK sets it.'

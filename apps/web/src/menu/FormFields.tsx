@@ -58,7 +58,7 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
   const fit = useContext(Fit);
   const shown = fieldsOf(menu, active, base, form.edits, isNew);
   // biome-ignore lint/correctness/useExhaustiveDependencies: what changes the height
-  useLayoutEffect(fit, [fit, active, shown.length, errors, Object.keys(form.overtaken).length]);
+  useLayoutEffect(fit, [fit, active, shown.length, errors, Object.keys(form.conflicts).length]);
 
   const fields = (tab: string) => {
     const extra = isNew ? undefined : extras?.[tab]?.content;
@@ -83,7 +83,7 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
                 error={errors[name]}
                 sought={sought === name}
                 onFound={found}
-                overtaken={form.overtaken[name]}
+                conflict={form.conflicts[name]}
                 onChange={form.change}
                 onBlur={form.leave}
               />

@@ -1,5 +1,5 @@
 import { type CSSProperties, type KeyboardEvent, memo, type PointerEvent, useRef, useState } from 'react';
-import { type Column, LEAST_WIDTH } from './columns.ts';
+import { type Column, MIN_WIDTH } from './columns.ts';
 import { pinClass, pinOffset } from './pins.ts';
 
 interface Props {
@@ -248,7 +248,7 @@ function useEdgeDrag({ onResize, onResized }: Pick<Props, 'onResize' | 'onResize
       const moving = drag.current;
       if (moving === undefined) return;
       event.stopPropagation();
-      moving.to = Math.max(LEAST_WIDTH, moving.width + event.clientX - moving.x);
+      moving.to = Math.max(MIN_WIDTH, moving.width + event.clientX - moving.x);
       onResize(moving.name, moving.to);
     },
     release() {

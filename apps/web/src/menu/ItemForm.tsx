@@ -16,13 +16,13 @@ import { FormFields } from './FormFields.tsx';
 import { FormStatus } from './FormStatus.tsx';
 import { copiedEdits, copyOf, type Edits, proposals, valuesOf, withEdits } from './form-model.ts';
 import type { TabExtras } from './form-tabs.ts';
-import { tellStaysOpen } from './form-toasts.ts';
+import { notifyStaysOpen } from './form-toasts.ts';
 import { itemTitle, lockedReason, newTitle, removalLock } from './item.ts';
 import { RemoveDialog } from './RemoveDialog.tsx';
 import { disableQuestion, type RemoveQuestion, removeQuestion } from './remove-question.ts';
 import { loadingText } from './TableFooter.tsx';
 import { UnsavedNote } from './UnsavedNote.tsx';
-import { tellChange, tried } from './undo.ts';
+import { notifyChange, tried } from './undo.ts';
 import { isSending, orphaned, type Sent, untouched, useForm } from './use-form.ts';
 import { useItem } from './use-item.ts';
 
@@ -239,7 +239,7 @@ function Body({
       }
       // What is made with a timeout is no configuration; it is told of all the same.
       if (isNew || revision !== undefined || menu.undoable === false)
-        tellChange(`${isNew ? 'Added' : 'Changed'} ${itemTitle(menu, row)}.`, revision);
+        notifyChange(`${isNew ? 'Added' : 'Changed'} ${itemTitle(menu, row)}.`, revision);
       return row;
     });
     if (added !== undefined && (stays || sent === 'typed-since')) onAdded(added);
@@ -250,7 +250,7 @@ function Body({
     if (gone !== undefined) return addAgain();
     const sent = locked === undefined ? await save(false) : 'taken';
     if (sent === 'taken') onClose();
-    else if (sent === 'typed-since') tellStaysOpen();
+    else if (sent === 'typed-since') notifyStaysOpen();
   }
 
   function addAgain() {

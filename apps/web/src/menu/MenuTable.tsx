@@ -108,9 +108,9 @@ export function MenuTable(props: MenuTableProps) {
   useEffect(() => () => clearTimeout(findTimer.current), []);
   useEffect(() => {
     if (onSelection === undefined) return;
-    const tell = () => onSelection([...selection.ids], live.shown, live);
-    tell();
-    return live.subscribe((what) => what.order && tell());
+    const notify = () => onSelection([...selection.ids], live.shown, live);
+    notify();
+    return live.subscribe((what) => what.order && notify());
   }, [selection, live, onSelection]);
 
   const actions = useTableActions({

@@ -3,7 +3,7 @@ import { useId, useRef, useState } from 'react';
 import { useOptions } from '../api/references.ts';
 import { AskDialog } from '../ui/AskDialog.tsx';
 import { Combo } from '../ui/Combo.tsx';
-import { tellStaysOpen } from './form-toasts.ts';
+import { notifyStaysOpen } from './form-toasts.ts';
 import { changeParent, type Moved } from './parents.ts';
 import { rootParent } from './tree.ts';
 
@@ -28,7 +28,7 @@ export function ParentDialog({ menu, moved, onClose }: Props) {
       () => {
         // What was typed since is not stored.
         if (latest.current === parent) onClose();
-        else tellStaysOpen();
+        else notifyStaysOpen();
       },
       (error: unknown) => setWrong(error instanceof Error ? error.message : String(error)),
     );

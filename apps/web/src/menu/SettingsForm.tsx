@@ -5,10 +5,10 @@ import { setSettings } from '../api/commands.ts';
 import { useStale } from '../api/connection.ts';
 import type { Row } from '../api/row.ts';
 import { FormFields } from './FormFields.tsx';
-import { tellSending, tellStaysOpen } from './form-toasts.ts';
+import { notifySending, notifyStaysOpen } from './form-toasts.ts';
 import { loadingText } from './TableFooter.tsx';
 import { UnsavedNote } from './UnsavedNote.tsx';
-import { tellChange, tried } from './undo.ts';
+import { notifyChange, tried } from './undo.ts';
 import { isSending, untouched, useForm } from './use-form.ts';
 import { useItem } from './use-item.ts';
 
@@ -46,7 +46,7 @@ function Body({ menu, row, onClose, onLeave }: BodyProps) {
   const [applied, setApplied] = useState(false);
   const apply = async (body: Readonly<Record<string, string>>) => {
     const revision = await tried(`Change ${menu.title}`, setSettings(menu.path, body));
-    if (revision !== undefined) tellChange(`Changed ${menu.title}.`, revision);
+    if (revision !== undefined) notifyChange(`Changed ${menu.title}.`, revision);
     return undefined;
   };
   const writable = menu.commands.has('set');
@@ -55,7 +55,7 @@ function Body({ menu, row, onClose, onLeave }: BodyProps) {
   async function ok() {
     const sent = await send();
     if (sent === 'taken') onClose?.();
-    else if (sent === 'typed-since' && onClose !== undefined) tellStaysOpen();
+    else if (sent === 'typed-since' && onClose !== undefined) notifyStaysOpen();
   }
 
   const fields = (
@@ -95,7 +95,7 @@ function Body({ menu, row, onClose, onLeave }: BodyProps) {
         if (event.key !== 'Escape' || event.defaultPrevented || !form.dirty) return;
         event.preventDefault();
         // What is under way cannot be put back.
-        if (form.busy) tellSending();
+        if (form.busy) notifySending();
         else form.reset();
       }}
     >

@@ -7,7 +7,7 @@ import { showError } from '../ui/toasts.ts';
 import { isSet } from './cells/text.ts';
 import { amount, items, lockedAmong, lockedReason, partOf, removalLock } from './item.ts';
 import type { Move } from './moving.ts';
-import { tellChange, tried } from './undo.ts';
+import { notifyChange, tried } from './undo.ts';
 
 /** How often those of many items are removed that are still there: what has a time goes by itself meanwhile. */
 const TRIES = 5;
@@ -45,11 +45,11 @@ export async function removeItems(
     const text = `Removed ${items(removed.length)} from ${menu.title}`;
     const final = removed.filter((id) => lost.has(id)).length;
     const kept = removed.length - final;
-    if (revision === undefined || final === 0 || kept === 0) tellChange(`${text}.`, revision);
+    if (revision === undefined || final === 0 || kept === 0) notifyChange(`${text}.`, revision);
     else {
       // The revision has the others alone: that is what Undo brings back, and Redo removes anew.
       const stored = `Removed ${amount(kept)} static ${kept === 1 ? 'item' : 'items'} from ${menu.title}.`;
-      tellChange(`${text}, ${lostText(menu, final)}.`, revision, stored);
+      notifyChange(`${text}, ${lostText(menu, final)}.`, revision, stored);
     }
     return true;
   } catch (error) {
@@ -75,7 +75,7 @@ export async function runOn(
   try {
     const revision = await tried(triedText(menu, command, ids.length), run(menu.path, command, ids, values));
     const isDone = revision !== undefined || menu.undoable === false || menu.commands.get(command)?.effect === 'action';
-    if (isDone) tellChange(doneText(menu, command, ids.length), revision);
+    if (isDone) notifyChange(doneText(menu, command, ids.length), revision);
     return true;
   } catch (error) {
     showError(commandLabel(command), error);
@@ -101,7 +101,7 @@ function triedText(menu: Menu, command: string, count: number): string {
 export async function moveItems(menu: Menu, { ids, place }: Move): Promise<boolean> {
   try {
     const revision = await tried(`Move ${items(ids.length)} in ${menu.title}`, move(menu.path, ids, place));
-    if (revision !== undefined) tellChange(`Moved ${items(ids.length)} in ${menu.title}.`, revision);
+    if (revision !== undefined) notifyChange(`Moved ${items(ids.length)} in ${menu.title}.`, revision);
     return true;
   } catch (error) {
     showError('Move', error);

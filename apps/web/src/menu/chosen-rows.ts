@@ -1,6 +1,6 @@
 /** Rows that are selected, also those that are scrolled out of what is loaded. */
 import type { Menu } from '@tollway/schema';
-import { MOST_ASKED, printItems } from '../api/commands.ts';
+import { MAX_ASKED, printItems } from '../api/commands.ts';
 import type { LiveMenu } from '../api/live-menu.ts';
 import { type Row, rowId } from '../api/row.ts';
 import { whyNot } from './actions.ts';
@@ -17,8 +17,8 @@ export async function rowsWith(
   properties: readonly string[],
 ): Promise<readonly Row[]> {
   const missing = ids.filter((id) => live.row(id) === undefined);
-  const told = missing.length === 0 ? [] : await printItems(menu.path, missing, properties);
-  const others = new Map(told.map((row) => [rowId(row), row]));
+  const fetched = missing.length === 0 ? [] : await printItems(menu.path, missing, properties);
+  const others = new Map(fetched.map((row) => [rowId(row), row]));
   return ids.map((id) => live.row(id) ?? others.get(id)).filter((row) => row !== undefined);
 }
 
@@ -34,9 +34,9 @@ export async function whyKept(
 ): Promise<string | undefined> {
   const asks = menu.props.dynamic !== undefined && menu.dynamicRemovable === undefined && menu.commands.has('set');
   const missing = asks ? ids.filter((id) => live.row(id) === undefined) : [];
-  const asked = missing.length <= MOST_ASKED;
-  const told = asked && missing.length > 0 ? await printItems(menu.path, missing, ['dynamic']) : [];
-  const others = new Map(told.map((row) => [rowId(row), row]));
+  const asked = missing.length <= MAX_ASKED;
+  const fetched = asked && missing.length > 0 ? await printItems(menu.path, missing, ['dynamic']) : [];
+  const others = new Map(fetched.map((row) => [rowId(row), row]));
   // Which items always exist is known by their ids.
   const rows = ids
     .map((id) => live.row(id) ?? others.get(id) ?? (asked ? { '.id': id } : undefined))

@@ -4,7 +4,7 @@ import type { Menu } from '@tollway/schema';
 import type { LiveMenu } from '../api/live-menu.ts';
 import { markColumn } from './cells/row-mark.ts';
 import { cellText } from './cells/text.ts';
-import { type Column, LEAST_WIDTH } from './columns.ts';
+import { type Column, MIN_WIDTH } from './columns.ts';
 import { treePlace } from './tree.ts';
 
 /** As wide as the texts of live values usually become, by kind: of bytes the longest one that there is. */
@@ -36,7 +36,7 @@ const SHARE_PX = 110;
 const WIDEST_TITLE = 150;
 
 /** Wider no content makes a column, px. */
-const MOST_PX = 1200;
+const MAX_PX = 1200;
 
 const pxOf = ({ width, label }: Column): number => width ?? Math.max(60, label.length * 8 + 26);
 
@@ -95,5 +95,5 @@ export function fitWidth(menu: Menu, live: LiveMenu, column: Column, font: strin
     if (shows.prop.readOnly === true) widest = Math.max(widest, width(WIDE_TEXT[shows.kind.name] ?? ''));
   }
   if (column.tree === true) widest = Math.max(widest, TREE_PX);
-  return Math.ceil(Math.min(MOST_PX, Math.max(LEAST_WIDTH, widest)) + 14);
+  return Math.ceil(Math.min(MAX_PX, Math.max(MIN_WIDTH, widest)) + 14);
 }

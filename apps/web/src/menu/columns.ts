@@ -26,7 +26,7 @@ export interface Layout {
 }
 
 /** Narrowest column, px. */
-export const LEAST_WIDTH = 32;
+export const MIN_WIDTH = 32;
 /** Widest column that measuring the content makes while room is short, px. */
 export const WIDEST = 354;
 
@@ -83,7 +83,7 @@ export function tableColumns(menu: Menu, layout: Layout, tree = false, findings:
     columns.push({ name, label, shows: undefined, right, width: layout.widths?.[name] ?? width });
   };
   if (menu.flags.length > 0)
-    special('.flags', 'Flags', Math.max(LEAST_WIDTH, 14 + 9 * Math.min(menu.flags.length, 6)), false);
+    special('.flags', 'Flags', Math.max(MIN_WIDTH, 14 + 9 * Math.min(menu.flags.length, 6)), false);
   if (menu.kind === 'ordered') special('.nr', '#', 52, true);
   for (const name of filledColumns(menu, layout, findings)) {
     const shows = menuColumn(menu, name);

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import {
   additions,
   changes,
+  conflicts,
   copiedEdits,
   copyOf,
   edit,
@@ -11,7 +12,6 @@ import {
   fieldsOf,
   fieldValue,
   judged,
-  overtaken,
   standsOpen,
   tabsOf,
   tidied,
@@ -99,7 +99,7 @@ test('leaves out of a PATCH what was filled in for an action that is chosen no m
 test('a value that is being edited and that somebody else changes meanwhile is told', () => {
   const origins = { 'dst-port': '80', protocol: 'tcp' };
   const told = (base: typeof rule | Omit<typeof rule, 'dst-port'>, value: string | null) =>
-    overtaken(filter, base, { 'dst-port': value }, origins);
+    conflicts(filter, base, { 'dst-port': value }, origins);
   const { 'dst-port': _, ...unset } = rule;
   expect(told(rule, '443')).toEqual({});
   expect(told({ ...rule, protocol: 'udp' }, '443')).toEqual({});

@@ -93,7 +93,7 @@ function means(prop: Prop, typed: string, value: string | undefined): boolean {
  *
  * @param origins what the edited values were when their editing began
  */
-export function overtaken(
+export function conflicts(
   menu: Menu,
   base: Row,
   edits: Edits,

@@ -27,7 +27,7 @@ export class OwnChanges {
     return () => this.#listeners.delete(listener);
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of this.#listeners) listener();
   }
 
@@ -35,7 +35,7 @@ export class OwnChanges {
   made(change: OwnChange): void {
     this.#done = [...this.#done, change];
     this.#undone = [];
-    this.#tell();
+    this.#notify();
   }
 
   /** Something was tried, and may have been done. It stands before what is older until it is {@link dismissed}. */
@@ -65,7 +65,7 @@ export class OwnChanges {
     if (by === undefined) return;
     if (again) this.#done = [...this.#done, { revision: by, text }];
     else this.#undone = [...this.#undone, { revision: by, text }];
-    this.#tell();
+    this.#notify();
   }
 
   /** Taking a revision back has failed. It stays the next one: what is older counts on the rows before it. */
@@ -88,13 +88,13 @@ export class OwnChanges {
     this.#failed = new Set([...this.#failed].filter((each) => each !== revision));
     this.#done = this.#done.filter((change) => change.revision !== revision);
     this.#undone = this.#undone.filter((change) => change.revision !== revision);
-    this.#tell();
+    this.#notify();
   }
 
   clear(): void {
     this.#done = [];
     this.#undone = [];
     this.#failed = new Set();
-    this.#tell();
+    this.#notify();
   }
 }

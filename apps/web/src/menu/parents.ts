@@ -6,7 +6,7 @@ import type { Row } from '../api/row.ts';
 import { showError } from '../ui/toasts.ts';
 import { items } from './item.ts';
 import { rootParent } from './tree.ts';
-import { tellChange, tried } from './undo.ts';
+import { notifyChange, tried } from './undo.ts';
 
 /** What has its parent changed. */
 export interface Moved {
@@ -29,7 +29,7 @@ export function parentNews(menu: Menu, { ids, rows }: Moved, parent: string): st
 export async function changeParent(menu: Menu, moved: Moved, parent: string): Promise<void> {
   const text = `Set the parent of ${items(moved.ids.length)} in ${menu.title}`;
   const revision = await tried(text, run(menu.path, 'set', moved.ids, { parent }));
-  tellChange(parentNews(menu, moved, parent), revision);
+  notifyChange(parentNews(menu, moved, parent), revision);
 }
 
 /** The same, telling why when it is refused. */

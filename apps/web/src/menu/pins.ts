@@ -2,7 +2,7 @@
 import type { Column } from './columns.ts';
 
 /** Share of the table's width that they may take before they scroll with the rest. */
-const MOST_SHARE = 0.3;
+const MAX_SHARE = 0.3;
 
 /** Class of a cell of the column; empty for one that scrolls. */
 export function pinClass({ fromEnd }: Column): string {
@@ -26,5 +26,5 @@ export function pins(
     offsets.set(`--pin-${column.fromEnd}`, `${sum}px`);
     sum += column.width ?? 0;
   }
-  return { offsets, fit: sum > 0 && sum <= width * MOST_SHARE };
+  return { offsets, fit: sum > 0 && sum <= width * MAX_SHARE };
 }

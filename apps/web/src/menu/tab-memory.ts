@@ -2,7 +2,7 @@
 
 const KEY = 'tollway.item-tabs';
 /** Items that are remembered at most; the oldest are forgotten. */
-const MOST = 50;
+const MAX_TABS = 50;
 
 type Tabs = readonly (readonly [place: string, tab: string])[];
 
@@ -22,7 +22,7 @@ export function readTabs(text: string | null): Tabs {
 
 /** The list with the tab of a place as its newest. */
 export function withTab(tabs: Tabs, place: string, tab: string): Tabs {
-  return [...tabs.filter(([each]) => each !== place), [place, tab] as const].slice(-MOST);
+  return [...tabs.filter(([each]) => each !== place), [place, tab] as const].slice(-MAX_TABS);
 }
 
 function stored(): Tabs {

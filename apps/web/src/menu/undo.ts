@@ -1,8 +1,8 @@
 /** Tells of changes that were made here, and takes them back: from the message, by key, from the history. */
 import { useSyncExternalStore } from 'react';
+import { settled } from '../api/pending.ts';
 import { RequestError, Unanswered } from '../api/rest.ts';
 import { undoneBy, undoRevision } from '../api/revisions.ts';
-import { settled } from '../api/underway.ts';
 import { dismissKey, showToast } from '../ui/toasts.ts';
 import { OwnChanges } from './own-changes.ts';
 
@@ -26,7 +26,7 @@ export function forgetOwnChanges(): void {
  * @param revision the one it made; undefined for what is no configuration, and then there is no Undo
  * @param stored what of it is in the revision, where that is not all: what is said of it when that is taken back
  */
-export function tellChange(text: string, revision: number | undefined, stored = text): void {
+export function notifyChange(text: string, revision: number | undefined, stored = text): void {
   final = revision === undefined ? text : undefined;
   if (revision === undefined) {
     showToast({ kind: 'info', text });
@@ -54,7 +54,7 @@ function offerUndo(text: string, revision: number, stored: string): void {
     kind: 'info',
     key: KEY,
     text,
-    action: { label: 'Undo', run: () => void takeBack(revision, stored, 'Undone') },
+    action: { label: 'Undo', run: () => void revert(revision, stored, 'Undone') },
   });
 }
 
@@ -68,7 +68,7 @@ type Undo = (revision: number) => Promise<number | undefined>;
  * Takes a revision back, and offers to take that back. True when it was done; otherwise it stays the next one to take back.
  * @param undo the request that does it
  */
-export function takeBack(
+export function revert(
   revision: number,
   text: string,
   done: 'Undone' | 'Redone',
@@ -76,19 +76,19 @@ export function takeBack(
 ): Promise<boolean> {
   const next = queue.then(async () => {
     try {
-      const by = await takenBack(revision, undo);
+      const by = await reverted(revision, undo);
       own.undone(revision, by, text);
       const news = `${done}: ${text}`;
       if (by === undefined) showToast({ kind: 'info', key: KEY, text: news });
       else if (done === 'Redone') offerUndo(news, by, text);
       else {
-        const action = { label: 'Redo', run: () => void takeBack(by, text, 'Redone') };
+        const action = { label: 'Redo', run: () => void revert(by, text, 'Redone') };
         showToast({ kind: 'info', key: KEY, text: news, action });
       }
       return true;
     } catch (error) {
       own.failed(revision);
-      tellFailure(revision, text, done, error);
+      notifyFailure(revision, text, done, error);
       return false;
     }
   });
@@ -97,7 +97,7 @@ export function takeBack(
 }
 
 /** Takes a revision back, unless an attempt that seemed to fail has done so: its answer may have been lost. */
-async function takenBack(revision: number, undo: Undo): Promise<number | undefined> {
+async function reverted(revision: number, undo: Undo): Promise<number | undefined> {
   const before = own.hasFailed(revision) ? await undoneBy(revision) : undefined;
   return before ?? undo(revision);
 }
@@ -110,7 +110,7 @@ export function useStands(revision: number | undefined): boolean {
 }
 
 /** Says why a revision was not taken back. The message stays, for the cause may need some time to go away. */
-function tellFailure(revision: number, text: string, done: 'Undone' | 'Redone', error: unknown): void {
+function notifyFailure(revision: number, text: string, done: 'Undone' | 'Redone', error: unknown): void {
   const lost = error instanceof RequestError && error.status === 0;
   const why = lost ? UNDO_LOST : error instanceof Error ? error.message : String(error);
   const refused = error instanceof RequestError && REFUSALS.has(error.status) && own.has(revision);
@@ -119,13 +119,13 @@ function tellFailure(revision: number, text: string, done: 'Undone' | 'Redone', 
     key: KEY,
     text: `${lost ? 'Perhaps not' : 'Not'} ${done.toLowerCase()}: ${text.replace(/\.$/, '')}: ${why}`,
     stays: true,
-    action: { label: 'Try Again', run: () => void takeBack(revision, text, done) },
+    action: { label: 'Try Again', run: () => void revert(revision, text, done) },
     // What is refused may be so for good, and must not keep from what is older.
     ...(refused && { instead: { label: 'Skip', run: () => skip(revision, text, done) } }),
   });
 }
 
-/** Another attempt asks the history first: {@link takenBack}. */
+/** Another attempt asks the history first: {@link reverted}. */
 const UNDO_LOST = 'no answer came, so it is not known. Try Again looks first whether it was done.';
 
 /** Answers by which the router has looked at a revision and will not take it back: it says why. */
@@ -152,23 +152,23 @@ export function undoByKey(what: 'undo' | 'redo'): void {
     const change = what === 'undo' ? own.last : own.lastUndone;
     if (change !== undefined && change.revision === undefined) {
       own.dismissed(change);
-      tellLeft(`Not undone, as no answer came and it is not known whether it was done: ${change.text}. Look for it.`);
+      notifyLeft(`Not undone, as no answer came and it is not known whether it was done: ${change.text}. Look for it.`);
       return undefined;
     }
     if (what === 'undo' && final !== undefined) {
       const text = `Not undone, as there is no way back from it: ${final}`;
       final = undefined;
-      tellLeft(text);
+      notifyLeft(text);
       return undefined;
     }
-    if (change !== undefined) return takeBack(change.revision, change.text, what === 'undo' ? 'Undone' : 'Redone');
+    if (change !== undefined) return revert(change.revision, change.text, what === 'undo' ? 'Undone' : 'Redone');
     showToast({ kind: 'info', key: KEY, text: nothingTo(what) });
     return undefined;
   });
 }
 
 /** Tells why the newest change is left as it is, and what the next Ctrl+Z takes back. */
-function tellLeft(why: string): void {
+function notifyLeft(why: string): void {
   const next = own.last === undefined ? '' : ` Next to undo: ${own.last.text}`;
   showToast({ kind: 'info', key: KEY, text: why + next });
 }

@@ -3,17 +3,17 @@ import type { Menu } from '@tollway/schema';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { RequestError } from '../api/rest.ts';
 import type { Row } from '../api/row.ts';
-import { isBehind, type Told, toldBy, typedSince, withBody, withTold } from './answered.ts';
+import { type Acknowledged, acknowledgedBy, isBehind, typedSince, withAcknowledged, withBody } from './acknowledged.ts';
 import {
   additions,
   changes,
+  conflicts,
   type Edits,
   type Errors,
   edit,
   errorPlace,
   errorText,
   judged,
-  overtaken,
   tidied,
   validate,
 } from './form-model.ts';
@@ -33,7 +33,7 @@ export interface Form {
   /** Some of it was typed after the last request went out: who sent that may take it for stored. */
   readonly late: boolean;
   /** What others gave edited properties meanwhile; empty for one that they unset. */
-  readonly overtaken: Readonly<Record<string, string>>;
+  readonly conflicts: Readonly<Record<string, string>>;
   change(name: string, value: string | undefined): void;
   /** Judges a field that the user has left. */
   leave(name: string): void;
@@ -49,10 +49,10 @@ export interface Form {
 export const isSending = (form: Form): boolean => form.busy && !form.late;
 
 /** A form of what may only be looked at: the values are those of the router, whatever was being edited before. */
-export const untouched = (form: Form): Form => ({ ...form, edits: {}, errors: {}, overtaken: {} });
+export const untouched = (form: Form): Form => ({ ...form, edits: {}, errors: {}, conflicts: {} });
 
 /** A form of an item that is gone: nothing that others gave it can be overwritten any more. */
-export const orphaned = (form: Form): Form => ({ ...form, overtaken: {} });
+export const orphaned = (form: Form): Form => ({ ...form, conflicts: {} });
 
 /** How long news of an item may be behind an answer, ms; then they know something else. */
 const BEHIND_MS = 10_000;
@@ -67,15 +67,15 @@ export function useForm(menu: Menu, news: Row, isNew: boolean, initial: Edits = 
   const [late, setLate] = useState(false);
   /** What was typed since the request went out; undefined while none is under way. */
   const typed = useRef<Map<string, string | undefined>>(undefined);
-  const [told, setTold] = useState<Told>();
-  const base = useMemo(() => withTold(news, told), [news, told]);
+  const [acknowledged, setAcknowledged] = useState<Acknowledged>();
+  const base = useMemo(() => withAcknowledged(news, acknowledged), [news, acknowledged]);
   useEffect(() => {
-    if (told === undefined) return;
-    const timer = setTimeout(() => setTold(undefined), BEHIND_MS);
+    if (acknowledged === undefined) return;
+    const timer = setTimeout(() => setAcknowledged(undefined), BEHIND_MS);
     return () => clearTimeout(timer);
-  }, [told]);
+  }, [acknowledged]);
   // Should somebody put back what was before, that is no old news.
-  if (told !== undefined && !isBehind(news, told)) setTold(undefined);
+  if (acknowledged !== undefined && !isBehind(news, acknowledged)) setAcknowledged(undefined);
 
   const latest = useRef({ base, edits });
   latest.current = { base, edits };
@@ -112,7 +112,7 @@ export function useForm(menu: Menu, news: Row, isNew: boolean, initial: Edits = 
     busy,
     dirty: Object.keys(edits).length > 0,
     late,
-    overtaken: isNew ? {} : overtaken(menu, base, edits, origins),
+    conflicts: isNew ? {} : conflicts(menu, base, edits, origins),
     change,
     leave,
     reset() {
@@ -148,7 +148,7 @@ export function useForm(menu: Menu, news: Row, isNew: boolean, initial: Edits = 
         const names = Object.keys(left);
         setEdits(left);
         setOrigins(Object.fromEntries(names.map((name) => [name, now[name]])));
-        setTold(isNew ? undefined : toldBy(menu, news, now, body));
+        setAcknowledged(isNew ? undefined : acknowledgedBy(menu, news, now, body));
         setLate(names.length > 0);
         return names.length > 0 ? 'typed-since' : 'taken';
       } catch (error) {

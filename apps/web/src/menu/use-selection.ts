@@ -18,7 +18,7 @@ import { flagLetters } from './cells/text.ts';
 import { inOrder, noSelection, type Selection, within, without } from './selection.ts';
 
 /** Selected rows that are looked at for what may be done with them; more of them are told apart by the server. */
-const MOST_STATES = 500;
+const MAX_STATES = 500;
 /** How soon after rows have come or gone it is asked which of the selected ones that are not loaded are there, ms. */
 const ASK_MS = 2_000;
 /** The same per row of the list, ms: of a long one it is asked less often. */
@@ -136,7 +136,7 @@ export function useSelection(menu: Menu, live: LiveMenu): TableSelection {
     () => {
       let states = '';
       for (const id of selection.ids) {
-        if (states.length > MOST_STATES) break;
+        if (states.length > MAX_STATES) break;
         const row = live.row(id);
         states += row === undefined ? '?' : `${flagLetters(menu, row)}${row.builtin ?? ''};`;
       }

@@ -3,8 +3,8 @@ import type { Menu } from '@tollway/schema';
 import { useRef } from 'react';
 import { live as socket } from '../api/live.ts';
 import { idsOf, isContext, type LiveMenu } from '../api/live-menu.ts';
+import { trackPending } from '../api/pending.ts';
 import { loggedIn } from '../api/session.ts';
-import { underway } from '../api/underway.ts';
 import { showError, showToast } from '../ui/toasts.ts';
 import { actsOnAll, commandLabel, moveItems, removeItems, runOn, whyNot } from './actions.ts';
 import { isSet } from './cells/text.ts';
@@ -92,7 +92,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
 
   /** The same as a command: after those that were given before, and before what takes it back. */
   function commandOn(ids: readonly string[], act: (ids: readonly string[]) => Promise<boolean>): Promise<boolean> {
-    const done = underway(commands.current.then(() => withPresent(ids, act)));
+    const done = trackPending(commands.current.then(() => withPresent(ids, act)));
     // One that failed keeps none of the next from being done.
     commands.current = done.catch(() => undefined);
     return done;
@@ -108,7 +108,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     }
   }
 
-  const tellRefused = (name: CommandName, why: string) =>
+  const notifyRefused = (name: CommandName, why: string) =>
     showToast({ kind: 'info', key: 'refused', text: `${commandLabel(name)}: ${why}.` });
 
   /** The same as {@link known} for what is to be removed; undefined, which is said, also when that cannot be. */
@@ -116,7 +116,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     try {
       const why = await whyKept(menu, live, ids);
       if (why === undefined) return await rowsWith(menu, live, asksAbout(menu, 'remove', ids), Object.keys(menu.props));
-      tellRefused('remove', why);
+      notifyRefused('remove', why);
     } catch (error) {
       showError(commandLabel('remove'), error);
     }
@@ -178,7 +178,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     // In a tree rows go with all that is below them, which the server knows.
     const settled = tree ? () => {} : live.reorder((order) => reordered(order, move));
     // One after the other: each move counts on the order that the one before it made.
-    moves.current = underway(
+    moves.current = trackPending(
       moves.current.then(async () => {
         const moved = await moveItems(menu, move);
         settled();
@@ -253,7 +253,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     // That a row is enabled already may be news from before the last key.
     const why = refusal(state(), name);
     if (why !== undefined) {
-      if (selection.ids.size > 0) tellRefused(name, why);
+      if (selection.ids.size > 0) notifyRefused(name, why);
       return true;
     }
     const [id] = selection.ids;

@@ -2,7 +2,7 @@ import { useCallback, useEffect, useLayoutEffect, useState } from 'react';
 import { useConnection, useEngineDown, useLoggedOut, useStale } from '../api/connection.ts';
 import { logout, refreshSession, useSession } from '../api/session.ts';
 import { connect, disconnect, useStatus } from '../api/status.ts';
-import { tellSending } from '../menu/form-toasts.ts';
+import { notifySending } from '../menu/form-toasts.ts';
 import { forgetOwnChanges, undoByKey, undoKey } from '../menu/undo.ts';
 import { Lazy } from '../ui/lazy-component.tsx';
 import { timeOfDay } from '../ui/router-clock.ts';
@@ -151,7 +151,7 @@ function Console({ user }: { readonly user: string }) {
   // while an answer was awaited: whoever pressed Apply takes that for stored.
   const leave = useCallback((id: string) => {
     // What is under way is not lost, and whether it is taken is not known yet.
-    if (isBeingSent(id)) tellSending();
+    if (isBeingSent(id)) notifySending();
     else if (isUnsaved(id)) setLosing({ ids: [id], close: () => leaveWindow(id) });
     else leaveWindow(id);
   }, []);
@@ -165,7 +165,7 @@ function Console({ user }: { readonly user: string }) {
   }, []);
   const unlessUnsaved = useCallback((close: () => void) => {
     const ids = useDesk.getState().windows.flatMap(({ id }) => (isUnsaved(id) ? [id] : []));
-    if (ids.some(isBeingSent)) tellSending();
+    if (ids.some(isBeingSent)) notifySending();
     else if (ids.length > 0) setLosing({ ids, close });
     else close();
   }, []);

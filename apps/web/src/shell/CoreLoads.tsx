@@ -3,11 +3,11 @@ import { onTraffic, trafficSamples } from '../api/traffic.ts';
 import { useLive } from '../ui/use-live.ts';
 
 /** More bars than this would crowd the header out. */
-const MOST_CORES = 32;
+const MAX_CORES = 32;
 
 function draw(root: HTMLElement): void {
   const cpu = trafficSamples().at(-1)?.cpu;
-  const cores = cpu === undefined || cpu.size > MOST_CORES ? [] : [...cpu].sort(([a], [b]) => a - b);
+  const cores = cpu === undefined || cpu.size > MAX_CORES ? [] : [...cpu].sort(([a], [b]) => a - b);
   while (root.childElementCount > cores.length) root.lastElementChild?.remove();
   while (root.childElementCount < cores.length) {
     const bar = document.createElement('span');

@@ -33,9 +33,10 @@ export function DiscardDialog({ titles, onDiscard, onClose }: Props) {
 export function together(titles: readonly string[]): string {
   const [last = ''] = titles.slice(-1);
   if (titles.length < 2) return last;
-  if (titles.length > MOST + 1) return `${titles.slice(0, MOST).join(', ')} and ${titles.length - MOST} more windows`;
+  if (titles.length > MAX_TITLES + 1)
+    return `${titles.slice(0, MAX_TITLES).join(', ')} and ${titles.length - MAX_TITLES} more windows`;
   return `${titles.slice(0, -1).join(', ')} and ${last}`;
 }
 
 /** Windows that are named. */
-const MOST = 3;
+const MAX_TITLES = 3;

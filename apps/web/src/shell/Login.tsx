@@ -8,7 +8,7 @@ function setupToken(hash: string): string | undefined {
   return token === null || token === '' ? undefined : token;
 }
 
-const LEAST_PASSWORD = 8;
+const MIN_PASSWORD = 8;
 
 export function Login() {
   const session = useSession();
@@ -101,8 +101,8 @@ function Setup({ token }: { readonly token: string | undefined }) {
   async function submit(event: FormEvent) {
     event.preventDefault();
     if (busy) return;
-    if (password.length < LEAST_PASSWORD) {
-      setError(`The password needs at least ${LEAST_PASSWORD} characters.`);
+    if (password.length < MIN_PASSWORD) {
+      setError(`The password needs at least ${MIN_PASSWORD} characters.`);
       return;
     }
     if (password !== again) {

@@ -94,14 +94,14 @@ function Pages({ id, path, group }: PagesProps) {
   const tabsId = useId();
   const page = group.pages.find((each) => each.address === path) ?? group.pages[0];
   const user = useGroup();
-  const openers = page.openers.filter(({ address }) => mayOpen(address, user));
+  const relatedWindows = page.relatedWindows.filter(({ address }) => mayOpen(address, user));
   const tabbed = group.pages.length > 1;
   const visible = useContext(Visibility);
   const [visited, setVisited] = useState<readonly string[]>([path]);
   if (!visited.includes(path)) setVisited([...visited, path]);
   return (
     <>
-      {(tabbed || openers.length > 0) && (
+      {(tabbed || relatedWindows.length > 0) && (
         <div className="window-tabs">
           {tabbed && (
             <TabList
@@ -115,16 +115,16 @@ function Pages({ id, path, group }: PagesProps) {
               }}
             />
           )}
-          {openers.length > 0 && (
-            <div className="window-openers">
-              {openers.map((opener) => (
+          {relatedWindows.length > 0 && (
+            <div className="window-related">
+              {relatedWindows.map((related) => (
                 <button
-                  key={opener.address}
+                  key={related.address}
                   type="button"
                   className="button"
-                  onClick={() => openAddress(opener.address)}
+                  onClick={() => openAddress(related.address)}
                 >
-                  {opener.label}
+                  {related.label}
                 </button>
               ))}
             </div>

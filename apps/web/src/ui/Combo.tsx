@@ -17,7 +17,7 @@ interface Props {
 }
 
 /** Height of the longest list, and space between it and its field, px. */
-const MOST_PX = 220;
+const MAX_PX = 220;
 const GAP_PX = 2;
 
 /** Choices that fit what was typed; all of them until something is typed. */
@@ -182,7 +182,7 @@ function place(list: HTMLElement, field: DOMRect): void {
   const above = field.top - GAP_PX;
   const up = list.scrollHeight > below && above > below;
   const { style } = list;
-  style.maxBlockSize = `${Math.min(MOST_PX, Math.max(up ? above : below, 0) - GAP_PX)}px`;
+  style.maxBlockSize = `${Math.min(MAX_PX, Math.max(up ? above : below, 0) - GAP_PX)}px`;
   style.inlineSize = `${field.width}px`;
   style.left = `${field.left}px`;
   style.top = up ? `${field.top - GAP_PX - list.offsetHeight}px` : `${field.bottom + GAP_PX}px`;

@@ -31,7 +31,7 @@ export interface PlotOptions {
 }
 
 /** Smallest top of an axis without a fixed one. */
-const LEAST_TOP: Readonly<Record<string, number>> = { bps: 1_000, 'p/s': 10, B: 1_024, s: 0.001 };
+const MIN_TOP: Readonly<Record<string, number>> = { bps: 1_000, 'p/s': 10, B: 1_024, s: 0.001 };
 /** A reference counts for the axis up to this multiple of the highest value. */
 const NEAR = 3;
 /** Points per CSS pixel above which a line is thinned out. */
@@ -58,7 +58,7 @@ export function rangeOf(
   unit: string,
   start = 0,
 ): readonly [number, number] {
-  const least = LEAST_TOP[unit] ?? 1;
+  const least = MIN_TOP[unit] ?? 1;
   let top = least;
   let bottom = lines.some((line) => line.below === true) ? -least : 0;
   const references: number[] = [];

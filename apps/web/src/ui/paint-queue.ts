@@ -7,7 +7,7 @@
 /** Time for jobs in one frame, ms; at least one job runs. */
 const BUDGET_MS = 1.5;
 /** Shortest time between two runs of one job, ms; less than half a second, as timers are not exact. */
-const LEAST_MS = 450;
+const MIN_MS = 450;
 
 /** What drives the queue: the browser's clock and frames, or those of a test. */
 export interface FrameClock {
@@ -47,7 +47,7 @@ export class PaintQueue {
       ask: () => {
         if (waiting.state !== 'idle') return;
         waiting.state = 'asked';
-        const wait = waiting.lastRun + LEAST_MS - this.#clock.now();
+        const wait = waiting.lastRun + MIN_MS - this.#clock.now();
         if (wait > 0) this.#clock.after(() => this.#enter(waiting), wait);
         else this.#enter(waiting);
       },

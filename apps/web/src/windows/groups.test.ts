@@ -14,7 +14,9 @@ test('every menu is in one window, and the window knows it', () => {
 });
 
 test('a window is in the tree, or a button of a window opens it', () => {
-  const opened = new Set(groups.flatMap((group) => group.pages.flatMap((page) => page.openers.map((o) => o.address))));
+  const opened = new Set(
+    groups.flatMap((group) => group.pages.flatMap((page) => page.relatedWindows.map((o) => o.address))),
+  );
   for (const group of groups) expect(group.tree !== undefined || opened.has(group.key), group.key).toBe(true);
   for (const address of opened) expect(groupOf(address), address).toBeDefined();
 });
@@ -36,5 +38,7 @@ test('the firewall is one window with its menus as tabs, in the order that Route
     'Connections',
     'Address Lists',
   ]);
-  expect(firewall?.pages[3]?.openers).toEqual([{ label: 'Tracking', address: '/ip/firewall/connection/tracking' }]);
+  expect(firewall?.pages[3]?.relatedWindows).toEqual([
+    { label: 'Tracking', address: '/ip/firewall/connection/tracking' },
+  ]);
 });

@@ -5,7 +5,7 @@
 import { type Menu, menuByPath, registry } from '@tollway/schema';
 
 /** A button of a tab that opens another window. */
-export interface Opener {
+export interface RelatedWindow {
   readonly label: string;
   readonly address: string;
 }
@@ -15,7 +15,7 @@ export interface Page {
   /** What the window shows: the path of a menu, {@link DASHBOARD}, {@link HISTORY} or {@link QUEUE_IMPORT}. */
   readonly address: string;
   readonly label: string;
-  readonly openers: readonly Opener[];
+  readonly relatedWindows: readonly RelatedWindow[];
 }
 
 export interface Group {
@@ -78,7 +78,7 @@ const SHARED: readonly Shared[] = [
 ];
 
 /** Windows that stand behind a button of another window instead of in the tree. */
-const OPENERS: Readonly<Record<string, readonly Opener[]>> = {
+const RELATED_WINDOWS: Readonly<Record<string, readonly RelatedWindow[]>> = {
   '/interface/list/member': [{ label: 'Lists', address: '/interface/list' }],
   '/ip/firewall/connection': [{ label: 'Tracking', address: '/ip/firewall/connection/tracking' }],
   '/queue/simple': [
@@ -93,10 +93,10 @@ const OPENERS: Readonly<Record<string, readonly Opener[]>> = {
 const TOP = ['Dashboard', 'Interfaces', 'IP', 'Routing', 'System', 'Queues', 'Files', 'Log', 'Tools'];
 
 function pageOf(menu: Menu): Page {
-  const openers = (OPENERS[menu.path] ?? []).filter(
+  const relatedWindows = (RELATED_WINDOWS[menu.path] ?? []).filter(
     ({ address }) => address === QUEUE_IMPORT || menuByPath(address) !== undefined,
   );
-  return { address: menu.path, label: menu.tree.at(-1) ?? menu.title, openers };
+  return { address: menu.path, label: menu.tree.at(-1) ?? menu.title, relatedWindows };
 }
 
 function groupOfPages(title: string, tree: readonly string[] | undefined, pages: readonly Page[]): readonly Group[] {
@@ -120,17 +120,25 @@ function buildGroups(): readonly Group[] {
   });
   const taken = new Set(shared.flatMap((group) => group.pages.map((page) => page.address)));
   const opened = new Set(
-    Object.values(OPENERS)
+    Object.values(RELATED_WINDOWS)
       .flat()
-      .map((opener) => opener.address),
+      .map((related) => related.address),
   );
   const single = registry
     .filter((menu) => !taken.has(menu.path))
     .flatMap((menu) => groupOfPages(menu.title, opened.has(menu.path) ? undefined : menu.tree, [pageOf(menu)]));
-  const dashboard = groupOfPages('Dashboard', ['Dashboard'], [{ address: DASHBOARD, label: 'Dashboard', openers: [] }]);
-  const history = groupOfPages('History', ['System', 'History'], [{ address: HISTORY, label: 'History', openers: [] }]);
+  const dashboard = groupOfPages(
+    'Dashboard',
+    ['Dashboard'],
+    [{ address: DASHBOARD, label: 'Dashboard', relatedWindows: [] }],
+  );
+  const history = groupOfPages(
+    'History',
+    ['System', 'History'],
+    [{ address: HISTORY, label: 'History', relatedWindows: [] }],
+  );
   const queueImport = groupOfPages('Import Subscribers', undefined, [
-    { address: QUEUE_IMPORT, label: 'Import Subscribers', openers: [] },
+    { address: QUEUE_IMPORT, label: 'Import Subscribers', relatedWindows: [] },
   ]);
   return [...dashboard, ...shared, ...single, ...history, ...queueImport].sort(inTreeOrder);
 }

@@ -14,7 +14,7 @@ export interface Rect extends Size {
 export const TITLE_PX = 28;
 
 /** Smaller no window gets; a desk that is smaller still makes it smaller. */
-export const LEAST: Size = { width: 260, height: 130 };
+export const MIN_SIZE: Size = { width: 260, height: 130 };
 
 /** As much of a title bar stays on the desk, so that every window can be taken hold of. */
 export const KEEP_PX = 120;
@@ -26,8 +26,8 @@ function clamp(value: number, least: number, most: number): number {
 /** The size that a window of the wanted size gets on a desk. */
 function fitted(size: Size, desk: Size): Size {
   return {
-    width: Math.min(Math.max(size.width, LEAST.width), Math.max(desk.width, 1)),
-    height: Math.min(Math.max(size.height, LEAST.height), Math.max(desk.height, 1)),
+    width: Math.min(Math.max(size.width, MIN_SIZE.width), Math.max(desk.width, 1)),
+    height: Math.min(Math.max(size.height, MIN_SIZE.height), Math.max(desk.height, 1)),
   };
 }
 
@@ -97,15 +97,15 @@ export interface Edges {
 /** The rectangle after some edges moved by `dx`, `dy`; the other edges stay where they are. */
 export function stretched(rect: Rect, edges: Edges, dx: number, dy: number): Rect {
   let { x, y, width, height } = rect;
-  if (edges.right) width = Math.max(LEAST.width, width + dx);
-  if (edges.bottom) height = Math.max(LEAST.height, height + dy);
+  if (edges.right) width = Math.max(MIN_SIZE.width, width + dx);
+  if (edges.bottom) height = Math.max(MIN_SIZE.height, height + dy);
   if (edges.left) {
-    width = Math.max(LEAST.width, width - dx);
+    width = Math.max(MIN_SIZE.width, width - dx);
     x = rect.x + rect.width - width;
   }
   if (edges.top) {
     // The title bar must not leave the desk at the top.
-    height = Math.max(LEAST.height, Math.min(height - dy, rect.y + rect.height));
+    height = Math.max(MIN_SIZE.height, Math.min(height - dy, rect.y + rect.height));
     y = rect.y + rect.height - height;
   }
   return { x, y, width, height };

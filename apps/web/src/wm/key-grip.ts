@@ -1,5 +1,5 @@
 /** Moving and stretching a window by arrow keys. Pure. */
-import { LEAST, type Rect } from './geometry.ts';
+import { MIN_SIZE, type Rect } from './geometry.ts';
 
 /** How far an arrow key goes, px: in big steps, and in fine ones with Shift. */
 const STEP_PX = 16;
@@ -14,7 +14,7 @@ export function steppedRect(rect: Rect, what: 'move' | 'resize', key: string, fi
   if (what === 'move') return { ...rect, x: rect.x + dx, y: rect.y + dy };
   return {
     ...rect,
-    width: Math.max(LEAST.width, rect.width + dx),
-    height: Math.max(LEAST.height, rect.height + dy),
+    width: Math.max(MIN_SIZE.width, rect.width + dx),
+    height: Math.max(MIN_SIZE.height, rect.height + dy),
   };
 }

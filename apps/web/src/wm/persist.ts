@@ -1,11 +1,11 @@
 /** The desk as text, to be kept over a reload. What does not have the right shape is left out. Pure. */
 import type { Rect, Size } from './geometry.ts';
-import { type DeskState, emptyDesk, MOST_PLACES, type Place, type Win } from './reducer.ts';
+import { type DeskState, emptyDesk, MAX_PLACES, type Place, type Win } from './reducer.ts';
 
 const VERSION = 1;
 
 /** More windows than this are not kept. */
-const MOST_WINDOWS = 60;
+const MAX_WINDOWS = 60;
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -48,7 +48,7 @@ function toWin(value: unknown): Win | undefined {
 
 /** Writes the windows that `keep` wants. */
 export function serialise(state: DeskState, keep: (win: Win) => boolean): string {
-  const windows = state.windows.filter(keep).slice(-MOST_WINDOWS);
+  const windows = state.windows.filter(keep).slice(-MAX_WINDOWS);
   const kept = new Set(windows.map((win) => win.id));
   const order = state.order.filter((id) => kept.has(id));
   return JSON.stringify({ version: VERSION, windows, order, places: state.places });
@@ -70,7 +70,7 @@ export function deserialise(text: string | null, keep: (win: Win) => boolean): D
   // Ids are given anew: those of the text may be anything.
   const names = new Map<string, string>();
   const windows: Win[] = [];
-  for (const each of raw.windows.slice(-MOST_WINDOWS)) {
+  for (const each of raw.windows.slice(-MAX_WINDOWS)) {
     const win = toWin(each);
     if (win === undefined || names.has(win.id) || !keep(win)) continue;
     const id = `w${windows.length + 1}`;
@@ -85,6 +85,6 @@ export function deserialise(text: string | null, keep: (win: Win) => boolean): D
   const places = Object.entries(isFields(raw.places) ? raw.places : {})
     .map(([name, value]) => [name, toPlace(value)] as const)
     .filter((entry): entry is readonly [string, Place] => entry[1] !== undefined)
-    .slice(-MOST_PLACES);
+    .slice(-MAX_PLACES);
   return { ...emptyDesk, windows, order, places: Object.fromEntries(places), nextId: windows.length + 1 };
 }

@@ -2,7 +2,7 @@
  * The windows of the desk and what can happen to them. Pure: knows neither the DOM nor what the windows show, whose
  * `content` is an address that the owner of the desk understands.
  */
-import { LEAST, type Rect, reachable, type Size, sameRect, settled, whole } from './geometry.ts';
+import { MIN_SIZE, type Rect, reachable, type Size, sameRect, settled, whole } from './geometry.ts';
 
 /** What a new window shows. */
 export interface Content {
@@ -68,7 +68,7 @@ export type Action =
 const CASCADE_PX = 28;
 
 /** So many places of closed windows are remembered. */
-export const MOST_PLACES = 80;
+export const MAX_PLACES = 80;
 
 export const emptyDesk: DeskState = {
   desk: { width: 1200, height: 700 },
@@ -126,8 +126,8 @@ function cascaded(state: DeskState, from: Rect): Rect {
 
 function firstRect({ desk }: DeskState, size: Size): Rect {
   const margin = 16;
-  const width = Math.max(LEAST.width, Math.min(size.width, desk.width - 2 * margin));
-  const height = Math.max(LEAST.height, Math.min(size.height, desk.height - 2 * margin));
+  const width = Math.max(MIN_SIZE.width, Math.min(size.width, desk.width - 2 * margin));
+  const height = Math.max(MIN_SIZE.height, Math.min(size.height, desk.height - 2 * margin));
   return reachable({ x: margin, y: margin, width, height }, desk);
 }
 
@@ -161,7 +161,7 @@ function open(state: DeskState, content: Content, another: boolean): DeskState {
 function remember(places: DeskState['places'], win: Win): DeskState['places'] {
   const { [win.place]: _, ...rest } = places;
   const { rect, within, maximised, sized } = win;
-  const kept = Object.entries(rest).slice(-(MOST_PLACES - 1));
+  const kept = Object.entries(rest).slice(-(MAX_PLACES - 1));
   return { ...Object.fromEntries(kept), [win.place]: { rect, within, maximised, sized } };
 }
 
@@ -224,8 +224,8 @@ export function reduce(state: DeskState, action: Action): DeskState {
       const win = windowOf(state, action.id);
       if (win === undefined || win.sized) return state;
       const at = settled(win.rect, win.within, state.desk);
-      const most = Math.max(LEAST.height, state.desk.height - at.y - 16);
-      const rect = { ...at, height: Math.min(Math.max(action.height, LEAST.height), most) };
+      const most = Math.max(MIN_SIZE.height, state.desk.height - at.y - 16);
+      const rect = { ...at, height: Math.min(Math.max(action.height, MIN_SIZE.height), most) };
       return sameRect(rect, win.rect) ? state : change(state, action.id, { rect, within: state.desk });
     }
     case 'show':

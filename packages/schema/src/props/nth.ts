@@ -9,14 +9,14 @@ export interface Nth {
   readonly packet: number;
 }
 
-const MOST = 0xffff_ffff;
+const MAX_EVERY = 0xffff_ffff;
 
 /** Parses `every,packet`. */
 export function parseNth(text: string): Nth | undefined {
   const match = /^(\d{1,10}) ?, ?(\d{1,10})$/.exec(text);
   const every = Number(match?.[1]);
   const packet = Number(match?.[2]);
-  return every >= 1 && every <= MOST && packet >= 1 && packet <= every ? { every, packet } : undefined;
+  return every >= 1 && every <= MAX_EVERY && packet >= 1 && packet <= every ? { every, packet } : undefined;
 }
 
 const ACCEPTS = 'every,packet with packet within 1..every, such as 2,1';

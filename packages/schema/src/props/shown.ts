@@ -1,20 +1,20 @@
 /**
  * A user's text inside an error message: bounded, without control characters, never empty. Marks of direction, which
- * nobody sees, are told by their escapes: a `?` would look like a character that is missing.
+ * nobody sees, are replaced by their escapes: a `?` would look like a character that is missing.
  */
 export function shown(text: string): string {
   if (text === '') return 'an empty value';
   const printable = text
-    .slice(0, MOST)
+    .slice(0, MAX_CHARACTERS)
     .replace(/\p{Bidi_Control}/gu, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`)
     .replace(/\p{C}/gu, '?');
-  const told = text.length > MOST ? `${printable}...` : printable;
+  const shortened = text.length > MAX_CHARACTERS ? `${printable}...` : printable;
   // Spaces at an end are what is wrong with many a text, and would not be seen.
-  return /^\s|\s$/.test(text) ? `"${told}"` : told;
+  return /^\s|\s$/.test(text) ? `"${shortened}"` : shortened;
 }
 
 /** Characters of a text that are shown. */
-const MOST = 40;
+const MAX_CHARACTERS = 40;
 
 /** Whether a text holds control characters, which would break names, logs and exports, or half a surrogate pair, which is no text. */
 export const hasControl = (text: string): boolean => /[\p{Cc}\p{Cs}]/u.test(text);

@@ -17,7 +17,7 @@ export interface FieldProps {
   readonly readOnly: boolean;
   readonly error: string | undefined;
   /** What somebody else has made of the value that is being edited here. */
-  readonly overtaken: string | undefined;
+  readonly conflict: string | undefined;
   /** Its control takes the focus, and tells so. */
   readonly sought?: boolean;
   readonly onFound?: () => void;
@@ -33,7 +33,7 @@ export const Field = memo(function Field({
   open = false,
   readOnly,
   error,
-  overtaken,
+  conflict,
   sought = false,
   ...owner
 }: FieldProps) {
@@ -164,9 +164,9 @@ export const Field = memo(function Field({
           {error}
         </p>
       )}
-      {overtaken !== undefined && (
+      {conflict !== undefined && (
         <p className="field-note" role="status">
-          {overtaken === '' ? 'Somebody has unset it meanwhile' : `Somebody has made it ${overtaken} meanwhile`}; OK or
+          {conflict === '' ? 'Somebody has unset it meanwhile' : `Somebody has made it ${conflict} meanwhile`}; OK or
           Apply puts this value in its place.
         </p>
       )}

@@ -1,7 +1,7 @@
 /** Where users change their own password; those of others are changed in Users. */
 import { changePassword } from '../../api/session.ts';
 import { FormFields } from '../../menu/FormFields.tsx';
-import { tellStaysOpen } from '../../menu/form-toasts.ts';
+import { notifyStaysOpen } from '../../menu/form-toasts.ts';
 import { isSending, useForm } from '../../menu/use-form.ts';
 import { showToast } from '../../ui/toasts.ts';
 import type { WindowProps } from '../window-props.ts';
@@ -17,7 +17,7 @@ export default function PasswordWindow({ menu, onClose, onLeave }: WindowProps) 
     if (sent === 'refused') return;
     showToast({ kind: 'info', text: 'Your password is changed. Your sessions in other browsers have ended.' });
     if (sent === 'taken') onClose();
-    else tellStaysOpen();
+    else notifyStaysOpen();
   }
 
   return (

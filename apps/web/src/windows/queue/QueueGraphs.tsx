@@ -28,7 +28,7 @@ function rateLines(directions: readonly Direction[]): readonly Line[] {
 
 /** Recorders of the queues looked at last, so that a change of tabs loses nothing. */
 const recorders = new Map<string, QueueRecorder>();
-const MOST_RECORDERS = 16;
+const MAX_RECORDERS = 16;
 /** Without messages for longer, what is shown is out of date, ms. */
 const FRESH_MS = 3_000;
 
@@ -40,7 +40,7 @@ function recorderOf(id: string): QueueRecorder {
   recorders.delete(id);
   recorders.set(id, recorder);
   const oldest = recorders.keys().next().value;
-  if (recorders.size > MOST_RECORDERS && oldest !== undefined) recorders.delete(oldest);
+  if (recorders.size > MAX_RECORDERS && oldest !== undefined) recorders.delete(oldest);
   return recorder;
 }
 

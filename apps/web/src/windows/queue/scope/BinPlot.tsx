@@ -67,7 +67,7 @@ export function BinPlot(props: Props) {
     };
   }, [subscribe, visible, appearance]);
 
-  function tell(event: PointerEvent<HTMLCanvasElement>) {
+  function showValue(event: PointerEvent<HTMLCanvasElement>) {
     const data = shown.current;
     const { left, width } = event.currentTarget.getBoundingClientRect();
     const at = data === undefined ? undefined : valueAt(event.clientX - left, width, data.values.length);
@@ -90,7 +90,7 @@ export function BinPlot(props: Props) {
         ref={canvas}
         role="img"
         aria-labelledby={titleId}
-        onPointerMove={tell}
+        onPointerMove={showValue}
         onPointerLeave={() => write(readOut.current, '')}
       />
     </figure>

@@ -3,7 +3,7 @@ import { displayBytes, thousands } from '@tollway/schema';
 import { useCallback, useEffect, useId, useRef, useState } from 'react';
 import { listRevisions, type Revision, type RevisionRow, revisionRows } from '../../../api/revisions.ts';
 import { useStatus } from '../../../api/status.ts';
-import { takeBack } from '../../../menu/undo.ts';
+import { revert } from '../../../menu/undo.ts';
 import { useVisible } from '../../../ui/visibility.ts';
 import type { PageProps } from '../../window-props.ts';
 import './history.css';
@@ -53,7 +53,7 @@ export default function History({ group }: PageProps) {
 
   async function undo({ number, summary }: Revision) {
     setBusy(number);
-    await takeBack(number, `${summary} (revision ${number})`, 'Undone');
+    await revert(number, `${summary} (revision ${number})`, 'Undone');
     setBusy(undefined);
     await load();
   }

@@ -6,7 +6,7 @@ import { Chart, type Line } from '../../../ui/Chart.tsx';
 import { useVisible } from '../../../ui/visibility.ts';
 
 /** Beyond this, more colours would not be told apart. */
-const MOST_LINES = 4;
+const MAX_LINES = 4;
 const STYLES: readonly Omit<Line, 'label'>[] = [
   { color: '--tx' },
   { color: '--rx' },
@@ -34,7 +34,7 @@ export function CpuGraph() {
   const appearance = useAppearanceKey();
   const all = list === '' ? [] : list.split(',').map(Number);
   if (all.length === 0) return <p className="form-note">Waiting for the first sample of the cores.</p>;
-  const charts = all.length <= MOST_LINES ? [all] : all.map((core) => [core]);
+  const charts = all.length <= MAX_LINES ? [all] : all.map((core) => [core]);
   return (
     <div className={charts.length === 1 ? 'graph-one' : 'graph-many'}>
       {charts.map((which) => (

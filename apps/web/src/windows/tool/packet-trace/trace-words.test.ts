@@ -4,7 +4,7 @@ import {
   breaksText,
   keep,
   lengthText,
-  MOST,
+  MAX_PACKETS,
   outcomeHelp,
   outcomeText,
   pathText,
@@ -94,8 +94,8 @@ test('packets are kept once, the newest of them', () => {
   const one = keep([], 1, news(1, 2));
   expect(keep(one, 1, news(2, 3)).map(({ key }) => key)).toEqual(['1.0.1', '1.0.2', '1.0.3']);
   expect(keep(one, 1, news())).toBe(one);
-  const many = keep(one, 2, news(...Array.from({ length: MOST }, (_, index) => index + 1)));
-  expect(many).toHaveLength(MOST);
+  const many = keep(one, 2, news(...Array.from({ length: MAX_PACKETS }, (_, index) => index + 1)));
+  expect(many).toHaveLength(MAX_PACKETS);
   expect(many[0]?.key).toBe('2.0.1');
 });
 

@@ -48,8 +48,8 @@ export function unknownOf(words: PacketWords): { readonly property: string; read
   };
 }
 
-/** Packets of one or more traces after each other; the newest {@link MOST} of them. */
-export const MOST = 1000;
+/** Packets of one or more traces after each other; the newest {@link MAX_PACKETS} of them. */
+export const MAX_PACKETS = 1000;
 
 export interface Kept extends ShownPacket {
   /** Unique over all traces of a window. */
@@ -64,7 +64,7 @@ export function keep(kept: readonly Kept[], run: number, { packets, breaks }: Tr
   const known = new Set(fresh.map(({ key }) => key));
   const all = [...kept.filter(({ key }) => !known.has(key)), ...fresh];
   // What has waited is told of when it goes on, after those that came later.
-  return all.sort((a, b) => a.timeMs - b.timeMs).slice(-MOST);
+  return all.sort((a, b) => a.timeMs - b.timeMs).slice(-MAX_PACKETS);
 }
 
 /** What a trace says of the connection that broke off; empty when it never did. */

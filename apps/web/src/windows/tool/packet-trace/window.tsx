@@ -12,7 +12,7 @@ import { onAsked, takeAsked } from './ask.ts';
 import { PacketList } from './PacketList.tsx';
 import { StepList } from './StepList.tsx';
 import { TraceForm, type Wrong } from './TraceForm.tsx';
-import { breaksText, type Kept, keep, MOST, unknownOf } from './trace-words.ts';
+import { breaksText, type Kept, keep, MAX_PACKETS, unknownOf } from './trace-words.ts';
 import './trace.css';
 
 /** What ended a trace may be over long before the message goes. */
@@ -20,7 +20,7 @@ const ended = ({ status, message }: RequestError): RequestError =>
   new RequestError(status, `Stopped at ${timeOfDay(Date.now())}: ${message}. Start begins anew.`);
 
 /** Arguments that say how a trace runs, not which packet it is about. */
-const RUNNING_WORDS = { packets: String(MOST) };
+const RUNNING_WORDS = { packets: String(MAX_PACKETS) };
 
 export default function TraceWindow({ menu }: WindowProps) {
   const [line, setLine] = useState('');

@@ -1,7 +1,7 @@
 /** The text of a file with subscribers. Pure. */
 
 /** Most bytes of a list; the router takes no larger request. */
-export const MOST_BYTES = 8 * 1024 * 1024;
+export const MAX_BYTES = 8 * 1024 * 1024;
 
 /** Decodes a file as spreadsheets write it: UTF-8, UTF-16 with a byte order mark, else Windows-1252. */
 export function fileText(bytes: Uint8Array): string {

@@ -2,9 +2,9 @@
 import { displayBytes, thousands } from '@tollway/schema';
 import { useId, useRef, useState } from 'react';
 import { type ImportReport, importQueues, undoImport } from '../../../../api/queue-import.ts';
-import { takeBack, tellChange, tried, useStands } from '../../../../menu/undo.ts';
+import { notifyChange, revert, tried, useStands } from '../../../../menu/undo.ts';
 import type { PageProps } from '../../../window-props.ts';
-import { fileText, MOST_BYTES } from './file-text.ts';
+import { fileText, MAX_BYTES } from './file-text.ts';
 import { ImportList } from './ImportList.tsx';
 import {
   ACTION_TITLES,
@@ -53,8 +53,8 @@ function ImportForm({ allowed }: { readonly allowed: boolean }) {
   }
 
   async function read(chosen: File) {
-    if (chosen.size > MOST_BYTES) {
-      setProblem(`${chosen.name} is larger than ${displayBytes(String(MOST_BYTES))}.`);
+    if (chosen.size > MAX_BYTES) {
+      setProblem(`${chosen.name} is larger than ${displayBytes(String(MAX_BYTES))}.`);
       return;
     }
     setBusy(true);
@@ -81,7 +81,7 @@ function ImportForm({ allowed }: { readonly allowed: boolean }) {
         const text = importNews(done);
         setMade({ revision: done.revision, text });
         setApplied(csv);
-        tellChange(text, done.revision);
+        notifyChange(text, done.revision);
       }
       setShow('all');
     } catch (error) {
@@ -97,7 +97,7 @@ function ImportForm({ allowed }: { readonly allowed: boolean }) {
     setBusy(true);
     setProblem('');
     let undone: ImportReport | undefined;
-    const done = await takeBack(made.revision, made.text, 'Undone', async (revision) => {
+    const done = await revert(made.revision, made.text, 'Undone', async (revision) => {
       undone = await undoImport(revision);
       return undone.revision;
     });

@@ -3,7 +3,7 @@
 const running = new Set<Promise<unknown>>();
 
 /** Counts work as under way until it has ended. Returns it. */
-export function underway<T>(work: Promise<T>): Promise<T> {
+export function trackPending<T>(work: Promise<T>): Promise<T> {
   const ended = work.then(
     () => undefined,
     () => undefined,

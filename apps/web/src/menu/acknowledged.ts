@@ -21,16 +21,21 @@ export function withBody(row: Row, body: Readonly<Record<string, string>>): Row 
   );
 }
 
-/** What an answer told of an item. News of the item come another way, before the answer or after it. */
-export interface Told {
+/** What an answer acknowledged of an item. News of the item come another way, before the answer or after it. */
+export interface Acknowledged {
   /** The properties that the change gave other values, as they were. */
   readonly before: Readonly<Record<string, string | undefined>>;
   /** The same as they are now. */
   readonly after: Readonly<Record<string, string | undefined>>;
 }
 
-/** What an answer told of the properties that were sent; undefined when they are as before. Secrets are told of nowhere. */
-export function toldBy(menu: Menu, before: Row, after: Row, body: Readonly<Record<string, string>>): Told | undefined {
+/** What an answer acknowledges of the properties that were sent; undefined when they are as before. Secrets are in no answer. */
+export function acknowledgedBy(
+  menu: Menu,
+  before: Row,
+  after: Row,
+  body: Readonly<Record<string, string>>,
+): Acknowledged | undefined {
   const names = Object.keys(body)
     .map((name) => name.replace(/^!/, ''))
     .filter((name) => before[name] !== after[name] && menu.props[name]?.secret !== true);
@@ -40,15 +45,15 @@ export function toldBy(menu: Menu, before: Row, after: Row, body: Readonly<Recor
 }
 
 /** True while the news do not know of the change yet. */
-export function isBehind(row: Row, { before }: Told): boolean {
+export function isBehind(row: Row, { before }: Acknowledged): boolean {
   return Object.entries(before).every(([name, value]) => row[name] === value);
 }
 
 /** The item by its news, or by the answer where that knows more. */
-export function withTold(row: Row, told: Told | undefined): Row {
-  if (told === undefined || !isBehind(row, told)) return row;
+export function withAcknowledged(row: Row, acknowledged: Acknowledged | undefined): Row {
+  if (acknowledged === undefined || !isBehind(row, acknowledged)) return row;
   const now: Record<string, string> = { ...row };
-  for (const [name, value] of Object.entries(told.after)) {
+  for (const [name, value] of Object.entries(acknowledged.after)) {
     if (value === undefined) delete now[name];
     else now[name] = value;
   }

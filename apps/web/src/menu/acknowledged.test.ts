@@ -1,6 +1,6 @@
 import { type Menu, menuByPath } from '@tollway/schema';
 import { expect, test } from 'vitest';
-import { isBehind, toldBy, typedSince, withBody, withTold } from './answered.ts';
+import { acknowledgedBy, isBehind, typedSince, withAcknowledged, withBody } from './acknowledged.ts';
 
 function menu(path: string): Menu {
   const found = menuByPath(path);
@@ -31,22 +31,28 @@ test('without an answer an item is what was sent', () => {
 test('an answer counts until the news of the item know of the change, or of another one', () => {
   const { comment: _, ...rest } = entry;
   const answer = { ...rest, address: '10.2.1.5', 'creation-time': 'now' };
-  const told = toldBy(lists, entry, answer, { address: '10.2.1.5', '!comment': '', list: 'z300' });
-  expect(told).toEqual({
+  const acknowledged = acknowledgedBy(lists, entry, answer, { address: '10.2.1.5', '!comment': '', list: 'z300' });
+  expect(acknowledged).toEqual({
     before: { address: '10.2.1.4', comment: 'old' },
     after: { address: '10.2.1.5', comment: undefined },
   });
-  if (told === undefined) return;
-  expect(withTold({ ...entry, bytes: '7' }, told)).toEqual({ ...rest, address: '10.2.1.5', bytes: '7' });
+  if (acknowledged === undefined) return;
+  expect(withAcknowledged({ ...entry, bytes: '7' }, acknowledged)).toEqual({
+    ...rest,
+    address: '10.2.1.5',
+    bytes: '7',
+  });
   for (const address of ['10.2.1.5', '10.9.9.9']) {
     const news = { ...rest, address };
-    expect(isBehind(news, told)).toBe(false);
-    expect(withTold(news, told)).toBe(news);
+    expect(isBehind(news, acknowledged)).toBe(false);
+    expect(withAcknowledged(news, acknowledged)).toBe(news);
   }
 });
 
 test('an answer that tells nothing new, or only a secret, tells nothing', () => {
-  expect(toldBy(lists, entry, entry, { list: 'z300' })).toBeUndefined();
+  expect(acknowledgedBy(lists, entry, entry, { list: 'z300' })).toBeUndefined();
   const users = menu('/user');
-  expect(toldBy(users, { name: 'bob' }, { name: 'bob', password: 'secret' }, { password: 'secret' })).toBeUndefined();
+  expect(
+    acknowledgedBy(users, { name: 'bob' }, { name: 'bob', password: 'secret' }, { password: 'secret' }),
+  ).toBeUndefined();
 });

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { settled, underway } from './underway.ts';
+import { settled, trackPending } from './pending.ts';
 
 test('what is under way is waited for, also when it fails, and what it leads to is done', async () => {
   const done: string[] = [];
   const work = (name: string, ms: number, fails = false) =>
-    underway(
+    trackPending(
       new Promise<void>((resolve, reject) => setTimeout(() => (fails ? reject(new Error(name)) : resolve()), ms)),
     ).then(
       () => done.push(name),
