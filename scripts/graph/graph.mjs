@@ -18,6 +18,7 @@ const SOURCES = [
   'apps/web/src',
   'e2e',
   'packages/dataplane-agent/scripts',
+  'packages/protocol/src',
   'packages/schema/src',
   'scripts',
   'tests',

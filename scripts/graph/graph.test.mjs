@@ -1,10 +1,12 @@
 // @ts-check
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { inProject } from '../project.mjs';
 import { drawing } from './drawing.mjs';
 import { importGraph } from './imports.mjs';
+import { LAYERS } from './layers.mjs';
 import { arrowsBetween, circles, violations } from './rules.mjs';
 
 /** @type {string} */
@@ -111,5 +113,11 @@ describe('the rules', () => {
     const image = drawing([{ title: 'src', lines, arrows }]);
     expect(image.match(/<rect/g)).toHaveLength(2);
     expect(image).toContain('<title>routes → store, 1:\nsrc/routes/a.ts → src/store/b.ts</title>');
+  });
+
+  it('know every package', () => {
+    /** @type {{ workspaces: string[] }} */
+    const { workspaces } = JSON.parse(readFileSync(inProject('package.json'), 'utf8'));
+    expect(LAYERS['.']?.flat()).toEqual(expect.arrayContaining(workspaces));
   });
 });

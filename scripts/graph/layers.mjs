@@ -53,9 +53,18 @@ export const LAYERS = {
     ['registry', 'emit', 'trace'],
     ['menus'],
     ['mixins', 'packet-line'],
-    ['props', 'define', 'print-switches'],
+    ['define', 'print-switches'],
     ['column'],
     ['menu'],
+    ['command'],
+    ['props'],
     ['kind'],
+  ],
+
+  'packages/protocol/src': [
+    ['endpoints', 'openapi'],
+    ['live', 'errors', 'check', 'queue-accounting', 'queue-import', 'revisions', 'session', 'values'],
+    ['endpoint'],
+    ['data'],
   ],
 };
