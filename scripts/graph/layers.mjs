@@ -60,11 +60,4 @@ export const LAYERS = {
     ['props'],
     ['kind'],
   ],
-
-  'packages/protocol/src': [
-    ['endpoints', 'openapi'],
-    ['live', 'errors', 'check', 'queue-accounting', 'queue-import', 'revisions', 'session', 'values'],
-    ['endpoint'],
-    ['data'],
-  ],
 };
