@@ -4,7 +4,6 @@ import { type ReactNode, useContext, useId, useState } from 'react';
 import { newTitle } from '../menu/item.ts';
 import type { NewItem } from '../menu/use-table-actions.ts';
 import { Arrival, Lazy } from '../ui/lazy-component.tsx';
-import { TabList } from '../ui/Tabs.tsx';
 import { Visibility } from '../ui/visibility.ts';
 import { bespokePages, bespokeWindows, tabExtras } from '../windows/bespoke.ts';
 import { type Group, groupOf } from '../windows/groups.ts';
@@ -13,7 +12,7 @@ import { WindowId } from '../wm/window-id.ts';
 import { useAppearance } from './appearance.ts';
 import { focusArrived } from './arrival.ts';
 import { isPage } from './content.ts';
-import { ItemForm, MenuTable, NewItemForm, SettingsForm } from './generated-windows.ts';
+import { ItemForm, MenuTable, NewItemForm, SettingsForm, TabList } from './generated-windows.ts';
 import { ItemFrame } from './ItemFrame.tsx';
 import { Leave } from './leave.ts';
 import { formatPlace, type Item as PlaceItem, parsePlace } from './location.ts';
@@ -104,14 +103,17 @@ function Pages({ id, path, group }: PagesProps) {
       {(tabbed || relatedWindows.length > 0) && (
         <div className="window-tabs">
           {tabbed && (
-            <TabList
-              id={tabsId}
-              label={group.title}
-              tabs={group.pages.map((each) => each.label)}
-              active={page.label}
-              onSelect={(label) => {
-                const to = group.pages.find((each) => each.label === label);
-                if (to !== undefined) act({ do: 'show', id, address: to.address, key: group.key });
+            <Lazy
+              component={TabList}
+              props={{
+                id: tabsId,
+                label: group.title,
+                tabs: group.pages.map((each) => each.label),
+                active: page.label,
+                onSelect: (label: string) => {
+                  const to = group.pages.find((each) => each.label === label);
+                  if (to !== undefined) act({ do: 'show', id, address: to.address, key: group.key });
+                },
               }}
             />
           )}

@@ -3,12 +3,22 @@
 import { bespokePages, bespokeWindows, tabExtras } from '../windows/bespoke.ts';
 import { WindowMenu } from '../wm/window-menu.ts';
 import { DiscardDialog, LoginAgain, WindowList } from './dialogs.ts';
-import { ItemForm, MenuTable, NewItemForm, SettingsForm } from './generated-windows.ts';
+import { ItemForm, MenuTable, NewItemForm, SettingsForm, TabList } from './generated-windows.ts';
 
 /** What is opened most comes first. */
 function everything(): readonly { readonly preload: () => Promise<void> }[] {
   const contents = [...tabExtras.values()].flatMap((extras) => Object.values(extras).map(({ content }) => content));
-  const shared = [MenuTable, DiscardDialog, ItemForm, NewItemForm, SettingsForm, WindowMenu, LoginAgain, WindowList];
+  const shared = [
+    TabList,
+    MenuTable,
+    DiscardDialog,
+    ItemForm,
+    NewItemForm,
+    SettingsForm,
+    WindowMenu,
+    LoginAgain,
+    WindowList,
+  ];
   return [...shared, ...bespokePages.values(), ...bespokeWindows.values(), ...contents];
 }
 

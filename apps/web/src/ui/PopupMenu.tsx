@@ -1,4 +1,5 @@
-/** A menu of commands at a point of the page, above everything. Arrow keys move, Enter runs, Escape leaves. */
+/** A menu of commands at a point of the page, above everything. Arrow keys and letters move, Enter runs, Escape leaves. */
+import { Menu, MenuItem, MenuSeparator, useMenuStore } from '@ariakit/react';
 import { type KeyboardEvent, useEffect, useLayoutEffect, useRef } from 'react';
 
 /** One command of a menu. */
@@ -28,24 +29,30 @@ export function PopupMenu({ label, at, entries, onClose }: Props) {
   const root = useRef<HTMLDivElement>(null);
   const close = useRef(onClose);
   close.current = onClose;
+  const store = useMenuStore({
+    open: true,
+    setOpen: (open) => {
+      if (!open) close.current();
+    },
+    placement: 'bottom-start',
+    focusLoop: true,
+  });
 
+  // The focus moves in the same moment as the menu comes or goes: the next key meets what it is meant for.
   useLayoutEffect(() => {
-    const element = root.current;
-    if (element === null) return;
     const opener = document.activeElement;
+    const element = root.current;
     // The top layer: no window clips it.
-    element.showPopover();
-    const { width, height } = element.getBoundingClientRect();
-    const x = Math.max(MARGIN_PX, Math.min(at.x, window.innerWidth - width - MARGIN_PX));
-    const y = Math.max(MARGIN_PX, Math.min(at.y, window.innerHeight - height - MARGIN_PX));
-    element.style.translate = `${Math.round(x)}px ${Math.round(y)}px`;
-    element.querySelector<HTMLElement>('button:enabled')?.focus();
+    element?.closest<HTMLElement>('[popover]')?.showPopover();
+    element?.querySelector<HTMLElement>('button:enabled')?.focus();
     return () => {
-      if (opener instanceof HTMLElement && opener.isConnected && element.contains(document.activeElement)) {
+      if (opener instanceof HTMLElement && opener.isConnected && element?.contains(document.activeElement)) {
         opener.focus();
       }
     };
-  }, [at]);
+  }, []);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: where it is to stand
+  useEffect(() => store.render(), [store, at]);
 
   useEffect(() => {
     const outside = (event: Event) => {
@@ -73,44 +80,44 @@ export function PopupMenu({ label, at, entries, onClose }: Props) {
   function onKeyDown(event: KeyboardEvent) {
     // What is under the menu must not take its keys.
     event.stopPropagation();
-    const items = [...(root.current?.querySelectorAll<HTMLElement>('button:enabled') ?? [])];
-    const focus = items.findIndex((item) => item.matches(':focus'));
-    const to = {
-      ArrowDown: (focus + 1) % items.length,
-      ArrowUp: (focus + items.length - 1) % items.length,
-      Home: 0,
-      End: items.length - 1,
-    }[event.key];
-    if (to !== undefined) items[to]?.focus();
-    else if (event.key === 'Escape' || event.key === 'Tab') onClose();
-    else return;
+    if (event.key !== 'Tab' && event.key !== 'Escape') return;
     event.preventDefault();
+    onClose();
   }
 
   let lines = 0;
   return (
-    <div
+    <Menu
       ref={root}
-      popover="manual"
-      role="menu"
-      tabIndex={-1}
+      store={store}
+      // Closing and the focus are those of the effects above.
+      autoFocusOnShow={false}
+      autoFocusOnHide={false}
+      hideOnEscape={false}
+      hideOnInteractOutside={false}
+      fixed
+      flip={false}
+      overlap
+      arrowPadding={0}
+      overflowPadding={MARGIN_PX}
+      gutter={0}
+      getAnchorRect={() => at}
+      wrapperProps={{ popover: 'manual', className: 'popup-layer' }}
       aria-label={label}
       className="popup-menu"
       onKeyDown={onKeyDown}
     >
       {entries.map((entry) =>
         entry === 'line' ? (
-          <hr key={`line ${lines++}`} />
+          <MenuSeparator key={`line ${lines++}`} />
         ) : (
-          <button
+          <MenuItem
             key={entry.label}
-            type="button"
-            {...(entry.checked === undefined
-              ? { role: 'menuitem' }
-              : { role: 'menuitemcheckbox', 'aria-checked': entry.checked })}
-            tabIndex={-1}
+            render={<button type="button" />}
+            {...(entry.checked === undefined ? {} : { role: 'menuitemcheckbox', 'aria-checked': entry.checked })}
             disabled={entry.disabledReason !== undefined}
             title={entry.disabledReason}
+            hideOnClick={false}
             onClick={() => {
               // First the menu, so that the command finds the focus where it was.
               onClose();
@@ -122,9 +129,9 @@ export function PopupMenu({ label, at, entries, onClose }: Props) {
             </span>
             <span className="popup-label">{entry.label}</span>
             {entry.shortcut !== undefined && <kbd>{entry.shortcut}</kbd>}
-          </button>
+          </MenuItem>
         ),
       )}
-    </div>
+    </Menu>
   );
 }
