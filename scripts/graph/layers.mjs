@@ -50,7 +50,7 @@ export const LAYERS = {
 
   'packages/schema/src': [
     ['index'],
-    ['registry', 'emit', 'trace'],
+    ['registry', 'emit'],
     ['menus'],
     ['mixins', 'packet-line'],
     ['define', 'print-switches'],

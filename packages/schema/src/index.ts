@@ -36,4 +36,3 @@ export { shown } from './props/shown.js';
 export { parseVolumeRange, type VolumeRange } from './props/volume-range.js';
 export { parseWeekdayTimes, WEEKDAYS, type WeekdayTimes } from './props/weekday-times.js';
 export { compareValues, displayValue, editValue, menuByPath, registry } from './registry.js';
-export type { ShownPacket, TracedRow, TracedStep } from './trace.js';

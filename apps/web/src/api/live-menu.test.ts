@@ -1,14 +1,17 @@
+import type { ServerMessage } from '@tollway/protocol/live/answers';
+import type { Subscription } from '@tollway/protocol/live/requests';
+import type { Condition, WindowPart } from '@tollway/protocol/live/window';
 import { expect, test } from 'vitest';
 import { LiveMenu, listed } from './live-menu.ts';
 
 /** A window on three rows, and a way to send it messages as the server does. */
 function threeRows() {
   const asked: unknown[] = [];
-  let receive: (message: Readonly<Record<string, unknown>>) => void = () => {};
-  const subscribed: Readonly<Record<string, unknown>>[] = [];
+  let receive: (message: ServerMessage) => void = () => {};
+  const subscribed: Subscription[] = [];
   let closed = 0;
   const feed = {
-    subscribe: (request: Readonly<Record<string, unknown>>, listener: typeof receive) => {
+    subscribe: (request: Subscription, listener: typeof receive) => {
       subscribed.push(request);
       receive = listener;
       return {
@@ -21,8 +24,8 @@ function threeRows() {
   };
   const live = new LiveMenu(feed, '/x', { first: 0, count: 10, sort: null, filter: {}, find: '' }, 1000);
   live.open();
-  const counts = { total: 3, matched: 3, first: 0 };
-  receive({ op: 'snapshot', ...counts, rows: ['*1', '*2', '*3'].map((id) => ({ '.id': id })) });
+  const counts = { id: 1, total: 3, matched: 3 };
+  receive({ op: 'snapshot', ...counts, first: 0, rows: ['*1', '*2', '*3'].map((id) => ({ '.id': id })) });
   const closedCount = () => closed;
   return {
     live,
@@ -30,8 +33,9 @@ function threeRows() {
     subscribed,
     closedCount,
     order: (...order: string[]) => receive({ op: 'delta', ...counts, set: [], remove: [], order }),
-    refuse: (detail: string, condition?: object) => receive({ op: 'error', detail, condition }),
-    answer: (...ids: string[]) => receive({ op: 'snapshot', ...counts, rows: ids.map((id) => ({ '.id': id })) }),
+    refuse: (detail: string, condition?: Condition) => receive({ op: 'error', id: 1, detail, condition }),
+    answer: (...ids: string[]) =>
+      receive({ op: 'snapshot', ...counts, first: 0, rows: ids.map((id) => ({ '.id': id })) }),
   };
 }
 
@@ -115,7 +119,7 @@ test('a window that was frozen while it was out of sight has the news when it is
 test('a refused filter shows no rows, whatever comes of the window before, until another one is answered', () => {
   const { live, order, refuse, answer, subscribed, closedCount } = threeRows();
   live.show({ filter: { address: [{ op: 'in', value: '10.0.0.0/33' }] } });
-  const asked = { column: 'address', op: 'in', value: '10.0.0.0/33' };
+  const asked = { column: 'address', op: 'in', value: '10.0.0.0/33' } as const;
   refuse('filter: 10.0.0.0/33 is no address', asked);
   order('*3', '*2', '*1');
   expect([live.error, live.shown, live.state.loaded]).toEqual(['filter: 10.0.0.0/33 is no address', [], false]);
@@ -130,12 +134,12 @@ test('a refused filter shows no rows, whatever comes of the window before, until
 test('all rows that pass a query come page by page, and are what is wanted of them', async () => {
   const all = Array.from({ length: 2_500 }, (_, at) => ({ '.id': `*${at}`, comment: `b${at}` }));
   const feed = {
-    subscribe: (_: object, listener: (message: Readonly<Record<string, unknown>>) => void) => {
+    subscribe: (_: object, listener: (message: ServerMessage) => void) => {
       const page = (first: number) =>
-        listener({ op: 'snapshot', total: 2_500, matched: 2_500, first, rows: all.slice(first, first + 1_000) });
+        listener({ id: 1, op: 'snapshot', total: 2_500, matched: 2_500, first, rows: all.slice(first, first + 1_000) });
       queueMicrotask(() => page(0));
       return {
-        update: ({ first }: Readonly<Record<string, unknown>>) => queueMicrotask(() => page(Number(first))),
+        update: ({ first }: WindowPart) => queueMicrotask(() => page(Number(first))),
         close: () => {},
       };
     },

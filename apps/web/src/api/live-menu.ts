@@ -1,7 +1,11 @@
 /** A live window on one menu: follows scroll, sort, filter and find, and tells listeners what changed. */
 
+import type { Failure, ServerMessage } from '@tollway/protocol/live/answers';
+import { MAX_COUNT } from '@tollway/protocol/live/limits';
+import type { Subscription } from '@tollway/protocol/live/requests';
+import type { Condition, Operator, WindowPart } from '@tollway/protocol/live/window';
 import { applyMessage, type Change, emptyWindow, heldOrder, type WindowState } from './live-window.ts';
-import { isObject, RequestError } from './rest.ts';
+import { RequestError } from './rest.ts';
 import type { Row } from './row.ts';
 import type { LiveSocket, SubscriptionHandle } from './socket.ts';
 
@@ -11,9 +15,6 @@ export interface TreeShape {
   /** Ids. */
   readonly except: readonly string[];
 }
-
-/** How a value is compared: with the words of the funnel. */
-export type Operator = 'is' | 'is-not' | 'in' | 'in-not' | 'contains' | 'contains-not' | 'less' | 'more';
 
 /** One test of a property. */
 export interface Test {
@@ -38,7 +39,7 @@ export interface Query {
 /** The longest time that rows are held in place under the pointer. */
 const HOLD_MS = 10_000;
 
-function toRequest(query: Query): Record<string, unknown> {
+function toRequest(query: Query): WindowPart {
   return {
     first: query.first,
     count: query.count,
@@ -50,7 +51,7 @@ function toRequest(query: Query): Record<string, unknown> {
 }
 
 /** Leaves out what the server need not hear of: empty sort, filter and find. */
-function opening(menu: string, query: Query, intervalMs: number): Record<string, unknown> {
+function opening(menu: string, query: Query, intervalMs: number): Subscription {
   return {
     topic: 'menu',
     menu,
@@ -65,21 +66,14 @@ function opening(menu: string, query: Query, intervalMs: number): Record<string,
 }
 
 /** A condition of a filter that the server does not take. */
-export interface RefusedCondition {
-  readonly column: string;
-  readonly op: string;
-  readonly value: string;
+export interface RefusedCondition extends Condition {
   /** What it says about it. */
   readonly why: string;
 }
 
 /** The condition that a refusal names. */
-function refusedBy({ condition, detail }: Readonly<Record<string, unknown>>): RefusedCondition | undefined {
-  if (!isObject(condition)) return undefined;
-  const { column, op, value } = condition;
-  if (typeof column !== 'string' || typeof op !== 'string' || typeof value !== 'string') return undefined;
-  return { column, op, value, why: typeof detail === 'string' ? detail.replace(/^filter: /, '') : '' };
-}
+const refusedBy = ({ condition, detail }: Failure): RefusedCondition | undefined =>
+  condition === undefined ? undefined : { ...condition, why: detail.replace(/^filter: /, '') };
 
 export class LiveMenu {
   readonly #socket: Pick<LiveSocket, 'subscribe'>;
@@ -230,13 +224,13 @@ export class LiveMenu {
     if (!frozen) this.refresh();
   }
 
-  #receive(message: Readonly<Record<string, unknown>>): void {
+  #receive(message: ServerMessage): void {
     // After a refusal the server may go on with the window before: rows that nobody asked for.
     if (message.op === 'delta' && (this.#frozen || this.#error !== undefined)) return;
     // Each new subscription begins with one: of a window that was out of sight, or whose connection broke off.
     if (message.op === 'snapshot' && this.#frozen && !this.#awaited) return;
     if (message.op === 'error') {
-      this.#error = typeof message.detail === 'string' ? message.detail : 'the server refused the subscription';
+      this.#error = message.detail;
       this.#refused = refusedBy(message);
       this.#state = emptyWindow;
       this.#settle();
@@ -272,8 +266,6 @@ export class LiveMenu {
 
 type Socket = Pick<LiveSocket, 'subscribe'>;
 
-/** Most rows that the server sends for one window. */
-const WINDOW_ROWS = 1000;
 /** How long to wait for a page of ids, ms. */
 const PAGE_MS = 10_000;
 
@@ -318,7 +310,7 @@ export function listed<T>(
   return new Promise((resolve, reject) => {
     const all: T[] = [];
     let read = 0;
-    const live = new LiveMenu(socket, menu, { ...query, first: 0, count: WINDOW_ROWS }, 60_000);
+    const live = new LiveMenu(socket, menu, { ...query, first: 0, count: MAX_COUNT }, 60_000);
     const late = () => finish('the router did not list the items in time');
     let timer = setTimeout(late, PAGE_MS);
     const finish = (problem: string | undefined) => {

@@ -4,7 +4,7 @@ import { applyMessage, emptyWindow, heldOrder, type WindowState } from './live-w
 
 const rows = (...ids: string[]) => ids.map((id) => ({ '.id': id, name: `n${id}` }));
 const snapshot = (...ids: string[]) => ({
-  op: 'snapshot',
+  op: 'snapshot' as const,
   total: 9,
   matched: ids.length,
   first: 3,
@@ -34,7 +34,7 @@ test('a delta changes values in place and leaves the other rows alone', () => {
 });
 
 test('a window knows whether items are missing', () => {
-  const none = { op: 'delta', total: 0, matched: 0, order: [], set: [], remove: [], incomplete: true };
+  const none = { op: 'delta' as const, total: 0, matched: 0, order: [], set: [], remove: [], incomplete: true };
   const gone = applyMessage(loaded, none).state;
   expect([gone.incomplete, gone.order]).toEqual([true, []]);
   const { state, change } = applyMessage(gone, { ...none, incomplete: undefined });
@@ -44,7 +44,14 @@ test('a window knows whether items are missing', () => {
 });
 
 test('unset takes properties away', () => {
-  const { state } = applyMessage(loaded, { op: 'delta', total: 9, matched: 3, set: [], unset: { '*1': ['name'] } });
+  const { state } = applyMessage(loaded, {
+    op: 'delta',
+    total: 9,
+    matched: 3,
+    set: [],
+    unset: { '*1': ['name'] },
+    remove: [],
+  });
   expect(state.rows.get('*1')).toEqual({ '.id': '*1' });
 });
 
@@ -69,8 +76,10 @@ test('a removal without an order closes the gap', () => {
 });
 
 test('a delta before any snapshot, and other messages, change nothing', () => {
-  expect(applyMessage(emptyWindow, { op: 'delta', total: 1, matched: 1, set: rows('*1') }).state).toBe(emptyWindow);
-  expect(applyMessage(loaded, { op: 'sample' }).state).toBe(loaded);
+  expect(applyMessage(emptyWindow, { op: 'delta', total: 1, matched: 1, set: rows('*1'), remove: [] }).state).toBe(
+    emptyWindow,
+  );
+  expect(applyMessage(loaded, { op: 'history', samples: [] }).state).toBe(loaded);
 });
 
 test('a settings menu is one row without an id', () => {
@@ -88,7 +97,7 @@ test('a settings menu is one row without an id', () => {
 /** The deltas that a server sends from one content to the next, as the contract describes them. */
 function deltaBetween(before: readonly string[], after: readonly string[]) {
   return {
-    op: 'delta',
+    op: 'delta' as const,
     total: after.length,
     matched: after.length,
     order: after,
@@ -105,7 +114,7 @@ test('deltas lead to the same state as a snapshot', () => {
   fc.assert(
     fc.property(fc.array(content, { minLength: 1, maxLength: 6 }), (contents) => {
       const [first = [], ...later] = contents;
-      let state: WindowState = applyMessage(emptyWindow, { op: 'snapshot', first: 0, rows: rows(...first) }).state;
+      let state: WindowState = applyMessage(emptyWindow, snapshot(...first)).state;
       let before = first;
       for (const after of later) {
         state = applyMessage(state, deltaBetween(before, after)).state;

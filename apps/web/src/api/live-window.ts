@@ -2,7 +2,9 @@
  * What the browser holds of a menu: a window of rows. Pure; the live feed's snapshots and deltas go in, the next
  * state comes out together with what changed.
  */
-import { type Row, rowId, toRow } from './row.ts';
+import type { ServerMessage, Unnumbered } from '@tollway/protocol/live/answers';
+import type { Delta, Snapshot } from '@tollway/protocol/live/menu';
+import { type Row, rowId } from './row.ts';
 
 /** The rows of one window. */
 export interface WindowState {
@@ -42,87 +44,49 @@ export const emptyWindow: WindowState = {
   rows: new Map(),
 };
 
-type Message = Readonly<Record<string, unknown>>;
-
-function count(value: unknown, otherwise: number): number {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? Math.floor(value) : otherwise;
-}
-
-function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-function ids(value: unknown): readonly string[] {
-  return list(value).filter((id) => typeof id === 'string');
-}
-
-function snapshot(message: Message): { state: WindowState; change: Change } {
-  const rows = new Map<string, Row>();
-  const order: string[] = [];
-  for (const item of list(message.rows)) {
-    const row = toRow(item);
-    const id = rowId(row);
-    if (!rows.has(id)) order.push(id);
-    rows.set(id, row);
-  }
-  const total = count(message.total, order.length);
+function snapshot(message: Unnumbered<Snapshot>): { state: WindowState; change: Change } {
+  const rows = new Map(message.rows.map((row) => [rowId(row), row]));
+  const { total, matched, context = 0, incomplete = false, first } = message;
+  const order = [...rows.keys()];
   return {
-    state: {
-      loaded: true,
-      total,
-      matched: count(message.matched, total),
-      context: count(message.context, 0),
-      incomplete: message.incomplete === true,
-      first: count(message.first, 0),
-      order,
-      rows,
-    },
+    state: { loaded: true, total, matched, context, incomplete, first, order, rows },
     change: { rows: new Set(order), order: true },
   };
 }
 
-function delta(state: WindowState, message: Message): { state: WindowState; change: Change } {
+function delta(state: WindowState, message: Unnumbered<Delta>): { state: WindowState; change: Change } {
   const rows = new Map(state.rows);
   const changed = new Set<string>();
   const fresh: string[] = [];
 
-  for (const id of ids(message.remove)) rows.delete(id);
-  for (const item of list(message.set)) {
-    const values = toRow(item);
+  for (const id of message.remove) rows.delete(id);
+  for (const values of message.set) {
     const id = rowId(values);
     const before = rows.get(id);
     if (before === undefined) fresh.push(id);
     rows.set(id, before === undefined ? values : { ...before, ...values });
     changed.add(id);
   }
-  if (typeof message.unset === 'object' && message.unset !== null) {
-    for (const [id, names] of Object.entries(message.unset)) {
-      const before = rows.get(id);
-      if (before === undefined) continue;
-      const gone = new Set(ids(names));
-      rows.set(id, Object.fromEntries(Object.entries(before).filter(([name]) => !gone.has(name))));
-      changed.add(id);
-    }
+  for (const [id, names] of Object.entries(message.unset ?? {})) {
+    const before = rows.get(id);
+    if (before === undefined) continue;
+    const gone = new Set(names);
+    rows.set(id, Object.fromEntries(Object.entries(before).filter(([name]) => !gone.has(name))));
+    changed.add(id);
   }
 
-  let order = state.order;
-  if (Array.isArray(message.order)) {
-    order = ids(message.order).filter((id) => rows.has(id));
+  let { order } = state;
+  if (message.order !== undefined) {
+    order = message.order.filter((id) => rows.has(id));
     const inside = new Set(order);
     for (const id of rows.keys()) if (!inside.has(id)) rows.delete(id);
   } else if (order.some((id) => !rows.has(id)) || fresh.length > 0) {
     order = [...order.filter((id) => rows.has(id)), ...fresh];
   }
 
-  const total = count(message.total, state.total);
-  const matched = count(message.matched, state.matched);
-  const context = count(message.context, state.context);
-  const first = count(message.first, state.first);
-  const incomplete = message.incomplete === true;
-  const next: WindowState = { loaded: true, total, matched, context, incomplete, first, order, rows };
-  const counted = (['total', 'matched', 'context', 'incomplete', 'first'] as const).every(
-    (name) => next[name] === state[name],
-  );
+  const { total, matched, context = state.context, incomplete = false } = message;
+  const next: WindowState = { loaded: true, total, matched, context, incomplete, first: state.first, order, rows };
+  const counted = (['total', 'matched', 'context', 'incomplete'] as const).every((name) => next[name] === state[name]);
   const moved = order !== state.order || !counted;
   return { state: next, change: { rows: changed, order: moved } };
 }
@@ -130,7 +94,10 @@ function delta(state: WindowState, message: Message): { state: WindowState; chan
 const nothing: Change = { rows: new Set(), order: false };
 
 /** Applies one message of a `menu` subscription. Messages of other kinds change nothing. */
-export function applyMessage(state: WindowState, message: Message): { state: WindowState; change: Change } {
+export function applyMessage(
+  state: WindowState,
+  message: Unnumbered<ServerMessage>,
+): { state: WindowState; change: Change } {
   if (message.op === 'snapshot') return snapshot(message);
   // A delta before the first snapshot belongs to a window that is not held here.
   if (message.op === 'delta' && state.loaded) return delta(state, message);

@@ -1,28 +1,19 @@
 /** Where the time of the cores goes, by class of work. Measured only while somebody looks. */
+import type { ProfileRow } from '@tollway/protocol/live/profile';
 import { live } from './live.ts';
 import { Topic } from './topic.ts';
 
 export interface Usage {
   readonly name: string;
-  /** Core number, `total`, or empty when the server does not say. */
+  /** Core number, or `total`. */
   readonly cpu: string;
   /** Percent of one core, or of all cores for `total`. */
   readonly usage: number;
 }
 
-/** Decodes the rows of a message of the `profile` topic. */
-export function toUsages(rows: unknown): readonly Usage[] {
-  if (!Array.isArray(rows)) return [];
-  const usages: Usage[] = [];
-  for (const row of rows) {
-    if (typeof row !== 'object' || row === null) continue;
-    const { name, cpu, usage }: { name?: unknown; cpu?: unknown; usage?: unknown } = row;
-    const value = Number(usage);
-    if (typeof name !== 'string' || !Number.isFinite(value)) continue;
-    usages.push({ name, cpu: cpu === undefined ? '' : String(cpu), usage: value });
-  }
-  return usages;
-}
+/** The rows of a message, as numbers. */
+export const toUsages = (rows: readonly ProfileRow[]): readonly Usage[] =>
+  rows.map(({ name, cpu, usage }) => ({ name, cpu, usage: Number(usage) }));
 
 let usages: readonly Usage[] = [];
 let handovers = 0;
@@ -31,8 +22,8 @@ let outOfOrder = 0;
 const topic = new Topic(live, { topic: 'profile' }, (message) => {
   if (message.op !== 'profile') return;
   usages = toUsages(message.rows);
-  handovers = Number(message.handovers) || 0;
-  outOfOrder = Number(message.outOfOrder) || 0;
+  handovers = message.handovers;
+  outOfOrder = message.outOfOrder;
 });
 
 /** The newest measurement: a row for each class of each core. */

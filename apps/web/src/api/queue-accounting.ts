@@ -1,5 +1,6 @@
 /** What queues carried each day, which the router keeps over restarts. */
-import { isObject, request } from './rest.ts';
+import type { QueueAccounting, queueAccounting as route } from '@tollway/protocol/queue-accounting';
+import { ask } from './rest.ts';
 
 /** Bytes of one day. */
 export interface AccountedDay {
@@ -9,15 +10,12 @@ export interface AccountedDay {
   readonly bytes: readonly number[];
 }
 
-const number = (value: unknown): number => Number(value) || 0;
-
-/** Decodes the answer: the oldest day first. */
-export function accountedDays(answer: unknown): readonly AccountedDay[] {
-  const days = Array.isArray(answer) ? answer.filter(isObject) : [];
-  return days
+/** The days of an answer, the oldest first. */
+export function accountedDays(answer: QueueAccounting): readonly AccountedDay[] {
+  return answer
     .map(({ day, menu, upload, download, total }) => ({
-      date: typeof day === 'string' ? day : '',
-      bytes: menu === '/queue/tree' ? [number(total)] : [number(upload), number(download)],
+      date: day,
+      bytes: menu === '/queue/tree' ? [Number(total)] : [Number(upload), Number(download)],
     }))
     .toSorted((a, b) => (a.date < b.date ? -1 : 1));
 }
@@ -27,7 +25,11 @@ const DAY_MS = 86_400_000;
 const ASKED = 400;
 
 /** Where the days of a queue are told, as JSON or as a table. The router may be in another time zone: a day more. */
-export function accountingAddress(queue: string, format: 'json' | 'csv', now = Date.now()): string {
+export function accountingAddress(
+  queue: string,
+  format: 'json' | 'csv',
+  now = Date.now(),
+): `${typeof route.path}?${string}` {
   const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
   const [from, to] = [day(now - ASKED * DAY_MS), day(now + DAY_MS)];
   return `/api/v1/queue-accounting?${new URLSearchParams({ queue, from, to, format })}`;
@@ -35,5 +37,5 @@ export function accountingAddress(queue: string, format: 'json' | 'csv', now = D
 
 /** @throws RequestError */
 export async function queueAccounting(queue: string): Promise<readonly AccountedDay[]> {
-  return accountedDays(await request('GET', accountingAddress(queue, 'json')));
+  return accountedDays(await ask<typeof route>('GET', accountingAddress(queue, 'json')));
 }

@@ -1,9 +1,9 @@
 /** What queues did in each millisecond, followed while somebody looks. */
 
+import { MAX_SCOPES } from '@tollway/protocol/live/limits';
+import type { ScopeMessage, ScopeSide } from '@tollway/protocol/live/queue-scope';
 import { live } from './live.ts';
-import { isObject } from './rest.ts';
-import { ScopeHistory, type ScopeSide, type ScopeSlot } from './scope-history.ts';
-import type { Message } from './socket.ts';
+import { type ScopeSide as HeldSide, type ScopeSlot as HeldSlot, ScopeHistory } from './scope-history.ts';
 import { Topic } from './topic.ts';
 
 export interface QueueScope {
@@ -14,43 +14,26 @@ export interface QueueScope {
   listen(changed: () => void): () => void;
 }
 
-const number = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? value : 0);
+/** One direction, as it is held. */
+const held = ({ rate, ...side }: ScopeSide): HeldSide => ({ ...side, tokenRate: rate });
 
-function sideOf(raw: unknown): ScopeSide {
-  const fields = isObject(raw) ? raw : {};
-  return {
-    bytes: number(fields.bytes),
-    dropped: number(fields.dropped),
-    queued: number(fields.queued),
-    tokens: number(fields.tokens),
-    wait: number(fields.wait),
-    tokenRate: number(fields.rate),
-  };
-}
+/** The milliseconds of a message, as they are held. */
+const slotsOf = ({ slots }: ScopeMessage): readonly HeldSlot[] =>
+  slots.map(({ ms, upload, download }) => ({
+    ms,
+    sides: download === undefined ? [held(upload)] : [held(upload), held(download)],
+  }));
 
-/** Decodes the milliseconds of a message; undefined for a message of another kind. */
-export function scopeNews(
-  message: Message,
-): { readonly from: number; readonly now: number; readonly slots: readonly ScopeSlot[] } | undefined {
-  if (message.op !== 'scope' || !Array.isArray(message.slots)) return undefined;
-  const slots = message.slots.filter(isObject).map(
-    (raw): ScopeSlot => ({
-      ms: number(raw.ms),
-      sides: [raw.upload, raw.download].filter((side) => side !== undefined).map(sideOf),
-    }),
-  );
-  return { from: number(message.fromMs), now: number(message.nowMs), slots };
-}
+type Menu = '/queue/simple' | '/queue/tree';
 
-function scopeOf(menu: string, id: string): QueueScope {
+function scopeOf(menu: Menu, id: string): QueueScope {
   const history = new ScopeHistory();
   let error: string | undefined;
   const topic = new Topic(live, { topic: 'queue-scope', menu, queue: id }, (message) => {
-    const news = scopeNews(message);
-    if (news !== undefined) {
+    if (message.op === 'scope') {
       error = undefined;
-      history.append(news.slots, news.from, news.now);
-    } else if (message.op === 'error') error = typeof message.detail === 'string' ? message.detail : 'refused';
+      history.append(slotsOf(message), message.fromMs, message.nowMs);
+    } else if (message.op === 'error') error = message.detail;
   });
   return {
     history,
@@ -63,11 +46,9 @@ function scopeOf(menu: string, id: string): QueueScope {
 
 /** Those looked at last, so that a change of tabs loses nothing. */
 const scopes = new Map<string, QueueScope>();
-/** As many as the router watches at a time. */
-const MAX_SCOPES = 4;
 
 /** The milliseconds of a queue. */
-export function queueScope(menu: string, id: string): QueueScope {
+export function queueScope(menu: Menu, id: string): QueueScope {
   const key = `${menu} ${id}`;
   const scope = scopes.get(key) ?? scopeOf(menu, id);
   // The newest stands last.

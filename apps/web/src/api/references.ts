@@ -1,15 +1,15 @@
 /** Choices for properties that name items of other menus. */
+import type { values } from '@tollway/protocol/values';
 import type { Kind } from '@tollway/schema';
 import { useMemo, useState } from 'react';
-import { request } from './rest.ts';
+import { ask } from './rest.ts';
 
 /** Most choices that a list offers; beyond that one types. */
 const MAX_OPTIONS = 500;
 
 async function namesIn(menu: string, prop: string): Promise<readonly string[]> {
   const search = new URLSearchParams({ menu, property: prop });
-  const values = await request('GET', `/api/v1/values?${search}`);
-  return Array.isArray(values) ? values.filter((value) => typeof value === 'string') : [];
+  return ask<typeof values>('GET', `/api/v1/values?${search}`);
 }
 
 /** True when there are choices for a kind. */

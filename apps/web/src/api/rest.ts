@@ -3,6 +3,8 @@
  * Failures become {@link RequestError}; an expired session is announced once to whoever listens.
  */
 
+import type { Data, Schema } from '@tollway/protocol/data';
+import type { Endpoint } from '@tollway/protocol/endpoint';
 import { trackPending } from './pending.ts';
 
 /** A request that the server refused, or that never reached it (`status` 0). */
@@ -94,6 +96,30 @@ export interface Answered {
 /** As {@link send}, without the revision. */
 export async function request(method: string, path: string, body?: unknown): Promise<unknown> {
   return (await send(method, path, body)).body;
+}
+
+type BodyOf<E extends Endpoint> = E extends { readonly body: infer S extends Schema } ? Data<S> : undefined;
+type AnswerOf<E extends Endpoint> = E extends { readonly answer: infer S extends Schema } ? Data<S> : undefined;
+/** A path with its parts: `/api/v1/revisions/7` for `/api/v1/revisions/:revision`, with or without a query. */
+type PathOf<P extends string> = P extends `${infer Before}:${string}/${infer After}`
+  ? `${Before}${string}/${After}`
+  : P extends `${infer Before}:${string}`
+    ? `${Before}${string}`
+    : P | `${P}?${string}`;
+
+/**
+ * Asks a route of the protocol, whose answer is what its schema says.
+ *
+ * @param limitMs how long the answer is waited for, ms
+ * @throws {RequestError} as {@link send}
+ */
+export async function ask<E extends Endpoint>(
+  method: E['method'],
+  path: PathOf<E['path']>,
+  body?: BodyOf<E>,
+  limitMs?: number,
+): Promise<AnswerOf<E>> {
+  return (await send(method, path, body, limitMs)).body as AnswerOf<E>;
 }
 
 /**

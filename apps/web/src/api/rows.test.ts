@@ -1,13 +1,14 @@
+import type { ServerMessage } from '@tollway/protocol/live/answers';
+import type { Subscription } from '@tollway/protocol/live/requests';
 import { expect, test } from 'vitest';
 import { Rows } from './rows.ts';
-import type { Message } from './socket.ts';
 
 test('rows follow the feed in its order, only while somebody listens', () => {
-  const asked: Message[] = [];
+  const asked: Subscription[] = [];
   let open = 0;
-  let receive: (message: Message) => void = () => {};
+  let receive: (message: ServerMessage) => void = () => {};
   const feed = {
-    subscribe: (request: Message, listener: typeof receive) => {
+    subscribe: (request: Subscription, listener: typeof receive) => {
       asked.push(request);
       open++;
       receive = listener;
@@ -27,8 +28,8 @@ test('rows follow the feed in its order, only while somebody listens', () => {
       sort: { by: 'rate.download', desc: true },
     },
   ]);
-  const counts = { total: 9, matched: 7, first: 0 };
-  receive({ op: 'snapshot', ...counts, rows: [{ '.id': '*1' }, { '.id': '*2' }] });
+  const counts = { id: 1, total: 9, matched: 7 };
+  receive({ op: 'snapshot', ...counts, first: 0, rows: [{ '.id': '*1' }, { '.id': '*2' }] });
   receive({ op: 'delta', ...counts, set: [{ '.id': '*3', name: 'c' }], remove: ['*1'], order: ['*3', '*2'] });
   expect(rows.rows).toEqual([{ '.id': '*3', name: 'c' }, { '.id': '*2' }]);
   expect([rows.loaded, rows.matched]).toEqual([true, 7]);

@@ -1,4 +1,5 @@
 /** A few rows of a menu for what is not a table, by a subscription that runs while somebody listens. */
+import type { Filter } from '@tollway/protocol/live/window';
 import { applyMessage, emptyWindow, type WindowState } from './live-window.ts';
 import type { Row } from './row.ts';
 import type { LiveSocket } from './socket.ts';
@@ -11,7 +12,7 @@ export interface RowsQuery {
   readonly columns?: readonly string[];
   readonly sort?: { readonly by: string; readonly desc: boolean };
   /** Conditions by column: a text it must equal, or an operator with a value. */
-  readonly filter?: Readonly<Record<string, string | { readonly op: string; readonly value: string }>>;
+  readonly filter?: Filter;
 }
 
 export class Rows {

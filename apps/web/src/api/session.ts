@@ -1,6 +1,9 @@
 /** Who is logged in. */
+import type { ErrorBody } from '@tollway/protocol/errors';
+import type { StatusMessage } from '@tollway/protocol/live/status';
+import type { login as loginRoute, logout as logoutRoute, SessionAnswer, setup } from '@tollway/protocol/session';
 import { create } from 'zustand';
-import { harmless, isObject, onUnauthorized, RequestError, request, speakAs } from './rest.ts';
+import { ask, harmless, isObject, onUnauthorized, RequestError, request, speakAs } from './rest.ts';
 
 interface User {
   /** As in `/user`; a user may be renamed. */
@@ -61,7 +64,7 @@ export async function refreshSession(anybody = false): Promise<void> {
   } catch {
     body = undefined;
   }
-  const fields = isObject(body) ? body : {};
+  const fields: Partial<SessionAnswer & ErrorBody> = isObject(body) ? body : {};
   const before = useSession.getState();
   if (response.ok) {
     const whose = before.phase === 'in' ? before.id : before.phase === 'out' ? before.expired?.id : undefined;
@@ -71,15 +74,15 @@ export async function refreshSession(anybody = false): Promise<void> {
     }
     replace({
       phase: 'in',
-      id: typeof fields.id === 'string' ? fields.id : '',
-      name: typeof fields.name === 'string' ? fields.name : '',
-      group: typeof fields.group === 'string' ? fields.group : '',
-      version: typeof fields.version === 'string' ? fields.version : '',
-      timeZone: typeof fields['time-zone'] === 'string' ? fields['time-zone'] : '',
+      id: fields.id ?? '',
+      name: fields.name ?? '',
+      group: fields.group ?? '',
+      version: fields.version ?? '',
+      timeZone: fields['time-zone'] ?? '',
     });
   } else if (response.status === 401) {
     expire(fields.setup === true);
-  } else if (response.status === 503 && typeof fields.detail === 'string') {
+  } else if (response.status === 503 && fields.detail !== undefined) {
     if (before.phase === 'in') followProblem(fields.detail);
     // Nor does what is open go while its user is asked for the password again.
     else if (before.phase !== 'out' || before.expired === undefined) {
@@ -104,7 +107,7 @@ export function followProblem(problem: string | undefined): void {
 /** Logs in. @throws {RequestError} with the reason. */
 export async function login(name: string, password: string): Promise<void> {
   try {
-    await harmless(request('POST', '/api/v1/login', { name, password }));
+    await harmless(ask<typeof loginRoute>('POST', '/api/v1/login', { name, password }));
   } catch (error) {
     if (error instanceof RequestError && error.status === 401) {
       throw new RequestError(401, 'Login failed: wrong user name or password.');
@@ -116,7 +119,7 @@ export async function login(name: string, password: string): Promise<void> {
 
 /** Sets the first password and logs in. @throws {RequestError} with the reason. */
 export async function setUp(token: string, password: string): Promise<void> {
-  await request('POST', '/api/v1/setup', { token, password });
+  await ask<typeof setup>('POST', '/api/v1/setup', { token, password });
   await enter('The password is set, but the router did not answer then. Reload the page.');
 }
 
@@ -132,18 +135,17 @@ export async function changePassword(values: Readonly<Record<string, string>>): 
 }
 
 /** Name and group of who is logged in, as the router says them now. */
-export function followUser(user: unknown): void {
+export function followUser(user: StatusMessage['user']): void {
   const session = useSession.getState();
-  if (session.phase !== 'in' || !isObject(user)) return;
+  if (session.phase !== 'in' || user === undefined) return;
   const { name, group } = user;
-  if (typeof name !== 'string' || typeof group !== 'string') return;
   if (name !== session.name || group !== session.group) replace({ ...session, name, group });
 }
 
 /** Ends the session here and on the server. */
 export async function logout(): Promise<void> {
   try {
-    await request('POST', '/api/v1/logout');
+    await ask<typeof logoutRoute>('POST', '/api/v1/logout');
   } finally {
     forgetSession();
   }

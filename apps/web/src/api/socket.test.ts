@@ -63,10 +63,10 @@ test('a subscription hears that it begins anew by another connection, before its
     () => {},
   );
   const heard: unknown[] = [];
-  const follow = (name: string) =>
+  const follow = (name: 'early' | 'late' | 'between') =>
     socket.subscribe(
-      { topic: name },
-      ({ text }) => heard.push(text),
+      { topic: 'queue-scope', menu: '/queue/tree', queue: name },
+      (message) => heard.push(message.op === 'error' && message.detail),
       () => heard.push(`${name} anew`),
     );
   follow('early');
@@ -78,7 +78,7 @@ test('a subscription hears that it begins anew by another connection, before its
   follow('between');
   vi.advanceTimersByTime(250);
   Wire.last?.onopen();
-  Wire.last?.onmessage({ data: '{"id":1,"text":"answer"}' });
+  Wire.last?.onmessage({ data: '{"id":1,"op":"error","detail":"answer"}' });
   expect(heard).toEqual(['early anew', 'late anew', 'answer']);
   expect(Wire.last?.sent).toHaveLength(3);
   socket.close();

@@ -2,14 +2,16 @@
  * The one WebSocket to `/live`. Subscriptions survive reconnects: after each one they are sent again and start
  * with a fresh snapshot. Reconnects come after 0.25 s, doubling to 2 s.
  */
+import type { ServerMessage } from '@tollway/protocol/live/answers';
+import { SESSION_OVER } from '@tollway/protocol/live/limits';
+import type { ClientMessage, Subscription as Request } from '@tollway/protocol/live/requests';
+import type { WindowPart } from '@tollway/protocol/live/window';
 import { isObject } from './rest.ts';
-
-export type Message = Readonly<Record<string, unknown>>;
 
 /** A subscription: the request as it stands now, and who gets the answers. */
 interface Subscription {
-  request: Message;
-  readonly receive: (message: Message) => void;
+  request: Request;
+  readonly receive: (message: ServerMessage) => void;
   readonly anew: (() => void) | undefined;
   /** The server has been asked at least once. */
   asked: boolean;
@@ -18,7 +20,7 @@ interface Subscription {
 /** A running subscription. */
 export interface SubscriptionHandle {
   /** Replaces parts of the request (`first`, `count`, `sort`, `filter`, `find`) and tells the server. */
-  update(part: Message): void;
+  update(part: WindowPart): void;
   close(): void;
 }
 
@@ -30,8 +32,6 @@ export type SocketState = 'closed' | 'connecting' | 'open' | 'lost';
 
 const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 2000;
-/** Close code for a session that is over. */
-const SESSION_OVER = 4401;
 
 /** Wait before the n-th retry (from 0), ms. */
 export function retryDelay(attempt: number): number {
@@ -89,7 +89,7 @@ export class LiveSocket {
   }
 
   /** @param anew called before the answers of a new connection: they know nothing of those of the one before */
-  subscribe(request: Message, receive: (message: Message) => void, anew?: () => void): SubscriptionHandle {
+  subscribe(request: Request, receive: (message: ServerMessage) => void, anew?: () => void): SubscriptionHandle {
     const id = this.#nextId++;
     const asked = this.#send({ op: 'subscribe', id, ...request });
     const subscription: Subscription = { request, receive, anew, asked };
@@ -112,7 +112,7 @@ export class LiveSocket {
   }
 
   /** False without a connection. */
-  #send(message: Message): boolean {
+  #send(message: ClientMessage): boolean {
     if (this.#socket?.readyState !== WebSocket.OPEN) return false;
     this.#socket.send(JSON.stringify(message));
     return true;
@@ -155,7 +155,11 @@ export class LiveSocket {
     } catch {
       return;
     }
-    if (!isObject(message) || typeof message.id !== 'number') return;
+    if (!isMessage(message) || message.id === undefined) return;
     this.#subscriptions.get(message.id)?.receive(message);
   }
 }
+
+/** The router sends what the schemas of the protocol say; it is typed by the same. */
+const isMessage = (value: unknown): value is ServerMessage =>
+  isObject(value) && typeof value.op === 'string' && (value.id === undefined || typeof value.id === 'number');

@@ -15,8 +15,19 @@ test('a router whose engine is away or refuses the configuration is not called l
   expect(liveness(true, true, 0, 'refused')).toBe('refused');
 });
 
-test('a status message is read by name', () => {
-  expect(
-    toStatus({ identity: 'r1', cpuLoad: 12, uptime: '1d', freeMemory: 5, agent: { connected: false, state: 'down' } }),
-  ).toMatchObject({ identity: 'r1', cpuLoad: '12', uptime: '1d', freeMemory: '5', engine: 'down' });
+test('a status message is shown as texts; a data plane that is not connected is down, whatever is known of it', () => {
+  const status = {
+    identity: 'r1',
+    cpuLoad: 12,
+    uptime: '1d',
+    freeMemory: 5,
+    totalMemory: 9,
+    revision: 7,
+    alarms: ['full'],
+    version: '1',
+    agent: { connected: false, state: 'behind' },
+  } as const;
+  const shown = { cpuLoad: '12', uptime: '1d', freeMemory: '5', totalMemory: '9', revision: '7', alarms: ['full'] };
+  expect(toStatus(status)).toEqual({ identity: 'r1', ...shown, engine: 'down' });
+  expect(toStatus({ ...status, agent: { connected: true, state: 'behind' } }).engine).toBe('behind');
 });

@@ -1,7 +1,7 @@
 /** State of the router as the header shows it: identity, load, uptime, and how fresh all of it is. */
+import type { Status as RouterStatus } from '@tollway/protocol/live/status';
 import { create } from 'zustand';
 import { live } from './live.ts';
-import { isObject } from './rest.ts';
 import { followUser } from './session.ts';
 
 export interface Status {
@@ -48,29 +48,17 @@ export function liveness(open: boolean, everOpen: boolean, ageS: number, engine:
   return engine === 'refused' ? 'refused' : 'live';
 }
 
-function word(value: unknown): string | undefined {
-  if (typeof value === 'string') return value;
-  return typeof value === 'number' ? String(value) : undefined;
-}
-
-/** The fields of a status message that are here, by the names the server uses. */
-export function toStatus(message: Readonly<Record<string, unknown>>): Partial<Status> {
-  const part: { -readonly [K in keyof Status]?: Status[K] } = {};
-  const identity = word(message.identity);
-  if (identity !== undefined) part.identity = identity;
-  part.cpuLoad = word(message.cpuLoad);
-  part.uptime = word(message.uptime);
-  part.freeMemory = word(message.freeMemory);
-  part.totalMemory = word(message.totalMemory);
-  part.revision = word(message.revision);
-  const { alarms } = message;
-  part.alarms = Array.isArray(alarms) ? alarms.filter((text) => typeof text === 'string') : [];
-  if (isObject(message.agent)) {
-    const state = word(message.agent.state);
-    part.engine = message.agent.connected === false ? 'down' : (state ?? 'synced');
-  }
-  return part;
-}
+/** What a message says, as it is shown. */
+export const toStatus = (message: RouterStatus): Status => ({
+  identity: message.identity,
+  cpuLoad: String(message.cpuLoad),
+  uptime: message.uptime,
+  freeMemory: String(message.freeMemory),
+  totalMemory: String(message.totalMemory),
+  revision: String(message.revision),
+  alarms: message.alarms,
+  engine: message.agent.connected ? message.agent.state : 'down',
+});
 
 let following = false;
 

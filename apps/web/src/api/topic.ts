@@ -1,15 +1,17 @@
 /** A live topic that several parts of the page listen to by one subscription, which runs while somebody listens. */
-import type { LiveSocket, Message, SubscriptionHandle } from './socket.ts';
+import type { ServerMessage } from '@tollway/protocol/live/answers';
+import type { Subscription } from '@tollway/protocol/live/requests';
+import type { LiveSocket, SubscriptionHandle } from './socket.ts';
 
 export class Topic {
   readonly #socket: Pick<LiveSocket, 'subscribe'>;
-  readonly #request: Message;
-  readonly #receive: (message: Message) => void;
+  readonly #request: Subscription;
+  readonly #receive: (message: ServerMessage) => void;
   readonly #listeners = new Set<() => void>();
   #handle: SubscriptionHandle | undefined;
 
   /** @param receive takes in each message, before the listeners are called */
-  constructor(socket: Pick<LiveSocket, 'subscribe'>, request: Message, receive: (message: Message) => void) {
+  constructor(socket: Pick<LiveSocket, 'subscribe'>, request: Subscription, receive: (message: ServerMessage) => void) {
     this.#socket = socket;
     this.#request = request;
     this.#receive = receive;

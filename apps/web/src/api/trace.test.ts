@@ -1,14 +1,47 @@
-import type { ShownPacket, TracedRow } from '@tollway/schema';
+import type { ServerMessage } from '@tollway/protocol/live/answers';
+import type { Subscription } from '@tollway/protocol/live/requests';
+import type { ShownPacket, TracedRow } from '@tollway/protocol/live/trace';
 import { expect, test } from 'vitest';
-import type { Message } from './socket.ts';
-import { dryRun, followTrace, type TraceNews, traceNews } from './trace.ts';
+import { dryRun, followTrace, type TraceNews } from './trace.ts';
+
+const row: Required<TracedRow> = { id: '*9', menu: '/ip/firewall/filter', label: '#9 log', effect: 'logged by' };
+const packet: Required<ShownPacket> = {
+  number: 1,
+  timeMs: 2,
+  in: 'ether2',
+  out: 'ether1',
+  protocol: 'tcp',
+  src: '192.168.88.10:40000',
+  dst: '198.51.100.1:443',
+  length: 1500,
+  segments: 45,
+  fast: false,
+  slowReason: 'first-packet',
+  outcome: 'dropped',
+  dropReason: 'filter-drop',
+  steps: [{ stage: 'filter', decision: 'dropped', rows: [row] }],
+};
+
+/** A message of the trace. */
+const told = (numbers: readonly number[], lost: number, done = false): ServerMessage => ({
+  id: 1,
+  op: 'trace',
+  packets: numbers.map((number) => ({ ...packet, number })),
+  lost,
+  done,
+});
 
 /** A connection that remembers what is asked, and lets a test answer. */
 function connection() {
-  const asked: { request: Message; receive: (message: Message) => void; anew?: () => void; closed: boolean }[] = [];
+  const asked: {
+    request: Subscription;
+    receive: (message: ServerMessage) => void;
+    anew?: () => void;
+    closed: boolean;
+  }[] = [];
   return {
     asked,
-    subscribe(request: Message, receive: (message: Message) => void, anew?: () => void) {
+    subscribe(request: Subscription, receive: (message: ServerMessage) => void, anew?: () => void) {
       const subscription = { request, receive, closed: false, ...(anew && { anew }) };
       asked.push(subscription);
       return {
@@ -26,15 +59,15 @@ test('a dry run is asked once and ends with its answer', async () => {
   const answer = dryRun({ packet: 'x' }, socket);
   const [one] = socket.asked;
   expect(one?.request).toEqual({ topic: 'trace', dry: true, words: { packet: 'x' } });
-  one?.receive({ op: 'trace', packets: [{ number: 1, outcome: 'dropped', steps: [{ stage: 'route', rows: [] }] }] });
-  await expect(answer).resolves.toMatchObject({ packets: [{ number: 1, outcome: 'dropped', fast: false }] });
+  one?.receive(told([1], 0, true));
+  await expect(answer).resolves.toEqual({ packets: [packet], done: true, lost: 0, breaks: 0 });
   expect(one?.closed).toBe(true);
 });
 
 test('what is wrong is told with its property', async () => {
   const socket = connection();
   const answer = dryRun({}, socket);
-  socket.asked[0]?.receive({ op: 'error', detail: 'no', property: 'packet' });
+  socket.asked[0]?.receive({ op: 'error', id: 1, detail: 'no', property: 'packet' });
   await expect(answer).rejects.toMatchObject({ message: 'no', property: 'packet' });
 });
 
@@ -43,9 +76,9 @@ test('a live trace is not asked for again once it has its packets', () => {
   const heard: unknown[] = [];
   followTrace({}, { onNews: (news) => heard.push(news), onError: () => undefined }, socket);
   const [one] = socket.asked;
-  one?.receive({ op: 'trace', packets: [], done: false, lost: 3 });
+  one?.receive(told([], 3));
   expect(one?.closed).toBe(false);
-  one?.receive({ op: 'trace', packets: [], done: true, lost: 3 });
+  one?.receive(told([], 3, true));
   expect(one?.closed).toBe(true);
   expect(heard).toEqual([
     { packets: [], done: false, lost: 3, breaks: 0 },
@@ -59,34 +92,13 @@ test('a trace that goes on over a new connection says so, and counts what was lo
   const onNews = ({ breaks, lost, packets }: TraceNews) => heard.push([breaks, lost, packets[0]?.number]);
   followTrace({}, { onNews, onError: () => undefined }, socket);
   const [one] = socket.asked;
-  one?.receive({ op: 'trace', packets: [{ number: 1 }], lost: 3 });
+  one?.receive(told([1], 3));
   one?.anew?.();
-  one?.receive({ op: 'trace', packets: [{ number: 1 }], lost: 0 });
-  one?.receive({ op: 'trace', packets: [{ number: 2 }], lost: 2 });
+  one?.receive(told([1], 0));
+  one?.receive(told([2], 2));
   expect(heard).toEqual([
     [0, 3, 1],
     [1, 3, 1],
     [1, 5, 2],
   ]);
-});
-
-test('a packet comes with all that the router says of it', () => {
-  const row: Required<TracedRow> = { id: '*9', menu: '/ip/firewall/filter', label: '#9 log', effect: 'logged by' };
-  const packet: Required<ShownPacket> = {
-    number: 1,
-    timeMs: 2,
-    in: 'ether2',
-    out: 'ether1',
-    protocol: 'tcp',
-    src: '192.168.88.10:40000',
-    dst: '198.51.100.1:443',
-    length: 1500,
-    segments: 45,
-    fast: false,
-    slowReason: 'first-packet',
-    outcome: 'dropped',
-    dropReason: 'filter-drop',
-    steps: [{ stage: 'filter', decision: 'dropped', rows: [row] }],
-  };
-  expect(traceNews({ op: 'trace', packets: [packet] })?.packets).toEqual([packet]);
 });

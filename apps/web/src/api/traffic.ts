@@ -1,35 +1,14 @@
 /** Samples for graphs and the dashboard, one a second, shared by everything on the page that shows them. */
+import type { InterfaceSample, TrafficSample } from '@tollway/protocol/live/traffic';
 import { live } from './live.ts';
-import { isObject } from './rest.ts';
 import { Topic } from './topic.ts';
 
-/** Rates of one interface: bits and packets per second, and the part of them that took the fast path. */
-export interface InterfaceRates {
-  readonly rx: number;
-  readonly tx: number;
-  readonly rxPps: number;
-  readonly txPps: number;
-  readonly fpRx: number;
-  readonly fpTx: number;
-  readonly fpRxPps: number;
-  readonly fpTxPps: number;
-}
-
-export interface Sample {
-  /** Milliseconds since 1970. */
-  readonly t: number;
+/** A sample, with maps in the place of its objects and of its list of cores. */
+export interface Sample extends Omit<TrafficSample, 'interfaces' | 'cpu' | 'drops'> {
   /** By `.id`. */
-  readonly interfaces: ReadonlyMap<string, InterfaceRates>;
+  readonly interfaces: ReadonlyMap<string, InterfaceSample>;
   /** Load of each core, percent. */
   readonly cpu: ReadonlyMap<number, number>;
-  /** What all ports together send: bits and packets per second. */
-  readonly throughput: { readonly bps: number; readonly pps: number };
-  /** Connections tracked. */
-  readonly connections: number;
-  /** Share of the packets that took FastTrack, 0 to 1. */
-  readonly fasttrackShare: number;
-  /** What waits in all queues. */
-  readonly queued: { readonly bytes: number; readonly packets: number };
   /** Dropped packets per second by reason; reasons that stand still are absent. */
   readonly drops: ReadonlyMap<string, number>;
 }
@@ -37,59 +16,13 @@ export interface Sample {
 /** How far back the graphs look, ms. */
 export const SPAN_MS = 300_000;
 
-function num(value: unknown): number {
-  return typeof value === 'number' && Number.isFinite(value) ? value : 0;
-}
-
-function fields(value: unknown): Readonly<Record<string, unknown>> {
-  return isObject(value) ? value : {};
-}
-
-function interfaceRates(raw: unknown): ReadonlyMap<string, InterfaceRates> {
-  return new Map(
-    Object.entries(fields(raw)).flatMap(([name, value]) => {
-      if (!isObject(value)) return [];
-      const { rx, tx, rxPps, txPps, fpRx, fpTx, fpRxPps, fpTxPps } = value;
-      const rates: InterfaceRates = {
-        rx: num(rx),
-        tx: num(tx),
-        rxPps: num(rxPps),
-        txPps: num(txPps),
-        fpRx: num(fpRx),
-        fpTx: num(fpTx),
-        fpRxPps: num(fpRxPps),
-        fpTxPps: num(fpTxPps),
-      };
-      return [[name, rates] as const];
-    }),
-  );
-}
-
-function coreLoads(raw: unknown): ReadonlyMap<number, number> {
-  const loads = new Map<number, number>();
-  for (const core of Array.isArray(raw) ? raw : []) {
-    const { cpu, load } = fields(core);
-    if (typeof cpu === 'number' && typeof load === 'number' && Number.isFinite(load)) loads.set(cpu, load);
-  }
-  return loads;
-}
-
-/** Decodes a sample; undefined when it has no time. */
-export function toSample(message: unknown): Sample | undefined {
-  if (!isObject(message) || typeof message.t !== 'number') return undefined;
-  const { bps, pps } = fields(message.throughput);
-  const { bytes, packets } = fields(message.queued);
-  return {
-    t: message.t,
-    interfaces: interfaceRates(message.interfaces),
-    cpu: coreLoads(message.cpu),
-    throughput: { bps: num(bps), pps: num(pps) },
-    connections: num(message.connections),
-    fasttrackShare: num(message.fasttrackShare),
-    queued: { bytes: num(bytes), packets: num(packets) },
-    drops: new Map(Object.entries(fields(message.drops)).map(([reason, rate]) => [reason, num(rate)])),
-  };
-}
+/** A sample as it is held. */
+export const toSample = ({ interfaces, cpu, drops, ...sample }: TrafficSample): Sample => ({
+  ...sample,
+  interfaces: new Map(Object.entries(interfaces)),
+  cpu: new Map(cpu.map(({ cpu, load }) => [cpu, load])),
+  drops: new Map(Object.entries(drops)),
+});
 
 /**
  * Appends samples, in order of time and without repetitions, and forgets what is older than the span. Where the newest is
@@ -111,11 +44,8 @@ export function extend(samples: Sample[], fresh: readonly Sample[]): void {
 const samples: Sample[] = [];
 
 const topic = new Topic(live, { topic: 'traffic' }, (message) => {
-  const raw = message.op === 'history' && Array.isArray(message.samples) ? message.samples : [message];
-  extend(
-    samples,
-    raw.map(toSample).filter((sample) => sample !== undefined),
-  );
+  if (message.op === 'history') extend(samples, message.samples.map(toSample));
+  else if (message.op === 'sample') extend(samples, [toSample(message)]);
 });
 
 /** The samples held, oldest first. The array stays the same object; read it anew after each change. */

@@ -1,9 +1,10 @@
 /** The lines of the graphs of one interface, out of the samples of all. */
-import { type InterfaceRates, samplesAfter } from '../../api/traffic.ts';
+import type { InterfaceSample } from '@tollway/protocol/live/traffic';
+import { samplesAfter } from '../../api/traffic.ts';
 import type { Points } from '../../ui/Chart.tsx';
 
 /** Bits or packets per second: Tx, Rx, and of both what took the fast path. */
-export type Pick = (rates: InterfaceRates) => readonly [number, number, number, number];
+export type Pick = (rates: InterfaceSample) => readonly [number, number, number, number];
 
 export const bits: Pick = (rates) => [rates.tx, rates.rx, rates.fpTx, rates.fpRx];
 export const packets: Pick = (rates) => [rates.txPps, rates.rxPps, rates.fpTxPps, rates.fpRxPps];

@@ -19,7 +19,9 @@ test('days without traffic are days, too', () => {
 });
 
 test('a node of a queue tree has one number a day', () => {
-  const [day] = accountedDays([{ menu: '/queue/tree', day: '2026-03-01', upload: '0', download: '9', total: '9' }]);
+  const [day] = accountedDays([
+    { '.id': '*2', menu: '/queue/tree', name: 'b', day: '2026-03-01', upload: '0', download: '9', total: '9' },
+  ]);
   expect(day?.bytes).toEqual([9]);
 });
 

@@ -1,15 +1,14 @@
+import type { Revision } from '@tollway/protocol/revisions';
 import { expect, test } from 'vitest';
-import type { Revision } from '../../../api/revisions.ts';
 import { foundRevisions, notForetold, upTo, whyNotUndone } from './history-words.ts';
 
 const revision = (part: Partial<Revision>): Revision => ({
-  number: 7,
+  revision: 7,
   author: 'ann',
   via: 'web',
   time: '2026-11-22T14:03:09.000Z',
   summary: 'set /queue/simple *18',
   rows: 1,
-  undoneBy: undefined,
   undo: '',
   ...part,
 });
@@ -18,9 +17,9 @@ test('why a revision has no Undo', () => {
   expect(whyNotUndone(revision({}), 'full')).toBe('');
   expect(whyNotUndone(revision({ undo: undefined }), 'write')).toBe('');
   expect(whyNotUndone(revision({ undo: 'the router made it itself' }), 'full')).toBe('the router made it itself');
-  expect(whyNotUndone(revision({ undoneBy: 9, undo: '/queue/simple a was changed' }), 'full')).toBe('undone by 9');
+  expect(whyNotUndone(revision({ 'undone-by': 9, undo: '/queue/simple a was changed' }), 'full')).toBe('undone by 9');
   // It was undone and then done again: it can be taken back once more.
-  expect(whyNotUndone(revision({ undoneBy: 9 }), 'full')).toBe('');
+  expect(whyNotUndone(revision({ 'undone-by': 9 }), 'full')).toBe('');
   expect(whyNotUndone(revision({}), 'read')).toMatch(/only look/);
 });
 
@@ -30,14 +29,14 @@ test('an Undo that nobody has looked at says so', () => {
 });
 
 test('revisions are found by any words of theirs', () => {
-  const all = [revision({}), revision({ number: 8, author: 'bob', summary: 'remove /ip/address *3' })];
+  const all = [revision({}), revision({ revision: 8, author: 'bob', summary: 'remove /ip/address *3' })];
   expect(foundRevisions(all, '').length).toBe(2);
-  expect(foundRevisions(all, 'ann simple').map(({ number }) => number)).toEqual([7]);
-  expect(foundRevisions(all, 'remove 8').map(({ number }) => number)).toEqual([8]);
+  expect(foundRevisions(all, 'ann simple').map(({ revision }) => revision)).toEqual([7]);
+  expect(foundRevisions(all, 'remove 8').map(({ revision }) => revision)).toEqual([8]);
 });
 
 test('a list that is held shows nothing newer', () => {
-  const all = [revision({ number: 8 }), revision({})];
+  const all = [revision({ revision: 8 }), revision({})];
   expect(upTo(all, undefined)).toBe(all);
-  expect(upTo(all, 7).map(({ number }) => number)).toEqual([7]);
+  expect(upTo(all, 7).map(({ revision }) => revision)).toEqual([7]);
 });

@@ -1,9 +1,9 @@
 /** How the history reads. Pure. */
-import type { Revision } from '../../../api/revisions.ts';
+import type { Revision } from '@tollway/protocol/revisions';
 import { dateAndTime } from '../../../ui/router-clock.ts';
 
 /** Why a revision cannot be taken back; empty when it can, or when only the attempt tells. */
-export function whyNotUndone({ undoneBy, undo }: Revision, group: string): string {
+export function whyNotUndone({ 'undone-by': undoneBy, undo }: Revision, group: string): string {
   if (group === 'read') return 'your group may only look';
   // Taking back what was taken back already would find other rows; the undo has an Undo of its own.
   if (undoneBy !== undefined && undo !== '') return `undone by ${undoneBy}`;
@@ -23,15 +23,15 @@ export function timeText(iso: string): string {
 
 /** Revisions that are not newer than the one with this number; all without one. */
 export function upTo(revisions: readonly Revision[], newest: number | undefined): readonly Revision[] {
-  return newest === undefined ? revisions : revisions.filter(({ number }) => number <= newest);
+  return newest === undefined ? revisions : revisions.filter(({ revision }) => revision <= newest);
 }
 
 /** Revisions that have all the words somewhere. */
 export function foundRevisions(revisions: readonly Revision[], typed: string): readonly Revision[] {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return revisions;
-  return revisions.filter(({ number, author, via, time, summary }) => {
-    const text = `${number} ${author} ${via} ${timeText(time)} ${summary}`.toLowerCase();
+  return revisions.filter(({ revision, author, via, time, summary }) => {
+    const text = `${revision} ${author} ${via} ${timeText(time)} ${summary}`.toLowerCase();
     return words.every((word) => text.includes(word));
   });
 }

@@ -1,7 +1,8 @@
 /** Who changed what and when, newest first, each with what it did to its rows and with Undo. */
+import type { Revision, RevisionChange } from '@tollway/protocol/revisions';
 import { displayBytes, thousands } from '@tollway/schema';
 import { useCallback, useEffect, useId, useRef, useState } from 'react';
-import { listRevisions, type Revision, type RevisionRow, revisionRows } from '../../../api/revisions.ts';
+import { listRevisions, revisionRows } from '../../../api/revisions.ts';
 import { useStatus } from '../../../api/status.ts';
 import { revert } from '../../../menu/undo.ts';
 import { useVisible } from '../../../ui/visibility.ts';
@@ -24,7 +25,7 @@ export default function History({ group }: PageProps) {
   const [held, setHeld] = useState<number>();
   const list = useRef<HTMLDivElement>(null);
   const newestListed = useRef<number>(undefined);
-  newestListed.current = revisions?.[0]?.number;
+  newestListed.current = revisions?.[0]?.revision;
   // The browser's own events: React misses that the pointer leaves when the button under it has gone.
   useEffect(() => {
     const element = list.current;
@@ -51,7 +52,7 @@ export default function History({ group }: PageProps) {
     if (visible) void load();
   }, [visible, newest, load]);
 
-  async function undo({ number, summary }: Revision) {
+  async function undo({ revision: number, summary }: Revision) {
     setBusy(number);
     await revert(number, `${summary} (revision ${number})`, 'Undone');
     setBusy(undefined);
@@ -61,7 +62,7 @@ export default function History({ group }: PageProps) {
   const listed = upTo(revisions ?? [], held);
   const newer = (revisions?.length ?? 0) - listed.length;
   const shown = foundRevisions(listed, typed);
-  const open = shown.find(({ number }) => number === chosen);
+  const open = shown.find(({ revision }) => revision === chosen);
   return (
     <div role="group" className="menu-table history" aria-label="History">
       <div className="history-bar">
@@ -91,19 +92,19 @@ export default function History({ group }: PageProps) {
           <tbody>
             {shown.map((revision) => (
               <Line
-                key={revision.number}
+                key={revision.revision}
                 revision={revision}
                 why={whyNotUndone(revision, group)}
-                open={revision.number === chosen}
+                open={revision.revision === chosen}
                 busy={busy !== undefined}
-                onOpen={() => setChosen(revision.number === chosen ? undefined : revision.number)}
+                onOpen={() => setChosen(revision.revision === chosen ? undefined : revision.revision)}
                 onUndo={() => void undo(revision)}
               />
             ))}
           </tbody>
         </table>
       </div>
-      {open !== undefined && <Details key={open.number} revision={open} />}
+      {open !== undefined && <Details key={open.revision} revision={open} />}
       <footer className="table-foot">
         The last {thousands('1000')} changes are kept, fewer when their rows take more than{' '}
         {displayBytes(String(64 * 1024 * 1024))}.
@@ -129,7 +130,7 @@ interface LineProps {
 }
 
 function Line({ revision, why, open, busy, onOpen, onUndo }: LineProps) {
-  const { number, author, via, time, summary, rows } = revision;
+  const { revision: number, author, via, time, summary, rows } = revision;
   return (
     <tr className={open ? 'history-open' : undefined}>
       <td>{number}</td>
@@ -173,17 +174,17 @@ const ACTIONS: Readonly<Record<string, string>> = {
 
 /** What a revision did to each of its rows. */
 function Details({ revision }: { readonly revision: Revision }) {
-  const [rows, setRows] = useState<readonly RevisionRow[]>();
+  const [rows, setRows] = useState<readonly RevisionChange[]>();
   const [problem, setProblem] = useState('');
   useEffect(() => {
-    revisionRows(revision.number).then(setRows, (error: unknown) => setProblem(message(error)));
-  }, [revision.number]);
+    revisionRows(revision.revision).then(setRows, (error: unknown) => setProblem(message(error)));
+  }, [revision.revision]);
   const more = revision.rows - (rows?.length ?? revision.rows);
   return (
-    <section className="history-details" aria-label={`Revision ${revision.number}`} tabIndex={0}>
+    <section className="history-details" aria-label={`Revision ${revision.revision}`} tabIndex={0}>
       {problem !== '' && <p className="form-error">{problem}</p>}
       <ul>
-        {rows?.map(({ menu, id, name, action, text }) => (
+        {rows?.map(({ menu, '.id': id, name, action, text }) => (
           <li key={`${menu} ${id}`}>
             <b>
               {menu} {name === '' ? id : name}

@@ -1,5 +1,5 @@
 /** What each stage did with a packet, with links to the rules that decided. */
-import type { ShownPacket, TracedRow } from '@tollway/schema';
+import type { ShownPacket, TracedRow } from '@tollway/protocol/live/trace';
 import { Fragment } from 'react';
 import { useLinks } from '../../open-window.ts';
 import { outcomeText, pathText } from './trace-words.ts';

@@ -1,4 +1,4 @@
-import type { ShownPacket } from '@tollway/schema';
+import type { ShownPacket } from '@tollway/protocol/live/trace';
 import { expect, test } from 'vitest';
 import {
   breaksText,

@@ -1,6 +1,7 @@
 /** Packets of connections and log lines in the words of the trace, and the rows that a trace keeps. Pure. */
 
-import { type PacketWords, parsePacketLine, type ShownPacket } from '@tollway/schema';
+import type { ShownPacket } from '@tollway/protocol/live/trace';
+import { type PacketWords, parsePacketLine } from '@tollway/schema';
 import type { Row } from '../../../api/row.ts';
 import type { TraceNews } from '../../../api/trace.ts';
 import { timeOfDay } from '../../../ui/router-clock.ts';

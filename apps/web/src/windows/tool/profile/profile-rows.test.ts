@@ -7,7 +7,6 @@ const rows = toUsages([
   { name: 'idle', cpu: '0', usage: '90' },
   { name: 'firewall', cpu: '1', usage: '30' },
   { name: 'idle', cpu: '1', usage: '70' },
-  { name: 7, cpu: '1', usage: '1' },
 ]);
 
 test('the total is the mean over the cores', () => {
@@ -28,8 +27,8 @@ test('one core, or all of them, highest first', () => {
 
 test('a total that the server sends is taken as it is', () => {
   const total = toUsages([
-    { name: 'idle', cpu: 'total', usage: 5 },
-    { name: 'idle', cpu: '0', usage: 9 },
+    { name: 'idle', cpu: 'total', usage: '5' },
+    { name: 'idle', cpu: '0', usage: '9' },
   ]);
   expect(profileOf(total, 'total')).toEqual([{ name: 'idle', cpu: 'total', usage: 5 }]);
 });

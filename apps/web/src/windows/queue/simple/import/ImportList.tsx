@@ -2,8 +2,9 @@
  * The lines of a report, the selected one, else the first, in full below them. Only those in view are in the document:
  * there may be tens of thousands.
  */
+
+import type { ImportLine } from '@tollway/protocol/queue-import';
 import { type KeyboardEvent, useLayoutEffect, useRef, useState } from 'react';
-import type { ImportLine } from '../../../../api/queue-import.ts';
 import { inOneLine } from '../../../../menu/found.ts';
 
 const ROW_PX = 24;

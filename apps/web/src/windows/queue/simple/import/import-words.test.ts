@@ -1,5 +1,5 @@
+import type { ImportAction, ImportLine } from '@tollway/protocol/queue-import';
 import { expect, test } from 'vitest';
-import type { ImportAction, ImportLine } from '../../../../api/queue-import.ts';
 import { countsOf, importNews, isApplicable, reportText, shownLines, withHintsOf } from './import-words.ts';
 
 const line = (number: number, action: ImportAction, hint = ''): ImportLine => ({

@@ -1,6 +1,7 @@
 /** What an import does, in words. Pure. */
+
+import type { ImportAction, ImportLine, ImportReport } from '@tollway/protocol/queue-import';
 import { thousands } from '@tollway/schema';
-import type { ImportAction, ImportLine, ImportReport } from '../../../../api/queue-import.ts';
 
 /** Actions in the order of what needs a look, with their titles. */
 export const ACTION_TITLES: Readonly<Record<ImportAction, string>> = {

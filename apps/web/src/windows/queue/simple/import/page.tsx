@@ -1,7 +1,8 @@
 /** Subscribers pasted as a list: a dry run shows what it would change, Apply does it in one revision. */
+import type { ImportReport } from '@tollway/protocol/queue-import';
 import { displayBytes, thousands } from '@tollway/schema';
 import { useId, useRef, useState } from 'react';
-import { type ImportReport, importQueues, undoImport } from '../../../../api/queue-import.ts';
+import { importQueues, undoImport } from '../../../../api/queue-import.ts';
 import { notifyChange, revert, tried, useStands } from '../../../../menu/undo.ts';
 import type { PageProps } from '../../../window-props.ts';
 import { fileText, MAX_BYTES } from './file-text.ts';
