@@ -22,6 +22,8 @@ export const LAYERS = {
     ['unavailable'],
     ['app'],
     ['routes'],
+    // What each menu has of its own: its checks, what it shows, its commands.
+    ['menus'],
     // What browsers and programs ask for.
     ['plugins', 'rest', 'live'],
     ['trace'],
@@ -54,10 +56,11 @@ export const LAYERS = {
     ['menus'],
     ['mixins', 'packet-line'],
     ['define', 'print-switches'],
+    ['commands'],
+    ['props'],
     ['column'],
     ['menu'],
     ['command'],
-    ['props'],
     ['kind'],
   ],
 };

@@ -23,6 +23,7 @@ import { Generations, hasCopies } from './generations/generations.js';
 import { QueueHints } from './lint/queue-hints.js';
 import { Hub } from './live/hub.js';
 import { readSamples, TrafficFile } from './live/traffic-file.js';
+import { createViews, menuCommands, menuRules } from './menus/index.js';
 import { authentication } from './plugins/auth.js';
 import { jsonBodies } from './plugins/body.js';
 import { CONNECTION_LIMITS, type ConnectionLimits, Connections, endStreams } from './plugins/connections.js';
@@ -50,7 +51,6 @@ import { activeBytes, folderTrouble } from './state/data-folder.js';
 import { LiveState } from './state/live-state.js';
 import { LogBuffer } from './state/log-buffer.js';
 import { Processor } from './state/processor.js';
-import { createViews } from './view/views.js';
 
 export interface AppOptions {
   readonly db: Database;
@@ -157,7 +157,7 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
         );
   if (watch !== undefined) begun.push(watch);
   const stored = options.stored ?? (await readConfig(options.writer));
-  const store = new ConfigStore(options.writer, agent, app.log, stored, watch);
+  const store = new ConfigStore(options.writer, agent, app.log, stored, menuRules, watch);
   const users = await Users.open(db, options.accounts, watch);
   const sessions = await Sessions.open(db);
   begun.push(sessions);
@@ -206,6 +206,7 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
     authenticator,
     log,
     views,
+    commands: menuCommands,
     accounting,
     lists,
     traces,

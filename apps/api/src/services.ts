@@ -8,6 +8,7 @@ import type { Arguments } from './config/content.js';
 import type { Editor } from './config/editor.js';
 import type { ConfigStore } from './config/store.js';
 import type { Database } from './database/client.js';
+import type { ApiError } from './errors.js';
 import type { FairShare } from './scheduling/fair-share.js';
 import type { Room } from './scheduling/room.js';
 import type { LiveState } from './state/live-state.js';
@@ -25,6 +26,8 @@ export interface Services {
   readonly authenticator: Authenticator;
   readonly log: LogBuffer;
   readonly views: ReadonlyMap<string, View>;
+  /** What menus do by themselves, by path. */
+  readonly commands: ReadonlyMap<string, MenuCommands>;
   readonly accounting: QueueAccounting;
   /** Lists that are being sent: each holds a reading of the data plane until it has been taken. */
   readonly lists: Room;
@@ -47,9 +50,45 @@ export type Answer = readonly RestRow[] | Readable | Readonly<Record<string, str
 
 export const NOTHING: Answer = [];
 
+/** Carries out a command. */
+export type Handler = (call: Call) => Promise<Answer>;
+
+/** Answer of a command about an item that is not there. */
+export type Missing = (item: string) => ApiError;
+
 /** Items of the data plane, as far as they are there. */
 export interface DynamicItems {
   readonly count: number;
   /** Removes them. */
   remove(): Promise<unknown>;
+}
+
+/** Rows of a menu that the data plane has, beside those of the configuration or in their place. */
+export interface DynamicRows {
+  /** Those of the items that are there. @throws ApiError (`missing`) for what names none */
+  find(services: Services, items: readonly string[], missing: Missing): Promise<DynamicItems>;
+  /** Whether arguments of `add` ask for a row of the data plane. */
+  asked?(args: Arguments): boolean;
+  /** Adds rows, all of them or none. Returns their `.id`s. */
+  add?(services: Services, menu: Menu, list: readonly Arguments[]): Promise<string[]>;
+  /** @throws ApiError for arguments of `set` that no stored row can have */
+  refuse?(args: Arguments): void;
+}
+
+/** Rows that are not of the configuration: the menu changes them itself. */
+export interface OwnRows {
+  /** Returns the `.id` of the new row. */
+  add(call: Call): Promise<string>;
+  set(call: Call, items: readonly string[], changes: Arguments, missing: Missing): Promise<void>;
+  remove(call: Call, items: readonly string[], missing: Missing): Promise<void>;
+}
+
+/** What a menu does by itself, beside edits of configuration rows. */
+export interface MenuCommands {
+  /** A menu of kind `command` being run. */
+  readonly run?: Handler;
+  /** Commands by name. */
+  readonly commands?: Readonly<Record<string, Handler>>;
+  readonly dynamic?: DynamicRows;
+  readonly own?: OwnRows;
 }

@@ -1,5 +1,6 @@
 import { menuColumn } from './column.js';
-import { type Command, commonCommand, type Policy } from './command.js';
+import type { Command, Policy } from './command.js';
+import { commonCommand } from './commands.js';
 import type { Menu, MenuDeclaration } from './menu.js';
 
 /**

@@ -3,7 +3,7 @@ export { type Argument, allows, type Command, GROUP_POLICIES, type Policy } from
 export { defineMenu } from './define.js';
 export { type OpenApiOptions, openApi, takesLists } from './emit/openapi.js';
 export type { AddressSpan, Editor, Kind, PairOf, Parsed } from './kind.js';
-export type { BuiltinItem, Constant, Flag, Menu, MenuKind, Prop } from './menu.js';
+export type { BuiltinItem, Constant, Derived, Flag, Menu, MenuKind, Prop } from './menu.js';
 export { FIRST_BUILTIN_ROW } from './menu.js';
 export { MANGLE_MARKING_ACTIONS } from './menus/ip/firewall/mangle.js';
 export { DEFAULT_INTERFACE_QUEUE } from './menus/queue/interface.js';
@@ -21,7 +21,7 @@ export { durationUs } from './props/fine-duration.js';
 export { type IcmpOptions, parseIcmpOptions } from './props/icmp-options.js';
 export { thousands } from './props/int.js';
 export { type IntRange, parseIntRange } from './props/int-range.js';
-export { ipv4, ipv4Mask, ipv4Prefix, ipv4Text } from './props/ip.js';
+export { ipv4, ipv4Mask, ipv4Network, ipv4Prefix, ipv4Text } from './props/ip.js';
 export { protocolNumber, protocolText } from './props/ip-protocol.js';
 export { type Ipv4Range, ipv4Range } from './props/ip-range.js';
 export { ipv6Prefix, ipv6Text } from './props/ipv6.js';

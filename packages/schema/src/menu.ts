@@ -31,8 +31,18 @@ export interface Prop {
   readonly secret?: boolean;
   /** Shown in the dialog only when another property has one of these values. */
   readonly when?: { readonly prop: string; readonly values: readonly string[] };
+  /** While it is not given it is what others make it. It is stored only where it was given as something else. */
+  readonly derived?: Derived;
   /** Reaches the compiled configuration; a parity test checks that the compiler reads it. */
   readonly dataplane?: boolean;
+}
+
+/** How a property follows from others. */
+export interface Derived {
+  /** Those others: when one of them is changed, what was given before is forgotten. */
+  readonly from: readonly string[];
+  /** The value, of those that the row has; undefined where nothing follows. */
+  value(values: Readonly<Record<string, string>>): string | undefined;
 }
 
 /** A one-letter flag in the first column: the letter stands when the boolean property is true. */

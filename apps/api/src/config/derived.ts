@@ -1,18 +1,26 @@
-import { ipv4Mask, ipv4Prefix, ipv4Text } from '@tollway/schema';
+import type { Derived, Menu } from '@tollway/schema';
 import type { Row } from '../snapshot/snapshot.js';
 
-/** Network of `a.b.c.d/n`. */
-export function networkOf(address: string): string | undefined {
-  const prefix = ipv4Prefix(address);
-  return prefix && ipv4Text((prefix.address & ipv4Mask(prefix.length)) >>> 0);
+const known = new WeakMap<Menu, readonly (readonly [string, Derived])[]>();
+
+/** Properties of a menu that follow from others; looked for once. */
+export function derivedOf(menu: Menu): readonly (readonly [string, Derived])[] {
+  let derived = known.get(menu);
+  if (derived === undefined) {
+    derived = Object.entries(menu.props).flatMap(([name, prop]) =>
+      prop.derived === undefined ? [] : [[name, prop.derived] as const],
+    );
+    known.set(menu, derived);
+  }
+  return derived;
 }
 
-/** Properties that follow from the stored ones of a row and are shown with it. */
-export function derivedValues(menu: string, { values }: Row): Readonly<Record<string, string>> {
-  if (menu !== '/ip/address') return {};
-  const network = values.network ?? networkOf(values.address ?? '');
-  return {
-    ...(network === undefined ? {} : { network }),
-    ...(values.interface === undefined ? {} : { 'actual-interface': values.interface }),
-  };
+/** Those of a row, with what they are: what was given, or else what follows. */
+export function derivedValues(menu: Menu, { values }: Pick<Row, 'values'>): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    derivedOf(menu).flatMap(([name, { value }]) => {
+      const text = values[name] ?? value(values);
+      return text === undefined ? [] : [[name, text]];
+    }),
+  );
 }

@@ -1,6 +1,7 @@
 import { nameOf, RowsByKey } from '../snapshot/rows-by-key.js';
 import type { ConfigSnapshot, Row } from '../snapshot/snapshot.js';
 import { assignRanks } from './ranks.js';
+import { NO_RULES, type Rules } from './rules.js';
 import type { RowContent } from './verify.js';
 
 export type { RowContent };
@@ -104,6 +105,7 @@ class DraftRows {
 
 /** A configuration in the making: the snapshot it starts from stays untouched. */
 export class Draft {
+  readonly rules: Rules;
   readonly #base: StoredSnapshot;
   readonly #touched = new Map<string, DraftRows>();
   readonly #nextId: () => number;
@@ -112,8 +114,10 @@ export class Draft {
   /** Number from which a free name is looked for, by menu. */
   readonly #nextName = new Map<string, number>();
 
-  constructor(base: StoredSnapshot, nextId: () => number) {
+  /** @param rules what is checked of its rows beyond the declarations of their menus */
+  constructor(base: StoredSnapshot, nextId: () => number, rules = NO_RULES) {
     this.#base = base;
+    this.rules = rules;
     this.#nextId = nextId;
     this.#snapshot = new Map(base);
   }

@@ -4,12 +4,12 @@ import { TimeSlicer } from '../scheduling/time-slicer.js';
 import { builtinRow } from '../snapshot/builtin.js';
 import { type Row, rowIdText } from '../snapshot/snapshot.js';
 import { describeChanges, describeSettings } from './change-summary.js';
-import { prepareChecks } from './checks/menus.js';
 import { type Arguments, accepted, textOf } from './content.js';
 import { type Draft, equal, type RowContent } from './draft.js';
 import { findDrafted, noSuchItem, storageOf } from './items.js';
 import type { Author } from './record.js';
 import { followRename } from './references.js';
+import { prepareChecks } from './rules.js';
 import type { ConfigStore, Summary } from './store.js';
 import { verifyAdd, verifySet } from './verify.js';
 
@@ -162,7 +162,7 @@ export class Editor {
     const described: Summary<void> = (_, changes) => describeSettings(menu, changes);
     return this.#store.commit(author, described, (draft) => {
       const row = draft.rows(menu.path)[0];
-      const content = accepted(verifySet(menu, row, args, draft.snapshot()));
+      const content = accepted(verifySet(draft.rules, menu, row, args, draft.snapshot()));
       if (row !== undefined) draft.set(menu.path, row.id, content);
       else if (Object.keys(content.values).length > 0) draft.add(menu.path, content);
     });
@@ -187,7 +187,7 @@ export class Editor {
 /** Slices in which rows of a menu are changed, with what they are looked up by. */
 async function prepared(draft: Draft, menu: Menu): Promise<TimeSlicer> {
   const slicer = new TimeSlicer();
-  await prepareChecks(storageOf(menu), draft.byKey(storageOf(menu)), slicer);
+  await prepareChecks(draft.rules.get(storageOf(menu)), draft.byKey(storageOf(menu)), slicer);
   return slicer;
 }
 
@@ -224,7 +224,11 @@ function addOne(draft: Draft, menu: Menu, args: Arguments): number {
   const { 'place-before': _before, 'place-after': _after, ...given } = args;
   const wanted = placeOf(args, 'place-before');
   if (menu.kind !== 'ordered' && wanted.by !== undefined) throw errors.unknownParameter(wanted.by);
-  const content = named(draft, menu, accepted(verifyAdd(menu, given, draft.snapshot(), draft.byKey(menu.path))));
+  const content = named(
+    draft,
+    menu,
+    accepted(verifyAdd(draft.rules, menu, given, draft.snapshot(), draft.byKey(menu.path))),
+  );
   const place = rowBelow(draft, menu, wanted, new Set(), () => {
     const by = wanted.by ?? 'place-before';
     return errors.badProperty(by, `${by}: no such item; it accepts the .id of a row`);
@@ -275,7 +279,7 @@ function rowBelow(
 }
 
 function verified(draft: Draft, menu: Menu, row: Row, args: Arguments): RowContent {
-  const content = accepted(verifySet(menu, row, args, draft.snapshot(), draft.byKey(storageOf(menu))));
+  const content = accepted(verifySet(draft.rules, menu, row, args, draft.snapshot(), draft.byKey(storageOf(menu))));
   if (menu.path in MADE_UP && content.values.name === undefined) {
     throw errors.badProperty('name', `name cannot be unset: ${menu.props.name?.kind.accepts}`);
   }

@@ -13,6 +13,7 @@ import { Draft, type RowChange, type StoredSnapshot } from './draft.js';
 import { refuseTakingFromUsers } from './in-use.js';
 import { refuseEndingRules } from './jumps.js';
 import { type Author, confirmed, type StoredConfig, writeRevision } from './record.js';
+import type { Rules } from './rules.js';
 
 /** How long a write waits for those before it; then for the agent until it can be stored, and after that, ms each. */
 const WAIT_MS = 5_000;
@@ -60,6 +61,8 @@ export class ConfigStore {
   readonly #mutex = new Mutex();
   readonly #events = new EventEmitter().setMaxListeners(0);
   readonly #sync: AgentSync;
+  /** What is checked of rows beyond the declarations of their menus. */
+  readonly rules: Rules;
   readonly #watch: DatabaseWatch | undefined;
   #snapshot: StoredSnapshot;
   #revision: number;
@@ -71,7 +74,8 @@ export class ConfigStore {
   #closed = false;
 
   /** `writer` is a client that nothing else uses. */
-  constructor(writer: Database, agent: AgentPort, log: Log, stored: StoredConfig, watch?: DatabaseWatch) {
+  constructor(writer: Database, agent: AgentPort, log: Log, stored: StoredConfig, rules: Rules, watch?: DatabaseWatch) {
+    this.rules = rules;
     this.#watch = watch;
     this.#writer = writer;
     this.#agent = agent;
@@ -193,10 +197,11 @@ export class ConfigStore {
       await this.#agentReady(deadline);
       // What has been waited for the agent is not waited for it again; what is worked out here does not count.
       const patience = WAIT_MS - (performance.now() - begun);
-      const draft = new Draft(this.#snapshot, () => {
+      const nextId = () => {
         this.#lastId += 1;
         return this.#lastId;
-      });
+      };
+      const draft = new Draft(this.#snapshot, nextId, this.rules);
       const result = await edit(draft);
       const { snapshot, changes } = draft.finish();
       if (changes.length === 0 && !this.#clockMoved()) return { result, revision: undefined };

@@ -4,7 +4,6 @@ import { TimeSlicer } from '../scheduling/time-slicer.js';
 import { builtinRow } from '../snapshot/builtin.js';
 import { nameOf } from '../snapshot/rows-by-key.js';
 import { type Row, rowIdText } from '../snapshot/snapshot.js';
-import { prepareChecks } from './checks/menus.js';
 import { type Draft, isMove, type StoredRow, type StoredSnapshot } from './draft.js';
 import { MANGLE, usersText } from './in-use.js';
 import { menusOf } from './items.js';
@@ -14,6 +13,7 @@ import { besideOthers, movedBetween, placedBefore } from './places.js';
 import { type Referrer, usersOfNames } from './references.js';
 import { asLeftBefore, followRenames, type IsAsLeft, perMenu, type RowsOf } from './renames.js';
 import { inOrder, orderWithout, without } from './replay.js';
+import { prepareChecks } from './rules.js';
 import { verifyAgain } from './verify.js';
 
 /** Taking back what a revision did: rows are again what they were and where they stood, with the ids that they had. */
@@ -175,14 +175,14 @@ async function impossibleRows(
   const menu = menuByPath(path);
   if (menu === undefined) throw errors.failure(`there is no menu ${path} any more`);
   const rows = draft.byKey(path);
-  await prepareChecks(path, rows, slicer);
+  await prepareChecks(draft.rules.get(path), rows, slicer);
   const conflict = (row: Row, why: string): Conflict => ({ menu: path, id: row.id, name: titleOf(row), why });
   const found = await slicer.map(past.changes, (change): readonly Conflict[] => {
     const { menu: of, id, before } = change;
     const row = of !== path || before === undefined || isMove(change) ? undefined : draft.find(path, id);
     if (row === undefined) return [];
     for (const [through, body] of settable(menu, row)) {
-      const verified = verifyAgain(through, row, body, draft.snapshot(), rows);
+      const verified = verifyAgain(draft.rules, through, row, body, draft.snapshot(), rows);
       if (!verified.ok) return [conflict(row, `cannot come back: ${verified.errors[0].detail}`)];
     }
     return [];

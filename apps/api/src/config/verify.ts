@@ -2,9 +2,9 @@ import { type Constant, type Menu, menuByPath, type Prop } from '@tollway/schema
 import { builtinNames, withBuiltin } from '../snapshot/builtin.js';
 import { nameOf, RowsByKey } from '../snapshot/rows-by-key.js';
 import { type ConfigSnapshot, type Row, rowsOf } from '../snapshot/snapshot.js';
-import { checkMenu } from './checks/menus.js';
-import { networkOf } from './derived.js';
+import { derivedOf } from './derived.js';
 import { type FieldError, fault, OtherRows, type ProposedRow } from './proposed-row.js';
+import type { Rules } from './rules.js';
 
 /** What a row is to hold. */
 export interface RowContent {
@@ -24,12 +24,13 @@ export type Verified =
  * @param rows those of the menu in `snapshot`, for callers that check many bodies against them.
  */
 export function verifyAdd(
+  rules: Rules,
   menu: Menu,
   body: Readonly<Record<string, unknown>>,
   snapshot: ConfigSnapshot,
   rows = rowsIn(menu, snapshot),
 ): Verified {
-  return verify(menu, body, snapshot, rows, undefined);
+  return verify(rules, menu, body, snapshot, rows, undefined);
 }
 
 /**
@@ -37,13 +38,14 @@ export function verifyAdd(
  * properties that the body names change.
  */
 export function verifySet(
+  rules: Rules,
   menu: Menu,
   row: Row | undefined,
   body: Readonly<Record<string, unknown>>,
   snapshot: ConfigSnapshot,
   rows = rowsIn(menu, snapshot),
 ): Verified {
-  return verify(menu, body, snapshot, rows, row ?? { id: -1, values: {}, disabled: false, comment: '' });
+  return verify(rules, menu, body, snapshot, rows, row ?? { id: -1, values: {}, disabled: false, comment: '' });
 }
 
 /**
@@ -51,19 +53,21 @@ export function verifySet(
  * another kind or action than it has does nothing, and no harm.
  */
 export function verifyAgain(
+  rules: Rules,
   menu: Menu,
   row: Row,
   body: Readonly<Record<string, unknown>>,
   snapshot: ConfigSnapshot,
   rows: RowsByKey,
 ): Verified {
-  return verify(menu, body, snapshot, rows, row, { conditions: false });
+  return verify(rules, menu, body, snapshot, rows, row, { conditions: false });
 }
 
 const rowsIn = (menu: Menu, snapshot: ConfigSnapshot): RowsByKey =>
   new RowsByKey(rowsOf(snapshot, menu.rowsOf ?? menu.path));
 
 function verify(
+  rules: Rules,
   menu: Menu,
   body: Readonly<Record<string, unknown>>,
   snapshot: ConfigSnapshot,
@@ -104,7 +108,9 @@ function verify(
     const others = new OtherRows(rows, row?.id);
     const proposed: ProposedRow = { menu, values, given, before: row?.values, others, snapshot };
     if (conditions) errors.push(...checkConditions(proposed));
-    errors.push(...checkReferences(proposed, rows), ...checkMenu(proposed));
+    errors.push(...checkReferences(proposed, rows));
+    const error = rules.get(menu.path)?.check?.(proposed);
+    if (error !== undefined) errors.push(error);
   }
   const [first, ...more] = errors;
   if (first) return { ok: false, errors: [first, ...more] };
@@ -260,8 +266,12 @@ function withoutDerived(
   values: Record<string, string>,
   given: ReadonlySet<string>,
 ): Record<string, string> {
-  if (menu.path !== '/ip/address') return values;
-  const { network, ...rest } = values;
-  const stale = given.has('address') && !given.has('network');
-  return network === undefined || stale || network === networkOf(values.address ?? '') ? rest : values;
+  const follows = derivedOf(menu).filter(([property, { from, value }]) => {
+    const stale = !given.has(property) && from.some((other) => given.has(other));
+    return stale || values[property] === value(values);
+  });
+  if (follows.length === 0) return values;
+  return Object.fromEntries(
+    Object.entries(values).filter(([name]) => !follows.some(([property]) => property === name)),
+  );
 }

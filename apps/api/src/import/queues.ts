@@ -212,7 +212,7 @@ export class QueueImport {
     const { name = '' } = settings;
     if (!this.#options.add)
       return { line: number, action: 'same', name, text: 'no such queue', hint: '', row: undefined };
-    const verified = verifyAdd(this.#menu, settings, draft.snapshot(), draft.byKey(PATH));
+    const verified = verifyAdd(draft.rules, this.#menu, settings, draft.snapshot(), draft.byKey(PATH));
     if (!verified.ok) {
       return wrong(number, name, this.#wrongSetting(line, name, settings, verified.errors[0]));
     }
@@ -234,7 +234,7 @@ export class QueueImport {
     const { name = '' } = row.values;
     const same = (text: string): ImportLine => ({ line: number, action: 'same', name, text, hint: '', row: row.id });
     if (!this.#options.update) return same('left as it is');
-    const verified = verifySet(this.#menu, row, settings, draft.snapshot(), draft.byKey(PATH));
+    const verified = verifySet(draft.rules, this.#menu, row, settings, draft.snapshot(), draft.byKey(PATH));
     if (!verified.ok) return wrong(number, name, this.#wrongSetting(line, name, settings, verified.errors[0]));
     const text = describeChange(this.#menu, row, verified.content);
     if (text === '') return same('');
@@ -295,14 +295,15 @@ export async function digestOf(lines: readonly ImportLine[]): Promise<string> {
 
 /** What an import would do, with hints about the queues as they would be. */
 export async function dryRun(
-  store: Pick<ConfigStore, 'snapshot'>,
+  store: Pick<ConfigStore, 'snapshot' | 'rules'>,
   queues: QueueImport,
 ): Promise<readonly ImportLine[]> {
   let id = 0x7000_0000;
-  const draft = new Draft(store.snapshot, () => {
+  const nextId = () => {
     id += 1;
     return id;
-  });
+  };
+  const draft = new Draft(store.snapshot, nextId, store.rules);
   const lines = await queues.apply(draft);
   if (lines.every(({ row }) => row === undefined)) return lines;
   const snapshot = draft.snapshot();

@@ -5,20 +5,10 @@ import { type ItemChange, type Place, placeOf } from '../config/editor.js';
 import { isDynamicId, namedItems, noSuchItem } from '../config/items.js';
 import { type ApiError, errors } from '../errors.js';
 import { TimeSlicer } from '../scheduling/time-slicer.js';
-import type { Call, DynamicItems, Services } from '../services.js';
+import type { Call, DynamicRows, MenuCommands, Services } from '../services.js';
 import { rowIdText } from '../snapshot/snapshot.js';
 import { checkArguments } from './arguments.js';
 import { authorOf } from './author.js';
-import {
-  ADDRESS_LISTS,
-  addDynamicEntries,
-  findDynamicEntries,
-  hasTimeout,
-  refuseTimeout,
-} from './commands/address-lists.js';
-import { findConnections } from './commands/connections.js';
-import { findLearned } from './commands/neighbors.js';
-import { addUser, removeUsers, setUsers } from './commands/users.js';
 import { indexOfItem } from './listing.js';
 
 /**
@@ -29,17 +19,24 @@ import { indexOfItem } from './listing.js';
 /** Arguments that name items. */
 const ITEMS = ['.id', 'numbers'];
 
+/** What the menu of a call does by itself. */
+const ownOf = ({ services, menu }: Call): MenuCommands => services.commands.get(menu.path) ?? {};
+
 /** Returns the `.id` of the new item. */
-export async function add({ services, menu, args, principal }: Call): Promise<string> {
-  if (menu.path === '/user') return addUser(services, principal, menu, args);
-  if (hasTimeout(menu, args)) return (await addDynamicEntries(services, menu, [args]))[0] ?? '';
+export async function add(call: Call): Promise<string> {
+  const { services, menu, args, principal } = call;
+  const { own, dynamic } = ownOf(call);
+  if (own !== undefined) return own.add(call);
+  if (dynamic?.asked?.(args)) return (await dynamic.add?.(services, menu, [args]))?.[0] ?? '';
   await refuseBesideDynamic(services, menu, placeOf(args, 'place-before'));
   return rowIdText(await services.editor.add(authorOf(principal), menu, args));
 }
 
 /** Adds items, all of them or none. Returns their `.id`s. */
-export async function addAll({ services, menu, principal }: Call, list: readonly Arguments[]): Promise<string[]> {
-  if (list.some((args) => hasTimeout(menu, args))) return addDynamicEntries(services, menu, list);
+export async function addAll(call: Call, list: readonly Arguments[]): Promise<string[]> {
+  const { services, menu, principal } = call;
+  const { dynamic } = ownOf(call);
+  if (list.some((args) => dynamic?.asked?.(args))) return (await dynamic?.add?.(services, menu, list)) ?? [];
   const ids = await services.editor.addAll(authorOf(principal), menu, list);
   return ids.map(rowIdText);
 }
@@ -51,14 +48,16 @@ export async function set(
 ): Promise<void> {
   const { services, menu, args, principal } = call;
   const changes = withoutItem(args);
-  if (menu.path === '/user') return setUsers(services, principal, menu, items, changes, missing);
+  const { own, dynamic } = ownOf(call);
+  if (own !== undefined) return own.set(call, items, changes, missing);
   await refuseDynamic(services, menu, items, missing);
-  refuseTimeout(menu, changes);
+  dynamic?.refuse?.(changes);
   await services.editor.set(authorOf(principal), menu, items, changes, missing);
 }
 
 /** Changes items, each of which its element names by `.id`, all of them or none. Returns their `.id`s. */
-export async function setAll({ services, menu, principal }: Call, list: readonly Arguments[]): Promise<string[]> {
+export async function setAll(call: Call, list: readonly Arguments[]): Promise<string[]> {
+  const { services, menu, principal } = call;
   const changes = await new TimeSlicer().map(list, (element, index): ItemChange => {
     const { '.id': item, ...args } = element;
     if (typeof item === 'string' && item !== '') return { item, args };
@@ -66,7 +65,7 @@ export async function setAll({ services, menu, principal }: Call, list: readonly
   });
   const items = changes.map(({ item }) => item);
   await refuseDynamic(services, menu, items, noSuchItem);
-  for (const { args } of changes) refuseTimeout(menu, args);
+  for (const { args } of changes) ownOf(call).dynamic?.refuse?.(args);
   const ids = await services.editor.setAll(authorOf(principal), menu, changes);
   return ids.map(rowIdText);
 }
@@ -77,25 +76,12 @@ export async function remove(
   missing: (item: string) => ApiError = noSuchItem,
 ): Promise<void> {
   const { services, menu, principal } = call;
-  if (menu.path === '/user') return removeUsers(services, principal, items, missing);
-  const findDynamic = FIND_DYNAMIC[menu.path];
-  if (findDynamic !== undefined) return removeBoth(call, items, missing, findDynamic);
+  const { own, dynamic } = ownOf(call);
+  if (own !== undefined) return own.remove(call, items, missing);
+  if (dynamic !== undefined) return removeBoth(call, items, missing, dynamic);
   await refuseDynamic(services, menu, items, missing);
   await services.editor.remove(authorOf(principal), menu, items, missing);
 }
-
-type FindDynamic = (
-  services: Services,
-  items: readonly string[],
-  missing: (item: string) => ApiError,
-) => Promise<DynamicItems>;
-
-/** How items of the data plane are found, of the menus where they can be removed. */
-const FIND_DYNAMIC: Readonly<Record<string, FindDynamic | undefined>> = {
-  '/ip/firewall/connection': findConnections,
-  '/ip/arp': findLearned,
-  [ADDRESS_LISTS]: findDynamicEntries,
-};
 
 /**
  * Items that are stored, which all must be there, and those of the data plane. They go by themselves at any time: of many
@@ -105,12 +91,12 @@ async function removeBoth(
   { services, menu, principal }: Call,
   items: readonly string[],
   missing: (item: string) => ApiError,
-  findDynamic: FindDynamic,
+  rows: DynamicRows,
 ): Promise<void> {
   const isDynamic = (item: string): boolean => !menu.stored || isDynamicId(item);
   const dynamic = items.filter(isDynamic);
   const stored = items.filter((item) => !isDynamic(item));
-  const found = dynamic.length === 0 ? undefined : await findDynamic(services, dynamic, missing);
+  const found = dynamic.length === 0 ? undefined : await rows.find(services, dynamic, missing);
   if (found?.count === 0 && stored.length === 0) throw missing(dynamic[0] ?? '');
   // A commit that is refused leaves everything as it is: the others, which nothing brings back, go after it.
   if (stored.length > 0) await services.editor.remove(authorOf(principal), menu, stored, missing);
@@ -126,7 +112,8 @@ export async function setDisabled(call: Call, disabled: boolean): Promise<void> 
   const { services, menu, principal, args } = call;
   checkArguments(args, ITEMS);
   const items = await namedItems(args);
-  if (menu.path === '/user') return setUsers(services, principal, menu, items, { disabled }, noSuchItem);
+  const { own } = ownOf(call);
+  if (own !== undefined) return own.set(call, items, { disabled }, noSuchItem);
   await refuseDynamic(services, menu, items, noSuchItem);
   await services.editor.setDisabled(authorOf(principal), menu, items, disabled);
 }
@@ -137,7 +124,8 @@ export async function setComment(call: Call): Promise<void> {
   const items = await namedItems(args);
   if (args.comment === undefined) throw errors.missingProperty('comment', 'a text; an empty one takes it away');
   const comment = textOf('comment', args.comment);
-  if (menu.path === '/user') return setUsers(services, principal, menu, items, { comment }, noSuchItem);
+  const { own } = ownOf(call);
+  if (own !== undefined) return own.set(call, items, { comment }, noSuchItem);
   await refuseDynamic(services, menu, items, noSuchItem);
   await services.editor.setComment(authorOf(principal), menu, items, comment);
 }

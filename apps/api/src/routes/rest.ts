@@ -9,7 +9,7 @@ import { filterTest, QueryError } from '../config/query.js';
 import { ApiError, errors } from '../errors.js';
 import { clientGone } from '../plugins/auth.js';
 import { authorOf } from '../rest/author.js';
-import { commandOf, menuCommand } from '../rest/commands/run.js';
+import { commandOf } from '../rest/commands/run.js';
 import { add, addAll, remove, set, setAll } from '../rest/edits.js';
 import { isNamed, manyItems, oneItem, projected, projection, proplistOf } from '../rest/listing.js';
 import { knownRows, listOf, rowsToSend } from '../rest/long-list.js';
@@ -90,7 +90,7 @@ export function restRoutes(app: FastifyInstance, services: Services): void {
 
   app.post('/rest/*', async (request, reply) => {
     const { menu, item } = findTarget(pathOf(request));
-    const run = item === undefined ? menuCommand(menu.path) : commandOf({ menu }, item);
+    const run = item === undefined ? services.commands.get(menu.path)?.run : commandOf({ services, menu }, item);
     if (run === undefined) throw errors.noSuchCommand(menu.path.slice(menu.path.lastIndexOf('/') + 1));
     const declared = item === undefined ? menu.run : menu.commands.get(item);
     requirePermission(request.principal, declared?.permission ?? 'read');

@@ -20,7 +20,7 @@ export function addressesView(menu: Menu, store: ConfigStore): View {
     const { snapshot, invalid } = store;
     return new StoredRows(
       snapshot.get(menu.path) ?? [],
-      (row) => ({ ...parts.of(row, invalid.get(row.id), hintOf(row)), ...derivedValues(menu.path, row) }),
+      (row) => ({ ...parts.of(row, invalid.get(row.id), hintOf(row)), ...derivedValues(menu, row) }),
       undefined,
     );
   };

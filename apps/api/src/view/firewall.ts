@@ -6,15 +6,18 @@ import type { LiveState } from '../state/live-state.js';
 import { type RestRow, type View, yesNo } from './rows.js';
 import { type LiveValues, StoredParts, StoredRows } from './stored-rows.js';
 
+/** Rules that the data plane made, above those of the configuration. */
+type RulesAbove = (stats: Stats, rows: readonly Row[]) => RestRow[];
+
 /** Rules with their counters, in order of evaluation. */
-export function rulesView(menu: Menu, store: ConfigStore, live: LiveState): View {
+export function rulesView(menu: Menu, store: ConfigStore, live: LiveState, above?: RulesAbove): View {
   const parts = new StoredParts(menu);
   return async (maxAgeMs) => {
     const stats = await live.stats(maxAgeMs);
     const { snapshot, invalid } = store;
     const rows = snapshot.get(menu.path) ?? [];
-    const dummy = menu.path === '/ip/firewall/filter' && stats !== undefined ? fasttrackCounters(stats, rows) : [];
-    return new StoredRows(rows, (row) => parts.of(row, invalid.get(row.id)), stats && countersOf(stats), dummy);
+    const made = stats !== undefined ? above?.(stats, rows) : [];
+    return new StoredRows(rows, (row) => parts.of(row, invalid.get(row.id)), stats && countersOf(stats), made);
   };
 }
 
@@ -33,7 +36,7 @@ const DUMMY_ID = rowIdText(FIRST_DYNAMIC_ROW);
  * The rule that RouterOS shows above all others from the first fasttracked connection on: as long as there is one, or
  * a rule that makes them.
  */
-function fasttrackCounters({ tracking, 'fast-path': counted }: Stats, rows: readonly Row[]): RestRow[] {
+export function fasttrackCounters({ tracking, 'fast-path': counted }: Stats, rows: readonly Row[]): RestRow[] {
   const made = () => rows.some(({ values, disabled }) => values.action === 'fasttrack-connection' && !disabled);
   if (tracking['fasttracked-entries'] === 0 && !(counted['fasttrack-packets'] > 0 && made())) return [];
   return [

@@ -16,7 +16,7 @@ export function interfacesView(menu: Menu, store: ConfigStore, live: LiveState):
     return new ArrayRows(
       (store.snapshot.get(ETHERNET) ?? []).map((row): RestRow => {
         const rest = storedRow(menu, row);
-        if (menu.path === '/interface') rest.type = 'ether';
+        rest.type = 'ether';
         if (row.values['default-name'] !== undefined) rest['default-name'] = row.values['default-name'];
         const port = ports.get(row.values['default-name'] ?? '');
         return pick(menu, {

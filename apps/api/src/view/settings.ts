@@ -5,9 +5,11 @@ import type { LiveState } from '../state/live-state.js';
 import { ArrayRows, type RestRow, type View, yesNo } from './rows.js';
 import { settingsRow } from './stored.js';
 
+/** Figures of the data plane that a settings menu shows. */
+type Figures = (stats: Stats) => RestRow;
+
 /** A settings menu, with figures of the data plane where it has some. */
-export function settingsView(menu: Menu, store: ConfigStore, live: LiveState): View {
-  const figures = figuresByMenu[menu.path];
+export function settingsView(menu: Menu, store: ConfigStore, live: LiveState, figures?: Figures): View {
   return async (maxAgeMs) => {
     const row = settingsRow(menu, store.snapshot.get(menu.path)?.[0]);
     const stats = figures === undefined ? undefined : await live.stats(maxAgeMs);
@@ -22,27 +24,27 @@ const HANDLERS = [
   ['ipv4-fasttrack', 'ipv4-fasttrack'],
 ] as const;
 
-const figuresByMenu: Readonly<Record<string, (stats: Stats) => RestRow>> = {
-  // The same figures as in the list of handlers, under RouterOS's names.
-  '/ip/settings': ({ 'fast-path': { handlers } }) =>
-    Object.fromEntries(
-      HANDLERS.flatMap(([prefix, handler]) => {
-        const found = handlers.find(({ name }) => name === handler);
-        return found === undefined
-          ? []
-          : [
-              [`${prefix}-active`, yesNo(found.active)],
-              [`${prefix}-packets`, String(found.packets)],
-              [`${prefix}-bytes`, String(found.bytes)],
-            ];
-      }),
-    ),
-  '/ip/firewall/connection/tracking': ({ tracking: t }) => ({
-    'active-ipv4': yesNo(t.active),
-    'max-entries': String(t['max-entries']),
-    'worker-max-entries': String(t['worker-max-entries']),
-    'worker-entries': String(t['worker-entries']),
-    'total-entries': String(t['ip4-entries'] + t['ip6-entries']),
-    'total-ip4-entries': String(t['ip4-entries']),
-  }),
-};
+/** Figures of `/ip/settings`: the same as in the list of handlers, under RouterOS's names. */
+export const ipFigures: Figures = ({ 'fast-path': { handlers } }) =>
+  Object.fromEntries(
+    HANDLERS.flatMap(([prefix, handler]) => {
+      const found = handlers.find(({ name }) => name === handler);
+      return found === undefined
+        ? []
+        : [
+            [`${prefix}-active`, yesNo(found.active)],
+            [`${prefix}-packets`, String(found.packets)],
+            [`${prefix}-bytes`, String(found.bytes)],
+          ];
+    }),
+  );
+
+/** Figures of `/ip/firewall/connection/tracking`. */
+export const trackingFigures: Figures = ({ tracking: t }) => ({
+  'active-ipv4': yesNo(t.active),
+  'max-entries': String(t['max-entries']),
+  'worker-max-entries': String(t['worker-max-entries']),
+  'worker-entries': String(t['worker-entries']),
+  'total-entries': String(t['ip4-entries'] + t['ip6-entries']),
+  'total-ip4-entries': String(t['ip4-entries']),
+});

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { compile } from '../../src/compiler/compile.js';
 import { markOf } from '../../src/compiler/marks.js';
 import { verifyAdd } from '../../src/config/verify.js';
+import { menuRules } from '../../src/menus/index.js';
 import type { ConfigSnapshot } from '../../src/snapshot/snapshot.js';
 import { added, ports, snapshotOf } from '../config/rows.js';
 
@@ -450,7 +451,12 @@ describe('mangle', () => {
   ])('needs %s', (_what, body, detail) => {
     const menu = menuByPath('/ip/firewall/mangle');
     if (menu === undefined) throw new Error('no menu');
-    const verified = verifyAdd(menu, { chain: 'prerouting', ...body }, snapshotOf({ '/interface/ethernet': ports(1) }));
+    const verified = verifyAdd(
+      menuRules,
+      menu,
+      { chain: 'prerouting', ...body },
+      snapshotOf({ '/interface/ethernet': ports(1) }),
+    );
     expect(verified.ok ? '' : verified.errors[0].detail).toMatch(detail);
   });
 

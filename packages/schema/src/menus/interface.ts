@@ -1,4 +1,4 @@
-import { monitorArguments, reading, resetCounters } from '../command.js';
+import { monitorArguments, reading, resetCounters } from '../commands.js';
 import { defineMenu } from '../define.js';
 import { comment } from '../mixins/comment.js';
 import { disabled, disabledFlag, dynamic, dynamicFlag } from '../mixins/disabled.js';

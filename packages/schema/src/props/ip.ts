@@ -77,6 +77,12 @@ export const ipPort: Kind = {
   jsonSchema: { type: 'string' },
 };
 
+/** Network of `a.b.c.d/n`, without its length. */
+export function ipv4Network(text: string): string | undefined {
+  const prefix = ipv4Prefix(text);
+  return prefix && ipv4Text((prefix.address & ipv4Mask(prefix.length)) >>> 0);
+}
+
 /** First and last address of `a.b.c.d`, `a.b.c.d:port`, `a.b.c.d%interface`, `a.b.c.d/n` or `a.b.c.d-e.f.g.h`. */
 export function addressSpan(text: string): AddressSpan | undefined {
   const dash = text.indexOf('-');

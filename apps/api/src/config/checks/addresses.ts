@@ -1,6 +1,5 @@
-import { ipv4Mask, ipv4Prefix } from '@tollway/schema';
+import { ipv4Mask, ipv4Network, ipv4Prefix } from '@tollway/schema';
 import type { KeyOf } from '../../snapshot/rows-by-key.js';
-import { networkOf } from '../derived.js';
 import { type FieldError, fault, type ProposedRow } from '../proposed-row.js';
 
 /** The address itself, as a number. */
@@ -17,7 +16,7 @@ export function checkAddress({ values, given, others }: ProposedRow): FieldError
   const reason = noHost(address) ?? noHostIn(address, length);
   if (reason) return fault('address', `value of address: ${text} is ${reason}; give the address of a host`);
   const network = given.has('address') && !given.has('network') ? undefined : values.network;
-  const expected = networkOf(text);
+  const expected = ipv4Network(text);
   if (network !== undefined && length !== 32 && network !== expected) {
     return fault(
       'network',

@@ -1,28 +1,27 @@
 import { ipv4Range, LIST_ACTIONS, parseIntRange } from '@tollway/schema';
 import { type FieldError, fault, type ProposedRow } from '../proposed-row.js';
 
-/** `/ip/firewall/filter`, `/ip/firewall/nat` and `/ip/firewall/mangle` */
-export function checkFirewallRule(proposed: ProposedRow): FieldError | undefined {
-  return (
-    checkChain(proposed) ??
+/** What holds for the rules of a table. */
+interface Table {
+  /** Names that are hooks elsewhere: as a chain of one's own they would silently never be reached. */
+  readonly otherHooks: readonly string[];
+  /** What holds for rules of this table alone. */
+  readonly check?: (proposed: ProposedRow) => FieldError | undefined;
+}
+
+/** The check of the rules of a table. */
+export const checkRulesOf =
+  ({ otherHooks, check }: Table) =>
+  (proposed: ProposedRow): FieldError | undefined =>
+    checkChain(proposed, otherHooks) ??
     checkInterfaces(proposed) ??
     checkTransport(proposed) ??
     checkAction(proposed) ??
-    checkNat(proposed) ??
-    checkMangle(proposed)
-  );
-}
+    check?.(proposed);
 
-/** Names that are hooks elsewhere: as a chain of one's own they would silently never be reached. */
-const OTHER_HOOKS: Readonly<Record<string, readonly string[]>> = {
-  '/ip/firewall/filter': ['prerouting', 'postrouting', 'srcnat', 'dstnat'],
-  '/ip/firewall/nat': ['input', 'forward', 'output', 'prerouting', 'postrouting'],
-  '/ip/firewall/mangle': ['srcnat', 'dstnat'],
-};
-
-function checkChain({ menu, values }: ProposedRow): FieldError | undefined {
+function checkChain({ menu, values }: ProposedRow, otherHooks: readonly string[]): FieldError | undefined {
   const { chain } = values;
-  if (chain === undefined || !OTHER_HOOKS[menu.path]?.includes(chain)) return undefined;
+  if (chain === undefined || !otherHooks.includes(chain)) return undefined;
   const hooks = menu.props.chain?.kind.values?.join(', ');
   return fault('chain', `value of chain: ${chain} is not a chain of this table; give ${hooks} or a name of your own`);
 }
@@ -89,8 +88,8 @@ const NO_HOSTS = [
   { from: 0xe000_0000, to: 0xffff_ffff },
 ];
 
-function checkNat({ menu, values }: ProposedRow): FieldError | undefined {
-  if (menu.path !== '/ip/firewall/nat') return undefined;
+/** `/ip/firewall/nat` */
+export function checkNat({ menu, values }: ProposedRow): FieldError | undefined {
   const { chain, action = 'accept', protocol } = values;
   if (chain === 'dstnat' && SRCNAT_ACTIONS.includes(action)) return wrongChain(action, 'srcnat', DSTNAT_ACTIONS);
   if (chain === 'srcnat' && DSTNAT_ACTIONS.includes(action)) return wrongChain(action, 'dstnat', SRCNAT_ACTIONS);
@@ -134,8 +133,8 @@ const WRITES: Readonly<Record<string, string>> = {
   'change-mss': 'new-mss',
 };
 
-function checkMangle({ menu, values }: ProposedRow): FieldError | undefined {
-  if (menu.path !== '/ip/firewall/mangle') return undefined;
+/** `/ip/firewall/mangle` */
+export function checkMangle({ menu, values }: ProposedRow): FieldError | undefined {
   const { action = 'accept', chain, protocol } = values;
   const property = Object.hasOwn(WRITES, action) ? WRITES[action] : undefined;
   if (property !== undefined && values[property] === undefined) {

@@ -11,15 +11,12 @@ import { rowsOf } from '../../snapshot/snapshot.js';
 
 /** Entries of address lists that have a timeout are the data plane's: they are not stored and need no revision. */
 
-export const ADDRESS_LISTS = '/ip/firewall/address-list';
-
 /** True for arguments that ask for an entry with a timeout. */
-export const hasTimeout = (menu: Menu, args: Arguments): boolean =>
-  menu.path === ADDRESS_LISTS && args.timeout !== undefined && args.timeout !== '';
+export const hasTimeout = (args: Arguments): boolean => args.timeout !== undefined && args.timeout !== '';
 
 /** @throws ApiError: a stored entry has no timeout. */
-export function refuseTimeout(menu: Menu, args: Arguments): void {
-  if (!hasTimeout(menu, args)) return;
+export function refuseTimeout(args: Arguments): void {
+  if (!hasTimeout(args)) return;
   throw errors.badProperty('timeout', 'value of timeout: it can be given only when an entry is added');
 }
 
@@ -34,7 +31,7 @@ export async function addDynamicEntries(
   await rows.prepare(addressIn, slicer);
   const entries = await slicer.map(list, (args, index): DynamicAddress => {
     try {
-      return dynamicEntry(menu, args, accepted(verifyAdd(menu, args, store.snapshot, rows)));
+      return dynamicEntry(args, accepted(verifyAdd(store.rules, menu, args, store.snapshot, rows)));
     } catch (error) {
       throw error instanceof ApiError && list.length > 1 ? errors.inElement(index, error) : error;
     }
@@ -45,12 +42,8 @@ export async function addDynamicEntries(
   );
 }
 
-function dynamicEntry(
-  menu: Menu,
-  args: Arguments,
-  { values, disabled, comment }: ReturnType<typeof accepted>,
-): DynamicAddress {
-  if (!hasTimeout(menu, args)) {
+function dynamicEntry(args: Arguments, { values, disabled, comment }: ReturnType<typeof accepted>): DynamicAddress {
+  if (!hasTimeout(args)) {
     throw errors.badProperty('timeout', 'timeout is required: other elements of the list have one, all or none must');
   }
   if (disabled) throw errors.badProperty('disabled', 'value of disabled: an entry with a timeout is always in force');

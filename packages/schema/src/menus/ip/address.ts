@@ -2,7 +2,7 @@ import { defineMenu } from '../../define.js';
 import { comment } from '../../mixins/comment.js';
 import { disabled, disabledFlag, dynamic, dynamicFlag, invalid, invalidFlag } from '../../mixins/disabled.js';
 import { hint } from '../../mixins/hint.js';
-import { ip } from '../../props/ip.js';
+import { ip, ipv4Network } from '../../props/ip.js';
 import { ipIfacePrefix } from '../../props/ip-prefix.js';
 import { reference } from '../../props/reference.js';
 
@@ -29,6 +29,7 @@ export const ipAddress = defineMenu({
       help: 'Address of the connected network; without one it follows from the address. With /32 it is the other end.',
       tab: 'General',
       unset: true,
+      derived: { from: ['address'], value: ({ address = '' }) => ipv4Network(address) },
       dataplane: true,
     },
     interface: {
@@ -47,6 +48,7 @@ export const ipAddress = defineMenu({
       help: 'Interface that carries the address.',
       tab: 'General',
       readOnly: true,
+      derived: { from: ['interface'], value: (values) => values.interface },
     },
     ...invalid(),
     ...dynamic(),

@@ -1,4 +1,4 @@
-import { reading } from '../../command.js';
+import { reading } from '../../commands.js';
 import { defineMenu } from '../../define.js';
 import type { Kind } from '../../kind.js';
 import type { Prop } from '../../menu.js';

@@ -1,0 +1,91 @@
+import { type Menu, registry } from '@tollway/schema';
+import type { Rules } from '../config/rules.js';
+import type { MenuCommands } from '../services.js';
+import type { View } from '../view/rows.js';
+import { settingsView } from '../view/settings.js';
+import { storedView } from '../view/stored-rows.js';
+import { ethernet } from './interface/ethernet.js';
+import { interfaceListMember } from './interface/list/member.js';
+import { interfaceList } from './interface/list.js';
+import { interfaces } from './interface.js';
+import { ipAddress } from './ip/address.js';
+import { ipArp } from './ip/arp.js';
+import { addressList } from './ip/firewall/address-list.js';
+import { connectionTracking } from './ip/firewall/connection/tracking.js';
+import { firewallConnection } from './ip/firewall/connection.js';
+import { firewallFilter } from './ip/firewall/filter.js';
+import { firewallMangle } from './ip/firewall/mangle.js';
+import { firewallNat } from './ip/firewall/nat.js';
+import { ipRoute } from './ip/route.js';
+import { ipFastPath } from './ip/settings/fast-path.js';
+import { ipSlowPath } from './ip/settings/slow-path.js';
+import { ipSettings } from './ip/settings.js';
+import { log } from './log.js';
+import type { MenuModule, ViewSources } from './module.js';
+import { password } from './password.js';
+import { interfaceQueue } from './queue/interface.js';
+import { queueLint } from './queue/lint.js';
+import { simpleQueue } from './queue/simple.js';
+import { queueTree } from './queue/tree.js';
+import { queueType } from './queue/type.js';
+import { systemResourceCpu } from './system/resource/cpu.js';
+import { systemResource } from './system/resource.js';
+import { toolPacketTrace } from './tool/packet-trace.js';
+import { toolProfile } from './tool/profile.js';
+import { user } from './user.js';
+
+/** The modules of menus, in the order of their paths. A test holds that every menu which needs one has it. */
+export const menuModules: readonly MenuModule[] = [
+  interfaces,
+  ethernet,
+  interfaceList,
+  interfaceListMember,
+  ipAddress,
+  ipArp,
+  addressList,
+  firewallConnection,
+  connectionTracking,
+  firewallFilter,
+  firewallMangle,
+  firewallNat,
+  ipRoute,
+  ipSettings,
+  ipFastPath,
+  ipSlowPath,
+  log,
+  password,
+  interfaceQueue,
+  queueLint,
+  simpleQueue,
+  queueTree,
+  queueType,
+  systemResource,
+  systemResourceCpu,
+  toolPacketTrace,
+  toolProfile,
+  user,
+];
+
+const byPath: ReadonlyMap<string, MenuModule> = new Map(menuModules.map((module) => [module.path, module]));
+
+/** What is checked of rows, by menu. */
+export const menuRules: Rules = byPath;
+
+/** What menus do by themselves. */
+export const menuCommands: ReadonlyMap<string, MenuCommands> = byPath;
+
+/** What each menu shows, by path. Menus that only run have no view. */
+export function createViews(sources: ViewSources): ReadonlyMap<string, View> {
+  return new Map(
+    registry.flatMap((menu) => {
+      const view = byPath.get(menu.path)?.live?.(menu, sources) ?? storedOnly(menu, sources);
+      return view === undefined ? [] : [[menu.path, view]];
+    }),
+  );
+}
+
+/** What is stored and nothing else. */
+function storedOnly(menu: Menu, { store, live }: ViewSources): View | undefined {
+  if (menu.kind === 'settings') return settingsView(menu, store, live);
+  return menu.stored ? storedView(menu, store) : undefined;
+}

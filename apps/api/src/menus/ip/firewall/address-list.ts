@@ -1,0 +1,17 @@
+import { addressIn, checkAddressListEntry } from '../../../config/checks/addresses.js';
+import {
+  addDynamicEntries,
+  findDynamicEntries,
+  hasTimeout,
+  refuseTimeout,
+} from '../../../rest/commands/address-lists.js';
+import { addressListsView } from '../../../view/address-lists.js';
+import type { MenuModule } from '../../module.js';
+
+export const addressList: MenuModule = {
+  path: '/ip/firewall/address-list',
+  check: checkAddressListEntry,
+  keys: [addressIn],
+  live: (menu, { store, live }) => addressListsView(menu, store, live),
+  dynamic: { find: findDynamicEntries, asked: hasTimeout, add: addDynamicEntries, refuse: refuseTimeout },
+};

@@ -1,0 +1,11 @@
+import { checkMangle, checkRulesOf } from '../../../config/checks/firewall.js';
+import { counterCommands } from '../../../rest/commands/counters.js';
+import { rulesView } from '../../../view/firewall.js';
+import type { MenuModule } from '../../module.js';
+
+export const firewallMangle: MenuModule = {
+  path: '/ip/firewall/mangle',
+  check: checkRulesOf({ otherHooks: ['srcnat', 'dstnat'], check: checkMangle }),
+  live: (menu, { store, live }) => rulesView(menu, store, live),
+  commands: counterCommands('reset-counters'),
+};

@@ -1,0 +1,7 @@
+import { fastPathView } from '../../../view/fast-path.js';
+import type { MenuModule } from '../../module.js';
+
+export const ipFastPath: MenuModule = {
+  path: '/ip/settings/fast-path',
+  live: (_, { live }) => fastPathView(live),
+};

@@ -1,0 +1,7 @@
+import { slowPathView } from '../../../view/fast-path.js';
+import type { MenuModule } from '../../module.js';
+
+export const ipSlowPath: MenuModule = {
+  path: '/ip/settings/slow-path',
+  live: (_, { live }) => slowPathView(live),
+};

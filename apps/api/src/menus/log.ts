@@ -1,0 +1,14 @@
+import { writeLog } from '../rest/commands/log.js';
+import { logView } from '../view/log.js';
+import type { MenuModule } from './module.js';
+
+export const log: MenuModule = {
+  path: '/log',
+  live: (_, sources) => logView(sources.log),
+  commands: {
+    debug: (call) => writeLog(call, 'debug'),
+    info: (call) => writeLog(call, 'info'),
+    warning: (call) => writeLog(call, 'warning'),
+    error: (call) => writeLog(call, 'error'),
+  },
+};

@@ -1,0 +1,32 @@
+import type { Menu } from '@tollway/schema';
+import type { Users } from '../auth/users.js';
+import type { MenuRules } from '../config/rules.js';
+import type { ConfigStore } from '../config/store.js';
+import type { QueueHints } from '../lint/queue-hints.js';
+import type { MenuCommands } from '../services.js';
+import type { LiveState } from '../state/live-state.js';
+import type { LogBuffer } from '../state/log-buffer.js';
+import type { Processor } from '../state/processor.js';
+import type { View } from '../view/rows.js';
+
+/** What views are made of. */
+export interface ViewSources {
+  readonly store: ConfigStore;
+  readonly live: LiveState;
+  readonly users: Users;
+  readonly log: LogBuffer;
+  readonly processor: Processor;
+  readonly hints: QueueHints;
+  readonly dataDir: string;
+}
+
+/**
+ * What a menu has of its own, beside its declaration in `packages/schema`: one file for each, at the path of the menu.
+ * A menu whose rows are configuration and nothing else needs none.
+ */
+export interface MenuModule extends MenuRules, MenuCommands {
+  /** Path of the menu. */
+  readonly path: string;
+  /** What it shows, where that is not only what is stored. */
+  live?(menu: Menu, sources: ViewSources): View;
+}

@@ -1,0 +1,13 @@
+import { checkSimpleQueue } from '../../config/checks/queues.js';
+import { counterCommands } from '../../rest/commands/counters.js';
+import { nameOf } from '../../snapshot/rows-by-key.js';
+import { queuesView, SIMPLE_VALUES } from '../../view/queues.js';
+import type { MenuModule } from '../module.js';
+
+export const simpleQueue: MenuModule = {
+  path: '/queue/simple',
+  check: checkSimpleQueue,
+  keys: [nameOf],
+  live: (menu, { store, live, hints }) => queuesView(menu, store, live, hints, SIMPLE_VALUES),
+  commands: counterCommands('reset-queue-counters'),
+};

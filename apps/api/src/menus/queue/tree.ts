@@ -1,0 +1,13 @@
+import { checkTreeQueue } from '../../config/checks/queues.js';
+import { counterCommands } from '../../rest/commands/counters.js';
+import { nameOf } from '../../snapshot/rows-by-key.js';
+import { queuesView, TREE_VALUES } from '../../view/queues.js';
+import type { MenuModule } from '../module.js';
+
+export const queueTree: MenuModule = {
+  path: '/queue/tree',
+  check: checkTreeQueue,
+  keys: [nameOf],
+  live: (menu, { store, live, hints }) => queuesView(menu, store, live, hints, TREE_VALUES),
+  commands: counterCommands('reset-queue-counters'),
+};

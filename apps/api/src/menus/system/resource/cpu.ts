@@ -1,0 +1,7 @@
+import { coresView } from '../../../view/resource.js';
+import type { MenuModule } from '../../module.js';
+
+export const systemResourceCpu: MenuModule = {
+  path: '/system/resource/cpu',
+  live: (_, { processor }) => coresView(processor),
+};
