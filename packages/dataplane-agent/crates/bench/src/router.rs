@@ -9,7 +9,8 @@ use tollway_engine::engine::{Engine, EngineLimits};
 use tollway_engine::observe::profiler::CycleClock;
 use tollway_engine::packet::frame::{Frame, FrameSource, VnetState};
 use tollway_engine::pipeline::STAGES;
-use tollway_engine::pipeline::batch::{BATCH, Batch, Handover, Outcome, Told};
+use tollway_engine::pipeline::batch::{BATCH, Batch, Outcome};
+use tollway_engine::pipeline::handover::{Handover, HandoverContents};
 use tollway_engine::shared::Shared;
 use tollway_engine::snapshot::{PortFacts, Snapshot};
 use tollway_engine::time::Now;
@@ -255,8 +256,8 @@ impl Router {
                 }
                 Outcome::Handover { packet, .. } => {
                     turn.handed_over += 1;
-                    let told = Told::Parsed(packet);
-                    links.out.gather(Handover { frame: done.frame, vnet: done.vnet, told });
+                    let contents = HandoverContents::Parsed(packet);
+                    links.out.gather(Handover { frame: done.frame, vnet: done.vnet, contents });
                 }
                 other => return Err(format!("a packet went astray: {other:?}")),
             }

@@ -262,13 +262,13 @@ type Key = (u8, u8);
 const OTHERS: Key = (u8::MAX, 0);
 
 /// A router and what its flows know.
-struct Lane {
+struct Setup {
     router: Router,
     flows: Vec<Flow>,
     out: BTreeMap<Key, Vec<Seen>>,
 }
 
-impl Lane {
+impl Setup {
     fn new(config: RouterConfig, workers: u32, flows: Vec<Flow>) -> Self {
         let router = Router::with_workers(config, workers);
         Self { router, flows, out: BTreeMap::new() }
@@ -405,8 +405,8 @@ fn run(seed: u64, steps: usize, tally: &std::cell::RefCell<Tally>) -> Result<(),
     let (config, ordered) = config(&mut random);
     let one_by_one = ordered || random.one_in(2);
     let flows: Vec<_> = (0..FLOWS).map(|number| Flow::new(number, &mut random)).collect();
-    let mut lanes: Vec<_> =
-        [1, 2, 4, 8].into_iter().map(|workers| Lane::new(config.clone(), workers, flows.clone())).collect();
+    let mut setups: Vec<_> =
+        [1, 2, 4, 8].into_iter().map(|workers| Setup::new(config.clone(), workers, flows.clone())).collect();
     let mut number = 0;
     for step in 0..steps {
         let turns: Vec<_> = (0..1 + random.below(16))
@@ -417,31 +417,31 @@ fn run(seed: u64, steps: usize, tally: &std::cell::RefCell<Tally>) -> Result<(),
             .collect();
         let pause = random.one_in(4).then(|| [1, 40, 900, 11_000][random.below(4) as usize]);
         let reversed = random.one_in(10);
-        for lane in &mut lanes {
+        for setup in &mut setups {
             if reversed {
-                lane.router.swap(|config| {
+                setup.router.swap(|config| {
                     if let Some(chain) = config.filter.first_mut() {
                         chain.rules.reverse();
                     }
                 });
             }
-            lane.send(&turns, one_by_one);
+            setup.send(&turns, one_by_one);
             if let Some(ms) = pause {
-                let out = lane.router.advance_ms(ms);
-                lane.see(&out);
+                let out = setup.router.advance_ms(ms);
+                setup.see(&out);
             }
         }
-        let (one, several) = lanes.split_first_mut().expect("four routers");
+        let (one, several) = setups.split_first_mut().expect("four routers");
         let (left, counters, connections) = (one.left(), one.counters(), one.connections());
         let (rules, queues) = (one.router.stats().rules, one.router.queues());
         tally.borrow_mut().packets += left.values().map(|packets| packets.len() as u64).sum::<u64>();
-        for lane in several {
-            let workers = lane.router.workers();
-            prop_assert_eq!(&lane.left(), &left, "packets, {} workers, step {}", workers, step);
-            prop_assert_eq!(&lane.counters(), &counters, "counters, {} workers, step {}", workers, step);
-            prop_assert_eq!(&lane.router.stats().rules, &rules, "rules, {} workers, step {}", workers, step);
+        for setup in several {
+            let workers = setup.router.workers();
+            prop_assert_eq!(&setup.left(), &left, "packets, {} workers, step {}", workers, step);
+            prop_assert_eq!(&setup.counters(), &counters, "counters, {} workers, step {}", workers, step);
+            prop_assert_eq!(&setup.router.stats().rules, &rules, "rules, {} workers, step {}", workers, step);
             prop_assert_eq!(
-                &lane.connections(),
+                &setup.connections(),
                 &connections,
                 "connections, {} workers, step {}",
                 workers,
@@ -454,7 +454,7 @@ fn run(seed: u64, steps: usize, tally: &std::cell::RefCell<Tally>) -> Result<(),
                 queues.iter().map(|queue| (queue.row, queue.ways.map(way))).collect()
             };
             prop_assert_eq!(
-                passed(&lane.router.queues()),
+                passed(&setup.router.queues()),
                 passed(&queues),
                 "queues, {} workers, step {}",
                 workers,
@@ -462,7 +462,7 @@ fn run(seed: u64, steps: usize, tally: &std::cell::RefCell<Tally>) -> Result<(),
             );
         }
     }
-    let stats = lanes[3].router.stats();
+    let stats = setups[3].router.stats();
     let mut tally = tally.borrow_mut();
     tally.fast += stats.fast_path.packets + stats.fasttrack.packets;
     tally.handed_over += stats.handover_packets;

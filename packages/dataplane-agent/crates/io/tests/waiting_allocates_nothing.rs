@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tollway_engine::observe::profiler::NoCycles;
 use tollway_engine::packet::frame::{Frame, FrameSource, VnetState};
-use tollway_engine::pipeline::batch::{BATCH, Batch, Handover, Outcome, Told};
+use tollway_engine::pipeline::batch::{BATCH, Batch, Outcome};
+use tollway_engine::pipeline::handover::{Handover, HandoverContents};
 use tollway_engine::shared::Shared;
 use tollway_engine::snapshot::{PortFacts, Snapshot};
 use tollway_engine::time::Now;
@@ -93,7 +94,7 @@ fn queues_that_move() {
                         ring.push(Handover {
                             frame: done.frame,
                             vnet: done.vnet,
-                            told: Told::Parsed(packet),
+                            contents: HandoverContents::Parsed(packet),
                         });
                     }
                     _ => {

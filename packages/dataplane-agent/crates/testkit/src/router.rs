@@ -15,7 +15,8 @@ use tollway_engine::observe::trace::collect::Noted;
 use tollway_engine::observe::trace::{Collector, TraceBuffer};
 use tollway_engine::packet::frame::VnetState;
 use tollway_engine::packet::slow_reason::SlowReason;
-use tollway_engine::pipeline::batch::{BATCH, Batch, Handover, Outcome, Told};
+use tollway_engine::pipeline::batch::{BATCH, Batch, Outcome};
+use tollway_engine::pipeline::handover::{Handover, HandoverContents};
 use tollway_engine::shared::Shared;
 use tollway_engine::snapshot::{Basis, PortFacts, Renewed, Snapshot};
 use tollway_engine::time::Now;
@@ -447,8 +448,8 @@ impl Router {
                 Outcome::Tx { port } => To::Port(port),
                 Outcome::Local { interface } => To::Local(interface),
                 Outcome::Handover { worker, packet } => {
-                    let told = Told::Parsed(packet);
-                    let packet = Handover { frame: done.frame, vnet: done.vnet, told };
+                    let contents = HandoverContents::Parsed(packet);
+                    let packet = Handover { frame: done.frame, vnet: done.vnet, contents };
                     self.hand_over(from, worker, packet, &mut moved);
                     continue;
                 }
@@ -498,7 +499,7 @@ impl Router {
 
     fn hand_over(&mut self, from: usize, to: u32, packet: Handover<HeapFrame>, moved: &mut Moved) {
         if self.refuse_handovers {
-            if let Told::Parsed(packet) = &packet.told {
+            if let HandoverContents::Parsed(packet) = &packet.contents {
                 self.engines[from].not_handed_over(packet);
             }
             self.refused += 1;

@@ -7,7 +7,8 @@
 use rtrb::{Consumer, Producer, RingBuffer};
 use tollway_engine::ids::PortId;
 use tollway_engine::packet::frame::VnetState;
-use tollway_engine::pipeline::batch::{BATCH, Handover, HandoverMeta, Told};
+use tollway_engine::pipeline::batch::BATCH;
+use tollway_engine::pipeline::handover::{Handover, HandoverContents, HandoverMeta};
 
 /// Packets that may be between one worker and another.
 pub const DEPTH: usize = 1024;
@@ -49,9 +50,9 @@ impl<F, M> Departures<F, M> {
     /// Adds a packet to those that go with the next [`Self::send`].
     #[inline]
     pub fn gather(&mut self, packet: Handover<F, M>) {
-        let port = match packet.told {
-            Told::AsReceived(port) => Some(port),
-            Told::Parsed(meta) => {
+        let port = match packet.contents {
+            HandoverContents::Received(port) => Some(port),
+            HandoverContents::Parsed(meta) => {
                 self.gathered_metas.push(meta);
                 None
             }
@@ -120,11 +121,11 @@ impl<F, M> Arrivals<F, M> {
 /// A packet with what goes with it, which was sent before it.
 #[inline]
 fn joined<F, M>(slot: Slot<F>, meta: impl FnOnce() -> Option<M>) -> Option<Handover<F, M>> {
-    let told = match slot.port {
-        Some(port) => Told::AsReceived(port),
-        None => Told::Parsed(meta()?),
+    let contents = match slot.port {
+        Some(port) => HandoverContents::Received(port),
+        None => HandoverContents::Parsed(meta()?),
     };
-    Some(Handover { frame: slot.frame, vnet: slot.vnet, told })
+    Some(Handover { frame: slot.frame, vnet: slot.vnet, contents })
 }
 
 #[cfg(test)]
@@ -135,17 +136,17 @@ mod tests {
 
     /// Every third one was parsed.
     fn packet(number: usize) -> Handover<usize, usize> {
-        let told = match number % 3 {
-            0 => Told::Parsed(number),
-            _ => Told::AsReceived(number as PortId),
+        let contents = match number % 3 {
+            0 => HandoverContents::Parsed(number),
+            _ => HandoverContents::Received(number as PortId),
         };
-        Handover { frame: number, vnet: VnetState::default(), told }
+        Handover { frame: number, vnet: VnetState::default(), contents }
     }
 
     fn number(packet: &Handover<usize, usize>) -> usize {
-        match packet.told {
-            Told::Parsed(number) => assert_eq!((number, number % 3), (packet.frame, 0)),
-            Told::AsReceived(port) => {
+        match packet.contents {
+            HandoverContents::Parsed(number) => assert_eq!((number, number % 3), (packet.frame, 0)),
+            HandoverContents::Received(port) => {
                 assert_eq!(port, packet.frame as PortId);
                 assert_ne!(packet.frame % 3, 0);
             }

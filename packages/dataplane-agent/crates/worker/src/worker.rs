@@ -11,7 +11,8 @@ use tollway_engine::ids::PortId;
 use tollway_engine::observe::profiler::CycleClock;
 use tollway_engine::packet::frame::{Frame, VnetState};
 use tollway_engine::packet::tuple::steer;
-use tollway_engine::pipeline::batch::{BATCH, Batch, Handover, Outcome, Told};
+use tollway_engine::pipeline::batch::{BATCH, Batch, Outcome};
+use tollway_engine::pipeline::handover::{Handover, HandoverContents};
 use tollway_engine::time::Now;
 use tollway_io::clock::{self, Tsc};
 use tollway_io::pool::Partition;
@@ -507,14 +508,14 @@ impl Worker {
                         self.drops.add(WorkerDrop::HandoverQueueFull, 1);
                         continue;
                     };
-                    let told = Told::Parsed(packet);
-                    out.packets.gather(Handover { frame: done.frame, vnet: done.vnet, told });
+                    let contents = HandoverContents::Parsed(packet);
+                    out.packets.gather(Handover { frame: done.frame, vnet: done.vnet, contents });
                 }
             }
         }
         for out in self.ends.outbound.iter_mut().flatten() {
             let sent = out.packets.send(|refused| {
-                if let Told::Parsed(packet) = &refused.told {
+                if let HandoverContents::Parsed(packet) = &refused.contents {
                     self.engine.not_handed_over(packet);
                 }
                 self.drops.add(WorkerDrop::HandoverQueueFull, 1);

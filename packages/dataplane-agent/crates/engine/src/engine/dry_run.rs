@@ -22,7 +22,8 @@ use crate::observe::trace::{Decision, Filter, Record, TraceBuffer, text};
 use crate::packet::frame::{Frame, FrameSource, VnetState};
 use crate::packet::slow_reason::SlowReason;
 use crate::packet::tuple::{Addr, Tuple, icmp_kind, steer};
-use crate::pipeline::batch::{Batch, Errand, Handover, Outcome, Told};
+use crate::pipeline::batch::{Batch, Outcome};
+use crate::pipeline::handover::{Handover, HandoverContents, HandoverPurpose};
 use crate::shared::Shared;
 use crate::snapshot::Snapshot;
 use crate::time::Now;
@@ -367,9 +368,9 @@ impl Run<'_> {
 fn handed_over(batch: &mut Batch<Bytes>) -> Option<(u32, Handover<Bytes>)> {
     let done: Vec<_> = batch.drain().collect();
     done.into_iter().find_map(|done| match done.outcome {
-        Outcome::Handover { worker, packet } if matches!(packet.errand, Errand::Open(_)) => {
-            let told = Told::Parsed(packet);
-            Some((worker, Handover { frame: done.frame, vnet: done.vnet, told }))
+        Outcome::Handover { worker, packet } if matches!(packet.purpose, HandoverPurpose::NewFlow(_)) => {
+            let contents = HandoverContents::Parsed(packet);
+            Some((worker, Handover { frame: done.frame, vnet: done.vnet, contents }))
         }
         Outcome::Handover { .. } | Outcome::Tx { .. } | Outcome::Local { .. } => None,
     })

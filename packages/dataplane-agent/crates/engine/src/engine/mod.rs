@@ -11,9 +11,9 @@ use tollway_config::dataplane::{ArpMode, RowId};
 use tollway_wire::{field, ipv4};
 
 use crate::engine::stats::EngineStats;
+use crate::flow::cache_epoch::CacheEpoch;
 use crate::flow::conntrack::{Change, Table, Translated};
 use crate::flow::paths::Paths;
-use crate::flow::policy::Policy;
 use crate::ids::NO_INTERFACE;
 use crate::ids::PortId;
 use crate::ip::fragments::Fragments;
@@ -27,13 +27,14 @@ use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::slow_reason::SLOW_REASONS;
 use crate::packet::tuple::{Addr, Tuple, steer};
 use crate::packet::verdict::{DROP_REASONS, DropReason, Verdict};
-use crate::pipeline::batch::{BATCH, Batch, Errand, HandoverMeta};
+use crate::pipeline::batch::{BATCH, Batch};
+use crate::pipeline::handover::{HandoverMeta, HandoverPurpose};
 use crate::pipeline::icmp::echo_meta;
 use crate::pipeline::stage;
 use crate::pipeline::stage_table::class_cycles;
 use crate::pipeline::state::{NextHops, WorkerState};
-use crate::pipeline::steering::Sorting;
-use crate::pipeline::{self, moved, observe};
+use crate::pipeline::steering::Steering;
+use crate::pipeline::{self, flow_handover, observe};
 use crate::qos::queues::{Plan, Queues};
 use crate::shared::Shared;
 use crate::snapshot::{Interface, Snapshot};
@@ -97,7 +98,7 @@ impl<F: Frame> Engine<F> {
                 shared,
                 now: Now(0),
                 batch: 0,
-                policy: Policy::default(),
+                policy: CacheEpoch::default(),
                 table: Table::new(worker, workers, share, seed as u32),
                 paths: Paths::new(snapshot.rule_rows()),
                 holds: Holds::default(),
@@ -217,12 +218,12 @@ impl<F: Frame> Engine<F> {
     /// How the frames of the next burst are sorted: those that are steered to other workers need not be parsed here,
     /// unless a trace is to tell of them. If one's flow has moved, the worker that it is steered to sends it on.
     #[inline]
-    pub fn sorting(&self) -> Sorting {
+    pub fn sorting(&self) -> Steering {
         let state = &self.state;
         if state.workers > 1 && self.snapshot.tracking() && state.trace.is_none() {
-            Sorting::new(state.worker, state.workers)
+            Steering::new(state.worker, state.workers)
         } else {
-            Sorting::OFF
+            Steering::OFF
         }
     }
 
@@ -259,7 +260,7 @@ impl<F: Frame> Engine<F> {
         }
         self.state.table.free_ended();
         batch.arrived.clear();
-        moved::settle(&mut self.state, batch);
+        flow_handover::settle(&mut self.state, batch);
         if self.state.trace.is_some() {
             observe::finish(&self.snapshot, &mut self.state);
         }
@@ -399,16 +400,16 @@ impl<F: Frame> Engine<F> {
 
     /// To be told of a packet that could not be handed over.
     pub fn not_handed_over(&mut self, packet: &HandoverMeta) {
-        match &packet.errand {
-            Errand::None => {}
-            Errand::Queue(ticket) => {
-                self.state.queues.withdraw(&ticket.onward);
-                self.state.queues.stays(ticket.to);
+        match &packet.purpose {
+            HandoverPurpose::Flow => {}
+            HandoverPurpose::Queue(handover) => {
+                self.state.queues.withdraw(&handover.onward);
+                self.state.queues.stays(handover.to);
             }
             // Packets of its flow would be sent to a worker that knows nothing of it.
-            Errand::Open(opening) => {
+            HandoverPurpose::NewFlow(flow) => {
                 let (original, directory) = (packet.tuple(), &self.state.shared.directory);
-                if opening.first
+                if flow.first
                     && let Some(owner) = directory.owner(&original)
                 {
                     directory.remove(&original, owner);
@@ -604,7 +605,7 @@ fn connection_share(snapshot: &Snapshot, workers: u32, limits: EngineLimits) -> 
     snapshot.max_connections().div_ceil(workers.max(1)).min(limits.max_connections).max(1)
 }
 
-/// Dense interface numbers and lanes hold for one snapshot: packets that wait get those of the new one.
+/// Dense interface numbers and queue references hold for one snapshot: packets that wait get those of the new one.
 fn renumber<F: Frame>(state: &mut WorkerState<F>, old: &Snapshot, new: &Snapshot) {
     let number = |index: u16| old.interface(index).and_then(|interface| new.interface_index(interface.row));
     for packet in state.holds.packets_mut().chain(state.fragments.packets_mut()) {
@@ -626,7 +627,7 @@ fn renumber<F: Frame>(state: &mut WorkerState<F>, old: &Snapshot, new: &Snapshot
         } else {
             new.queues().stations(src, meta.tuple.dst, &context, utc_ns)
         };
-        meta.lane = state.queues.lane(new.forest(), &stations, context, state.now);
+        meta.queue = state.queues.queue_ref(new.forest(), &stations, context, state.now);
     }
 }
 

@@ -8,9 +8,9 @@
 use tollway_wire::ipv4;
 
 use crate::engine::Engine;
+use crate::flow::cache_epoch::CacheEpoch;
 use crate::flow::conntrack::{CachedAction, Table, action_flag};
 use crate::flow::paths::Remembered;
-use crate::flow::policy::Policy;
 use crate::ids::AdjacencyId;
 use crate::ids::PortId;
 use crate::ids::{ConnRef, Direction, EntryIndex, NO_ENTRY};
@@ -57,7 +57,7 @@ pub struct Offload {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ticket {
     subject: Subject,
-    policy: Policy,
+    policy: CacheEpoch,
     in_port: PortId,
     out_port: PortId,
     adjacency: AdjacencyId,
@@ -101,7 +101,7 @@ impl<F: Frame> Engine<F> {
         let Some(packet) = batch.packets.get(state.batch as usize % batch.packets.len()) else { return };
         let meta = &packet.meta;
         let Verdict::Tx(out_port) = meta.verdict else { return };
-        if !meta.is(flag::FAST) || meta.origin != Origin::Port || !meta.lane.is_none() {
+        if !meta.is(flag::FAST) || meta.origin != Origin::Port || !meta.queue.is_none() {
             return;
         }
         if !admitted(meta.in_port) || !admitted(out_port) {
@@ -246,7 +246,7 @@ fn connection<F>(
 /// Whether a decision holds for every packet, without a look at it.
 fn decides_alone(action: &CachedAction) -> bool {
     const LOOKED_AT: u16 = action_flag::BOUNDED | action_flag::SET_DSCP;
-    action.resume == 0 && action.flags & LOOKED_AT == 0 && action.lane.is_none()
+    action.resume == 0 && action.flags & LOOKED_AT == 0 && action.queue.is_none()
 }
 
 /// Link-layer source and MTU of a port, and the next hop's address.

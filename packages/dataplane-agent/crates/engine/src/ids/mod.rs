@@ -3,7 +3,7 @@
 
 mod queue_ref;
 
-pub use queue_ref::{Lane, Leads};
+pub use queue_ref::{QueueRef, QueueRefKind};
 
 /// Index of a claimed port, stable for the life of the process.
 pub type PortId = u16;

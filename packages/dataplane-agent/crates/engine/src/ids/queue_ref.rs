@@ -1,106 +1,106 @@
 //! Which queue takes a packet.
 
-/// A worker's own number for a leaf, as it stands in the metadata of packets and in the flow cache; valid for one
-/// generation.
+/// A worker's own number for the queue that takes a packet, in the packet's metadata and in the flow cache; valid for one
+/// generation of the configuration.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Lane(u32);
+pub struct QueueRef(u32);
 
-/// Set in a lane that stands for a ticket.
-const TICKET: u32 = 1 << 31;
-/// Set in a lane that stands for a course, above its number and two bits for the step.
-const COURSE: u32 = 1 << 30;
-/// Set in a lane that stands for a course of one leaf.
+/// Set when it stands for a hand-over.
+const HANDOVER: u32 = 1 << 31;
+/// Set when it stands for a path, above its number and two bits for the step.
+const PATH: u32 = 1 << 30;
+/// Set when the path has one leaf.
 const SHORT: u32 = 1 << 29;
 
-/// Where a lane leads.
+/// What a queue reference stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Leads {
-    /// To no queue.
-    Nowhere,
-    /// To a leaf.
+pub enum QueueRefKind {
+    /// No queue.
+    NoQueue,
+    /// A leaf.
     Leaf(u32),
-    /// To several leaves, or to one that takes more than addresses to find: by number, and which of them is next.
-    Course(u32, u8),
-    /// Between two workers: what the first one wrote down, by number.
-    Ticket(usize),
+    /// A queue path: several leaves, or one that takes more than addresses to find. By number, and which leaf is next.
+    Path(u32, u8),
+    /// Between two workers: the number of the hand-over that goes with the packet.
+    Handover(usize),
 }
 
-impl Lane {
+impl QueueRef {
     /// No queue.
     pub const NONE: Self = Self(0);
 
     /// Past all queues, that of its port too.
-    pub const DONE: Self = Self(!TICKET);
+    pub const DONE: Self = Self(!HANDOVER);
 
     /// A leaf.
     pub const fn leaf(number: u32) -> Self {
-        Self((number + 1) & !(TICKET | COURSE))
+        Self((number + 1) & !(HANDOVER | PATH))
     }
 
-    /// A course from a step on.
-    pub const fn course(number: u32, step: u8) -> Self {
-        Self(COURSE | (number << 2 | step as u32 & 3) & !(TICKET | SHORT))
+    /// A path from a step on.
+    pub const fn path(number: u32, step: u8) -> Self {
+        Self(PATH | (number << 2 | step as u32 & 3) & !(HANDOVER | SHORT))
     }
 
-    /// A course of one leaf.
+    /// A path of one leaf.
     pub const fn short(number: u32) -> Self {
-        Self(SHORT | Self::course(number, 0).0)
+        Self(SHORT | Self::path(number, 0).0)
     }
 
-    /// The same course from another step on.
+    /// The same path from another step on.
     #[must_use]
     pub const fn at(self, step: u8) -> Self {
-        match self.leads() {
-            Leads::Course(number, _) => Self::course(number, step),
+        match self.kind() {
+            QueueRefKind::Path(number, _) => Self::path(number, step),
             _ => self,
         }
     }
 
-    /// The step of a course.
+    /// The step of a path.
     pub const fn step(self) -> u8 {
-        match self.leads() {
-            Leads::Course(_, step) => step,
+        match self.kind() {
+            QueueRefKind::Path(_, step) => step,
             _ => 0,
         }
     }
 
-    /// A ticket.
-    pub const fn ticket(number: usize) -> Self {
-        Self(TICKET | number as u32)
+    /// A hand-over.
+    pub const fn handover(number: usize) -> Self {
+        Self(HANDOVER | number as u32)
     }
 
-    /// Whether it leads to a course, if it leads anywhere.
+    /// Whether it stands for a path, if for any queue.
     #[inline]
-    pub(crate) const fn is_course(self) -> bool {
-        self.0 & COURSE != 0
-    }
-
-    #[inline]
-    pub(crate) const fn course_number(self) -> u32 {
-        (self.0 & !(COURSE | SHORT)) >> 2
+    pub(crate) const fn is_path(self) -> bool {
+        self.0 & PATH != 0
     }
 
     #[inline]
-    pub(crate) const fn course_step(self) -> u8 {
+    pub(crate) const fn path_number(self) -> u32 {
+        (self.0 & !(PATH | SHORT)) >> 2
+    }
+
+    #[inline]
+    pub(crate) const fn path_step(self) -> u8 {
         (self.0 & 3) as u8
     }
 
-    /// Number of the leaf; that of none unless it leads to one.
+    /// Number of the leaf; that of none unless it stands for one.
     #[inline]
     pub(crate) const fn leaf_number(self) -> u32 {
         self.0.wrapping_sub(1)
     }
 
-    /// Whether there is at most one leaf, as far as the lane tells.
+    /// Whether there is at most one leaf, as far as the reference tells.
     #[inline]
     pub(crate) const fn is_short(self) -> bool {
-        self.0 & (COURSE | SHORT) != COURSE
+        self.0 & (PATH | SHORT) != PATH
     }
 
-    /// Whether it stands for a ticket.
+    /// Whether it stands for a handover.
     #[inline]
-    pub const fn is_ticket(self) -> bool {
-        self.0 & TICKET != 0
+    pub const fn is_handover(self) -> bool {
+        self.0 & HANDOVER != 0
     }
 
     /// Whether there is no queue.
@@ -111,15 +111,15 @@ impl Lane {
 
     /// What it stands for.
     #[inline]
-    pub const fn leads(self) -> Leads {
-        if self.0 & TICKET != 0 {
-            Leads::Ticket((self.0 & !TICKET) as usize)
+    pub const fn kind(self) -> QueueRefKind {
+        if self.0 & HANDOVER != 0 {
+            QueueRefKind::Handover((self.0 & !HANDOVER) as usize)
         } else if self.0 == 0 || self.0 == Self::DONE.0 {
-            Leads::Nowhere
-        } else if self.0 & COURSE != 0 {
-            Leads::Course(self.course_number(), self.course_step())
+            QueueRefKind::NoQueue
+        } else if self.0 & PATH != 0 {
+            QueueRefKind::Path(self.path_number(), self.path_step())
         } else {
-            Leads::Leaf(self.leaf_number())
+            QueueRefKind::Leaf(self.leaf_number())
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::packet::frame::{Gso, VnetState};
 use crate::packet::verdict::DropReason;
 use tollway_config::dataplane::{ConnectionState, Mark, RowId};
 
-use crate::ids::Lane;
+use crate::ids::QueueRef;
 use crate::ids::{ConnRef, Direction};
 use crate::packet::key::Key;
 use crate::packet::list_cell::ListCell;
@@ -94,7 +94,7 @@ pub mod flag {
     /// For the router itself.
     pub const TO_ROUTER: u32 = 65536;
     /// Sorted before it was parsed: is where it is steered to.
-    pub const SORTED: u32 = 1_048_576;
+    pub const STEERED: u32 = 1_048_576;
     /// Rules must be asked for every packet of its flow, where the flow cache cannot go on from.
     pub const EACH: u32 = 2_097_152;
     /// A TCP segment out of order: see [`crate::flow::conntrack::tcp::Order`].
@@ -155,7 +155,7 @@ pub struct Meta {
     /// Routing mark; 0 none. Nothing is routed by it yet.
     pub routing_mark: Mark,
     /// Queue that takes it.
-    pub lane: Lane,
+    pub queue: QueueRef,
     /// Source before its translation, IPv4 in host order; known when a stage has chosen the queue.
     pub lan_src: u32,
     /// Row of the interface whose TAP it came from; 0 unless `origin` is [`Origin::LocalService`]. A row, because it
@@ -228,7 +228,7 @@ impl Default for Meta {
             mark_before: 0,
             routing_mark: 0,
             new_dscp: None,
-            lane: Lane::NONE,
+            queue: QueueRef::NONE,
             lan_src: 0,
             tap: 0,
             in_port: u16::MAX,

@@ -5,7 +5,7 @@ use tollway_config::dataplane::RowId;
 use crate::flow::conntrack::Table;
 use crate::ids::PortId;
 use crate::ids::{ConnRef, NO_ENTRY};
-use crate::ids::{Lane, Way};
+use crate::ids::{QueueRef, Way};
 use crate::ip::is_group;
 use crate::observe::trace::waiting::{WaitingPacket, is_tag, tag};
 use crate::observe::trace::{Decision, Mangled, Record, Step, Tracer};
@@ -113,7 +113,7 @@ impl Tracer {
             return;
         }
         // What has left its queue is told of, and may take part in a further pass.
-        if packet.meta.trace != 0 && packet.meta.lane == Lane::DONE {
+        if packet.meta.trace != 0 && packet.meta.queue == QueueRef::DONE {
             return;
         }
         if packet.meta.trace == 0 {
@@ -384,7 +384,7 @@ fn decision<F: Frame>(
             ended.or(Some(Decision::Accepted))
         }
         "classify" if asked => {
-            let leaves = state.queues.leaves_of(meta.lane);
+            let leaves = state.queues.leaves_of(meta.queue);
             if leaves.is_empty() {
                 return ended;
             }
@@ -410,7 +410,7 @@ fn decision<F: Frame>(
                 _ => None,
             })
         }
-        "queue" if !meta.lane.is_none() || meta.verdict != seen.verdict => {
+        "queue" if !meta.queue.is_none() || meta.verdict != seen.verdict => {
             in_queue(snapshot, state, (seen, meta), rows)
         }
         _ => None,
@@ -508,9 +508,9 @@ fn in_queue<F: Frame>(
     if !complete && !meta.is(flag::FAST) && seen.verdict != Verdict::Continue {
         return None;
     }
-    rows.extend(state.queues.leaves_of(seen.lane).iter().map(|leaf| leaf.row));
-    // Whoever comes to the queue of an interface has passed those of its lane.
-    let is_beyond = meta.lane.is_none() && matches!(meta.verdict, Verdict::Held | Verdict::Drop(_));
+    rows.extend(state.queues.leaves_of(seen.queue).iter().map(|leaf| leaf.row));
+    // Whoever comes to the queue of an interface has passed those of its queue.
+    let is_beyond = meta.queue.is_none() && matches!(meta.verdict, Verdict::Held | Verdict::Drop(_));
     if is_beyond && let Verdict::Tx(port) = seen.verdict {
         rows.extend(snapshot.port(port).map(|port| row_of(snapshot, port.interface)));
     }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::firewall::classifier::{Bounds, Evaluation, Position};
+use crate::flow::cache_epoch::CacheEpoch;
 use crate::flow::conntrack::Table;
 use crate::flow::paths::Paths;
-use crate::flow::policy::Policy;
 use crate::ids::AdjacencyId;
 use crate::ids::NONE;
 use crate::ip::fragments::Fragments;
@@ -35,7 +35,7 @@ pub struct WorkerState<F> {
     /// Number of this batch; never 0.
     pub(crate) batch: u32,
     /// What cached decisions are compared with.
-    pub(crate) policy: Policy,
+    pub(crate) policy: CacheEpoch,
     pub(crate) table: Table,
     pub(crate) paths: Paths,
     pub(crate) holds: Holds<F>,

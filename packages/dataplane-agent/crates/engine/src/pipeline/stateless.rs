@@ -82,7 +82,7 @@ fn forward<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &m
         let in_interface = snapshot.interface(meta.in_interface).map_or(0, |interface| interface.row);
         let context = snapshot.queues().relevant(Context { mark: 0, in_interface, out_interface: out.row });
         let stations = snapshot.queues().stations(meta.tuple.src, meta.tuple.dst, &context, utc_ns);
-        meta.lane = state.queues.lane(snapshot.forest(), &stations, context, state.now);
+        meta.queue = state.queues.queue_ref(snapshot.forest(), &stations, context, state.now);
     }
     state.count_fast(meta, false, u64::from(meta.segments), meta.wire_bytes());
     meta.flags |= flag::FAST;

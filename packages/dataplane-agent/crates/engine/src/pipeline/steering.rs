@@ -6,20 +6,21 @@ use tollway_wire::{field, ipv4};
 use crate::ids::PortId;
 use crate::packet::frame::{Frame, VnetState};
 use crate::packet::tuple::steer_ports;
-use crate::pipeline::batch::{Batch, Handover, Told};
+use crate::pipeline::batch::Batch;
+use crate::pipeline::handover::{Handover, HandoverContents};
 
 /// Bytes of a frame with an IPv4 header without options, up to the ports behind it.
 const PORTS_END: usize = 38;
 
 /// Sorts the frames of a burst; what it goes by is asked once for all of them.
 #[derive(Debug, Clone, Copy)]
-pub struct Sorting {
+pub struct Steering {
     worker: u32,
     /// 1 when every frame is to be parsed here.
     workers: u32,
 }
 
-impl Sorting {
+impl Steering {
     /// For worker `worker` of `workers`.
     pub(crate) const fn new(worker: u32, workers: u32) -> Self {
         Self { worker, workers }
@@ -41,14 +42,19 @@ impl Sorting {
         port: PortId,
         vnet: VnetState,
     ) -> Option<(u32, Handover<F>)> {
-        if self.workers > 1 && !batch.has_unsorted() {
+        if self.workers > 1 && !batch.has_unsteered() {
             match owner(frame.head(), self.workers) {
-                Some(owner) if owner == self.worker => batch.push_sorted(frame, port, vnet),
-                Some(owner) => return Some((owner, Handover { frame, vnet, told: Told::AsReceived(port) })),
-                None => batch.push_unsorted(frame, port, vnet),
+                Some(owner) if owner == self.worker => batch.push_steered(frame, port, vnet),
+                Some(owner) => {
+                    return Some((
+                        owner,
+                        Handover { frame, vnet, contents: HandoverContents::Received(port) },
+                    ));
+                }
+                None => batch.push_unsteered(frame, port, vnet),
             }
         } else {
-            batch.push_unsorted(frame, port, vnet);
+            batch.push_unsteered(frame, port, vnet);
         }
         None
     }

@@ -9,7 +9,7 @@
 use super::kind::End;
 use super::leaf::special;
 use super::queues::Queues;
-use crate::ids::{Lane, Leads};
+use crate::ids::{QueueRef, QueueRefKind};
 use crate::packet::frame::Frame;
 
 /// Turns before its own at which what a leaf needs is fetched.
@@ -30,9 +30,9 @@ pub(crate) struct Ahead {
 }
 
 impl Ahead {
-    /// The leaf of the packet whose turn it is. Has fetched what that with the lane `later` needs, [`PACKETS_AHEAD`] packets on.
+    /// The leaf of the packet whose turn it is. Has fetched what that with the queue `later` needs, [`PACKETS_AHEAD`] packets on.
     #[inline(always)]
-    pub(crate) fn turn<F: Frame>(&mut self, queues: &Queues<F>, later: Lane) -> u32 {
+    pub(crate) fn turn<F: Frame>(&mut self, queues: &Queues<F>, later: QueueRef) -> u32 {
         let place = self.at % PACKETS_AHEAD;
         let (first, later) = (self.leaves[place], queues.first_leaf(later));
         self.leaves[place] = later;
@@ -53,9 +53,9 @@ const AT_HAND: usize = 1024;
 impl<F: Frame> Queues<F> {
     /// Has the leaf fetched that a packet meets at the end of its way.
     #[inline]
-    pub fn fetch(&self, lane: Lane) {
+    pub fn fetch(&self, queue: QueueRef) {
         if self.leaves.len() > AT_HAND
-            && let Leads::Leaf(number) = lane.leads()
+            && let QueueRefKind::Leaf(number) = queue.kind()
             && let Some(leaf) = self.leaves.get(number as usize)
         {
             tollway_prefetch::fetch_to_write(leaf);
@@ -73,13 +73,13 @@ impl<F: Frame> Queues<F> {
         !self.htb.is_empty()
     }
 
-    /// The leaf to which a lane leads first, or the number of none.
+    /// The leaf to which a queue leads first, or the number of none.
     #[inline]
-    pub fn first_leaf(&self, lane: Lane) -> u32 {
-        if lane.is_course() {
-            self.courses.leaf_or_nil(lane.course_number(), lane.course_step())
+    pub fn first_leaf(&self, queue: QueueRef) -> u32 {
+        if queue.is_path() {
+            self.courses.leaf_or_nil(queue.path_number(), queue.path_step())
         } else {
-            lane.leaf_number()
+            queue.leaf_number()
         }
     }
 
@@ -99,13 +99,13 @@ impl<F: Frame> Queues<F> {
         leaf.waiting
     }
 
-    /// The leaf to which a lane leads first.
+    /// The leaf to which a queue leads first.
     #[inline]
-    pub fn first(&self, lane: Lane) -> Option<u32> {
-        match lane.leads() {
-            Leads::Leaf(leaf) => Some(leaf),
-            Leads::Course(course, step) => self.courses.leaf(course, step),
-            Leads::Nowhere | Leads::Ticket(_) => None,
+    pub fn first(&self, queue: QueueRef) -> Option<u32> {
+        match queue.kind() {
+            QueueRefKind::Leaf(leaf) => Some(leaf),
+            QueueRefKind::Path(course, step) => self.courses.leaf(course, step),
+            QueueRefKind::NoQueue | QueueRefKind::Handover(_) => None,
         }
     }
 

@@ -109,7 +109,7 @@ mod tests {
     use tollway_config::dataplane::QueueType;
 
     use super::*;
-    use crate::ids::Lane;
+    use crate::ids::QueueRef;
     use crate::packet::frame::{Frame, VnetState};
     use crate::packet::verdict::Verdict;
     use crate::qos::forest::{Identity, Part};
@@ -153,7 +153,7 @@ mod tests {
             own: false,
             trace: 0,
             addresses: (0, 0),
-            lane: Lane::NONE,
+            queue: QueueRef::NONE,
             enqueued: Now(0),
         }
     }

@@ -1,8 +1,8 @@
 //! Queues: who is held to which rate, and the packets that wait for it.
 //!
 //! ```text
-//!  classify:  addresses ─► table ─► lane (queue and direction)
-//!  queue:     lane ─► leaf: nothing waits and the bucket has tokens ─► on, in place
+//!  classify:  addresses ─► table ─► queue (queue and direction)
+//!  queue:     queue ─► leaf: nothing waits and the bucket has tokens ─► on, in place
 //!                      │ else, if another worker has the queue: handed over to it
 //!                      └─► waits in the leaf's queue kind ─► wheel ─► due, in turn ─► on
 //! ```

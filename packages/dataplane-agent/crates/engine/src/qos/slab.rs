@@ -1,7 +1,7 @@
 //! Places for the frames that wait, reserved at the start and linked into queues: putting a frame in and
 //! taking it out allocates nothing.
 
-use crate::ids::Lane;
+use crate::ids::QueueRef;
 use crate::packet::frame::{Frame, VnetState};
 use crate::packet::verdict::Verdict;
 use crate::time::Now;
@@ -35,7 +35,7 @@ pub struct Waiting<F> {
     pub addresses: (u32, u32),
     /// The leaves that are still before it, this one included, if there are several or it takes more than its
     /// addresses to find them.
-    pub lane: Lane,
+    pub queue: QueueRef,
     /// When it began to wait, at whichever worker.
     pub enqueued: Now,
 }

@@ -27,7 +27,11 @@ fn fill(ends: &mut WorkerEnds, pool: &mut Partition) {
     let out = ends.outbound[0].as_mut().unwrap();
     for _ in 0..out.packets.room() {
         let frame = pool.take_head().unwrap();
-        out.packets.gather(Handover { frame, vnet: VnetState::default(), told: Told::AsReceived(0) });
+        out.packets.gather(Handover {
+            frame,
+            vnet: VnetState::default(),
+            contents: HandoverContents::Received(0),
+        });
     }
     out.packets.send(|_| panic!("there was room"));
 }

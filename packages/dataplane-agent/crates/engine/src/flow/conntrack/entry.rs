@@ -1,7 +1,7 @@
 //! The key line of one direction: what a lookup compares, and what the fast path does on a hit.
 
 use crate::flow::epochs::Stamp;
-use crate::ids::Lane;
+use crate::ids::QueueRef;
 use crate::packet::key::ELSEWHERE;
 use crate::packet::key::FAMILY;
 use crate::packet::key::IN_PORT;
@@ -46,14 +46,14 @@ impl CachedAction {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct CachedAction {
-    /// Policy of the worker at install; 0 when there is no action.
+    /// CacheEpoch of the worker at install; 0 when there is no action.
     pub policy: u32,
     /// Changes of routes and lists at install, or when it was found that they do not matter.
     pub stamp: Stamp,
     /// Adjacency: the ready L2 header.
     pub adjacency: u32,
     /// Queue that takes the packets, in the numbers of this policy.
-    pub lane: Lane,
+    pub queue: QueueRef,
     /// Path id: the rules counted.
     pub path: u32,
     /// New IPv4 source with `NAT_SRC`.

@@ -33,11 +33,11 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
     entered
 }
 
-/// Counts a packet at the queues of its lane, if it is out of order.
+/// Counts a packet at the queues of its queue, if it is out of order.
 #[inline]
 pub(crate) fn come_out_of_order<F: Frame>(state: &mut WorkerState<F>, meta: &mut Meta) {
     if meta.is(flag::OUT_OF_ORDER) {
-        state.queues.count_out_of_order(meta.lane, meta.segments);
+        state.queues.count_out_of_order(meta.queue, meta.segments);
         meta.flags &= !flag::OUT_OF_ORDER;
     }
 }
@@ -46,12 +46,12 @@ fn classify<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &mu
     let context = snapshot.queue_context(meta);
     if meta.is(flag::BYPASS) {
         let stations = snapshot.queues().interface_stations(&context);
-        meta.lane = state.queues.lane(snapshot.forest(), &stations, context, state.now);
+        meta.queue = state.queues.queue_ref(snapshot.forest(), &stations, context, state.now);
         return;
     }
     let src = if meta.lan_src == 0 { meta.tuple.src } else { Addr::v4(meta.lan_src) };
     let (stations, holds_ns) = snapshot.queues().stations_for(src, meta.tuple.dst, &context, state.utc_ns());
-    meta.lane = state.queues.lane(snapshot.forest(), &stations, context, state.now);
+    meta.queue = state.queues.queue_ref(snapshot.forest(), &stations, context, state.now);
     meta.lan_src = src.as_v4().unwrap_or(0);
     if holds_ns != u64::MAX {
         let until = Now(state.now.0.saturating_add(holds_ns));

@@ -22,7 +22,7 @@ use crate::packet::{Hook, MAX_HOPS, Meta, flag};
 use crate::pipeline::alter::set_dscp;
 use crate::pipeline::batch::Batch;
 use crate::pipeline::bound;
-use crate::pipeline::moved;
+use crate::pipeline::flow_handover;
 use crate::pipeline::slow;
 use crate::pipeline::stage::classify::come_out_of_order;
 use crate::pipeline::stage::filter::{conclude, decide};
@@ -70,7 +70,7 @@ fn send_on<F>(state: &WorkerState<F>, packets: &mut [Packet<F>]) -> u64 {
     }
     let mut sent = 0;
     for Packet { meta, .. } in packets {
-        const STAYS: u32 = flag::SORTED | flag::HANDED_OVER | flag::ICMP_ERROR | flag::ATTACHED;
+        const STAYS: u32 = flag::STEERED | flag::HANDED_OVER | flag::ICMP_ERROR | flag::ATTACHED;
         if meta.verdict != Verdict::Continue || meta.is(STAYS) {
             continue;
         }
@@ -160,7 +160,7 @@ fn forward_tracked<F: Frame, S: FrameSource<F>>(
             batch.slow.push(index as u32);
             slow::count(snapshot, state, batch, batch.slow.len() - 1);
         } else if packet.meta.is(flag::MOVED) {
-            moved::go_on(&mut packet.meta, &batch.openings, &mut batch.moving);
+            flow_handover::go_on(&mut packet.meta, &batch.flow_handovers, &mut batch.moving);
         }
     }
     entered
@@ -226,8 +226,8 @@ fn act<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut P
     let (packets, bytes) = (meta.segments, meta.wire_bytes());
     let counted = line.count(direction, packets, bytes);
     let fasttracked = line.status.fasttrack();
-    meta.lane = action.lane;
-    state.queues.fetch(meta.lane);
+    meta.queue = action.queue;
+    state.queues.fetch(meta.queue);
     if action.resume != 0 {
         let action = *action;
         if !counted {

@@ -205,7 +205,7 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
         adjacency: meta.adjacency,
         path: meta.prefix,
         resume: u16::try_from(meta.resume).map_err(|_| SlowReason::TooManyPaths)?,
-        lane: meta.lane,
+        queue: meta.queue,
         out_port: port,
         lists: meta.lists,
         ..CachedAction::default()

@@ -48,7 +48,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
             continue;
         }
         packet.meta.verdict = Verdict::Echo;
-        if meta.lane.is_none()
+        if meta.queue.is_none()
             && let Some(reply) = answer(state, packet)
         {
             batch.push_generated(reply, echo_meta());

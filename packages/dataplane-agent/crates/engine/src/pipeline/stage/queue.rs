@@ -2,14 +2,15 @@
 //! worker that has the queue. A packet passes its leaves one after the other; behind them is its port, which may have a
 //! queue too.
 
-use crate::ids::{Lane, Leads};
+use crate::ids::{QueueRef, QueueRefKind};
 use crate::observe::trace::tag;
 use crate::packet::Packet;
 use crate::packet::frame::{Frame, FrameSource, VnetState};
 use crate::packet::tuple::{Addr, Tuple};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Meta, Origin, flag};
-use crate::pipeline::batch::{Batch, Ticket, Tickets};
+use crate::pipeline::batch::Batch;
+use crate::pipeline::handover::{QueueHandover, QueueHandovers};
 use crate::pipeline::icmp::echo_meta;
 use crate::pipeline::stage::local::answer;
 use crate::pipeline::state::WorkerState;
@@ -28,7 +29,7 @@ enum AtLeaf {
     /// It waits, or was dropped.
     Stopped,
     /// Another worker has the leaf, and gets it with this.
-    Elsewhere(u32, Ticket),
+    Elsewhere(u32, QueueHandover),
 }
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(
@@ -70,13 +71,13 @@ fn pass_all<F: Frame, S: FrameSource<F>, const TREES: bool>(
     let mut entered = 0;
     let port_queues = state.queues.has_port_queues();
     let is_at_hand = state.queues.is_at_hand();
-    let lane = |batch: &Batch<F>, index: usize| {
-        batch.packets.get(index).map_or(Lane::NONE, |packet| packet.meta.lane)
+    let queue = |batch: &Batch<F>, index: usize| {
+        batch.packets.get(index).map_or(QueueRef::NONE, |packet| packet.meta.queue)
     };
     let mut ahead = Ahead::default();
     if TREES {
         for next in 0..PACKETS_AHEAD {
-            ahead.turn(&state.queues, lane(batch, batch.first + next));
+            ahead.turn(&state.queues, queue(batch, batch.first + next));
         }
     }
     for index in batch.first..batch.end {
@@ -85,17 +86,17 @@ fn pass_all<F: Frame, S: FrameSource<F>, const TREES: bool>(
         }
         let Some(Packet { meta, .. }) = batch.packets.get(index) else { break };
         let first = match TREES {
-            true => ahead.turn(&state.queues, lane(batch, index + PACKETS_AHEAD)),
-            false => state.queues.first_leaf(meta.lane),
+            true => ahead.turn(&state.queues, queue(batch, index + PACKETS_AHEAD)),
+            false => state.queues.first_leaf(meta.queue),
         };
         let is_complete = matches!(meta.verdict, Verdict::Tx(_) | Verdict::Local(_) | Verdict::Echo);
-        if meta.lane.is_none() && !port_queues || !is_complete {
+        if meta.queue.is_none() && !port_queues || !is_complete {
             continue;
         }
-        entered += u64::from(!meta.lane.is_none());
-        let is_plain = !port_queues && !meta.lane.is_ticket() && meta.verdict != Verdict::Echo;
-        let (lane, segments, bytes) = (meta.lane, meta.segments, meta.wire_bytes());
-        let station = state.queues.walk::<TREES>(lane, first, segments, bytes, state.now);
+        entered += u64::from(!meta.queue.is_none());
+        let is_plain = !port_queues && !meta.queue.is_handover() && meta.verdict != Verdict::Echo;
+        let (queue, segments, bytes) = (meta.queue, meta.segments, meta.wire_bytes());
+        let station = state.queues.walk::<TREES>(queue, first, segments, bytes, state.now);
         // Most packets pass, and nothing is to be written for them.
         if station.is_some() || !is_plain {
             stop_at(snapshot, state, batch, index, station, port_queues, source);
@@ -105,15 +106,15 @@ fn pass_all<F: Frame, S: FrameSource<F>, const TREES: bool>(
 }
 
 impl AtLeaf {
-    fn elsewhere(self) -> Option<(u32, Ticket)> {
+    fn elsewhere(self) -> Option<(u32, QueueHandover)> {
         match self {
-            Self::Elsewhere(worker, ticket) => Some((worker, ticket)),
+            Self::Elsewhere(worker, handover) => Some((worker, handover)),
             Self::Passed | Self::Stopped => None,
         }
     }
 }
 
-/// A packet of the batch that a station of its lane does not let pass at once, or that comes from another worker, or that
+/// A packet of the batch that a station of its queue does not let pass at once, or that comes from another worker, or that
 /// may still have to wait for its port, or is an echo request.
 #[inline(never)]
 fn stop_at<F: Frame, S: FrameSource<F>>(
@@ -126,17 +127,17 @@ fn stop_at<F: Frame, S: FrameSource<F>>(
     source: &mut S,
 ) {
     let Some(packet) = batch.packets.get_mut(index) else { return };
-    let elsewhere = match (station, packet.meta.lane.leads()) {
+    let elsewhere = match (station, packet.meta.queue.kind()) {
         (Some(station), _) => walk_from(snapshot, state, packet, station, source),
-        (None, Leads::Ticket(number)) => {
+        (None, QueueRefKind::Handover(number)) => {
             state.handover_packets += 1;
-            batch.arrived.get(number).and_then(|ticket| arrive(snapshot, state, packet, &ticket, source))
+            batch.arrived.get(number).and_then(|handover| arrive(snapshot, state, packet, &handover, source))
         }
         (None, _) => None,
     };
-    if let Some((worker, ticket)) = elsewhere {
+    if let Some((worker, handover)) = elsewhere {
         packet.meta.verdict = Verdict::Handover(worker as u16);
-        packet.meta.lane = batch.departing.push(ticket);
+        packet.meta.queue = batch.departing.push(handover);
     } else if port_queues {
         before_port(state, packet, source);
     }
@@ -150,7 +151,7 @@ fn stop_at<F: Frame, S: FrameSource<F>>(
 /// Has the memory that some packets need brought in, for all of them at a time.
 #[inline]
 fn touch<F: Frame>(state: &WorkerState<F>, packets: &[Packet<F>]) {
-    let leaves = packets.iter().filter_map(|packet| state.queues.first(packet.meta.lane));
+    let leaves = packets.iter().filter_map(|packet| state.queues.first(packet.meta.queue));
     let touched = leaves.clone().fold(0, |touched, leaf| touched ^ state.queues.touch(leaf));
     // The lines are wanted, not what they hold.
     std::hint::black_box(touched);
@@ -170,16 +171,16 @@ fn addresses<F: Frame>(packet: &Packet<F>) -> (u32, u32) {
     (src, tollway_wire::field::get32(head, usize::from(meta.l3) + tollway_wire::ipv4::offset::DST))
 }
 
-/// A packet passes the leaves of its lane until it has to wait. If another worker has one, says which, and what is to go
+/// A packet passes the leaves of its queue until it has to wait. If another worker has one, says which, and what is to go
 /// with it.
 fn walk<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
     source: &mut S,
-) -> Option<(u32, Ticket)> {
+) -> Option<(u32, QueueHandover)> {
     let meta = &packet.meta;
-    let station = state.queues.walk_on(meta.lane, meta.segments, meta.wire_bytes(), state.now)?;
+    let station = state.queues.walk_on(meta.queue, meta.segments, meta.wire_bytes(), state.now)?;
     walk_from(snapshot, state, packet, station, source)
 }
 
@@ -190,14 +191,14 @@ fn walk_from<F: Frame, S: FrameSource<F>>(
     packet: &mut Packet<F>,
     mut station: Station,
     source: &mut S,
-) -> Option<(u32, Ticket)> {
+) -> Option<(u32, QueueHandover)> {
     loop {
-        packet.meta.lane = station.lane;
+        packet.meta.queue = station.queue;
         match detain(snapshot, state, packet, station.leaf, source) {
             AtLeaf::Passed => {}
             stopped => return stopped.elsewhere(),
         }
-        let (onward, meta) = (state.queues.lane_after(station.lane), &packet.meta);
+        let (onward, meta) = (state.queues.queue_after(station.queue), &packet.meta);
         station = state.queues.walk_on(onward, meta.segments, meta.wire_bytes(), state.now)?;
     }
 }
@@ -214,11 +215,14 @@ fn detain<F: Frame, S: FrameSource<F>>(
     if state.queues.is_away(leaf) {
         if let Some(worker) = state.queues.take(leaf, state.now) {
             let addresses = addresses(packet);
-            let Some(onward) = state.queues.onward_to(leaf, packet.meta.lane) else { return AtLeaf::Passed };
+            let Some(onward) = state.queues.onward_to(leaf, packet.meta.queue) else { return AtLeaf::Passed };
             let (generation, exit) = (snapshot.generation(), packet.meta.verdict);
             state.queues.departs(worker);
             let (from, to) = (state.worker, worker);
-            return AtLeaf::Elsewhere(worker, Ticket { generation, from, to, onward, exit, addresses });
+            return AtLeaf::Elsewhere(
+                worker,
+                QueueHandover { generation, from, to, onward, exit, addresses },
+            );
         }
         if state.queues.pass_one(leaf, packet.meta.segments, packet.meta.wire_bytes(), state.now) {
             return AtLeaf::Passed;
@@ -235,17 +239,17 @@ fn arrive<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
-    ticket: &Ticket,
+    handover: &QueueHandover,
     source: &mut S,
-) -> Option<(u32, Ticket)> {
-    let onward = &ticket.onward;
-    let context = snapshot.queues().still_relevant(onward.context, ticket.generation);
-    packet.meta.lan_src = ticket.addresses.0;
-    state.queues.has_come(ticket.from);
+) -> Option<(u32, QueueHandover)> {
+    let onward = &handover.onward;
+    let context = snapshot.queues().still_relevant(onward.context, handover.generation);
+    packet.meta.lan_src = handover.addresses.0;
+    state.queues.has_come(handover.from);
     if let Some(before) = onward.before {
         state.queues.owes(before);
     }
-    let is_present = ticket.generation == snapshot.generation();
+    let is_present = handover.generation == snapshot.generation();
     let queues = &mut state.queues;
     let leaf = match onward.class().filter(|_| is_present) {
         Some(class) => queues.leaf_at(class),
@@ -254,42 +258,42 @@ fn arrive<F: Frame, S: FrameSource<F>>(
     let Some(leaf) = leaf.filter(|leaf| !queues.is_away(*leaf)) else {
         // The queue came and went between two configurations.
         queues.missed(onward);
-        return go_behind(snapshot, state, packet, ticket, onward.rank, source);
+        return go_behind(snapshot, state, packet, handover, onward.rank, source);
     };
     queues.arrives(leaf);
     let (stations, step) = if is_present {
         (onward.stations, Some(onward.step))
     } else {
-        let stations = snapshot.plan(state.utc_ns()).stations(ticket.addresses, &context);
+        let stations = snapshot.plan(state.utc_ns()).stations(handover.addresses, &context);
         let class = state.queues.class(leaf);
         (stations, stations.iter().position(|station| Some(station) == class).map(|step| step as u8))
     };
-    let lane = match step {
-        Some(step) => state.queues.lane(snapshot.forest(), &stations, context, state.now).at(step),
-        None => Lane::leaf(leaf),
+    let queue = match step {
+        Some(step) => state.queues.queue_ref(snapshot.forest(), &stations, context, state.now).at(step),
+        None => QueueRef::leaf(leaf),
     };
-    packet.meta.lane = lane;
+    packet.meta.queue = queue;
     let (segments, bytes, now) = (packet.meta.segments, packet.meta.wire_bytes(), state.now);
-    if step.is_none() && ticket.generation < snapshot.generation() {
+    if step.is_none() && handover.generation < snapshot.generation() {
         // It is of an older configuration, and the queue does not take it any more. Those that waited in it went when
         // this worker took over the configuration, and what comes next is in another queue.
         state.queues.pass_strange(leaf, segments, bytes, now);
         state.queues.has_arrived(leaf);
         let rank = state.queues.rank(leaf);
-        return go_behind(snapshot, state, packet, ticket, rank, source);
+        return go_behind(snapshot, state, packet, handover, rank, source);
     }
     if !state.queues.pass_one(leaf, segments, bytes, now) {
-        let addresses = ticket.addresses;
+        let addresses = handover.addresses;
         wait(state, packet, leaf, addresses, source);
         state.queues.has_arrived(leaf);
         return None;
     }
     state.queues.has_arrived(leaf);
     let passed = Some(state.queues.rank(leaf));
-    if state.queues.is_changing() && let_wait(snapshot, state, packet, passed, ticket.addresses) {
+    if state.queues.is_changing() && let_wait(snapshot, state, packet, passed, handover.addresses) {
         return None;
     }
-    packet.meta.lane = state.queues.lane_after(lane);
+    packet.meta.queue = state.queues.queue_after(queue);
     walk(snapshot, state, packet, source)
 }
 
@@ -299,20 +303,20 @@ fn go_behind<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
-    ticket: &Ticket,
+    handover: &QueueHandover,
     rank: usize,
     source: &mut S,
-) -> Option<(u32, Ticket)> {
+) -> Option<(u32, QueueHandover)> {
     let plan = snapshot.plan(state.utc_ns());
-    let context = plan.table.still_relevant(ticket.onward.context, ticket.generation);
+    let context = plan.table.still_relevant(handover.onward.context, handover.generation);
     if state.queues.is_changing() {
-        let stations = plan.stations(ticket.addresses, &context);
-        packet.meta.lane = state.queues.lane(snapshot.forest(), &stations, context, state.now);
-        if let_wait(snapshot, state, packet, Some(rank), ticket.addresses) {
+        let stations = plan.stations(handover.addresses, &context);
+        packet.meta.queue = state.queues.queue_ref(snapshot.forest(), &stations, context, state.now);
+        if let_wait(snapshot, state, packet, Some(rank), handover.addresses) {
             return None;
         }
     }
-    packet.meta.lane = state.queues.lane_behind(&plan, ticket.addresses, context, rank, state.now);
+    packet.meta.queue = state.queues.queue_behind(&plan, handover.addresses, context, rank, state.now);
     walk(snapshot, state, packet, source)
 }
 
@@ -321,7 +325,8 @@ fn go_behind<F: Frame, S: FrameSource<F>>(
 fn let_newcomer_wait<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut Packet<F>) {
     let meta = &mut packet.meta;
     let is_complete = matches!(meta.verdict, Verdict::Tx(_) | Verdict::Local(_) | Verdict::Echo);
-    if !is_complete || meta.lane == Lane::DONE || matches!(meta.lane.leads(), Leads::Ticket(_)) {
+    if !is_complete || meta.queue == QueueRef::DONE || matches!(meta.queue.kind(), QueueRefKind::Handover(_))
+    {
         return;
     }
     if meta.lan_src == 0 {
@@ -348,9 +353,10 @@ fn let_wait<F: Frame>(
     let Some(frame) = packet.frame.take() else { return false };
     let (meta, vnet) = (packet.meta, packet.vnet);
     let (exit, bytes, segments) = (meta.verdict, meta.wire_bytes(), meta.segments);
-    let (fast, own, lane, enqueued) = (meta.is(flag::FAST), meta.is_own(), meta.lane, state.now);
+    let (fast, own, queue, enqueued) = (meta.is(flag::FAST), meta.is_own(), meta.queue, state.now);
     let trace = tag(meta.trace);
-    let waiting = Waiting { frame, vnet, exit, bytes, segments, fast, own, trace, addresses, lane, enqueued };
+    let waiting =
+        Waiting { frame, vnet, exit, bytes, segments, fast, own, trace, addresses, queue, enqueued };
     let has_room = state.queues.let_wait(passed, waiting);
     packet.meta.verdict = if has_room { Verdict::Held } else { Verdict::Drop(DropReason::QueueMemory) };
     true
@@ -369,18 +375,19 @@ fn wait<F: Frame, S: FrameSource<F>>(
     }
     let (vnet, meta, enqueued) = (packet.vnet, &packet.meta, state.now);
     let (exit, segments, bytes) = (meta.verdict, meta.segments, meta.wire_bytes());
-    let (fast, own, trace, lane) = (meta.is(flag::FAST), meta.is_own(), tag(meta.trace), course_of(meta));
+    let (fast, own, trace, queue) = (meta.is(flag::FAST), meta.is_own(), tag(meta.trace), course_of(meta));
     // Only here is it moved, to where it waits.
     let Some(frame) = packet.frame.take() else { return };
-    let waiting = Waiting { frame, vnet, exit, bytes, segments, fast, own, trace, addresses, lane, enqueued };
+    let waiting =
+        Waiting { frame, vnet, exit, bytes, segments, fast, own, trace, addresses, queue, enqueued };
     let held = state.queues.hold(leaf, waiting, enqueued);
     packet.meta.verdict = refusal(held).map_or(Verdict::Held, Verdict::Drop);
 }
 
-/// The lane that goes with what waits: one that its addresses alone would not lead to.
+/// The queue that goes with what waits: one that its addresses alone would not lead to.
 #[inline]
-fn course_of(meta: &Meta) -> Lane {
-    if matches!(meta.lane.leads(), Leads::Course(..)) { meta.lane } else { Lane::NONE }
+fn course_of(meta: &Meta) -> QueueRef {
+    if matches!(meta.queue.kind(), QueueRefKind::Path(..)) { meta.queue } else { QueueRef::NONE }
 }
 
 /// Puts a super-frame into a leaf in pieces. `false`, with nothing done, when it can stay in one.
@@ -400,7 +407,7 @@ fn wait_in_pieces<F: Frame, S: FrameSource<F>>(
     if meta.segments <= together && queues.admits(leaf, meta.segments, meta.wire_bytes(), now) {
         return false;
     }
-    let (exit, fast, own, lane) = (meta.verdict, meta.is(flag::FAST), meta.is_own(), course_of(meta));
+    let (exit, fast, own, queue) = (meta.verdict, meta.is(flag::FAST), meta.is_own(), course_of(meta));
     let mut trace = tag(meta.trace);
     let (mut pieces, mut waits, mut last) = (0u64, false, None);
     let left = layout.split(frame, &vnet, together, source, |piece| {
@@ -411,7 +418,7 @@ fn wait_in_pieces<F: Frame, S: FrameSource<F>>(
         let trace = std::mem::take(&mut trace);
         let enqueued = now;
         let waiting =
-            Waiting { frame, vnet, exit, bytes, segments, fast, own, trace, addresses, lane, enqueued };
+            Waiting { frame, vnet, exit, bytes, segments, fast, own, trace, addresses, queue, enqueued };
         let held = queues.hold(leaf, waiting, now);
         (waits, last) = (waits || held == Held::Waits, Some(held));
         matches!(held, Held::Waits | Held::Dropped)
@@ -450,10 +457,10 @@ pub(crate) fn before_port<F: Frame, S: FrameSource<F>>(
     source: &mut S,
 ) {
     if let Verdict::Tx(port) = packet.meta.verdict
-        && packet.meta.lane != Lane::DONE
+        && packet.meta.queue != QueueRef::DONE
         && let Some(leaf) = state.queues.before_port(port)
     {
-        packet.meta.lane = Lane::NONE;
+        packet.meta.queue = QueueRef::NONE;
         let addresses = addresses(packet);
         wait(state, packet, leaf, addresses, source);
     }
@@ -490,19 +497,19 @@ pub(crate) fn release_at_most<F: Frame, S: FrameSource<F>>(
 pub(crate) fn go_on<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
-    departing: &mut Tickets,
+    departing: &mut QueueHandovers,
     packet: &mut Packet<F>,
     source: &mut S,
 ) -> Option<F> {
-    if let Some((worker, ticket)) = walk(snapshot, state, packet, source) {
+    if let Some((worker, handover)) = walk(snapshot, state, packet, source) {
         packet.meta.verdict = Verdict::Handover(worker as u16);
-        packet.meta.lane = departing.push(ticket);
+        packet.meta.queue = departing.push(handover);
         return None;
     }
     let reply = leave(snapshot, state, packet);
     before_port(state, packet, source);
     // It may take part in a further pass of the batch.
-    packet.meta.lane = Lane::DONE;
+    packet.meta.queue = QueueRef::DONE;
     reply
 }
 
@@ -526,7 +533,7 @@ fn leave<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut
     }
 }
 
-/// A packet that has waited and goes now, to what its lane still leads to.
+/// A packet that has waited and goes now, to what its queue still leads to.
 // In line, as it is put together in the batch then, not copied there.
 #[inline(always)]
 pub(crate) fn complete<F>(waiting: Waiting<F>) -> Packet<F> {
@@ -544,7 +551,7 @@ fn complete_meta<F>(waiting: &Waiting<F>) -> Meta {
         segments: waiting.segments,
         origin,
         flags,
-        lane: waiting.lane,
+        queue: waiting.queue,
         // Headers that are not known count nothing: this is the length of all segments together.
         l3_len: u32::try_from(waiting.bytes).unwrap_or(u32::MAX),
         lan_src: waiting.addresses.0,

@@ -3,14 +3,15 @@
 use tollway_config::dataplane::Action;
 
 use crate::flow::nat::{Bound, Context, Target, bind_source};
-use crate::ids::Lane;
+use crate::ids::QueueRef;
 use crate::ids::{ConnRef, Direction};
 use crate::packet::frame::{Frame, FrameSource, VnetState};
 use crate::packet::tuple::{Addr, Tuple};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Hook, Meta, flag};
-use crate::pipeline::batch::{Batch, TargetV4};
-use crate::pipeline::moved;
+use crate::pipeline::batch::Batch;
+use crate::pipeline::flow_handover;
+use crate::pipeline::handover::TargetV4;
 use crate::pipeline::nat_rule::ask;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
@@ -27,12 +28,12 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
     let mut entered = 0;
     for at in 0..batch.slow.len() {
         let Some(index) = batch.slow.get(at).map(|index| *index as usize) else { continue };
-        let Batch { packets, openings, moving, .. } = &mut *batch;
+        let Batch { packets, flow_handovers, moving, .. } = &mut *batch;
         let Some(packet) = packets.get_mut(index) else { continue };
-        let mut opening = None;
+        let mut flow = None;
         if packet.meta.verdict == Verdict::Resume {
-            opening = moved::opening(&packet.meta, openings);
-            (packet.meta.verdict, packet.meta.lane) = (Verdict::Continue, Lane::NONE);
+            flow = flow_handover::flow(&packet.meta, flow_handovers);
+            (packet.meta.verdict, packet.meta.queue) = (Verdict::Continue, QueueRef::NONE);
         }
         if packet.meta.verdict != Verdict::Continue || packet.meta.is(flag::ATTACHED) {
             continue;
@@ -48,16 +49,16 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
         if undecided && !packet.meta.is(flag::ICMP_ERROR) {
             let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
             let mut target = None;
-            let asked = match opening {
+            let asked = match flow {
                 _ if line.status.given_away() => {
                     // An earlier packet of the batch has moved the flow.
-                    if !moved::send_after(state, &mut packet.meta, moving, reference) {
+                    if !flow_handover::send_after(state, &mut packet.meta, moving, reference) {
                         state.drop(packet, DropReason::NatExhausted);
                     }
                     continue;
                 }
-                Some(opening) => {
-                    target = opening.target.map(TargetV4::target);
+                Some(flow) => {
+                    target = flow.target.map(TargetV4::target);
                     Ok(())
                 }
                 None => ask_rules(snapshot, state, &packet.meta, &packet.vnet, head, &mut target),
@@ -66,11 +67,11 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
                 state.drop(packet, reason);
                 continue;
             }
-            match bind(state, reference, target.as_ref(), opening.is_some()) {
+            match bind(state, reference, target.as_ref(), flow.is_some()) {
                 Ok(Bound::Before | Bound::Fresh) => {}
                 Ok(Bound::Elsewhere(worker)) => {
                     let meta = &mut packet.meta;
-                    if !moved::give_away(snapshot, state, meta, moving, (reference, worker), target) {
+                    if !flow_handover::give_away(snapshot, state, meta, moving, (reference, worker), target) {
                         state.drop(packet, DropReason::NatExhausted);
                     }
                     continue;

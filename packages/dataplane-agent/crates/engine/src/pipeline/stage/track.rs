@@ -14,7 +14,7 @@ use crate::packet::tuple::{Addr, icmp_kind};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Meta, flag};
 use crate::pipeline::batch::Batch;
-use crate::pipeline::moved;
+use crate::pipeline::flow_handover;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 
@@ -43,7 +43,7 @@ pub(crate) fn run<F: Frame, S>(
         let is_moved = packet.meta.is(flag::MOVED);
         let Some(tracked) = track(snapshot, state, packet) else {
             packet.meta.state = ConnectionState::Invalid;
-            moved::stay(&mut packet.meta);
+            flow_handover::stay(&mut packet.meta);
             continue;
         };
         if tracked.reason == Some(InvalidReason::TableFull) {
@@ -66,7 +66,7 @@ pub(crate) fn run<F: Frame, S>(
             meta.connection_bytes = state.table.carried(reference.slot);
         }
         if is_moved {
-            moved::take_in(snapshot, state, batch, index);
+            flow_handover::take_in(snapshot, state, batch, index);
         }
     }
     entered

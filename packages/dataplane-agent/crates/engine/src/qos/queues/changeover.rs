@@ -242,7 +242,7 @@ impl<F: Frame> Queues<F> {
             self.drop_for_memory(waiting.segments);
             return false;
         }
-        self.courses.hold(waiting.lane);
+        self.courses.hold(waiting.queue);
         self.wait_in_slot(passed, waiting);
         true
     }
@@ -262,13 +262,13 @@ impl<F: Frame> Queues<F> {
         let mut renewed = Fifo::default();
         while let Some(node) = all.pop(&mut self.slab) {
             if let Some(waiting) = self.slab.get(node) {
-                let (context, old) = (Self::context(&self.courses, waiting), waiting.lane);
+                let (context, old) = (Self::context(&self.courses, waiting), waiting.queue);
                 let stations = plan.stations(waiting.addresses, &context);
-                let lane = self.lane(plan.forest, &stations, context, now);
-                self.courses.hold(lane);
+                let queue = self.queue_ref(plan.forest, &stations, context, now);
+                self.courses.hold(queue);
                 self.courses.release(old);
                 if let Some(waiting) = self.slab.get_mut(node) {
-                    waiting.lane = lane;
+                    waiting.queue = queue;
                 }
             }
             renewed.push(&mut self.slab, node);

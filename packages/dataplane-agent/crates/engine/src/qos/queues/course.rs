@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use crate::ids::{Lane, Leads};
+use crate::ids::{QueueRef, QueueRefKind};
 use crate::qos::forest::{ClassId, Context, Identity, MAX_STATIONS, Stations};
 use crate::qos::queues::NIL;
 
@@ -71,40 +71,40 @@ impl Courses {
         leaves.and_then(|leaves| leaves.get(usize::from(step))).copied().unwrap_or(NIL)
     }
 
-    /// The course of a lane.
+    /// The course of a queue.
     #[inline]
-    pub fn of(&self, lane: Lane) -> Option<&Course> {
-        let Leads::Course(number, _) = lane.leads() else { return None };
+    pub fn of(&self, queue: QueueRef) -> Option<&Course> {
+        let QueueRefKind::Path(number, _) = queue.kind() else { return None };
         self.all.get(number as usize)
     }
 
-    /// The leaf at a step of a lane.
-    pub fn at(&self, lane: Lane, step: u8) -> Option<u32> {
-        let Leads::Course(number, _) = lane.leads() else { return None };
+    /// The leaf at a step of a queue.
+    pub fn at(&self, queue: QueueRef, step: u8) -> Option<u32> {
+        let QueueRefKind::Path(number, _) = queue.kind() else { return None };
         self.leaf(number, step)
     }
 
-    /// The lane behind a step of another one.
-    pub fn behind(&self, lane: Lane, step: u8) -> Lane {
-        let Leads::Course(number, _) = lane.leads() else { return Lane::NONE };
-        self.leaf(number, step + 1).map_or(Lane::NONE, |_| Lane::course(number, step + 1))
+    /// The queue behind a step of another one.
+    pub fn behind(&self, queue: QueueRef, step: u8) -> QueueRef {
+        let QueueRefKind::Path(number, _) = queue.kind() else { return QueueRef::NONE };
+        self.leaf(number, step + 1).map_or(QueueRef::NONE, |_| QueueRef::path(number, step + 1))
     }
 
-    /// The lane of a packet that has passed the leaf in which it waited.
+    /// The queue of a packet that has passed the leaf in which it waited.
     ///
     /// # Errors
-    /// What beside the addresses decided, of a lane of an older configuration.
-    pub fn onward(&self, lane: Lane) -> Result<Lane, Context> {
-        match (self.of(lane), lane.leads()) {
+    /// What beside the addresses decided, of a queue of an older configuration.
+    pub fn onward(&self, queue: QueueRef) -> Result<QueueRef, Context> {
+        match (self.of(queue), queue.kind()) {
             (Some(course), _) if course.is_old => Err(course.context),
-            (Some(_), Leads::Course(_, step)) => Ok(self.behind(lane, step)),
-            _ => Ok(Lane::NONE),
+            (Some(_), QueueRefKind::Path(_, step)) => Ok(self.behind(queue, step)),
+            _ => Ok(QueueRef::NONE),
         }
     }
 
-    /// A packet begins to wait on a lane.
-    pub fn hold(&mut self, lane: Lane) {
-        if let Leads::Course(number, _) = lane.leads()
+    /// A packet begins to wait on a queue.
+    pub fn hold(&mut self, queue: QueueRef) {
+        if let QueueRefKind::Path(number, _) = queue.kind()
             && let Some(course) = self.all.get_mut(number as usize)
         {
             course.waiting += 1;
@@ -112,8 +112,8 @@ impl Courses {
     }
 
     /// It waits no more.
-    pub fn release(&mut self, lane: Lane) {
-        if let Leads::Course(number, _) = lane.leads()
+    pub fn release(&mut self, queue: QueueRef) {
+        if let QueueRefKind::Path(number, _) = queue.kind()
             && let Some(course) = self.all.get_mut(number as usize)
         {
             course.waiting = course.waiting.saturating_sub(1);
@@ -152,7 +152,7 @@ impl Courses {
 
 /// What goes with a packet to the worker that has its next leaf.
 #[derive(Debug, Clone, Copy)]
-pub struct Onward {
+pub struct RemainingPath {
     /// The leaf that takes it there.
     pub leaf: Identity,
     /// Its rank.
@@ -167,7 +167,7 @@ pub struct Onward {
     pub before: Option<Identity>,
 }
 
-impl Onward {
+impl RemainingPath {
     /// The next leaf, in the configuration of the worker that sends it.
     pub fn class(&self) -> Option<ClassId> {
         self.stations.iter().nth(usize::from(self.step))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::ids::{Lane, Leads};
+use crate::ids::{QueueRef, QueueRefKind};
 use crate::packet::frame::Frame;
 use crate::packet::tuple::Addr;
 use crate::qos::burst::Burst;
@@ -10,7 +10,7 @@ use crate::qos::forest::{Class, ClassId, Context, Forest, Identity, MAX_STATIONS
 use crate::qos::htb::Htb;
 use crate::qos::leaf::{AWAY, Backlog, Leaf, special};
 use crate::qos::ownership::{Claim, Ownership, PARTS};
-use crate::qos::queues::course::Onward;
+use crate::qos::queues::course::RemainingPath;
 use crate::qos::queues::swap::SharedQueues;
 use crate::qos::queues::{NIL, Plan, Queues};
 use crate::time::Now;
@@ -88,38 +88,44 @@ impl Plan<'_> {
 impl<F: Frame> Queues<F> {
     /// Where packets go that pass these leaves. `context` is kept with those that wait, as far as it decides.
     #[inline]
-    pub fn lane(&mut self, forest: &Forest, stations: &Stations, context: Context, now: Now) -> Lane {
+    pub fn queue_ref(
+        &mut self,
+        forest: &Forest,
+        stations: &Stations,
+        context: Context,
+        now: Now,
+    ) -> QueueRef {
         let mut all = stations.iter();
-        let Some(first) = all.next() else { return Lane::NONE };
+        let Some(first) = all.next() else { return QueueRef::NONE };
         let is_short = all.next().is_none();
         if is_short && context == Context::default() {
             return match self.class_leaves.get(first.0 as usize).copied().unwrap_or(NIL) {
-                NIL => self.begin(forest, first, now).map_or(Lane::NONE, Lane::leaf),
-                leaf => Lane::leaf(leaf),
+                NIL => self.begin(forest, first, now).map_or(QueueRef::NONE, QueueRef::leaf),
+                leaf => QueueRef::leaf(leaf),
             };
         }
         match self.courses.find(stations, context) {
-            Some(number) if is_short => Lane::short(number),
-            Some(number) => Lane::course(number, 0),
+            Some(number) if is_short => QueueRef::short(number),
+            Some(number) => QueueRef::path(number, 0),
             None => self.begin_course(forest, stations, context, now),
         }
     }
 
     /// Where a packet goes on that leaves a leaf which is not its own any more: to those of its leaves that come later
     /// on any course, since packets before it may wait there.
-    pub fn lane_behind(
+    pub fn queue_behind(
         &mut self,
         plan: &Plan<'_>,
         addresses: (u32, u32),
         context: Context,
         rank: usize,
         now: Now,
-    ) -> Lane {
+    ) -> QueueRef {
         let stations = plan.stations(addresses, &context);
         let later = |id: ClassId| plan.forest.class(id).is_some_and(|class| class.rank() > rank);
         match stations.iter().position(later) {
-            Some(step) => self.lane(plan.forest, &stations, context, now).at(step as u8),
-            None => Lane::NONE,
+            Some(step) => self.queue_ref(plan.forest, &stations, context, now).at(step as u8),
+            None => QueueRef::NONE,
         }
     }
 
@@ -129,7 +135,7 @@ impl<F: Frame> Queues<F> {
     }
 
     #[cold]
-    fn begin_course(&mut self, forest: &Forest, stations: &Stations, context: Context, now: Now) -> Lane {
+    fn begin_course(&mut self, forest: &Forest, stations: &Stations, context: Context, now: Now) -> QueueRef {
         let mut leaves = [NIL; MAX_STATIONS];
         let mut free = leaves.iter_mut();
         for class in stations.iter() {
@@ -140,7 +146,7 @@ impl<F: Frame> Queues<F> {
                 *place = leaf;
             }
         }
-        Lane::course(self.courses.add(stations, context, leaves), 0)
+        QueueRef::path(self.courses.add(stations, context, leaves), 0)
     }
 
     /// Gives the row of a class leaves at this worker. Says which is that of the class.
@@ -244,12 +250,14 @@ impl<F: Frame> Queues<F> {
         self.backlogs.get(number as usize).map(|backlog| backlog.identity)
     }
 
-    /// Names of the leaves that a lane leads to.
-    pub fn leaves_of(&self, lane: Lane) -> Vec<Identity> {
-        let leaves = match lane.leads() {
-            Leads::Leaf(leaf) => vec![leaf],
-            Leads::Course(course, step) => (step..).map_while(|step| self.station(course, step)).collect(),
-            Leads::Nowhere | Leads::Ticket(_) => Vec::new(),
+    /// Names of the leaves that a queue leads to.
+    pub fn leaves_of(&self, queue: QueueRef) -> Vec<Identity> {
+        let leaves = match queue.kind() {
+            QueueRefKind::Leaf(leaf) => vec![leaf],
+            QueueRefKind::Path(course, step) => {
+                (step..).map_while(|step| self.station(course, step)).collect()
+            }
+            QueueRefKind::NoQueue | QueueRefKind::Handover(_) => Vec::new(),
         };
         leaves.into_iter().filter_map(|leaf| self.identity(leaf)).collect()
     }
@@ -265,9 +273,9 @@ impl<F: Frame> Queues<F> {
         self.courses.leaf(course, step)
     }
 
-    /// Where a packet goes that has passed the first leaf of a lane.
-    pub fn lane_after(&self, lane: Lane) -> Lane {
-        self.courses.behind(lane, lane.step())
+    /// Where a packet goes that has passed the first leaf of a queue.
+    pub fn queue_after(&self, queue: QueueRef) -> QueueRef {
+        self.courses.behind(queue, queue.step())
     }
 
     /// Whether another worker may have a leaf.
@@ -321,9 +329,9 @@ impl<F: Frame> Queues<F> {
     }
 
     /// What goes with a packet to the worker that has its next leaf, which [`Self::take`] has just named.
-    pub fn onward_to(&self, number: u32, lane: Lane) -> Option<Onward> {
+    pub fn onward_to(&self, number: u32, queue: QueueRef) -> Option<RemainingPath> {
         let backlog = self.backlogs.get(number as usize)?;
-        let (stations, context, step) = match (self.courses.of(lane), lane.step()) {
+        let (stations, context, step) = match (self.courses.of(queue), queue.step()) {
             (Some(course), step) => (course.stations, course.context, step),
             (None, _) => {
                 let mut stations = Stations::default();
@@ -331,7 +339,7 @@ impl<F: Frame> Queues<F> {
                 (stations, Context::default(), 0)
             }
         };
-        let before = step.checked_sub(1).and_then(|step| self.courses.at(lane, step));
+        let before = step.checked_sub(1).and_then(|step| self.courses.at(queue, step));
         let before =
             before.filter(|leaf| !self.is_away(*leaf)).and_then(|leaf| self.backlogs.get(leaf as usize));
         if let Some(entry) = before.and_then(|before| self.entries.get(before.entry as usize)) {
@@ -339,11 +347,11 @@ impl<F: Frame> Queues<F> {
         }
         let before = before.map(|before| before.identity.first());
         let rank = usize::from(backlog.rank);
-        Some(Onward { leaf: backlog.identity, rank, step, stations, context, before })
+        Some(RemainingPath { leaf: backlog.identity, rank, step, stations, context, before })
     }
 
     /// A packet will not arrive at the worker that expects it.
-    pub fn withdraw(&self, onward: &Onward) {
+    pub fn withdraw(&self, onward: &RemainingPath) {
         for row in [Some(onward.leaf.first()), onward.before].into_iter().flatten() {
             if let Some(entry) = self.entry_of(row).and_then(|at| self.entries.get(at)) {
                 entry.ownership.settle(1);
@@ -352,7 +360,7 @@ impl<F: Frame> Queues<F> {
     }
 
     /// A packet came for a leaf that this worker does not have.
-    pub fn missed(&self, onward: &Onward) {
+    pub fn missed(&self, onward: &RemainingPath) {
         if let Some(entry) = self.entry_of(onward.leaf.first()).and_then(|at| self.entries.get(at)) {
             entry.ownership.settle(1);
         }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use tollway_config::protocol::QueueTotals;
 
-use crate::ids::Lane;
+use crate::ids::QueueRef;
 use crate::observe::trace::Ended;
 use crate::packet::frame::Frame;
 use crate::packet::verdict::DropReason;
@@ -78,11 +78,11 @@ pub struct Plan<'a> {
     pub utc_ns: i64,
 }
 
-/// A leaf on a packet's lane.
+/// A leaf on a packet's queue.
 #[derive(Debug, Clone, Copy)]
 pub struct Station {
     /// From it on.
-    pub lane: Lane,
+    pub queue: QueueRef,
     /// Its number.
     pub leaf: u32,
 }
@@ -176,34 +176,34 @@ impl<F: Frame> Queues<F> {
         self.htb.end_runs();
     }
 
-    /// Lets a packet pass the leaves of its lane. `first` is the first of them, [`Self::first_leaf`]. Says which
+    /// Lets a packet pass the leaves of its queue. `first` is the first of them, [`Self::first_leaf`]. Says which
     /// does not let it pass at once, if one does not; nothing is counted there. `TREES`: many leaves are in trees.
     #[inline(always)]
     pub fn walk<const TREES: bool>(
         &mut self,
-        lane: Lane,
+        queue: QueueRef,
         first: u32,
         segments: u32,
         bytes: u64,
         now: Now,
     ) -> Option<Station> {
-        // A lane that leads nowhere has numbers of none.
-        let (mut step, mut leaf) = (lane.course_step(), first);
+        // A queue that leads nowhere has numbers of none.
+        let (mut step, mut leaf) = (queue.path_step(), first);
         loop {
             if !self.pass::<TREES>(leaf, segments, bytes, now) {
-                return Some(Station { lane: lane.at(step), leaf });
+                return Some(Station { queue: queue.at(step), leaf });
             }
-            if lane.is_short() {
+            if queue.is_short() {
                 return None;
             }
             step += 1;
-            leaf = self.courses.leaf(lane.course_number(), step)?;
+            leaf = self.courses.leaf(queue.path_number(), step)?;
         }
     }
 
     /// The same for a packet on its way.
-    pub fn walk_on(&mut self, lane: Lane, segments: u32, bytes: u64, now: Now) -> Option<Station> {
-        self.walk::<false>(lane, self.first_leaf(lane), segments, bytes, now)
+    pub fn walk_on(&mut self, queue: QueueRef, segments: u32, bytes: u64, now: Now) -> Option<Station> {
+        self.walk::<false>(queue, self.first_leaf(queue), segments, bytes, now)
     }
 
     /// As [`Self::walk`], at one leaf.
@@ -297,7 +297,7 @@ impl<F: Frame> Queues<F> {
         if let Err(refused) = self.make_room(number, load, waiting.frame.footprint() as u64, now) {
             return refused;
         }
-        self.courses.hold(waiting.lane);
+        self.courses.hold(waiting.queue);
         let node = self.slab.insert(Waiting { enqueued: now, ..waiting });
         self.put(number, node, now)
     }
@@ -374,19 +374,19 @@ impl<F: Frame> Queues<F> {
         backlog.queue.admits(frame, covered)
     }
 
-    /// Counts wire segments out of order at all leaves of their lane.
+    /// Counts wire segments out of order at all leaves of their queue.
     #[cold]
-    pub fn count_out_of_order(&mut self, lane: Lane, segments: u32) {
-        let (mut step, mut leaf) = (lane.course_step(), Some(self.first_leaf(lane)));
+    pub fn count_out_of_order(&mut self, queue: QueueRef, segments: u32) {
+        let (mut step, mut leaf) = (queue.path_step(), Some(self.first_leaf(queue)));
         while let Some(number) = leaf {
             if let Some(backlog) = self.backlogs.get_mut(number as usize) {
                 backlog.out_of_order += u64::from(segments);
             }
-            if lane.is_short() {
+            if queue.is_short() {
                 return;
             }
             step += 1;
-            leaf = self.courses.leaf(lane.course_number(), step);
+            leaf = self.courses.leaf(queue.path_number(), step);
         }
     }
 
@@ -417,7 +417,7 @@ impl<F: Frame> Queues<F> {
         while let Some(node) = gone.pop(&mut self.slab) {
             found |= this == Some(node);
             if let Some(waiting) = self.slab.remove(node) {
-                self.courses.release(waiting.lane);
+                self.courses.release(waiting.queue);
                 self.refuse(number, waiting.segments);
                 self.ended.note(waiting.trace, DropReason::QueueFull);
             }
@@ -435,7 +435,7 @@ impl<F: Frame> Queues<F> {
         let Some(waiting) = gone.pop(&mut self.slab).and_then(|node| self.slab.remove(node)) else {
             return false;
         };
-        self.courses.release(waiting.lane);
+        self.courses.release(waiting.queue);
         self.ended.note(waiting.trace, DropReason::QueueMemory);
         self.dropped.memory = self.dropped.memory.saturating_add(waiting.segments);
         self.count_drop(number, waiting.segments);
@@ -606,7 +606,7 @@ impl<F: Frame> Queues<F> {
         });
     }
 
-    /// One leaf that is due sends, at most `most` frames; leaves have turns. The lane of what is sent leads to the leaves
+    /// One leaf that is due sends, at most `most` frames; leaves have turns. The queue of what is sent leads to the leaves
     /// that are still before it: it has to go there before others send, or it would be overtaken. `None` when none is
     /// due.
     pub fn release(
@@ -707,7 +707,7 @@ impl<F: Frame> Queues<F> {
         let place = number as usize;
         let Some(waiting) = self.slab.get(node) else { return };
         let (bytes, addresses) = (waiting.bytes, waiting.addresses);
-        let (enqueued, mut lane) = (waiting.enqueued, waiting.lane);
+        let (enqueued, mut queue) = (waiting.enqueued, waiting.queue);
         if let (Some(leaf), Some(backlog)) = (self.leaves.get_mut(place), self.backlogs.get_mut(place)) {
             backlog.pass(leaf, waiting.segments, waiting.bytes);
             let micros = now.0.saturating_sub(waiting.enqueued.0) / 1000;
@@ -728,17 +728,17 @@ impl<F: Frame> Queues<F> {
             }
         }
         if self.backlogs.get(place).is_some_and(Backlog::is_port) {
-            lane = Lane::DONE;
-        } else if !lane.is_none() {
-            lane = self.onward(number, lane, addresses, plan, now);
+            queue = QueueRef::DONE;
+        } else if !queue.is_none() {
+            queue = self.onward(number, queue, addresses, plan, now);
         } else if enqueued <= self.swapped {
             // It may have been the only one of an older configuration.
             let rank = self.rank(number);
-            lane = self.lane_behind(plan, addresses, Context::default(), rank, now);
+            queue = self.queue_behind(plan, addresses, Context::default(), rank, now);
         }
         // Only here is it moved, to where it goes.
         if let Some(waiting) = self.slab.remove(node) {
-            send(Waiting { lane, ..waiting });
+            send(Waiting { queue, ..waiting });
         }
     }
 
@@ -788,20 +788,20 @@ impl<F: Frame> Queues<F> {
     fn onward(
         &mut self,
         number: u32,
-        waited_on: Lane,
+        waited_on: QueueRef,
         addresses: (u32, u32),
         plan: &Plan<'_>,
         now: Now,
-    ) -> Lane {
+    ) -> QueueRef {
         let next = self.courses.onward(waited_on).unwrap_or_else(|context| {
             // It was found for an older configuration.
             let class = self.class(number);
             let stations = plan.stations(addresses, &context);
             let Some(step) = stations.iter().position(|station| Some(station) == class) else {
-                return Lane::NONE;
+                return QueueRef::NONE;
             };
-            let lane = self.lane(plan.forest, &stations, context, now);
-            self.courses.behind(lane, step as u8)
+            let queue = self.queue_ref(plan.forest, &stations, context, now);
+            self.courses.behind(queue, step as u8)
         });
         self.courses.release(waited_on);
         next
@@ -809,11 +809,11 @@ impl<F: Frame> Queues<F> {
 
     /// What beside its addresses decided where a frame waits.
     pub(super) fn context(courses: &Courses, waiting: &Waiting<F>) -> Context {
-        courses.of(waiting.lane).map_or(Context::default(), |course| course.context)
+        courses.of(waiting.queue).map_or(Context::default(), |course| course.context)
     }
 
     /// Takes the next of those that must not wait any longer where they did. Those that were farther on their course come
-    /// first. The lane leads to what is still before it.
+    /// first. The queue leads to what is still before it.
     pub fn take_leaving(&mut self, plan: &Plan<'_>, now: Now) -> Option<Waiting<F>> {
         let open = self.changeover.open()..;
         let slot =
@@ -821,9 +821,9 @@ impl<F: Frame> Queues<F> {
         let node = self.leaving.get_mut(slot)?.pop(&mut self.slab)?;
         let mut waiting = self.slab.remove(node)?;
         let context = Self::context(&self.courses, &waiting);
-        self.courses.release(waiting.lane);
+        self.courses.release(waiting.queue);
         if let Some(rank) = slot.checked_sub(1) {
-            waiting.lane = self.lane_behind(plan, waiting.addresses, context, rank, now);
+            waiting.queue = self.queue_behind(plan, waiting.addresses, context, rank, now);
         }
         Some(waiting)
     }

@@ -7,7 +7,7 @@ use crate::flow::conntrack::connection::{Connection, Totals};
 use crate::flow::conntrack::entry::CachedAction;
 use crate::flow::conntrack::line::Line;
 use crate::ids::Direction;
-use crate::ids::Lane;
+use crate::ids::QueueRef;
 use crate::packet::tuple::Tuple;
 use tollway_wire::ipv4;
 
@@ -97,8 +97,8 @@ impl Table {
         {
             let index = Self::index(slot, direction);
             if let (Some(entry), Some(action)) = (self.entries.get_mut(index as usize), action) {
-                let lane = Lane::default();
-                entry.set(in_port, CachedAction { policy, path: 0, resume: 0, lane, ..action });
+                let queue = QueueRef::default();
+                entry.set(in_port, CachedAction { policy, path: 0, resume: 0, queue, ..action });
             }
             if let Some(bound) = bound {
                 self.bounds.set(index, bound);

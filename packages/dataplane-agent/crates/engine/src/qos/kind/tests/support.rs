@@ -3,7 +3,7 @@
 use tollway_config::dataplane::QueueType;
 use tollway_testkit::PacketBuilder;
 
-use crate::ids::Lane;
+use crate::ids::QueueRef;
 use crate::packet::frame::{Frame, VnetState};
 use crate::packet::verdict::Verdict;
 use crate::qos::kind::{Kind, Load, Next};
@@ -114,7 +114,7 @@ impl Leaf {
             trace: 0,
             addresses,
             enqueued: self.now,
-            lane: Lane::NONE,
+            queue: QueueRef::NONE,
         };
         let node = self.slab.insert(waiting);
         let mut gone = Fifo::default();

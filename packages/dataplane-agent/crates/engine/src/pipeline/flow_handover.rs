@@ -10,19 +10,20 @@ use tollway_config::dataplane::ConnectionState;
 use crate::flow::nat::Target;
 use crate::ids::ConnRef;
 use crate::ids::NO_INTERFACE;
-use crate::ids::{Lane, Leads};
+use crate::ids::{QueueRef, QueueRefKind};
 use crate::packet::frame::Frame;
 use crate::packet::tuple::{Addr, Tuple, steer};
 use crate::packet::verdict::Verdict;
 use crate::packet::{MAX_HOPS, Meta, flag};
-use crate::pipeline::batch::{Batch, Marks, Opening, Openings, TargetV4};
+use crate::pipeline::batch::Batch;
+use crate::pipeline::handover::{FlowHandover, FlowHandovers, Marks, TargetV4};
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 
-/// The opening that came with a packet.
-pub(super) fn opening<'a>(meta: &Meta, openings: &'a Openings) -> Option<&'a Opening> {
-    let Leads::Ticket(number) = meta.lane.leads() else { return None };
-    openings.get(number).filter(|_| meta.is(flag::MOVED)).map(|(_, opening)| opening)
+/// What came with the first packet of a flow that has moved here.
+pub(super) fn flow<'a>(meta: &Meta, handovers: &'a FlowHandovers) -> Option<&'a FlowHandover> {
+    let QueueRefKind::Handover(number) = meta.queue.kind() else { return None };
+    handovers.get(number).filter(|_| meta.is(flag::MOVED)).map(|(_, flow)| flow)
 }
 
 /// Gives the flow of an unconfirmed connection, and the packet with it, to another worker. `false` when it cannot
@@ -31,7 +32,7 @@ pub(super) fn give_away<F>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     meta: &mut Meta,
-    moving: &mut Openings,
+    moving: &mut FlowHandovers,
     (reference, to): (ConnRef, u32),
     target: Option<Target>,
 ) -> bool {
@@ -53,7 +54,7 @@ pub(super) fn give_away<F>(
         return false;
     }
     state.table.give_away(reference);
-    let mut opening = Opening {
+    let mut flow = FlowHandover {
         destination: (dst, conn.reply.src_port),
         target,
         first: true,
@@ -64,8 +65,8 @@ pub(super) fn give_away<F>(
         new_dscp: None,
         fasttrack: false,
     };
-    follow(state, meta, &mut opening, reference);
-    hand_over(meta, (conn.original, opening), moving, to);
+    follow(state, meta, &mut flow, reference);
+    hand_over(meta, (conn.original, flow), moving, to);
     true
 }
 
@@ -73,7 +74,7 @@ pub(super) fn give_away<F>(
 pub(super) fn send_after<F>(
     state: &WorkerState<F>,
     meta: &mut Meta,
-    moving: &mut Openings,
+    moving: &mut FlowHandovers,
     reference: ConnRef,
 ) -> bool {
     let Some(conn) = state.table.tuples(reference) else { return false };
@@ -82,33 +83,33 @@ pub(super) fn send_after<F>(
     let Some((_, before)) = moving.iter().find(|(original, _)| *original == conn.original) else {
         return false;
     };
-    let mut opening = Opening { first: false, ..*before };
-    follow(state, meta, &mut opening, reference);
-    hand_over(meta, (conn.original, opening), moving, to);
+    let mut flow = FlowHandover { first: false, ..*before };
+    follow(state, meta, &mut flow, reference);
+    hand_over(meta, (conn.original, flow), moving, to);
     true
 }
 
 /// What rules have done to the packet.
-fn follow<F>(state: &WorkerState<F>, meta: &Meta, opening: &mut Opening, reference: ConnRef) {
-    opening.marks = Marks { packet: meta.mark, routing: meta.routing_mark, connection: meta.connection_mark };
-    opening.new_dscp = meta.new_dscp;
-    opening.fasttrack = state.table.line(reference).is_some_and(|line| line.status.fasttrack());
+fn follow<F>(state: &WorkerState<F>, meta: &Meta, flow: &mut FlowHandover, reference: ConnRef) {
+    flow.marks = Marks { packet: meta.mark, routing: meta.routing_mark, connection: meta.connection_mark };
+    flow.new_dscp = meta.new_dscp;
+    flow.fasttrack = state.table.line(reference).is_some_and(|line| line.status.fasttrack());
 }
 
-fn hand_over(meta: &mut Meta, opening: (Tuple, Opening), moving: &mut Openings, to: u32) {
-    meta.tuple = opening.0;
+fn hand_over(meta: &mut Meta, flow: (Tuple, FlowHandover), moving: &mut FlowHandovers, to: u32) {
+    meta.tuple = flow.0;
     meta.flags |= flag::MOVED;
-    meta.lane = Lane::ticket(moving.len());
+    meta.queue = QueueRef::handover(moving.len());
     meta.hops += 1;
     meta.verdict = Verdict::Handover(to as u16);
-    moving.push(opening);
+    moving.push(flow);
 }
 
 /// A packet of a flow that has moved on meanwhile follows it, with what has been decided of it.
-pub(super) fn go_on(meta: &mut Meta, openings: &Openings, moving: &mut Openings) {
-    if let Some(opening) = opening(meta, openings) {
-        meta.lane = Lane::ticket(moving.len());
-        moving.push((meta.tuple, *opening));
+pub(super) fn go_on(meta: &mut Meta, handovers: &FlowHandovers, moving: &mut FlowHandovers) {
+    if let Some(flow) = flow(meta, handovers) {
+        meta.queue = QueueRef::handover(moving.len());
+        moving.push((meta.tuple, *flow));
     }
 }
 
@@ -116,7 +117,7 @@ pub(super) fn go_on(meta: &mut Meta, openings: &Openings, moving: &mut Openings)
 pub(super) fn stay(meta: &mut Meta) {
     if meta.is(flag::MOVED) {
         meta.flags &= !flag::MOVED;
-        meta.lane = Lane::NONE;
+        meta.queue = QueueRef::NONE;
     }
 }
 
@@ -132,28 +133,28 @@ pub(super) fn take_in<F: Frame>(
     let meta = &mut packet.meta;
     let reference = meta.conn.filter(|_| meta.state != ConnectionState::Related);
     let conn = reference.and_then(|reference| Some((reference, state.table.tuples(reference)?)));
-    let (Some(opening), Some((reference, conn))) = (opening(meta, &batch.openings).copied(), conn) else {
+    let (Some(flow), Some((reference, conn))) = (flow(meta, &batch.flow_handovers).copied(), conn) else {
         return stay(meta);
     };
     let undecided = state.table.line(reference).is_some_and(|line| !line.status.source_bound());
-    let (address, port) = opening.destination;
+    let (address, port) = flow.destination;
     let mut reply = conn.original.reversed();
     (reply.src, reply.src_port) = (Addr::v4(address), port);
     if undecided {
         let translated = Some(reply).filter(|reply| *reply != conn.original.reversed());
         state.table.bind_destination(reference, translated);
-        state.table.set_mark(reference, opening.marks.connection);
-        if opening.fasttrack {
+        state.table.set_mark(reference, flow.marks.connection);
+        if flow.fasttrack {
             state.table.set_fasttrack(reference);
         }
     }
     (meta.tuple.dst, meta.tuple.dst_port) = (reply.src, reply.src_port);
-    meta.hook = opening.hook;
-    meta.out_interface = snapshot.interface_index(opening.out_interface).unwrap_or(NO_INTERFACE);
-    meta.next_hop = opening.next_hop;
-    (meta.mark, meta.routing_mark) = (opening.marks.packet, opening.marks.routing);
-    (meta.connection_mark, meta.mark_before) = (opening.marks.connection, opening.marks.connection);
-    meta.new_dscp = opening.new_dscp;
+    meta.hook = flow.hook;
+    meta.out_interface = snapshot.interface_index(flow.out_interface).unwrap_or(NO_INTERFACE);
+    meta.next_hop = flow.next_hop;
+    (meta.mark, meta.routing_mark) = (flow.marks.packet, flow.marks.routing);
+    (meta.connection_mark, meta.mark_before) = (flow.marks.connection, flow.marks.connection);
+    meta.new_dscp = flow.new_dscp;
     meta.version = state.table.line(reference).map_or(0, |line| line.version);
     meta.verdict = Verdict::Resume;
 }
@@ -161,7 +162,7 @@ pub(super) fn take_in<F: Frame>(
 /// After a batch: what came with a flow that moved here but has no connection leaves the directory.
 #[inline]
 pub(crate) fn settle<F: Frame>(state: &mut WorkerState<F>, batch: &mut Batch<F>) {
-    for (original, _) in batch.openings.drain(..) {
+    for (original, _) in batch.flow_handovers.drain(..) {
         if state.table.find(&original).is_none() {
             state.shared.directory.remove(&original, state.worker);
         }

@@ -5,7 +5,7 @@ use crate::flow::epochs::{Epochs, Era, Stamp};
 
 /// What a worker compares cached decisions with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Policy {
+pub struct CacheEpoch {
     /// Changes with every configuration that decides otherwise than the one before; never 0.
     pub number: u32,
     /// Changes of routes and lists, as they were counted at the start of the batch.
@@ -13,13 +13,13 @@ pub struct Policy {
     era: Era,
 }
 
-impl Default for Policy {
+impl Default for CacheEpoch {
     fn default() -> Self {
         Self { number: 1, stamp: 0, era: Era::default() }
     }
 }
 
-impl Policy {
+impl CacheEpoch {
     /// Every flow is decided anew.
     pub fn renew(&mut self) {
         self.number = self.number.checked_add(1).unwrap_or(1);

@@ -1,0 +1,270 @@
+//! What goes from worker to worker with a packet: its frame, and what the first worker knows of it.
+
+use tollway_config::dataplane::{Mark, PortRange, RowId};
+
+use crate::flow::nat::Target;
+use crate::ids::{PortId, QueueRef, QueueRefKind};
+use crate::packet::frame::VnetState;
+use crate::packet::slow_reason::SlowReason;
+use crate::packet::tuple::{Addr, Tuple};
+use crate::packet::verdict::Verdict;
+use crate::packet::{Hook, Meta, Origin, flag};
+use crate::qos::queues::course::RemainingPath;
+
+/// What goes from one worker to another with a packet that is complete, for a queue there.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct QueueHandover {
+    /// Configuration of who sends it.
+    pub generation: u32,
+    /// Who sends it.
+    pub from: u32,
+    /// Who gets it.
+    pub to: u32,
+    /// Its leaves.
+    pub onward: RemainingPath,
+    /// Where the packet goes after them.
+    pub exit: Verdict,
+    /// Source before and destination after translation.
+    pub addresses: (u32, u32),
+}
+
+/// What goes with a packet whose flow moves to another worker: what has been decided of it, up to the translation of
+/// its source. The packet is as it was received otherwise.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FlowHandover {
+    /// Where it goes after the translation of its destination: IPv4 in host order, and the port.
+    pub destination: (u32, u16),
+    /// What the NAT rules ask for.
+    pub target: Option<TargetV4>,
+    /// It is the packet with which the flow moves: if it does not arrive, the flow has not moved.
+    pub first: bool,
+    pub hook: Hook,
+    /// Row of the out-interface; 0 for none.
+    pub out_interface: RowId,
+    pub next_hop: u32,
+    pub marks: Marks,
+    pub new_dscp: Option<u8>,
+    pub fasttrack: bool,
+}
+
+/// Flow hand-overs by number, with the original tuple of each, by which the directory has the flow.
+pub(crate) type FlowHandovers = Vec<(Tuple, FlowHandover)>;
+
+/// A [`Target`] with IPv4 addresses, in host order.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TargetV4 {
+    addresses: Option<(u32, u32)>,
+    ports: Option<PortRange>,
+    randomise: bool,
+    /// 0 for none.
+    masquerade: RowId,
+}
+
+impl TargetV4 {
+    /// `None` when it has other addresses.
+    pub fn of(target: &Target) -> Option<Self> {
+        let addresses = match target.addresses {
+            Some((from, to)) => Some((from.as_v4()?, to.as_v4()?)),
+            None => None,
+        };
+        let Target { ports, randomise, masquerade, .. } = *target;
+        Some(Self { addresses, ports, randomise, masquerade: masquerade.unwrap_or(0) })
+    }
+
+    pub fn target(self) -> Target {
+        Target {
+            addresses: self.addresses.map(|(from, to)| (Addr::v4(from), Addr::v4(to))),
+            ports: self.ports,
+            randomise: self.randomise,
+            masquerade: Some(self.masquerade).filter(|row| *row != 0),
+        }
+    }
+}
+
+/// Marks of a packet and of its connection.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Marks {
+    pub packet: Mark,
+    pub routing: Mark,
+    /// As the rules see it.
+    pub connection: Mark,
+}
+
+/// Queue hand-overs by number.
+#[derive(Debug, Default)]
+pub(crate) struct QueueHandovers(Vec<QueueHandover>);
+
+impl QueueHandovers {
+    /// None, with room for as many.
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self(Vec::with_capacity(capacity))
+    }
+
+    /// Adds one, and says by which reference the packet finds it.
+    pub fn push(&mut self, handover: QueueHandover) -> QueueRef {
+        self.0.push(handover);
+        QueueRef::handover(self.0.len() - 1)
+    }
+
+    pub fn get(&self, number: usize) -> Option<QueueHandover> {
+        self.0.get(number).copied()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// What a packet is handed over for.
+#[inline]
+pub(super) fn purpose(
+    meta: &Meta,
+    departing: &QueueHandovers,
+    moving: &[(Tuple, FlowHandover)],
+) -> HandoverPurpose {
+    match meta.queue.kind() {
+        QueueRefKind::Handover(number) if meta.is(flag::MOVED) => {
+            moving.get(number).map_or(HandoverPurpose::Flow, |(_, flow)| HandoverPurpose::NewFlow(*flow))
+        }
+        QueueRefKind::Handover(number) => {
+            departing.get(number).map_or(HandoverPurpose::Flow, HandoverPurpose::Queue)
+        }
+        QueueRefKind::NoQueue | QueueRefKind::Leaf(_) | QueueRefKind::Path(..) => HandoverPurpose::Flow,
+    }
+}
+
+/// A packet between two workers. `M` is what goes with one that was parsed.
+#[derive(Debug)]
+pub struct Handover<F, M = HandoverMeta> {
+    /// The frame.
+    pub frame: F,
+    /// Offload state.
+    pub vnet: VnetState,
+    /// What the first worker knows of it.
+    pub contents: HandoverContents<M>,
+}
+
+/// What goes with the frame.
+#[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "it is taken apart where it is made; a box would be an allocation per packet"
+)]
+pub enum HandoverContents<M = HandoverMeta> {
+    /// The frame is as it was received on this port. See [`crate::pipeline::steering`].
+    Received(PortId),
+    /// The frame has been parsed.
+    Parsed(M),
+}
+
+/// What a packet is handed over for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum HandoverPurpose {
+    /// Its flow is another worker's.
+    Flow,
+    /// It is complete and only waits for its queue.
+    Queue(QueueHandover),
+    /// Its flow moves.
+    NewFlow(FlowHandover),
+}
+
+/// Metadata of a parsed packet that is handed over; opaque. A packet is handed over before it is decided about, when its
+/// flow moves, or when it is complete, so this is what its headers say.
+#[derive(Debug, Clone, Copy)]
+pub struct HandoverMeta {
+    /// Source and destination, IPv4 in host order: other packets are not handed over.
+    addresses: (u32, u32),
+    ports: (u16, u16),
+    flags: u32,
+    l3_len: u32,
+    segments: u32,
+    trace: u32,
+    tap: RowId,
+    in_port: u16,
+    in_interface: u16,
+    l3: u16,
+    l4: u16,
+    l4_len: u16,
+    sequence: u32,
+    protocol: u8,
+    icmp: u8,
+    l4_kind: u8,
+    icmp_code: u8,
+    ttl: u8,
+    hops: u8,
+    trace_part: u8,
+    origin: Origin,
+    slow: Option<SlowReason>,
+    pub(crate) purpose: HandoverPurpose,
+}
+
+impl HandoverMeta {
+    #[inline]
+    pub(super) fn new(meta: &Meta, purpose: HandoverPurpose) -> Self {
+        let Tuple { src, dst, src_port, dst_port, protocol, icmp } = meta.tuple;
+        Self {
+            addresses: (src.as_v4().unwrap_or(0), dst.as_v4().unwrap_or(0)),
+            ports: (src_port, dst_port),
+            flags: meta.flags,
+            l3_len: meta.l3_len,
+            segments: meta.segments,
+            trace: meta.trace,
+            tap: meta.tap,
+            in_port: meta.in_port,
+            in_interface: meta.in_interface,
+            l3: meta.l3,
+            l4: meta.l4,
+            l4_len: meta.l4_len,
+            sequence: meta.sequence,
+            protocol,
+            icmp,
+            l4_kind: meta.l4_kind,
+            icmp_code: meta.icmp_code,
+            ttl: meta.ttl,
+            hops: meta.hops,
+            trace_part: meta.trace_part,
+            origin: meta.origin,
+            slow: meta.slow,
+            purpose,
+        }
+    }
+
+    /// Tuple of the packet.
+    pub(crate) fn tuple(&self) -> Tuple {
+        let ((src, dst), (src_port, dst_port)) = (self.addresses, self.ports);
+        let (src, dst) = (Addr::v4(src), Addr::v4(dst));
+        Tuple { src, dst, src_port, dst_port, protocol: self.protocol, icmp: self.icmp }
+    }
+
+    /// As [`crate::pipeline::stage`]s up to `fragment` leave it.
+    #[inline]
+    pub(super) fn meta(&self) -> Meta {
+        Meta {
+            tuple: self.tuple(),
+            // What one worker's cache does not know another's may.
+            flags: (self.flags & !flag::MISS) | flag::HANDED_OVER,
+            l3_len: self.l3_len,
+            segments: self.segments,
+            trace: self.trace,
+            tap: self.tap,
+            in_port: self.in_port,
+            in_interface: self.in_interface,
+            l3: self.l3,
+            l4: self.l4,
+            l4_len: self.l4_len,
+            sequence: self.sequence,
+            l4_kind: self.l4_kind,
+            icmp_code: self.icmp_code,
+            ttl: self.ttl,
+            hops: self.hops,
+            trace_part: self.trace_part,
+            origin: self.origin,
+            slow: self.slow,
+            ..Meta::default()
+        }
+    }
+}
