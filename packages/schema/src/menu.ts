@@ -91,6 +91,8 @@ export interface Menu {
   readonly dynamicRemovable?: 'learns' | 'for-good';
   /** `false`: its changes make no revision, so that nothing takes them back. */
   readonly undoable?: false;
+  /** Its rows are interfaces, of this type; `any` where those of all types are shown. */
+  readonly interfaceType?: string;
   /** Shows and changes the rows of this other menu (`/interface` those of `/interface/ethernet`). */
   readonly rowsOf?: string;
   /** Items that always exist: they are neither stored nor removed. */

@@ -1,8 +1,8 @@
 import { menuByPath } from '@tollway/schema';
+import { interfaceMenus, interfaceName, interfacesOf } from '../snapshot/interfaces.js';
 import type { ConfigSnapshot } from '../snapshot/snapshot.js';
 import { rowsOf } from '../snapshot/snapshot.js';
 
-const ETHERNET = '/interface/ethernet';
 const LISTS = '/interface/list';
 const MEMBERS = '/interface/list/member';
 
@@ -11,7 +11,7 @@ export function isBuiltinList(name: string): boolean {
   return menuByPath(LISTS)?.builtin?.some((list) => list.values.name === name) === true;
 }
 
-/** Resolves names of interfaces and of interface lists to rows of `/interface/ethernet`. */
+/** Resolves names of interfaces and of interface lists to rows of interfaces of whatever type. */
 export class InterfaceNames {
   /** Interface rows by name. */
   readonly byName: ReadonlyMap<string, number>;
@@ -23,7 +23,7 @@ export class InterfaceNames {
   /** The same object as long as interfaces, lists and members are the same. */
   static of(snapshot: ConfigSnapshot): InterfaceNames {
     const last = InterfaceNames.#last;
-    const menus = [ETHERNET, LISTS, MEMBERS];
+    const menus = [...interfaceMenus, LISTS, MEMBERS];
     if (last !== undefined && menus.every((menu) => last.#snapshot.get(menu) === snapshot.get(menu))) return last;
     // Nothing else of the snapshot is kept alive.
     const own = new Map(menus.flatMap((menu) => (snapshot.has(menu) ? [[menu, rowsOf(snapshot, menu)] as const] : [])));
@@ -33,9 +33,7 @@ export class InterfaceNames {
 
   private constructor(snapshot: ConfigSnapshot) {
     this.#snapshot = snapshot;
-    this.byName = new Map(
-      rowsOf(snapshot, ETHERNET).map((row) => [row.values.name ?? row.values['default-name'] ?? '', row.id]),
-    );
+    this.byName = new Map(interfacesOf(snapshot).map((row) => [interfaceName(row), row.id]));
   }
 
   /** Rows of an interface name or of `all-ethernet`; undefined when there is none of that name. */

@@ -17,6 +17,7 @@ import {
   WEEKDAYS,
 } from '@tollway/schema';
 import { atOnce, type TimeSlicer } from '../scheduling/time-slicer.js';
+import { interfacesOf } from '../snapshot/interfaces.js';
 import { type ConfigSnapshot, type Row, rowsOf } from '../snapshot/snapshot.js';
 import { CannotWork } from './cannot-work.js';
 import { CompileContext, effective, needed } from './context.js';
@@ -26,7 +27,6 @@ import { QueueTypes } from './queue-types.js';
 
 const SIMPLE = '/queue/simple';
 const TREE = '/queue/tree';
-const ETHERNET = '/interface/ethernet';
 
 /** The queues, and the types that they name by index. */
 export interface Queues {
@@ -242,7 +242,7 @@ function treeQueue(context: CompileContext, types: QueueTypes, row: Row): Omit<T
 
 /** Queues of interfaces, as far as they keep packets beside the port. */
 function interfaceQueues(context: CompileContext, types: QueueTypes): InterfaceQueue[] {
-  return rowsOf(context.snapshot, ETHERNET).flatMap((row) => {
+  return interfacesOf(context.snapshot).flatMap((row) => {
     const name = row.values.queue ?? DEFAULT_INTERFACE_QUEUE;
     const queue = context.attempt(row, () =>
       types.kindOf(name) === 'none' ? [] : [{ interface: row.id, 'queue-type': types.indexOf(name) }],

@@ -1,6 +1,7 @@
 import { type Menu, menuByPath, type Prop, registry } from '@tollway/schema';
 import { errors } from '../errors.js';
 import { withBuiltin } from '../snapshot/builtin.js';
+import { holdersOf } from '../snapshot/interfaces.js';
 import { type ConfigSnapshot, type Row, rowIdText, rowsOf } from '../snapshot/snapshot.js';
 import type { RowChange } from './draft.js';
 import { storageOf } from './items.js';
@@ -142,5 +143,5 @@ export const namersOf = (path: string, property: string): readonly Namer[] =>
 /** Whether a property names what `property` of `path` gives. */
 function asks(menu: Menu, own: string, { kind }: Prop, path: string, property: string): boolean {
   if (menu.path === path && own === property) return false;
-  return kind.ref?.some((ref) => (menuByPath(ref.menu)?.rowsOf ?? ref.menu) === path && ref.prop === property) === true;
+  return kind.ref?.some((ref) => holdersOf(ref.menu).includes(path) && ref.prop === property) === true;
 }

@@ -1,5 +1,6 @@
-import { type Menu, menuByPath, type Prop, registry } from '@tollway/schema';
+import { type Menu, type Prop, registry } from '@tollway/schema';
 import type { TimeSlicer } from '../scheduling/time-slicer.js';
+import { holdersOf } from '../snapshot/interfaces.js';
 import type { KeyOf } from '../snapshot/rows-by-key.js';
 import { type ConfigSnapshot, type Row, rowsOf } from '../snapshot/snapshot.js';
 import type { Draft } from './draft.js';
@@ -17,7 +18,7 @@ const holdingRows = registry.filter(({ stored, rowsOf: other }) => stored || oth
 /** Properties of a menu that name items of `menu`, the menu that holds the rows. */
 function referringProps(candidate: Menu, menu: string): [string, Prop][] {
   return Object.entries(candidate.props).filter(([, { kind }]) =>
-    kind.ref?.some((ref) => (menuByPath(ref.menu)?.rowsOf ?? ref.menu) === menu && ref.prop === 'name'),
+    kind.ref?.some((ref) => holdersOf(ref.menu).includes(menu) && ref.prop === 'name'),
   );
 }
 
@@ -42,9 +43,7 @@ export function referencesOf(menu: string): readonly Reference[] {
       .filter((candidate) => storageOf(candidate) === menu)
       .flatMap(({ props }) => Object.entries(props))
       .flatMap(([property, prop]): Reference[] => {
-        const to = (prop.kind.ref ?? []).flatMap((ref) =>
-          ref.prop === 'name' ? [menuByPath(ref.menu)?.rowsOf ?? ref.menu] : [],
-        );
+        const to = (prop.kind.ref ?? []).flatMap((ref) => (ref.prop === 'name' ? holdersOf(ref.menu) : []));
         const names = (values: Row['values']) => {
           const value = values[property];
           return value === undefined ? [] : (prop.kind.references?.(value) ?? []);

@@ -1,5 +1,6 @@
 import { type Constant, type Menu, menuByPath, type Prop } from '@tollway/schema';
 import { builtinNames, withBuiltin } from '../snapshot/builtin.js';
+import { holdersOf } from '../snapshot/interfaces.js';
 import { nameOf, RowsByKey } from '../snapshot/rows-by-key.js';
 import { type ConfigSnapshot, type Row, rowsOf } from '../snapshot/snapshot.js';
 import { derivedOf } from './derived.js';
@@ -248,7 +249,8 @@ const MAX_NAMES = 20;
 function namesOf(path: string, property: string, snapshot: ConfigSnapshot, most = Number.POSITIVE_INFINITY): string[] {
   const menu = menuByPath(path);
   const names: string[] = [];
-  for (const { values } of menu ? withBuiltin(menu, rowsOf(snapshot, menu.rowsOf ?? path)) : []) {
+  const rows = holdersOf(path).flatMap((holder) => rowsOf(snapshot, holder));
+  for (const { values } of menu ? withBuiltin(menu, rows) : []) {
     if (names.length >= most) return names;
     const name = values[property] ?? values['default-name'];
     if (name !== undefined) names.push(name);

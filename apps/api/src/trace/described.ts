@@ -11,10 +11,9 @@ import {
 import type { PacketDescription, TraceFilter } from '../agent/messages.js';
 import type { AgentPort } from '../agent/port.js';
 import { type Arguments, textOf } from '../config/content.js';
-import { ETHERNET } from '../config/ports.js';
 import { errors } from '../errors.js';
+import { interfaceNamed, interfaceNames } from '../snapshot/interfaces.js';
 import type { ConfigSnapshot } from '../snapshot/snapshot.js';
-import { rowsOf } from '../snapshot/snapshot.js';
 
 /** Packets in the words of `/tool/packet-trace`, as the data plane is asked about them. */
 
@@ -130,10 +129,9 @@ function oneAddress(name: string, words: PacketWords): number {
 }
 
 function interfaceRow(name: string, snapshot: ConfigSnapshot): number {
-  const rows = rowsOf(snapshot, ETHERNET);
-  const row = rows.find(({ values }) => (values.name ?? values['default-name']) === name);
+  const row = interfaceNamed(snapshot, name);
   if (row !== undefined) return row.id;
-  const names = rows.map(({ values }) => values.name ?? values['default-name']).join(', ');
+  const names = [...interfaceNames(snapshot).values()].join(', ');
   throw errors.badProperty(
     'in-interface',
     `input does not match any value of in-interface: ${name} is none of ${names || '(none exist)'}`,

@@ -1,8 +1,8 @@
 import type { ShownPacket, TracedRow, TracedStep } from '@tollway/protocol/live/trace';
 import { datetimeText, menuByPath, protocolText } from '@tollway/schema';
 import type { TracedPacket, TraceStep } from '../agent/messages.js';
-import { ETHERNET } from '../config/ports.js';
 import type { Services } from '../services.js';
+import { interfaceName, interfacesOf } from '../snapshot/interfaces.js';
 import { type ConfigSnapshot, FIRST_DYNAMIC_ROW, type Row, rowIdText, rowsOf } from '../snapshot/snapshot.js';
 import type { RestRow } from '../view/rows.js';
 
@@ -95,8 +95,8 @@ export function rowReference({ snapshot, above }: Names, id: number): TracedRow 
 export function shownPacket(names: Names, packet: TracedPacket): ShownPacket {
   const { snapshot } = names;
   const name = (row: number): string => {
-    const port = row === 0 ? undefined : rowsOf(snapshot, ETHERNET).find(({ id }) => id === row);
-    return port === undefined ? '' : (port.values.name ?? port.values['default-name'] ?? '');
+    const found = row === 0 ? undefined : interfacesOf(snapshot).find(({ id }) => id === row);
+    return found === undefined ? '' : interfaceName(found);
   };
   const ports = PORT_PROTOCOLS.includes(packet.protocol);
   const end = (address: string, port: number): string => (ports ? `${address}:${port}` : address);

@@ -1,7 +1,7 @@
 import { ipv4Text, type Menu } from '@tollway/schema';
 import type { NeighborInfo } from '../agent/messages.js';
-import { ETHERNET } from '../config/ports.js';
 import type { ConfigStore } from '../config/store.js';
+import { interfaceNames } from '../snapshot/interfaces.js';
 import type { LiveState } from '../state/live-state.js';
 import { JoinedRows } from './joined-rows.js';
 import { NOT_KNOWN, type RestRow, type RowSet, type View, yesNo } from './rows.js';
@@ -39,7 +39,7 @@ export function arpView(menu: Menu, store: ConfigStore, live: LiveState): View {
         value: (id, property) => (property === 'complete' ? yesNo(byRow.has(id)) : byRow.get(id)?.status),
       },
     );
-    const names = new Map((snapshot.get(ETHERNET) ?? []).map((row) => [row.id, row.values.name]));
+    const names = interfaceNames(snapshot);
     return new JoinedRows(stored, known === undefined ? NOT_KNOWN : new LearnedRows(learned, names));
   };
 }

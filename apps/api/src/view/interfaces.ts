@@ -1,7 +1,7 @@
 import { datetimeText, type Menu } from '@tollway/schema';
 import type { InterfaceStats, PortInfo } from '../agent/messages.js';
-import { ETHERNET } from '../config/ports.js';
 import type { ConfigStore } from '../config/store.js';
+import { typedInterfaces } from '../snapshot/interfaces.js';
 import type { LiveState } from '../state/live-state.js';
 import { ArrayRows, type RestRow, type View, yesNo } from './rows.js';
 import { storedRow } from './stored.js';
@@ -14,17 +14,19 @@ export function interfacesView(menu: Menu, store: ConfigStore, live: LiveState):
     const reported = 'io-backend' in menu.props ? await live.ports(maxAgeMs) : live.agent.hello?.ports;
     const ports = new Map(reported?.map((port) => [port.name, port]));
     return new ArrayRows(
-      (store.snapshot.get(ETHERNET) ?? []).map((row): RestRow => {
-        const rest = storedRow(menu, row);
-        rest.type = 'ether';
-        if (row.values['default-name'] !== undefined) rest['default-name'] = row.values['default-name'];
-        const port = ports.get(row.values['default-name'] ?? '');
-        return pick(menu, {
-          ...rest,
-          ...portFacts(port, row.values['mac-address']),
-          ...(stats && counters(byRow.get(row.id))),
-        });
-      }),
+      typedInterfaces(store.snapshot, menu.interfaceType === 'any' ? undefined : menu.path).map(
+        ({ row, type }): RestRow => {
+          const rest = storedRow(menu, row);
+          rest.type = type;
+          if (row.values['default-name'] !== undefined) rest['default-name'] = row.values['default-name'];
+          const port = ports.get(row.values['default-name'] ?? '');
+          return pick(menu, {
+            ...rest,
+            ...portFacts(port, row.values['mac-address']),
+            ...(stats && counters(byRow.get(row.id))),
+          });
+        },
+      ),
     );
   };
 }

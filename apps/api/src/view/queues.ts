@@ -1,8 +1,8 @@
 import { DEFAULT_INTERFACE_QUEUE, type Menu, QUEUE_STATISTICS } from '@tollway/schema';
 import { PART, type Part, type QueueDump } from '../agent/queues.js';
-import { ETHERNET } from '../config/ports.js';
 import type { ConfigStore } from '../config/store.js';
 import type { QueueHints } from '../lint/queue-hints.js';
+import { interfaceName, interfacesOf } from '../snapshot/interfaces.js';
 import type { Row } from '../snapshot/snapshot.js';
 import type { LiveState } from '../state/live-state.js';
 import { ArrayRows, type RestRow, type View } from './rows.js';
@@ -71,7 +71,7 @@ export function interfaceQueuesView(menu: Menu, store: ConfigStore, live: LiveSt
       store.compiled['tree-queues']?.flatMap(({ parent }) => (parent.kind === 'interface' ? [parent.interface] : [])),
     );
     return new ArrayRows(
-      (store.snapshot.get(ETHERNET) ?? []).map((row): RestRow => {
+      interfacesOf(store.snapshot).map((row): RestRow => {
         const statistics = values ? counted.map((name) => [name, values.value(row.id, name) ?? '0']) : [];
         return {
           ...interfaceQueue(menu, row),
@@ -86,7 +86,7 @@ export function interfaceQueuesView(menu: Menu, store: ConfigStore, live: LiveSt
 function interfaceQueue(menu: Menu, row: Row): RestRow {
   return {
     ...storedRow(menu, row),
-    interface: row.values.name ?? row.values['default-name'] ?? '',
+    interface: interfaceName(row),
     'default-queue': DEFAULT_INTERFACE_QUEUE,
   };
 }

@@ -1,8 +1,8 @@
 import { ipv4Mask, ipv4Prefix, ipv4Text, type Menu, parseNexthop } from '@tollway/schema';
 import { RouteDump } from '../agent/routes.js';
 import type { AddressRange } from '../config/membership.js';
-import { ETHERNET } from '../config/ports.js';
 import type { ConfigStore } from '../config/store.js';
+import { interfaceNames, interfacesOf } from '../snapshot/interfaces.js';
 import { FIRST_DYNAMIC_ROW, parseRowId, type Row, rowIdText } from '../snapshot/snapshot.js';
 import type { LiveState } from '../state/live-state.js';
 import { type RestRow, type RowSet, type View, yesNo } from './rows.js';
@@ -25,11 +25,11 @@ export function routesView(menu: Menu, store: ConfigStore, live: LiveState): Vie
     const known = await live.routes(maxAgeMs);
     const dump = known ?? NO_ROUTES;
     const { snapshot, invalid } = store;
-    const ports = snapshot.get(ETHERNET) ?? [];
-    const names = new Map(ports.map((row) => [row.id, row.values.name]));
+    const interfaces = interfacesOf(snapshot);
+    const names = interfaceNames(snapshot);
     const rows = snapshot.get(menu.path) ?? [];
     const byId = new Map(rows.map((row) => [row.id, row]));
-    const own = ownAddresses(snapshot.get('/ip/address') ?? [], ports);
+    const own = ownAddresses(snapshot.get('/ip/address') ?? [], interfaces);
     const stored = new StoredRows(rows, (row) => parts.of(row, invalid.get(row.id)), {
       properties: ['static', 'active', 'inactive', 'immediate-gw', 'hint'],
       value: (id, property) => {
@@ -56,8 +56,8 @@ export function routesView(menu: Menu, store: ConfigStore, live: LiveState): Vie
 }
 
 /** Addresses that the router has: not those that are disabled, nor those of disabled interfaces. */
-function ownAddresses(addresses: readonly Row[], ports: readonly Row[]): ReadonlySet<string | undefined> {
-  const off = new Set(ports.filter(({ disabled }) => disabled).map(({ values }) => values.name));
+function ownAddresses(addresses: readonly Row[], interfaces: readonly Row[]): ReadonlySet<string | undefined> {
+  const off = new Set(interfaces.filter(({ disabled }) => disabled).map(({ values }) => values.name));
   const has = ({ disabled, values }: Row) => !disabled && !off.has(values.interface);
   return new Set(addresses.filter(has).map(({ values }) => values.address?.split('/', 1)[0]));
 }

@@ -119,5 +119,6 @@ export const interfaces = defineMenu({
   ],
   refreshMs: 1_000,
   stored: false,
+  interfaceType: 'any',
   rowsOf: '/interface/ethernet',
 });

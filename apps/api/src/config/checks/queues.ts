@@ -1,7 +1,7 @@
 import { MAX_QUEUE_LEVELS } from '../../compiler/queue-parents.js';
 import { builtinNames } from '../../snapshot/builtin.js';
+import { interfaceNamed } from '../../snapshot/interfaces.js';
 import { type KeyOf, nameOf } from '../../snapshot/rows-by-key.js';
-import { rowsOf } from '../../snapshot/snapshot.js';
 import { type FieldError, fault, type ProposedRow } from '../proposed-row.js';
 
 const parentOf: KeyOf = (values) => values.parent;
@@ -14,10 +14,7 @@ export function checkSimpleQueue(proposed: ProposedRow): FieldError | undefined 
 /** `/queue/tree` */
 export function checkTreeQueue(proposed: ProposedRow): FieldError | undefined {
   const { name } = proposed.values;
-  const isInterface = rowsOf(proposed.snapshot, '/interface/ethernet').some(
-    ({ values }) => name !== undefined && (values.name ?? values['default-name']) === name,
-  );
-  if (isInterface) {
+  if (name !== undefined && interfaceNamed(proposed.snapshot, name) !== undefined) {
     return fault(
       'name',
       `value of name: ${name} is an interface, and as a parent it would mean that; give another name`,

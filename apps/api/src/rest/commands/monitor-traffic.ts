@@ -2,9 +2,9 @@ import { missingElement } from '@tollway/schema';
 import { AgentGone } from '../../agent/messages.js';
 import { refuseLong, textOf } from '../../config/content.js';
 import { findItem } from '../../config/items.js';
-import { ETHERNET } from '../../config/ports.js';
 import { errors } from '../../errors.js';
 import type { Answer, Call, Services } from '../../services.js';
+import { interfacesOf } from '../../snapshot/interfaces.js';
 import type { Row } from '../../snapshot/snapshot.js';
 import { rates } from '../../view/interfaces.js';
 import type { RestRow } from '../../view/rows.js';
@@ -29,7 +29,7 @@ export async function monitorTraffic(call: Call): Promise<Answer> {
   const missing = missingElement(text, 'a name');
   if (missing !== undefined) throw errors.badProperty('interface', `value of interface: ${missing}; give ${ACCEPTS}`);
   const names = [...new Set(text.split(','))];
-  const stored = services.store.snapshot.get(ETHERNET) ?? [];
+  const stored = interfacesOf(services.store.snapshot);
   const rows = names
     .filter((name) => name !== 'aggregate')
     .map((name) =>

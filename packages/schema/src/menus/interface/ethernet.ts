@@ -128,5 +128,6 @@ export const ethernet = defineMenu({
     }),
   ],
   refreshMs: 1_000,
+  interfaceType: 'ether',
   stored: true,
 });
