@@ -44,10 +44,10 @@ import { revisionRoutes } from './routes/revisions.js';
 import { sessionRoutes, setFirstPassword } from './routes/session.js';
 import { valuesRoute } from './routes/values.js';
 import { FairShare } from './scheduling/fair-share.js';
-import { Room } from './scheduling/room.js';
+import { UserSemaphore } from './scheduling/user-semaphore.js';
 import type { Services } from './services.js';
 import { Alarms } from './state/alarms.js';
-import { activeBytes, folderTrouble } from './state/data-folder.js';
+import { activeBytes, folderProblem } from './state/data-folder.js';
 import { LiveState } from './state/live-state.js';
 import { LogBuffer } from './state/log-buffer.js';
 import { Processor } from './state/processor.js';
@@ -172,8 +172,8 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
   await generations.begin();
   store.onCommit((committed) => generations.committed(committed));
   users.onChange(() => generations.usersChanged());
-  const trouble = () => folderTrouble(options.dataDir, generations.problem);
-  const alarms = new Alarms(store, watch, trouble);
+  const problem = () => folderProblem(options.dataDir, generations.problem);
+  const alarms = new Alarms(store, watch, problem);
   const live = new LiveState(agent);
   const processor = new Processor();
   const hints = new QueueHints(store);
@@ -184,7 +184,7 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
     options.accountingDays,
   );
   const editor = new Editor(store);
-  const lists = new Room(MAX_LISTS, MAX_LISTS_OF_USER);
+  const lists = new UserSemaphore(MAX_LISTS, MAX_LISTS_OF_USER);
   const traces = new FairShare(TRACES);
   const failures = new FailureReport(({ user, address, text }) => {
     log.add('system,error,critical', text);
@@ -248,7 +248,7 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
   jsonBodies(app, limits.publicBodyMs);
   endStreams(app);
   await authentication(app, authenticator, connections, store);
-  healthRoute(app, services, () => seeded, watch, trouble);
+  healthRoute(app, services, () => seeded, watch, problem);
   sessionRoutes(app, services, authenticator, options.setup);
   revisionRoutes(app, services);
   valuesRoute(app, services);

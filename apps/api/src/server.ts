@@ -15,7 +15,7 @@ import { databaseFile, signatureOf } from './database/file.js';
 import { type Migration, readMigrations } from './database/migrate.js';
 import { type Env, readEnv } from './env.js';
 import { restorableFrom } from './generations/restore.js';
-import { readStored, readyDatabase } from './startup/stored.js';
+import { readStored, readyDatabase } from './startup/database.js';
 import { unavailableApp } from './unavailable.js';
 
 /** The process: environment, database, agent, HTTP; and their end. */

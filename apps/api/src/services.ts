@@ -10,7 +10,7 @@ import type { ConfigStore } from './config/store.js';
 import type { Database } from './database/client.js';
 import type { ApiError } from './errors.js';
 import type { FairShare } from './scheduling/fair-share.js';
-import type { Room } from './scheduling/room.js';
+import type { UserSemaphore } from './scheduling/user-semaphore.js';
 import type { LiveState } from './state/live-state.js';
 import type { LogBuffer } from './state/log-buffer.js';
 import type { RestRow, View } from './view/rows.js';
@@ -30,7 +30,7 @@ export interface Services {
   readonly commands: ReadonlyMap<string, MenuCommands>;
   readonly accounting: QueueAccounting;
   /** Lists that are being sent: each holds a reading of the data plane until it has been taken. */
-  readonly lists: Room;
+  readonly lists: UserSemaphore;
   /** Packet traces that run. */
   readonly traces: FairShare;
 }

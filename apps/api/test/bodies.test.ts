@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Room } from '../src/scheduling/room.js';
+import { UserSemaphore } from '../src/scheduling/user-semaphore.js';
 import { rawExchange } from './raw-request.js';
 import { PASSWORD, Router } from './router.js';
 
@@ -12,11 +12,11 @@ const READER = { name: 'reader', group: 'read', password: 'Bodies-That-Wait-1' }
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('room for bodies', () => {
-  const entering = (room: Room) => {
+  const entering = (room: UserSemaphore) => {
     const entered: string[] = [];
     const enter = (name: string, user: number, amount: number) => {
       const gone = new AbortController();
-      room.enter(user, amount, gone.signal).then(
+      room.acquire(user, amount, gone.signal).then(
         () => entered.push(name),
         () => undefined,
       );
@@ -26,7 +26,7 @@ describe('room for bodies', () => {
   };
 
   it('is taken by those of one user one after the other, while others enter', async () => {
-    const { entered, enter } = entering(new Room(20, 10));
+    const { entered, enter } = entering(new UserSemaphore(20, 10));
     const end = enter('a1', 1, 8);
     const giveUp = enter('a2', 1, 8);
     enter('a3', 1, 3);
@@ -42,7 +42,7 @@ describe('room for bodies', () => {
   });
 
   it('when there is none in all, is for the one that waits longest, also if others would fit', async () => {
-    const { entered, enter } = entering(new Room(20, 10));
+    const { entered, enter } = entering(new UserSemaphore(20, 10));
     const ends = [enter('a', 1, 10), enter('b', 2, 5)];
     const large = enter('c', 3, 10);
     enter('d', 4, 1);
@@ -57,7 +57,7 @@ describe('room for bodies', () => {
   });
 
   it('is not given to those who have gone', async () => {
-    const room = new Room(10, 10);
+    const room = new UserSemaphore(10, 10);
     const { entered, enter } = entering(room);
     const end = enter('a', 1, 10);
     const gone = enter('b', 1, 10);

@@ -678,7 +678,7 @@ describe('the event loop goes on', () => {
   });
 
   it('for a user while another has very many windows', async () => {
-    const reader = { name: 'reader', group: 'read', password: 'Windows-By-Turns-1' };
+    const reader = { name: 'reader', group: 'read', password: 'Windows-By-RequestScheduler-1' };
     expect((await router.rest('PUT', '/user', reader)).status).toBe(201);
     const window = { op: 'subscribe', topic: 'menu', menu: QUEUE, find: '9', sort: { by: 'name', desc: true } };
     const many = await Promise.all(

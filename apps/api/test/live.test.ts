@@ -327,7 +327,7 @@ describe('who may connect', () => {
     const admin = await Client.open(router.url);
     admin.send({ op: 'subscribe', id: 1, topic: 'menu', menu: '/user' });
     await admin.next((m) => m.op === 'snapshot');
-    // Room is made by one that goes.
+    // UserSemaphore is made by one that goes.
     clients[0]?.socket.close();
     await expect.poll(() => clients[0]?.closed, { timeout: 10_000 }).toBeDefined();
     const next = await Client.open(router.url, { authorization });
@@ -359,7 +359,7 @@ describe('who may connect', () => {
     const admin = await Client.open(router.url);
     admin.send({ ...address, id: 1 });
     expect((await admin.next((m) => m.id === 1)).op).toBe('snapshot');
-    // Room is made by one that is closed.
+    // UserSemaphore is made by one that is closed.
     first.send({ op: 'unsubscribe', id: 0 });
     first.send({ ...address, id: 0 });
     expect((await first.next((m) => m.id === 0 && m.op !== 'error')).op).toBe('snapshot');

@@ -1,8 +1,8 @@
 import { menuByPath } from '@tollway/schema';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { CellQuota } from '../src/live/cell-quota.js';
 import { MenuFeed, type MessageSink } from '../src/live/menu-feed.js';
 import type { MenuWindow } from '../src/live/menu-window.js';
-import { ShownCells } from '../src/live/shown-cells.js';
 import { ArrayRows } from '../src/view/rows.js';
 
 const WINDOW = { filter: [], columns: undefined, find: '', sort: undefined, first: 0, count: 10 };
@@ -24,7 +24,7 @@ function feedOf(path: string, sink: MessageSink, rows: () => Record<string, stri
     reads.push(maxAgeMs);
     return new ArrayRows(rows());
   };
-  return { feed: new MenuFeed(1, menu, view, WINDOW, 1000, sink, new ShownCells().share(1)), reads };
+  return { feed: new MenuFeed(1, menu, view, WINDOW, 1000, sink, new CellQuota().reserve(1)), reads };
 }
 
 beforeEach(() => {
@@ -60,8 +60,8 @@ describe('a feed', () => {
     const menu = menuByPath('/queue/simple');
     if (menu === undefined) throw new Error('no menu');
     const sink = new Recorder();
-    const cells = new ShownCells();
-    expect(cells.share(1).resize(1_499_990)).toBeUndefined();
+    const cells = new CellQuota();
+    expect(cells.reserve(1).resize(1_499_990)).toBeUndefined();
     let decoded = 0;
     const set = {
       length: 1_000,
@@ -72,7 +72,7 @@ describe('a feed', () => {
         return { '.id': `*${index}` };
       },
     };
-    const feed = new MenuFeed(1, menu, async () => set, WINDOW, 1000, sink, cells.share(1));
+    const feed = new MenuFeed(1, menu, async () => set, WINDOW, 1000, sink, cells.reserve(1));
     await vi.advanceTimersByTimeAsync(2_500);
     expect(sink.messages).toEqual([
       {
@@ -89,11 +89,11 @@ describe('a feed', () => {
     const menu = menuByPath('/ip/address');
     if (menu === undefined) throw new Error('no menu');
     const sink = new Recorder();
-    const cells = new ShownCells();
-    const other = cells.share(1);
+    const cells = new CellQuota();
+    const other = cells.reserve(1);
     other.resize(1_499_999);
     const view = async () => new ArrayRows([{ '.id': '*1' }]);
-    const feed = new MenuFeed(1, menu, view, WINDOW, 1000, sink, cells.share(1));
+    const feed = new MenuFeed(1, menu, view, WINDOW, 1000, sink, cells.reserve(1));
     await vi.advanceTimersByTimeAsync(20_000);
     expect(sink.messages).toMatchObject([{ op: 'error' }]);
     other.close();
@@ -123,17 +123,17 @@ describe('a feed', () => {
     if (menu === undefined) throw new Error('no menu');
     const sink = new Recorder();
     sink.ready = false;
-    const cells = new ShownCells();
+    const cells = new CellQuota();
     let reads = 0;
     const view = async () => {
       reads += 1;
       return new ArrayRows([{ '.id': '*1' }]);
     };
-    const feed = new MenuFeed(1, menu, view, WINDOW, 1000, sink, cells.share(1));
+    const feed = new MenuFeed(1, menu, view, WINDOW, 1000, sink, cells.reserve(1));
     await vi.advanceTimersByTimeAsync(50);
     feed.close();
     await vi.advanceTimersByTimeAsync(20_000);
-    expect(cells.share(1).resize(1_500_000)).toBeUndefined();
+    expect(cells.reserve(1).resize(1_500_000)).toBeUndefined();
     expect([reads, sink.messages]).toEqual([0, []]);
   });
 
@@ -142,7 +142,7 @@ describe('a feed', () => {
     if (menu === undefined) throw new Error('no menu');
     const sink = new Recorder();
     const failing = () => new Promise<never>((_, reject) => setTimeout(() => reject(new Error('no agent')), 100));
-    const feed = new MenuFeed(1, menu, failing, WINDOW, 1000, sink, new ShownCells().share(1));
+    const feed = new MenuFeed(1, menu, failing, WINDOW, 1000, sink, new CellQuota().reserve(1));
     await vi.advanceTimersByTimeAsync(50);
     feed.close();
     await vi.advanceTimersByTimeAsync(1_000);
@@ -206,7 +206,7 @@ describe('feeds that open at once', () => {
     setImmediate(look);
     const feeds = Array.from(
       { length: 50 },
-      (_, id) => new MenuFeed(id, menu, view, WINDOW, 60_000, sink, new ShownCells().share(1)),
+      (_, id) => new MenuFeed(id, menu, view, WINDOW, 60_000, sink, new CellQuota().reserve(1)),
     );
     const sent = () => [...turns.values()].reduce((sum, count) => sum + count, 0);
     await vi.waitFor(() => expect(sent()).toBe(feeds.length));
@@ -253,7 +253,7 @@ describe('feeds that walk through a large table', () => {
           },
         };
       };
-      const cells = new ShownCells();
+      const cells = new CellQuota();
       const sink = {
         ready: true,
         sent: 0,
@@ -265,7 +265,7 @@ describe('feeds that walk through a large table', () => {
       const window = { ...WINDOW, ...asked };
       const feeds = Array.from(
         { length: 4 },
-        (_, id) => new MenuFeed(id, menu, view, window, 60_000, sink, cells.share(1)),
+        (_, id) => new MenuFeed(id, menu, view, window, 60_000, sink, cells.reserve(1)),
       );
       await vi.waitFor(() => expect(sink.sent).toBe(feeds.length), { timeout: 60_000, interval: 20 });
       for (const feed of feeds) feed.close();
@@ -301,7 +301,7 @@ describe('the cost of a feed', () => {
       await new Promise((resolve) => setTimeout(resolve, 300));
       return new ArrayRows([{ '.id': '*1', 'rx-byte': String(reads) }]);
     };
-    const feed = new MenuFeed(1, menu, view, WINDOW, 1000, sink, new ShownCells().share(1));
+    const feed = new MenuFeed(1, menu, view, WINDOW, 1000, sink, new CellQuota().reserve(1));
     await vi.advanceTimersByTimeAsync(9_000);
     // 300 ms are at most 8 % of the time.
     expect(reads).toBe(3);

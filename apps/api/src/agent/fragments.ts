@@ -13,10 +13,10 @@ const pieces = new WeakMap<object, Buffer>();
 const PIECES = new Set(['rules', 'simple-queues']);
 
 /** Appends the encoding of a value whose arrays named in `PIECES` hold pieces (msgpack specification: map, array, str). */
-export function encodePieces(value: unknown, encode: Encode, out: Buffer[]): void {
+export function encodeFragments(value: unknown, encode: Encode, out: Buffer[]): void {
   if (Array.isArray(value)) {
     out.push(arrayHead(value.length));
-    for (const item of value) encodePieces(item, encode, out);
+    for (const item of value) encodeFragments(item, encode, out);
     return;
   }
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) {
@@ -30,7 +30,7 @@ export function encodePieces(value: unknown, encode: Encode, out: Buffer[]): voi
     if (PIECES.has(name) && Array.isArray(field)) {
       out.push(arrayHead(field.length));
       for (const piece of field) out.push(pieceOf(piece, encode));
-    } else if (typeof field === 'object' && field !== null && DEEP.has(name)) encodePieces(field, encode, out);
+    } else if (typeof field === 'object' && field !== null && DEEP.has(name)) encodeFragments(field, encode, out);
     else out.push(encode(field));
   }
 }

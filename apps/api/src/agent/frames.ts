@@ -1,5 +1,5 @@
 import { Packr } from 'msgpackr';
-import { encodePieces } from './fragments.js';
+import { encodeFragments } from './fragments.js';
 import { MAX_FRAME } from './messages.js';
 
 /** Counters beyond 2^53 lose their last digits (9 PB); maps are plain objects with the agent's own keys. */
@@ -8,7 +8,7 @@ const codec = new Packr({ useRecords: false, int64AsType: 'number', variableMapS
 /** A message as it goes on the wire: 32-bit little-endian length, msgpack. */
 export function encodeFrame(message: unknown): Buffer {
   const parts: Buffer[] = [Buffer.alloc(4)];
-  encodePieces(message, (value) => codec.pack(integers(value)), parts);
+  encodeFragments(message, (value) => codec.pack(integers(value)), parts);
   const frame = Buffer.concat(parts);
   frame.writeUInt32LE(frame.length - 4, 0);
   return frame;

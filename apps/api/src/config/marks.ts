@@ -11,11 +11,11 @@ import { perMenu, type RowsOf } from './renames.js';
  */
 
 /** Ids of the mangle rules that give each mark of a kind. */
-export type Givers = (named: Named) => Promise<ReadonlyMap<string, readonly number[]>>;
+export type MarkSetters = (named: Named) => Promise<ReadonlyMap<string, readonly number[]>>;
 
 /** The rules that give marks now; they are gone through once for each kind. */
-export function giversIn(now: StoredSnapshot, slicer: TimeSlicer): Givers {
-  const known = new Map<Named, ReturnType<Givers>>();
+export function markSettersIn(now: StoredSnapshot, slicer: TimeSlicer): MarkSetters {
+  const known = new Map<Named, ReturnType<MarkSetters>>();
   const find = async (named: Named) => {
     const ids = new Map<string, number[]>();
     await slicer.map(now.get(MANGLE) ?? [], (rule) => {
@@ -34,7 +34,7 @@ export function giversIn(now: StoredSnapshot, slicer: TimeSlicer): Givers {
 }
 
 /** A mark that no rule gives without a revision. */
-export interface GoingMark {
+export interface RemovedMark {
   readonly named: Named;
   readonly mark: string;
   /** The rule that gives it, as the revision left it. */
@@ -42,10 +42,10 @@ export interface GoingMark {
 }
 
 /** Marks that rules give by a revision, and that no rule would give without it. */
-export async function goingMarks(past: PastRevision, givers: Givers): Promise<readonly GoingMark[]> {
+export async function removedMarks(past: PastRevision, markSetters: MarkSetters): Promise<readonly RemovedMark[]> {
   const rules = past.changes.filter(({ menu }) => menu === MANGLE);
   const own = new Set(rules.map(({ id }) => id));
-  const going: GoingMark[] = [];
+  const going: RemovedMark[] = [];
   for (const named of MARKS) {
     const known = new Set(rules.map(({ before }) => before && given(named, before)));
     for (const { after } of rules) {
@@ -53,7 +53,7 @@ export async function goingMarks(past: PastRevision, givers: Givers): Promise<re
       const mark = after === undefined || after.disabled ? undefined : given(named, after);
       if (after === undefined || mark === undefined || known.has(mark)) continue;
       known.add(mark);
-      if ((await givers(named)).get(mark)?.some((id) => !own.has(id))) continue;
+      if ((await markSetters(named)).get(mark)?.some((id) => !own.has(id))) continue;
       going.push({ named, mark, rule: after });
     }
   }
@@ -77,14 +77,14 @@ export const namingMenus: readonly string[] = [
 /** Finds the rows that name going marks since a revision. */
 export class UsersSince {
   /** Rows that name each of the marks now and did not before the revision. */
-  readonly found = new Map<GoingMark, Use[]>();
-  readonly #going: readonly GoingMark[];
+  readonly found = new Map<RemovedMark, Use[]>();
+  readonly #going: readonly RemovedMark[];
   readonly #rowsOf: RowsOf;
   /** Rows that need no look: they have had one, or go back with the revision. */
   readonly #seen: Set<number>;
 
   /** @param rowsOf a menu now */
-  constructor(past: PastRevision, going: readonly GoingMark[], rowsOf: RowsOf) {
+  constructor(past: PastRevision, going: readonly RemovedMark[], rowsOf: RowsOf) {
     this.#going = going;
     this.#rowsOf = rowsOf;
     this.#seen = new Set(past.changes.map(({ id }) => id));
@@ -108,7 +108,7 @@ export class UsersSince {
     }
   }
 
-  #add(mark: GoingMark, use: Use): void {
+  #add(mark: RemovedMark, use: Use): void {
     const known = this.found.get(mark);
     if (known === undefined) this.found.set(mark, [use]);
     else known.push(use);

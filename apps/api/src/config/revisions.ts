@@ -2,7 +2,7 @@ import type { Database } from '../database/client.js';
 import { errors } from '../errors.js';
 import { TimeSlicer } from '../scheduling/time-slicer.js';
 import { isMove } from './draft.js';
-import { giversIn, namingMenus } from './marks.js';
+import { markSettersIn, namingMenus } from './marks.js';
 import { ownOf, type PastPlaces, type PastRevision, placesOf } from './past.js';
 import {
   type Author,
@@ -155,7 +155,7 @@ function namesByMenu({ snapshot }: ConfigStore, slicer: TimeSlicer): Names {
     };
   };
   return {
-    givers: giversIn(snapshot, slicer),
+    markSetters: markSettersIn(snapshot, slicer),
     usersIn: once((menu) => usersOfNames(snapshot, menu, slicer)),
     namedIn: once(async (menu) => {
       const ids = new Map<string, number[]>();

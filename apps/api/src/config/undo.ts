@@ -7,7 +7,7 @@ import { type Row, rowIdText } from '../snapshot/snapshot.js';
 import { type Draft, isMove, type StoredRow, type StoredSnapshot } from './draft.js';
 import { MANGLE, usersText } from './in-use.js';
 import { menusOf } from './items.js';
-import { type Givers, giversIn, goingMarks, UsersSince } from './marks.js';
+import { type MarkSetters, markSettersIn, removedMarks, UsersSince } from './marks.js';
 import { ownOf, type PastPlaces, type PastRevision, placesOf, type RowBefore } from './past.js';
 import { besideOthers, movedBetween, placedBefore } from './places.js';
 import { type Referrer, usersOfNames } from './references.js';
@@ -60,7 +60,7 @@ export async function revert(
     changed.push(await changedSince(rowsOf(menu), moved, menu, past, isAsLeft, slicer));
   }
   refuse(past.number, changed.flat());
-  const going = await goingMarks(past, giversIn(now, slicer));
+  const going = await removedMarks(past, markSettersIn(now, slicer));
   if (going.length > 0) {
     const users = new UsersSince(past, going, rowsOf);
     for await (const rows of rowsBefore()) await slicer.map(rows, (row) => users.see(row));
@@ -214,7 +214,7 @@ export interface Names {
   usersIn(menu: string): Promise<ReadonlyMap<string, readonly Referrer[]>>;
   /** Rows of a menu by their names. */
   namedIn(menu: string): Promise<ReadonlyMap<string, readonly number[]>>;
-  readonly givers: Givers;
+  readonly markSetters: MarkSetters;
 }
 
 /**
@@ -242,12 +242,12 @@ export async function stillUsed(names: Names, past: PastRevision): Promise<reado
  * @param since it and those after it, oldest first
  */
 export async function stillMissed(
-  { givers }: Names,
+  { markSetters }: Names,
   past: PastRevision,
   rowsOf: RowsOf,
   since: () => Iterable<PastRevision>,
 ): Promise<readonly Conflict[]> {
-  const going = await goingMarks(past, givers);
+  const going = await removedMarks(past, markSetters);
   if (going.length === 0) return [];
   const users = new UsersSince(past, going, rowsOf);
   for (const { changes } of since()) for (const change of changes) users.see(change);

@@ -7,6 +7,7 @@ import type { Menu } from '@tollway/schema';
 import type { WebSocket } from 'ws';
 import type { Arguments } from '../config/content.js';
 import { requestTurn, Stopped } from '../scheduling/time-slicer.js';
+import type { CellQuota } from './cell-quota.js';
 import { ConditionError, testOf } from './condition.js';
 import { MenuFeed, type MessageSink } from './menu-feed.js';
 import type { MenuWindow } from './menu-window.js';
@@ -14,7 +15,6 @@ import { type ClientMessage, MessageError, readMessage } from './message.js';
 import type { Sampler } from './sampler.js';
 import { ScopeFeed } from './scope-feed.js';
 import type { SharedRows } from './shared-rows.js';
-import type { ShownCells } from './shown-cells.js';
 import type { SendTrace, TraceFeed } from './trace-feed.js';
 import type { Traffic } from './traffic.js';
 import type { Watched } from './watched-queue.js';
@@ -22,11 +22,11 @@ import type { Watched } from './watched-queue.js';
 /** Bytes waiting to be sent above which live values are left out. */
 const BUSY_BYTES = 256 << 10;
 /** Bytes waiting above which it is not listened to: more, so that it is heard again before live values are sent again. */
-const DEAF_BYTES = 512 << 10;
+const PAUSE_BYTES = 512 << 10;
 /** How often a client that does not keep up is looked at, ms. */
 const BUSY_MS = 100;
 /** Bytes waiting above which the client is given up. */
-const STUCK_BYTES = 16 << 20;
+const TERMINATE_BYTES = 16 << 20;
 /** Subscriptions of one connection. */
 const MAX_SUBSCRIPTIONS = 64;
 /** Those of one user on all connections: of some dozen pages with as many windows as fit on a desk. */
@@ -42,7 +42,7 @@ interface Subscription {
 export interface LiveSources {
   /** What each menu shows, by path. */
   readonly rows: ReadonlyMap<string, SharedRows>;
-  readonly shownCells: ShownCells;
+  readonly cellQuota: CellQuota;
   readonly traffic: Traffic;
   readonly trafficSampler: Sampler<TrafficSample>;
   readonly profileSampler: Sampler<ProfileUpdate>;
@@ -105,7 +105,7 @@ export class LiveClient implements MessageSink {
 
   send(message: ServerMessage): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
-    if (this.#socket.bufferedAmount > STUCK_BYTES) this.#socket.terminate();
+    if (this.#socket.bufferedAmount > TERMINATE_BYTES) this.#socket.terminate();
     else this.#socket.send(JSON.stringify(message));
   }
 
@@ -124,7 +124,7 @@ export class LiveClient implements MessageSink {
   async #receive(text: string | undefined): Promise<void> {
     try {
       // Whoever does not read what he gets is not given more.
-      while (this.#socket.bufferedAmount > DEAF_BYTES && !this.#end.signal.aborted) await sleep(BUSY_MS);
+      while (this.#socket.bufferedAmount > PAUSE_BYTES && !this.#end.signal.aborted) await sleep(BUSY_MS);
       await requestTurn(this.#end.signal, this.#user);
       if (text === undefined) throw new MessageError('messages are JSON texts, not binary');
       this.#handle(readMessage(text));
@@ -180,7 +180,7 @@ export class LiveClient implements MessageSink {
         const rows = this.#sources.rows.get(message.menu.path);
         if (rows === undefined) throw new MessageError(`${message.menu.path} cannot be listed`, id);
         checkFilter(message.menu, message.window, id);
-        const share = this.#sources.shownCells.share(this.#user);
+        const reservation = this.#sources.cellQuota.reserve(this.#user);
         const feed = new MenuFeed(
           id,
           message.menu,
@@ -188,7 +188,7 @@ export class LiveClient implements MessageSink {
           message.window,
           message.intervalMs,
           this,
-          share,
+          reservation,
         );
         return new MenuSubscription(message.menu, feed);
       }

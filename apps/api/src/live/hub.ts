@@ -7,18 +7,18 @@ import { menuByPath } from '@tollway/schema';
 import type { WebSocket } from 'ws';
 import type { Principal } from '../auth/authenticator.js';
 import type { Arguments } from '../config/content.js';
-import { UserTurns } from '../scheduling/user-turns.js';
+import { UserQueues } from '../scheduling/user-queues.js';
 import type { Services } from '../services.js';
 import { identityOf } from '../snapshot/identity.js';
 import type { Alarms } from '../state/alarms.js';
 import type { Processor } from '../state/processor.js';
+import { CellQuota } from './cell-quota.js';
 import { LiveClient, type LiveSources } from './client.js';
 import type { MessageSink } from './menu-feed.js';
 import { ProfileFeed } from './profile-feed.js';
 import { Sampler } from './sampler.js';
 import { ScopeFeed } from './scope-feed.js';
 import { SharedRows } from './shared-rows.js';
-import { ShownCells } from './shown-cells.js';
 import { takeStatus } from './status.js';
 import { type SendTrace, TraceFeed } from './trace-feed.js';
 import { Traffic } from './traffic.js';
@@ -29,7 +29,7 @@ const HEARTBEAT_MS = 15_000;
 /** Payload of a ping. */
 const PING_BYTES = 8;
 /** How long a client may take to answer the goodbye, ms. */
-const LAST_WORDS_MS = 500;
+const CLOSE_TIMEOUT_MS = 500;
 /** Connections of one user; a browser has one for each of its tabs. */
 const MAX_PER_USER = 32;
 /** Close code for one too many: try again later (RFC 6455 §7.4.1, IANA). */
@@ -51,14 +51,14 @@ interface Connection {
 /** All live connections and what they share. */
 export class Hub implements LiveSources {
   readonly rows: ReadonlyMap<string, SharedRows>;
-  readonly shownCells = new ShownCells();
+  readonly cellQuota = new CellQuota();
   readonly traffic: Traffic;
   readonly trafficSampler: Sampler<TrafficSample>;
   readonly profileSampler: Sampler<ProfileUpdate>;
   readonly statusSampler: Sampler<Status>;
   readonly #services: Services;
   readonly #watchedRows: WatchedRows;
-  readonly #dryRuns = new UserTurns();
+  readonly #dryRuns = new UserQueues();
   readonly #connections = new Map<WebSocket, Connection>();
   readonly #heartbeat: NodeJS.Timeout;
   readonly #stopRecording: () => void;
@@ -179,5 +179,5 @@ function endSession(socket: WebSocket, { client }: Connection): void {
 
 /** Ends a connection that has been told goodbye, also when its client does not answer that. */
 function endSoon(socket: WebSocket): void {
-  setTimeout(() => socket.terminate(), LAST_WORDS_MS).unref();
+  setTimeout(() => socket.terminate(), CLOSE_TIMEOUT_MS).unref();
 }

@@ -2,8 +2,8 @@ import type { ServerMessage } from '@tollway/protocol/live/answers';
 import type { Menu } from '@tollway/schema';
 import { Stopped, turnOf } from '../scheduling/time-slicer.js';
 import type { RowSet, View } from '../view/rows.js';
+import type { CellReservation } from './cell-quota.js';
 import type { MenuWindow } from './menu-window.js';
-import type { Share } from './shown-cells.js';
 import { deltaOf, evaluate, itemsWalked, mostCells, type WindowContent } from './window.js';
 
 /** Where a feed's messages go. */
@@ -29,7 +29,7 @@ export class MenuFeed {
   readonly #view: View;
   readonly #intervalMs: number;
   readonly #sink: MessageSink;
-  readonly #share: Share;
+  readonly #reservation: CellReservation;
   readonly #timer: NodeJS.Timeout | undefined;
   #window: MenuWindow;
   #sent: WindowContent | undefined;
@@ -52,7 +52,7 @@ export class MenuFeed {
     window: MenuWindow,
     intervalMs: number,
     sink: MessageSink,
-    share: Share,
+    reservation: CellReservation,
   ) {
     this.#id = id;
     this.#menu = menu;
@@ -60,7 +60,7 @@ export class MenuFeed {
     this.#window = window;
     this.#intervalMs = intervalMs;
     this.#sink = sink;
-    this.#share = share;
+    this.#reservation = reservation;
     // Configuration alone changes only by commits, which call refresh().
     this.#timer = menu.refreshMs === undefined ? undefined : setInterval(() => this.tick(), intervalMs);
     this.refresh(intervalMs / 2);
@@ -106,7 +106,7 @@ export class MenuFeed {
 
   close(): void {
     this.#closed = true;
-    this.#share.close();
+    this.#reservation.close();
     this.#stop.abort();
     clearInterval(this.#timer);
     clearTimeout(this.#retry);
@@ -139,14 +139,14 @@ export class MenuFeed {
     let rows: RowSet | undefined = await this.#view(maxAgeMs);
     const readingMs = Math.min(MAX_READING_MS, performance.now() - asked);
     const walked = itemsWalked(rows, window);
-    if (this.#share.mayWalk(walked)) await this.#share.walk(walked, stop);
+    if (this.#reservation.mayWalk(walked)) await this.#reservation.walk(walked, stop);
     else {
       // Until it is let in others read anew: it keeps no reading of its own.
       rows = undefined;
-      await this.#share.walk(walked, stop);
+      await this.#reservation.walk(walked, stop);
       rows = await this.#view(maxAgeMs);
     }
-    const slicer = await turnOf(stop, this.#share.user);
+    const slicer = await turnOf(stop, this.#reservation.user);
     // Before the rows are there: whoever may not have them is not to fill the memory with them.
     if (!this.#mayShow(mostCells(this.#menu, rows.length, window))) return undefined;
     const content = await evaluate(this.#menu, rows, window, slicer);
@@ -160,7 +160,7 @@ export class MenuFeed {
 
   /** Takes room for so many cells, or tells the client why there is none. */
   #mayShow(cells: number): boolean {
-    const refused = this.#share.resize(cells);
+    const refused = this.#reservation.resize(cells);
     if (refused !== undefined) {
       this.#sent = undefined;
       if (refused !== this.#refused) this.#sink.send({ op: 'error', id: this.#id, detail: refused });

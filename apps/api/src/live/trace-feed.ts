@@ -4,7 +4,7 @@ import { menuByPath } from '@tollway/schema';
 import { AgentGone, AgentRefusal, type Trace } from '../agent/messages.js';
 import type { Arguments } from '../config/content.js';
 import { ApiError } from '../errors.js';
-import type { UserTurns } from '../scheduling/user-turns.js';
+import type { UserQueues } from '../scheduling/user-queues.js';
 import type { Services } from '../services.js';
 import { argumentsOf, packetDescription, traceFilter } from '../trace/described.js';
 import { traced } from '../trace/session.js';
@@ -32,7 +32,7 @@ export class TraceFeed {
    */
   constructor(
     services: TraceServices,
-    dryRuns: UserTurns,
+    dryRuns: UserQueues,
     user: number,
     dry: boolean,
     words: Arguments,

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { errors } from '../errors.js';
 import { clientGone } from './auth.js';
-import { BodyRoom } from './body-room.js';
+import { BodyMemory } from './body-memory.js';
 import { parseJson } from './json.js';
 
 /** Largest request body that is read, bytes. */
@@ -31,7 +31,7 @@ const isPlain = (type: string, encoding: string): boolean =>
 export function jsonBodies(app: FastifyInstance, publicMs: number): void {
   const notJson = new WeakSet<FastifyRequest>();
   const gone = new WeakMap<FastifyRequest, AbortSignal>();
-  const room = new BodyRoom();
+  const room = new BodyMemory();
   app.removeAllContentTypeParsers();
   app.addHook('onRequest', async (request) => {
     const type = request.headers['content-type'];

@@ -4,10 +4,17 @@ import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { isLoopback, networkOf } from '../auth/address.js';
 import { errorBody } from '../errors.js';
+import { type Parsing, parseInChunks } from './chunked-parsing.js';
 import { brokenRequest } from './errors.js';
-import { type Evictable, keptOf, type Network, ofMostUsing, strangerAmong, strangerOf } from './eviction.js';
-import { type Parsing, parseInPieces } from './pieces.js';
-import { Turns } from './turns.js';
+import {
+  anonymousToEvict,
+  anonymousToEvictAmong,
+  type Evictable,
+  idleToEvict,
+  loggedInToEvict,
+  type Network,
+} from './eviction.js';
+import { RequestScheduler } from './request-scheduler.js';
 
 /** Bounds of what connections may take. */
 export interface ConnectionLimits {
@@ -71,7 +78,7 @@ interface Connection extends Evictable {
 
 /**
  * The HTTP server's connections. When there are too many, those go first that nobody has logged in by, in the order of
- * {@link strangerOf}. Then those of the user who has most, if one has very many.
+ * {@link anonymousToEvict}. Then those of the user who has most, if one has very many.
  */
 export class Connections {
   readonly #limits: ConnectionLimits;
@@ -80,7 +87,7 @@ export class Connections {
   readonly #open = new Map<Socket, Connection>();
   readonly #networks = new Map<string, Network<Connection>>();
   readonly #trusted = new Set<string>();
-  readonly #turns = new Turns<Socket>();
+  readonly #turns = new RequestScheduler<Socket>();
 
   /** @param isProxy by whose connections any number of people come */
   constructor(limits: ConnectionLimits = CONNECTION_LIMITS, isProxy: (address: string) => boolean = () => false) {
@@ -158,7 +165,7 @@ export class Connections {
     const connection = this.#open.get(socket);
     if (connection === undefined || connection.user === user) return;
     const { network } = connection;
-    if (connection.user === undefined && network.connections.has(connection)) network.strangers -= 1;
+    if (connection.user === undefined && network.connections.has(connection)) network.anonymous -= 1;
     connection.user = user;
     this.#trusted.delete(network.name);
     this.#trusted.add(network.name);
@@ -179,7 +186,7 @@ export class Connections {
       name,
       isProxy: this.#isProxy(address),
       connections: new Set(),
-      strangers: 0,
+      anonymous: 0,
     };
     const connection: Connection = {
       socket,
@@ -190,12 +197,12 @@ export class Connections {
       last: undefined,
       user: undefined,
       live: false,
-      parsing: parseInPieces(socket),
+      parsing: parseInChunks(socket),
       full: false,
     };
     this.#open.set(socket, connection);
     network.connections.add(connection);
-    network.strangers += 1;
+    network.anonymous += 1;
     this.#networks.set(name, network);
     socket.setMaxListeners(0);
     socket.once('close', () => this.#forget(connection));
@@ -207,12 +214,14 @@ export class Connections {
     const own = this.#networks.get(name);
     if (own !== undefined && own.connections.size >= perAddress && !own.isProxy) {
       const { connections } = own;
-      return this.#close(strangerAmong(connections) ?? ofMostUsing(connections, perUser) ?? keptOf(connections));
+      return this.#close(
+        anonymousToEvictAmong(connections) ?? loggedInToEvict(connections, perUser) ?? idleToEvict(connections),
+      );
     }
     if (this.#open.size < total) return true;
     const isKnown = (network: Network<Connection>) => this.#trusted.has(network.name);
-    const stranger = strangerOf(this.#networks.values(), this.#open.values(), isKnown);
-    if (this.#close(stranger ?? ofMostUsing(this.#open.values(), perUser))) return true;
+    const stranger = anonymousToEvict(this.#networks.values(), this.#open.values(), isKnown);
+    if (this.#close(stranger ?? loggedInToEvict(this.#open.values(), perUser))) return true;
     return (isLoopback(address) || this.#trusted.has(name)) && this.#open.size < total + reserved;
   }
 
@@ -228,7 +237,7 @@ export class Connections {
     this.#turns.forget(connection.socket);
     const { network, user } = connection;
     if (!network.connections.delete(connection)) return;
-    if (user === undefined) network.strangers -= 1;
+    if (user === undefined) network.anonymous -= 1;
     if (network.connections.size === 0) this.#networks.delete(network.name);
   }
 

@@ -8,7 +8,7 @@ export interface Network<T> {
   /** Its connections, oldest first. */
   readonly connections: Set<T>;
   /** How many of them nobody has logged in by. */
-  strangers: number;
+  anonymous: number;
 }
 
 /** What of a connection decides whether it goes. */
@@ -32,24 +32,24 @@ const isQuiet = ({ pending, quietSince }: Evictable, now: number): boolean =>
   pending === 0 && now - quietSince >= QUIET_MS;
 
 /**
- * The connection that goes when there are too many in all, of those without a login. It is of the address that has most of
+ * The connection that is closed when there are too many in all, of those without a login. It is of the address that has most of
  * them, if those are not few; else, that many addresses with few keep out neither somebody who comes again nor somebody new,
  * rather of one that nobody has logged in from, rather one that asks nothing, and the oldest of those.
  *
  * @param open all connections, oldest first
  * @param isKnown whether somebody has logged in from there
  */
-export function strangerOf<T extends Evictable & { readonly network: Network<T> }>(
+export function anonymousToEvict<T extends Evictable & { readonly network: Network<T> }>(
   networks: Iterable<Network<T>>,
   open: Iterable<T>,
   isKnown: (network: Network<T>) => boolean,
 ): T | undefined {
   let crowd: Network<T> | undefined;
   for (const network of networks) {
-    if (network.isProxy || network.strangers <= FEW) continue;
-    if (crowd === undefined || network.strangers > crowd.strangers) crowd = network;
+    if (network.isProxy || network.anonymous <= FEW) continue;
+    if (crowd === undefined || network.anonymous > crowd.anonymous) crowd = network;
   }
-  if (crowd !== undefined) return strangerAmong(crowd.connections);
+  if (crowd !== undefined) return anonymousToEvictAmong(crowd.connections);
   const now = performance.now();
   let asking: T | undefined;
   let known: T | undefined;
@@ -63,7 +63,7 @@ export function strangerOf<T extends Evictable & { readonly network: Network<T> 
 }
 
 /** Of one address, the oldest connection without a login that asks nothing, or else the oldest without a login. */
-export function strangerAmong<T extends Evictable>(connections: Iterable<T>): T | undefined {
+export function anonymousToEvictAmong<T extends Evictable>(connections: Iterable<T>): T | undefined {
   const now = performance.now();
   let oldest: T | undefined;
   for (const connection of connections) {
@@ -75,7 +75,7 @@ export function strangerAmong<T extends Evictable>(connections: Iterable<T>): T 
 }
 
 /** The oldest connection of the user who has most of them, if those are more than `limit`. */
-export function ofMostUsing<T extends Evictable>(connections: Iterable<T>, limit: number): T | undefined {
+export function loggedInToEvict<T extends Evictable>(connections: Iterable<T>, limit: number): T | undefined {
   const byUser = new Map<number, { readonly oldest: T; count: number }>();
   let most: { readonly oldest?: T; count: number } = { count: limit };
   for (const connection of connections) {
@@ -89,7 +89,7 @@ export function ofMostUsing<T extends Evictable>(connections: Iterable<T>, limit
 }
 
 /** Of one address, the oldest connection that is only kept for a next request. Its client opens another. */
-export function keptOf<T extends Evictable>(connections: Iterable<T>): T | undefined {
+export function idleToEvict<T extends Evictable>(connections: Iterable<T>): T | undefined {
   for (const connection of connections) if (connection.pending === 0 && !connection.live) return connection;
   return undefined;
 }

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { AgentGone } from '../agent/messages.js';
 import type { Test } from '../config/query.js';
-import type { Room } from '../scheduling/room.js';
 import type { TimeSlicer } from '../scheduling/time-slicer.js';
+import type { UserSemaphore } from '../scheduling/user-semaphore.js';
 import { type Asked, NOT_KNOWN, type RestRow, type RowSet, type View } from '../view/rows.js';
 
 /** Lists, however long: requests and viewers that come meanwhile need not wait for their end. */
@@ -19,8 +19,13 @@ export type Projection = (rows: RowSet, index: number) => RestRow;
  *
  * @throws Stopped when nobody waits for it any more; AgentGone when the data plane alone knows them and is not connected.
  */
-export const rowsToSend = (view: View, asked: Asked, lists: Room, user: number, gone: AbortSignal): Promise<RowSet> =>
-  rowsToHold(() => knownRows(view, asked), lists, user, gone);
+export const rowsToSend = (
+  view: View,
+  asked: Asked,
+  lists: UserSemaphore,
+  user: number,
+  gone: AbortSignal,
+): Promise<RowSet> => rowsToHold(() => knownRows(view, asked), lists, user, gone);
 
 /**
  * What somebody walks through in slices. Each long one holds a reading of the data plane, be it a quarter of a million
@@ -31,14 +36,14 @@ export const rowsToSend = (view: View, asked: Asked, lists: Room, user: number, 
  */
 export async function rowsToHold(
   read: () => Promise<RowSet>,
-  lists: Room,
+  lists: UserSemaphore,
   user: number,
   gone: AbortSignal,
 ): Promise<RowSet> {
   let rows: RowSet | undefined = await read();
   if (rows.length <= AT_ONCE) return rows;
   if (!lists.fits(user, 1)) rows = undefined;
-  await lists.enter(user, 1, gone);
+  await lists.acquire(user, 1, gone);
   return rows ?? read();
 }
 

@@ -18,7 +18,7 @@ export function accountingRoute(app: FastifyInstance, { accounting, lists }: Ser
     const { to = localDay(new Date()), from = to, queue, format = 'json' } = request.query;
     if (from > to) throw errors.badProperty('from', `from must not be later than to, which is ${to}`);
     const { userId } = request.principal;
-    await lists.enter(userId, 1, clientGone(reply));
+    await lists.acquire(userId, 1, clientGone(reply));
     const row = queue === undefined ? undefined : Number.parseInt(queue.slice(1), 16);
     const days = accounting.days(from, to, row, userId);
     if (format === 'csv') {

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { AHEAD_REMEDY, type SyncState } from '../config/agent-sync.js';
 import type { DatabaseWatch } from '../database/watch.js';
 import type { Services } from '../services.js';
-import type { FolderTrouble } from '../state/data-folder.js';
+import type { FolderProblem } from '../state/data-folder.js';
 import { VERSION } from '../version.js';
 
 /** What keeps the newest configuration from being in force, and what to do. */
@@ -35,7 +35,7 @@ const NOT_READY = {
 };
 
 /** An agent that is down does not start again as long as its folder takes nothing, which is what has to be mended then. */
-function folderConcern({ problem, remedy }: FolderTrouble, isUp: boolean) {
+function folderConcern({ problem, remedy }: FolderProblem, isUp: boolean) {
   const down = isUp ? '' : ' It cannot start either as long as that is so, and nothing is forwarded.';
   return { concerns: 'data-folder', problem: `${problem}${down}`, remedy };
 }
@@ -49,13 +49,13 @@ export function healthRoute(
   { store, live }: Services,
   ready: () => boolean,
   watch: DatabaseWatch | undefined,
-  folderTrouble: () => FolderTrouble | undefined,
+  folderProblem: () => FolderProblem | undefined,
 ): void {
   app.get('/healthz', { config: { public: true } }, async (_request, reply) => {
     const { syncState } = store;
     const forwarding = live.connected && (syncState === 'synced' || store.activeRevision > 0);
     const fault = watch?.fault;
-    const trouble = folderTrouble();
+    const trouble = folderProblem();
     const well = forwarding && syncState === 'synced' && ready() && fault === undefined && trouble === undefined;
     const agent = AGENT_TROUBLE[live.connected ? syncState : 'down'];
     const missing = agent ?? (ready() ? undefined : NOT_READY);

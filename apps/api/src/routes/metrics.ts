@@ -28,7 +28,7 @@ export function metricsRoute(app: FastifyInstance, { live, store, lists }: Servi
   app.get('/metrics', async (request, reply) => {
     const { userId } = request.principal;
     const gone = clientGone(reply);
-    await lists.enter(userId, 1, gone);
+    await lists.acquire(userId, 1, gone);
     const [stats, queues] = await Promise.all([live.stats(SHARED_MS), live.queues(SHARED_MS)]);
     if (stats === undefined || queues === undefined) throw new AgentGone();
     const slicer = await turnOf(gone, userId);

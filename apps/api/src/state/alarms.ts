@@ -2,32 +2,32 @@ import type { ConfigStore } from '../config/store.js';
 import type { DatabaseFault } from '../database/fault.js';
 import type { DatabaseWatch } from '../database/watch.js';
 import { rowIdText } from '../snapshot/snapshot.js';
-import type { FolderTrouble } from './data-folder.js';
+import type { FolderProblem } from './data-folder.js';
 
 /** What somebody must look at, a sentence each: the dashboard shows them until they are over. */
 export class Alarms {
   readonly #store: Pick<ConfigStore, 'snapshot' | 'invalid'>;
   readonly #watch: DatabaseWatch | undefined;
-  readonly #folderTrouble: () => FolderTrouble | undefined;
+  readonly #folderProblem: () => FolderProblem | undefined;
   #of: ReadonlyMap<number, string> | undefined;
   #rules: readonly string[] = [];
 
   constructor(
     store: Pick<ConfigStore, 'snapshot' | 'invalid'>,
     watch: DatabaseWatch | undefined,
-    folderTrouble: () => FolderTrouble | undefined,
+    folderProblem: () => FolderProblem | undefined,
   ) {
     this.#store = store;
     this.#watch = watch;
-    this.#folderTrouble = folderTrouble;
+    this.#folderProblem = folderProblem;
   }
 
   all(): readonly string[] {
     const { fault } = this.#watch ?? {};
-    const trouble = this.#folderTrouble();
+    const folderProblem = this.#folderProblem();
     return [
       ...(fault === undefined ? [] : [`${fault.text} ${untilThen(fault)} forwarding goes on.`]),
-      ...(trouble === undefined || fault !== undefined ? [] : [trouble.problem]),
+      ...(folderProblem === undefined || fault !== undefined ? [] : [folderProblem.problem]),
       ...this.rules(),
     ];
   }

@@ -2,7 +2,7 @@ import { accessSync, constants, lstatSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** A folder of the data folder that takes nothing. */
-export interface FolderTrouble {
+export interface FolderProblem {
   /** What is wrong, in one sentence. */
   readonly problem: string;
   /** What to do. */
@@ -18,8 +18,8 @@ const FREE = 'Free some space; the rest goes on by itself then.';
  * What is wrong with the data folder; undefined when nothing is.
  * @param copies why no copies of the configuration can be kept, undefined when they are
  */
-export function folderTrouble(dataDir: string, copies: string | undefined): FolderTrouble | undefined {
-  const ofAgent = agentFolderTrouble(dataDir);
+export function folderProblem(dataDir: string, copies: string | undefined): FolderProblem | undefined {
+  const ofAgent = agentFolderProblem(dataDir);
   if (ofAgent !== undefined) return { problem: ofAgent, remedy: WRITABLE, ofAgent: true };
   if (copies === undefined) return undefined;
   return { problem: copies, remedy: /ENOSPC|EDQUOT|disk is full/.test(copies) ? FREE : WRITABLE, ofAgent: false };
@@ -38,7 +38,7 @@ export function activeBytes(dataDir: string): number {
  * Why the agent cannot store a configuration in its folder, in one sentence; undefined when it can, or when the folder is not
  * there: the agent makes it with the next change. A full disk is the database's to tell.
  */
-function agentFolderTrouble(dataDir: string): string | undefined {
+function agentFolderProblem(dataDir: string): string | undefined {
   const folder = join(dataDir, 'agent');
   try {
     if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) return undefined;

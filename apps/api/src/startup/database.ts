@@ -14,7 +14,7 @@ import {
   notedUserChanges,
 } from '../generations/generations.js';
 import type { Generation } from '../generations/rows-file.js';
-import { menuUnlike, missingIn, unknownMenu } from './whole.js';
+import { menuUnlike, missingIn, unknownMenu } from './completeness.js';
 
 const MAYBE = { throwIfNoEntry: false } as const;
 

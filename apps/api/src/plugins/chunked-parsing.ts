@@ -20,7 +20,7 @@ export interface Parsing {
  *
  * To be called when the server has set the connection up; Node's parser then no longer reads from the socket itself.
  */
-export function parseInPieces(socket: Socket): Parsing {
+export function parseInChunks(socket: Socket): Parsing {
   const pieces = (chunk: Buffer) => {
     for (let at = 0; at < chunk.length && !ignoring; at += PIECE) {
       // Nobody may send anything behind an upgrade before it has been answered (RFC 6455 §4.1).

@@ -1,4 +1,4 @@
-import { Room } from '../scheduling/room.js';
+import { UserSemaphore } from '../scheduling/user-semaphore.js';
 
 /** Cells that the windows of one user show at once, on all live connections: they are kept to tell what changes. */
 const MAX_OF_USER = 1_500_000;
@@ -13,13 +13,13 @@ const MAX_WALKED_OF_USER = 1_500_000;
 const MAX_WALKED = 4_000_000;
 
 /** The cells that windows show, and the rows that they walk through, at once, so that they do not fill the memory. */
-export class ShownCells {
+export class CellQuota {
   readonly #byUser = new Map<number, number>();
   #all = 0;
-  readonly #walked = new Room(MAX_WALKED, MAX_WALKED_OF_USER);
+  readonly #walked = new UserSemaphore(MAX_WALKED, MAX_WALKED_OF_USER);
 
   /** What one window of a user shows; nothing yet. */
-  share(user: number): Share {
+  reserve(user: number): CellReservation {
     let cells = 0;
     const set = (wanted: number) => {
       const ofUser = (this.#byUser.get(user) ?? 0) + wanted - cells;
@@ -37,7 +37,7 @@ export class ShownCells {
         return problem;
       },
       mayWalk: (rows) => this.#walked.fits(user, Math.min(rows, MAX_WALKED_OF_USER)),
-      walk: (rows, done) => this.#walked.enter(user, Math.min(rows, MAX_WALKED_OF_USER), done),
+      walk: (rows, done) => this.#walked.acquire(user, Math.min(rows, MAX_WALKED_OF_USER), done),
       close: () => set(0),
     };
   }
@@ -52,7 +52,7 @@ export class ShownCells {
 }
 
 /** A window's part of the cells that may be shown. */
-export interface Share {
+export interface CellReservation {
   /** Number of whose window it is. */
   readonly user: number;
   /** Takes so many cells in all, or says why it may not; then it has none. */

@@ -5,7 +5,7 @@ const TURN_MS = 8;
  * Begins requests in turns of the event loop. What comes while there is time is begun at once; the rest waits, and each
  * connection has one request in every round, so that one with many keeps no others waiting.
  */
-export class Turns<C> {
+export class RequestScheduler<C> {
   readonly #now: () => number;
   readonly #soon: (work: () => void) => void;
   /** What waits, by connection, in the order in which they are next. */

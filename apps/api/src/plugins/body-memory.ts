@@ -1,4 +1,4 @@
-import { Room } from '../scheduling/room.js';
+import { UserSemaphore } from '../scheduling/user-semaphore.js';
 
 /** Bodies up to this size are not counted, bytes. */
 const SMALL = 16 << 10;
@@ -7,19 +7,19 @@ const SMALL = 16 << 10;
  * The room that bodies of requests have: many large ones at once would fill the memory. Each limit for one user must hold
  * the largest body.
  */
-export class BodyRoom {
+export class BodyMemory {
   /** Bytes that are being taken in, or wait to be read. */
-  readonly #taken = new Room(128 << 20, 32 << 20);
+  readonly #taken = new UserSemaphore(128 << 20, 32 << 20);
   /** Bytes read as JSON, which then take up to thirty times as much, until the request is answered. */
-  readonly #read = new Room(16 << 20, 8 << 20);
+  readonly #read = new UserSemaphore(16 << 20, 8 << 20);
 
   /** Before a body of this size is taken in. Its sender waits meanwhile. */
   async take(user: number, bytes: number, gone: AbortSignal): Promise<void> {
-    if (bytes > SMALL) await this.#taken.enter(user, bytes, gone);
+    if (bytes > SMALL) await this.#taken.acquire(user, bytes, gone);
   }
 
   /** Before it is read. */
   async read(user: number, bytes: number, gone: AbortSignal): Promise<void> {
-    if (bytes > SMALL) await this.#read.enter(user, bytes, gone);
+    if (bytes > SMALL) await this.#read.acquire(user, bytes, gone);
   }
 }

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { Turns } from '../src/plugins/turns.js';
+import { RequestScheduler } from '../src/plugins/request-scheduler.js';
 
-/** Turns on a clock of the test: a request takes 5 ms. */
+/** RequestScheduler on a clock of the test: a request takes 5 ms. */
 function scene() {
   let now = 0;
   const soon: (() => void)[] = [];
   const begun: string[] = [];
-  const turns = new Turns<string>(
+  const turns = new RequestScheduler<string>(
     () => now,
     (work) => soon.push(work),
   );

@@ -1,7 +1,7 @@
 import { Stopped } from './time-slicer.js';
 
-/** An amount of something that requests may take, in all and those of one user. Whoever comes when it is full waits. */
-export class Room {
+/** A weighted semaphore with a limit for all requests and one for those of a user. Whoever comes when it is full waits. */
+export class UserSemaphore {
   readonly #most: number;
   readonly #mostOfUser: number;
   #all = 0;
@@ -20,7 +20,7 @@ export class Room {
    * @param gone aborted when it is given back, or no longer waited for.
    * @throws Stopped when it is no longer waited for.
    */
-  enter(user: number, amount: number, gone: AbortSignal): Promise<void> {
+  acquire(user: number, amount: number, gone: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const waiting = {
         user,

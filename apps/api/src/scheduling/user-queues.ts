@@ -1,5 +1,5 @@
-/** Work of many users of which each has one piece under way at a time. */
-export class UserTurns {
+/** Queues of work, one for each user: of each one piece is under way at a time. */
+export class UserQueues {
   /** The end of the last piece of a user who has any. */
   readonly #last = new Map<number, Promise<void>>();
 
