@@ -58,7 +58,7 @@ export const LAYERS = {
     ['define', 'print-switches'],
     ['commands'],
     ['props'],
-    ['column'],
+    ['column', 'windows'],
     ['menu'],
     ['command'],
     ['kind'],

@@ -3,7 +3,18 @@ export { type Argument, allows, type Command, GROUP_POLICIES, type Policy } from
 export { defineMenu } from './define.js';
 export { type OpenApiOptions, openApi, takesLists } from './emit/openapi.js';
 export type { AddressSpan, Editor, Kind, PairOf, Parsed } from './kind.js';
-export type { BuiltinItem, Constant, Derived, Flag, Menu, MenuKind, Prop } from './menu.js';
+export type {
+  BuiltinItem,
+  Constant,
+  Derived,
+  Flag,
+  Given,
+  Menu,
+  MenuKind,
+  Prop,
+  TabbedWindow,
+  WindowSize,
+} from './menu.js';
 export { FIRST_BUILTIN_ROW } from './menu.js';
 export { MANGLE_MARKING_ACTIONS } from './menus/ip/firewall/mangle.js';
 export { DEFAULT_INTERFACE_QUEUE } from './menus/queue/interface.js';

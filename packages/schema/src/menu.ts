@@ -59,6 +59,37 @@ export interface Flag {
  */
 export type MenuKind = 'list' | 'ordered' | 'fixed' | 'settings' | 'status-list' | 'status' | 'command';
 
+/** A window with tabs for several menus, which stand in it in the order of the registry. */
+export interface TabbedWindow {
+  readonly title: string;
+  /** Place in the menu tree. */
+  readonly tree: readonly string[];
+}
+
+/** Width and height, px. */
+export type WindowSize = readonly [width: number, height: number];
+
+/** The window of a menu. */
+export interface MenuWindow {
+  /** It is a tab of this one. */
+  readonly tabOf?: TabbedWindow;
+  /** Buttons of other menus open it, and the menu tree does not. */
+  readonly openedBy?: { readonly label: string; readonly menus: readonly string[] };
+  /** Size it is opened with; of a tab, that of the window whose first tab it is. */
+  readonly size?: WindowSize;
+  /** Size of the dialog of an item. */
+  readonly dialogSize?: WindowSize;
+}
+
+/** What rows give others to name. */
+export interface Given {
+  readonly property: string;
+  /** Word for people, before the name. */
+  readonly word: string;
+  /** A row gives it while another property has this value. */
+  readonly when?: { readonly prop: string; readonly value: string };
+}
+
 /** A menu. */
 export interface Menu {
   /** REST path, `/ip/firewall/filter`. */
@@ -85,10 +116,21 @@ export interface Menu {
   readonly run?: Pick<Command, 'effect' | 'permission'>;
   /** Values change by themselves; how often a view refreshes, ms. */
   readonly refreshMs?: number;
-  /** Configuration rows (stored) as opposed to live state only. */
-  readonly stored: boolean;
+  /**
+   * Where its rows are: `stored` by the router, by commands of this menu; `live`, in the data plane or the process, or shown
+   * of another menu; or a `union` of rows that are stored and of others that the system makes.
+   */
+  readonly source: 'stored' | 'live' | 'union';
   /** Items that the data plane made can be removed, though not changed. It `learns` them anew, or they are gone `for-good`. */
   readonly dynamicRemovable?: 'learns' | 'for-good';
+  /** What others may name of its rows. Absent: their names, where they have some. */
+  readonly gives?: readonly Given[];
+  /** What becomes of a row that others name: removing it is `refused` (the default), or they `keep-name`. */
+  readonly onReferencedRemove?: 'refused' | 'keep-name';
+  /** Rows that are given no name are called by this and a number, `queue1`. */
+  readonly autoName?: string;
+  /** How its window is found, where that is not only the menu tree, and how large it is. */
+  readonly window?: MenuWindow;
   /** `false`: its changes make no revision, so that nothing takes them back. */
   readonly undoable?: false;
   /** Its rows are interfaces, of this type; `any` where those of all types are shown. */

@@ -17,7 +17,7 @@ const menu = (change: Partial<MenuDeclaration>): MenuDeclaration => ({
   columns: ['number'],
   tabs: ['General'],
   commands: [],
-  stored: true,
+  source: 'stored',
   ...change,
 });
 

@@ -280,17 +280,14 @@ function rowBelow(
 
 function verified(draft: Draft, menu: Menu, row: Row, args: Arguments): RowContent {
   const content = accepted(verifySet(draft.rules, menu, row, args, draft.snapshot(), draft.byKey(storageOf(menu))));
-  if (menu.path in MADE_UP && content.values.name === undefined) {
+  if (menu.autoName !== undefined && content.values.name === undefined) {
     throw errors.badProperty('name', `name cannot be unset: ${menu.props.name?.kind.accepts}`);
   }
   return content;
 }
 
-/** Stems of the names that items get when they are given none. */
-const MADE_UP: Readonly<Record<string, string>> = { '/queue/simple': 'queue', '/queue/tree': 'queue' };
-
 function named(draft: Draft, menu: Menu, content: RowContent): RowContent {
-  const stem = MADE_UP[menu.path];
+  const stem = menu.autoName;
   if (stem === undefined || content.values.name !== undefined) return content;
   return { ...content, values: { name: draft.freeName(menu.path, stem), ...content.values } };
 }

@@ -1,4 +1,4 @@
-import { type Menu, menuByPath, type Prop, registry } from '@tollway/schema';
+import { type Given, type Menu, menuByPath, type Prop, registry } from '@tollway/schema';
 import { errors } from '../errors.js';
 import { withBuiltin } from '../snapshot/builtin.js';
 import { holdersOf } from '../snapshot/interfaces.js';
@@ -12,13 +12,6 @@ import { storageOf } from './items.js';
  * give stay while others use them.
  */
 
-/** What can be named: a property of the rows of a menu, e.g. `name` of `/interface/list`. */
-export interface Named {
-  readonly property: string;
-  /** Word for people, before the name. */
-  readonly word: string;
-}
-
 /** A row that names something. */
 export interface Use {
   readonly menu: string;
@@ -28,25 +21,20 @@ export interface Use {
 /** Its rules give marks to packets, connections and routing decisions. */
 export const MANGLE = '/ip/firewall/mangle';
 
-/** What can be named in rows of a menu that holds rows. Lists of addresses are there as soon as a rule names them. */
-function namedIn(menu: Menu): readonly Named[] {
-  if (menu.path === MANGLE) return MARKS;
-  return 'name' in menu.props ? [{ property: 'name', word: menu.singular.toLowerCase() }] : [];
+/** What can be named in rows of a menu that holds rows, and must not go while it is. */
+function namedIn(menu: Menu): readonly Given[] {
+  if (menu.onReferencedRemove === 'keep-name') return [];
+  return menu.gives ?? ('name' in menu.props ? [{ property: 'name', word: menu.singular.toLowerCase() }] : []);
 }
 
-export const MARKS: readonly Named[] = ['packet', 'connection', 'routing'].map((kind) => ({
-  property: `new-${kind}-mark`,
-  word: `${kind} mark`,
-}));
+export const MARKS: readonly Given[] = menuByPath(MANGLE)?.gives ?? [];
 
-/** What a row gives others to name. A mangle rule gives a mark only by the action that writes it. */
-export function given({ property }: Named, { values }: Row): string | undefined {
-  const mark = /^new-(.*)-mark$/.exec(property)?.[1];
-  return mark === undefined || values.action === `mark-${mark}` ? values[property] : undefined;
-}
+/** What a row gives others to name. */
+export const given = ({ property, when }: Given, { values }: Row): string | undefined =>
+  when === undefined || values[when.prop] === when.value ? values[property] : undefined;
 
 /** Menus that have properties of stored rows. */
-const holdingRows = registry.filter(({ stored, rowsOf: other }) => stored || other !== undefined);
+const holdingRows = registry.filter(({ source, rowsOf: other }) => source !== 'live' || other !== undefined);
 
 /**
  * Refuses changes that take away what others still name.
@@ -72,7 +60,7 @@ export function refuseTakingFromUsers(changes: readonly RowChange[], snapshot: C
   }
 }
 
-function refuseUsed(path: string, named: Named, gone: ReadonlySet<string>, snapshot: ConfigSnapshot): void {
+function refuseUsed(path: string, named: Given, gone: ReadonlySet<string>, snapshot: ConfigSnapshot): void {
   if (gone.size === 0) return;
   const uses = usesOf(path, named, gone, snapshot);
   for (const name of gone) {
@@ -103,7 +91,7 @@ function userText({ menu, row }: Use): string {
 /** Rows that name one of `names`, in one walk. */
 function usesOf(
   path: string,
-  { property }: Named,
+  { property }: Given,
   names: ReadonlySet<string>,
   snapshot: ConfigSnapshot,
 ): ReadonlyMap<string, readonly Use[]> {

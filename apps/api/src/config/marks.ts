@@ -1,6 +1,7 @@
+import type { Given } from '@tollway/schema';
 import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { StoredRow, StoredSnapshot } from './draft.js';
-import { given, MANGLE, MARKS, type Named, type Namer, namersOf, type Use } from './in-use.js';
+import { given, MANGLE, MARKS, type Namer, namersOf, type Use } from './in-use.js';
 import { storageOf } from './items.js';
 import type { PastRevision, RowBefore } from './past.js';
 import { perMenu, type RowsOf } from './renames.js';
@@ -11,12 +12,12 @@ import { perMenu, type RowsOf } from './renames.js';
  */
 
 /** Ids of the mangle rules that give each mark of a kind. */
-export type MarkSetters = (named: Named) => Promise<ReadonlyMap<string, readonly number[]>>;
+export type MarkSetters = (named: Given) => Promise<ReadonlyMap<string, readonly number[]>>;
 
 /** The rules that give marks now; they are gone through once for each kind. */
 export function markSettersIn(now: StoredSnapshot, slicer: TimeSlicer): MarkSetters {
-  const known = new Map<Named, ReturnType<MarkSetters>>();
-  const find = async (named: Named) => {
+  const known = new Map<Given, ReturnType<MarkSetters>>();
+  const find = async (named: Given) => {
     const ids = new Map<string, number[]>();
     await slicer.map(now.get(MANGLE) ?? [], (rule) => {
       const mark = given(named, rule);
@@ -35,7 +36,7 @@ export function markSettersIn(now: StoredSnapshot, slicer: TimeSlicer): MarkSett
 
 /** A mark that no rule gives without a revision. */
 export interface RemovedMark {
-  readonly named: Named;
+  readonly named: Given;
   readonly mark: string;
   /** The rule that gives it, as the revision left it. */
   readonly rule: StoredRow;
@@ -63,7 +64,7 @@ export async function removedMarks(past: PastRevision, markSetters: MarkSetters)
 const namers = new Map(MARKS.map((named) => [named, namersOf(MANGLE, named.property)]));
 
 const namersIn = perMenu((path) =>
-  MARKS.map((named): readonly [Named, readonly Namer[]] => [
+  MARKS.map((named): readonly [Given, readonly Namer[]] => [
     named,
     (namers.get(named) ?? []).filter(({ menu }) => storageOf(menu) === path),
   ]),

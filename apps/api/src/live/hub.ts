@@ -38,7 +38,7 @@ const TOO_MANY = 1013;
 /** Menus whose rows follow from the configuration. */
 const showsConfiguration = (path: string): boolean => {
   const menu = menuByPath(path);
-  return path !== '/user' && menu !== undefined && (menu.stored || menu.rowsOf !== undefined);
+  return menu !== undefined && menu.undoable !== false && (menu.source !== 'live' || menu.rowsOf !== undefined);
 };
 
 interface Connection {

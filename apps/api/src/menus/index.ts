@@ -87,5 +87,5 @@ export function createViews(sources: ViewSources): ReadonlyMap<string, View> {
 /** What is stored and nothing else. */
 function storedOnly(menu: Menu, { store, live }: ViewSources): View | undefined {
   if (menu.kind === 'settings') return settingsView(menu, store, live);
-  return menu.stored ? storedView(menu, store) : undefined;
+  return menu.source === 'stored' ? storedView(menu, store) : undefined;
 }

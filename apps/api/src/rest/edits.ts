@@ -93,7 +93,7 @@ async function removeBoth(
   missing: (item: string) => ApiError,
   rows: DynamicRows,
 ): Promise<void> {
-  const isDynamic = (item: string): boolean => !menu.stored || isDynamicId(item);
+  const isDynamic = (item: string): boolean => menu.source === 'live' || isDynamicId(item);
   const dynamic = items.filter(isDynamic);
   const stored = items.filter((item) => !isDynamic(item));
   const found = dynamic.length === 0 ? undefined : await rows.find(services, dynamic, missing);

@@ -258,7 +258,7 @@ describe('schema and compiler agree', () => {
     );
     const { invalid } = compile(snapshot);
     expect(Object.fromEntries(invalid)).toEqual({});
-    for (const menu of registry.filter(({ stored }) => stored)) {
+    for (const menu of registry.filter(({ source }) => source !== 'live')) {
       const declared = registry
         .filter(({ path, rowsOf }) => (rowsOf ?? path) === menu.path)
         .flatMap(({ props }) => Object.entries(props).flatMap(([name, prop]) => (prop.dataplane ? [name] : [])));

@@ -85,7 +85,7 @@ export function disableQuestion(
 
 /** Which of the items that are removed no Undo brings back. Of `rows` there are those that {@link asksAbout} names. */
 export function lostAmong(menu: Menu, ids: readonly string[], rows: readonly Row[]): readonly string[] {
-  if (menu.undoable === false || !menu.stored) return ids;
+  if (menu.undoable === false || menu.source === 'live') return ids;
   return menu.dynamicRemovable === undefined ? [] : rows.filter((row) => isSet(row, 'dynamic')).map(rowId);
 }
 
@@ -102,7 +102,7 @@ export function removeQuestion(menu: Menu, removal: Removal): RemoveQuestion | u
   const { ids, rows, filtered, matched, total, user } = removal;
   const lost = lostAmong(menu, ids, rows);
   // What only shows live state comes and goes by itself, and so does what is learned.
-  const comesAgain = !menu.stored || menu.dynamicRemovable === 'learns';
+  const comesAgain = menu.source === 'live' || menu.dynamicRemovable === 'learns';
   if (ids.length < ASKED_FROM && (lost.length === 0 || comesAgain)) return undefined;
   const named = rows.slice(0, NAMED).map((row) => nameOf(menu, row));
   const more = ids.length - named.length;

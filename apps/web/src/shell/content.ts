@@ -1,5 +1,5 @@
 /** What the addresses of windows mean: title, size, and which of them show the same thing. */
-import { type Menu, menuByPath } from '@tollway/schema';
+import { type Menu, menuByPath, type WindowSize } from '@tollway/schema';
 import { newTitle } from '../menu/item.ts';
 import { DASHBOARD, groupOf, HISTORY, QUEUE_IMPORT } from '../windows/groups.ts';
 import type { Size } from '../wm/geometry.ts';
@@ -11,30 +11,17 @@ const FORM: Size = { width: 560, height: 420 };
 const DIALOG: Size = { width: 620, height: 440 };
 const OVERVIEW: Size = { width: 1180, height: 760 };
 
-/** Sizes of dialogs with more in them than fields. */
-const DIALOGS: Readonly<Record<string, Size>> = {
-  '/queue/simple': { width: 830, height: 560 },
-  '/queue/tree': { width: 780, height: 560 },
-};
-
-/** Sizes of first windows that the kind of their menu does not tell. */
+/** Sizes of windows that belong to no menu. */
 const SIZES: Readonly<Record<string, Size>> = {
   [DASHBOARD]: OVERVIEW,
   [QUEUE_IMPORT]: { width: 860, height: 640 },
   [HISTORY]: { width: 900, height: 520 },
-  '/queue/simple': { width: 1080, height: 520 },
-  '/ip/firewall/filter': { width: 1200, height: 640 },
-  '/interface': { width: 980, height: 560 },
-  '/ip/settings': { width: 960, height: 540 },
-  '/system/resource': { width: 760, height: 600 },
-  '/system/identity': { width: 520, height: 200 },
-  '/password': { width: 560, height: 270 },
-  '/tool/packet-trace': { width: 980, height: 640 },
-  '/tool/profile': { width: 620, height: 560 },
 };
 
+const sizeOf = (size: WindowSize | undefined): Size | undefined => size && { width: size[0], height: size[1] };
+
 function listSize(menu: Menu | undefined, key: string): Size {
-  const special = SIZES[key];
+  const special = SIZES[key] ?? sizeOf(menuByPath(key)?.window?.size);
   if (special !== undefined) return special;
   return menu?.kind === 'settings' || menu?.kind === 'status' ? FORM : LIST;
 }
@@ -69,7 +56,7 @@ export function contentOf(address: string): Content | undefined {
     place: `${path}/*`,
     role: 'dialog',
     title: item.kind === 'new' ? newTitle(menu) : menu.singular,
-    size: DIALOGS[path] ?? DIALOG,
+    size: sizeOf(menu.window?.dialogSize) ?? DIALOG,
   };
 }
 

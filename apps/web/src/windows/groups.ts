@@ -1,6 +1,5 @@
 /**
- * Which menus share a window, as tabs of it, and where the window stands in the menu tree. A menu that is not named
- * here has a window of its own. Adding a menu needs no change here.
+ * Which menus share a window, as tabs of it, and where the window stands in the menu tree, as the menus declare it.
  */
 import { type Menu, menuByPath, registry } from '@tollway/schema';
 
@@ -38,65 +37,15 @@ export const QUEUE_IMPORT = '/queue/simple/import';
 export const addsTo = (address: string): Menu | undefined =>
   address === QUEUE_IMPORT ? menuByPath('/queue/simple') : undefined;
 
-interface Shared {
-  readonly title: string;
-  readonly tree: readonly string[];
-  /** Menus in the order of their tabs. */
-  readonly tabs: readonly string[];
-}
-
-const SHARED: readonly Shared[] = [
-  {
-    title: 'Interface List',
-    tree: ['Interfaces'],
-    tabs: ['/interface', '/interface/list/member', '/interface/ethernet'],
-  },
-  {
-    title: 'Firewall',
-    tree: ['IP', 'Firewall'],
-    tabs: [
-      '/ip/firewall/filter',
-      '/ip/firewall/nat',
-      '/ip/firewall/mangle',
-      '/ip/firewall/raw',
-      '/ip/firewall/service-port',
-      '/ip/firewall/connection',
-      '/ip/firewall/address-list',
-      '/ip/firewall/layer7-protocol',
-    ],
-  },
-  {
-    title: 'IP Settings',
-    tree: ['IP', 'Settings'],
-    tabs: ['/ip/settings', '/ip/settings/fast-path', '/ip/settings/slow-path'],
-  },
-  {
-    title: 'Queue List',
-    tree: ['Queues'],
-    tabs: ['/queue/simple', '/queue/interface', '/queue/tree', '/queue/type'],
-  },
-];
-
-/** Windows that stand behind a button of another window instead of in the tree. */
-const RELATED_WINDOWS: Readonly<Record<string, readonly RelatedWindow[]>> = {
-  '/interface/list/member': [{ label: 'Lists', address: '/interface/list' }],
-  '/ip/firewall/connection': [{ label: 'Tracking', address: '/ip/firewall/connection/tracking' }],
-  '/queue/simple': [
-    { label: 'Hints', address: '/queue/lint' },
-    { label: 'Import', address: QUEUE_IMPORT },
-  ],
-  '/queue/tree': [{ label: 'Hints', address: '/queue/lint' }],
-  '/system/resource': [{ label: 'CPU', address: '/system/resource/cpu' }],
-};
-
 /** The first level of the tree, in the order that RouterOS users know; what is not here comes last. */
 const TOP = ['Dashboard', 'Interfaces', 'IP', 'Routing', 'System', 'Queues', 'Files', 'Log', 'Tools'];
 
 function pageOf(menu: Menu): Page {
-  const relatedWindows = (RELATED_WINDOWS[menu.path] ?? []).filter(
-    ({ address }) => address === QUEUE_IMPORT || menuByPath(address) !== undefined,
+  const opened = registry.flatMap(({ path, window }): RelatedWindow[] =>
+    window?.openedBy?.menus.includes(menu.path) ? [{ label: window.openedBy.label, address: path }] : [],
   );
-  return { address: menu.path, label: menu.tree.at(-1) ?? menu.title, relatedWindows };
+  const add = menu === addsTo(QUEUE_IMPORT) ? [{ label: 'Import', address: QUEUE_IMPORT }] : [];
+  return { address: menu.path, label: menu.tree.at(-1) ?? menu.title, relatedWindows: [...opened, ...add] };
 }
 
 function groupOfPages(title: string, tree: readonly string[] | undefined, pages: readonly Page[]): readonly Group[] {
@@ -114,19 +63,15 @@ function inTreeOrder(a: Group, b: Group): number {
 }
 
 function buildGroups(): readonly Group[] {
-  const shared = SHARED.flatMap(({ title, tree, tabs }) => {
-    const menus = tabs.map((path) => menuByPath(path)).filter((menu) => menu !== undefined);
-    return groupOfPages(title, tree, menus.map(pageOf));
+  const shared = [...new Set(registry.flatMap(({ window }) => window?.tabOf ?? []))].flatMap((tabbed) => {
+    const menus = registry.filter(({ window }) => window?.tabOf === tabbed);
+    return groupOfPages(tabbed.title, tabbed.tree, menus.map(pageOf));
   });
-  const taken = new Set(shared.flatMap((group) => group.pages.map((page) => page.address)));
-  const opened = new Set(
-    Object.values(RELATED_WINDOWS)
-      .flat()
-      .map((related) => related.address),
-  );
   const single = registry
-    .filter((menu) => !taken.has(menu.path))
-    .flatMap((menu) => groupOfPages(menu.title, opened.has(menu.path) ? undefined : menu.tree, [pageOf(menu)]));
+    .filter(({ window }) => window?.tabOf === undefined)
+    .flatMap((menu) =>
+      groupOfPages(menu.title, menu.window?.openedBy === undefined ? menu.tree : undefined, [pageOf(menu)]),
+    );
   const dashboard = groupOfPages(
     'Dashboard',
     ['Dashboard'],

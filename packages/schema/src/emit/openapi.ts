@@ -92,7 +92,7 @@ const changedItem: JsonObject = {
 const isSingle = ({ kind }: Menu): boolean => kind === 'settings' || kind === 'status';
 
 /** True where a list of items can be added or changed in one request: users are no part of the configuration. */
-export const takesLists = (menu: Menu): boolean => menu.stored && !isSingle(menu) && menu.undoable !== false;
+export const takesLists = (menu: Menu): boolean => menu.source !== 'live' && !isSingle(menu) && menu.undoable !== false;
 
 const oneOrMany = (schema: JsonObject, many: boolean): JsonObject =>
   many ? { oneOf: [schema, listOf(schema)] } : schema;
@@ -122,7 +122,7 @@ function schemasOf(menu: Menu): [string, JsonObject][] {
     type: 'object',
     properties: {
       ...(isSingle(menu) ? {} : { '.id': { type: 'string', pattern: '^\\*[0-9A-F]+$' } }),
-      ...(menu.stored && !isSingle(menu) ? { '.about': ABOUT } : {}),
+      ...(menu.source !== 'live' && !isSingle(menu) ? { '.about': ABOUT } : {}),
       ...Object.fromEntries(readable.map(([key, prop]) => [key, { type: 'string', description: prop.help }])),
     },
   };
@@ -381,7 +381,7 @@ function commandOperation(menu: Menu, command: Command): JsonObject {
   const given = command.name === 'set';
   const ofItems = command.target === 'selection';
   // Who lists live state alone names what comes and goes, too.
-  const passing = command.name === 'remove' && (command.dynamicRows === true || !menu.stored);
+  const passing = command.name === 'remove' && (command.dynamicRows === true || menu.source === 'live');
   const required = Object.keys(command.args).filter((key) => command.args[key]?.required);
   const schema: JsonObject = {
     type: 'object',

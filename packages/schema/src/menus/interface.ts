@@ -11,6 +11,7 @@ import { datetime } from '../props/datetime.js';
 import { int } from '../props/int.js';
 import { mac } from '../props/mac.js';
 import { interfaceName, text } from '../props/text.js';
+import { INTERFACE_WINDOW } from '../windows.js';
 
 /** Every interface of the router, whatever its type, with live traffic. */
 export const interfaces = defineMenu({
@@ -118,7 +119,8 @@ export const interfaces = defineMenu({
     }),
   ],
   refreshMs: 1_000,
-  stored: false,
+  window: { tabOf: INTERFACE_WINDOW, size: [980, 560] },
+  source: 'live',
   interfaceType: 'any',
   rowsOf: '/interface/ethernet',
 });

@@ -51,5 +51,5 @@ export const log = defineMenu({
   tabs: ['General'],
   commands: ['debug', 'info', 'warning', 'error'].map(writes),
   refreshMs: 1_000,
-  stored: false,
+  source: 'live',
 });

@@ -31,5 +31,6 @@ export const password = defineMenu({
   commands: [],
   // Everybody may change a password of one's own.
   run: { effect: 'action', permission: 'read' },
-  stored: false,
+  window: { size: [560, 270] },
+  source: 'live',
 });

@@ -54,6 +54,6 @@ export const user = defineMenu({
   key: ['name'],
   policy: 'policy',
   commands: ['add', 'set', 'reset', 'remove', 'enable', 'disable', 'comment'],
-  stored: true,
+  source: 'stored',
   undoable: false,
 });

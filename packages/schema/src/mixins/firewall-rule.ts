@@ -50,5 +50,5 @@ export const ruleList = {
     'reset-counters-all',
   ],
   refreshMs: 1_000,
-  stored: true,
+  source: 'stored',
 } as const;

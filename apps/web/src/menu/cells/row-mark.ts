@@ -15,11 +15,12 @@ export interface RowMark {
   readonly title: string;
 }
 
-const QUEUES: ReadonlySet<string> = new Set(['/queue/simple', '/queue/tree']);
+/** Whether items have a rate and a bound of it. */
+const hasLoad = ({ props }: Menu): boolean => props.rate !== undefined && props['max-limit'] !== undefined;
 
 /** Name of the column that carries the marks of a menu. */
 export function markColumn(menu: Menu): string | undefined {
-  if (QUEUES.has(menu.path)) return 'name';
+  if (hasLoad(menu)) return 'name';
   return menu.props.hint === undefined ? undefined : menu.columns[0];
 }
 
@@ -29,9 +30,7 @@ const DIRECTIONS = [' (upload)', ' (download)'] as const;
 export function rowMark(menu: Menu, row: Row): RowMark | undefined {
   if (markColumn(menu) === undefined) return undefined;
   const hint = row.hint ?? '';
-  const { load, title }: Pick<RowMark, 'load' | 'title'> = QUEUES.has(menu.path)
-    ? loadOf(row)
-    : { load: 'absent', title: '' };
+  const { load, title }: Pick<RowMark, 'load' | 'title'> = hasLoad(menu) ? loadOf(row) : { load: 'absent', title: '' };
   const words = [title, hint === '' ? '' : `Hint: ${hint}`].filter((text) => text !== '');
   return { load, hinted: hint !== '', title: words.join('\n') };
 }

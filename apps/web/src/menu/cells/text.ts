@@ -48,7 +48,7 @@ export function rowTone(menu: Menu, row: Row): string {
   if (isSet(row, 'disabled')) return 'row-disabled';
   if (isSet(row, 'invalid')) return 'row-invalid';
   if (isSet(row, 'inactive')) return 'row-inactive';
-  if (menu.path === '/log') {
+  if (menu.props.topics !== undefined) {
     const topics = (row.topics ?? '').split(',');
     if (topics.includes('error') || topics.includes('critical')) return 'row-invalid';
     if (topics.includes('warning')) return 'row-warning';

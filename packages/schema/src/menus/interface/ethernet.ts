@@ -10,6 +10,7 @@ import { oneOf } from '../../props/enum.js';
 import { int } from '../../props/int.js';
 import { mac } from '../../props/mac.js';
 import { interfaceName, text } from '../../props/text.js';
+import { INTERFACE_WINDOW } from '../../windows.js';
 
 /** Claimed Ethernet ports; one row per port, found by `default-name`. */
 export const ethernet = defineMenu({
@@ -129,5 +130,6 @@ export const ethernet = defineMenu({
   ],
   refreshMs: 1_000,
   interfaceType: 'ether',
-  stored: true,
+  window: { tabOf: INTERFACE_WINDOW },
+  source: 'stored',
 });

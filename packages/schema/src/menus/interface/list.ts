@@ -59,7 +59,8 @@ export const interfaceList = defineMenu({
   tabs: ['General', 'Status'],
   key: ['name'],
   commands: ['add', 'set', 'reset', 'remove', 'comment'],
-  stored: true,
+  window: { openedBy: { label: 'Lists', menus: ['/interface/list/member'] } },
+  source: 'stored',
   builtin: [
     builtin(0x200_0000, 'all', 'every interface'),
     builtin(0x200_0001, 'none', 'no interface'),

@@ -59,5 +59,5 @@ export const ipAddress = defineMenu({
   tabs: ['General', 'Status'],
   key: ['address', 'interface'],
   commands: ['add', 'set', 'reset', 'remove', 'unset', 'enable', 'disable', 'comment'],
-  stored: true,
+  source: 'stored',
 });

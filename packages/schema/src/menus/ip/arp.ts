@@ -80,5 +80,5 @@ export const ipArp = defineMenu({
   commands: ['add', 'set', 'reset', 'remove', 'enable', 'disable', 'comment'],
   refreshMs: 1_000,
   dynamicRemovable: 'learns',
-  stored: true,
+  source: 'union',
 });

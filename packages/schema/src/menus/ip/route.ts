@@ -98,5 +98,5 @@ export const ipRoute = defineMenu({
   key: ['dst-address', 'gateway'],
   commands: ['add', 'set', 'reset', 'remove', 'unset', 'enable', 'disable', 'comment'],
   refreshMs: 1_000,
-  stored: true,
+  source: 'union',
 });

@@ -5,6 +5,7 @@ import { counter } from '../../props/counter.js';
 import { duration } from '../../props/duration.js';
 import { oneOf, oneOfWithYesNo } from '../../props/enum.js';
 import { int } from '../../props/int.js';
+import { IP_SETTINGS_WINDOW } from '../../windows.js';
 
 /** IPv4 behaviour of the router as a whole. */
 export const ipSettings = defineMenu({
@@ -148,5 +149,6 @@ export const ipSettings = defineMenu({
   tabs: ['General', 'Status'],
   commands: ['set'],
   refreshMs: 1_000,
-  stored: true,
+  window: { tabOf: IP_SETTINGS_WINDOW, size: [960, 540] },
+  source: 'stored',
 });

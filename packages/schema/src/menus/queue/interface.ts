@@ -2,6 +2,7 @@ import { defineMenu } from '../../define.js';
 import { queueStatistics } from '../../mixins/queue.js';
 import { oneOf } from '../../props/enum.js';
 import { reference } from '../../props/reference.js';
+import { QUEUE_WINDOW } from '../../windows.js';
 
 /** Queue type of an interface that was given none. */
 export const DEFAULT_INTERFACE_QUEUE = 'only-hardware-queue';
@@ -66,6 +67,7 @@ export const interfaceQueue = defineMenu({
   key: ['interface'],
   commands: ['set', 'reset'],
   refreshMs: 1_000,
-  stored: false,
+  window: { tabOf: QUEUE_WINDOW },
+  source: 'live',
   rowsOf: '/interface/ethernet',
 });

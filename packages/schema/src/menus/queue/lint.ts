@@ -62,5 +62,6 @@ export const queueLint = defineMenu({
   key: ['queue', 'finding'],
   commands: [],
   refreshMs: 5_000,
-  stored: false,
+  window: { openedBy: { label: 'Hints', menus: ['/queue/simple', '/queue/tree'] } },
+  source: 'live',
 });

@@ -14,6 +14,7 @@ import { configuredRate } from '../../props/rate.js';
 import { reference } from '../../props/reference.js';
 import { queueName } from '../../props/text.js';
 import { weekdayTimes } from '../../props/weekday-times.js';
+import { QUEUE_WINDOW } from '../../windows.js';
 
 const bucketSize = decimal({ min: 0, max: 10, unit: 's' });
 const priority = int({ min: 1, max: 8 });
@@ -198,5 +199,7 @@ export const simpleQueue = defineMenu({
     'reset-counters-all',
   ],
   refreshMs: 1_000,
-  stored: true,
+  autoName: 'queue',
+  window: { tabOf: QUEUE_WINDOW, size: [1080, 520], dialogSize: [830, 560] },
+  source: 'stored',
 });

@@ -10,6 +10,7 @@ import { int } from '../../props/int.js';
 import { configuredRate } from '../../props/rate.js';
 import { reference, referenceToOneOf } from '../../props/reference.js';
 import { queueName } from '../../props/text.js';
+import { QUEUE_WINDOW } from '../../windows.js';
 
 const setting = (kind: Kind, label: string, value: string, help: string): Prop => ({
   kind,
@@ -109,5 +110,7 @@ export const queueTree = defineMenu({
   key: ['name'],
   commands: ['add', 'set', 'reset', 'remove', 'enable', 'disable', 'comment', 'reset-counters', 'reset-counters-all'],
   refreshMs: 1_000,
-  stored: true,
+  autoName: 'queue',
+  window: { tabOf: QUEUE_WINDOW, dialogSize: [780, 560] },
+  source: 'stored',
 });

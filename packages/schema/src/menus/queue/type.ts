@@ -11,6 +11,7 @@ import { kibibytes } from '../../props/kibibytes.js';
 import { configuredRate } from '../../props/rate.js';
 import { setOf } from '../../props/set.js';
 import { nameInPair } from '../../props/text.js';
+import { QUEUE_WINDOW } from '../../windows.js';
 import { cakeSettings } from './type/cake.js';
 
 const KINDS = ['bfifo', 'pfifo', 'red', 'sfq', 'pcq', 'mq-pfifo', 'none', 'codel', 'fq-codel', 'cake'] as const;
@@ -196,7 +197,8 @@ export const queueType = defineMenu({
   tabs: ['General', 'Settings'],
   key: ['name'],
   commands: ['add', 'set', 'reset', 'remove'],
-  stored: true,
+  window: { tabOf: QUEUE_WINDOW },
+  source: 'stored',
   builtinSettable: true,
   builtin: [
     builtin(0, 'default', 'pfifo', { 'pfifo-limit': '50' }),

@@ -22,5 +22,6 @@ export const systemIdentity = defineMenu({
   columns: [],
   tabs: ['General'],
   commands: ['set', 'reset'],
-  stored: true,
+  window: { size: [520, 200] },
+  source: 'stored',
 });

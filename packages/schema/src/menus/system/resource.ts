@@ -43,5 +43,6 @@ export const systemResource = defineMenu({
   tabs: ['General'],
   commands: [],
   refreshMs: 1_000,
-  stored: false,
+  window: { size: [760, 600] },
+  source: 'live',
 });

@@ -129,5 +129,6 @@ export const toolPacketTrace = defineMenu({
   ],
   run: { effect: 'read', permission: 'read' },
   refreshMs: 1_000,
-  stored: false,
+  window: { size: [980, 640] },
+  source: 'live',
 });

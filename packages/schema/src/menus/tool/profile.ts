@@ -36,5 +36,6 @@ export const toolProfile = defineMenu({
   commands: [],
   run: { effect: 'read', permission: 'read' },
   refreshMs: 1_000,
-  stored: false,
+  window: { size: [620, 560] },
+  source: 'live',
 });

@@ -2,6 +2,7 @@ import { defineMenu } from '../../../define.js';
 import { comment } from '../../../mixins/comment.js';
 import { disabled, disabledFlag, dynamic, dynamicFlag } from '../../../mixins/disabled.js';
 import { reference } from '../../../props/reference.js';
+import { INTERFACE_WINDOW } from '../../../windows.js';
 
 /** Which interface is in which list. */
 export const interfaceListMember = defineMenu({
@@ -37,5 +38,6 @@ export const interfaceListMember = defineMenu({
   tabs: ['General', 'Status'],
   key: ['list', 'interface'],
   commands: ['add', 'set', 'reset', 'remove', 'enable', 'disable', 'comment'],
-  stored: true,
+  window: { tabOf: INTERFACE_WINDOW },
+  source: 'stored',
 });

@@ -5,6 +5,7 @@ import { datetime } from '../../../props/datetime.js';
 import { duration } from '../../../props/duration.js';
 import { ipRangeExact } from '../../../props/ip-range.js';
 import { name } from '../../../props/text.js';
+import { FIREWALL_WINDOW } from '../../../windows.js';
 
 /** Named sets of addresses for firewall rules. */
 export const addressList = defineMenu({
@@ -56,5 +57,9 @@ export const addressList = defineMenu({
   commands: ['add', 'set', 'reset', 'remove', 'enable', 'disable', 'comment'],
   refreshMs: 1_000,
   dynamicRemovable: 'for-good',
-  stored: true,
+  // A list that has no entries matches nothing, and is there as long as a rule names it.
+  gives: [{ property: 'list', word: 'address list' }],
+  onReferencedRemove: 'keep-name',
+  window: { tabOf: FIREWALL_WINDOW },
+  source: 'union',
 });

@@ -11,6 +11,7 @@ import { ipPort } from '../../../props/ip.js';
 import { ipProtocol } from '../../../props/ip-protocol.js';
 import { rate } from '../../../props/rate.js';
 import { text } from '../../../props/text.js';
+import { FIREWALL_WINDOW } from '../../../windows.js';
 
 const live = (kind: Kind, label: string, help: string, tab = 'General'): Prop => ({
   kind,
@@ -130,5 +131,6 @@ export const firewallConnection = defineMenu({
   key: ['src-address', 'dst-address'],
   commands: ['remove'],
   refreshMs: 1_000,
-  stored: false,
+  window: { tabOf: FIREWALL_WINDOW },
+  source: 'live',
 });

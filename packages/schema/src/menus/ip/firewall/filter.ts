@@ -12,6 +12,7 @@ import {
 } from '../../../mixins/firewall-match.js';
 import { MATCH_COLUMNS, ruleList, ruleState } from '../../../mixins/firewall-rule.js';
 import { oneOf } from '../../../props/enum.js';
+import { FIREWALL_WINDOW } from '../../../windows.js';
 
 const path = '/ip/firewall/filter';
 
@@ -21,6 +22,9 @@ export const firewallFilter = defineMenu({
   title: 'Filter Rules',
   singular: 'Firewall Rule',
   ...ruleList,
+  // The system adds a rule that shows the counters of FastTrack.
+  window: { tabOf: FIREWALL_WINDOW, size: [1200, 640] },
+  source: 'union',
   tree: ['IP', 'Firewall', 'Filter Rules'],
   help: 'Rules that let packets pass or stop them, evaluated from top to bottom.',
   props: {

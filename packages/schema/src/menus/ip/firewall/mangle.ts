@@ -14,6 +14,7 @@ import {
 import { MATCH_COLUMNS, ruleList, ruleState } from '../../../mixins/firewall-rule.js';
 import { bool } from '../../../props/bool.js';
 import { int } from '../../../props/int.js';
+import { FIREWALL_WINDOW } from '../../../windows.js';
 
 const path = '/ip/firewall/mangle';
 
@@ -32,6 +33,12 @@ export const firewallMangle = defineMenu({
   title: 'Mangle',
   singular: 'Mangle Rule',
   ...ruleList,
+  gives: ['packet', 'connection', 'routing'].map((what) => ({
+    property: `new-${what}-mark`,
+    word: `${what} mark`,
+    when: { prop: 'action', value: `mark-${what}` },
+  })),
+  window: { tabOf: FIREWALL_WINDOW },
   tree: ['IP', 'Firewall', 'Mangle'],
   help: 'Rules that mark packets and connections and change headers, evaluated from top to bottom.',
   props: {

@@ -12,6 +12,7 @@ import { MATCH_COLUMNS, ruleList, ruleState } from '../../../mixins/firewall-rul
 import { bool } from '../../../props/bool.js';
 import { intRange } from '../../../props/int-range.js';
 import { ipRange } from '../../../props/ip-range.js';
+import { FIREWALL_WINDOW } from '../../../windows.js';
 
 const path = '/ip/firewall/nat';
 
@@ -21,6 +22,7 @@ export const firewallNat = defineMenu({
   title: 'NAT',
   singular: 'NAT Rule',
   ...ruleList,
+  window: { tabOf: FIREWALL_WINDOW },
   tree: ['IP', 'Firewall', 'NAT'],
   help: 'Rules that translate addresses; the first packet of a connection decides for all of it.',
   props: {

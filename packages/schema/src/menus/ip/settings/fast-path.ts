@@ -3,6 +3,7 @@ import { bool } from '../../../props/bool.js';
 import { bytes } from '../../../props/bytes.js';
 import { counter } from '../../../props/counter.js';
 import { text } from '../../../props/text.js';
+import { IP_SETTINGS_WINDOW } from '../../../windows.js';
 
 /** The ways past the slow path, and what closes those that are closed. */
 export const ipFastPath = defineMenu({
@@ -37,5 +38,6 @@ export const ipFastPath = defineMenu({
   key: ['name'],
   commands: [],
   refreshMs: 1_000,
-  stored: false,
+  window: { tabOf: IP_SETTINGS_WINDOW },
+  source: 'live',
 });

@@ -1,6 +1,7 @@
 import { defineMenu } from '../../../define.js';
 import { counter } from '../../../props/counter.js';
 import { text } from '../../../props/text.js';
+import { IP_SETTINGS_WINDOW } from '../../../windows.js';
 
 /** Why packets went through every stage. */
 export const ipSlowPath = defineMenu({
@@ -34,5 +35,6 @@ export const ipSlowPath = defineMenu({
   key: ['reason'],
   commands: [],
   refreshMs: 1_000,
-  stored: false,
+  window: { tabOf: IP_SETTINGS_WINDOW },
+  source: 'live',
 });

@@ -26,5 +26,6 @@ export const systemResourceCpu = defineMenu({
   key: ['cpu'],
   commands: [],
   refreshMs: 1_000,
-  stored: false,
+  window: { openedBy: { label: 'CPU', menus: ['/system/resource'] } },
+  source: 'live',
 });

@@ -97,5 +97,6 @@ export const connectionTracking = defineMenu({
   tabs: ['General', 'Timeouts', 'Status'],
   commands: ['set'],
   refreshMs: 1_000,
-  stored: true,
+  window: { openedBy: { label: 'Tracking', menus: ['/ip/firewall/connection'] } },
+  source: 'stored',
 });

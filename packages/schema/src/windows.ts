@@ -1,0 +1,8 @@
+/** Windows that several menus share. */
+
+import type { TabbedWindow } from './menu.js';
+
+export const INTERFACE_WINDOW: TabbedWindow = { title: 'Interface List', tree: ['Interfaces'] };
+export const FIREWALL_WINDOW: TabbedWindow = { title: 'Firewall', tree: ['IP', 'Firewall'] };
+export const IP_SETTINGS_WINDOW: TabbedWindow = { title: 'IP Settings', tree: ['IP', 'Settings'] };
+export const QUEUE_WINDOW: TabbedWindow = { title: 'Queue List', tree: ['Queues'] };
