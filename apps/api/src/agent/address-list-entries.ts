@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { datetimeText, durationText, ipv4Text } from '@tollway/schema';
+import { datetimeText, durationText, ipv4Text, ipv6Prefix, ipv6Text } from '@tollway/schema';
 import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { AddressListEntries } from './messages.js';
 
@@ -41,7 +41,7 @@ export class EntryMemory {
   /** `.id` of an entry: `*8` … for IPv4, `*C` … for IPv6. */
   idOf({ list, address, prefixLen }: DynamicEntry): string {
     const code = this.codeOf(list);
-    if (address.includes(':')) return id6(code, prefixLen, groupsOf(address));
+    if (address.includes(':')) return id6(code, prefixLen, ipv6Of(address));
     return id4(
       code,
       prefixLen,
@@ -58,7 +58,7 @@ export class EntryMemory {
     if (mark === MARK_4) {
       return address.length === 8 ? { list, address: ipv4Text(Number.parseInt(address, 16)), prefixLen } : undefined;
     }
-    return address.length === 32 ? { list, address: ipv6Text(address.match(/.{4}/g) ?? []), prefixLen } : undefined;
+    return address.length === 32 ? { list, address: ipv6Text(BigInt(`0x${address}`)), prefixLen } : undefined;
   }
 
   /** Forgets what is known of entries when there are none left. */
@@ -89,26 +89,18 @@ const MAX_CREATED = 20_000;
 const hex = (value: number, digits: number): string => value.toString(16).toUpperCase().padStart(digits, '0');
 const id4 = (code: string, prefixLen: number, address: number): string =>
   `*${MARK_4}${code}${hex(prefixLen, 2)}${hex(address, 8)}`;
-const id6 = (code: string, prefixLen: number, groups: readonly string[]): string =>
-  `*${MARK_6}${code}${hex(prefixLen, 2)}${groups
-    .map((group) => group.padStart(4, '0'))
-    .join('')
-    .toUpperCase()}`;
+const id6 = (code: string, prefixLen: number, address: bigint): string =>
+  `*${MARK_6}${code}${hex(prefixLen, 2)}${address.toString(16).padStart(32, '0').toUpperCase()}`;
 
 /** The address of an id in words of 32 bits: one of IPv4, four of IPv6. */
 const wordsOf = (id: string): readonly number[] =>
   (id.slice(ADDRESS_AT).match(/.{8}/g) ?? []).map((word) => Number.parseInt(word, 16));
 
-/** The shortest text of an address of eight groups (RFC 5952). */
-const ipv6Text = (groups: readonly string[]): string => new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1);
-
-/** Eight groups of an address in any of its texts. */
-function groupsOf(address: string): readonly string[] {
-  const [head = '', tail] = ipv6Text([address]).split('::');
-  const left = head === '' ? [] : head.split(':');
-  const right = tail === undefined || tail === '' ? [] : tail.split(':');
-  return [...left, ...Array.from({ length: 8 - left.length - right.length }, () => '0'), ...right];
-}
+/** An IPv6 address in any of its texts, also with an IPv4 address at its end, as a 128-bit number. */
+const ipv6Of = (address: string): bigint => {
+  const text = new URL(`http://[${address}]`).hostname.slice(1, -1);
+  return ipv6Prefix(text)?.address ?? 0n;
+};
 
 /** One reading of the entries that lists have beside the configuration. Nothing is decoded until it is asked for. */
 export class AddressListDump {
@@ -142,7 +134,7 @@ export class AddressListDump {
     const code = this.#codes[this.#view.getUint32(at, true)] ?? '';
     const prefixLen = this.#bytes[at + 5] ?? 0;
     if (this.#bytes[at + 4] === 4) return id4(code, prefixLen, this.#view.getUint32(at + LAST_WORD, false));
-    return id6(code, prefixLen, this.#groups(at));
+    return id6(code, prefixLen, this.#ipv6(at));
   }
 
   indexOf(id: string): number | undefined {
@@ -203,7 +195,7 @@ export class AddressListDump {
   address(index: number): string {
     const at = index * RECORD;
     const four = this.#bytes[at + 4] === 4;
-    const text = four ? this.#bytes.subarray(at + LAST_WORD, at + LAST_WORD + 4).join('.') : ipv6Text(this.#groups(at));
+    const text = four ? this.#bytes.subarray(at + LAST_WORD, at + LAST_WORD + 4).join('.') : ipv6Text(this.#ipv6(at));
     const prefixLen = this.#bytes[at + 5] ?? 0;
     return prefixLen === (four ? 32 : 128) ? text : `${text}/${prefixLen}`;
   }
@@ -218,8 +210,8 @@ export class AddressListDump {
     return this.#memory.createdAt(this.id(index), this.#readS - age) * 1000;
   }
 
-  #groups(at: number): readonly string[] {
-    return Array.from({ length: 8 }, (_, place) => this.#view.getUint16(at + 8 + 2 * place, false).toString(16));
+  #ipv6(at: number): bigint {
+    return (this.#view.getBigUint64(at + 8, false) << 64n) | this.#view.getBigUint64(at + 16, false);
   }
 }
 

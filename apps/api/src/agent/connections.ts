@@ -1,4 +1,4 @@
-import { durationText, protocolText } from '@tollway/schema';
+import { durationText, ipv6Text, protocolText } from '@tollway/schema';
 import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { Connections } from './messages.js';
 
@@ -156,8 +156,7 @@ export class ConnectionDump {
 
   address(at: number): string {
     if (this.u8(at - (at % RECORD) + 9) === 4) return this.#bytes.subarray(at + 12, at + 16).join('.');
-    const groups = Array.from({ length: 8 }, (_, i) => this.#view.getUint16(at + 2 * i, false).toString(16));
-    return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1);
+    return ipv6Text((this.#view.getBigUint64(at, false) << 64n) | this.#view.getBigUint64(at + 8, false));
   }
 
   hasPorts(at: number): boolean {

@@ -10,7 +10,6 @@ export type {
   NeighborInfo,
   PacketDescription,
   PortInfo,
-  ReplyBody,
   SlowStats,
   TracedPacket,
   TraceFilter,
@@ -29,7 +28,7 @@ export type Queues = Extract<ReplyBody, { op: 'queues' }>;
 export type QueueScope = Extract<ReplyBody, { op: 'queue-scope' }>;
 export type AddressListEntries = Extract<ReplyBody, { op: 'address-list-entries' }>;
 export type Routes = Extract<ReplyBody, { op: 'routes' }>;
-export type RouteTo = Extract<ReplyBody, { op: 'route-to' }>;
+type RouteTo = Extract<ReplyBody, { op: 'route-to' }>;
 export type Trace = Extract<ReplyBody, { op: 'trace' }>;
 type Done = Extract<ReplyBody, { op: 'done' }>;
 

@@ -11,7 +11,7 @@ import { compileRoutes } from './routes.js';
 import { compileSettings, compileTracking } from './settings.js';
 
 /** Version of the compiled format written here, `FORMAT` of the agent. */
-export const FORMAT = 4;
+const FORMAT = 4;
 
 export interface Compiled {
   readonly config: DataplaneConfig;

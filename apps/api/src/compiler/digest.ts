@@ -10,7 +10,7 @@ const MASK = (1n << 128n) - 1n;
 const BEFORE = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835n;
 const AFTER = 0xc2b2_ae3d_27d4_eb4f_1656_67b1_9e37_79f9n;
 /** Stands before the first and after the last row of a section. */
-export const END = 0n;
+const END = 0n;
 
 const half = (text: string): bigint => BigInt(`0x${createHash('sha256').update(text).digest('hex').slice(0, 32)}`);
 
@@ -38,7 +38,7 @@ export const contentHash = (row: unknown): bigint => half(textOf(row));
  * places. With more of them than that, counting those that are not collected yet, a look takes some 10 µs and an addition
  * up to 100 µs.
  */
-export function rowHash(row: unknown): bigint {
+function rowHash(row: unknown): bigint {
   if (typeof row !== 'object' || row === null) return contentHash(row);
   let hash = hashes.get(row);
   if (hash === undefined) {
@@ -53,12 +53,8 @@ function link(before: bigint, after: bigint): bigint {
   return (((side * side) & MASK) * ((after + AFTER) & MASK)) & MASK;
 }
 
-/** What the hash of a section grows by, modulo 2^128, when a row comes between two others. */
-export const insertion = (before: bigint, row: bigint, after: bigint): bigint =>
-  (row + link(before, row) + link(row, after) - link(before, after)) & MASK;
-
 /** Hash of a section that consists of rows with these hashes. */
-export function sectionHash(rows: readonly bigint[]): bigint {
+function sectionHash(rows: readonly bigint[]): bigint {
   let sum = 0n;
   let last = END;
   for (const row of rows) {

@@ -216,7 +216,7 @@ function treeQueues(context: CompileContext, types: QueueTypes): TreeQueue[] {
 }
 
 /** What a parent's name stands for beside a queue: interfaces go before queues, which cannot be called like them. */
-export function treeRoot(context: Pick<CompileContext, 'interfaces'>, parent: string): TreeParent | undefined {
+function treeRoot(context: Pick<CompileContext, 'interfaces'>, parent: string): TreeParent | undefined {
   if (parent === 'global') return { kind: 'global' };
   const row = context.interfaces.byName.get(parent);
   return row === undefined ? undefined : { kind: 'interface', interface: row };

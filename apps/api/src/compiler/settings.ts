@@ -4,7 +4,7 @@ import { rowsOf } from '../snapshot/snapshot.js';
 import { type CompileContext, effective } from './context.js';
 
 /** Size of the connection table over all workers, entries. */
-export const MAX_CONNECTIONS = 262_144;
+const MAX_CONNECTIONS = 262_144;
 
 class Settings {
   readonly #menu: string;

@@ -22,7 +22,7 @@ function bounded(text: string, most: number): string {
 const quoted = (text: string): string => `"${bounded(text, MAX_OF_VALUE)}"`;
 
 /** What people know an item by: its name, or what it is about, with its comment and its `.id`. */
-export function itemLabel(menu: Menu, { id, values, comment }: Omit<Row, 'disabled'>): string {
+function itemLabel(menu: Menu, { id, values, comment }: Omit<Row, 'disabled'>): string {
   const { chain } = values;
   const key = (menu.key ?? []).flatMap((name) => values[name] ?? menu.props[name]?.default ?? []);
   const rule = chain === undefined ? '' : `${chain} ${values.action ?? menu.props.action?.default ?? ''}`;

@@ -1,7 +1,7 @@
 import type { PortInfo } from '../agent/messages.js';
 import type { Draft } from './draft.js';
 
-export const ETHERNET = '/interface/ethernet';
+const ETHERNET = '/interface/ethernet';
 
 /** Gives each port that has no row one, named as the factory did, and the name freed if it is taken. */
 export function adoptPorts(draft: Draft, ports: readonly PortInfo[]): string[] {

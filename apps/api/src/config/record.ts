@@ -48,7 +48,7 @@ export interface RevisionRecord {
 /** Revisions that are kept at most, the newest ones. */
 export const KEPT_REVISIONS = 1_000;
 /** What the rows of kept revisions may take in the database, bytes; the newest revision is kept whatever it takes. */
-export const KEPT_BYTES = 64 * 1024 * 1024;
+const KEPT_BYTES = 64 * 1024 * 1024;
 
 export interface StoredConfig {
   readonly snapshot: StoredSnapshot;

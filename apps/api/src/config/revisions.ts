@@ -34,7 +34,7 @@ import {
 /** Taking revisions back, and telling of which that is possible. */
 
 /** Why nobody can take a revision back, whatever its rows are now; undefined when that depends on them. */
-export function neverUndone({ author, rows }: RevisionLine): string | undefined {
+function neverUndone({ author, rows }: RevisionLine): string | undefined {
   if (rows === 0) return 'it changed no rows';
   return author === SYSTEM.name ? 'the router made it itself' : undefined;
 }

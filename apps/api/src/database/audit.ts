@@ -3,7 +3,7 @@ import type { Database } from './client.js';
 /** Rows of the audit that tell of one kind of action; the oldest go first. */
 export const MAX_RECORDED = 10_000;
 /** The same of changes of the configuration. */
-export const MAX_CHANGES = 100_000;
+const MAX_CHANGES = 100_000;
 /** Rows of a kind after which those that are too old are looked for, which takes a walk through all. */
 const EVERY = 100;
 /** Rows of each kind that this process has written. Their ids say nothing of that: all kinds share them. */

@@ -7,7 +7,7 @@ import type { RowChange, StoredRow, StoredSnapshot } from '../config/draft.js';
  * 16 hex digits of the SHA-256 of what follows the space, then JSON. What comes after a damaged line does not count.
  */
 
-export const FORMAT = 1;
+const FORMAT = 1;
 
 /** A user as it is kept; the hash lets nobody in by itself. */
 export interface KeptUser {

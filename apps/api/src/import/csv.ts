@@ -11,7 +11,7 @@ export interface CsvLine {
 }
 
 /** Lines that are read at most; what comes after them is one that is wrong. */
-export const MAX_LINES = 100_000;
+const MAX_LINES = 100_000;
 /** Cells of a line. */
 const MAX_CELLS = 256;
 

@@ -8,9 +8,9 @@ import { BodyMemory } from './body-memory.js';
 import { parseJson } from './json.js';
 
 /** Largest request body that is read, bytes. */
-export const MAX_BODY = 8 << 20;
+const MAX_BODY = 8 << 20;
 /** Largest body of a request that needs no login, bytes. */
-export const MAX_PUBLIC_BODY = 4 << 10;
+const MAX_PUBLIC_BODY = 4 << 10;
 /** A longer body is still taken in and thrown away up to so many times its limit, so that the client gets to read the answer. */
 const DISCARDED = 8;
 /** A body from which on taking it in costs milliseconds, bytes. */

@@ -2,13 +2,13 @@ import { errors } from '../errors.js';
 import { TimeSlicer } from '../scheduling/time-slicer.js';
 
 /** Deepest nesting of objects and lists. */
-export const MAX_DEPTH = 16;
+const MAX_DEPTH = 16;
 /** Members of one object. */
-export const MAX_MEMBERS = 1_024;
+const MAX_MEMBERS = 1_024;
 /** Characters of a member's name. */
 const MAX_NAME = 256;
 /** Elements of one list. */
-export const MAX_ELEMENTS = 200_000;
+const MAX_ELEMENTS = 200_000;
 /** Values between two looks at the clock. */
 const STRIDE = 512;
 /** And characters of them. */

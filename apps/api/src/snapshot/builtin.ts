@@ -10,7 +10,7 @@ export const builtinNames = (path: string): readonly string[] =>
 const made = new WeakMap<Menu, readonly Row[]>();
 
 /** Items of a menu that always exist, as they are at first; made once. */
-export function builtinRows(menu: Menu): readonly Row[] {
+function builtinRows(menu: Menu): readonly Row[] {
   let rows = made.get(menu);
   if (rows === undefined) {
     rows = (menu.builtin ?? []).map(({ id, values }) => {

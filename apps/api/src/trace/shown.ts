@@ -76,7 +76,7 @@ function labelOf(place: Place, above: number): string {
 }
 
 /** The row of this id, as far as it is known. */
-export function rowReference({ snapshot, above }: Names, id: number): TracedRow {
+function rowReference({ snapshot, above }: Names, id: number): TracedRow {
   const place = indexOf(snapshot).get(id);
   if (place !== undefined) {
     const action = place.row.values.chain === undefined ? '' : actionOf(place);

@@ -44,7 +44,7 @@ function portFacts(port: PortInfo | undefined, ownMac: string | undefined): Rest
 }
 
 /** Counters and state of an interface; one that the data plane does not have is not running. */
-export function counters(stats: InterfaceStats | undefined): RestRow {
+function counters(stats: InterfaceStats | undefined): RestRow {
   if (stats === undefined) return { running: 'false' };
   return {
     running: yesNo(stats.running),

@@ -51,7 +51,7 @@ export const commentsOf = (rows: readonly Row[]): Comments =>
   new Map(rows.map((row) => [rowId(row), row.comment ?? '']));
 
 /** The comment that items have in common, or that of the only one; undefined when they differ. */
-export function commonComment(comments: readonly (string | undefined)[]): string | undefined {
+function commonComment(comments: readonly (string | undefined)[]): string | undefined {
   const [first = '', ...others] = comments.map((comment) => comment ?? '');
   return others.every((comment) => comment === first) ? first : undefined;
 }

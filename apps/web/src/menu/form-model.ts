@@ -30,7 +30,7 @@ export function edit(menu: Menu, edits: Edits, base: Row, name: string, value: s
 }
 
 /** True when a property is shown in the dialog, given the values of the others. */
-export function isVisible(menu: Menu, prop: Prop, base: Row, edits: Edits): boolean {
+function isVisible(menu: Menu, prop: Prop, base: Row, edits: Edits): boolean {
   const { when } = prop;
   if (when === undefined) return true;
   const value = fieldValue(menu.props[when.prop], when.prop, base, edits);

@@ -16,7 +16,7 @@ export interface Moved {
 }
 
 /** `office is below isp now.` */
-export function parentNews(menu: Menu, { ids, rows }: Moved, parent: string): string {
+function parentNews(menu: Menu, { ids, rows }: Moved, parent: string): string {
   const what = ids.length === 1 ? (rows[0]?.name ?? items(1)) : items(ids.length);
   const verb = ids.length === 1 ? 'is' : 'are';
   const root = parent === 'none' || parent === 'global';

@@ -8,7 +8,7 @@ import { isSet } from './cells/text.ts';
 import { amount, items } from './item.ts';
 
 /** From so many items on it is asked. */
-export const ASKED_FROM = 10;
+const ASKED_FROM = 10;
 /** Items that the question names. */
 const NAMED = 5;
 /** The menu in which users can lock themselves out. */

@@ -3,9 +3,9 @@ import { create } from 'zustand';
 import { readStored, writeStored } from './stored.ts';
 
 export const THEMES = ['system', 'light', 'dark'] as const;
-export type Theme = (typeof THEMES)[number];
+type Theme = (typeof THEMES)[number];
 export const DENSITIES = ['compact', 'normal', 'touch'] as const;
-export type Density = (typeof DENSITIES)[number];
+type Density = (typeof DENSITIES)[number];
 
 interface Appearance {
   readonly theme: Theme;

@@ -1,7 +1,7 @@
 /** Short messages at the bottom of the page. */
 import { create } from 'zustand';
 
-export interface ToastAction {
+interface ToastAction {
   readonly label: string;
   readonly run: () => void;
 }

@@ -12,7 +12,7 @@ import { snapLines, snapMove, snapResize } from './snap.ts';
 const DRAG_PX = 3;
 
 /** Puts an element to a place without React. */
-export function place(element: HTMLElement, rect: Rect): void {
+function place(element: HTMLElement, rect: Rect): void {
   element.style.transform = `translate(${rect.x}px, ${rect.y}px)`;
   element.style.width = `${rect.width}px`;
   element.style.height = `${rect.height}px`;

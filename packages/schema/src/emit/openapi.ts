@@ -65,7 +65,7 @@ const errorSchema: JsonObject = {
 };
 
 /** Name of a menu's schemas: `ip-firewall-filter`. */
-export const schemaName = (menu: Menu): string => menu.path.slice(1).replaceAll('/', '-');
+const schemaName = (menu: Menu): string => menu.path.slice(1).replaceAll('/', '-');
 
 const reference = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
 const content = (schema: JsonObject): JsonObject => ({ content: { 'application/json': { schema } } });

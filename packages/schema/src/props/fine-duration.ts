@@ -14,7 +14,7 @@ export function durationUs(text: string): number | undefined {
 }
 
 /** Canonical text of a duration: `1s5ms250us`, `0s`. */
-export function fineDurationText(us: number): string {
+function fineDurationText(us: number): string {
   const rest = us % 1_000;
   const ms = (us - rest) / 1_000;
   if (rest === 0) return durationText(ms);

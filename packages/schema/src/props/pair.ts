@@ -2,7 +2,7 @@ import type { Kind, PairOf } from '../kind.js';
 import { shown } from './shown.js';
 
 /** Two values of one kind, `first/second`; a single value stands for both. The values hold no slash. */
-export function pair(of: Kind, parts: Omit<PairOf, 'of'>): Kind {
+function pair(of: Kind, parts: Omit<PairOf, 'of'>): Kind {
   const { names } = parts;
   const eachHalf = (text: (half: string) => string) => (value: string) => value.split('/').map(text).join('/');
   const accepts = `${of.accepts}, as ${names[0]}/${names[1]} or one for both`;
