@@ -77,3 +77,57 @@ test('of neighbours that were learned no Undo is told of', async ({ ui, router: 
   await expect(toasts).toContainText('Undone: Removed 1 static item from ARP List.');
   await expect(arp.row('192.168.88.253')).toHaveCount(1);
 });
+
+test('a field with choices: typing narrows them, keys choose, and any text may be entered', async ({ ui }) => {
+  const { page } = ui;
+  const rules = await ui.open(FILTER);
+  const dialog = await rules.add('Firewall Rule');
+  const chain = dialog.root.getByRole('combobox', { name: 'Chain', exact: true });
+  const list = page.getByRole('listbox', { name: 'Choices' });
+  const active = list.locator('[data-active-item]');
+  await chain.fill('');
+  await chain.press('Escape');
+  await expect(list).toHaveCount(0);
+  await expect(dialog.root).toBeVisible();
+  // With nothing in it a click asks for the choices; a second Escape is the window's.
+  await chain.click();
+  await expect(list.getByRole('option')).toHaveText(['input', 'forward', 'output']);
+  await expect(active).toHaveCount(0);
+  await chain.press('ArrowDown');
+  await expect(active).toHaveText('input');
+  await chain.press('ArrowUp');
+  await expect(active).toHaveText('output');
+  await chain.press('Enter');
+  await expect(list).toHaveCount(0);
+  await expect(chain).toHaveValue('output');
+  await expect(dialog.root).toBeVisible();
+  // From the choice that the field has.
+  await chain.press('ArrowDown');
+  await expect(list.getByRole('option')).toHaveCount(3);
+  await expect(active).toHaveText('output');
+  await chain.press('Escape');
+  await expect(list).toHaveCount(0);
+  await expect(dialog.root).toBeVisible();
+  await chain.fill('fo');
+  await expect(list.getByRole('option')).toHaveText(['forward']);
+  await chain.fill('forward');
+  await expect(list).toHaveCount(0);
+  await chain.fill('f');
+  await list.getByRole('option', { name: 'forward' }).click();
+  await expect(chain).toHaveValue('forward');
+  await expect(chain).toBeFocused();
+  await expect(list).toHaveCount(0);
+  // The list is as wide as its field, and under it.
+  await chain.press('ArrowDown');
+  const [field, box] = [await chain.boundingBox(), await list.boundingBox()];
+  expect(box).toMatchObject({ x: field?.x, width: field?.width, y: (field?.y ?? 0) + (field?.height ?? 0) + 2 });
+  await page.keyboard.press('Tab');
+  await expect(list).toHaveCount(0);
+  // Without a choice Enter is the form's.
+  await chain.fill('in');
+  await expect(list.getByRole('option')).toHaveText(['input']);
+  await chain.press('Enter');
+  await dialog.closed();
+  await expect(rules.row('accept', 'in').first()).toBeVisible();
+  await rules.select(rules.row('accept', 'in').last());
+});

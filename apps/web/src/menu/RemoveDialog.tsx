@@ -1,5 +1,4 @@
 /** Asks before items are removed or disabled. Enter and Escape leave them as they are. */
-import { useEffect, useRef } from 'react';
 import { ModalDialog } from '../ui/ModalDialog.tsx';
 import { amount } from './item.ts';
 import type { RemoveQuestion } from './remove-question.ts';
@@ -12,8 +11,6 @@ interface Props {
 }
 
 export function RemoveDialog({ question, onAnswer, onClose }: Props) {
-  const cancel = useRef<HTMLButtonElement>(null);
-  useEffect(() => cancel.current?.focus(), []);
   const { command, ids, title, names, filtered, final, self } = question;
   return (
     <ModalDialog title={title} size="small" onClose={onClose}>
@@ -34,7 +31,7 @@ export function RemoveDialog({ question, onAnswer, onClose }: Props) {
         >
           {command === 'remove' ? 'Remove' : 'Disable'} {amount(ids.length)}
         </button>
-        <button ref={cancel} type="button" className="button button-primary" onClick={onClose}>
+        <button data-autofocus type="button" className="button button-primary" onClick={onClose}>
           Cancel
         </button>
       </footer>

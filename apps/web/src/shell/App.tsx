@@ -233,7 +233,7 @@ function Console({ user }: { readonly user: string }) {
           }}
         />
       )}
-      {over === 'palette' && (
+      {over === 'palette' && !loggedOut && (
         <Palette onTree={toggleTree} onLeaveAll={leaveAll} onLogOut={logOut} onClose={() => setOver('nothing')} />
       )}
       {over === 'windows' && (

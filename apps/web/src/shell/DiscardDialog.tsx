@@ -1,5 +1,4 @@
 /** Asks before windows are closed whose changes are not stored. Enter and Escape keep them open. */
-import { useEffect, useRef } from 'react';
 import { ModalDialog } from '../ui/ModalDialog.tsx';
 
 interface Props {
@@ -10,8 +9,6 @@ interface Props {
 }
 
 export function DiscardDialog({ titles, onDiscard, onClose }: Props) {
-  const keep = useRef<HTMLButtonElement>(null);
-  useEffect(() => keep.current?.focus(), []);
   return (
     <ModalDialog title={`Discard the changes in ${together(titles)}?`} size="small" onClose={onClose}>
       <div className="ask-box">
@@ -21,7 +18,7 @@ export function DiscardDialog({ titles, onDiscard, onClose }: Props) {
         <button type="button" className="button" onClick={onDiscard}>
           Discard
         </button>
-        <button ref={keep} type="button" className="button button-primary" onClick={onClose}>
+        <button data-autofocus type="button" className="button button-primary" onClick={onClose}>
           Keep editing
         </button>
       </footer>

@@ -1,10 +1,19 @@
 /** Asks for the password over the page when a session has ended, so that nothing that was being edited is lost. */
+import { DialogDismiss } from '@ariakit/react';
 import { useEffect, useRef } from 'react';
 import { forgetSession } from '../api/session.ts';
 import { ModalDialog } from '../ui/ModalDialog.tsx';
 import { PasswordForm } from './Login.tsx';
 
 export function LoginAgain({ name }: { readonly name: string }) {
+  return (
+    <ModalDialog title="Log in again" size="small">
+      <Form name={name} />
+    </ModalDialog>
+  );
+}
+
+function Form({ name }: { readonly name: string }) {
   const box = useRef<HTMLDivElement>(null);
   // The user is filled in already. On touch screens the keyboard would come up.
   useEffect(() => {
@@ -12,17 +21,15 @@ export function LoginAgain({ name }: { readonly name: string }) {
     box.current?.querySelector<HTMLInputElement>('input[name="password"]')?.focus();
   }, []);
   return (
-    <ModalDialog title="Log in again" size="small">
-      <div ref={box} className="login-again">
-        <p>
-          The session of {name} has ended. Log in again, and what is open here stays as it is. Another user begins with
-          an empty desk: what was not saved is lost then.
-        </p>
-        <PasswordForm name={name} />
-        <button type="button" className="button" onClick={forgetSession}>
-          Leave without saving
-        </button>
-      </div>
-    </ModalDialog>
+    <div ref={box} className="login-again">
+      <p>
+        The session of {name} has ended. Log in again, and what is open here stays as it is. Another user begins with an
+        empty desk: what was not saved is lost then.
+      </p>
+      <PasswordForm name={name} />
+      <DialogDismiss className="button" onClick={forgetSession}>
+        Leave without saving
+      </DialogDismiss>
+    </div>
   );
 }

@@ -1,4 +1,5 @@
 /** A text field with a list of choices. Typing narrows the list; any text may be entered. */
+import { Combobox, ComboboxItem, ComboboxPopover, useComboboxStore } from '@ariakit/react';
 import { type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
 import { Icon } from './icons.tsx';
 
@@ -16,8 +17,7 @@ interface Props {
   readonly onOpen?: () => void;
 }
 
-/** Height of the longest list, and space between it and its field, px. */
-const MAX_PX = 220;
+/** Space between the list and its field, or the edge of the page, px. */
 const GAP_PX = 2;
 
 /** Choices that fit what was typed; all of them until something is typed. */
@@ -28,30 +28,36 @@ function matching(options: readonly string[], typed: string | undefined): readon
 }
 
 export function Combo(props: Props) {
-  const { id, value, options, disabled, invalid, describedBy, label, placeholder, onChange, onOpen } = props;
+  const { id, value, options, disabled = false, invalid, describedBy, label, placeholder, onChange, onOpen } = props;
   const listId = useId();
+  const root = useRef<HTMLDivElement>(null);
   const input = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLDivElement>(null);
   const [open, setOpen] = useState(false);
-  const [typed, setTyped] = useState<string | undefined>(undefined);
-  const [active, setActive] = useState(-1);
+  const [typed, setTyped] = useState<string>();
   const choices = matching(options, typed);
   // What was typed in full needs no list, which would lie over the controls below.
   const done = typed !== undefined && options.includes(typed);
   const expanded = open && choices.length > 0 && !done;
+  const store = useComboboxStore({
+    inputValue: value,
+    setInputValue: (next) => {
+      if (next !== value) onChange(next);
+    },
+    open: expanded,
+    setOpen: (next) => {
+      if (next) onOpen?.();
+      setOpen(next);
+    },
+    placement: 'bottom-start',
+    focusLoop: true,
+    includesBaseElement: false,
+  });
 
   // In the top layer: a window would clip the list.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the list changes its size with the choices
   useLayoutEffect(() => {
-    const box = list.current;
-    if (box === null || input.current === null) return;
-    if (!expanded) {
-      if (box.matches(':popover-open')) box.hidePopover();
-      return;
-    }
-    if (!box.matches(':popover-open')) box.showPopover();
-    place(box, input.current.getBoundingClientRect());
-  }, [expanded, choices.length]);
+    if (expanded) list.current?.closest<HTMLElement>('[popover]')?.showPopover();
+  }, [expanded]);
   useEffect(() => {
     if (!expanded) return;
     // What the list belongs to moves away below it.
@@ -66,78 +72,48 @@ export function Combo(props: Props) {
     };
   }, [expanded]);
 
-  function show() {
-    if (disabled === true) return;
-    onOpen?.();
+  /** All choices, from the one that the field has. */
+  function all() {
     setTyped(undefined);
-    setActive(options.indexOf(value));
-    setOpen(true);
+    const at = options.indexOf(value);
+    store.setActiveId(at < 0 ? null : `${listId}-${value}`);
   }
 
-  function choose(option: string) {
-    onChange(option);
-    setOpen(false);
-    setTyped(undefined);
+  function onFieldKey(event: KeyboardEvent) {
+    if (!expanded && (event.key === 'ArrowDown' || event.key === 'ArrowUp')) all();
+    // Without a choice Enter is the form's, as in any field.
+    if (expanded && event.key === 'Enter' && store.getState().activeId === null) store.hide();
   }
 
-  function onKeyDown(event: KeyboardEvent) {
-    if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
-      event.preventDefault();
-      if (!expanded) {
-        show();
-        return;
-      }
-      const step = event.key === 'ArrowDown' ? 1 : -1;
-      const next = (Math.max(active, step > 0 ? -1 : 0) + step + choices.length) % choices.length;
-      setActive(next);
-      list.current?.children[next]?.scrollIntoView({ block: 'nearest' });
-    } else if (event.key === 'Enter' && expanded && active >= 0) {
-      const option = choices[active];
-      if (option === undefined) return;
-      event.preventDefault();
-      event.stopPropagation();
-      choose(option);
-    } else if (event.key === 'Escape' && expanded) {
+  /** Keys of the open list, also those that the field has passed on to the choice; none of them is for what is around. */
+  function onListKey(event: KeyboardEvent) {
+    if (!expanded) return;
+    if (event.key === 'Escape') {
       event.preventDefault();
       event.stopPropagation();
       setOpen(false);
-    }
+    } else if (event.key === 'Enter' && store.getState().activeId !== null) event.stopPropagation();
   }
 
   return (
-    <div
-      className="combo"
-      onBlur={(event) => {
-        if (!event.currentTarget.contains(event.relatedTarget)) setOpen(false);
-      }}
-    >
-      <input
+    <div ref={root} className="combo" onKeyDown={onListKey}>
+      <Combobox
         ref={input}
         id={id}
+        store={store}
         type="text"
-        role="combobox"
-        autoComplete="off"
+        autoComplete="list"
         spellCheck={false}
         aria-label={label}
-        aria-autocomplete="list"
-        aria-expanded={expanded}
-        aria-controls={listId}
-        aria-activedescendant={expanded && active >= 0 ? `${listId}-${active}` : undefined}
         aria-invalid={invalid}
         aria-describedby={describedBy}
         placeholder={placeholder}
         disabled={disabled}
-        value={value}
-        onChange={(event) => {
-          onChange(event.target.value);
-          setTyped(event.target.value);
-          setActive(-1);
-          onOpen?.();
-          setOpen(true);
-        }}
         // With nothing to edit in it, a click asks for the choices.
-        onClick={() => value === '' && !open && show()}
-        onKeyDown={onKeyDown}
+        showOnClick={() => value === '' && !open}
+        onChange={(event) => setTyped(event.target.value)}
+        onMouseDown={() => value === '' && !open && all()}
+        onKeyDown={onFieldKey}
       />
       <button
         type="button"
@@ -149,41 +125,41 @@ export function Combo(props: Props) {
         onClick={() => {
           input.current?.focus();
           if (open) setOpen(false);
-          else show();
+          else {
+            all();
+            store.show();
+          }
         }}
       >
         <Icon name="unfold" />
       </button>
-      <div ref={list} role="listbox" id={listId} className="combo-list" popover="manual" aria-label="Choices">
-        {expanded &&
-          choices.map((option, index) => (
-            <div
-              key={option}
-              role="option"
-              id={`${listId}-${index}`}
-              tabIndex={-1}
-              aria-selected={index === active}
-              className="combo-option"
-              onMouseDown={(event) => event.preventDefault()}
-              onClick={() => choose(option)}
-              onKeyDown={onKeyDown}
-            >
-              {option}
-            </div>
-          ))}
-      </div>
+      <ComboboxPopover
+        ref={list}
+        id={listId}
+        store={store}
+        unmountOnHide
+        fixed
+        sameWidth
+        gutter={GAP_PX}
+        overflowPadding={GAP_PX}
+        hideOnEscape={false}
+        hideOnInteractOutside={(event) => !root.current?.contains(event.target as Node | null)}
+        wrapperProps={{ popover: 'manual', className: 'popup-layer' }}
+        aria-label="Choices"
+        className="combo-list"
+      >
+        {choices.map((option) => (
+          <ComboboxItem
+            key={option}
+            id={`${listId}-${option}`}
+            value={option}
+            focusOnHover={false}
+            className="combo-option"
+            onMouseDown={(event) => event.preventDefault()}
+            onClick={() => setTyped(undefined)}
+          />
+        ))}
+      </ComboboxPopover>
     </div>
   );
-}
-
-/** Puts the list under its field, or above it where there is more room. */
-function place(list: HTMLElement, field: DOMRect): void {
-  const below = window.innerHeight - field.bottom - GAP_PX;
-  const above = field.top - GAP_PX;
-  const up = list.scrollHeight > below && above > below;
-  const { style } = list;
-  style.maxBlockSize = `${Math.min(MAX_PX, Math.max(up ? above : below, 0) - GAP_PX)}px`;
-  style.inlineSize = `${field.width}px`;
-  style.left = `${field.left}px`;
-  style.top = up ? `${field.top - GAP_PX - list.offsetHeight}px` : `${field.bottom + GAP_PX}px`;
 }

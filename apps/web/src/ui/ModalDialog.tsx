@@ -1,5 +1,6 @@
 /** A dialog in front of everything. Escape asks to close; focus stays inside and goes back where it was. */
-import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { Dialog, DialogDismiss, useDialogStore } from '@ariakit/react';
+import { type ReactNode, useId, useLayoutEffect, useRef } from 'react';
 import { Icon } from './icons.tsx';
 
 interface Props {
@@ -7,63 +8,75 @@ interface Props {
   readonly size?: 'small' | 'normal';
   /** Absent for a dialog that only its content ends. */
   readonly onClose?: () => void;
+  /** The element with `data-autofocus` has the focus at first. */
   readonly children: ReactNode;
 }
 
 const CONTROLS = 'input:enabled, textarea:enabled, select:enabled, [role="tab"][aria-selected="true"]';
 
 export function ModalDialog({ title, size = 'normal', onClose, children }: Props) {
-  const ref = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  const close = useRef(onClose);
-  close.current = onClose;
+  // Whoever shows it takes it away: what is asked to close may stay, to ask something itself.
+  const store = useDialogStore({
+    open: true,
+    setOpen: (open) => {
+      if (!open) onClose?.();
+    },
+  });
+  return (
+    <Dialog
+      store={store}
+      // The element that scripts of the page look for; what is behind it is inert.
+      render={<dialog open />}
+      className={`modal modal-${size}`}
+      aria-labelledby={titleId}
+      backdrop={<div className="modal-backdrop" />}
+      hideOnInteractOutside={false}
+      preventBodyScroll={false}
+      // Both in the moment when it comes or goes, see below.
+      autoFocusOnShow={false}
+      autoFocusOnHide={false}
+    >
+      <Inside title={title} titleId={titleId} closes={onClose !== undefined}>
+        {children}
+      </Inside>
+    </Dialog>
+  );
+}
 
-  useEffect(() => {
-    const dialog = ref.current;
-    if (dialog === null) return;
+interface InsideProps {
+  readonly title: string;
+  readonly titleId: string;
+  readonly closes: boolean;
+  readonly children: ReactNode;
+}
+
+/** The content, which takes the focus as soon as it is there: the next key meets it, and nothing behind it. */
+function Inside({ title, titleId, closes, children }: InsideProps) {
+  const header = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    const dialog = header.current?.closest('dialog');
+    if (dialog === null || dialog === undefined) return;
     const opener = document.activeElement;
-    dialog.showModal();
-    // The first control of the content, not the button that closes it; touch screens would open their keyboard.
-    if (!dialog.contains(document.activeElement) || document.activeElement?.closest('header') !== null) {
-      const control = window.matchMedia('(pointer: coarse)').matches
-        ? null
-        : dialog.querySelector<HTMLElement>(CONTROLS);
-      (control ?? dialog).focus();
-    }
-    const cancel = (event: Event) => {
-      // What cannot be prevented closes the dialog, and is told by that.
-      if (!event.cancelable) return;
-      event.preventDefault();
-      close.current?.();
-    };
-    // A second Escape closes the dialog without asking; one whose owner keeps it comes back.
-    const closed = () => {
-      close.current?.();
-      requestAnimationFrame(() => {
-        if (dialog.isConnected && !dialog.open) dialog.showModal();
-      });
-    };
-    dialog.addEventListener('cancel', cancel);
-    dialog.addEventListener('close', closed);
+    // What the content wants, else its first control, not the button that closes it; touch screens would open their keyboard.
+    const isTouch = window.matchMedia('(pointer: coarse)').matches;
+    const control = isTouch ? null : dialog.querySelector<HTMLElement>(CONTROLS);
+    (dialog.querySelector<HTMLElement>('[data-autofocus]') ?? control ?? dialog).focus();
     return () => {
-      dialog.removeEventListener('cancel', cancel);
-      dialog.removeEventListener('close', closed);
-      dialog.close();
       if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
     };
   }, []);
-
   return (
-    <dialog ref={ref} className={`modal modal-${size}`} tabIndex={-1} aria-labelledby={titleId}>
-      <header className="modal-title">
+    <>
+      <header ref={header} className="modal-title">
         <h2 id={titleId}>{title}</h2>
-        {onClose !== undefined && (
-          <button type="button" className="tool" aria-label="Close" title="Close (Esc)" onClick={onClose}>
+        {closes && (
+          <DialogDismiss className="tool" aria-label="Close" title="Close (Esc)">
             <Icon name="close" />
-          </button>
+          </DialogDismiss>
         )}
       </header>
       {children}
-    </dialog>
+    </>
   );
 }
