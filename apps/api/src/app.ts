@@ -23,7 +23,7 @@ import { Generations, hasCopies } from './generations/generations.js';
 import { QueueHints } from './lint/queue-hints.js';
 import { Hub } from './live/hub.js';
 import { readSamples, TrafficFile } from './live/traffic-file.js';
-import { createViews, menuCommands, menuRules } from './menus/index.js';
+import { compile, createViews, menuCommands, menuRules } from './menus/index.js';
 import { authentication } from './plugins/auth.js';
 import { jsonBodies } from './plugins/body.js';
 import { CONNECTION_LIMITS, type ConnectionLimits, Connections, endStreams } from './plugins/connections.js';
@@ -157,7 +157,7 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
         );
   if (watch !== undefined) begun.push(watch);
   const stored = options.stored ?? (await readConfig(options.writer));
-  const store = new ConfigStore(options.writer, agent, app.log, stored, menuRules, watch);
+  const store = new ConfigStore(options.writer, agent, app.log, stored, { rules: menuRules, compile }, watch);
   const users = await Users.open(db, options.accounts, watch);
   const sessions = await Sessions.open(db);
   begun.push(sessions);

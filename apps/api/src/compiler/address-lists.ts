@@ -31,10 +31,13 @@ export class AddressLists {
   readonly #lists: AddressList[] = [];
   #noted: (readonly [string, number])[] | undefined;
 
-  constructor(context: CompileContext) {
+  private constructor(context: CompileContext) {
     for (const { list, range } of context.translate(MENU, entryOf))
       this.#lists[this.indexOf(list)]?.entries.push(range);
   }
+
+  /** The lists of a configuration. */
+  static readonly of = (context: CompileContext): AddressLists => new AddressLists(context);
 
   /** Index of a list; a name without entries gets an empty one. */
   indexOf(name: string): number {

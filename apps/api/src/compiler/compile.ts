@@ -1,14 +1,6 @@
 import type { DataplaneConfig } from '@tollway/dataplane-agent';
 import type { ConfigSnapshot } from '../snapshot/snapshot.js';
-import { AddressLists } from './address-lists.js';
-import { compileAddresses } from './addresses.js';
 import { CompileContext } from './context.js';
-import { compileFirewall } from './firewall.js';
-import { compileInterfaces } from './interfaces.js';
-import { compileNeighbors } from './neighbors.js';
-import { compileQueues } from './queues.js';
-import { compileRoutes } from './routes.js';
-import { compileSettings, compileTracking } from './settings.js';
 
 /** Version of the compiled format written here, `FORMAT` of the agent. */
 const FORMAT = 4;
@@ -21,40 +13,54 @@ export interface Compiled {
   readonly utcOffsetS: number | undefined;
 }
 
+/** Sections of the compiled configuration that menus give. */
+export type Sections = Omit<DataplaneConfig, 'format' | 'mark-names'>;
+
+/** What a menu gives to the compiled configuration. */
+export type CompileSections = (context: CompileContext) => Partial<Sections>;
+
+/** Translates the stored configuration into what the data plane reads. */
+export type Compile = (snapshot: ConfigSnapshot, utcOffsetS?: number) => Compiled;
+
 /**
  * Translates the stored configuration into what the data plane reads: names become row ids, texts become
  * integers, lists are expanded, disabled rows and rows that cannot work are left out. Pure and total: a
  * row that cannot be translated is reported in `invalid`, never thrown.
+ * @param menus what each menu gives, in the order in which marks and lists of addresses get their numbers
  * @param utcOffsetS offset of the router's clock from UTC, for conditions on the time of day, seconds.
  */
-export function compile(snapshot: ConfigSnapshot, utcOffsetS = 0): Compiled {
+export function compileMenus(
+  menus: readonly CompileSections[],
+  snapshot: ConfigSnapshot,
+  utcOffsetS: number,
+): Compiled {
   const context = new CompileContext(snapshot, utcOffsetS);
-  const interfaces = compileInterfaces(context);
-  const addresses = compileAddresses(context);
-  const routes = compileRoutes(context, addresses);
-  const neighbors = compileNeighbors(context);
-  const lists = new AddressLists(context);
-  const filter = compileFirewall(context, lists, 'filter');
-  const nat = compileFirewall(context, lists, 'nat');
-  const mangle = compileFirewall(context, lists, 'mangle');
-  const queues = compileQueues(context);
-  const config: DataplaneConfig = {
-    format: FORMAT,
-    settings: compileSettings(context),
-    tracking: compileTracking(context),
-    interfaces,
-    addresses,
-    routes,
-    neighbors,
-    'address-lists': lists.compiled(),
-    filter,
-    nat,
-    mangle,
-    'mark-names': context.marks.compiled(),
-    'queue-types': queues.types,
-    'simple-queues': queues.simple,
-    'tree-queues': queues.tree,
-    'interface-queues': queues.interfaces,
-  };
+  const config: Partial<DataplaneConfig> = { ...SECTIONS, format: FORMAT };
+  for (const compile of menus) Object.assign(config, compile(context));
+  config['mark-names'] = context.marks.compiled();
+  if (!isWhole(config)) throw new Error('a section of the compiled configuration is given by no menu');
   return { config, invalid: context.invalid, utcOffsetS: context.asksTime ? utcOffsetS : undefined };
 }
+
+/** All sections, in the order in which they are written. */
+const SECTIONS: Readonly<Record<keyof DataplaneConfig, undefined>> = {
+  format: undefined,
+  settings: undefined,
+  tracking: undefined,
+  interfaces: undefined,
+  addresses: undefined,
+  routes: undefined,
+  neighbors: undefined,
+  'address-lists': undefined,
+  filter: undefined,
+  nat: undefined,
+  mangle: undefined,
+  'mark-names': undefined,
+  'queue-types': undefined,
+  'simple-queues': undefined,
+  'tree-queues': undefined,
+  'interface-queues': undefined,
+};
+
+const isWhole = (config: Partial<DataplaneConfig>): config is DataplaneConfig =>
+  Object.values(config).every((section) => section !== undefined);

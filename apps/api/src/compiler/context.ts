@@ -23,6 +23,15 @@ export class CompileContext {
     this.interfaces = InterfaceNames.of(snapshot);
   }
 
+  readonly #parts = new Map<unknown, unknown>();
+
+  /** What several menus need, translated once. */
+  once<T>(translate: (context: CompileContext) => T): T {
+    if (!this.#parts.has(translate)) this.#parts.set(translate, translate(this));
+    // Under each function stands what it has returned.
+    return this.#parts.get(translate) as T;
+  }
+
   /** Offset of the router's clock from UTC, seconds. */
   clockOffset(): number {
     this.asksTime = true;

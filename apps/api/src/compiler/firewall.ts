@@ -1,7 +1,7 @@
 import type { Chain } from '@tollway/dataplane-agent';
 import type { Row } from '../snapshot/snapshot.js';
 import { rowsOf } from '../snapshot/snapshot.js';
-import type { AddressLists } from './address-lists.js';
+import { AddressLists } from './address-lists.js';
 import { CannotWork } from './cannot-work.js';
 import { type CompileContext, effective, needed } from './context.js';
 import { translateAction } from './firewall-action.js';
@@ -14,7 +14,8 @@ import { HOOKS, type Table } from './hooks.js';
  * Chains of a table: the hooks first, then those of the user in the order of their first rule. A chain
  * exists as soon as a rule names it, even if that rule is disabled or cannot work.
  */
-export function compileFirewall(context: CompileContext, lists: AddressLists, table: Table): Chain[] {
+export function compileFirewall(context: CompileContext, table: Table): Chain[] {
+  const lists = context.once(AddressLists.of);
   const menu = `/ip/firewall/${table}`;
   const names = new Set<string>(HOOKS[table]);
   for (const row of rowsOf(context.snapshot, menu)) if (row.values.chain) names.add(row.values.chain);

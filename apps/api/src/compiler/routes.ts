@@ -1,14 +1,15 @@
-import type { InterfaceAddress, Route, RouteTarget } from '@tollway/dataplane-agent';
+import type { Route, RouteTarget } from '@tollway/dataplane-agent';
 import { ipv4Prefix, ipv4Text, parseNexthop } from '@tollway/schema';
 import type { Row } from '../snapshot/snapshot.js';
+import { compileAddresses } from './addresses.js';
 import { CannotWork } from './cannot-work.js';
 import { type CompileContext, effective, needed } from './context.js';
 
 const MENU = '/ip/route';
 
 /** Static routes. Whether a gateway can be reached is for the data plane to see: it changes with the links. */
-export function compileRoutes(context: CompileContext, addresses: readonly InterfaceAddress[]): Route[] {
-  const own = new Set(addresses.map(({ address }) => address));
+export function compileRoutes(context: CompileContext): Route[] {
+  const own = new Set(context.once(compileAddresses).map(({ address }) => address));
   return context.translate(MENU, (row) => {
     const text = needed(MENU, row, 'dst-address');
     const prefix = ipv4Prefix(text);

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { AgentGone, AgentRefusal, AgentSilent, type DataplaneConfig } from '../agent/messages.js';
 import type { AgentPort } from '../agent/port.js';
-import { type Compiled, compile } from '../compiler/compile.js';
+import type { Compile, Compiled } from '../compiler/compile.js';
 import { digestOf } from '../compiler/digest.js';
 import type { Database } from '../database/client.js';
 import type { DatabaseWatch } from '../database/watch.js';
@@ -50,6 +50,12 @@ export type Edit<T> = (draft: Draft) => T | Promise<T>;
 /** What a change is, in words for people; of one whose words follow from what it did, how they do. */
 export type Summary<T> = string | ((result: T, changes: readonly RowChange[]) => string);
 
+/** What menus have of their own: what is checked of rows beyond their declarations, and how they are compiled. */
+interface OfMenus {
+  readonly rules: Rules;
+  readonly compile: Compile;
+}
+
 /**
  * The configuration. The whole of it is in memory, the database is the record, the agent runs it.
  * An edit verifies its rows; then it goes compile → prepare → transaction → activate, one at a time.
@@ -63,6 +69,7 @@ export class ConfigStore {
   readonly #sync: AgentSync;
   /** What is checked of rows beyond the declarations of their menus. */
   readonly rules: Rules;
+  readonly #compile: Compile;
   readonly #watch: DatabaseWatch | undefined;
   #snapshot: StoredSnapshot;
   #revision: number;
@@ -74,8 +81,16 @@ export class ConfigStore {
   #closed = false;
 
   /** `writer` is a client that nothing else uses. */
-  constructor(writer: Database, agent: AgentPort, log: Log, stored: StoredConfig, rules: Rules, watch?: DatabaseWatch) {
-    this.rules = rules;
+  constructor(
+    writer: Database,
+    agent: AgentPort,
+    log: Log,
+    stored: StoredConfig,
+    menus: OfMenus,
+    watch?: DatabaseWatch,
+  ) {
+    this.rules = menus.rules;
+    this.#compile = menus.compile;
     this.#watch = watch;
     this.#writer = writer;
     this.#agent = agent;
@@ -83,7 +98,7 @@ export class ConfigStore {
     this.#snapshot = stored.snapshot;
     this.#revision = stored.revision;
     this.#lastId = stored.lastId;
-    this.#compiled = compile(stored.snapshot, utcOffsetS());
+    this.#compiled = this.#compile(stored.snapshot, utcOffsetS());
     this.#digest = digestOf(this.#compiled.config);
     this.#sync = new AgentSync(agent, log, () => ({
       revision: this.#revision,
@@ -207,7 +222,7 @@ export class ConfigStore {
       if (changes.length === 0 && !this.#clockMoved()) return { result, revision: undefined };
       // What is taken back may leave them what they had: whoever takes it back says so.
       if (undoes === undefined) refuseTakingFromUsers(changes, snapshot);
-      const compiled = compile(snapshot, utcOffsetS());
+      const compiled = this.#compile(snapshot, utcOffsetS());
       refuseEndingRules(changes, { before: this.#compiled.invalid, after: compiled.invalid }, snapshot);
       const revision = this.#revision + 1;
       this.#watch?.refuse();

@@ -1,4 +1,5 @@
 import { type Menu, registry } from '@tollway/schema';
+import { type Compile, compileMenus } from '../compiler/compile.js';
 import type { Rules } from '../config/rules.js';
 import type { MenuCommands } from '../services.js';
 import type { View } from '../view/rows.js';
@@ -70,6 +71,11 @@ const byPath: ReadonlyMap<string, MenuModule> = new Map(menuModules.map((module)
 
 /** What is checked of rows, by menu. */
 export const menuRules: Rules = byPath;
+
+const compilers = registry.flatMap(({ path }) => byPath.get(path)?.compile ?? []);
+
+/** Translates the stored configuration into what the data plane reads. */
+export const compile: Compile = (snapshot, utcOffsetS = 0) => compileMenus(compilers, snapshot, utcOffsetS);
 
 /** What menus do by themselves. */
 export const menuCommands: ReadonlyMap<string, MenuCommands> = byPath;

@@ -1,5 +1,6 @@
 import type { Menu } from '@tollway/schema';
 import type { Users } from '../auth/users.js';
+import type { CompileSections } from '../compiler/compile.js';
 import type { MenuRules } from '../config/rules.js';
 import type { ConfigStore } from '../config/store.js';
 import type { QueueHints } from '../lint/queue-hints.js';
@@ -27,6 +28,8 @@ export interface ViewSources {
 export interface MenuModule extends MenuRules, MenuCommands {
   /** Path of the menu. */
   readonly path: string;
+  /** Its sections of the compiled configuration. Rows of other menus are read, too. */
+  readonly compile?: CompileSections;
   /** What it shows, where that is not only what is stored. */
   live?(menu: Menu, sources: ViewSources): View;
 }

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { encodeFrame, FrameDecoder } from '../../src/agent/frames.js';
-import { compile } from '../../src/compiler/compile.js';
 import { digestOf } from '../../src/compiler/digest.js';
+import { compile } from '../../src/menus/index.js';
 import type { ConfigSnapshot, Row } from '../../src/snapshot/snapshot.js';
 import { ports, snapshotOf } from '../config/rows.js';
 

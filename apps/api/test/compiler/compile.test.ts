@@ -1,6 +1,6 @@
 import { menuByPath, registry } from '@tollway/schema';
 import { describe, expect, it } from 'vitest';
-import { compile } from '../../src/compiler/compile.js';
+import { compile } from '../../src/menus/index.js';
 import type { ConfigSnapshot, Row } from '../../src/snapshot/snapshot.js';
 import { ports, snapshotOf } from '../config/rows.js';
 

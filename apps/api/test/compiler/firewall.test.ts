@@ -1,6 +1,6 @@
 import type { Chain, Rule } from '@tollway/dataplane-agent';
 import { describe, expect, it } from 'vitest';
-import { compile } from '../../src/compiler/compile.js';
+import { compile } from '../../src/menus/index.js';
 import { ports, snapshotOf, type Written } from '../config/rows.js';
 
 const FILTER = '/ip/firewall/filter';

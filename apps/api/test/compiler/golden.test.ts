@@ -1,8 +1,8 @@
 import { menuByPath } from '@tollway/schema';
 import { describe, expect, it } from 'vitest';
-import { compile } from '../../src/compiler/compile.js';
 import { digestOf } from '../../src/compiler/digest.js';
 import { defaultConfiguration } from '../../src/config/defaults.js';
+import { compile } from '../../src/menus/index.js';
 import { added, ports, snapshotOf } from '../config/rows.js';
 
 /**

@@ -1,9 +1,8 @@
 import { menuByPath } from '@tollway/schema';
 import { describe, expect, it } from 'vitest';
-import { compile } from '../../src/compiler/compile.js';
 import { markOf } from '../../src/compiler/marks.js';
 import { verifyAdd } from '../../src/config/verify.js';
-import { menuRules } from '../../src/menus/index.js';
+import { compile, menuRules } from '../../src/menus/index.js';
 import type { ConfigSnapshot } from '../../src/snapshot/snapshot.js';
 import { added, ports, snapshotOf } from '../config/rows.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { compile } from '../../src/compiler/compile.js';
 import { type DefaultRow, defaultConfiguration } from '../../src/config/defaults.js';
+import { compile } from '../../src/menus/index.js';
 import { added, ports, snapshotOf } from './rows.js';
 
 /** The default rows as a client would add them, on a router with `count` ports. */

@@ -1,7 +1,9 @@
+import { compileSettings } from '../../compiler/settings.js';
 import { ipFigures, settingsView } from '../../view/settings.js';
 import type { MenuModule } from '../module.js';
 
 export const ipSettings: MenuModule = {
   path: '/ip/settings',
+  compile: (context) => ({ settings: compileSettings(context) }),
   live: (menu, { store, live }) => settingsView(menu, store, live, ipFigures),
 };

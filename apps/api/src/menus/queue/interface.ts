@@ -1,7 +1,9 @@
+import { compileQueues } from '../../compiler/queues.js';
 import { interfaceQueuesView } from '../../view/queues.js';
 import type { MenuModule } from '../module.js';
 
 export const interfaceQueue: MenuModule = {
   path: '/queue/interface',
+  compile: (context) => ({ 'interface-queues': context.once(compileQueues).interfaces }),
   live: (menu, { store, live }) => interfaceQueuesView(menu, store, live),
 };

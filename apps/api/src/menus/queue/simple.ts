@@ -1,3 +1,4 @@
+import { compileQueues } from '../../compiler/queues.js';
 import { checkSimpleQueue } from '../../config/checks/queues.js';
 import { counterCommands } from '../../rest/commands/counters.js';
 import { nameOf } from '../../snapshot/rows-by-key.js';
@@ -6,6 +7,7 @@ import type { MenuModule } from '../module.js';
 
 export const simpleQueue: MenuModule = {
   path: '/queue/simple',
+  compile: (context) => ({ 'simple-queues': context.once(compileQueues).simple }),
   check: checkSimpleQueue,
   keys: [nameOf],
   live: (menu, { store, live, hints }) => queuesView(menu, store, live, hints, SIMPLE_VALUES),

@@ -1,3 +1,4 @@
+import { AddressLists } from '../../../compiler/address-lists.js';
 import { addressIn, checkAddressListEntry } from '../../../config/checks/addresses.js';
 import {
   addDynamicEntries,
@@ -10,6 +11,7 @@ import type { MenuModule } from '../../module.js';
 
 export const addressList: MenuModule = {
   path: '/ip/firewall/address-list',
+  compile: (context) => ({ 'address-lists': context.once(AddressLists.of).compiled() }),
   check: checkAddressListEntry,
   keys: [addressIn],
   live: (menu, { store, live }) => addressListsView(menu, store, live),

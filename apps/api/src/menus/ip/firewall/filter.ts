@@ -1,3 +1,4 @@
+import { compileFirewall } from '../../../compiler/firewall.js';
 import { checkRulesOf } from '../../../config/checks/firewall.js';
 import { counterCommands } from '../../../rest/commands/counters.js';
 import { fasttrackCounters, rulesView } from '../../../view/firewall.js';
@@ -5,6 +6,7 @@ import type { MenuModule } from '../../module.js';
 
 export const firewallFilter: MenuModule = {
   path: '/ip/firewall/filter',
+  compile: (context) => ({ filter: compileFirewall(context, 'filter') }),
   check: checkRulesOf({ otherHooks: ['prerouting', 'postrouting', 'srcnat', 'dstnat'] }),
   live: (menu, { store, live }) => rulesView(menu, store, live, fasttrackCounters),
   commands: counterCommands('reset-counters'),

@@ -1,3 +1,4 @@
+import { compileFirewall } from '../../../compiler/firewall.js';
 import { checkNat, checkRulesOf } from '../../../config/checks/firewall.js';
 import { counterCommands } from '../../../rest/commands/counters.js';
 import { rulesView } from '../../../view/firewall.js';
@@ -5,6 +6,7 @@ import type { MenuModule } from '../../module.js';
 
 export const firewallNat: MenuModule = {
   path: '/ip/firewall/nat',
+  compile: (context) => ({ nat: compileFirewall(context, 'nat') }),
   check: checkRulesOf({
     otherHooks: ['input', 'forward', 'output', 'prerouting', 'postrouting'],
     check: checkNat,
