@@ -1,40 +1,26 @@
 /** Joins scroll position, live window and painter: which rows are on screen, what to ask for, when to draw. */
-import type { Menu } from '@tollway/schema';
-import type { LiveMenu, Query } from '../api/live-menu.ts';
-import { fitWidth, grownWidths, tracks } from './column-widths.ts';
+import type { Query } from '../api/live-menu.ts';
+import { ColumnLayout, type ColumnLayoutOptions } from './column-layout.ts';
 import type { Column } from './columns.ts';
-import { pins } from './pins.ts';
 import { RowGeometry } from './row-geometry.ts';
 import { RowLines, RowPainter } from './row-painter.ts';
+import { rowsToAsk } from './rows-to-ask.ts';
 import { noSelection, type Selection } from './selection.ts';
-import { treePlace } from './tree.ts';
 
-export interface GridViewOptions {
-  readonly scroller: HTMLElement;
+export interface GridViewOptions extends ColumnLayoutOptions {
   readonly body: HTMLElement;
   readonly pane: HTMLElement;
-  readonly menu: Menu;
-  readonly live: LiveMenu;
   readonly gridId: string;
   /** Follows the end of the list while it is in view. */
   readonly tail: boolean;
-  /** Widths that fit the content of columns that had none. */
-  readonly measured: (widths: readonly (readonly [string, number])[]) => void;
-  /** Widths that longer texts need, which have come into view since. */
-  readonly grown: (widths: readonly (readonly [string, number])[]) => void;
 }
 
-/** Rows asked for beyond the screen, above and below. */
-const MARGIN = 30;
 /** Rows drawn beyond the screen, above and below. */
 const OVERDRAW = 4;
 /** Least time between two windows that are asked for while scrolling, ms. */
 const ASK_MS = 60;
 /** Without a step for this long, scrolling is over, ms. */
 const REST_MS = 120;
-/** Narrower tables keep their first column in view, px. */
-const NARROW_PX = 560;
-
 /** What the browser measured; read when something changed it, never while drawing, where reading forces a layout. */
 interface Measures {
   readonly line: number;
@@ -54,7 +40,7 @@ export class GridView {
   readonly #geometry = new RowGeometry();
   readonly #painter: RowPainter;
   readonly #stops: (() => void)[] = [];
-  #columns: readonly Column[] = [];
+  readonly #layout: ColumnLayout;
   #lines: RowLines;
   #selection: Selection = noSelection;
   #measures: Measures = { line: 24, head: 24, viewport: 0, width: 0 };
@@ -81,6 +67,7 @@ export class GridView {
 
   constructor(options: GridViewOptions) {
     this.#options = options;
+    this.#layout = new ColumnLayout(options);
     this.#painter = new RowPainter(options.pane, options.menu, options.gridId);
     const { scroller, live } = options;
     this.#lines = new RowLines(options.menu, [], '');
@@ -143,7 +130,7 @@ export class GridView {
     this.#scrollTop = scroller.scrollTop;
     // With more room the browser scrolls up to the end before the new size is known here.
     this.#atEnd ||= this.#isAtEnd();
-    this.#pin();
+    this.#layout.lay(this.#layout.columns, this.#measures.width);
     this.#schedule();
   }
 
@@ -171,23 +158,21 @@ export class GridView {
   }
 
   show(columns: readonly Column[], selection: Selection): void {
-    const relaid = columns !== this.#columns;
-    this.#columns = columns;
+    const relaid = columns !== this.#layout.columns;
     this.#selection = selection;
     if (relaid) {
       this.#painter.setColumns(columns);
       this.#lines = new RowLines(this.#options.menu, columns, this.#options.live.query.find);
       // Comments may have lines of their own now, or none any more.
       this.#geometry.clearExtra();
-      this.#pin();
+      this.#layout.lay(columns, this.#measures.width);
     }
     this.#paint();
   }
 
   /** Shows a width while it is being changed. */
   resize(name: string, width: number): void {
-    const columns = this.#columns.map((column) => (column.name === name ? { ...column, width } : column));
-    this.#options.scroller.style.setProperty('--columns', tracks(columns, this.#measures.width));
+    this.#layout.resize(name, width);
   }
 
   /**
@@ -277,28 +262,7 @@ export class GridView {
 
   /** Width that fits the loaded content of a column. */
   fit(name: string): number | undefined {
-    const column = this.#columns.find((each) => each.name === name);
-    return column === undefined ? undefined : fitWidth(this.#options.menu, this.#options.live, column, this.#font());
-  }
-
-  #font(): string {
-    const { fontSize, fontFamily } = getComputedStyle(this.#options.scroller);
-    return `${fontSize} ${fontFamily}`;
-  }
-
-  /** Lays the columns, and keeps the counters at the right edge in view where there is room for them, else the first one. */
-  #pin(): void {
-    const { scroller } = this.#options;
-    const { width } = this.#measures;
-    scroller.style.setProperty('--columns', tracks(this.#columns, width));
-    const { offsets, fit } = pins(this.#columns, width);
-    for (const [name, offset] of offsets) scroller.style.setProperty(name, offset);
-    // Where everything is in view nothing needs to stick, which costs a layer for each cell.
-    const wider = this.#columns.reduce((sum, column) => sum + (column.width ?? 0), 0) > width;
-    scroller.classList.toggle('grid-pinned', fit && wider && width >= NARROW_PX);
-    const flags = this.#columns[0]?.name === '.flags' ? (this.#columns[0].width ?? 0) : 0;
-    scroller.style.setProperty('--stick', `${flags}px`);
-    scroller.classList.toggle('grid-narrow', width > 0 && width < NARROW_PX);
+    return this.#layout.fit(name);
   }
 
   #count(): number {
@@ -367,7 +331,7 @@ export class GridView {
     const { live, menu, body, scroller, tail } = this.#options;
     const { viewport, line } = this.#measures;
     const { find } = live.query;
-    if (find !== this.#lines.find) this.#lines = new RowLines(menu, this.#columns, find);
+    if (find !== this.#lines.find) this.#lines = new RowLines(menu, this.#layout.columns, find);
     const geometry = this.#geometry;
     const offset = geometry.offsetOf(this.#scrollTop, viewport);
     const before = geometry.rowAt(offset);
@@ -443,8 +407,8 @@ export class GridView {
       pending.found(id);
     }
     if (live.state.loaded && live.state.order.length > 0) {
-      this.#measureNew();
-      this.#grow();
+      this.#layout.measureNew();
+      if (!this.#pointed && this.#resting === undefined) this.#layout.grow(this.#painter.takeLonger());
     }
   }
 
@@ -465,35 +429,6 @@ export class GridView {
     const offset = geometry.offsetOf(this.#scrollTop, this.#measures.viewport);
     const top = geometry.rowAt(offset);
     const last = Math.min(geometry.rowAt(offset + this.#measures.viewport), geometry.count - 1);
-    const { first: askedFirst, count: askedCount } = live.query;
-    const covered = top >= askedFirst && last < askedFirst + askedCount;
-    const near = top - askedFirst < MARGIN / 4 && askedFirst > 0;
-    const far = askedFirst + askedCount - last < MARGIN / 4 && askedFirst + askedCount < geometry.count;
-    if (covered && !near && !far) return undefined;
-    const rows = Math.max(last - top + 1, this.rowsInView);
-    return { first: Math.max(0, top - MARGIN), count: rows + 2 * MARGIN };
-  }
-
-  #measureNew(): void {
-    const unknown = this.#columns.filter((column) => column.width === undefined);
-    if (unknown.length === 0) return;
-    const { menu, live, measured } = this.#options;
-    // Rows of the list that it was before tell no places in the tree.
-    const [first = ''] = live.shown;
-    const placed = treePlace(live.row(first) ?? {}) !== undefined;
-    if (placed !== this.#columns.some((column) => column.tree)) return;
-    const font = this.#font();
-    measured(unknown.map((column) => [column.name, fitWidth(menu, live, column, font)] as const));
-  }
-
-  /** Has columns grow for longer texts, as far as the table has room. */
-  #grow(): void {
-    if (this.#pointed || this.#resting !== undefined) return;
-    const longer = this.#painter.takeLonger();
-    if (longer.size === 0) return;
-    const { menu, live, grown } = this.#options;
-    const font = this.#font();
-    const widths = grownWidths(this.#columns, longer, (column) => fitWidth(menu, live, column, font));
-    if (widths.length > 0) grown(widths);
+    return rowsToAsk({ top, last, fitting: this.rowsInView, total: geometry.count }, live.query);
   }
 }

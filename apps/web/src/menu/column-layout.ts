@@ -1,0 +1,90 @@
+/** The widths of a grid's columns: laid on its element, measured from the texts that come into view, and grown for longer ones. */
+import type { Menu } from '@tollway/schema';
+import type { LiveMenu } from '../api/live-menu.ts';
+import { fitWidth, grownWidths, tracks } from './column-widths.ts';
+import type { Column } from './columns.ts';
+import { pins } from './pins.ts';
+import { treePlace } from './tree.ts';
+
+/** Narrower tables keep their first column in view, px. */
+const NARROW_PX = 560;
+
+export interface ColumnLayoutOptions {
+  readonly scroller: HTMLElement;
+  readonly menu: Menu;
+  readonly live: LiveMenu;
+  /** Widths that fit the content of columns that had none. */
+  readonly measured: (widths: readonly (readonly [string, number])[]) => void;
+  /** Widths that longer texts need, which have come into view since. */
+  readonly grown: (widths: readonly (readonly [string, number])[]) => void;
+}
+
+export class ColumnLayout {
+  readonly #options: ColumnLayoutOptions;
+  #columns: readonly Column[] = [];
+  /** Of the table, px. */
+  #width = 0;
+
+  constructor(options: ColumnLayoutOptions) {
+    this.#options = options;
+  }
+
+  get columns(): readonly Column[] {
+    return this.#columns;
+  }
+
+  /** Lays the columns, and keeps the counters at the right edge in view where there is room for them, else the first one. */
+  lay(columns: readonly Column[], width: number): void {
+    this.#columns = columns;
+    this.#width = width;
+    const { scroller } = this.#options;
+    scroller.style.setProperty('--columns', tracks(columns, width));
+    const { offsets, fit } = pins(columns, width);
+    for (const [name, offset] of offsets) scroller.style.setProperty(name, offset);
+    // Where everything is in view nothing needs to stick, which costs a layer for each cell.
+    const wider = columns.reduce((sum, column) => sum + (column.width ?? 0), 0) > width;
+    scroller.classList.toggle('grid-pinned', fit && wider && width >= NARROW_PX);
+    const flags = columns[0]?.name === '.flags' ? (columns[0].width ?? 0) : 0;
+    scroller.style.setProperty('--stick', `${flags}px`);
+    scroller.classList.toggle('grid-narrow', width > 0 && width < NARROW_PX);
+  }
+
+  /** Shows a width while it is being changed. */
+  resize(name: string, width: number): void {
+    const columns = this.#columns.map((column) => (column.name === name ? { ...column, width } : column));
+    this.#options.scroller.style.setProperty('--columns', tracks(columns, this.#width));
+  }
+
+  /** Width that fits the loaded content of a column. */
+  fit(name: string): number | undefined {
+    const column = this.#columns.find((each) => each.name === name);
+    return column === undefined ? undefined : fitWidth(this.#options.menu, this.#options.live, column, this.#font());
+  }
+
+  /** Measures the columns that have no width yet. */
+  measureNew(): void {
+    const unknown = this.#columns.filter((column) => column.width === undefined);
+    if (unknown.length === 0) return;
+    const { menu, live, measured } = this.#options;
+    // Rows of the list that it was before tell no places in the tree.
+    const [first = ''] = live.shown;
+    const placed = treePlace(live.row(first) ?? {}) !== undefined;
+    if (placed !== this.#columns.some((column) => column.tree)) return;
+    const font = this.#font();
+    measured(unknown.map((column) => [column.name, fitWidth(menu, live, column, font)] as const));
+  }
+
+  /** Has columns grow for longer texts, as far as the table has room. @param longer names of columns with such texts */
+  grow(longer: ReadonlySet<string>): void {
+    if (longer.size === 0) return;
+    const { menu, live, grown } = this.#options;
+    const font = this.#font();
+    const widths = grownWidths(this.#columns, longer, (column) => fitWidth(menu, live, column, font));
+    if (widths.length > 0) grown(widths);
+  }
+
+  #font(): string {
+    const { fontSize, fontFamily } = getComputedStyle(this.#options.scroller);
+    return `${fontSize} ${fontFamily}`;
+  }
+}
