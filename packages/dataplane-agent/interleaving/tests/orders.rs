@@ -160,11 +160,11 @@ fn a_queue_has_one_owner_and_is_kept_while_a_packet_is_on_its_way() {
                             assert_eq!(on_the_way.load(Ordering::Acquire), 0, "a packet was overtaken");
                         }
                     }
-                    Claim::Theirs(owner) => {
+                    Claim::OwnedBy(owner) => {
                         assert_ne!(owner, worker);
                         on_the_way.fetch_add(1, Ordering::AcqRel);
                         on_the_way.fetch_sub(1, Ordering::AcqRel);
-                        ownership.settle(1);
+                        ownership.acknowledge(1);
                     }
                 })
             })
@@ -186,7 +186,7 @@ fn tokens_go_with_the_queue() {
             Claim::Taken => {
                 assert_eq!(other.tokens(), [(5, Now(9)), (6, Now(9)), (7, Now(9))]);
             }
-            Claim::Theirs(_) => other.settle(1),
+            Claim::OwnedBy(_) => other.acknowledge(1),
         });
         ownership.release(0, [(5, Now(9)), (6, Now(9)), (7, Now(9))]);
         next.join().unwrap();

@@ -226,7 +226,7 @@ fn run(seed: u64) -> u64 {
     let mut random = Random::new(seed);
     let kind = Kind::of(seed);
     let mut router = router(kind, &mut random);
-    router.rests = seed % 2 == 1;
+    router.sleeps = seed % 2 == 1;
     let mut run = Run { kind, router, sent: 0, out: 0, last: BTreeMap::new() };
     for _ in 0..80 {
         if random.one_in(8) {

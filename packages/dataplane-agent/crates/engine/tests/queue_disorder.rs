@@ -48,7 +48,7 @@ impl Disorder {
         }
         let mut router = Router::with_workers(config, 2 + random.below(3) as u32);
         router.delay_handovers = true;
-        router.rests = seed % 2 == 1;
+        router.sleeps = seed % 2 == 1;
         let removes = random.one_in(3);
         let (sent, seen) = (BTreeMap::new(), BTreeMap::new());
         Self { router, sent, seen, out: 0, random, behind: Vec::new(), removes, lost: 0 }

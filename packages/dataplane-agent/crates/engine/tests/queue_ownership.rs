@@ -153,7 +153,7 @@ fn a_queue_that_two_workers_use_stays() {
 fn a_queue_that_two_workers_use_goes_to_and_fro_while_both_have_little_to_do() {
     for rate in [0, 100_000_000] {
         let mut router = router(2, rate);
-        router.rests = true;
+        router.sleeps = true;
         let mut flows = Flows::default();
         flows.send(&mut router, 0, 0, 1);
         flows.send(&mut router, 1, 1, 3);
@@ -172,7 +172,7 @@ fn a_queue_that_two_workers_use_goes_to_and_fro_while_both_have_little_to_do() {
 #[test]
 fn a_queue_that_no_other_worker_uses_any_more_stays_again() {
     let mut router = router(2, 0);
-    router.rests = true;
+    router.sleeps = true;
     let mut flows = Flows::default();
     flows.send(&mut router, 0, 0, 1);
     flows.send(&mut router, 1, 1, 1);
@@ -208,12 +208,12 @@ fn thousands_of_queues_are_let_go_by_and_by() {
     };
     send_to_all(&mut router, 0);
     assert_eq!(send_to_all(&mut router, 1), u64::from(ROWS));
-    router.rests = true;
+    router.sleeps = true;
     router.inject_batch(0, Vec::new());
-    router.rests = false;
+    router.sleeps = false;
     let left = send_to_all(&mut router, 1);
     assert!((1..u64::from(ROWS)).contains(&left), "{left} of {ROWS} stay for now");
-    router.rests = true;
+    router.sleeps = true;
     (0..10).for_each(|_| drop(router.inject_batch(0, Vec::new())));
     assert_eq!(send_to_all(&mut router, 1), 0);
 }
@@ -221,7 +221,7 @@ fn thousands_of_queues_are_let_go_by_and_by() {
 #[test]
 fn a_queue_whose_packets_wait_for_a_port_stays() {
     let mut router = router(2, 0);
-    router.rests = true;
+    router.sleeps = true;
     router.swap(|config| {
         let queue_type = config.queue_types.len() as u32;
         config.queue_types.push(QueueType::Pfifo { limit: 100 });
@@ -234,7 +234,7 @@ fn a_queue_whose_packets_wait_for_a_port_stays() {
     // Nothing waits in the queue itself.
     assert_eq!(flows.send(&mut router, 0, 0, 3), 0);
     // The other worker does not sleep from now on.
-    router.rests = false;
+    router.sleeps = false;
     flows.send(&mut router, 1, 1, 1);
     flows.send(&mut router, 0, 0, 1);
     router.set_port_blocked(0, 1, false);
@@ -245,7 +245,7 @@ fn a_queue_whose_packets_wait_for_a_port_stays() {
 #[test]
 fn a_queue_that_counts_streams_of_its_own_does_not_go_to_and_fro() {
     let mut router = router(2, 0);
-    router.rests = true;
+    router.sleeps = true;
     router.swap(|config| {
         config.simple_queues[0].upload.queue_type = config.queue_types.len() as u32;
         config.queue_types.push(QueueType::Pcq {
@@ -346,7 +346,7 @@ fn a_moving_queue_lets_pass_its_rate_and_no_more() {
     for seed in tollway_testkit::seeds(20) {
         let mut random = Random::new(seed);
         let mut router = router(3, RATE);
-        router.rests = seed % 2 == 1;
+        router.sleeps = seed % 2 == 1;
         let mut flows = Flows::default();
         let mut arrivals: Vec<(u64, u64)> = Vec::new();
         let mut owner = None;

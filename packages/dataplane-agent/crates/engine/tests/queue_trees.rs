@@ -263,7 +263,7 @@ fn run(seed: u64) -> (u64, u64) {
     let mut random = Random::new(seed);
     let workers = 1 + random.below(3) as u32;
     let mut run = Run::new(&mut random, workers);
-    run.router.rests = seed % 2 == 1;
+    run.router.sleeps = seed % 2 == 1;
     run.change(&mut random);
     let mut waited = 0;
     for _ in 0..60 {
@@ -288,7 +288,7 @@ fn run_apart(seed: u64) -> (u64, u64) {
     let workers = 2 + random.below(2) as u32;
     let mut run = Run::new(&mut random, workers);
     run.router.delay_handovers = true;
-    run.router.rests = seed % 2 == 1;
+    run.router.sleeps = seed % 2 == 1;
     run.change(&mut random);
     let mut waited = 0;
     for step in 0..60 {

@@ -119,7 +119,7 @@ pub struct Router {
     /// No worker takes packets from another.
     pub refuse_handovers: bool,
     /// Workers have nothing more to do after each batch.
-    pub rests: bool,
+    pub sleeps: bool,
     /// Packets lost to that.
     pub refused: u64,
     /// Packets between workers stay on their way until [`Self::deliver_handovers`].
@@ -178,7 +178,7 @@ impl Router {
             emitted: 0,
             resolved: 0,
             refuse_handovers: false,
-            rests: false,
+            sleeps: false,
             refused: 0,
             delay_handovers: false,
             delayed: Vec::new(),
@@ -359,8 +359,8 @@ impl Router {
     fn flushed(&mut self, worker: usize) {
         if !self.untaken.contains_key(&worker) {
             self.engines[worker].sent();
-            if self.rests {
-                self.engines[worker].rests(self.now);
+            if self.sleeps {
+                self.engines[worker].before_sleep(self.now);
             }
         }
     }

@@ -283,7 +283,7 @@ impl Worker {
         self.ends.wake.going_to_sleep();
         let pending = !self.ends.commands.is_empty() || self.ends.inbound.iter().any(|ring| !ring.is_empty());
         let mut timeout = if pending || !wait { Some(Duration::ZERO) } else { self.longest_sleep() };
-        if timeout != Some(Duration::ZERO) && self.has_sent_all() && self.engine.rests(clock::now()) {
+        if timeout != Some(Duration::ZERO) && self.has_sent_all() && self.engine.before_sleep(clock::now()) {
             timeout = self.longest_sleep();
         }
         let set = &mut self.poll_set;

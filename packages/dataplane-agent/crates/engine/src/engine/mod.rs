@@ -378,13 +378,13 @@ impl<F: Frame> Engine<F> {
     /// good: queues that only other workers use may go to them now, and nothing be overtaken.
     pub fn sent(&mut self) {
         let state = &mut self.state;
-        state.queues.settle(&state.shared.queues, state.now);
+        state.queues.acknowledge(&state.shared.queues, state.now);
     }
 
     /// To be told, after [`Self::sent`], when the worker is about to sleep: queues in which nothing waits may go to other
     /// workers that use them, which need not wake this one then. If it says so, deadlines may be others than before.
-    pub fn rests(&mut self, now: Now) -> bool {
-        self.state.queues.give_way(now)
+    pub fn before_sleep(&mut self, now: Now) -> bool {
+        self.state.queues.before_sleep(now)
     }
 
     /// Whether it waits until other workers have taken over queues that it has taken over.
@@ -403,8 +403,8 @@ impl<F: Frame> Engine<F> {
         match &packet.purpose {
             HandoverPurpose::Flow => {}
             HandoverPurpose::Queue(handover) => {
-                self.state.queues.withdraw(&handover.onward);
-                self.state.queues.stays(handover.to);
+                self.state.queues.cancel_handover(&handover.remaining);
+                self.state.queues.uncount_departed(handover.to);
             }
             // Packets of its flow would be sent to a worker that knows nothing of it.
             HandoverPurpose::NewFlow(flow) => {
@@ -622,12 +622,12 @@ fn renumber<F: Frame>(state: &mut WorkerState<F>, old: &Snapshot, new: &Snapshot
         meta.lan_src = field::get32(head, usize::from(meta.l3) + ipv4::offset::SRC);
         let context = new.queue_context(meta);
         let src = Addr::v4(meta.lan_src);
-        let stations = if meta.is(flag::BYPASS) {
-            new.queues().interface_stations(&context)
+        let classes = if meta.is(flag::BYPASS) {
+            new.queues().interface_path_classes(&context)
         } else {
-            new.queues().stations(src, meta.tuple.dst, &context, utc_ns)
+            new.queues().path_classes(src, meta.tuple.dst, &context, utc_ns)
         };
-        meta.queue = state.queues.queue_ref(new.forest(), &stations, context, state.now);
+        meta.queue = state.queues.queue_ref(new.forest(), &classes, context, state.now);
     }
 }
 

@@ -106,7 +106,7 @@ pub mod flag {
 }
 
 /// Most hand-overs of one packet; more means that two workers disagree about its owner.
-pub const MAX_HOPS: u8 = 4;
+pub const MAX_HANDOVERS: u8 = 4;
 
 /// Metadata of a packet. Offsets are from the start of the frame, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -184,7 +184,7 @@ pub struct Meta {
     /// DSCP that a rule has written.
     pub new_dscp: Option<u8>,
     /// Hand-overs up to now.
-    pub hops: u8,
+    pub handovers: u8,
     /// Where it entered.
     pub origin: Origin,
     /// Filter hook.
@@ -241,7 +241,7 @@ impl Default for Meta {
             l4_kind: 0,
             icmp_code: 0,
             ttl: 0,
-            hops: 0,
+            handovers: 0,
             origin: Origin::Port,
             hook: Hook::Forward,
             trace: 0,

@@ -154,7 +154,7 @@ impl<F: Frame> Batch<F> {
         let meta = match packet.contents {
             HandoverContents::Received(port) => {
                 self.unopened += 1;
-                Meta { in_port: port, flags: flag::STEERED, hops: 1, ..Meta::default() }
+                Meta { in_port: port, flags: flag::STEERED, handovers: 1, ..Meta::default() }
             }
             HandoverContents::Parsed(parsed) => {
                 let mut meta = parsed.meta();

@@ -14,7 +14,7 @@ use crate::ids::{QueueRef, QueueRefKind};
 use crate::packet::frame::Frame;
 use crate::packet::tuple::{Addr, Tuple, steer};
 use crate::packet::verdict::Verdict;
-use crate::packet::{MAX_HOPS, Meta, flag};
+use crate::packet::{MAX_HANDOVERS, Meta, flag};
 use crate::pipeline::batch::Batch;
 use crate::pipeline::handover::{FlowHandover, FlowHandovers, Marks, TargetV4};
 use crate::pipeline::state::WorkerState;
@@ -44,7 +44,7 @@ pub(super) fn give_away<F>(
         target => target.flatten(),
     };
     let directory = &state.shared.directory;
-    if meta.hops >= MAX_HOPS {
+    if meta.handovers >= MAX_HANDOVERS {
         return false;
     }
     if steer(&conn.original, state.workers) == to {
@@ -100,7 +100,7 @@ fn hand_over(meta: &mut Meta, flow: (Tuple, FlowHandover), moving: &mut FlowHand
     meta.tuple = flow.0;
     meta.flags |= flag::MOVED;
     meta.queue = QueueRef::handover(moving.len());
-    meta.hops += 1;
+    meta.handovers += 1;
     meta.verdict = Verdict::Handover(to as u16);
     moving.push(flow);
 }

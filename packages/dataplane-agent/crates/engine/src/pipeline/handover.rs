@@ -9,7 +9,7 @@ use crate::packet::slow_reason::SlowReason;
 use crate::packet::tuple::{Addr, Tuple};
 use crate::packet::verdict::Verdict;
 use crate::packet::{Hook, Meta, Origin, flag};
-use crate::qos::queues::course::RemainingPath;
+use crate::qos::queues::queue_path::RemainingPath;
 
 /// What goes from one worker to another with a packet that is complete, for a queue there.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +21,7 @@ pub(crate) struct QueueHandover {
     /// Who gets it.
     pub to: u32,
     /// Its leaves.
-    pub onward: RemainingPath,
+    pub remaining: RemainingPath,
     /// Where the packet goes after them.
     pub exit: Verdict,
     /// Source before and destination after translation.
@@ -195,7 +195,7 @@ pub struct HandoverMeta {
     l4_kind: u8,
     icmp_code: u8,
     ttl: u8,
-    hops: u8,
+    handovers: u8,
     trace_part: u8,
     origin: Origin,
     slow: Option<SlowReason>,
@@ -225,7 +225,7 @@ impl HandoverMeta {
             l4_kind: meta.l4_kind,
             icmp_code: meta.icmp_code,
             ttl: meta.ttl,
-            hops: meta.hops,
+            handovers: meta.handovers,
             trace_part: meta.trace_part,
             origin: meta.origin,
             slow: meta.slow,
@@ -260,7 +260,7 @@ impl HandoverMeta {
             l4_kind: self.l4_kind,
             icmp_code: self.icmp_code,
             ttl: self.ttl,
-            hops: self.hops,
+            handovers: self.handovers,
             trace_part: self.trace_part,
             origin: self.origin,
             slow: self.slow,

@@ -81,8 +81,8 @@ fn forward<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &m
         let utc_ns = state.utc_ns();
         let in_interface = snapshot.interface(meta.in_interface).map_or(0, |interface| interface.row);
         let context = snapshot.queues().relevant(Context { mark: 0, in_interface, out_interface: out.row });
-        let stations = snapshot.queues().stations(meta.tuple.src, meta.tuple.dst, &context, utc_ns);
-        meta.queue = state.queues.queue_ref(snapshot.forest(), &stations, context, state.now);
+        let classes = snapshot.queues().path_classes(meta.tuple.src, meta.tuple.dst, &context, utc_ns);
+        meta.queue = state.queues.queue_ref(snapshot.forest(), &classes, context, state.now);
     }
     state.count_fast(meta, false, u64::from(meta.segments), meta.wire_bytes());
     meta.flags |= flag::FAST;

@@ -50,17 +50,17 @@ impl Part {
 /// Most leaves that a packet passes: of a tree below `global`, of a simple queue, its total, of a tree below the
 /// interface by which it leaves. The queue of the interface itself is not among them, as it is the same for all
 /// packets of a port.
-pub const MAX_STATIONS: usize = 4;
+pub const MAX_PATH_LEAVES: usize = 4;
 
 /// The leaves that a packet passes, in order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Stations {
+pub struct PathClasses {
     /// Numbers of leaves plus one, then zeros.
-    leaves: [u32; MAX_STATIONS],
+    leaves: [u32; MAX_PATH_LEAVES],
 }
 
-impl Stations {
-    /// Adds a leaf behind the others. One more than [`MAX_STATIONS`] is left out.
+impl PathClasses {
+    /// Adds a leaf behind the others. One more than [`MAX_PATH_LEAVES`] is left out.
     pub fn push(&mut self, leaf: ClassId) {
         if let Some(free) = self.leaves.iter_mut().find(|place| **place == 0) {
             *free = leaf.0 + 1;
@@ -128,8 +128,8 @@ pub struct Class {
     pub limit: Arc<QueueLimit>,
 }
 
-/// Places that leaves have on a course: see [`Class::rank`].
-pub const RANKS: usize = MAX_STATIONS + 1;
+/// Places that leaves have on a path: see [`Class::rank`].
+pub const RANKS: usize = MAX_PATH_LEAVES + 1;
 
 impl Class {
     /// Where its leaves stand among those that a packet passes: a tree below `global` first, then a simple queue, its

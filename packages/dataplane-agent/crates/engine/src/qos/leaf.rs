@@ -24,14 +24,14 @@ pub struct Leaf {
     bytes: u64,
     /// Wire segments that passed.
     packets: u64,
-    /// Second in which [`Meter::begin`] was read, above eight bits of [`special`].
+    /// Second in which [`Meter::begin`] was read, above eight bits of [`leaf_flag`].
     word: u32,
     /// Wire segments that wait; [`AWAY`] while another worker may have the queue.
     pub waiting: u32,
 }
 
 /// What sets a leaf apart from one that has a bucket of its own and lets a packet pass while none waits.
-pub mod special {
+pub mod leaf_flag {
     /// It borrows from a class above: the tree decides.
     pub const TREE: u32 = 1;
     /// Its queue kind wants to see every packet.
@@ -96,12 +96,12 @@ pub struct Backlog {
     pub next: u32,
     /// Among which leaves it stands; see [`super::longest`].
     pub listed: u8,
-    /// Where it stands on courses: see [`Class::rank`](super::forest::Class::rank).
+    /// Where it stands on paths: see [`Class::rank`](super::forest::Class::rank).
     pub rank: u8,
     /// Who wakes the leaf.
     pub wake: WakeBy,
     /// Place of its row among those of this configuration.
-    pub entry: u32,
+    pub row: u32,
     waits: Waits,
     /// Its name.
     pub identity: Identity,
@@ -186,13 +186,13 @@ impl Leaf {
         }
     }
 
-    /// Whether any of these bits of [`special`] is set.
+    /// Whether any of these bits of [`leaf_flag`] is set.
     #[inline]
     pub fn is(&self, bits: u32) -> bool {
         self.word & bits != 0
     }
 
-    /// Sets or clears bits of [`special`].
+    /// Sets or clears bits of [`leaf_flag`].
     pub fn set(&mut self, bits: u32, on: bool) {
         if on { self.word |= bits } else { self.word &= !bits }
     }
@@ -240,7 +240,7 @@ impl Leaf {
 
 impl Backlog {
     /// An empty one. `salt`: see [`Self::seed`].
-    pub fn new(identity: Identity, entry: u32, kind: &QueueType, salt: u64) -> Self {
+    pub fn new(identity: Identity, row: u32, kind: &QueueType, salt: u64) -> Self {
         Self {
             queue: Kind::new(kind, seed(identity, salt)),
             previous: u32::MAX,
@@ -248,7 +248,7 @@ impl Backlog {
             listed: 0,
             rank: 0,
             wake: WakeBy::Nobody,
-            entry,
+            row,
             waits: Waits::default(),
             identity,
             burst: None,
@@ -266,18 +266,18 @@ impl Backlog {
         self.meter.last = self.last_second(leaf, now);
         self.waits = Waits { begun: Waited::default(), last: self.waited(leaf, now) };
         self.meter.begin = leaf.passed();
-        leaf.word = second(now) << 8 | leaf.word & special::ALL;
+        leaf.word = second(now) << 8 | leaf.word & leaf_flag::ALL;
     }
 
     /// Has what a packet needs fetched that begins to wait.
     #[inline]
-    pub fn fetch(&self) {
+    pub fn prefetch(&self) {
         tollway_prefetch::fetch_to_write(&self.queue);
     }
 
     /// Has the rest fetched that one needs that leaves.
     #[inline]
-    pub fn fetch_more(&self) {
+    pub fn prefetch_waits(&self) {
         tollway_prefetch::fetch_to_write(&self.waits);
     }
 

@@ -22,7 +22,7 @@ impl Default for Longest {
 }
 
 /// 0 for an empty queue.
-fn class(frames: u32) -> usize {
+fn length_class(frames: u32) -> usize {
     (u32::BITS - frames.leading_zeros()) as usize
 }
 
@@ -31,7 +31,7 @@ impl Longest {
     #[inline]
     pub fn update(&mut self, backlogs: &mut [Backlog], leaf: u32, frames: u32) {
         let Some(backlog) = backlogs.get(leaf as usize) else { return };
-        let (from, to) = (usize::from(backlog.listed), class(frames));
+        let (from, to) = (usize::from(backlog.listed), length_class(frames));
         if from != to && (to == 0 || from != to + 1) {
             self.relist(backlogs, leaf, to);
         }
@@ -42,7 +42,7 @@ impl Longest {
         loop {
             let listed = (u64::BITS - 1).checked_sub(self.occupied.leading_zeros())? as usize;
             let leaf = self.heads.get(listed).copied()?;
-            let is = class(backlogs.get(leaf as usize)?.queue.frames());
+            let is = length_class(backlogs.get(leaf as usize)?.queue.frames());
             if is == listed {
                 return Some(leaf);
             }
@@ -113,8 +113,8 @@ mod tests {
     use crate::packet::frame::{Frame, VnetState};
     use crate::packet::verdict::Verdict;
     use crate::qos::forest::{Identity, Part};
-    use crate::qos::kind::Next;
-    use crate::qos::slab::{Fifo, Slab, Waiting};
+    use crate::qos::kind::Dequeued;
+    use crate::qos::slab::{NodeQueue, Slab, Waiting};
     use crate::time::Now;
 
     /// A frame of which only the number matters.
@@ -176,8 +176,8 @@ mod tests {
                     let queue = &mut backlogs[leaf as usize].queue;
                     if comes {
                         let node = slab.insert(waiting());
-                        queue.offer(&mut slab, node, Now(0), &mut Fifo::default());
-                    } else if let Next::Packet(node) = queue.next(&mut slab, Now(0), &mut Fifo::default()) {
+                        queue.enqueue(&mut slab, node, Now(0), &mut NodeQueue::default());
+                    } else if let Dequeued::Packet(node) = queue.dequeue(&mut slab, Now(0), &mut NodeQueue::default()) {
                         slab.remove(node);
                     }
                     let frames = queue.frames();
@@ -185,13 +185,13 @@ mod tests {
                 }
                 let frames = |leaf: u32| backlogs[leaf as usize].queue.frames();
                 let waits: Vec<u32> = (0..12).filter(|leaf| frames(*leaf) != 0).collect();
-                let most = waits.iter().map(|leaf| class(frames(*leaf))).max();
+                let most = waits.iter().map(|leaf| length_class(frames(*leaf))).max();
                 let mut all = longest.all(&backlogs);
                 all.sort_unstable();
                 prop_assert_eq!(all, waits);
                 if asks {
                     let first = longest.first(&mut backlogs);
-                    let length = first.map(|leaf| class(backlogs[leaf as usize].queue.frames()));
+                    let length = first.map(|leaf| length_class(backlogs[leaf as usize].queue.frames()));
                     prop_assert_eq!(length, most);
                 }
             }

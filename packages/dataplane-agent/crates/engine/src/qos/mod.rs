@@ -10,7 +10,6 @@
 //! A queue kind (`kind/`) decides which packets wait and in which order they go; the bucket decides when.
 //! Time is an argument: [`queues::Queues::release`] sends what is due by then.
 
-pub(crate) mod ahead;
 pub mod bucket;
 pub mod burst;
 pub mod classify;
@@ -20,6 +19,7 @@ pub mod kind;
 mod leaf;
 mod longest;
 pub mod ownership;
+pub(crate) mod prefetch;
 pub mod queues;
 pub mod segment;
 mod slab;

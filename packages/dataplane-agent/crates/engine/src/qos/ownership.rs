@@ -24,8 +24,8 @@ use crate::time::Now;
 /// Bits of [`Ownership::word`] that count packets on their way; above them the worker's number plus one. A port that
 /// takes nothing keeps packets from being settled for as long as it likes: at 10 million a second the count lasts
 /// for months.
-const ON_THE_WAY_BITS: u32 = 47;
-const ON_THE_WAY: u64 = (1 << ON_THE_WAY_BITS) - 1;
+const IN_FLIGHT_BITS: u32 = 47;
+const IN_FLIGHT: u64 = (1 << IN_FLIGHT_BITS) - 1;
 
 /// Most leaves of a row: upload, download and total.
 pub const PARTS: usize = 3;
@@ -48,7 +48,7 @@ pub enum Claim {
     /// Whoever asked has the queue now, and had not before.
     Taken,
     /// This worker has it, and expects a packet.
-    Theirs(u32),
+    OwnedBy(u32),
 }
 
 impl Ownership {
@@ -63,26 +63,28 @@ impl Ownership {
     pub fn claim(&self, worker: u32) -> Claim {
         let mut word = self.word.load(Ordering::Acquire);
         loop {
-            let owner = word >> ON_THE_WAY_BITS;
-            let mine = owner == 0 || owner == holder(worker) >> ON_THE_WAY_BITS;
-            let next = if mine { holder(worker) | word & ON_THE_WAY } else { more(word) };
+            let owner = word >> IN_FLIGHT_BITS;
+            let mine = owner == 0 || owner == owned_by(worker) >> IN_FLIGHT_BITS;
+            let next = if mine { owned_by(worker) | word & IN_FLIGHT } else { one_more_in_flight(word) };
             match self.word.compare_exchange_weak(word, next, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) if mine => return Claim::Taken,
-                Ok(_) => return Claim::Theirs((owner - 1) as u32),
+                Ok(_) => return Claim::OwnedBy((owner - 1) as u32),
                 Err(seen) => word = seen,
             }
         }
     }
 
     /// Notes that a packet that has passed the queue is on its way to another worker. Only for who has the queue.
-    pub fn note(&self) {
+    pub fn note_in_flight(&self) {
         // Always succeeds, as the function always gives a value.
-        let _ = self.word.fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| Some(more(word)));
+        let _ = self
+            .word
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| Some(one_more_in_flight(word)));
     }
 
     /// Packets that were on their way have left the router, or will never arrive.
-    pub fn settle(&self, packets: u64) {
-        let less = |word: u64| Some(word & !ON_THE_WAY | (word & ON_THE_WAY).saturating_sub(packets));
+    pub fn acknowledge(&self, packets: u64) {
+        let less = |word: u64| Some(word & !IN_FLIGHT | (word & IN_FLIGHT).saturating_sub(packets));
         // Always succeeds, as the function always gives a value.
         let _ = self.word.fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
     }
@@ -90,7 +92,7 @@ impl Ownership {
     /// Lets the queue go, with the tokens of its buckets (bits, and when they were counted), unless packets are on
     /// their way to `worker`, which has it.
     pub fn release(&self, worker: u32, tokens: [(i64, Now); PARTS]) -> bool {
-        let own = holder(worker);
+        let own = owned_by(worker);
         if self.word.load(Ordering::Acquire) != own {
             return false;
         }
@@ -103,13 +105,13 @@ impl Ownership {
     }
 
     /// Whether `worker` itself let the queue go last. Only for the worker that has just taken it.
-    pub fn is_back_at(&self, worker: u32) -> bool {
+    pub fn was_last_at(&self, worker: u32) -> bool {
         self.last.load(Ordering::Relaxed) == worker + 1
     }
 
     /// Notes the averages of its bursts for the worker that has the queue next. Only for the one that has it now and
     /// is about to let it go.
-    pub fn leave_bursts(&self, bursts: [Option<&Burst>; PARTS]) {
+    pub fn store_bursts(&self, bursts: [Option<&Burst>; PARTS]) {
         for (left, burst) in self.bursts.lock().unwrap_or_else(PoisonError::into_inner).iter_mut().zip(bursts)
         {
             match (left, burst) {
@@ -130,7 +132,7 @@ impl Ownership {
 
     /// Lets the queue go for good: it is not in the configuration of `worker` any more.
     pub fn abandon(&self, worker: u32) {
-        let gone = |word: u64| (word & !ON_THE_WAY == holder(worker)).then_some(0);
+        let gone = |word: u64| (word & !IN_FLIGHT == owned_by(worker)).then_some(0);
         let _ = self.word.fetch_update(Ordering::AcqRel, Ordering::Acquire, gone);
     }
 
@@ -144,12 +146,12 @@ impl Ownership {
 }
 
 /// The word of a queue that `worker` has.
-fn holder(worker: u32) -> u64 {
-    (u64::from(worker) + 1) << ON_THE_WAY_BITS
+fn owned_by(worker: u32) -> u64 {
+    (u64::from(worker) + 1) << IN_FLIGHT_BITS
 }
 
-fn more(word: u64) -> u64 {
-    if word & ON_THE_WAY == ON_THE_WAY { word } else { word + 1 }
+fn one_more_in_flight(word: u64) -> u64 {
+    if word & IN_FLIGHT == IN_FLIGHT { word } else { word + 1 }
 }
 
 /// The ownerships of all queues that some worker's configuration has.
@@ -205,18 +207,18 @@ mod tests {
     fn a_queue_is_let_go_when_nothing_is_on_its_way() {
         let queue = Ownership::new();
         assert_eq!(queue.claim(3), Claim::Taken);
-        assert_eq!(queue.claim(0), Claim::Theirs(3));
-        assert_eq!(queue.claim(0), Claim::Theirs(3));
+        assert_eq!(queue.claim(0), Claim::OwnedBy(3));
+        assert_eq!(queue.claim(0), Claim::OwnedBy(3));
         assert!(!queue.release(3, FULL));
-        queue.settle(1);
+        queue.acknowledge(1);
         assert!(!queue.release(3, FULL));
-        queue.settle(1);
+        queue.acknowledge(1);
         assert!(!queue.release(2, FULL), "who has it not cannot let it go");
         assert!(queue.release(3, FULL));
         assert_eq!(queue.claim(0), Claim::Taken);
         assert_eq!(queue.tokens(), FULL);
-        assert!(queue.is_back_at(3) && !queue.is_back_at(0));
-        assert_eq!(queue.claim(3), Claim::Theirs(0));
+        assert!(queue.was_last_at(3) && !queue.was_last_at(0));
+        assert_eq!(queue.claim(3), Claim::OwnedBy(0));
     }
 
     #[test]
@@ -227,9 +229,9 @@ mod tests {
         for _ in 0..many {
             queue.claim(1);
         }
-        queue.settle(many - 1);
+        queue.acknowledge(many - 1);
         assert!(!queue.release(0, FULL), "one is on its way");
-        queue.settle(1);
+        queue.acknowledge(1);
         assert!(queue.release(0, FULL));
     }
 
@@ -239,9 +241,9 @@ mod tests {
         queue.claim(0);
         queue.claim(1);
         queue.abandon(1);
-        assert_eq!(queue.claim(1), Claim::Theirs(0));
+        assert_eq!(queue.claim(1), Claim::OwnedBy(0));
         queue.abandon(0);
-        queue.settle(5);
+        queue.acknowledge(5);
         assert_eq!(queue.claim(1), Claim::Taken);
         assert!(queue.release(1, FULL));
     }
@@ -270,7 +272,7 @@ mod tests {
                     for _ in 0..20_000 {
                         if queue.claim(number) != Claim::Taken {
                             // The packet arrives at once.
-                            queue.settle(1);
+                            queue.acknowledge(1);
                             continue;
                         }
                         taken += 1;
@@ -322,13 +324,13 @@ mod tests {
                     let (mut has, mut moves, mut sent) = (false, 0, 0);
                     let all_left = || left.iter().all(|left| left.load(Ordering::Relaxed) == PACKETS);
                     while wrong.get().is_none() && !all_left() {
-                        let mut unsettled = 0;
+                        let mut unacknowledged = 0;
                         while let Ok(packet) = ring.try_recv() {
                             check(has, packet);
                             leave(packet);
-                            unsettled += 1;
+                            unacknowledged += 1;
                         }
-                        queue.settle(unsettled);
+                        queue.acknowledge(unacknowledged);
                         if has && queue.release(own as u32, FULL) {
                             has = false;
                             continue;
@@ -342,7 +344,7 @@ mod tests {
                                     has = true;
                                     leave((own, sent));
                                 }
-                                Claim::Theirs(owner) => {
+                                Claim::OwnedBy(owner) => {
                                     check(rings[owner as usize].send((own, sent)).is_ok(), (own, sent))
                                 }
                             }

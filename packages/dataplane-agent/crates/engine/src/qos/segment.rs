@@ -26,7 +26,7 @@ pub struct Piece<F> {
 
 /// Wire segments of a super-frame that did not become pieces.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Left {
+pub struct Uncut {
     /// The source had no frame for them.
     pub without_frame: u32,
     /// They come after a piece that was the last one wanted.
@@ -99,10 +99,10 @@ impl Layout {
         together: u32,
         source: &mut S,
         mut take: impl FnMut(Piece<F>) -> bool,
-    ) -> Left {
+    ) -> Uncut {
         let held = (CONTIGUOUS - self.headers) / self.size;
         let step = self.size * held.min(together as usize).max(1);
-        let mut left = Left::default();
+        let mut left = Uncut::default();
         for offset in (0..self.payload).step_by(step) {
             let len = step.min(self.payload - offset);
             let segments = len.div_ceil(self.size) as u32;

@@ -113,7 +113,7 @@ impl<F: Frame> Slab<F> {
 impl<F> Slab<F> {
     /// Has the lines fetched that a place has.
     #[inline]
-    pub fn fetch(&self, node: NodeId) {
+    pub fn prefetch(&self, node: NodeId) {
         if let Some(node) = self.nodes.get(node as usize) {
             tollway_prefetch::fetch_to_write(node);
             tollway_prefetch::fetch_to_write(&node.next);
@@ -154,19 +154,19 @@ impl<F> Slab<F> {
 
 /// Places linked in order.
 #[derive(Debug, Clone, Copy)]
-pub struct Fifo {
+pub struct NodeQueue {
     first: NodeId,
     last: NodeId,
     len: u32,
 }
 
-impl Default for Fifo {
+impl Default for NodeQueue {
     fn default() -> Self {
         Self { first: NIL, last: NIL, len: 0 }
     }
 }
 
-impl Fifo {
+impl NodeQueue {
     /// Links a place at the end.
     pub fn push<F>(&mut self, slab: &mut Slab<F>, node: NodeId) {
         slab.set_next(node, NIL);

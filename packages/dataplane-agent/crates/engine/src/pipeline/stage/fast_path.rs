@@ -18,7 +18,7 @@ use crate::packet::header::lower_ttl;
 use crate::packet::slow_reason::SlowReason;
 use crate::packet::tuple::steer;
 use crate::packet::verdict::{DropReason, Verdict};
-use crate::packet::{Hook, MAX_HOPS, Meta, flag};
+use crate::packet::{Hook, MAX_HANDOVERS, Meta, flag};
 use crate::pipeline::alter::set_dscp;
 use crate::pipeline::batch::Batch;
 use crate::pipeline::bound;
@@ -76,7 +76,7 @@ fn send_on<F>(state: &WorkerState<F>, packets: &mut [Packet<F>]) -> u64 {
         }
         let owner = steer(&meta.tuple, state.workers);
         if owner != state.worker {
-            meta.hops += 1;
+            meta.handovers += 1;
             meta.verdict = Verdict::Handover(owner as u16);
             sent += 1;
         }
@@ -227,7 +227,7 @@ fn act<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut P
     let counted = line.count(direction, packets, bytes);
     let fasttracked = line.status.fasttrack();
     meta.queue = action.queue;
-    state.queues.fetch(meta.queue);
+    state.queues.prefetch(meta.queue);
     if action.resume != 0 {
         let action = *action;
         if !counted {
@@ -404,11 +404,11 @@ fn stays<F: Frame>(state: &mut WorkerState<F>, packet: &mut Packet<F>) -> bool {
     if owner == state.worker {
         return true;
     }
-    if meta.hops >= MAX_HOPS {
+    if meta.handovers >= MAX_HANDOVERS {
         state.drop(packet, DropReason::HandoverStale);
         return false;
     }
-    meta.hops += 1;
+    meta.handovers += 1;
     meta.verdict = Verdict::Handover(owner as u16);
     false
 }

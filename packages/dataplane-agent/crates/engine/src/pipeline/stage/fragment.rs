@@ -36,7 +36,7 @@ pub(crate) fn run<F: Frame, S>(
         let owner = steer(&Tuple { protocol: 0, ..bare }, state.workers);
         if owner != state.worker {
             meta.verdict = Verdict::Handover(owner as u16);
-            meta.hops = meta.hops.saturating_add(1);
+            meta.handovers = meta.handovers.saturating_add(1);
             continue;
         }
         let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();

@@ -14,13 +14,13 @@ use crate::pipeline::handover::{QueueHandover, QueueHandovers};
 use crate::pipeline::icmp::echo_meta;
 use crate::pipeline::stage::local::answer;
 use crate::pipeline::state::WorkerState;
-use crate::qos::ahead::{Ahead, PACKETS_AHEAD};
-use crate::qos::queues::{Held, Station, Waiting};
+use crate::qos::prefetch::{LeafPrefetch, PREFETCH_DISTANCE};
+use crate::qos::queues::{HoldOutcome, PathStep, Waiting};
 use crate::qos::segment::Layout;
 use crate::snapshot::Snapshot;
 
 /// Packets whose leaves are brought in together.
-const AHEAD: usize = 64;
+const TOUCHED_TOGETHER: usize = 64;
 
 /// What came of a packet at a leaf.
 enum AtLeaf {
@@ -47,7 +47,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
             let_newcomer_wait(snapshot, state, packet);
         }
     }
-    let has_trees = state.queues.is_at_hand() && state.queues.has_trees();
+    let has_trees = state.queues.is_cached() && state.queues.has_trees();
     let entered = match has_trees {
         true => pass_all::<F, S, true>(snapshot, state, batch, source),
         false => pass_all::<F, S, false>(snapshot, state, batch, source),
@@ -70,23 +70,26 @@ fn pass_all<F: Frame, S: FrameSource<F>, const TREES: bool>(
 ) -> u64 {
     let mut entered = 0;
     let port_queues = state.queues.has_port_queues();
-    let is_at_hand = state.queues.is_at_hand();
+    let is_cached = state.queues.is_cached();
     let queue = |batch: &Batch<F>, index: usize| {
         batch.packets.get(index).map_or(QueueRef::NONE, |packet| packet.meta.queue)
     };
-    let mut ahead = Ahead::default();
+    let mut prefetch = LeafPrefetch::default();
     if TREES {
-        for next in 0..PACKETS_AHEAD {
-            ahead.turn(&state.queues, queue(batch, batch.first + next));
+        for next in 0..PREFETCH_DISTANCE {
+            prefetch.advance(&state.queues, queue(batch, batch.first + next));
         }
     }
     for index in batch.first..batch.end {
-        if !TREES && !is_at_hand && (index - batch.first).is_multiple_of(AHEAD) {
-            touch(state, batch.packets.get(index..batch.end.min(index + AHEAD)).unwrap_or_default());
+        if !TREES && !is_cached && (index - batch.first).is_multiple_of(TOUCHED_TOGETHER) {
+            touch(
+                state,
+                batch.packets.get(index..batch.end.min(index + TOUCHED_TOGETHER)).unwrap_or_default(),
+            );
         }
         let Some(Packet { meta, .. }) = batch.packets.get(index) else { break };
         let first = match TREES {
-            true => ahead.turn(&state.queues, queue(batch, index + PACKETS_AHEAD)),
+            true => prefetch.advance(&state.queues, queue(batch, index + PREFETCH_DISTANCE)),
             false => state.queues.first_leaf(meta.queue),
         };
         let is_complete = matches!(meta.verdict, Verdict::Tx(_) | Verdict::Local(_) | Verdict::Echo);
@@ -96,10 +99,10 @@ fn pass_all<F: Frame, S: FrameSource<F>, const TREES: bool>(
         entered += u64::from(!meta.queue.is_none());
         let is_plain = !port_queues && !meta.queue.is_handover() && meta.verdict != Verdict::Echo;
         let (queue, segments, bytes) = (meta.queue, meta.segments, meta.wire_bytes());
-        let station = state.queues.walk::<TREES>(queue, first, segments, bytes, state.now);
+        let step = state.queues.walk::<TREES>(queue, first, segments, bytes, state.now);
         // Most packets pass, and nothing is to be written for them.
-        if station.is_some() || !is_plain {
-            stop_at(snapshot, state, batch, index, station, port_queues, source);
+        if step.is_some() || !is_plain {
+            stop_at(snapshot, state, batch, index, step, port_queues, source);
         }
     }
     entered
@@ -114,7 +117,7 @@ impl AtLeaf {
     }
 }
 
-/// A packet of the batch that a station of its queue does not let pass at once, or that comes from another worker, or that
+/// A packet of the batch that a step of its queue does not let pass at once, or that comes from another worker, or that
 /// may still have to wait for its port, or is an echo request.
 #[inline(never)]
 fn stop_at<F: Frame, S: FrameSource<F>>(
@@ -122,13 +125,13 @@ fn stop_at<F: Frame, S: FrameSource<F>>(
     state: &mut WorkerState<F>,
     batch: &mut Batch<F>,
     index: usize,
-    station: Option<Station>,
+    step: Option<PathStep>,
     port_queues: bool,
     source: &mut S,
 ) {
     let Some(packet) = batch.packets.get_mut(index) else { return };
-    let elsewhere = match (station, packet.meta.queue.kind()) {
-        (Some(station), _) => walk_from(snapshot, state, packet, station, source),
+    let elsewhere = match (step, packet.meta.queue.kind()) {
+        (Some(step), _) => walk_from(snapshot, state, packet, step, source),
         (None, QueueRefKind::Handover(number)) => {
             state.handover_packets += 1;
             batch.arrived.get(number).and_then(|handover| arrive(snapshot, state, packet, &handover, source))
@@ -156,7 +159,7 @@ fn touch<F: Frame>(state: &WorkerState<F>, packets: &[Packet<F>]) {
     // The lines are wanted, not what they hold.
     std::hint::black_box(touched);
     if state.queues.frames() != 0 {
-        leaves.for_each(|leaf| state.queues.fetch_end(leaf));
+        leaves.for_each(|leaf| state.queues.prefetch_end(leaf));
     }
 }
 
@@ -180,26 +183,26 @@ fn walk<F: Frame, S: FrameSource<F>>(
     source: &mut S,
 ) -> Option<(u32, QueueHandover)> {
     let meta = &packet.meta;
-    let station = state.queues.walk_on(meta.queue, meta.segments, meta.wire_bytes(), state.now)?;
-    walk_from(snapshot, state, packet, station, source)
+    let step = state.queues.walk_on(meta.queue, meta.segments, meta.wire_bytes(), state.now)?;
+    walk_from(snapshot, state, packet, step, source)
 }
 
-/// The same from a station that did not let it pass.
+/// The same from a step that did not let it pass.
 fn walk_from<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
-    mut station: Station,
+    mut step: PathStep,
     source: &mut S,
 ) -> Option<(u32, QueueHandover)> {
     loop {
-        packet.meta.queue = station.queue;
-        match detain(snapshot, state, packet, station.leaf, source) {
+        packet.meta.queue = step.queue;
+        match detain(snapshot, state, packet, step.leaf, source) {
             AtLeaf::Passed => {}
             stopped => return stopped.elsewhere(),
         }
-        let (onward, meta) = (state.queues.queue_after(station.queue), &packet.meta);
-        station = state.queues.walk_on(onward, meta.segments, meta.wire_bytes(), state.now)?;
+        let (next, meta) = (state.queues.queue_after(step.queue), &packet.meta);
+        step = state.queues.walk_on(next, meta.segments, meta.wire_bytes(), state.now)?;
     }
 }
 
@@ -215,13 +218,15 @@ fn detain<F: Frame, S: FrameSource<F>>(
     if state.queues.is_away(leaf) {
         if let Some(worker) = state.queues.take(leaf, state.now) {
             let addresses = addresses(packet);
-            let Some(onward) = state.queues.onward_to(leaf, packet.meta.queue) else { return AtLeaf::Passed };
+            let Some(remaining) = state.queues.remaining_path(leaf, packet.meta.queue) else {
+                return AtLeaf::Passed;
+            };
             let (generation, exit) = (snapshot.generation(), packet.meta.verdict);
-            state.queues.departs(worker);
+            state.queues.count_departed(worker);
             let (from, to) = (state.worker, worker);
             return AtLeaf::Elsewhere(
                 worker,
-                QueueHandover { generation, from, to, onward, exit, addresses },
+                QueueHandover { generation, from, to, remaining, exit, addresses },
             );
         }
         if state.queues.pass_one(leaf, packet.meta.segments, packet.meta.wire_bytes(), state.now) {
@@ -242,34 +247,34 @@ fn arrive<F: Frame, S: FrameSource<F>>(
     handover: &QueueHandover,
     source: &mut S,
 ) -> Option<(u32, QueueHandover)> {
-    let onward = &handover.onward;
-    let context = snapshot.queues().still_relevant(onward.context, handover.generation);
+    let remaining = &handover.remaining;
+    let context = snapshot.queues().still_relevant(remaining.context, handover.generation);
     packet.meta.lan_src = handover.addresses.0;
-    state.queues.has_come(handover.from);
-    if let Some(before) = onward.before {
-        state.queues.owes(before);
+    state.queues.count_arrived(handover.from);
+    if let Some(before) = remaining.before {
+        state.queues.expect_upstream(before);
     }
     let is_present = handover.generation == snapshot.generation();
     let queues = &mut state.queues;
-    let leaf = match onward.class().filter(|_| is_present) {
+    let leaf = match remaining.class().filter(|_| is_present) {
         Some(class) => queues.leaf_at(class),
-        None => queues.leaf_of(onward.leaf),
+        None => queues.leaf_of(remaining.leaf),
     };
     let Some(leaf) = leaf.filter(|leaf| !queues.is_away(*leaf)) else {
         // The queue came and went between two configurations.
-        queues.missed(onward);
-        return go_behind(snapshot, state, packet, handover, onward.rank, source);
+        queues.acknowledge_missed(remaining);
+        return go_behind(snapshot, state, packet, handover, remaining.rank, source);
     };
-    queues.arrives(leaf);
-    let (stations, step) = if is_present {
-        (onward.stations, Some(onward.step))
+    queues.begin_foreign(leaf);
+    let (classes, step) = if is_present {
+        (remaining.classes, Some(remaining.step))
     } else {
-        let stations = snapshot.plan(state.utc_ns()).stations(handover.addresses, &context);
+        let classes = snapshot.plan(state.utc_ns()).path_classes(handover.addresses, &context);
         let class = state.queues.class(leaf);
-        (stations, stations.iter().position(|station| Some(station) == class).map(|step| step as u8))
+        (classes, classes.iter().position(|passed| Some(passed) == class).map(|step| step as u8))
     };
     let queue = match step {
-        Some(step) => state.queues.queue_ref(snapshot.forest(), &stations, context, state.now).at(step),
+        Some(step) => state.queues.queue_ref(snapshot.forest(), &classes, context, state.now).at(step),
         None => QueueRef::leaf(leaf),
     };
     packet.meta.queue = queue;
@@ -277,18 +282,18 @@ fn arrive<F: Frame, S: FrameSource<F>>(
     if step.is_none() && handover.generation < snapshot.generation() {
         // It is of an older configuration, and the queue does not take it any more. Those that waited in it went when
         // this worker took over the configuration, and what comes next is in another queue.
-        state.queues.pass_strange(leaf, segments, bytes, now);
-        state.queues.has_arrived(leaf);
+        state.queues.pass_reclassified(leaf, segments, bytes, now);
+        state.queues.end_foreign(leaf);
         let rank = state.queues.rank(leaf);
         return go_behind(snapshot, state, packet, handover, rank, source);
     }
     if !state.queues.pass_one(leaf, segments, bytes, now) {
         let addresses = handover.addresses;
         wait(state, packet, leaf, addresses, source);
-        state.queues.has_arrived(leaf);
+        state.queues.end_foreign(leaf);
         return None;
     }
-    state.queues.has_arrived(leaf);
+    state.queues.end_foreign(leaf);
     let passed = Some(state.queues.rank(leaf));
     if state.queues.is_changing() && let_wait(snapshot, state, packet, passed, handover.addresses) {
         return None;
@@ -308,15 +313,15 @@ fn go_behind<F: Frame, S: FrameSource<F>>(
     source: &mut S,
 ) -> Option<(u32, QueueHandover)> {
     let plan = snapshot.plan(state.utc_ns());
-    let context = plan.table.still_relevant(handover.onward.context, handover.generation);
+    let context = plan.table.still_relevant(handover.remaining.context, handover.generation);
     if state.queues.is_changing() {
-        let stations = plan.stations(handover.addresses, &context);
-        packet.meta.queue = state.queues.queue_ref(snapshot.forest(), &stations, context, state.now);
+        let classes = plan.path_classes(handover.addresses, &context);
+        packet.meta.queue = state.queues.queue_ref(snapshot.forest(), &classes, context, state.now);
         if let_wait(snapshot, state, packet, Some(rank), handover.addresses) {
             return None;
         }
     }
-    packet.meta.queue = state.queues.queue_behind(&plan, handover.addresses, context, rank, state.now);
+    packet.meta.queue = state.queues.queue_after_rank(&plan, handover.addresses, context, rank, state.now);
     walk(snapshot, state, packet, source)
 }
 
@@ -347,7 +352,7 @@ fn let_wait<F: Frame>(
     passed: Option<usize>,
     addresses: (u32, u32),
 ) -> bool {
-    if !state.queues.waits_its_turn(&snapshot.plan(state.utc_ns()), passed, addresses) {
+    if !state.queues.waits_for_older(&snapshot.plan(state.utc_ns()), passed, addresses) {
         return false;
     }
     let Some(frame) = packet.frame.take() else { return false };
@@ -357,7 +362,7 @@ fn let_wait<F: Frame>(
     let trace = tag(meta.trace);
     let waiting =
         Waiting { frame, vnet, exit, bytes, segments, fast, own, trace, addresses, queue, enqueued };
-    let has_room = state.queues.let_wait(passed, waiting);
+    let has_room = state.queues.hold_in_slot(passed, waiting);
     packet.meta.verdict = if has_room { Verdict::Held } else { Verdict::Drop(DropReason::QueueMemory) };
     true
 }
@@ -403,7 +408,7 @@ fn wait_in_pieces<F: Frame, S: FrameSource<F>>(
     let (vnet, meta, now) = (packet.vnet, &packet.meta, state.now);
     let Some(layout) = layout(meta, frame.head(), &vnet) else { return false };
     let queues = &mut state.queues;
-    let together = queues.segments_together(leaf, layout.segment_bytes());
+    let together = queues.max_segments(leaf, layout.segment_bytes());
     if meta.segments <= together && queues.admits(leaf, meta.segments, meta.wire_bytes(), now) {
         return false;
     }
@@ -420,8 +425,8 @@ fn wait_in_pieces<F: Frame, S: FrameSource<F>>(
         let waiting =
             Waiting { frame, vnet, exit, bytes, segments, fast, own, trace, addresses, queue, enqueued };
         let held = queues.hold(leaf, waiting, now);
-        (waits, last) = (waits || held == Held::Waits, Some(held));
-        matches!(held, Held::Waits | Held::Dropped)
+        (waits, last) = (waits || held == HoldOutcome::Waits, Some(held));
+        matches!(held, HoldOutcome::Waits | HoldOutcome::Dropped)
     });
     // Those behind one that found no room find none, and need not be made.
     queues.refuse(leaf, left.uncut);
@@ -437,11 +442,11 @@ fn wait_in_pieces<F: Frame, S: FrameSource<F>>(
 }
 
 /// Why a frame does not wait; `None` if it does.
-fn refusal(held: Held) -> Option<DropReason> {
+fn refusal(held: HoldOutcome) -> Option<DropReason> {
     match held {
-        Held::Waits => None,
-        Held::Dropped | Held::NoRoom => Some(DropReason::QueueFull),
-        Held::NoMemory => Some(DropReason::QueueMemory),
+        HoldOutcome::Waits => None,
+        HoldOutcome::Dropped | HoldOutcome::NoRoom => Some(DropReason::QueueFull),
+        HoldOutcome::NoMemory => Some(DropReason::QueueMemory),
     }
 }
 

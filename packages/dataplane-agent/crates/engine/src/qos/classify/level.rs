@@ -11,7 +11,7 @@ use std::net::IpAddr;
 use tollway_config::dataplane::{Prefix, QueueTarget, RowId, SimpleQueue};
 
 use super::condition::{Condition, Packet};
-use super::lookup::{Entry, Lookup};
+use super::lookup::{Lookup, PrefixValue};
 use super::{NOBODY, Way};
 use crate::error::BuildError;
 
@@ -74,7 +74,7 @@ impl Level {
             }
         }
         if plain {
-            let entry = |(address, len, value)| Entry { address, len, value };
+            let entry = |(address, len, value)| PrefixValue { address, len, value };
             let by_address = Lookup::new(prefixes.into_iter().map(entry).collect(), NOBODY, u32::min);
             return Ok(Self { by_address, by_interface: Vec::new(), groups: Vec::new(), places: Vec::new() });
         }
@@ -105,7 +105,7 @@ impl Level {
         let (mut groups, mut entries) = (Vec::new(), Vec::new());
         for own in prefixes.chunk_by(same) {
             let Some(&(address, len, _)) = own.first() else { continue };
-            entries.push(Entry { address, len, value: groups.len() as u32 });
+            entries.push(PrefixValue { address, len, value: groups.len() as u32 });
             groups.push(group(&mut own.iter().map(|(.., place)| *place)));
         }
         let by_interface: Vec<_> =

@@ -7,14 +7,14 @@ use crate::qos::trie::Trie;
 const MANY: usize = 512;
 
 /// A prefix with its value.
-pub(super) struct Entry {
+pub(super) struct PrefixValue {
     pub address: u32,
     /// 0…32.
     pub len: u8,
     pub value: u32,
 }
 
-impl Entry {
+impl PrefixValue {
     /// Last address.
     fn end(&self) -> u32 {
         self.address | u32::MAX.checked_shr(self.len.into()).unwrap_or(0)
@@ -33,13 +33,13 @@ pub(super) enum Lookup {
 impl Lookup {
     /// `outside` for the addresses of no prefix; else what `within` makes of the value around a prefix and its own,
     /// for the longest one that holds the address. Of equal ones each lies in the one before it.
-    pub fn new(mut entries: Vec<Entry>, outside: u32, within: impl Fn(u32, u32) -> u32) -> Self {
+    pub fn new(mut entries: Vec<PrefixValue>, outside: u32, within: impl Fn(u32, u32) -> u32) -> Self {
         if entries.len() < MANY {
             return Self::segments(entries, outside, within);
         }
         entries.sort_by_key(|entry| (entry.len, entry.address));
         let mut trie = Trie::new(outside);
-        for Entry { address, len, value } in entries {
+        for PrefixValue { address, len, value } in entries {
             let around = trie.lookup(address);
             let value = within(around, value);
             if value != around {
@@ -49,7 +49,7 @@ impl Lookup {
         Self::Trie(trie)
     }
 
-    fn segments(mut entries: Vec<Entry>, outside: u32, within: impl Fn(u32, u32) -> u32) -> Self {
+    fn segments(mut entries: Vec<PrefixValue>, outside: u32, within: impl Fn(u32, u32) -> u32) -> Self {
         entries.sort_by_key(|entry| (entry.address, entry.len));
         let (mut starts, mut values) = (vec![0], vec![outside]);
         let mut begin = |start: u32, value: u32| {
@@ -111,18 +111,18 @@ mod tests {
             prefixes in proptest::collection::btree_map((any::<u8>(), 20u8..=32), 0u32..1000, 0..40),
             addresses in proptest::collection::vec(any::<u32>(), 20),
         ) {
-            let entries = || -> Vec<Entry> {
+            let entries = || -> Vec<PrefixValue> {
                 prefixes.iter().map(|(&(bits, len), &value)| {
                     let address = u32::from(bits) << 4 & u32::MAX.checked_shl(32 - u32::from(len)).unwrap_or(0);
-                    Entry { address, len, value }
+                    PrefixValue { address, len, value }
                 }).collect()
             };
             let within = |around: u32, own: u32| around.min(own);
             let few = Lookup::new(entries(), 999_999, within);
-            let padding = (0..MANY as u32).map(|at| Entry { address: at << 12 | 1 << 31, len: 32, value: 7 });
+            let padding = (0..MANY as u32).map(|at| PrefixValue { address: at << 12 | 1 << 31, len: 32, value: 7 });
             let many = Lookup::new(entries().into_iter().chain(padding).collect(), 999_999, within);
             for address in addresses.iter().map(|address| address & 0xfff).chain(addresses.iter().copied()) {
-                let holds = |entry: &&Entry| entry.address <= address && address <= entry.end();
+                let holds = |entry: &&PrefixValue| entry.address <= address && address <= entry.end();
                 let least = entries().iter().filter(holds).map(|entry| entry.value).min();
                 let expected = least.unwrap_or(999_999);
                 prop_assert_eq!(few.of(address), expected);

@@ -17,7 +17,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use tollway_config::dataplane::{DataplaneConfig, QueueTarget, RowId, SimpleQueue, TreeQueue};
 
-use super::forest::{ClassId, Context, Forest, Identity, Part, Stations};
+use super::forest::{ClassId, Context, Forest, Identity, Part, PathClasses};
 use crate::error::BuildError;
 use crate::ids::Way;
 use crate::packet::tuple::Addr;
@@ -118,7 +118,7 @@ impl QueueTable {
         self.queues.is_empty() && !self.has_tree
     }
 
-    /// As much of what is known of a packet as any queue asks for, so that packets of plain queues need no course.
+    /// As much of what is known of a packet as any queue asks for, so that packets of plain queues need no path.
     #[inline]
     pub fn relevant(&self, context: Context) -> Context {
         if self.asks_context { context } else { Context::default() }
@@ -158,43 +158,49 @@ impl QueueTable {
 
     /// The leaves that a packet passes: destination after, source before its translation; wall clock, ns since 1970 UTC.
     #[inline]
-    pub fn stations(&self, src: Addr, dst: Addr, context: &Context, utc_ns: i64) -> Stations {
-        self.stations_for(src, dst, context, utc_ns).0
+    pub fn path_classes(&self, src: Addr, dst: Addr, context: &Context, utc_ns: i64) -> PathClasses {
+        self.path_classes_for(src, dst, context, utc_ns).0
     }
 
     /// The same, and for how long that stays so, ns; `u64::MAX` without end.
     #[inline]
-    pub fn stations_for(&self, src: Addr, dst: Addr, context: &Context, utc_ns: i64) -> (Stations, u64) {
-        let (mut stations, mut holds_ns) = (Stations::default(), u64::MAX);
+    pub fn path_classes_for(
+        &self,
+        src: Addr,
+        dst: Addr,
+        context: &Context,
+        utc_ns: i64,
+    ) -> (PathClasses, u64) {
+        let (mut classes, mut holds_ns) = (PathClasses::default(), u64::MAX);
         if let Some(leaf) = self.tree.global(context.mark) {
-            stations.push(leaf);
+            classes.push(leaf);
         }
         if let (Some(src), Some(dst)) = (src.as_v4(), dst.as_v4()) {
             let packet = Packet { src, dst, context, utc_ns, conditions: &self.conditions };
             if let Some((queue, way)) = self.simple(&packet, &mut holds_ns) {
-                stations.push(ClassId(queue.upload.0 + way.index()));
+                classes.push(ClassId(queue.upload.0 + way.index()));
                 if let Some(total) = queue.total {
-                    stations.push(total);
+                    classes.push(total);
                 }
             }
         }
-        self.push_interface(&mut stations, context);
-        (stations, holds_ns)
+        self.push_interface(&mut classes, context);
+        (classes, holds_ns)
     }
 
     /// What is left of them for a packet that skips all queues but those of the interface.
-    pub fn interface_stations(&self, context: &Context) -> Stations {
-        let mut stations = Stations::default();
-        self.push_interface(&mut stations, context);
-        stations
+    pub fn interface_path_classes(&self, context: &Context) -> PathClasses {
+        let mut classes = PathClasses::default();
+        self.push_interface(&mut classes, context);
+        classes
     }
 
     #[inline]
-    fn push_interface(&self, stations: &mut Stations, context: &Context) {
+    fn push_interface(&self, classes: &mut PathClasses, context: &Context) {
         if self.has_tree
             && let Some(leaf) = self.tree.interface(context.out_interface, context.mark)
         {
-            stations.push(leaf);
+            classes.push(leaf);
         }
     }
 

@@ -98,7 +98,7 @@ fn fits(queue: &SimpleQueue, asked: &Asked, way: Way) -> bool {
         })
 }
 
-/// Reads the list: rows and parts of the stations.
+/// Reads the list: rows and parts of the classes.
 fn one_by_one(config: &DataplaneConfig, asked: &Asked) -> Vec<(RowId, Part)> {
     let mut found = Vec::new();
     let mut leaf_of = |interface: Option<RowId>| {
@@ -126,7 +126,7 @@ fn one_by_one(config: &DataplaneConfig, asked: &Asked) -> Vec<(RowId, Part)> {
         found.extend(leaf.map(|leaf| (leaf.row, Part::Whole)));
         std::mem::take(&mut found)
     };
-    let mut stations = leaf_of(None);
+    let mut classes = leaf_of(None);
     let last = leaf_of(Some(asked.context.out_interface));
     let mut parent = None;
     let taken = loop {
@@ -142,7 +142,7 @@ fn one_by_one(config: &DataplaneConfig, asked: &Asked) -> Vec<(RowId, Part)> {
         parent = Some(queue.row);
     };
     if let Some((queue, way)) = taken {
-        stations.push((queue.row, if way == Way::Upload { Part::Upload } else { Part::Download }));
+        classes.push((queue.row, if way == Way::Upload { Part::Upload } else { Part::Download }));
         let mut at = Some(queue);
         while let Some(queue) = at.filter(|queue| queue.total.is_none()) {
             at = config.simple_queues.iter().find(|other| Some(other.row) == queue.parent);
@@ -151,15 +151,15 @@ fn one_by_one(config: &DataplaneConfig, asked: &Asked) -> Vec<(RowId, Part)> {
             let mut children = config.simple_queues.iter();
             children.any(|child| child.parent == Some(queue.row) && child.total.is_some())
         };
-        stations.extend(at.filter(|queue| !shared(queue)).map(|queue| (queue.row, Part::Total)));
+        classes.extend(at.filter(|queue| !shared(queue)).map(|queue| (queue.row, Part::Total)));
     }
-    stations.extend(last);
-    stations
+    classes.extend(last);
+    classes
 }
 
-fn named(stations: Stations, forest: &Forest) -> Vec<(RowId, Part)> {
+fn named(classes: PathClasses, forest: &Forest) -> Vec<(RowId, Part)> {
     let name = |id| forest.class(id).map(|class| (class.identity.row, class.identity.part));
-    stations.iter().filter_map(name).collect()
+    classes.iter().filter_map(name).collect()
 }
 
 /// Most prefixes crowd together, so that they nest and overlap.
@@ -262,13 +262,13 @@ proptest! {
         for asked in packets {
             let Asked { src, dst, context, utc_ns } = asked;
             let (src, dst) = (Addr::v4(src), Addr::v4(dst));
-            let (stations, holds_ns) = table.stations_for(src, dst, &context, utc_ns);
-            prop_assert_eq!(named(stations, &forest), one_by_one(&config, &asked), "{:?}", asked);
+            let (classes, holds_ns) = table.path_classes_for(src, dst, &context, utc_ns);
+            prop_assert_eq!(named(classes, &forest), one_by_one(&config, &asked), "{:?}", asked);
             prop_assert!(table.has_time() || holds_ns == u64::MAX);
             // Until it says so, the answer stays.
             let later = utc_ns + i64::try_from(holds_ns.min(3_600_000_000_000)).unwrap() - 1;
-            prop_assert_eq!(stations, table.stations(src, dst, &context, later));
-            let fast: Vec<_> = named(table.interface_stations(&context), &forest);
+            prop_assert_eq!(classes, table.path_classes(src, dst, &context, later));
+            let fast: Vec<_> = named(table.interface_path_classes(&context), &forest);
             let last = one_by_one(&config, &asked).into_iter().filter(|(row, _)| {
                 *row >= TREE && forest.class(forest.find(Identity { row: *row, part: Part::Whole }).unwrap())
                     .unwrap().interface.is_some()
@@ -286,7 +286,7 @@ fn a_target_that_has_both_ends_is_download_and_a_dst_bounds_the_other_side() {
     let config = config(vec![bounded, queue(2, vec![lan])], Vec::new());
     let (table, forest) = build(&config);
     let way = |src: u32, dst: u32| {
-        named(table.stations(Addr::v4(src), Addr::v4(dst), &Context::default(), 0), &forest)[0]
+        named(table.path_classes(Addr::v4(src), Addr::v4(dst), &Context::default(), 0), &forest)[0]
     };
     assert_eq!(way(0x0a00_0001, 0x0a00_0002), (2, Part::Download));
     assert_eq!(way(0x0a00_0001, 0x0808_0808), (1, Part::Upload));
@@ -307,7 +307,7 @@ fn many_children_of_one_queue_are_found_as_fast_as_many_queues() {
     let (table, forest) = build(&config);
     for host in [0, 1, 777, hosts - 1] {
         let (host_address, other) = (Addr::v4(0x0a00_0000 | host), Addr::v4(0x0909_0909));
-        let of = |src, dst| named(table.stations(src, dst, &Context::default(), 0), &forest);
+        let of = |src, dst| named(table.path_classes(src, dst, &Context::default(), 0), &forest);
         assert_eq!(of(other, host_address), [(10 + host, Part::Download)]);
         assert_eq!(of(host_address, other), [(10 + host, Part::Upload)]);
         // In the parent, but in none of its children.

@@ -24,7 +24,7 @@ pub const UNLIMITED: u64 = u64::MAX;
 
 /// Rates and depths of an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Terms {
+pub struct Rates {
     /// Bits/s that the class may send on its own; 0 none, or [`UNLIMITED`].
     pub rate: u64,
     /// Bits/s that it may send at all, or [`UNLIMITED`].
@@ -35,7 +35,7 @@ pub struct Terms {
     pub ceiling_depth: i64,
 }
 
-impl Terms {
+impl Rates {
     /// Of a class below another one.
     pub fn below(limit: &QueueLimit, burst: Option<&Burst>) -> Self {
         let rate = limit.limit_at.min(MAX_RATE);
@@ -73,7 +73,7 @@ pub struct Account {
     /// What it may send at all.
     pub ceiling_tokens: i64,
     filled: Now,
-    terms: Terms,
+    rates: Rates,
     /// Of a bit, in 10⁻⁹.
     part: u32,
     ceiling_part: u32,
@@ -81,28 +81,28 @@ pub struct Account {
 
 impl Account {
     /// A full one.
-    pub fn new(terms: Terms, now: Now) -> Self {
+    pub fn new(rates: Rates, now: Now) -> Self {
         Self {
-            tokens: terms.depth,
-            ceiling_tokens: terms.ceiling_depth,
+            tokens: rates.depth,
+            ceiling_tokens: rates.ceiling_depth,
             filled: now,
-            terms,
+            rates,
             part: 0,
             ceiling_part: 0,
         }
     }
 
     /// Of a worker that nothing is lent to yet.
-    pub fn lent(terms: Terms) -> Self {
-        Self { tokens: 0, ceiling_tokens: 0, ..Self::new(terms, Now(0)) }
+    pub fn leased(rates: Rates) -> Self {
+        Self { tokens: 0, ceiling_tokens: 0, ..Self::new(rates, Now(0)) }
     }
 
     /// Colour of a class of which the tokens are what is lent: nothing goes before there is some.
     #[inline]
-    pub const fn mode_lent(&self) -> Mode {
-        if self.terms.ceiling != UNLIMITED && self.ceiling_tokens <= 0 {
+    pub const fn leased_mode(&self) -> Mode {
+        if self.rates.ceiling != UNLIMITED && self.ceiling_tokens <= 0 {
             Mode::Red
-        } else if self.terms.rate == UNLIMITED || (self.terms.rate != 0 && self.tokens > 0) {
+        } else if self.rates.rate == UNLIMITED || (self.rates.rate != 0 && self.tokens > 0) {
             Mode::Green
         } else {
             Mode::Yellow
@@ -110,35 +110,35 @@ impl Account {
     }
 
     /// Rates and depths.
-    pub const fn terms(&self) -> &Terms {
-        &self.terms
+    pub const fn rates(&self) -> &Rates {
+        &self.rates
     }
 
     /// Takes other rates and depths. Tokens and debts stay, as far as the new depths hold them; what had no limit
     /// begins full.
-    pub fn change(&mut self, terms: Terms, now: Now, waiting: bool) {
-        if terms == self.terms {
+    pub fn change(&mut self, rates: Rates, now: Now, waiting: bool) {
+        if rates == self.rates {
             return;
         }
         self.fill(now, waiting);
-        if !is_counted(self.terms.rate) {
-            self.tokens = terms.depth;
+        if !is_counted(self.rates.rate) {
+            self.tokens = rates.depth;
         }
-        if !is_counted(self.terms.ceiling) {
-            self.ceiling_tokens = terms.ceiling_depth;
+        if !is_counted(self.rates.ceiling) {
+            self.ceiling_tokens = rates.ceiling_depth;
         }
-        self.terms = terms;
-        self.tokens = self.tokens.min(terms.depth);
-        self.ceiling_tokens = self.ceiling_tokens.min(terms.ceiling_depth);
+        self.rates = rates;
+        self.tokens = self.tokens.min(rates.depth);
+        self.ceiling_tokens = self.ceiling_tokens.min(rates.ceiling_depth);
     }
 
     /// Goes on with the tokens of another account of the same class.
     pub fn resume(&mut self, other: &Self) {
-        if is_counted(other.terms.rate) {
-            self.tokens = other.tokens.min(self.terms.depth);
+        if is_counted(other.rates.rate) {
+            self.tokens = other.tokens.min(self.rates.depth);
         }
-        if is_counted(other.terms.ceiling) {
-            self.ceiling_tokens = other.ceiling_tokens.min(self.terms.ceiling_depth);
+        if is_counted(other.rates.ceiling) {
+            self.ceiling_tokens = other.ceiling_tokens.min(self.rates.ceiling_depth);
         }
         (self.filled, self.part, self.ceiling_part) = (other.filled, 0, 0);
     }
@@ -152,7 +152,7 @@ impl Account {
         }
         let elapsed = now.0 - self.filled.0;
         self.filled = now;
-        let Terms { rate, ceiling, depth, ceiling_depth } = self.terms;
+        let Rates { rate, ceiling, depth, ceiling_depth } = self.rates;
         if is_counted(rate) {
             let sum = self.tokens.saturating_add(earn(rate, elapsed, &mut self.part));
             self.tokens = capped(sum, cap(depth, rate, waiting), &mut self.part);
@@ -165,7 +165,7 @@ impl Account {
 
     /// Whether there are all tokens that it holds, as it was filled last.
     pub const fn is_full(&self) -> bool {
-        let Terms { rate, ceiling, depth, ceiling_depth } = self.terms;
+        let Rates { rate, ceiling, depth, ceiling_depth } = self.rates;
         (!is_counted(rate) || self.tokens >= depth)
             && (ceiling == UNLIMITED || self.ceiling_tokens >= ceiling_depth)
     }
@@ -173,9 +173,9 @@ impl Account {
     /// Colour, as it was filled last.
     #[inline]
     pub const fn mode(&self) -> Mode {
-        if self.terms.ceiling != UNLIMITED && self.ceiling_tokens < 0 {
+        if self.rates.ceiling != UNLIMITED && self.ceiling_tokens < 0 {
             Mode::Red
-        } else if self.terms.rate == UNLIMITED || (self.terms.rate != 0 && self.tokens >= 0) {
+        } else if self.rates.rate == UNLIMITED || (self.rates.rate != 0 && self.tokens >= 0) {
             Mode::Green
         } else {
             Mode::Yellow
@@ -188,38 +188,38 @@ impl Account {
         if own {
             self.charge_own(bits);
         }
-        if self.terms.ceiling != UNLIMITED {
-            self.ceiling_tokens = less(self.ceiling_tokens, bits, self.terms.ceiling);
+        if self.rates.ceiling != UNLIMITED {
+            self.ceiling_tokens = less(self.ceiling_tokens, bits, self.rates.ceiling);
         }
     }
 
     /// Charges bits to the tokens of `limit-at` alone.
     #[inline]
     pub fn charge_own(&mut self, bits: i64) {
-        if is_counted(self.terms.rate) {
-            self.tokens = less(self.tokens, bits, self.terms.rate);
+        if is_counted(self.rates.rate) {
+            self.tokens = less(self.tokens, bits, self.rates.rate);
         }
     }
 
     /// Bits that may go before its colour changes; of the class that lends, and of those below it.
     pub fn headroom(&self, lends: bool) -> i64 {
-        let own = if lends && is_counted(self.terms.rate) { self.tokens } else { i64::MAX };
-        if self.terms.ceiling == UNLIMITED { own } else { own.min(self.ceiling_tokens) }
+        let own = if lends && is_counted(self.rates.rate) { self.tokens } else { i64::MAX };
+        if self.rates.ceiling == UNLIMITED { own } else { own.min(self.ceiling_tokens) }
     }
 
     /// When its colour changes for the better if nothing is charged until then. `None` if never.
     pub fn event(&self) -> Option<Now> {
         match self.mode() {
-            Mode::Red => Some(self.after(self.ceiling_tokens, self.terms.ceiling, self.ceiling_part)),
-            Mode::Yellow if self.terms.rate != 0 => Some(self.after(self.tokens, self.terms.rate, self.part)),
+            Mode::Red => Some(self.after(self.ceiling_tokens, self.rates.ceiling, self.ceiling_part)),
+            Mode::Yellow if self.rates.rate != 0 => Some(self.after(self.tokens, self.rates.rate, self.part)),
             Mode::Yellow | Mode::Green => None,
         }
     }
 
     /// When a debt is paid.
     fn after(&self, tokens: i64, rate: u64, part: u32) -> Now {
-        let owed = u128::from(tokens.unsigned_abs()) * u128::from(NS_PER_SECOND);
-        let wait = owed.saturating_sub(u128::from(part)).div_ceil(u128::from(rate.max(1)));
+        let overdrawn = u128::from(tokens.unsigned_abs()) * u128::from(NS_PER_SECOND);
+        let wait = overdrawn.saturating_sub(u128::from(part)).div_ceil(u128::from(rate.max(1)));
         Now(self.filled.0.saturating_add(u64::try_from(wait).unwrap_or(u64::MAX)))
     }
 }

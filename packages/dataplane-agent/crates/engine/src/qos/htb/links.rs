@@ -10,11 +10,11 @@ use crate::time::Now;
 
 /// The accounts of inner classes.
 #[derive(Debug)]
-pub enum Books<'a> {
+pub enum Ledger<'a> {
     /// Those of all workers; this one is alone.
     Sole(&'a mut Shared),
     /// What is lent to this one.
-    Lent,
+    Leased,
 }
 
 /// Which ring a class is linked in.
@@ -27,7 +27,7 @@ enum Place {
 
 impl Core {
     /// Brings the account of a class up to date; its colour.
-    pub fn look(&mut self, slot: u32, books: &mut Books, now: Now) -> Mode {
+    pub fn update_mode(&mut self, slot: u32, ledger: &mut Ledger, now: Now) -> Mode {
         let Some(node) = self.nodes.get_mut(slot as usize) else { return Mode::Red };
         if node.is_leaf() {
             node.account.fill(now, node.live != 0);
@@ -36,9 +36,9 @@ impl Core {
             }
             return self.node(slot).map_or(Mode::Red, |node| node.account.mode());
         }
-        match books {
-            Books::Sole(shared) => shared.look(node.place, node.live != 0, now),
-            Books::Lent => node.account.mode_lent(),
+        match ledger {
+            Ledger::Sole(shared) => shared.update_mode(node.place, node.live != 0, now),
+            Ledger::Leased => node.account.leased_mode(),
         }
     }
 
@@ -50,34 +50,34 @@ impl Core {
         if let Some(burst) = &mut cold.burst
             && burst.advance(now)
         {
-            let terms = super::shared::terms(&cold.limit, false, Some(burst));
-            node.account.change(terms, now, node.live != 0);
+            let rates = super::shared::rates(&cold.limit, false, Some(burst));
+            node.account.change(rates, now, node.live != 0);
         }
     }
 
     /// When the colour of a class may change for the better.
-    fn event(&self, slot: u32, books: &Books) -> Option<Now> {
+    fn event(&self, slot: u32, ledger: &Ledger) -> Option<Now> {
         let node = self.node(slot)?;
         if node.is_leaf() {
             let event = node.account.event()?;
             let burst = self.cold.get(slot as usize).and_then(|cold| cold.burst.as_ref());
             return Some(burst.map_or(event, |burst| event.min(burst.ends())));
         }
-        match books {
-            Books::Sole(shared) => shared.classes.get(node.place as usize)?.event(),
+        match ledger {
+            Ledger::Sole(shared) => shared.classes.get(node.place as usize)?.event(),
             // The next talk tells.
-            Books::Lent => None,
+            Ledger::Leased => None,
         }
     }
 
     /// Lets the wheel bring up a class when its colour may change for the better.
-    pub fn arm(&mut self, slot: u32, books: &Books) {
-        if let Some(event) = self.event(slot, books) {
+    pub fn arm(&mut self, slot: u32, ledger: &Ledger) {
+        if let Some(event) = self.event(slot, ledger) {
             self.wheel.arm_by(slot, event);
         }
     }
 
-    /// Notes an inner class for the next talk.
+    /// Notes an inner class for the next rebalance.
     pub fn list(&mut self, slot: u32) {
         let Some(node) = self.nodes.get_mut(slot as usize) else { return };
         if node.is_leaf() || node.flags & LISTED != 0 {
@@ -93,19 +93,19 @@ impl Core {
     }
 
     /// Packets have come to wait in a leaf, whose colour is current.
-    pub fn attach(&mut self, slot: u32, books: &mut Books, now: Now) {
+    pub fn attach(&mut self, slot: u32, ledger: &mut Ledger, now: Now) {
         let Some(node) = self.node_mut(slot) else { return };
         let priority = usize::from(node.priority);
         (node.active, node.live) = (1 << priority, 1 << priority);
-        self.weigh(slot, priority, books, now);
-        self.link(slot, priority, books);
+        self.add_weight(slot, priority, ledger, now);
+        self.link(slot, priority, ledger);
     }
 
     /// No packets wait in a leaf any more, or none that may go.
     pub fn detach(&mut self, slot: u32) {
         let Some(priority) = self.node(slot).map(|node| usize::from(node.priority)) else { return };
         self.unlink(slot, priority);
-        self.unweigh(slot, priority);
+        self.remove_weight(slot, priority);
         if let Some(node) = self.node_mut(slot) {
             (node.active, node.live) = (0, 0);
         }
@@ -113,7 +113,7 @@ impl Core {
     }
 
     /// Gives a class another colour.
-    pub fn recolor(&mut self, slot: u32, mode: Mode, books: &mut Books, now: Now) {
+    pub fn recolor(&mut self, slot: u32, mode: Mode, ledger: &mut Ledger, now: Now) {
         let Some(&Node { active, live, mode: before, .. }) = self.node(slot) else { return };
         if before == mode {
             return;
@@ -122,37 +122,37 @@ impl Core {
             self.unlink(slot, priority);
         }
         for priority in bits(live).filter(|_| mode == Mode::Red) {
-            self.unweigh(slot, priority);
+            self.remove_weight(slot, priority);
         }
         if let Some(node) = self.node_mut(slot) {
             node.mode = mode;
         }
         for priority in bits(live).filter(|_| before == Mode::Red) {
-            self.weigh(slot, priority, books, now);
+            self.add_weight(slot, priority, ledger, now);
         }
-        self.note_dry(slot, books);
+        self.note_shortage(slot, ledger);
         for priority in bits(active) {
-            self.link(slot, priority, books);
+            self.link(slot, priority, ledger);
         }
     }
 
     /// Looks at a class anew in or below which packets wait.
-    pub fn refresh(&mut self, slot: u32, books: &mut Books, now: Now) {
+    pub fn refresh(&mut self, slot: u32, ledger: &mut Ledger, now: Now) {
         if self.node(slot).is_some_and(|node| node.live != 0) {
-            let mode = self.look(slot, books, now);
-            self.recolor(slot, mode, books, now);
-            self.arm(slot, books);
+            let mode = self.update_mode(slot, ledger, now);
+            self.recolor(slot, mode, ledger, now);
+            self.arm(slot, ledger);
         }
     }
 
     /// Adds the weight of a class to those above, up to one that is red: what waits there asks for no more above it.
-    fn weigh(&mut self, slot: u32, priority: usize, books: &mut Books, now: Now) {
+    fn add_weight(&mut self, slot: u32, priority: usize, ledger: &mut Ledger, now: Now) {
         let weight = self.weight(slot, priority);
         let mut slot = slot;
-        while let Some(parent) = self.asks(slot) {
+        while let Some(parent) = self.lending_parent(slot) {
             let is_new = self.node(parent).is_some_and(|node| node.live == 0);
             // Nobody keeps the colour of a class in which nothing waits.
-            let mode = is_new.then(|| self.look(parent, books, now));
+            let mode = is_new.then(|| self.update_mode(parent, ledger, now));
             let Some(node) = self.nodes.get_mut(parent as usize) else { return };
             node.mode = mode.unwrap_or(node.mode);
             node.live |= 1 << priority;
@@ -162,17 +162,17 @@ impl Core {
             }
             if is_new {
                 self.list(parent);
-                self.arm(parent, books);
+                self.arm(parent, ledger);
             }
             slot = parent;
         }
     }
 
-    /// Takes away what [`Self::weigh`] added.
-    fn unweigh(&mut self, slot: u32, priority: usize) {
+    /// Takes away what [`Self::add_weight`] added.
+    fn remove_weight(&mut self, slot: u32, priority: usize) {
         let weight = self.weight(slot, priority);
         let mut slot = slot;
-        while let Some(parent) = self.asks(slot) {
+        while let Some(parent) = self.lending_parent(slot) {
             let Some(node) = self.nodes.get_mut(parent as usize) else { return };
             let inner = self.inners.get_mut(node.inner as usize);
             let Some(sum) = inner.and_then(|inner| inner.weight.get_mut(priority)) else { return };
@@ -188,21 +188,21 @@ impl Core {
     }
 
     /// The class that a class may ask for more.
-    fn asks(&self, slot: u32) -> Option<u32> {
+    fn lending_parent(&self, slot: u32) -> Option<u32> {
         let node = self.node(slot).filter(|node| node.mode != Mode::Red)?;
         (node.parent != NIL).then_some(node.parent)
     }
 
     /// Notes that packets wait for a class that more may be lent of.
-    fn note_dry(&mut self, slot: u32, books: &Books) {
+    fn note_shortage(&mut self, slot: u32, ledger: &Ledger) {
         let Some(node) = self.nodes.get(slot as usize) else { return };
-        if matches!(books, Books::Lent)
+        if matches!(ledger, Ledger::Leased)
             && !node.is_leaf()
             && node.active != 0
-            && node.is_dry()
+            && node.wants_tokens()
             && let Some(tree) = self.trees.get_mut(node.tree as usize)
         {
-            tree.is_dry = true;
+            tree.wants_tokens = true;
         }
     }
 
@@ -239,7 +239,7 @@ impl Core {
         }
     }
 
-    fn link(&mut self, slot: u32, priority: usize, books: &Books) {
+    fn link(&mut self, slot: u32, priority: usize, ledger: &Ledger) {
         let mut slot = slot;
         for _ in 0..MAX_LEVELS {
             let Some((ring, number)) = self.ring(slot, priority) else { return };
@@ -260,7 +260,7 @@ impl Core {
                 return;
             }
             if before == 0 {
-                self.note_dry(parent, books);
+                self.note_shortage(parent, ledger);
             }
             slot = parent;
         }

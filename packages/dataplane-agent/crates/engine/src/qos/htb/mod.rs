@@ -36,11 +36,11 @@ mod serve;
 mod shared;
 mod swap;
 
-use links::Books;
+use links::Ledger;
 use node::Core;
 use ring::NIL;
 use serve::Passage;
-use shared::{Root, Shared};
+use shared::{Shared, SharedTree};
 
 pub use shared::Accounts;
 
@@ -53,7 +53,7 @@ pub struct Htb {
     accounts: Accounts,
     core: Core,
     /// What it shares with other workers, by tree.
-    roots: Vec<Arc<Root>>,
+    roots: Vec<Arc<SharedTree>>,
     /// Slots of classes; [`NIL`] of those that this worker has not met.
     slots: Vec<u32>,
     /// Ports that take nothing.
@@ -111,7 +111,7 @@ pub struct ClassView {
 
 /// The accounts of a tree, if this worker is alone with it. If it finds that it is not, it goes on with what it is lent.
 fn open<'a>(
-    roots: &'a [Arc<Root>],
+    roots: &'a [Arc<SharedTree>],
     core: &mut Core,
     tree: u32,
     me: u32,
@@ -125,20 +125,20 @@ fn open<'a>(
     core.end_run(tree, shared.as_deref_mut());
     match shared.filter(|shared| shared.sole == me) {
         Some(mut shared) => {
-            shared.stay(me, now);
+            shared.mark_seen(me, now);
             Some(shared)
         }
         None => {
-            core.lose(tree, now);
+            core.lose_exclusive(tree, now);
             None
         }
     }
 }
 
-fn books<'a>(shared: &'a mut Option<MutexGuard<'_, Shared>>) -> Books<'a> {
+fn ledger<'a>(shared: &'a mut Option<MutexGuard<'_, Shared>>) -> Ledger<'a> {
     match shared {
-        Some(shared) => Books::Sole(shared),
-        None => Books::Lent,
+        Some(shared) => Ledger::Sole(shared),
+        None => Ledger::Leased,
     }
 }
 
@@ -185,8 +185,8 @@ impl Htb {
             return 0;
         }
         let mut shared = open(&self.roots, &mut self.core, number, self.worker, now);
-        let mut books = books(&mut shared);
-        u64::try_from(self.core.tokens(slot, &mut books, now)).unwrap_or(0)
+        let mut ledger = ledger(&mut shared);
+        u64::try_from(self.core.tokens(slot, &mut ledger, now)).unwrap_or(0)
     }
 
     /// A packet that is not of a run.
@@ -201,11 +201,11 @@ impl Htb {
             self.wake(now);
         }
         let passage = self.try_pass(slot, number, segments, bytes, now);
-        if passage != Passage::Dry || self.is_sole(number) || !self.core.may_ask(number, now) {
+        if passage != Passage::NoTokens || self.is_sole(number) || !self.core.may_request(number, now) {
             return passage == Passage::Open;
         }
-        self.core.ask(slot, bytes);
-        let was_heard = self.talk(number, now);
+        self.core.request(slot, bytes);
+        let was_heard = self.rebalance(number, now);
         let passes = self.try_pass(slot, number, segments, bytes, now) == Passage::Open;
         if was_heard
             && !passes
@@ -218,13 +218,13 @@ impl Htb {
 
     fn try_pass(&mut self, slot: u32, tree: u32, segments: u32, bytes: u64, now: Now) -> Passage {
         let mut shared = open(&self.roots, &mut self.core, tree, self.worker, now);
-        let mut books = books(&mut shared);
-        let passage = self.core.pass(slot, segments, bytes, &mut books, now);
+        let mut ledger = ledger(&mut shared);
+        let passage = self.core.pass(slot, segments, bytes, &mut ledger, now);
         if passage == Passage::Open {
-            if matches!(books, Books::Lent) {
-                self.core.plan_talk(tree, now, false);
+            if matches!(ledger, Ledger::Leased) {
+                self.core.schedule_rebalance(tree, now, false);
             }
-            self.core.begin_run(slot, &books, now);
+            self.core.begin_run(slot, &ledger, now);
         }
         passage
     }
@@ -256,20 +256,20 @@ impl Htb {
         let number = node.tree;
         self.core.wheel.follow(now);
         let mut shared = open(&self.roots, &mut self.core, number, self.worker, now);
-        let mut books = books(&mut shared);
-        let mode = self.core.look(slot, &mut books, now);
+        let mut ledger = ledger(&mut shared);
+        let mode = self.core.update_mode(slot, &mut ledger, now);
         if let Some(node) = self.core.node_mut(slot) {
             node.mode = mode;
         }
         if let Some(tree) = self.core.trees.get_mut(number as usize) {
             tree.waiting += 1;
         }
-        self.core.attach(slot, &mut books, now);
-        self.core.arm(slot, &books);
-        let is_lent = shared.is_none();
+        self.core.attach(slot, &mut ledger, now);
+        self.core.arm(slot, &ledger);
+        let is_leased = shared.is_none();
         drop(shared);
-        if is_lent {
-            self.go_on_lent(number, now);
+        if is_leased {
+            self.rebalance_or_schedule(number, now);
         }
     }
 
@@ -283,10 +283,10 @@ impl Htb {
         tree.waiting -= 1;
         if tree.waiting == 0 && !tree.is_sole {
             // What is lent to it others may use.
-            if self.core.may_talk(number, self.now) {
-                self.talk(number, self.now);
+            if self.core.may_rebalance(number, self.now) {
+                self.rebalance(number, self.now);
             } else {
-                self.core.plan_talk(number, self.now, true);
+                self.core.schedule_rebalance(number, self.now, true);
             }
         }
     }
@@ -301,7 +301,7 @@ impl Htb {
             let shared = &mut open(&self.roots, &mut self.core, number, self.worker, now);
             let is_served = self.core.trees.get(number as usize).is_some_and(|tree| !tree.is_blocked);
             if is_served && let Some((slot, lender)) = self.core.choose(number) {
-                let bytes = self.core.allowance(slot, lender, &books(shared));
+                let bytes = self.core.allowance(slot, lender, &ledger(shared));
                 let leaf = self.core.cold.get(slot as usize)?.id;
                 self.turn = Some((slot, lender));
                 return Some(Turn { leaf, bytes });
@@ -325,11 +325,11 @@ impl Htb {
             self.core.take_turn(slot, lender, bytes);
         }
         let lender = turn.map_or(0, |(_, lender)| lender);
-        self.core.charge(slot, lender, segments, bytes, &mut books(&mut shared), now);
-        let is_lent = shared.is_none();
+        self.core.charge(slot, lender, segments, bytes, &mut ledger(&mut shared), now);
+        let is_leased = shared.is_none();
         drop(shared);
-        if is_lent {
-            self.go_on_lent(number, now);
+        if is_leased {
+            self.rebalance_or_schedule(number, now);
         }
         if self.core.ready.len() > 1 && self.core.ready.front() == Some(&number) {
             self.core.ready.rotate_left(1);
@@ -376,10 +376,10 @@ impl Htb {
             account = run::charged(class.account, charges);
         }
         account.fill(now, node.live != 0);
-        let terms = account.terms();
-        let (ceiling_tokens, depth) = match terms.ceiling {
-            account::UNLIMITED => (i64::MAX, terms.depth),
-            _ => (account.ceiling_tokens, terms.ceiling_depth),
+        let rates = account.rates();
+        let (ceiling_tokens, depth) = match rates.ceiling {
+            account::UNLIMITED => (i64::MAX, rates.depth),
+            _ => (account.ceiling_tokens, rates.ceiling_depth),
         };
         Some(ClassView {
             depth,
@@ -400,7 +400,7 @@ impl Htb {
     pub fn rate(&self, leaf: ClassId) -> u64 {
         let slot = self.slots.get(leaf.0 as usize).copied().unwrap_or(NIL);
         let ceilings =
-            self.core.way(slot).filter_map(|slot| Some(self.core.node(slot)?.account.terms().ceiling));
+            self.core.way(slot).filter_map(|slot| Some(self.core.node(slot)?.account.rates().ceiling));
         ceilings.min().filter(|ceiling| *ceiling != account::UNLIMITED).unwrap_or(0)
     }
 
@@ -418,40 +418,40 @@ impl Htb {
             let Some(node) = self.core.node(slot) else { continue };
             let (number, is_root) = (node.tree, node.parent == NIL);
             if is_root && !self.is_sole(number) {
-                self.talk(number, now);
+                self.rebalance(number, now);
             } else {
                 let mut shared = open(&self.roots, &mut self.core, number, self.worker, now);
-                self.core.refresh(slot, &mut books(&mut shared), now);
-                let is_lent = shared.is_none();
+                self.core.refresh(slot, &mut ledger(&mut shared), now);
+                let is_leased = shared.is_none();
                 drop(shared);
-                if is_lent {
-                    self.go_on_lent(number, now);
+                if is_leased {
+                    self.rebalance_or_schedule(number, now);
                 }
             }
         }
     }
 
     /// Talks about a tree of several workers, now or later.
-    fn go_on_lent(&mut self, number: u32, now: Now) {
-        let is_dry = self.core.trees.get(number as usize).is_some_and(|tree| tree.is_dry);
-        if is_dry && self.core.may_talk(number, now) {
-            self.talk(number, now);
+    fn rebalance_or_schedule(&mut self, number: u32, now: Now) {
+        let wants_tokens = self.core.trees.get(number as usize).is_some_and(|tree| tree.wants_tokens);
+        if wants_tokens && self.core.may_rebalance(number, now) {
+            self.rebalance(number, now);
         } else {
-            self.core.plan_talk(number, now, false);
+            self.core.schedule_rebalance(number, now, false);
         }
     }
 
     /// Talks about a tree, or plans to while another worker does. Whether it has.
-    fn talk(&mut self, number: u32, now: Now) -> bool {
+    fn rebalance(&mut self, number: u32, now: Now) -> bool {
         let Some(root) = self.roots.get(number as usize) else { return false };
         let Some(mut shared) = root.try_lock() else {
             if let Some(tree) = self.core.trees.get_mut(number as usize) {
-                tree.talked = Some(now);
+                tree.rebalanced = Some(now);
             }
-            self.core.plan_talk(number, now, true);
+            self.core.schedule_rebalance(number, now, true);
             return false;
         };
-        self.core.talk(number, &mut shared, self.worker, now);
+        self.core.rebalance(number, &mut shared, self.worker, now);
         true
     }
 }

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use tollway_config::dataplane::{QueueLimit, RowId};
 
 use super::Mode;
-use super::account::{Account, Terms};
+use super::account::{Account, Rates};
 use super::ring::{Cursor, NIL, PRIORITIES, Ring};
 use super::run::Run;
-use super::shared::{Left, terms};
+use super::shared::{LeafState, rates};
 use crate::qos::burst::Burst;
 use crate::qos::forest::{Class, ClassId, Identity, MAX_LEVELS};
 use crate::time::Now;
@@ -75,10 +75,10 @@ impl Node {
     }
 
     /// Whether an inner class would send more if more were lent.
-    pub const fn is_dry(&self) -> bool {
+    pub const fn wants_tokens(&self) -> bool {
         match self.mode {
             Mode::Red => true,
-            Mode::Yellow => self.account.terms().rate != 0,
+            Mode::Yellow => self.account.rates().rate != 0,
             Mode::Green => false,
         }
     }
@@ -97,10 +97,10 @@ pub struct Inner {
     pub weight: [u64; PRIORITIES],
     /// Wire segments for which it lent.
     pub lends: u64,
-    /// Charged since the last talk: to what is lent, past it.
+    /// Charged bits since the last rebalance: to the lease, past it.
     pub spent: [i64; 2],
-    pub owed: [i64; 2],
-    pub asks: i64,
+    pub overdrawn: [i64; 2],
+    pub requested: i64,
 }
 
 /// What is touched seldom.
@@ -141,12 +141,12 @@ pub struct Tree {
     pub is_ready: bool,
     /// This worker was alone when it looked last, and works on the accounts themselves.
     pub is_sole: bool,
-    /// When it talked last.
-    pub talked: Option<Now>,
+    /// When it rebalanced last.
+    pub rebalanced: Option<Now>,
     /// When a packet last asked for credit and got too little.
     pub refused: Option<Now>,
     /// Packets wait for a class of which more may be lent.
-    pub is_dry: bool,
+    pub wants_tokens: bool,
     /// Inner classes to talk about, by level.
     pub listed: [Vec<u32>; MAX_LEVELS],
     /// Leaves that packets wait in.
@@ -189,8 +189,8 @@ impl Core {
         let slot = self.nodes.len() as u32;
         let burst = if class.is_leaf { Burst::new(&class.limit, now).map(Box::new) } else { None };
         let account = match class.is_leaf {
-            true => Account::new(terms(&class.limit, false, burst.as_deref()), now),
-            false => Account::lent(terms(&class.limit, parent == NIL, None)),
+            true => Account::new(rates(&class.limit, false, burst.as_deref()), now),
+            false => Account::leased(rates(&class.limit, parent == NIL, None)),
         };
         let inner = if class.is_leaf { NIL } else { self.inners.len() as u32 };
         if !class.is_leaf {
@@ -203,8 +203,8 @@ impl Core {
                 weight: [0; PRIORITIES],
                 lends: 0,
                 spent: [0; 2],
-                owed: [0; 2],
-                asks: 0,
+                overdrawn: [0; 2],
+                requested: 0,
             });
         }
         let quantum = (class.limit.limit_at / 8 / QUANTA_PER_SECOND).clamp(1000, 200_000) as u32;
@@ -291,9 +291,9 @@ impl Core {
             is_blocked,
             is_ready: false,
             is_sole: false,
-            talked: None,
+            rebalanced: None,
             refused: None,
-            is_dry: false,
+            wants_tokens: false,
             listed: Default::default(),
             waiting: 0,
             run: Run::NONE,
@@ -325,13 +325,13 @@ impl Core {
     }
 
     /// Tokens of a leaf, for the worker that takes it next.
-    pub fn left(&self, slot: u32) -> Option<Left> {
+    pub fn leaf_state(&self, slot: u32) -> Option<LeafState> {
         let (node, cold) = (self.node(slot)?, self.cold.get(slot as usize)?);
-        Some(Left { account: node.account, burst: cold.burst.clone(), deficits: cold.deficits })
+        Some(LeafState { account: node.account, burst: cold.burst.clone(), deficits: cold.deficits })
     }
 
     /// A leaf goes on with what another worker, or another configuration, left of it.
-    pub fn resume(&mut self, slot: u32, left: &Left, now: Now) {
+    pub fn resume(&mut self, slot: u32, left: &LeafState, now: Now) {
         let (Some(node), Some(cold)) = (self.nodes.get_mut(slot as usize), self.cold.get_mut(slot as usize))
         else {
             return;
@@ -339,9 +339,9 @@ impl Core {
         if let Some(burst) = &left.burst {
             cold.burst = Burst::change(Some((**burst).clone()), &cold.limit, now).map(Box::new);
         }
-        let terms: Terms = terms(&cold.limit, false, cold.burst.as_deref());
-        if *node.account.terms() != terms {
-            node.account.change(terms, now, false);
+        let rates: Rates = rates(&cold.limit, false, cold.burst.as_deref());
+        if *node.account.rates() != rates {
+            node.account.change(rates, now, false);
         }
         node.account.resume(&left.account);
         cold.deficits = left.deficits.map(|deficit| deficit.min(node.quantum as i32));

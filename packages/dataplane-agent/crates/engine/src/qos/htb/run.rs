@@ -7,7 +7,7 @@
 
 use super::Mode;
 use super::account::Account;
-use super::links::Books;
+use super::links::Ledger;
 use super::node::{BURSTS, Core, Inner, Node, meter, meter_is_due};
 use super::ring::NIL;
 use super::shared::Shared;
@@ -43,12 +43,12 @@ pub struct Run {
     /// In [`Core::runs`].
     is_listed: bool,
     /// What is lent to this worker is charged.
-    is_lent: bool,
+    is_leased: bool,
     now: Now,
-    /// Bits that may be lent before a colour changes; below zero nothing is lent.
+    /// Bits that may be lent before a colour changes; below zero nothing may be lent.
     room: i64,
-    /// What the class of level [`Self::lender`] lent.
-    lent: Sum,
+    /// Sent by leaves with tokens that the class of level [`Self::lender`] lent.
+    borrowed: Sum,
     /// What leaves sent on their own.
     own: Sum,
 }
@@ -60,10 +60,10 @@ impl Run {
         last: NIL,
         lender: 0,
         is_listed: false,
-        is_lent: false,
+        is_leased: false,
         now: Now(0),
         room: -1,
-        lent: Sum { segments: 0, bytes: 0 },
+        borrowed: Sum { segments: 0, bytes: 0 },
         own: Sum { segments: 0, bytes: 0 },
     };
 
@@ -74,43 +74,43 @@ impl Run {
     }
 
     const fn is_empty(&self) -> bool {
-        self.lent.segments == 0 && self.own.segments == 0
+        self.borrowed.segments == 0 && self.own.segments == 0
     }
 
     /// Counts at a class of its way.
     fn count(&self, node: &mut Node) {
-        node.bytes = node.bytes.wrapping_add(self.lent.bytes).wrapping_add(self.own.bytes);
-        node.packets = node.packets.wrapping_add(self.lent.segments).wrapping_add(self.own.segments);
+        node.bytes = node.bytes.wrapping_add(self.borrowed.bytes).wrapping_add(self.own.bytes);
+        node.packets = node.packets.wrapping_add(self.borrowed.segments).wrapping_add(self.own.segments);
         if node.level < self.lender {
-            node.borrows = node.borrows.wrapping_add(self.lent.segments);
+            node.borrows = node.borrows.wrapping_add(self.borrowed.segments);
         }
     }
 
     /// Wire segments that a class lent.
     const fn lends(&self, level: u8) -> u64 {
-        if level == self.lender { self.lent.segments } else { 0 }
+        if level == self.lender { self.borrowed.segments } else { 0 }
     }
 
     /// Charges a class of which something is lent to this worker: what it or one above lent to that, what classes below sent
     /// on their own past it.
-    fn charge_lent(&self, node: &mut Node, inner: &mut Inner) {
-        let (lent, own) = (self.lent.bits(), self.own.bits());
-        inner.owed = inner.owed.map(|owed| owed.saturating_add(own));
+    fn charge_lease(&self, node: &mut Node, inner: &mut Inner) {
+        let (borrowed, own) = (self.borrowed.bits(), self.own.bits());
+        inner.overdrawn = inner.overdrawn.map(|overdrawn| overdrawn.saturating_add(own));
         if node.level > self.lender {
-            inner.owed = inner.owed.map(|owed| owed.saturating_add(lent));
+            inner.overdrawn = inner.overdrawn.map(|overdrawn| overdrawn.saturating_add(borrowed));
             return;
         }
-        node.account.charge(lent, node.level == self.lender);
-        inner.spent[1] = inner.spent[1].saturating_add(lent);
+        node.account.charge(borrowed, node.level == self.lender);
+        inner.spent[1] = inner.spent[1].saturating_add(borrowed);
         if node.level == self.lender {
-            inner.spent[0] = inner.spent[0].saturating_add(lent);
+            inner.spent[0] = inner.spent[0].saturating_add(borrowed);
         }
     }
 
     /// Bits to charge to a class: as sent on its own, and at all.
     fn charges(&self, level: u8) -> [i64; 2] {
-        let (lent, own) = (self.lent.bits(), self.own.bits());
-        [if level >= self.lender { own.saturating_add(lent) } else { own }, own.saturating_add(lent)]
+        let (borrowed, own) = (self.borrowed.bits(), self.own.bits());
+        [if level >= self.lender { own.saturating_add(borrowed) } else { own }, own.saturating_add(borrowed)]
     }
 }
 
@@ -140,7 +140,7 @@ impl Core {
         if own {
             run.own.add(segments, bytes);
         } else {
-            run.lent.add(segments, bytes);
+            run.borrowed.add(segments, bytes);
             node.borrows = node.borrows.wrapping_add(u64::from(segments));
         }
         node.bytes = node.bytes.wrapping_add(bytes);
@@ -151,7 +151,7 @@ impl Core {
 
     /// Begins a run with the packet after one of this leaf, which has just passed: the accounts of the classes above are
     /// those of `now`. Not where leaves of several classes take turns: runs would be too short.
-    pub fn begin_run(&mut self, slot: u32, books: &Books, now: Now) {
+    pub fn begin_run(&mut self, slot: u32, ledger: &Ledger, now: Now) {
         let Some(node) = self.nodes.get(slot as usize) else { return };
         let (number, parent) = (node.tree, node.parent);
         let Some(tree) = self.trees.get_mut(number as usize) else { return };
@@ -159,10 +159,10 @@ impl Core {
         if !is_second || tree.waiting != 0 {
             return;
         }
-        let (lender, room) = self.lender_above(parent, books);
+        let (lender, room) = self.lender_above(parent, ledger);
         let Some(tree) = self.trees.get_mut(number as usize) else { return };
         let run = &mut tree.run;
-        (run.parent, run.now, run.is_lent) = (parent, now, matches!(books, Books::Lent));
+        (run.parent, run.now, run.is_leased) = (parent, now, matches!(ledger, Ledger::Leased));
         (run.lender, run.room) = lender.map_or((0, -1), |lender| (lender, room));
         if !std::mem::replace(&mut run.is_listed, true) {
             self.runs.push(number);
@@ -170,18 +170,18 @@ impl Core {
     }
 
     /// The level of the class that lends to those below a class, and the bits that may go before a colour changes.
-    fn lender_above(&self, slot: u32, books: &Books) -> (Option<u8>, i64) {
+    fn lender_above(&self, slot: u32, ledger: &Ledger) -> (Option<u8>, i64) {
         let (mut room, mut at) = (i64::MAX, slot);
         while let Some(node) = self.node(at) {
-            let mode = match books {
-                Books::Sole(shared) => {
+            let mode = match ledger {
+                Ledger::Sole(shared) => {
                     let Some(class) = shared.classes.get(node.place as usize) else { break };
                     let mode = class.account.mode();
                     room = room.min(class.account.headroom(mode == Mode::Green));
                     mode
                 }
-                Books::Lent => {
-                    let mode = node.account.mode_lent();
+                Ledger::Leased => {
+                    let mode = node.account.leased_mode();
                     // Of what is lent nothing goes once it is used up.
                     room = room.min(node.account.headroom(mode == Mode::Green).saturating_sub(1));
                     mode
@@ -215,14 +215,15 @@ impl Core {
             let inner = self.inners.get_mut(node.inner as usize);
             if let Some(inner) = inner {
                 inner.lends = inner.lends.wrapping_add(run.lends(level));
-                if run.is_lent {
-                    run.charge_lent(node, inner);
+                if run.is_leased {
+                    run.charge_lease(node, inner);
                 } else if shared.is_none() {
-                    inner.owed = [inner.owed[0].saturating_add(own), inner.owed[1].saturating_add(all)];
+                    inner.overdrawn =
+                        [inner.overdrawn[0].saturating_add(own), inner.overdrawn[1].saturating_add(all)];
                 }
             }
             match &mut shared {
-                Some(shared) if !run.is_lent => {
+                Some(shared) if !run.is_leased => {
                     if let Some(class) = shared.classes.get_mut(place as usize) {
                         class.account.charge_own(own);
                         class.charge(all, false);
@@ -244,7 +245,7 @@ impl Core {
         }
         run.count(&mut node);
         let level = node.level;
-        Some((node, run.lends(level), if run.is_lent { [0; 2] } else { run.charges(level) }))
+        Some((node, run.lends(level), if run.is_leased { [0; 2] } else { run.charges(level) }))
     }
 
     /// A tree has no place in [`Self::runs`] any more. Whether its run is still to be charged.

@@ -1,7 +1,7 @@
 //! Who lends, and who is charged.
 
 use super::Mode;
-use super::links::Books;
+use super::links::Ledger;
 use super::node::{BURSTS, Core};
 use super::ring::NIL;
 use crate::time::Now;
@@ -12,25 +12,25 @@ pub enum Passage {
     /// Charged and counted.
     Open,
     /// A class on its way has nothing to lend.
-    Dry,
+    NoTokens,
     /// The leaf is above its limit, or others come first.
     Closed,
 }
 
 impl Core {
     /// Charges and counts a packet of a leaf in which nothing waits, if it may go at once.
-    pub fn pass(&mut self, slot: u32, segments: u32, bytes: u64, books: &mut Books, now: Now) -> Passage {
+    pub fn pass(&mut self, slot: u32, segments: u32, bytes: u64, ledger: &mut Ledger, now: Now) -> Passage {
         let Some(node) = self.node(slot) else { return Passage::Open };
         let (mut at, priority, tree) = (slot, usize::from(node.priority), node.tree);
         let lender = loop {
-            match self.look(at, books, now) {
+            match self.update_mode(at, ledger, now) {
                 Mode::Green => break self.node(at).map_or(0, |node| node.level),
                 Mode::Red if at == slot => return Passage::Closed,
-                Mode::Red => return Passage::Dry,
+                Mode::Red => return Passage::NoTokens,
                 Mode::Yellow => at = self.parent(at),
             }
             if at == NIL {
-                return Passage::Dry;
+                return Passage::NoTokens;
             }
         };
         let Some(tree) = self.trees.get(tree as usize) else { return Passage::Closed };
@@ -39,12 +39,20 @@ impl Core {
         if (lender != 0 || tree.interface.is_some()) && tree.mask & (u64::MAX >> (63 - first)) != 0 {
             return Passage::Closed;
         }
-        self.charge(slot, lender, segments, bytes, books, now);
+        self.charge(slot, lender, segments, bytes, ledger, now);
         Passage::Open
     }
 
     /// Charges and counts what a leaf sent: the class of level `lender` on its way, and those above, as their own.
-    pub fn charge(&mut self, leaf: u32, lender: u8, segments: u32, bytes: u64, books: &mut Books, now: Now) {
+    pub fn charge(
+        &mut self,
+        leaf: u32,
+        lender: u8,
+        segments: u32,
+        bytes: u64,
+        ledger: &mut Ledger,
+        now: Now,
+    ) {
         let bits = i64::try_from(bytes.saturating_mul(8)).unwrap_or(i64::MAX);
         let mut slot = leaf;
         while slot != NIL {
@@ -66,34 +74,42 @@ impl Core {
                     burst.count(bytes);
                 }
             } else {
-                self.charge_inner(slot, lender, segments, bits, books, now);
+                self.charge_inner(slot, lender, segments, bits, ledger, now);
             }
             if waiting {
-                self.refresh(slot, books, now);
+                self.refresh(slot, ledger, now);
             }
             slot = self.parent(slot);
         }
     }
 
-    fn charge_inner(&mut self, slot: u32, lender: u8, segments: u32, bits: i64, books: &mut Books, now: Now) {
+    fn charge_inner(
+        &mut self,
+        slot: u32,
+        lender: u8,
+        segments: u32,
+        bits: i64,
+        ledger: &mut Ledger,
+        now: Now,
+    ) {
         let Some(node) = self.nodes.get_mut(slot as usize) else { return };
         let Some(inner) = self.inners.get_mut(node.inner as usize) else { return };
         let level = node.level;
         if level == lender {
             inner.lends = inner.lends.wrapping_add(u64::from(segments));
         }
-        match books {
-            Books::Sole(shared) => {
+        match ledger {
+            Ledger::Sole(shared) => {
                 if let Some(class) = shared.classes.get_mut(node.place as usize) {
                     class.fill(now, node.live != 0);
                     class.charge(bits, level >= lender);
                 }
                 return;
             }
-            Books::Lent if level > lender => {
-                inner.owed = inner.owed.map(|owed| owed.saturating_add(bits));
+            Ledger::Leased if level > lender => {
+                inner.overdrawn = inner.overdrawn.map(|overdrawn| overdrawn.saturating_add(bits));
             }
-            Books::Lent => {
+            Ledger::Leased => {
                 node.account.charge(bits, level == lender);
                 inner.spent[1] = inner.spent[1].saturating_add(bits);
                 if level == lender {
@@ -105,21 +121,21 @@ impl Core {
     }
 
     /// Bytes that a leaf may send in one go: what is left of its turn and of the tokens on its way.
-    pub fn allowance(&self, leaf: u32, lender: u8, books: &Books) -> u64 {
+    pub fn allowance(&self, leaf: u32, lender: u8, ledger: &Ledger) -> u64 {
         let deficits = self.cold.get(leaf as usize).map(|cold| &cold.deficits);
         let deficit = deficits.and_then(|deficits| deficits.get(usize::from(lender)));
         let bits = deficit.map_or(0, |deficit| i64::from(*deficit) * 8);
-        u64::try_from(self.headroom(leaf, lender, books).min(bits) / 8).unwrap_or(0)
+        u64::try_from(self.headroom(leaf, lender, ledger).min(bits) / 8).unwrap_or(0)
     }
 
     /// Bits that a leaf may send before a class on its way changes its colour, if it had all turns.
-    pub fn tokens(&mut self, leaf: u32, books: &mut Books, now: Now) -> i64 {
+    pub fn tokens(&mut self, leaf: u32, ledger: &mut Ledger, now: Now) -> i64 {
         let mut at = leaf;
         while at != NIL {
-            match self.look(at, books, now) {
+            match self.update_mode(at, ledger, now) {
                 Mode::Green => {
                     let lender = self.node(at).map_or(0, |node| node.level);
-                    return self.headroom(leaf, lender, books);
+                    return self.headroom(leaf, lender, ledger);
                 }
                 Mode::Red => return 0,
                 Mode::Yellow => at = self.parent(at),
@@ -128,12 +144,12 @@ impl Core {
         0
     }
 
-    fn headroom(&self, leaf: u32, lender: u8, books: &Books) -> i64 {
+    fn headroom(&self, leaf: u32, lender: u8, ledger: &Ledger) -> i64 {
         let mut bits = i64::MAX;
         for slot in self.way(leaf) {
             let Some(node) = self.node(slot).filter(|node| node.level <= lender) else { break };
-            let account = match books {
-                Books::Sole(shared) if !node.is_leaf() => {
+            let account = match ledger {
+                Ledger::Sole(shared) if !node.is_leaf() => {
                     let Some(class) = shared.classes.get(node.place as usize) else { break };
                     &class.account
                 }

@@ -19,7 +19,7 @@ use std::sync::{Arc, PoisonError, TryLockError, Weak};
 use tollway_config::dataplane::QueueLimit;
 
 use super::Mode;
-use super::account::{Account, Terms, UNLIMITED};
+use super::account::{Account, Rates, UNLIMITED};
 use super::ring::PRIORITIES;
 use crate::qos::burst::Burst;
 use crate::qos::forest::{Identity, MAX_LEVELS};
@@ -47,7 +47,7 @@ pub const NOBODY: u32 = u32::MAX;
 
 /// The accounts of the trees of all workers. One for all of them; clones are the same.
 #[derive(Debug, Clone)]
-pub struct Accounts(Arc<Mutex<HashMap<Identity, Weak<Root>>>>);
+pub struct Accounts(Arc<Mutex<HashMap<Identity, Weak<SharedTree>>>>);
 
 impl Default for Accounts {
     fn default() -> Self {
@@ -57,7 +57,7 @@ impl Default for Accounts {
 
 impl Accounts {
     /// Those of a tree, the same for every worker. Asked when a worker meets a tree, at no other time.
-    pub(super) fn of(&self, root: Identity, workers: u32) -> Arc<Root> {
+    pub(super) fn of(&self, root: Identity, workers: u32) -> Arc<SharedTree> {
         let mut roots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = roots.get(&root).and_then(Weak::upgrade) {
             return known;
@@ -65,7 +65,7 @@ impl Accounts {
         if roots.len() == roots.capacity() {
             roots.retain(|_, known| known.strong_count() != 0);
         }
-        let new = Arc::new(Root { state: Mutex::new(Shared::new(workers)) });
+        let new = Arc::new(SharedTree { state: Mutex::new(Shared::new(workers)) });
         roots.insert(root, Arc::downgrade(&new));
         new
     }
@@ -73,11 +73,11 @@ impl Accounts {
 
 /// What workers share of a tree.
 #[derive(Debug)]
-pub struct Root {
+pub struct SharedTree {
     state: Mutex<Shared>,
 }
 
-impl Root {
+impl SharedTree {
     /// Waits for it: for what happens seldom.
     pub fn lock(&self) -> MutexGuard<'_, Shared> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -101,7 +101,7 @@ impl Root {
 struct Demand {
     /// Sum of the quanta of its leaves that wait for the class, by priority.
     weight: [u64; PRIORITIES],
-    /// Its credit as it was at its last talk: tokens, ceiling tokens.
+    /// Its credit as it was at its last rebalance: tokens, ceiling tokens.
     hold: [i64; 2],
     /// Granted since.
     granted: [i64; 2],
@@ -109,7 +109,7 @@ struct Demand {
 
 /// An inner class.
 #[derive(Debug)]
-pub struct Class {
+pub struct SharedClass {
     identity: Identity,
     /// Workers that know the class.
     users: u32,
@@ -123,7 +123,7 @@ pub struct Class {
 
 /// A leaf that no worker has.
 #[derive(Debug, Clone)]
-pub struct Left {
+pub struct LeafState {
     pub account: Account,
     pub burst: Option<Box<Burst>>,
     pub deficits: [i32; MAX_LEVELS],
@@ -138,31 +138,31 @@ struct Presence {
     has_lapsed: bool,
 }
 
-/// [`Root`], locked.
+/// [`SharedTree`], locked.
 #[derive(Debug)]
 pub struct Shared {
     places: HashMap<Identity, u32>,
-    pub classes: Vec<Class>,
+    pub classes: Vec<SharedClass>,
     free: Vec<u32>,
-    pub leaves: HashMap<Identity, Left>,
+    pub idle_leaves: HashMap<Identity, LeafState>,
     workers: Box<[Presence]>,
     /// The worker that works on the accounts themselves.
     pub sole: u32,
 }
 
-/// What a worker tells and is told about a class at a talk.
+/// What a worker tells and is told about a class at a lease.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Talk {
+pub struct Lease {
     /// Sum of the quanta of the leaves that wait for the class, by priority.
     pub weight: [u64; PRIORITIES],
     /// Tokens and ceiling tokens.
     pub credit: [i64; 2],
-    /// Charged to the credit since the last talk.
+    /// Charged to the credit since the last rebalance.
     pub spent: [i64; 2],
     /// What went past the credit: sent by classes below on their own.
-    pub owed: [i64; 2],
+    pub overdrawn: [i64; 2],
     /// Bits of a packet that need not wait if there is credit for it.
-    pub asks: i64,
+    pub requested: i64,
 }
 
 impl Shared {
@@ -172,7 +172,7 @@ impl Shared {
             places: HashMap::new(),
             classes: Vec::new(),
             free: Vec::new(),
-            leaves: HashMap::new(),
+            idle_leaves: HashMap::new(),
             workers: vec![absent; workers.max(1) as usize].into(),
             sole: NOBODY,
         }
@@ -195,11 +195,11 @@ impl Shared {
             return place;
         }
         let burst = Burst::new(limit, now).map(Box::new);
-        let mut account = Account::new(terms(limit, is_root, burst.as_deref()), now);
+        let mut account = Account::new(rates(limit, is_root, burst.as_deref()), now);
         if let Some(before) = before {
             account.resume(before);
         }
-        let class = Class {
+        let class = SharedClass {
             identity,
             users: 1,
             limit: *limit,
@@ -235,14 +235,14 @@ impl Shared {
 
     /// Fills the account of a class; its colour.
     #[inline]
-    pub fn look(&mut self, place: u32, waiting: bool, now: Now) -> Mode {
+    pub fn update_mode(&mut self, place: u32, waiting: bool, now: Now) -> Mode {
         let Some(class) = self.classes.get_mut(place as usize) else { return Mode::Red };
         class.fill(now, waiting);
         class.account.mode()
     }
 
     /// A worker uses the tree. Whether others do too. What absent ones held is taken back.
-    pub fn meet(&mut self, me: u32, now: Now) -> bool {
+    pub fn mark_present(&mut self, me: u32, now: Now) -> bool {
         let mut others = false;
         for worker in 0..self.workers.len() {
             let Some(presence) = self.workers.get_mut(worker) else { continue };
@@ -253,7 +253,7 @@ impl Shared {
                     others = true;
                 } else {
                     (presence.is_here, presence.has_lapsed) = (false, true);
-                    self.take_back(worker);
+                    self.revoke(worker);
                 }
             }
         }
@@ -262,7 +262,7 @@ impl Shared {
 
     /// The worker that is alone uses the tree.
     #[inline]
-    pub fn stay(&mut self, me: u32, now: Now) {
+    pub fn mark_seen(&mut self, me: u32, now: Now) {
         if let Some(presence) = self.workers.get_mut(me as usize) {
             (presence.seen, presence.is_here) = (now, true);
         }
@@ -274,7 +274,7 @@ impl Shared {
     }
 
     /// A worker has nothing to do with the tree any more.
-    pub fn part(&mut self, me: u32) {
+    pub fn mark_absent(&mut self, me: u32) {
         if let Some(presence) = self.workers.get_mut(me as usize) {
             presence.is_here = false;
         }
@@ -284,7 +284,7 @@ impl Shared {
     }
 
     /// Ends all leases of a worker.
-    fn take_back(&mut self, worker: usize) {
+    fn revoke(&mut self, worker: usize) {
         for class in &mut self.classes {
             let Some(demand) = class.demands.get_mut(worker) else { continue };
             let Demand { hold, granted, .. } = std::mem::take(demand);
@@ -294,7 +294,7 @@ impl Shared {
     }
 }
 
-impl Class {
+impl SharedClass {
     /// Adds what came in, at the rate of a burst or without.
     #[inline]
     pub fn fill(&mut self, now: Now, waiting: bool) {
@@ -302,7 +302,7 @@ impl Class {
         if let Some(burst) = &mut self.burst
             && burst.advance(now)
         {
-            self.account.change(terms(&self.limit, self.is_root, self.burst.as_deref()), now, waiting);
+            self.account.change(rates(&self.limit, self.is_root, self.burst.as_deref()), now, waiting);
         }
     }
 
@@ -327,65 +327,66 @@ impl Class {
         }
         (self.limit, self.is_root) = (*limit, is_root);
         self.burst = Burst::change(self.burst.take().map(|burst| *burst), limit, now).map(Box::new);
-        self.account.change(terms(limit, is_root, self.burst.as_deref()), now, false);
+        self.account.change(rates(limit, is_root, self.burst.as_deref()), now, false);
     }
 
     /// Charges what went past the credit of a worker, and shows the burst all that passed.
-    fn book(&mut self, talk: &Talk) {
-        self.account.charge_own(talk.owed[0]);
-        self.account.charge(talk.owed[1], false);
+    fn charge_overdraft(&mut self, lease: &Lease) {
+        self.account.charge_own(lease.overdrawn[0]);
+        self.account.charge(lease.overdrawn[1], false);
         if let Some(burst) = &mut self.burst {
-            burst.count(u64::try_from((talk.owed[1] + talk.spent[1]) / 8).unwrap_or(0));
+            burst.count(u64::try_from((lease.overdrawn[1] + lease.spent[1]) / 8).unwrap_or(0));
         }
     }
 
     /// The worker was away for so long that its lease was taken back: what it spent is charged here.
-    pub fn return_late(&mut self, talk: &mut Talk) {
-        self.book(talk);
-        self.account.charge_own(talk.spent[0]);
-        self.account.charge(talk.spent[1], false);
-        (talk.credit, talk.spent, talk.owed) = ([0; 2], [0; 2], [0; 2]);
+    pub fn close_lapsed(&mut self, lease: &mut Lease) {
+        self.charge_overdraft(lease);
+        self.account.charge_own(lease.spent[0]);
+        self.account.charge(lease.spent[1], false);
+        (lease.credit, lease.spent, lease.overdrawn) = ([0; 2], [0; 2], [0; 2]);
     }
 
     /// The worker gives everything back.
-    pub fn give_back(&mut self, me: u32, talk: &mut Talk) {
-        self.book(talk);
+    pub fn return_lease(&mut self, me: u32, lease: &mut Lease) {
+        self.charge_overdraft(lease);
         let demand = self.demands.get_mut(me as usize).map(std::mem::take).unwrap_or_default();
-        self.account.tokens = self.account.tokens.saturating_add(talk.credit[0] + demand.granted[0]);
+        self.account.tokens = self.account.tokens.saturating_add(lease.credit[0] + demand.granted[0]);
         self.account.ceiling_tokens =
-            self.account.ceiling_tokens.saturating_add(talk.credit[1] + demand.granted[1]);
-        (talk.credit, talk.spent, talk.owed) = ([0; 2], [0; 2], [0; 2]);
+            self.account.ceiling_tokens.saturating_add(lease.credit[1] + demand.granted[1]);
+        (lease.credit, lease.spent, lease.overdrawn) = ([0; 2], [0; 2], [0; 2]);
     }
 
     /// A worker tells what it needs and did, and gets its credit.
-    pub fn talk(&mut self, me: u32, talk: &mut Talk, now: Now) {
+    pub fn rebalance(&mut self, me: u32, lease: &mut Lease, now: Now) {
         let waits = |demand: &Demand| demand.weight.iter().any(|weight| *weight != 0);
-        let waiting = talk.weight.iter().any(|weight| *weight != 0) || self.demands.iter().any(waits);
+        let waiting = lease.weight.iter().any(|weight| *weight != 0) || self.demands.iter().any(waits);
         self.fill(now, waiting);
-        self.book(talk);
+        self.charge_overdraft(lease);
         if let Some(demand) = self.demands.get_mut(me as usize) {
-            demand.weight = talk.weight;
-            for (credit, granted) in talk.credit.iter_mut().zip(&mut demand.granted) {
+            demand.weight = lease.weight;
+            for (credit, granted) in lease.credit.iter_mut().zip(&mut demand.granted) {
                 *credit = credit.saturating_add(std::mem::take(granted));
             }
         }
-        let terms = *self.account.terms();
+        let rates = *self.account.rates();
         let sides =
-            [(terms.rate, &mut self.account.tokens), (terms.ceiling, &mut self.account.ceiling_tokens)];
+            [(rates.rate, &mut self.account.tokens), (rates.ceiling, &mut self.account.ceiling_tokens)];
         for (side, (rate, pool)) in sides.into_iter().enumerate() {
             if rate != 0 && rate != UNLIMITED {
-                Side { demands: &mut self.demands, me: me as usize, side, rate, pool }.deal(talk);
+                Distribution { demands: &mut self.demands, me: me as usize, side, rate, pool }
+                    .distribute(lease);
             }
         }
-        talk.spent = [0; 2];
-        talk.owed = [0; 2];
+        lease.spent = [0; 2];
+        lease.overdrawn = [0; 2];
     }
 
     /// When a worker that got no credit should ask again, ns from now.
-    pub fn patience(&self, me: u32, talk: &Talk) -> u64 {
-        let terms = self.account.terms();
-        let pools = [(terms.rate, self.account.tokens), (terms.ceiling, self.account.ceiling_tokens)];
-        let Some(top) = talk.weight.iter().position(|weight| *weight != 0) else { return u64::MAX };
+    pub fn retry_after(&self, me: u32, lease: &Lease) -> u64 {
+        let rates = self.account.rates();
+        let pools = [(rates.rate, self.account.tokens), (rates.ceiling, self.account.ceiling_tokens)];
+        let Some(top) = lease.weight.iter().position(|weight| *weight != 0) else { return u64::MAX };
         let mut all = 0u64;
         for (worker, demand) in self.demands.iter().enumerate() {
             if worker != me as usize && demand.weight.iter().take(top).any(|weight| *weight != 0) {
@@ -393,10 +394,10 @@ impl Class {
             }
             all = all.saturating_add(demand.weight.get(top).copied().unwrap_or(0));
         }
-        let mine = talk.weight.get(top).copied().unwrap_or(1).max(1);
+        let mine = lease.weight.get(top).copied().unwrap_or(1).max(1);
         // Without ceiling tokens nothing goes; without tokens others may lend.
         for (side, (rate, pool)) in pools.into_iter().enumerate().rev() {
-            let credit = talk.credit.get(side).copied().unwrap_or(0);
+            let credit = lease.credit.get(side).copied().unwrap_or(0);
             if rate == 0 || rate == UNLIMITED || credit > 0 {
                 continue;
             }
@@ -410,7 +411,7 @@ impl Class {
 }
 
 /// Tokens or ceiling tokens of a class being dealt out.
-struct Side<'a> {
+struct Distribution<'a> {
     demands: &'a mut [Demand],
     me: usize,
     /// 0 tokens, 1 ceiling tokens.
@@ -419,35 +420,35 @@ struct Side<'a> {
     pool: &'a mut i64,
 }
 
-impl Side<'_> {
-    fn deal(&mut self, talk: &mut Talk) {
-        let Some(&credit) = talk.credit.get(self.side) else { return };
+impl Distribution<'_> {
+    fn distribute(&mut self, lease: &mut Lease) {
+        let Some(&credit) = lease.credit.get(self.side) else { return };
         let mut credit = credit;
         let slice = (self.rate / (1_000_000_000 / SLICE)).max(1) as i64;
         let slice = slice.saturating_add((*self.pool).max(0) >> DEEP_SHARE);
         let totals = self.totals();
-        let most = self.most(talk, &totals, slice);
-        let none_waits = talk.weight.iter().all(|weight| *weight == 0);
+        let most = self.most(lease, &totals, slice);
+        let none_waits = lease.weight.iter().all(|weight| *weight == 0);
         if credit > most || (credit < 0 && none_waits) {
             let back = if credit > most { credit - most } else { credit };
             *self.pool = self.pool.saturating_add(back);
             credit -= back;
         }
         self.set_hold(credit);
-        if let Some(unmet) = self.deal_by_priority(&totals, slice)
-            && talk.weight.iter().take(unmet + 1).all(|weight| *weight == 0)
+        if let Some(unmet) = self.distribute_by_priority(&totals, slice)
+            && lease.weight.iter().take(unmet + 1).all(|weight| *weight == 0)
         {
             // Others come first.
             let back = self.hold().max(0);
             *self.pool = self.pool.saturating_add(back);
             self.set_hold(self.hold() - back);
-            self.deal_by_priority(&totals, slice);
+            self.distribute_by_priority(&totals, slice);
         } else if none_waits {
             let more = (most - self.hold()).min(*self.pool).max(0);
             *self.pool -= more;
             self.set_hold(self.hold() + more);
         }
-        if let Some(credit) = talk.credit.get_mut(self.side) {
+        if let Some(credit) = lease.credit.get_mut(self.side) {
             *credit = self.hold();
         }
     }
@@ -473,12 +474,12 @@ impl Side<'_> {
     }
 
     /// Most credit that the worker may have.
-    fn most(&self, talk: &Talk, totals: &[u64; PRIORITIES], slice: i64) -> i64 {
-        let shares = talk.weight.iter().zip(totals).filter(|(weight, _)| **weight != 0);
+    fn most(&self, lease: &Lease, totals: &[u64; PRIORITIES], slice: i64) -> i64 {
+        let shares = lease.weight.iter().zip(totals).filter(|(weight, _)| **weight != 0);
         if let Some(most) = shares.map(|(weight, total)| share(slice, *weight, *total).max(1)).max() {
             return most;
         }
-        let sums = talk.spent.iter().chain(&talk.owed).chain([&talk.asks]);
+        let sums = lease.spent.iter().chain(&lease.overdrawn).chain([&lease.requested]);
         match sums.copied().max() {
             Some(bits) if bits > 0 => {
                 let estimate = bits.saturating_mul(2).saturating_add(ESTIMATE);
@@ -489,9 +490,9 @@ impl Side<'_> {
     }
 
     /// Deals out what there is. The priority that did not get all.
-    fn deal_by_priority(&mut self, totals: &[u64; PRIORITIES], slice: i64) -> Option<usize> {
+    fn distribute_by_priority(&mut self, totals: &[u64; PRIORITIES], slice: i64) -> Option<usize> {
         for (priority, &total) in totals.iter().enumerate() {
-            if total != 0 && !self.deal_to(priority, total, slice) {
+            if total != 0 && !self.distribute_to(priority, total, slice) {
                 return Some(priority);
             }
         }
@@ -499,7 +500,7 @@ impl Side<'_> {
     }
 
     /// Deals out to those of a priority by weight, up to their shares of a slice. Whether all have theirs.
-    fn deal_to(&mut self, priority: usize, total: u64, slice: i64) -> bool {
+    fn distribute_to(&mut self, priority: usize, total: u64, slice: i64) -> bool {
         loop {
             let mut weights = 0u64;
             for worker in 0..self.demands.len() {
@@ -549,8 +550,8 @@ impl Side<'_> {
 }
 
 /// Rates and depths of a class.
-pub fn terms(limit: &QueueLimit, is_root: bool, burst: Option<&Burst>) -> Terms {
-    if is_root { Terms::root(limit, burst) } else { Terms::below(limit, burst) }
+pub fn rates(limit: &QueueLimit, is_root: bool, burst: Option<&Burst>) -> Rates {
+    if is_root { Rates::root(limit, burst) } else { Rates::below(limit, burst) }
 }
 
 /// The part of `bits` that `weight` of `total` is.

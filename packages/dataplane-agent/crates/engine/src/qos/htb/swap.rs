@@ -96,19 +96,19 @@ impl Htb {
             let Some(tree) = self.core.trees.get_mut(number as usize) else { continue };
             let (was_sole, listed) = (tree.is_sole, std::mem::take(&mut tree.listed));
             for slot in listed.into_iter().flatten().filter(|_| !was_sole) {
-                let mut talk = self.core.open_talk(slot);
+                let mut lease = self.core.lease_of(slot);
                 if let Some(class) =
                     self.core.node(slot).and_then(|node| shared.classes.get_mut(node.place as usize))
                 {
                     if is_late {
-                        class.return_late(&mut talk);
+                        class.close_lapsed(&mut lease);
                     }
-                    class.give_back(self.worker, &mut talk);
+                    class.return_lease(self.worker, &mut lease);
                 }
             }
-            shared.part(self.worker);
+            shared.mark_absent(self.worker);
             // The tree is the same as long as its root is; what its leaves left stays with those that are in it.
-            shared.leaves.retain(|identity, _| {
+            shared.idle_leaves.retain(|identity, _| {
                 root_of(&self.forest, *identity).is_some()
                     && root_of(&self.forest, *identity) == root_of(before, *identity)
             });
@@ -132,7 +132,7 @@ impl Htb {
         let (Some(was), Some(cold)) = (old.node(slot), old.cold.get(slot as usize)) else { return };
         let Some(id) = self.forest.find(cold.identity) else { return };
         let Some(new) = self.enter(id, kept, now) else { return };
-        if let (true, Some(left)) = (was.is_leaf(), old.left(slot)) {
+        if let (true, Some(left)) = (was.is_leaf(), old.leaf_state(slot)) {
             self.core.resume(new, &left, now);
         }
         let (Some(node), Some(new_cold)) =
@@ -201,7 +201,7 @@ impl Htb {
         node.flags |= TAKEN;
         let tree = node.tree as usize;
         let Some(identity) = self.core.cold.get(slot as usize).map(|cold| cold.identity) else { return };
-        let left = self.roots.get(tree).and_then(|root| root.lock().leaves.remove(&identity));
+        let left = self.roots.get(tree).and_then(|root| root.lock().idle_leaves.remove(&identity));
         if let Some(left) = left {
             self.core.resume(slot, &left, now);
         }
@@ -214,7 +214,7 @@ impl Htb {
         let place = slot as usize;
         if let (Some(node), Some(cold)) = (self.core.nodes.get_mut(place), self.core.cold.get_mut(place)) {
             node.flags |= TAKEN;
-            node.account = Account::new(*node.account.terms(), now);
+            node.account = Account::new(*node.account.rates(), now);
             cold.deficits = [0; MAX_LEVELS];
         }
     }
@@ -234,8 +234,8 @@ impl Htb {
             return false;
         }
         let identity = cold.identity;
-        if let (Some(root), Some(left)) = (self.roots.get(tree), self.core.left(slot)) {
-            root.lock().leaves.insert(identity, left);
+        if let (Some(root), Some(left)) = (self.roots.get(tree), self.core.leaf_state(slot)) {
+            root.lock().idle_leaves.insert(identity, left);
         }
         true
     }

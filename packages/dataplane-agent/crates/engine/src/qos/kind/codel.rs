@@ -1,12 +1,12 @@
-//! Controlled delay (RFC 8289): the control law, for [`super::fq_codel`] too, and the kind that is one line under it.
+//! Controlled delay (RFC 8289): the control law, for [`super::fq_codel`] too, and the kind that is one queue under it.
 
 use tollway_config::dataplane::{self as config, QueueType};
 
-use super::facts::mark;
-use super::line::Line;
-use super::{Discipline, Load, Next};
+use super::frame_queue::FrameQueue;
+use super::header::mark;
+use super::{Dequeued, Discipline, Load};
 use crate::packet::frame::Frame;
-use crate::qos::slab::{Fifo, NodeId, Slab, Waiting};
+use crate::qos::slab::{NodeId, NodeQueue, Slab, Waiting};
 use crate::time::Now;
 
 /// A dropping state left longer ago than so many intervals is forgotten (RFC 8289 §4.3).
@@ -19,9 +19,9 @@ pub fn control_law(at: u64, interval: u64, count: u32) -> u64 {
     at.saturating_add((interval << 16) / (u64::from(count.max(1)) << 32).isqrt())
 }
 
-/// What [`Control`] is told by the configuration, and what all lines under it have in common.
+/// What [`Control`] is told by the configuration, and what all queues under it have in common.
 #[derive(Debug, Clone, Copy)]
-pub struct Law {
+pub struct Params {
     target: u64,
     interval: u64,
     ecn: bool,
@@ -33,7 +33,7 @@ pub struct Law {
     pub marked: u64,
 }
 
-impl Law {
+impl Params {
     /// From the configuration.
     pub fn new(codel: &config::Codel) -> Self {
         let ce_threshold = (codel.ce_threshold_us != 0).then(|| ns(codel.ce_threshold_us));
@@ -73,7 +73,7 @@ fn ns(us: u32) -> u64 {
     u64::from(us) * 1000
 }
 
-/// The state of one line (RFC 8289 §5.3).
+/// The state of one queue (RFC 8289 §5.3).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Control {
     /// When the delay will have been above the target for an interval, ns; 0 while it is not.
@@ -88,17 +88,17 @@ pub struct Control {
 }
 
 impl Control {
-    /// Takes the frame that goes next out of a line. What is dropped before is put into `gone`.
+    /// Takes the frame that goes next out of a queue. What is dropped before is put into `gone`.
     #[inline]
     pub fn dequeue<F: Frame>(
         &mut self,
-        law: &mut Law,
-        line: &mut Line,
+        params: &mut Params,
+        queue: &mut FrameQueue,
         slab: &mut Slab<F>,
         now: Now,
-        gone: &mut Fifo,
+        gone: &mut NodeQueue,
     ) -> Option<(NodeId, Load)> {
-        let (mut first, mut droppable) = self.pop(law, line, slab, now);
+        let (mut first, mut droppable) = self.pop(params, queue, slab, now);
         let mut marked = false;
         if self.dropping {
             if !droppable {
@@ -109,45 +109,45 @@ impl Control {
                 && let Some((node, _)) = first
             {
                 self.count = self.count.saturating_add(1);
-                if law.ecn && law.marks(slab, node) {
+                if params.ecn && params.marks(slab, node) {
                     marked = true;
-                    self.drop_next = control_law(self.drop_next, law.interval, self.count);
+                    self.drop_next = control_law(self.drop_next, params.interval, self.count);
                     break;
                 }
                 gone.push(slab, node);
-                (first, droppable) = self.pop(law, line, slab, now);
+                (first, droppable) = self.pop(params, queue, slab, now);
                 if droppable {
-                    self.drop_next = control_law(self.drop_next, law.interval, self.count);
+                    self.drop_next = control_law(self.drop_next, params.interval, self.count);
                 } else {
                     self.dropping = false;
                 }
             }
         } else if droppable && let Some((node, _)) = first {
-            marked = law.ecn && law.marks(slab, node);
+            marked = params.ecn && params.marks(slab, node);
             if !marked {
                 gone.push(slab, node);
-                (first, _) = self.pop(law, line, slab, now);
+                (first, _) = self.pop(params, queue, slab, now);
             }
-            self.enter(law, now);
+            self.enter(params, now);
         }
         // One that is marked already counts once.
         if !marked
-            && let Some(threshold) = law.ce_threshold
+            && let Some(threshold) = params.ce_threshold
             && let Some((node, _)) = first
             && slab.get(node).is_some_and(|waiting| now.0.saturating_sub(waiting.enqueued.0) > threshold)
         {
-            law.marks(slab, node);
+            params.marks(slab, node);
         }
         first
     }
 
     /// Enters the dropping state, with the rate of drops of the last time if that is not long ago.
-    fn enter(&mut self, law: &Law, now: Now) {
+    fn enter(&mut self, params: &Params, now: Now) {
         self.dropping = true;
         let drops = self.count.wrapping_sub(self.last_count);
-        let recent = now.0.saturating_sub(self.drop_next) < MEMORY * law.interval;
+        let recent = now.0.saturating_sub(self.drop_next) < MEMORY * params.interval;
         self.count = if drops > 1 && recent { drops } else { 1 };
-        self.drop_next = control_law(now.0, law.interval, self.count);
+        self.drop_next = control_law(now.0, params.interval, self.count);
         self.last_count = self.count;
     }
 
@@ -155,21 +155,21 @@ impl Control {
     #[inline]
     fn pop<F>(
         &mut self,
-        law: &Law,
-        line: &mut Line,
+        params: &Params,
+        queue: &mut FrameQueue,
         slab: &mut Slab<F>,
         now: Now,
     ) -> (Option<(NodeId, Load)>, bool) {
-        let Some((node, load)) = line.pop(slab) else {
+        let Some((node, load)) = queue.pop(slab) else {
             self.first_above = 0;
             return (None, false);
         };
         let enqueued = slab.get(node).map_or(now, |waiting| waiting.enqueued);
         let delay = now.0.saturating_sub(enqueued.0);
-        if delay < law.target || line.load().bytes <= law.largest {
+        if delay < params.target || queue.load().bytes <= params.largest {
             self.first_above = 0;
         } else if self.first_above == 0 {
-            self.first_above = now.0.saturating_add(law.interval);
+            self.first_above = now.0.saturating_add(params.interval);
         } else if now.0 >= self.first_above {
             return (Some((node, load)), true);
         }
@@ -177,16 +177,16 @@ impl Control {
     }
 
     /// Whether what it remembers is of use after so long a rest.
-    pub fn is_forgotten(&self, law: &Law, now: Now) -> bool {
-        now.0.saturating_sub(self.drop_next) >= MEMORY * law.interval
+    pub fn is_forgotten(&self, params: &Params, now: Now) -> bool {
+        now.0.saturating_sub(self.drop_next) >= MEMORY * params.interval
     }
 }
 
-/// The kind: one line.
+/// The kind: one queue.
 #[derive(Debug)]
 pub struct Codel {
-    line: Line,
-    law: Law,
+    queue: FrameQueue,
+    params: Params,
     control: Control,
     /// Wire segments that may wait.
     limit: u32,
@@ -195,58 +195,64 @@ pub struct Codel {
 impl Discipline for Codel {
     fn new(config: &QueueType, _seed: u64) -> Option<Self> {
         let QueueType::Codel(codel) = config else { return None };
-        let (line, control) = (Line::default(), Control::default());
-        Some(Self { line, control, law: Law::new(codel), limit: codel.limit })
+        let (queue, control) = (FrameQueue::default(), Control::default());
+        Some(Self { queue, control, params: Params::new(codel), limit: codel.limit })
     }
 
     fn change(&mut self, config: &QueueType) -> bool {
         let QueueType::Codel(codel) = config else { return false };
-        self.law.change(codel);
+        self.params.change(codel);
         self.limit = codel.limit;
         true
     }
 
     fn load(&self) -> Load {
-        self.line.load()
+        self.queue.load()
     }
 
     fn admits(&self, frame: Load, covered: Load) -> bool {
-        self.line.load().minus(covered).plus(frame).segments <= self.limit
+        self.queue.load().minus(covered).plus(frame).segments <= self.limit
     }
 
-    fn together(&self, _segment_bytes: u64) -> u32 {
+    fn max_segments(&self, _segment_bytes: u64) -> u32 {
         self.limit
     }
 
-    fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, _now: Now, _gone: &mut Fifo) -> NodeId {
-        let load = self.line.push(slab, node);
-        self.law.see(load);
+    fn enqueue<F: Frame>(
+        &mut self,
+        slab: &mut Slab<F>,
+        node: NodeId,
+        _now: Now,
+        _gone: &mut NodeQueue,
+    ) -> NodeId {
+        let load = self.queue.push(slab, node);
+        self.params.see(load);
         node
     }
 
-    fn next<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, gone: &mut Fifo) -> Next {
-        match self.control.dequeue(&mut self.law, &mut self.line, slab, now, gone) {
-            Some((node, _)) => Next::Packet(node),
-            None => Next::Empty,
+    fn dequeue<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, gone: &mut NodeQueue) -> Dequeued {
+        match self.control.dequeue(&mut self.params, &mut self.queue, slab, now, gone) {
+            Some((node, _)) => Dequeued::Packet(node),
+            None => Dequeued::Empty,
         }
     }
 
     fn take_out<F: Frame>(
         &mut self,
         slab: &mut Slab<F>,
-        to: &mut Fifo,
+        to: &mut NodeQueue,
         pick: &mut impl FnMut(&Waiting<F>) -> bool,
     ) -> Load {
-        self.line.take_out(slab, to, pick)
+        self.queue.take_out(slab, to, pick)
     }
 
-    fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut Fifo) {
-        if let Some((node, _)) = self.line.pop(slab) {
+    fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut NodeQueue) {
+        if let Some((node, _)) = self.queue.pop(slab) {
             gone.push(slab, node);
         }
     }
 
     fn marked(&self) -> u64 {
-        self.law.marked
+        self.params.marked
     }
 }

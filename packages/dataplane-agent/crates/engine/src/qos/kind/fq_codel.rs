@@ -1,22 +1,22 @@
-//! Flow queues under controlled delay (RFC 8290): a line for each bucket that flows are hashed into, served in turn
-//! by bytes, the lines that have just begun first.
+//! Flow queues under controlled delay (RFC 8290): a queue for each bucket that flows are hashed into, served in turn
+//! by bytes, the queues that have just begun first.
 
 use tollway_config::dataplane::QueueType;
 
-use super::codel::{Control, Law};
-use super::facts::Facts;
-use super::line::Line;
+use super::codel::{Control, Params};
+use super::frame_queue::FrameQueue;
+use super::header::HeaderFields;
 use super::pool::{Lengths, List, Pool};
-use super::{Discipline, LEAST_TURN, Load, Next, footprint};
+use super::{Dequeued, Discipline, LEAST_TURN, Load, footprint};
 use crate::packet::frame::Frame;
-use crate::qos::slab::{Fifo, NodeId, Slab, Waiting};
+use crate::qos::slab::{NodeId, NodeQueue, Slab, Waiting};
 use crate::time::Now;
 
 /// Frames that are dropped in one go when too many wait (RFC 8290 §4.1.3).
 const BATCH: u32 = 64;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Place {
+enum FlowList {
     /// Nothing waits, and it has no turn.
     #[default]
     Idle,
@@ -28,12 +28,12 @@ enum Place {
 
 #[derive(Debug, Default)]
 struct Flow {
-    line: Line,
+    queue: FrameQueue,
     control: Control,
     /// Bytes it may send before its turn ends.
     deficit: i64,
     bucket: u32,
-    place: Place,
+    list: FlowList,
 }
 
 /// The kind.
@@ -44,14 +44,14 @@ pub struct FqCodel {
     lengths: Lengths,
     new: List,
     old: List,
-    /// Those that have no turn, the one that rests longest first.
+    /// Those that have no turn, the one that has been idle longest first.
     idle: List,
     load: Load,
     /// Flows in which packets wait.
     waiting: u32,
     /// Memory of what waits, bytes.
     memory: u64,
-    law: Law,
+    params: Params,
     limit: u32,
     buckets: u32,
     quantum: i64,
@@ -66,11 +66,11 @@ impl FqCodel {
             return place;
         }
         // One whose control has nothing to remember may as well be forgotten.
-        if let Some(rests) = self.idle.first()
-            && self.flows.get(rests).is_some_and(|flow| flow.control.is_forgotten(&self.law, now))
+        if let Some(idle) = self.idle.first()
+            && self.flows.get(idle).is_some_and(|flow| flow.control.is_forgotten(&self.params, now))
         {
-            self.flows.unlink(&mut self.idle, rests);
-            self.flows.remove(rests);
+            self.flows.unlink(&mut self.idle, idle);
+            self.flows.remove(idle);
         }
         self.flows.grow_heads();
         let place = self.flows.insert(bucket, Flow { bucket, ..Flow::default() });
@@ -79,21 +79,21 @@ impl FqCodel {
     }
 
     /// Drops from the front of the flow in which most bytes wait: half of them, or a batch.
-    fn drop_batch<F: Frame>(&mut self, slab: &mut Slab<F>, most: u32, gone: &mut Fifo) {
-        let fattest = self.flows.longest(&self.lengths, |flow| flow.line.load().bytes);
-        let Some(place) = fattest else { return };
+    fn drop_batch<F: Frame>(&mut self, slab: &mut Slab<F>, most: u32, gone: &mut NodeQueue) {
+        let longest = self.flows.longest(&self.lengths, |flow| flow.queue.load().bytes);
+        let Some(place) = longest else { return };
         let Some(flow) = self.flows.get_mut(place) else { return };
-        let half = flow.line.load().bytes / 2;
-        let before = flow.line.load();
+        let half = flow.queue.load().bytes / 2;
+        let before = flow.queue.load();
         for _ in 0..most {
-            let Some((node, _)) = flow.line.pop(slab) else { break };
+            let Some((node, _)) = flow.queue.pop(slab) else { break };
             self.memory -= footprint(slab, node);
             gone.push(slab, node);
-            if flow.line.load().bytes <= half {
+            if flow.queue.load().bytes <= half {
                 break;
             }
         }
-        let after = flow.line.load();
+        let after = flow.queue.load();
         self.shortened(place, before, after);
     }
 
@@ -114,8 +114,8 @@ impl FqCodel {
                 return Some(place);
             }
             flow.deficit += self.quantum;
-            if flow.place == Place::New {
-                flow.place = Place::Old;
+            if flow.list == FlowList::New {
+                flow.list = FlowList::Old;
                 self.flows.unlink(&mut self.new, place);
                 self.flows.push(&mut self.old, place);
             } else {
@@ -128,9 +128,9 @@ impl FqCodel {
     /// would be new again with its next packet (RFC 8290 §4.2).
     fn retire(&mut self, place: u32) {
         let Some(flow) = self.flows.get_mut(place) else { return };
-        let stays = flow.place == Place::New && self.old.first().is_some();
-        let from = if flow.place == Place::New { &mut self.new } else { &mut self.old };
-        flow.place = if stays { Place::Old } else { Place::Idle };
+        let stays = flow.list == FlowList::New && self.old.first().is_some();
+        let from = if flow.list == FlowList::New { &mut self.new } else { &mut self.old };
+        flow.list = if stays { FlowList::Old } else { FlowList::Idle };
         self.flows.unlink(from, place);
         self.flows.push(if stays { &mut self.old } else { &mut self.idle }, place);
     }
@@ -153,7 +153,7 @@ impl Discipline for FqCodel {
             load: Load::default(),
             waiting: 0,
             memory: 0,
-            law: Law::new(codel),
+            params: Params::new(codel),
             limit: codel.limit,
             buckets: (*flows).max(1),
             quantum: i64::from((*quantum).max(LEAST_TURN)),
@@ -165,7 +165,7 @@ impl Discipline for FqCodel {
     fn change(&mut self, config: &QueueType) -> bool {
         match config {
             QueueType::FqCodel { codel, flows, quantum, memory_limit } if (*flows).max(1) == self.buckets => {
-                self.law.change(codel);
+                self.params.change(codel);
                 self.limit = codel.limit;
                 self.quantum = i64::from((*quantum).max(LEAST_TURN));
                 self.memory_limit = *memory_limit;
@@ -179,26 +179,32 @@ impl Discipline for FqCodel {
         self.load
     }
 
-    fn together(&self, _segment_bytes: u64) -> u32 {
+    fn max_segments(&self, _segment_bytes: u64) -> u32 {
         self.limit
     }
 
-    fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, now: Now, gone: &mut Fifo) -> NodeId {
+    fn enqueue<F: Frame>(
+        &mut self,
+        slab: &mut Slab<F>,
+        node: NodeId,
+        now: Now,
+        gone: &mut NodeQueue,
+    ) -> NodeId {
         let Some(waiting) = slab.get(node) else { return node };
         self.memory += waiting.frame.footprint() as u64;
-        let hash = Facts::of(waiting.frame.head()).flow_hash(self.seed);
+        let hash = HeaderFields::of(waiting.frame.head()).flow_hash(self.seed);
         let place = self.flow(bucket_of(hash, self.buckets), now);
         let Some(flow) = self.flows.get_mut(place) else { return node };
-        self.waiting += u32::from(flow.line.is_empty());
-        let load = flow.line.push(slab, node);
-        let (length, begins) = (flow.line.load().bytes, flow.place == Place::Idle);
+        self.waiting += u32::from(flow.queue.is_empty());
+        let load = flow.queue.push(slab, node);
+        let (length, begins) = (flow.queue.load().bytes, flow.list == FlowList::Idle);
         if begins {
-            (flow.place, flow.deficit) = (Place::New, self.quantum);
+            (flow.list, flow.deficit) = (FlowList::New, self.quantum);
             self.flows.unlink(&mut self.idle, place);
             self.flows.push(&mut self.new, place);
         }
         self.flows.measure(&mut self.lengths, place, length);
-        self.law.see(load);
+        self.params.see(load);
         self.load = self.load.plus(load);
         while self.load.segments > self.limit || self.memory > self.memory_limit {
             let before = self.load.frames;
@@ -210,13 +216,13 @@ impl Discipline for FqCodel {
         node
     }
 
-    fn next<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, gone: &mut Fifo) -> Next {
+    fn dequeue<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, gone: &mut NodeQueue) -> Dequeued {
         while let Some(place) = self.turn() {
             let Some(flow) = self.flows.get_mut(place) else { break };
-            let before = flow.line.load();
-            let mut dropped = Fifo::default();
-            let next = flow.control.dequeue(&mut self.law, &mut flow.line, slab, now, &mut dropped);
-            let after = flow.line.load();
+            let before = flow.queue.load();
+            let mut dropped = NodeQueue::default();
+            let next = flow.control.dequeue(&mut self.params, &mut flow.queue, slab, now, &mut dropped);
+            let after = flow.queue.load();
             if let Some((_, load)) = next {
                 flow.deficit -= load.bytes as i64;
             }
@@ -228,27 +234,27 @@ impl Discipline for FqCodel {
             match next {
                 Some((node, _)) => {
                     self.memory -= footprint(slab, node);
-                    return Next::Packet(node);
+                    return Dequeued::Packet(node);
                 }
                 None => self.retire(place),
             }
         }
-        Next::Empty
+        Dequeued::Empty
     }
 
     fn take_out<F: Frame>(
         &mut self,
         slab: &mut Slab<F>,
-        to: &mut Fifo,
+        to: &mut NodeQueue,
         pick: &mut impl FnMut(&Waiting<F>) -> bool,
     ) -> Load {
         let (mut taken, mut shorter) = (Load::default(), Vec::new());
-        for (place, flow) in self.flows.all_mut().enumerate().filter(|(_, flow)| !flow.line.is_empty()) {
-            let before = flow.line.load();
-            let (part, memory) = flow.line.take_out_weighed(slab, to, pick);
+        for (place, flow) in self.flows.all_mut().enumerate().filter(|(_, flow)| !flow.queue.is_empty()) {
+            let before = flow.queue.load();
+            let (part, memory) = flow.queue.take_out_weighed(slab, to, pick);
             self.memory -= memory;
             taken = taken.plus(part);
-            shorter.push((place as u32, before, flow.line.load()));
+            shorter.push((place as u32, before, flow.queue.load()));
         }
         for (place, before, after) in shorter {
             self.shortened(place, before, after);
@@ -256,7 +262,7 @@ impl Discipline for FqCodel {
         taken
     }
 
-    fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut Fifo) {
+    fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut NodeQueue) {
         self.drop_batch(slab, 1, gone);
     }
 
@@ -265,6 +271,6 @@ impl Discipline for FqCodel {
     }
 
     fn marked(&self) -> u64 {
-        self.law.marked
+        self.params.marked
     }
 }

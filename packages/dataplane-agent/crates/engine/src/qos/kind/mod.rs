@@ -8,10 +8,10 @@
 
 mod cake;
 mod codel;
-mod facts;
 mod fifo;
 mod fq_codel;
-mod line;
+mod frame_queue;
+mod header;
 mod pcq;
 mod pool;
 mod random;
@@ -22,7 +22,7 @@ mod tests;
 
 use tollway_config::dataplane::QueueType;
 
-use super::slab::{Fifo, NodeId, Slab, Waiting};
+use super::slab::{NodeId, NodeQueue, Slab, Waiting};
 use crate::packet::frame::Frame;
 use crate::time::Now;
 
@@ -32,7 +32,7 @@ const LEAST_TURN: u32 = 256;
 
 /// What a queue gives when it is asked for a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
+pub enum Dequeued {
     /// This one goes.
     Packet(NodeId),
     /// Packets wait, and the first of them may go then: the kind has a rate of its own.
@@ -99,7 +99,7 @@ pub enum End {
 /// Frames of one flow are given back in the order in which they were offered.
 trait Discipline: Sized {
     /// Whether frames are dropped by lot as they come: that one was says nothing of the next.
-    const DRAWS: bool = false;
+    const DROPS_AT_RANDOM: bool = false;
     /// An empty queue; `None` if the configuration is of another kind.
     fn new(config: &QueueType, seed: u64) -> Option<Self>;
     /// Takes other parameters; what waits stays. `false`, changing nothing, if the configuration is of another kind.
@@ -111,24 +111,30 @@ trait Discipline: Sized {
         true
     }
     /// Wire segments of so many bytes each of which a frame has at most.
-    fn together(&self, _segment_bytes: u64) -> u32 {
+    fn max_segments(&self, _segment_bytes: u64) -> u32 {
         u32::MAX
     }
     /// Has what it needs next fetched, as far as that is known without looking at memory that may be far.
-    fn fetch<F>(&self, _slab: &Slab<F>, _end: End) {}
+    fn prefetch<F>(&self, _slab: &Slab<F>, _end: End) {}
     /// Takes a frame, and puts what is dropped because of it, perhaps itself, into `gone`. Says where the frame is then.
-    fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, now: Now, gone: &mut Fifo) -> NodeId;
+    fn enqueue<F: Frame>(
+        &mut self,
+        slab: &mut Slab<F>,
+        node: NodeId,
+        now: Now,
+        gone: &mut NodeQueue,
+    ) -> NodeId;
     /// Gives the frame that goes first, and puts what is dropped before it into `gone`.
-    fn next<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, gone: &mut Fifo) -> Next;
+    fn dequeue<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, gone: &mut NodeQueue) -> Dequeued;
     /// Takes out what `pick` says and puts it into `to`.
     fn take_out<F: Frame>(
         &mut self,
         slab: &mut Slab<F>,
-        to: &mut Fifo,
+        to: &mut NodeQueue,
         pick: &mut impl FnMut(&Waiting<F>) -> bool,
     ) -> Load;
     /// Drops a frame, of the longest sub-queue if there are several, into `gone`; none if nothing waits.
-    fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut Fifo);
+    fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut NodeQueue);
     /// Sub-queues in which packets wait; none of a kind that has no such.
     fn sub_queues(&self) -> u32 {
         0
@@ -141,9 +147,9 @@ trait Discipline: Sized {
 
 /// What is kept much of is kept apart.
 impl<D: Discipline> Discipline for Box<D> {
-    const DRAWS: bool = D::DRAWS;
+    const DROPS_AT_RANDOM: bool = D::DROPS_AT_RANDOM;
     #[inline]
-    fn fetch<F>(&self, _slab: &Slab<F>, _end: End) {
+    fn prefetch<F>(&self, _slab: &Slab<F>, _end: End) {
         tollway_prefetch::fetch_to_write(&**self);
     }
     fn new(config: &QueueType, seed: u64) -> Option<Self> {
@@ -158,24 +164,30 @@ impl<D: Discipline> Discipline for Box<D> {
     fn admits(&self, frame: Load, covered: Load) -> bool {
         (**self).admits(frame, covered)
     }
-    fn together(&self, segment_bytes: u64) -> u32 {
-        (**self).together(segment_bytes)
+    fn max_segments(&self, segment_bytes: u64) -> u32 {
+        (**self).max_segments(segment_bytes)
     }
-    fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, now: Now, gone: &mut Fifo) -> NodeId {
-        (**self).offer(slab, node, now, gone)
+    fn enqueue<F: Frame>(
+        &mut self,
+        slab: &mut Slab<F>,
+        node: NodeId,
+        now: Now,
+        gone: &mut NodeQueue,
+    ) -> NodeId {
+        (**self).enqueue(slab, node, now, gone)
     }
-    fn next<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, gone: &mut Fifo) -> Next {
-        (**self).next(slab, now, gone)
+    fn dequeue<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, gone: &mut NodeQueue) -> Dequeued {
+        (**self).dequeue(slab, now, gone)
     }
     fn take_out<F: Frame>(
         &mut self,
         slab: &mut Slab<F>,
-        to: &mut Fifo,
+        to: &mut NodeQueue,
         pick: &mut impl FnMut(&Waiting<F>) -> bool,
     ) -> Load {
         (**self).take_out(slab, to, pick)
     }
-    fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut Fifo) {
+    fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut NodeQueue) {
         (**self).drop_from_longest(slab, gone);
     }
     fn sub_queues(&self) -> u32 {
@@ -223,52 +235,52 @@ macro_rules! kinds {
             }
 
             /// Whether frames are dropped by lot as they come: that one was says nothing of the next.
-            pub const fn draws(&self) -> bool {
-                match self { $(Self::$variant(_) => <$kind as Discipline>::DRAWS,)+ }
+            pub const fn drops_at_random(&self) -> bool {
+                match self { $(Self::$variant(_) => <$kind as Discipline>::DROPS_AT_RANDOM,)+ }
             }
 
-            /// Has fetched what [`Self::next`] or [`Self::offer`] will need.
+            /// Has fetched what [`Self::dequeue`] or [`Self::enqueue`] will need.
             #[inline]
-            pub fn fetch<F>(&self, slab: &Slab<F>, end: End) {
-                match self { $(Self::$variant(kind) => Discipline::fetch(kind, slab, end),)+ }
+            pub fn prefetch<F>(&self, slab: &Slab<F>, end: End) {
+                match self { $(Self::$variant(kind) => Discipline::prefetch(kind, slab, end),)+ }
             }
 
             /// Wire segments of so many bytes each that a super-frame may have; longer ones are to be cut.
-            pub fn together(&self, segment_bytes: u64) -> u32 {
-                match self { $(Self::$variant(kind) => kind.together(segment_bytes.max(1)).max(1),)+ }
+            pub fn max_segments(&self, segment_bytes: u64) -> u32 {
+                match self { $(Self::$variant(kind) => kind.max_segments(segment_bytes.max(1)).max(1),)+ }
             }
 
             /// Takes a frame. What is dropped because of it, perhaps itself, is put into `gone`. Says where the frame is
             /// then: it may have changed places with one that is dropped.
             #[inline]
-            pub fn offer<F: Frame>(
+            pub fn enqueue<F: Frame>(
                 &mut self,
                 slab: &mut Slab<F>,
                 node: NodeId,
                 now: Now,
-                gone: &mut Fifo,
+                gone: &mut NodeQueue,
             ) -> NodeId {
-                match self { $(Self::$variant(kind) => kind.offer(slab, node, now, gone),)+ }
+                match self { $(Self::$variant(kind) => kind.enqueue(slab, node, now, gone),)+ }
             }
 
             /// Gives the frame that goes first. What is dropped before it is put into `gone`.
             #[inline]
-            pub fn next<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, gone: &mut Fifo) -> Next {
-                match self { $(Self::$variant(kind) => kind.next(slab, now, gone),)+ }
+            pub fn dequeue<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, gone: &mut NodeQueue) -> Dequeued {
+                match self { $(Self::$variant(kind) => kind.dequeue(slab, now, gone),)+ }
             }
 
             /// Takes out what `pick` says, each flow's in order, and puts it into `to`. Says how much.
             pub fn take_out<F: Frame>(
                 &mut self,
                 slab: &mut Slab<F>,
-                to: &mut Fifo,
+                to: &mut NodeQueue,
                 mut pick: impl FnMut(&Waiting<F>) -> bool,
             ) -> Load {
                 match self { $(Self::$variant(kind) => kind.take_out(slab, to, &mut pick),)+ }
             }
 
             /// Drops a frame into `gone` where most waits, to make room; none if nothing waits.
-            pub fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut Fifo) {
+            pub fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut NodeQueue) {
                 match self { $(Self::$variant(kind) => kind.drop_from_longest(slab, gone),)+ }
             }
 
@@ -322,15 +334,15 @@ fn footprint<F: Frame>(slab: &Slab<F>, node: NodeId) -> u64 {
     slab.get(node).map_or(0, |waiting| waiting.frame.footprint() as u64)
 }
 
-/// Takes out of a line what `pick` says, in order, and puts it into `to`. Says how much.
+/// Takes out of a queue what `pick` says, in order, and puts it into `to`. Says how much.
 fn split_off<F>(
-    line: &mut Fifo,
+    queue: &mut NodeQueue,
     slab: &mut Slab<F>,
-    to: &mut Fifo,
+    to: &mut NodeQueue,
     pick: &mut impl FnMut(&Waiting<F>) -> bool,
 ) -> Load {
-    let (mut stay, mut taken) = (Fifo::default(), Load::default());
-    while let Some(node) = line.pop(slab) {
+    let (mut stay, mut taken) = (NodeQueue::default(), Load::default());
+    while let Some(node) = queue.pop(slab) {
         if slab.get(node).is_some_and(&mut *pick) {
             taken = taken.plus(Load::of(slab, node));
             to.push(slab, node);
@@ -338,6 +350,6 @@ fn split_off<F>(
             stay.push(slab, node);
         }
     }
-    *line = stay;
+    *queue = stay;
     taken
 }

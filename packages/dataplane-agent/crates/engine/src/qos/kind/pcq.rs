@@ -6,15 +6,15 @@ use std::collections::BinaryHeap;
 
 use tollway_config::dataplane::{PcqClassifier, QueueLimit, QueueType};
 
-use super::facts::{Facts, hash_addr, mix};
-use super::line::Line;
+use super::frame_queue::FrameQueue;
+use super::header::{HeaderFields, hash_addr, mix};
 use super::pool::{Lengths, List, Pool};
-use super::{Discipline, Load, Next};
+use super::{Dequeued, Discipline, Load};
 use crate::packet::frame::Frame;
 use crate::packet::tuple::Addr;
 use crate::qos::bucket::Bucket;
 use crate::qos::burst::Burst;
-use crate::qos::slab::{Fifo, NodeId, Slab, Waiting};
+use crate::qos::slab::{NodeId, NodeQueue, Slab, Waiting};
 use crate::time::Now;
 
 /// Bytes of a turn: the longest packet of an Ethernet.
@@ -26,11 +26,11 @@ const WHOLE_PER_SECOND: u64 = 1000;
 const PART_OF_LIMIT: u64 = 4;
 
 /// Sub-queues of which a rate or burst is remembered though nothing waits in them.
-const MOST_RESTING: u32 = 1 << 14;
+const MAX_IDLE: u32 = 1 << 14;
 
 /// What tells sub-queues apart.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Key {
+struct SubQueueKey {
     src: Addr,
     dst: Addr,
     ports: (u16, u16),
@@ -57,13 +57,13 @@ fn masked(address: Addr, masks: (u128, u128)) -> Addr {
 }
 
 impl Classifier {
-    fn key(&self, facts: &Facts) -> Key {
+    fn key(&self, fields: &HeaderFields) -> SubQueueKey {
         let port = |wanted: bool, port: u16| if wanted { port } else { 0 };
         let address = |wanted: bool, address, masks| if wanted { masked(address, masks) } else { Addr(0) };
-        Key {
-            src: address(self.src_address, facts.src, self.src_masks),
-            dst: address(self.dst_address, facts.dst, self.dst_masks),
-            ports: (port(self.src_port, facts.src_port), port(self.dst_port, facts.dst_port)),
+        SubQueueKey {
+            src: address(self.src_address, fields.src, self.src_masks),
+            dst: address(self.dst_address, fields.dst, self.dst_masks),
+            ports: (port(self.src_port, fields.src_port), port(self.dst_port, fields.dst_port)),
         }
     }
 }
@@ -130,34 +130,34 @@ impl Parameters {
 enum State {
     /// Nothing waits.
     #[default]
-    Rests,
+    Idle,
     /// It has its turns.
-    Turns,
+    Active,
     /// Its rate allows it a packet at that time.
     Until(Now),
 }
 
 #[derive(Debug)]
 struct SubQueue {
-    line: Line,
-    key: Key,
+    queue: FrameQueue,
+    key: SubQueueKey,
     state: State,
     /// Bytes that are left of its turn.
     deficit: i64,
     bucket: Bucket,
     /// When it went to rest.
-    rests_since: Now,
+    idle_since: Now,
 }
 
 impl Default for SubQueue {
     fn default() -> Self {
         Self {
-            line: Line::default(),
-            key: Key::default(),
-            state: State::Rests,
+            queue: FrameQueue::default(),
+            key: SubQueueKey::default(),
+            state: State::Idle,
             deficit: 0,
             bucket: Bucket::new(0, 0, Now(0)),
-            rests_since: Now(0),
+            idle_since: Now(0),
         }
     }
 }
@@ -170,8 +170,8 @@ pub struct Pcq {
     bursts: Vec<Option<Burst>>,
     /// By bytes.
     lengths: Lengths,
-    turns: List,
-    resting: List,
+    active: List,
+    idle: List,
     timed: BinaryHeap<Reverse<(Now, u32)>>,
     load: Load,
     waiting: u32,
@@ -180,7 +180,7 @@ pub struct Pcq {
 }
 
 impl Pcq {
-    fn sub_queue(&mut self, key: Key, now: Now) -> u32 {
+    fn sub_queue(&mut self, key: SubQueueKey, now: Now) -> u32 {
         let hash = mix(
             hash_addr(key.src, self.seed) ^ u64::from(key.ports.0) << 16 ^ u64::from(key.ports.1),
             hash_addr(key.dst, !self.seed),
@@ -194,9 +194,9 @@ impl Pcq {
         let burst = Burst::new(rates, now);
         let rate = burst.as_ref().map_or(rates.max_limit, |burst| burst.ceiling(rates.max_limit));
         let bucket = Bucket::new(rate, DEPTH_MS, now);
-        let sub = SubQueue { key, bucket, rests_since: now, ..SubQueue::default() };
+        let sub = SubQueue { key, bucket, idle_since: now, ..SubQueue::default() };
         let place = self.subs.insert(hash, sub);
-        self.subs.push(&mut self.resting, place);
+        self.subs.push(&mut self.idle, place);
         if burst.is_some() {
             if self.bursts.len() <= place as usize {
                 self.bursts.resize(place as usize + 1, None);
@@ -211,14 +211,14 @@ impl Pcq {
     /// Takes away two sub-queues, if that many have rested so long that they are as new, or too many rest.
     fn forget(&mut self, now: Now) {
         for _ in 0..2 {
-            let Some(place) = self.resting.first() else { return };
+            let Some(place) = self.idle.first() else { return };
             let Some(sub) = self.subs.get(place) else { return };
-            let since = sub.rests_since.max(sub.bucket.opens_at());
+            let since = sub.idle_since.max(sub.bucket.opens_at());
             let is_new = now.0.saturating_sub(since.0) >= self.parameters.memory();
-            if !is_new && self.subs.live() - self.waiting <= MOST_RESTING {
+            if !is_new && self.subs.live() - self.waiting <= MAX_IDLE {
                 return;
             }
-            self.subs.unlink(&mut self.resting, place);
+            self.subs.unlink(&mut self.idle, place);
             self.subs.remove(place);
         }
     }
@@ -230,7 +230,7 @@ impl Pcq {
         if max == 0 {
             return;
         }
-        let waits = !sub.line.is_empty();
+        let waits = !sub.queue.is_empty();
         sub.bucket.fill(now, waits);
         if let Some(Some(burst)) = self.bursts.get_mut(place as usize)
             && burst.advance(now)
@@ -243,8 +243,8 @@ impl Pcq {
     fn begin(&mut self, place: u32) {
         let Some(sub) = self.subs.get_mut(place) else { return };
         if sub.bucket.is_open() {
-            sub.state = State::Turns;
-            self.subs.push(&mut self.turns, place);
+            sub.state = State::Active;
+            self.subs.push(&mut self.active, place);
         } else {
             let at = sub.bucket.opens_at();
             sub.state = State::Until(at);
@@ -253,17 +253,17 @@ impl Pcq {
     }
 
     /// Puts a sub-queue to rest once nothing waits in it.
-    fn settle(&mut self, place: u32, now: Now) {
+    fn deactivate_if_empty(&mut self, place: u32, now: Now) {
         let Some(sub) = self.subs.get_mut(place) else { return };
-        if !sub.line.is_empty() || sub.state == State::Rests {
+        if !sub.queue.is_empty() || sub.state == State::Idle {
             return;
         }
         self.waiting -= 1;
-        sub.rests_since = now;
-        if std::mem::take(&mut sub.state) == State::Turns {
-            self.subs.unlink(&mut self.turns, place);
+        sub.idle_since = now;
+        if std::mem::take(&mut sub.state) == State::Active {
+            self.subs.unlink(&mut self.active, place);
         }
-        self.subs.push(&mut self.resting, place);
+        self.subs.push(&mut self.idle, place);
     }
 
     /// Gives those their turn whose time has come. When the next one's comes, if there is one.
@@ -289,8 +289,8 @@ impl Discipline for Pcq {
             subs: Pool::default(),
             bursts: Vec::new(),
             lengths: Lengths::default(),
-            turns: List::default(),
-            resting: List::default(),
+            active: List::default(),
+            idle: List::default(),
             timed: BinaryHeap::new(),
             load: Load::default(),
             waiting: 0,
@@ -327,8 +327,8 @@ impl Discipline for Pcq {
             if let Some(sub) = self.subs.get_mut(place) {
                 sub.bucket.change(rate, DEPTH_MS, sub.bucket.counted(), false);
                 if let State::Until(_) = state {
-                    sub.state = State::Turns;
-                    self.subs.push(&mut self.turns, place);
+                    sub.state = State::Active;
+                    self.subs.push(&mut self.active, place);
                 }
             }
         }
@@ -340,98 +340,104 @@ impl Discipline for Pcq {
         self.load
     }
 
-    fn together(&self, segment_bytes: u64) -> u32 {
+    fn max_segments(&self, segment_bytes: u64) -> u32 {
         let rate = self.parameters.rates.max_limit;
         let timely = if rate == 0 { u64::MAX } else { rate / (segment_bytes * 8 * WHOLE_PER_SECOND) };
         let room = self.parameters.limit.min(self.parameters.total_limit) / PART_OF_LIMIT / segment_bytes;
         u32::try_from(timely.min(room)).unwrap_or(u32::MAX)
     }
 
-    fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, now: Now, gone: &mut Fifo) -> NodeId {
+    fn enqueue<F: Frame>(
+        &mut self,
+        slab: &mut Slab<F>,
+        node: NodeId,
+        now: Now,
+        gone: &mut NodeQueue,
+    ) -> NodeId {
         let Some(waiting) = slab.get(node) else { return node };
-        let key = self.parameters.classifier.key(&Facts::untranslated(waiting));
+        let key = self.parameters.classifier.key(&HeaderFields::untranslated(waiting));
         let bytes = waiting.bytes;
         let fits = self.load.bytes.saturating_add(bytes) <= self.parameters.total_limit;
         let place = if fits { self.sub_queue(key, now) } else { 0 };
-        let room = |sub: &SubQueue| sub.line.load().bytes.saturating_add(bytes) <= self.parameters.limit;
+        let room = |sub: &SubQueue| sub.queue.load().bytes.saturating_add(bytes) <= self.parameters.limit;
         if !fits || !self.subs.get(place).is_some_and(room) {
             gone.push(slab, node);
             return node;
         }
         self.fill(place, now);
         let Some(sub) = self.subs.get_mut(place) else { return node };
-        self.load = self.load.plus(sub.line.push(slab, node));
-        let (length, begins) = (sub.line.load().bytes, sub.state == State::Rests);
+        self.load = self.load.plus(sub.queue.push(slab, node));
+        let (length, begins) = (sub.queue.load().bytes, sub.state == State::Idle);
         if begins {
             sub.deficit = QUANTUM;
             self.waiting += 1;
-            self.subs.unlink(&mut self.resting, place);
+            self.subs.unlink(&mut self.idle, place);
             self.begin(place);
         }
         self.subs.measure(&mut self.lengths, place, length);
         node
     }
 
-    fn next<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, _gone: &mut Fifo) -> Next {
+    fn dequeue<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, _gone: &mut NodeQueue) -> Dequeued {
         let mut wakes = self.wake(now);
-        while let Some(place) = self.turns.first() {
+        while let Some(place) = self.active.first() {
             self.fill(place, now);
             let Some(sub) = self.subs.get_mut(place) else { break };
             if !sub.bucket.is_open() {
-                self.subs.unlink(&mut self.turns, place);
+                self.subs.unlink(&mut self.active, place);
                 self.begin(place);
                 wakes = self.wake(now);
                 continue;
             }
             if sub.deficit <= 0 {
                 sub.deficit += QUANTUM;
-                self.subs.rotate(&mut self.turns);
+                self.subs.rotate(&mut self.active);
                 continue;
             }
-            let Some((node, load)) = sub.line.pop(slab) else { break };
+            let Some((node, load)) = sub.queue.pop(slab) else { break };
             sub.deficit -= load.bytes as i64;
             sub.bucket.charge(load.bytes);
-            let length = sub.line.load().bytes;
+            let length = sub.queue.load().bytes;
             if let Some(Some(burst)) = self.bursts.get_mut(place as usize) {
                 burst.count(load.bytes);
             }
             self.subs.measure(&mut self.lengths, place, length);
             self.load = self.load.minus(load);
-            self.settle(place, now);
-            return Next::Packet(node);
+            self.deactivate_if_empty(place, now);
+            return Dequeued::Packet(node);
         }
-        wakes.map_or(Next::Empty, Next::Wait)
+        wakes.map_or(Dequeued::Empty, Dequeued::Wait)
     }
 
     fn take_out<F: Frame>(
         &mut self,
         slab: &mut Slab<F>,
-        to: &mut Fifo,
+        to: &mut NodeQueue,
         pick: &mut impl FnMut(&Waiting<F>) -> bool,
     ) -> Load {
         let (mut taken, mut shorter) = (Load::default(), Vec::new());
-        for (place, sub) in self.subs.all_mut().enumerate().filter(|(_, sub)| !sub.line.is_empty()) {
-            taken = taken.plus(sub.line.take_out(slab, to, pick));
-            shorter.push((place as u32, sub.line.load().bytes, sub.bucket.counted()));
+        for (place, sub) in self.subs.all_mut().enumerate().filter(|(_, sub)| !sub.queue.is_empty()) {
+            taken = taken.plus(sub.queue.take_out(slab, to, pick));
+            shorter.push((place as u32, sub.queue.load().bytes, sub.bucket.counted()));
         }
         for (place, length, counted) in shorter {
             self.subs.measure(&mut self.lengths, place, length);
-            self.settle(place, counted);
+            self.deactivate_if_empty(place, counted);
         }
         self.load = self.load.minus(taken);
         taken
     }
 
-    fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut Fifo) {
-        let longest = self.subs.longest(&self.lengths, |sub| sub.line.load().bytes);
+    fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut NodeQueue) {
+        let longest = self.subs.longest(&self.lengths, |sub| sub.queue.load().bytes);
         let Some(place) = longest else { return };
         let Some(sub) = self.subs.get_mut(place) else { return };
-        let Some((node, load)) = sub.line.pop(slab) else { return };
-        let (length, counted) = (sub.line.load().bytes, sub.bucket.counted());
+        let Some((node, load)) = sub.queue.pop(slab) else { return };
+        let (length, counted) = (sub.queue.load().bytes, sub.bucket.counted());
         gone.push(slab, node);
         self.load = self.load.minus(load);
         self.subs.measure(&mut self.lengths, place, length);
-        self.settle(place, counted);
+        self.deactivate_if_empty(place, counted);
     }
 
     fn sub_queues(&self) -> u32 {

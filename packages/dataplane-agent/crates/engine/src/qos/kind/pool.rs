@@ -8,7 +8,7 @@ const CLASSES: usize = 48;
 const COMPARED: usize = 8;
 
 #[derive(Debug)]
-struct Entry<T> {
+struct Slot<T> {
     value: T,
     hash: u32,
     /// Power of two of its length, and its neighbours among those of the same; 0 with nothing, and none.
@@ -24,7 +24,7 @@ struct Entry<T> {
 /// Sub-queues.
 #[derive(Debug)]
 pub struct Pool<T> {
-    entries: Vec<Entry<T>>,
+    slots: Vec<Slot<T>>,
     /// First of those with the same low bits of the hash; a power of two of them, or none yet.
     heads: Vec<u32>,
     free: u32,
@@ -33,7 +33,7 @@ pub struct Pool<T> {
 
 impl<T> Default for Pool<T> {
     fn default() -> Self {
-        Self { entries: Vec::new(), heads: Vec::new(), free: NIL, live: 0 }
+        Self { slots: Vec::new(), heads: Vec::new(), free: NIL, live: 0 }
     }
 }
 
@@ -89,42 +89,42 @@ impl<T: Default> Pool<T> {
         self.heads.clear();
         self.heads.resize(heads, NIL);
         // Those that are free hang on no head, and are told by their hash being of no use: walk the free ones first.
-        let mut is_free = vec![false; self.entries.len()];
+        let mut is_free = vec![false; self.slots.len()];
         let mut free = self.free;
-        while let Some(entry) = self.entries.get(free as usize) {
+        while let Some(slot) = self.slots.get(free as usize) {
             if let Some(place) = is_free.get_mut(free as usize) {
                 *place = true;
             }
-            free = entry.chain;
+            free = slot.chain;
         }
         for (place, _) in is_free.iter().enumerate().filter(|(_, free)| !**free) {
             self.hang(place as u32);
         }
     }
 
-    /// Puts an entry at the front of its chain.
+    /// Puts a slot at the front of its chain.
     fn hang(&mut self, place: u32) {
-        let Some(entry) = self.entries.get_mut(place as usize) else { return };
-        let slot = entry.hash as usize & self.heads.len().wrapping_sub(1);
-        if let Some(head) = self.heads.get_mut(slot) {
-            entry.chain = std::mem::replace(head, place);
+        let Some(slot) = self.slots.get_mut(place as usize) else { return };
+        let index = slot.hash as usize & self.heads.len().wrapping_sub(1);
+        if let Some(head) = self.heads.get_mut(index) {
+            slot.chain = std::mem::replace(head, place);
         }
     }
 
     /// Adds a sub-queue.
     pub fn insert(&mut self, hash: u32, value: T) -> u32 {
         let (chain, previous, next) = (NIL, NIL, NIL);
-        let entry = Entry { value, hash, class: 0, before: NIL, after: NIL, chain, previous, next };
+        let slot = Slot { value, hash, class: 0, before: NIL, after: NIL, chain, previous, next };
         let place = self.free;
-        let place = match self.entries.get_mut(place as usize) {
+        let place = match self.slots.get_mut(place as usize) {
             Some(free) => {
                 self.free = free.chain;
-                *free = entry;
+                *free = slot;
                 place
             }
             None => {
-                self.entries.push(entry);
-                (self.entries.len() - 1) as u32
+                self.slots.push(slot);
+                (self.slots.len() - 1) as u32
             }
         };
         self.hang(place);
@@ -134,37 +134,37 @@ impl<T: Default> Pool<T> {
 
     /// Takes away a sub-queue that is in no list, and in which nothing waits.
     pub fn remove(&mut self, place: u32) {
-        let Some(entry) = self.entries.get_mut(place as usize) else { return };
-        entry.value = T::default();
-        let (hash, after) = (entry.hash, std::mem::replace(&mut entry.chain, self.free));
+        let Some(slot) = self.slots.get_mut(place as usize) else { return };
+        slot.value = T::default();
+        let (hash, after) = (slot.hash, std::mem::replace(&mut slot.chain, self.free));
         self.free = place;
         self.live -= 1;
-        let slot = hash as usize & self.heads.len().wrapping_sub(1);
-        let Some(head) = self.heads.get_mut(slot) else { return };
+        let index = hash as usize & self.heads.len().wrapping_sub(1);
+        let Some(head) = self.heads.get_mut(index) else { return };
         if *head == place {
             *head = after;
             return;
         }
         let mut at = *head;
-        while let Some(entry) = self.entries.get_mut(at as usize) {
-            if entry.chain == place {
-                entry.chain = after;
+        while let Some(slot) = self.slots.get_mut(at as usize) {
+            if slot.chain == place {
+                slot.chain = after;
                 return;
             }
-            at = entry.chain;
+            at = slot.chain;
         }
     }
 
     /// Those whose hash has the same head.
     #[inline]
     pub fn chain(&self, hash: u32) -> impl Iterator<Item = (u32, &T)> {
-        let slot = hash as usize & self.heads.len().wrapping_sub(1);
-        let mut at = self.heads.get(slot).copied().unwrap_or(NIL);
+        let index = hash as usize & self.heads.len().wrapping_sub(1);
+        let mut at = self.heads.get(index).copied().unwrap_or(NIL);
         std::iter::from_fn(move || {
             let place = at;
-            let entry = self.entries.get(place as usize)?;
-            at = entry.chain;
-            Some((place, &entry.value))
+            let slot = self.slots.get(place as usize)?;
+            at = slot.chain;
+            Some((place, &slot.value))
         })
     }
 
@@ -177,13 +177,13 @@ impl<T: Default> Pool<T> {
     /// A sub-queue.
     #[inline]
     pub fn get(&self, place: u32) -> Option<&T> {
-        self.entries.get(place as usize).map(|entry| &entry.value)
+        self.slots.get(place as usize).map(|slot| &slot.value)
     }
 
     /// The same, to change.
     #[inline]
     pub fn get_mut(&mut self, place: u32) -> Option<&mut T> {
-        self.entries.get_mut(place as usize).map(|entry| &mut entry.value)
+        self.slots.get_mut(place as usize).map(|slot| &mut slot.value)
     }
 
     /// How many there are.
@@ -193,33 +193,33 @@ impl<T: Default> Pool<T> {
 
     /// All of them; what was taken away is as new.
     pub fn all(&self) -> impl Iterator<Item = (u32, &T)> {
-        self.entries.iter().enumerate().map(|(place, entry)| (place as u32, &entry.value))
+        self.slots.iter().enumerate().map(|(place, slot)| (place as u32, &slot.value))
     }
 
     /// The same, to change.
     pub fn all_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.entries.iter_mut().map(|entry| &mut entry.value)
+        self.slots.iter_mut().map(|slot| &mut slot.value)
     }
 
     /// So much waits in a sub-queue from now on.
     #[inline]
     pub fn measure(&mut self, lengths: &mut Lengths, place: u32, length: u64) {
         let class = ((u64::BITS - length.leading_zeros()) as usize).min(CLASSES - 1);
-        if self.entries.get(place as usize).is_some_and(|entry| usize::from(entry.class) != class) {
+        if self.slots.get(place as usize).is_some_and(|slot| usize::from(slot.class) != class) {
             self.reclass(lengths, place, class);
         }
     }
 
     fn reclass(&mut self, lengths: &mut Lengths, place: u32, class: usize) {
-        let Some(entry) = self.entries.get_mut(place as usize) else { return };
-        let from = usize::from(std::mem::replace(&mut entry.class, class as u8));
-        let (before, after) = (entry.before, entry.after);
+        let Some(slot) = self.slots.get_mut(place as usize) else { return };
+        let from = usize::from(std::mem::replace(&mut slot.class, class as u8));
+        let (before, after) = (slot.before, slot.after);
         if from != 0 {
-            if let Some(entry) = self.entries.get_mut(after as usize) {
-                entry.before = before;
+            if let Some(slot) = self.slots.get_mut(after as usize) {
+                slot.before = before;
             }
-            if let Some(entry) = self.entries.get_mut(before as usize) {
-                entry.after = after;
+            if let Some(slot) = self.slots.get_mut(before as usize) {
+                slot.after = after;
             } else if let Some(head) = lengths.heads.get_mut(from) {
                 *head = after;
                 lengths.occupied &= !(u64::from(after == NIL) << from);
@@ -228,11 +228,11 @@ impl<T: Default> Pool<T> {
         let Some(head) = lengths.heads.get_mut(class).filter(|_| class != 0) else { return };
         let after = std::mem::replace(head, place);
         lengths.occupied |= 1 << class;
-        if let Some(entry) = self.entries.get_mut(after as usize) {
-            entry.before = place;
+        if let Some(slot) = self.slots.get_mut(after as usize) {
+            slot.before = place;
         }
-        if let Some(entry) = self.entries.get_mut(place as usize) {
-            (entry.before, entry.after) = (NIL, after);
+        if let Some(slot) = self.slots.get_mut(place as usize) {
+            (slot.before, slot.after) = (NIL, after);
         }
     }
 
@@ -241,9 +241,9 @@ impl<T: Default> Pool<T> {
         let class = (u64::BITS - 1).checked_sub(lengths.occupied.leading_zeros())?;
         let mut at = *lengths.heads.get(class as usize)?;
         let of_class = std::iter::from_fn(|| {
-            let (place, entry) = (at, self.entries.get(at as usize)?);
-            at = entry.after;
-            Some((place, length(&entry.value)))
+            let (place, slot) = (at, self.slots.get(at as usize)?);
+            at = slot.after;
+            Some((place, length(&slot.value)))
         });
         of_class.take(COMPARED).max_by_key(|(_, length)| *length).map(|(place, _)| place)
     }
@@ -252,11 +252,11 @@ impl<T: Default> Pool<T> {
     #[inline]
     pub fn push(&mut self, list: &mut List, place: u32) {
         let last = std::mem::replace(&mut list.last, place);
-        if let Some(entry) = self.entries.get_mut(place as usize) {
-            (entry.previous, entry.next) = (last, NIL);
+        if let Some(slot) = self.slots.get_mut(place as usize) {
+            (slot.previous, slot.next) = (last, NIL);
         }
-        match self.entries.get_mut(last as usize) {
-            Some(entry) => entry.next = place,
+        match self.slots.get_mut(last as usize) {
+            Some(slot) => slot.next = place,
             None => list.first = place,
         }
     }
@@ -264,15 +264,15 @@ impl<T: Default> Pool<T> {
     /// Unlinks one from the list that it is in.
     #[inline]
     pub fn unlink(&mut self, list: &mut List, place: u32) {
-        let Some(entry) = self.entries.get_mut(place as usize) else { return };
-        let (previous, next) = (entry.previous, entry.next);
-        (entry.previous, entry.next) = (NIL, NIL);
-        match self.entries.get_mut(previous as usize) {
-            Some(entry) => entry.next = next,
+        let Some(slot) = self.slots.get_mut(place as usize) else { return };
+        let (previous, next) = (slot.previous, slot.next);
+        (slot.previous, slot.next) = (NIL, NIL);
+        match self.slots.get_mut(previous as usize) {
+            Some(slot) => slot.next = next,
             None => list.first = next,
         }
-        match self.entries.get_mut(next as usize) {
-            Some(entry) => entry.previous = previous,
+        match self.slots.get_mut(next as usize) {
+            Some(slot) => slot.previous = previous,
             None => list.last = previous,
         }
     }

@@ -1,6 +1,6 @@
 //! The dice of the kinds that throw them: small, seeded, the same on every machine.
 
-use super::facts::mix;
+use super::header::mix;
 
 /// SplitMix64's counter, folded by a product.
 #[derive(Debug, Clone, Copy)]

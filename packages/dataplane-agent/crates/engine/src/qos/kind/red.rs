@@ -2,11 +2,11 @@
 
 use tollway_config::dataplane::QueueType;
 
-use super::line::Line;
+use super::frame_queue::FrameQueue;
 use super::random::Random;
-use super::{Discipline, Load, Next};
+use super::{Dequeued, Discipline, Load};
 use crate::packet::frame::Frame;
-use crate::qos::slab::{Fifo, NodeId, Slab, Waiting};
+use crate::qos::slab::{NodeId, NodeQueue, Slab, Waiting};
 use crate::time::Now;
 
 /// Fraction bits of averages and probabilities.
@@ -59,7 +59,7 @@ fn weight(burst: u32, min: u32) -> u32 {
 /// The kind.
 #[derive(Debug)]
 pub struct Red {
-    line: Line,
+    queue: FrameQueue,
     parameters: Parameters,
     /// Average number of packets, fixed point.
     average: u64,
@@ -85,7 +85,7 @@ impl Red {
             self.average = decay(self.average, self.parameters.weight, missed);
             self.busy = (now, 0);
         }
-        let length = u64::from(self.line.load().segments.min(1 << 30)) << FRACTION;
+        let length = u64::from(self.queue.load().segments.min(1 << 30)) << FRACTION;
         let weight = self.parameters.weight;
         self.average = self.average - (self.average >> weight) + (length >> weight);
     }
@@ -114,7 +114,7 @@ impl Red {
     /// A frame went. The rate is taken whenever the queue has been sent empty.
     fn sent(&mut self, load: Load, now: Now) {
         self.busy.1 += load.bytes;
-        if !self.line.is_empty() {
+        if !self.queue.is_empty() {
             return;
         }
         self.idle_since = Some(now);
@@ -142,11 +142,11 @@ fn decay(average: u64, weight: u32, packets: u64) -> u64 {
 }
 
 impl Discipline for Red {
-    const DRAWS: bool = true;
+    const DROPS_AT_RANDOM: bool = true;
 
     fn new(config: &QueueType, seed: u64) -> Option<Self> {
         Parameters::of(config).map(|parameters| Self {
-            line: Line::default(),
+            queue: FrameQueue::default(),
             parameters,
             average: 0,
             since_drop: None,
@@ -164,47 +164,53 @@ impl Discipline for Red {
     }
 
     fn load(&self) -> Load {
-        self.line.load()
+        self.queue.load()
     }
 
     fn admits(&self, frame: Load, covered: Load) -> bool {
-        self.line.load().minus(covered).plus(frame).segments <= self.parameters.limit
+        self.queue.load().minus(covered).plus(frame).segments <= self.parameters.limit
     }
 
-    fn together(&self, _segment_bytes: u64) -> u32 {
+    fn max_segments(&self, _segment_bytes: u64) -> u32 {
         self.parameters.min
     }
 
-    fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, now: Now, gone: &mut Fifo) -> NodeId {
+    fn enqueue<F: Frame>(
+        &mut self,
+        slab: &mut Slab<F>,
+        node: NodeId,
+        now: Now,
+        gone: &mut NodeQueue,
+    ) -> NodeId {
         self.estimate(now);
         if self.drops(Load::of(slab, node).segments) {
             gone.push(slab, node);
         } else {
-            self.line.push(slab, node);
+            self.queue.push(slab, node);
         }
-        if self.line.is_empty() {
+        if self.queue.is_empty() {
             self.idle_since = Some(now);
         }
         node
     }
 
-    fn next<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, _gone: &mut Fifo) -> Next {
-        let Some((node, load)) = self.line.pop(slab) else { return Next::Empty };
+    fn dequeue<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, _gone: &mut NodeQueue) -> Dequeued {
+        let Some((node, load)) = self.queue.pop(slab) else { return Dequeued::Empty };
         self.sent(load, now);
-        Next::Packet(node)
+        Dequeued::Packet(node)
     }
 
     fn take_out<F: Frame>(
         &mut self,
         slab: &mut Slab<F>,
-        to: &mut Fifo,
+        to: &mut NodeQueue,
         pick: &mut impl FnMut(&Waiting<F>) -> bool,
     ) -> Load {
-        self.line.take_out(slab, to, pick)
+        self.queue.take_out(slab, to, pick)
     }
 
-    fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut Fifo) {
-        if let Some((node, _)) = self.line.pop(slab) {
+    fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut NodeQueue) {
+        if let Some((node, _)) = self.queue.pop(slab) {
             gone.push(slab, node);
         }
     }

@@ -3,13 +3,13 @@
 
 use tollway_config::dataplane::QueueType;
 
-use super::facts::Facts;
-use super::line::Line;
+use super::frame_queue::FrameQueue;
+use super::header::HeaderFields;
 use super::pool::{List, Pool};
 use super::random::Random;
-use super::{Discipline, LEAST_TURN, Load, Next};
+use super::{Dequeued, Discipline, LEAST_TURN, Load};
 use crate::packet::frame::Frame;
-use crate::qos::slab::{Fifo, NodeId, Slab, Waiting};
+use crate::qos::slab::{NodeId, NodeQueue, Slab, Waiting};
 use crate::time::Now;
 
 const BUCKETS: u32 = 1024;
@@ -19,7 +19,7 @@ const NS_PER_SECOND: u64 = 1_000_000_000;
 
 #[derive(Debug, Default)]
 struct Bucket {
-    line: Line,
+    queue: FrameQueue,
     number: u32,
     /// Bytes that are left of its turn.
     deficit: i64,
@@ -29,7 +29,7 @@ struct Bucket {
 #[derive(Debug)]
 pub struct Sfq {
     buckets: Pool<Bucket>,
-    turns: List,
+    active: List,
     load: Load,
     occupied: u32,
     allot: i64,
@@ -50,7 +50,7 @@ impl Sfq {
     /// Puts a frame into its bucket.
     fn push<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId) {
         let Some(waiting) = slab.get(node) else { return };
-        let hash = Facts::of(waiting.frame.head()).flow_hash(self.seed);
+        let hash = HeaderFields::of(waiting.frame.head()).flow_hash(self.seed);
         let number = hash as u32 % BUCKETS;
         let place = match self.buckets.find(number, |bucket| bucket.number == number) {
             Some(place) => place,
@@ -58,20 +58,20 @@ impl Sfq {
                 self.buckets.grow_heads();
                 let bucket = Bucket { number, deficit: self.allot, ..Bucket::default() };
                 let place = self.buckets.insert(number, bucket);
-                self.buckets.push(&mut self.turns, place);
+                self.buckets.push(&mut self.active, place);
                 self.occupied += 1;
                 place
             }
         };
         if let Some(bucket) = self.buckets.get_mut(place) {
-            self.load = self.load.plus(bucket.line.push(slab, node));
+            self.load = self.load.plus(bucket.queue.push(slab, node));
         }
     }
 
     /// Takes a bucket away once nothing waits in it.
-    fn settle(&mut self, place: u32) {
-        if self.buckets.get(place).is_some_and(|bucket| bucket.line.is_empty()) {
-            self.buckets.unlink(&mut self.turns, place);
+    fn remove_if_empty(&mut self, place: u32) {
+        if self.buckets.get(place).is_some_and(|bucket| bucket.queue.is_empty()) {
+            self.buckets.unlink(&mut self.active, place);
             self.buckets.remove(place);
             self.occupied -= 1;
         }
@@ -88,7 +88,7 @@ impl Sfq {
         }
         self.changes_at = Some(Now(now.0.saturating_add(self.perturb)));
         self.seed = u64::from(self.random.bits()) << 32 | u64::from(self.random.bits());
-        let mut all = Fifo::default();
+        let mut all = NodeQueue::default();
         self.take_out(slab, &mut all, &mut |_| true);
         while let Some(node) = all.pop(slab) {
             self.push(slab, node);
@@ -101,7 +101,7 @@ impl Discipline for Sfq {
         let (allot, perturb) = parameters(config)?;
         Some(Self {
             buckets: Pool::default(),
-            turns: List::default(),
+            active: List::default(),
             load: Load::default(),
             occupied: 0,
             allot,
@@ -125,12 +125,18 @@ impl Discipline for Sfq {
         self.load
     }
 
-    fn together(&self, segment_bytes: u64) -> u32 {
+    fn max_segments(&self, segment_bytes: u64) -> u32 {
         // A frame is sent whole: one that is longer than a turn would take those of others.
         u32::try_from(self.allot as u64 / segment_bytes).unwrap_or(u32::MAX).min(LIMIT)
     }
 
-    fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, now: Now, gone: &mut Fifo) -> NodeId {
+    fn enqueue<F: Frame>(
+        &mut self,
+        slab: &mut Slab<F>,
+        node: NodeId,
+        now: Now,
+        gone: &mut NodeQueue,
+    ) -> NodeId {
         self.perturb(slab, now);
         self.push(slab, node);
         while self.load.segments > LIMIT {
@@ -139,50 +145,50 @@ impl Discipline for Sfq {
         node
     }
 
-    fn next<F: Frame>(&mut self, slab: &mut Slab<F>, _now: Now, _gone: &mut Fifo) -> Next {
-        while let Some(place) = self.turns.first() {
+    fn dequeue<F: Frame>(&mut self, slab: &mut Slab<F>, _now: Now, _gone: &mut NodeQueue) -> Dequeued {
+        while let Some(place) = self.active.first() {
             let Some(bucket) = self.buckets.get_mut(place) else { break };
             if bucket.deficit <= 0 {
                 bucket.deficit += self.allot;
-                self.buckets.rotate(&mut self.turns);
+                self.buckets.rotate(&mut self.active);
                 continue;
             }
-            let Some((node, load)) = bucket.line.pop(slab) else { break };
+            let Some((node, load)) = bucket.queue.pop(slab) else { break };
             bucket.deficit -= load.bytes as i64;
             self.load = self.load.minus(load);
-            self.settle(place);
-            return Next::Packet(node);
+            self.remove_if_empty(place);
+            return Dequeued::Packet(node);
         }
-        Next::Empty
+        Dequeued::Empty
     }
 
     fn take_out<F: Frame>(
         &mut self,
         slab: &mut Slab<F>,
-        to: &mut Fifo,
+        to: &mut NodeQueue,
         pick: &mut impl FnMut(&Waiting<F>) -> bool,
     ) -> Load {
         let mut taken = Load::default();
         for _ in 0..self.occupied {
-            let Some(place) = self.turns.first() else { break };
-            self.buckets.rotate(&mut self.turns);
+            let Some(place) = self.active.first() else { break };
+            self.buckets.rotate(&mut self.active);
             if let Some(bucket) = self.buckets.get_mut(place) {
-                taken = taken.plus(bucket.line.take_out(slab, to, pick));
+                taken = taken.plus(bucket.queue.take_out(slab, to, pick));
             }
-            self.settle(place);
+            self.remove_if_empty(place);
         }
         self.load = self.load.minus(taken);
         taken
     }
 
-    fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut Fifo) {
-        let longest = self.buckets.all().max_by_key(|(_, bucket)| bucket.line.load().segments);
+    fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut NodeQueue) {
+        let longest = self.buckets.all().max_by_key(|(_, bucket)| bucket.queue.load().segments);
         let Some(place) = longest.map(|(place, _)| place) else { return };
         let Some(bucket) = self.buckets.get_mut(place) else { return };
-        let Some((node, load)) = bucket.line.pop(slab) else { return };
+        let Some((node, load)) = bucket.queue.pop(slab) else { return };
         gone.push(slab, node);
         self.load = self.load.minus(load);
-        self.settle(place);
+        self.remove_if_empty(place);
     }
 
     fn sub_queues(&self) -> u32 {

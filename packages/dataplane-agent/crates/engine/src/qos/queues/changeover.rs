@@ -21,7 +21,7 @@ use crate::qos::forest::{Forest, Identity, RANKS};
 use crate::qos::ownership::Ownership;
 use crate::qos::queues::swap::SharedQueues;
 use crate::qos::queues::{Plan, Queues, Waiting};
-use crate::qos::slab::Fifo;
+use crate::qos::slab::NodeQueue;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::time::Now;
@@ -37,7 +37,7 @@ const LONGEST_NS: u64 = 250_000_000;
 /// How far every worker is.
 #[derive(Debug)]
 pub struct Progress {
-    workers: Vec<Reached>,
+    workers: Vec<WorkerProgress>,
     /// Tables that are used no more, to be dropped by a thread that has time.
     spent: Mutex<Vec<Tables>>,
 }
@@ -46,7 +46,7 @@ type Tables = (Arc<Forest>, Arc<QueueTable>);
 
 /// How far a worker is.
 #[derive(Debug)]
-struct Reached {
+struct WorkerProgress {
     /// The configuration, above eight bits for the slot that it has sent and those above.
     word: AtomicU64,
     /// Packets that it had handed over to each worker by then, for a leaf there.
@@ -59,8 +59,8 @@ impl Progress {
     /// That of so many workers.
     pub fn new(workers: u32) -> Self {
         let counts = || (0..workers).map(|_| AtomicU64::new(0)).collect();
-        let reached = |_| Reached { word: AtomicU64::new(0), departed: counts(), arrived: counts() };
-        Self { workers: (0..workers).map(reached).collect(), spent: Mutex::new(Vec::new()) }
+        let progress = |_| WorkerProgress { word: AtomicU64::new(0), departed: counts(), arrived: counts() };
+        Self { workers: (0..workers).map(progress).collect(), spent: Mutex::new(Vec::new()) }
     }
 
     /// Drops what the workers have no use for any more. Not for a worker.
@@ -74,24 +74,24 @@ impl Progress {
     }
 
     fn announce(&self, worker: u32, epoch: u32, slot: u8, departed: &[u64]) {
-        let Some(reached) = self.workers.get(worker as usize) else { return };
-        for (shared, count) in reached.departed.iter().zip(departed) {
+        let Some(progress) = self.workers.get(worker as usize) else { return };
+        for (shared, count) in progress.departed.iter().zip(departed) {
             shared.store(*count, Ordering::Release);
         }
-        reached.word.store(word(epoch, slot), Ordering::Release);
+        progress.word.store(word(epoch, slot), Ordering::Release);
     }
 
     fn note_arrived(&self, worker: u32, arrived: &[u64]) {
-        let Some(reached) = self.workers.get(worker as usize) else { return };
-        for (shared, count) in reached.arrived.iter().zip(arrived) {
+        let Some(progress) = self.workers.get(worker as usize) else { return };
+        for (shared, count) in progress.arrived.iter().zip(arrived) {
             shared.store(*count, Ordering::Release);
         }
     }
 
     /// Whether every worker has sent its packets of a slot, and those have arrived that were handed over before that.
     fn is_through(&self, epoch: u32, slot: u8) -> bool {
-        let is_there = |reached: &Reached| {
-            let word = reached.word.load(Ordering::Acquire);
+        let is_there = |progress: &WorkerProgress| {
+            let word = progress.word.load(Ordering::Acquire);
             word >> 8 == u64::from(epoch) && word & 0xff <= u64::from(slot)
         };
         if !self.workers.iter().all(is_there) {
@@ -112,7 +112,7 @@ fn word(epoch: u32, slot: u8) -> u64 {
 
 /// Whose packets have to wait for their slot.
 #[derive(Debug, Default)]
-enum Moving {
+enum Affected {
     /// Nobody's: every flow passes what it did.
     #[default]
     None,
@@ -131,7 +131,7 @@ pub(super) struct Changeover {
     /// Lowest slot that others know to be sent.
     announced: u8,
     began: Now,
-    moving: Moving,
+    affected: Affected,
     /// Packets handed over to each worker, for a leaf there.
     departed: Vec<u64>,
     /// Such packets that came from each worker.
@@ -147,7 +147,7 @@ impl Changeover {
             open: 0,
             announced: 0,
             began: Now(0),
-            moving: Moving::None,
+            affected: Affected::None,
             departed: vec![0; workers as usize],
             arrived: vec![0; workers as usize],
             gone: Vec::new(),
@@ -190,19 +190,19 @@ impl<F: Frame> Queues<F> {
         }
         if !(is_same && self.changeover.open != 0) {
             let asks_context = before.table.asks_context() || plan.table.asks_context();
-            let moving = if is_pending || asks_context {
-                Moving::All
+            let affected = if is_pending || asks_context {
+                Affected::All
             } else {
-                Moving::Since((Arc::clone(before.forest), Arc::clone(before.table)))
+                Affected::Since((Arc::clone(before.forest), Arc::clone(before.table)))
             };
-            self.replace_moving(moving, shared);
+            self.replace_affected(affected, shared);
         }
         let changeover = &mut self.changeover;
         (changeover.open, changeover.announced, changeover.began) = (FIRST, FIRST + 1, now);
     }
 
-    fn replace_moving(&mut self, moving: Moving, shared: &SharedQueues) {
-        if let Moving::Since(tables) = std::mem::replace(&mut self.changeover.moving, moving) {
+    fn replace_affected(&mut self, affected: Affected, shared: &SharedQueues) {
+        if let Affected::Since(tables) = std::mem::replace(&mut self.changeover.affected, affected) {
             shared.progress.spend(tables);
         }
     }
@@ -216,39 +216,39 @@ impl<F: Frame> Queues<F> {
     /// Whether a packet between these addresses that has passed a leaf of a rank, or none, has to wait until older ones of its
     /// flow have gone.
     #[inline]
-    pub fn waits_its_turn(&self, plan: &Plan<'_>, passed: Option<usize>, addresses: (u32, u32)) -> bool {
-        slot(passed) < self.changeover.open() && self.is_moving(plan, addresses)
+    pub fn waits_for_older(&self, plan: &Plan<'_>, passed: Option<usize>, addresses: (u32, u32)) -> bool {
+        slot(passed) < self.changeover.open() && self.is_affected(plan, addresses)
     }
 
-    fn is_moving(&self, plan: &Plan<'_>, addresses: (u32, u32)) -> bool {
-        let (forest, table) = match &self.changeover.moving {
-            Moving::None => return false,
-            Moving::All => return true,
-            Moving::Since((forest, table)) => (forest, table),
+    fn is_affected(&self, plan: &Plan<'_>, addresses: (u32, u32)) -> bool {
+        let (forest, table) = match &self.changeover.affected {
+            Affected::None => return false,
+            Affected::All => return true,
+            Affected::Since((forest, table)) => (forest, table),
         };
         let before = Plan { forest, table, ..*plan };
         let names = |plan: &Plan<'_>| {
-            let stations = plan.stations(addresses, &Default::default());
-            let mut stations = stations.iter();
-            [(); crate::qos::forest::MAX_STATIONS]
-                .map(|()| stations.next().and_then(|id| plan.forest.class(id)).map(|class| class.identity))
+            let classes = plan.path_classes(addresses, &Default::default());
+            let mut classes = classes.iter();
+            [(); crate::qos::forest::MAX_PATH_LEAVES]
+                .map(|()| classes.next().and_then(|id| plan.forest.class(id)).map(|class| class.identity))
         };
         names(&before) != names(plan)
     }
 
     /// Lets a packet wait for its slot. `false` when there was no memory for it.
-    pub fn let_wait(&mut self, passed: Option<usize>, waiting: Waiting<F>) -> bool {
+    pub fn hold_in_slot(&mut self, passed: Option<usize>, waiting: Waiting<F>) -> bool {
         if !self.slab.has_room(waiting.frame.footprint() as u64) {
             self.drop_for_memory(waiting.segments);
             return false;
         }
-        self.courses.hold(waiting.queue);
-        self.wait_in_slot(passed, waiting);
+        self.paths.hold(waiting.queue);
+        self.push_to_slot(passed, waiting);
         true
     }
 
     /// The same, of one that waited in a leaf until now.
-    pub(super) fn wait_in_slot(&mut self, passed: Option<usize>, waiting: Waiting<F>) {
+    pub(super) fn push_to_slot(&mut self, passed: Option<usize>, waiting: Waiting<F>) {
         let node = self.slab.insert(waiting);
         if let Some(leaving) = self.leaving.get_mut(slot(passed)) {
             leaving.push(&mut self.slab, node);
@@ -259,14 +259,14 @@ impl<F: Frame> Queues<F> {
     pub(super) fn renew_newcomers(&mut self, plan: &Plan<'_>, now: Now) {
         let Some(newcomers) = self.leaving.first_mut() else { return };
         let mut all = std::mem::take(newcomers);
-        let mut renewed = Fifo::default();
+        let mut renewed = NodeQueue::default();
         while let Some(node) = all.pop(&mut self.slab) {
             if let Some(waiting) = self.slab.get(node) {
-                let (context, old) = (Self::context(&self.courses, waiting), waiting.queue);
-                let stations = plan.stations(waiting.addresses, &context);
-                let queue = self.queue_ref(plan.forest, &stations, context, now);
-                self.courses.hold(queue);
-                self.courses.release(old);
+                let (context, old) = (Self::context(&self.paths, waiting), waiting.queue);
+                let classes = plan.path_classes(waiting.addresses, &context);
+                let queue = self.queue_ref(plan.forest, &classes, context, now);
+                self.paths.hold(queue);
+                self.paths.release(old);
                 if let Some(waiting) = self.slab.get_mut(node) {
                     waiting.queue = queue;
                 }
@@ -279,21 +279,21 @@ impl<F: Frame> Queues<F> {
     }
 
     /// A packet goes to another worker's leaf.
-    pub fn departs(&mut self, to: u32) {
+    pub fn count_departed(&mut self, to: u32) {
         if let Some(count) = self.changeover.departed.get_mut(to as usize) {
             *count += 1;
         }
     }
 
     /// It could not be handed over.
-    pub fn stays(&mut self, to: u32) {
+    pub fn uncount_departed(&mut self, to: u32) {
         if let Some(count) = self.changeover.departed.get_mut(to as usize) {
             *count = count.saturating_sub(1);
         }
     }
 
     /// A packet for a leaf has come from another worker.
-    pub fn has_come(&mut self, from: u32) {
+    pub fn count_arrived(&mut self, from: u32) {
         if let Some(count) = self.changeover.arrived.get_mut(from as usize) {
             *count += 1;
         }
@@ -331,7 +331,7 @@ impl<F: Frame> Queues<F> {
     }
 
     fn end_changeover(&mut self, shared: &SharedQueues) {
-        self.replace_moving(Moving::None, shared);
+        self.replace_affected(Affected::None, shared);
         self.abandon_gone();
     }
 

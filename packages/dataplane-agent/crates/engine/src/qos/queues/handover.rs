@@ -6,11 +6,11 @@ use crate::ids::{QueueRef, QueueRefKind};
 use crate::packet::frame::Frame;
 use crate::packet::tuple::Addr;
 use crate::qos::burst::Burst;
-use crate::qos::forest::{Class, ClassId, Context, Forest, Identity, MAX_STATIONS, Part, Stations};
+use crate::qos::forest::{Class, ClassId, Context, Forest, Identity, MAX_PATH_LEAVES, Part, PathClasses};
 use crate::qos::htb::Htb;
-use crate::qos::leaf::{AWAY, Backlog, Leaf, special};
+use crate::qos::leaf::{AWAY, Backlog, Leaf, leaf_flag};
 use crate::qos::ownership::{Claim, Ownership, PARTS};
-use crate::qos::queues::course::RemainingPath;
+use crate::qos::queues::queue_path::RemainingPath;
 use crate::qos::queues::swap::SharedQueues;
 use crate::qos::queues::{NIL, Plan, Queues};
 use crate::time::Now;
@@ -19,17 +19,17 @@ use tollway_config::dataplane::{QueueLimit, QueueType};
 /// Packets that others hand over, one after the other with none of its own between them, after which a worker lets
 /// a queue go. Less than a worker's burst, so that a fast flow soon wakes one worker instead of two; more than one
 /// or two, so that two workers' flows do not throw it to and fro.
-const ENOUGH: u32 = 16;
+const MAX_FOREIGN_RUN: u32 = 16;
 
 /// Times that a worker which has nothing more to do lets a queue go for another one's sake, without that one taking it.
-const PATIENCE: u8 = 16;
+const MAX_IDLE_RELEASES: u8 = 16;
 
 /// Most queues that it lets go before it sleeps: what comes meanwhile waits, some 0.3 µs for each.
-const AT_ONCE: usize = 256;
+const MAX_RELEASED_AT_ONCE: usize = 256;
 
 /// A row of the configuration.
 #[derive(Debug)]
-pub struct Entry {
+pub struct QueueRow {
     /// Its first part.
     pub identity: Identity,
     /// That class.
@@ -46,27 +46,27 @@ pub struct Entry {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Foreign {
     /// Those that have not left the router, as far as is known.
-    pub unsettled: u64,
+    pub unacknowledged: u64,
     /// Those since a packet of this worker's own.
     pub in_a_row: u32,
     /// Packets that had passed when the last one was through.
     pub passed: u64,
     /// Times that it still is let go when this worker has nothing to do; none of a row that no other worker uses.
-    pub patience: u8,
-    /// In [`Queues::common`].
+    pub idle_releases: u8,
+    /// In [`Queues::shared_rows`].
     pub is_listed: bool,
 }
 
 impl Foreign {
     /// The row is to be let go when this worker has nothing more to do.
-    fn list(&mut self, at: u32, common: &mut Vec<u32>) {
+    fn list(&mut self, at: u32, shared_rows: &mut Vec<u32>) {
         if !std::mem::replace(&mut self.is_listed, true) {
-            common.push(at);
+            shared_rows.push(at);
         }
     }
 }
 
-impl Entry {
+impl QueueRow {
     /// Those that it has at this worker.
     pub fn leaves(&self) -> impl Iterator<Item = u32> + use<> {
         self.parts.into_iter().filter(|leaf| *leaf != NIL)
@@ -75,13 +75,13 @@ impl Entry {
 
 impl Plan<'_> {
     /// The leaves of packets between IPv4 addresses.
-    pub fn stations(&self, (src, dst): (u32, u32), context: &Context) -> Stations {
-        self.table.stations(Addr::v4(src), Addr::v4(dst), context, self.utc_ns)
+    pub fn path_classes(&self, (src, dst): (u32, u32), context: &Context) -> PathClasses {
+        self.table.path_classes(Addr::v4(src), Addr::v4(dst), context, self.utc_ns)
     }
 
     /// Whether packets between these addresses pass a leaf.
     pub fn passes(&self, addresses: (u32, u32), context: &Context, class: ClassId) -> bool {
-        self.stations(addresses, context).iter().any(|station| station == class)
+        self.path_classes(addresses, context).iter().any(|passed| passed == class)
     }
 }
 
@@ -91,11 +91,11 @@ impl<F: Frame> Queues<F> {
     pub fn queue_ref(
         &mut self,
         forest: &Forest,
-        stations: &Stations,
+        classes: &PathClasses,
         context: Context,
         now: Now,
     ) -> QueueRef {
-        let mut all = stations.iter();
+        let mut all = classes.iter();
         let Some(first) = all.next() else { return QueueRef::NONE };
         let is_short = all.next().is_none();
         if is_short && context == Context::default() {
@@ -104,16 +104,16 @@ impl<F: Frame> Queues<F> {
                 leaf => QueueRef::leaf(leaf),
             };
         }
-        match self.courses.find(stations, context) {
+        match self.paths.find(classes, context) {
             Some(number) if is_short => QueueRef::short(number),
             Some(number) => QueueRef::path(number, 0),
-            None => self.begin_course(forest, stations, context, now),
+            None => self.add_path(forest, classes, context, now),
         }
     }
 
     /// Where a packet goes on that leaves a leaf which is not its own any more: to those of its leaves that come later
-    /// on any course, since packets before it may wait there.
-    pub fn queue_behind(
+    /// on any path, since packets before it may wait there.
+    pub fn queue_after_rank(
         &mut self,
         plan: &Plan<'_>,
         addresses: (u32, u32),
@@ -121,10 +121,10 @@ impl<F: Frame> Queues<F> {
         rank: usize,
         now: Now,
     ) -> QueueRef {
-        let stations = plan.stations(addresses, &context);
+        let classes = plan.path_classes(addresses, &context);
         let later = |id: ClassId| plan.forest.class(id).is_some_and(|class| class.rank() > rank);
-        match stations.iter().position(later) {
-            Some(step) => self.queue_ref(plan.forest, &stations, context, now).at(step as u8),
+        match classes.iter().position(later) {
+            Some(step) => self.queue_ref(plan.forest, &classes, context, now).at(step as u8),
             None => QueueRef::NONE,
         }
     }
@@ -135,10 +135,10 @@ impl<F: Frame> Queues<F> {
     }
 
     #[cold]
-    fn begin_course(&mut self, forest: &Forest, stations: &Stations, context: Context, now: Now) -> QueueRef {
-        let mut leaves = [NIL; MAX_STATIONS];
+    fn add_path(&mut self, forest: &Forest, classes: &PathClasses, context: Context, now: Now) -> QueueRef {
+        let mut leaves = [NIL; MAX_PATH_LEAVES];
         let mut free = leaves.iter_mut();
-        for class in stations.iter() {
+        for class in classes.iter() {
             let known = self.class_leaves.get(class.0 as usize).copied().filter(|leaf| *leaf != NIL);
             if let Some(leaf) = known.or_else(|| self.begin(forest, class, now))
                 && let Some(place) = free.next()
@@ -146,29 +146,29 @@ impl<F: Frame> Queues<F> {
                 *place = leaf;
             }
         }
-        QueueRef::path(self.courses.add(stations, context, leaves), 0)
+        QueueRef::path(self.paths.add(classes, context, leaves), 0)
     }
 
     /// Gives the row of a class leaves at this worker. Says which is that of the class.
     #[cold]
     fn begin(&mut self, forest: &Forest, class: ClassId, now: Now) -> Option<u32> {
         let identity = forest.class(class)?.identity;
-        let at = self.entry_of(identity.first())?;
+        let at = self.row_of(identity.first())?;
         self.begin_row(at, forest, now);
-        self.entries.get(at)?.parts.get(identity.part.place()).copied().filter(|leaf| *leaf != NIL)
+        self.rows.get(at)?.parts.get(identity.part.place()).copied().filter(|leaf| *leaf != NIL)
     }
 
     /// Gives a row the leaves that it does not have yet.
     pub(super) fn begin_row(&mut self, at: usize, forest: &Forest, now: Now) {
-        let Some(first) = self.entries.get(at).map(|entry| entry.class) else { return };
+        let Some(first) = self.rows.get(at).map(|entry| entry.class) else { return };
         for (place, class) in forest.parts(first).into_iter().enumerate() {
             let Some((id, class)) = class.and_then(|id| Some((id, forest.class(id)?))) else { continue };
-            let has = self.entries.get(at).and_then(|entry| entry.parts.get(place)) != Some(&NIL);
+            let has = self.rows.get(at).and_then(|entry| entry.parts.get(place)) != Some(&NIL);
             if has || !class.is_leaf {
                 continue;
             }
             let number = self.begin_leaf(at as u32, id, class, forest, now);
-            if let Some(part) = self.entries.get_mut(at).and_then(|entry| entry.parts.get_mut(place)) {
+            if let Some(part) = self.rows.get_mut(at).and_then(|entry| entry.parts.get_mut(place)) {
                 *part = number;
             }
             if let Some(known) = self.class_leaves.get_mut(id.0 as usize) {
@@ -188,11 +188,11 @@ impl<F: Frame> Queues<F> {
         if let Some(burst) = &backlog.burst {
             leaf.bucket.set_rate(burst.ceiling(limit.max_limit), now, false);
         }
-        leaf.set(special::TREE, class.parent.is_some());
-        leaf.set(special::METERED, meters(kind));
-        leaf.set(special::BURST, backlog.burst.is_some());
+        leaf.set(leaf_flag::TREE, class.parent.is_some());
+        leaf.set(leaf_flag::METERED, meters(kind));
+        leaf.set(leaf_flag::BURST, backlog.burst.is_some());
         leaf.set(
-            special::WATCHED,
+            leaf_flag::WATCHED,
             self.scopes.has(class.identity.first()) && class.identity.part != Part::Total,
         );
         if class.identity.part == Part::Interface {
@@ -221,8 +221,8 @@ impl<F: Frame> Queues<F> {
         self.block(number, self.ports.is_blocked(interface), now);
     }
 
-    fn entry_of(&self, row: Identity) -> Option<usize> {
-        self.entries.binary_search_by_key(&row, |entry| entry.identity).ok()
+    fn row_of(&self, row: Identity) -> Option<usize> {
+        self.rows.binary_search_by_key(&row, |entry| entry.identity).ok()
     }
 
     /// A leaf by its number in this configuration.
@@ -233,7 +233,7 @@ impl<F: Frame> Queues<F> {
 
     /// A leaf by its name.
     pub fn leaf_of(&self, identity: Identity) -> Option<u32> {
-        let entry = self.entries.get(self.entry_of(identity.first())?)?;
+        let entry = self.rows.get(self.row_of(identity.first())?)?;
         let leaf = entry.parts.get(identity.part.place()).copied()?;
         let is_it = |backlog: &Backlog| backlog.identity == identity;
         self.backlogs.get(leaf as usize).filter(|backlog| is_it(backlog)).map(|_| leaf)
@@ -241,7 +241,7 @@ impl<F: Frame> Queues<F> {
 
     /// Whether this worker has a row.
     pub(super) fn has_row(&self, row: Identity) -> bool {
-        let entry = self.entry_of(row).and_then(|at| self.entries.get(at));
+        let entry = self.row_of(row).and_then(|at| self.rows.get(at));
         entry.is_some_and(|entry| entry.leaves().any(|leaf| !self.is_away(leaf)))
     }
 
@@ -254,8 +254,8 @@ impl<F: Frame> Queues<F> {
     pub fn leaves_of(&self, queue: QueueRef) -> Vec<Identity> {
         let leaves = match queue.kind() {
             QueueRefKind::Leaf(leaf) => vec![leaf],
-            QueueRefKind::Path(course, step) => {
-                (step..).map_while(|step| self.station(course, step)).collect()
+            QueueRefKind::Path(path, step) => {
+                (step..).map_while(|step| self.leaf_at_step(path, step)).collect()
             }
             QueueRefKind::NoQueue | QueueRefKind::Handover(_) => Vec::new(),
         };
@@ -267,15 +267,15 @@ impl<F: Frame> Queues<F> {
         self.leaves.get(number as usize).map(|leaf| leaf.class)
     }
 
-    /// The leaf at a step of a course; `None` behind the last one.
+    /// The leaf at a step of a path; `None` behind the last one.
     #[inline]
-    pub fn station(&self, course: u32, step: u8) -> Option<u32> {
-        self.courses.leaf(course, step)
+    pub fn leaf_at_step(&self, path: u32, step: u8) -> Option<u32> {
+        self.paths.leaf(path, step)
     }
 
     /// Where a packet goes that has passed the first leaf of a queue.
     pub fn queue_after(&self, queue: QueueRef) -> QueueRef {
-        self.courses.behind(queue, queue.step())
+        self.paths.after(queue, queue.step())
     }
 
     /// Whether another worker may have a leaf.
@@ -285,24 +285,25 @@ impl<F: Frame> Queues<F> {
     }
 
     /// Takes a queue that nobody has, for a packet of this leaf. Otherwise says who has it; the packet must go
-    /// there, or else [`Self::withdraw`] be told.
+    /// there, or else [`Self::cancel_handover`] be told.
     #[cold]
     pub fn take(&mut self, number: u32, now: Now) -> Option<u32> {
-        let at = self.backlogs.get(number as usize)?.entry;
-        let entry = self.entries.get_mut(at as usize)?;
+        let at = self.backlogs.get(number as usize)?.row;
+        let entry = self.rows.get_mut(at as usize)?;
         match entry.ownership.claim(self.worker) {
-            Claim::Theirs(worker) => {
-                entry.foreign.patience = PATIENCE;
+            Claim::OwnedBy(worker) => {
+                entry.foreign.idle_releases = MAX_IDLE_RELEASES;
                 Some(worker)
             }
             Claim::Taken => {
                 // What it owes to others, among it what comes after this row, is still to be settled.
                 (entry.foreign.in_a_row, entry.foreign.passed) = (0, 0);
-                if entry.foreign.patience != 0 {
+                if entry.foreign.idle_releases != 0 {
                     // Nobody else had it meanwhile.
-                    let in_vain = entry.ownership.is_back_at(self.worker);
-                    entry.foreign.patience = if in_vain { entry.foreign.patience - 1 } else { PATIENCE };
-                    entry.foreign.list(at, &mut self.common);
+                    let in_vain = entry.ownership.was_last_at(self.worker);
+                    entry.foreign.idle_releases =
+                        if in_vain { entry.foreign.idle_releases - 1 } else { MAX_IDLE_RELEASES };
+                    entry.foreign.list(at, &mut self.shared_rows);
                 }
                 let left = entry.parts.into_iter().zip(entry.ownership.tokens());
                 for (part, (number, (tokens, counted))) in left.enumerate() {
@@ -319,7 +320,7 @@ impl<F: Frame> Queues<F> {
                     }
                     leaf.bucket.resume(tokens, counted);
                     leaf.waiting = 0;
-                    if leaf.is(special::TREE) {
+                    if leaf.is(leaf_flag::TREE) {
                         take_in_tree(&mut self.htb, leaf.class, tokens, now);
                     }
                 }
@@ -329,86 +330,86 @@ impl<F: Frame> Queues<F> {
     }
 
     /// What goes with a packet to the worker that has its next leaf, which [`Self::take`] has just named.
-    pub fn onward_to(&self, number: u32, queue: QueueRef) -> Option<RemainingPath> {
+    pub fn remaining_path(&self, number: u32, queue: QueueRef) -> Option<RemainingPath> {
         let backlog = self.backlogs.get(number as usize)?;
-        let (stations, context, step) = match (self.courses.of(queue), queue.step()) {
-            (Some(course), step) => (course.stations, course.context, step),
+        let (classes, context, step) = match (self.paths.of(queue), queue.step()) {
+            (Some(path), step) => (path.classes, path.context, step),
             (None, _) => {
-                let mut stations = Stations::default();
-                stations.push(self.leaves.get(number as usize)?.class);
-                (stations, Context::default(), 0)
+                let mut classes = PathClasses::default();
+                classes.push(self.leaves.get(number as usize)?.class);
+                (classes, Context::default(), 0)
             }
         };
-        let before = step.checked_sub(1).and_then(|step| self.courses.at(queue, step));
+        let before = step.checked_sub(1).and_then(|step| self.paths.at(queue, step));
         let before =
             before.filter(|leaf| !self.is_away(*leaf)).and_then(|leaf| self.backlogs.get(leaf as usize));
-        if let Some(entry) = before.and_then(|before| self.entries.get(before.entry as usize)) {
-            entry.ownership.note();
+        if let Some(entry) = before.and_then(|before| self.rows.get(before.row as usize)) {
+            entry.ownership.note_in_flight();
         }
         let before = before.map(|before| before.identity.first());
         let rank = usize::from(backlog.rank);
-        Some(RemainingPath { leaf: backlog.identity, rank, step, stations, context, before })
+        Some(RemainingPath { leaf: backlog.identity, rank, step, classes, context, before })
     }
 
     /// A packet will not arrive at the worker that expects it.
-    pub fn withdraw(&self, onward: &RemainingPath) {
-        for row in [Some(onward.leaf.first()), onward.before].into_iter().flatten() {
-            if let Some(entry) = self.entry_of(row).and_then(|at| self.entries.get(at)) {
-                entry.ownership.settle(1);
+    pub fn cancel_handover(&self, remaining: &RemainingPath) {
+        for row in [Some(remaining.leaf.first()), remaining.before].into_iter().flatten() {
+            if let Some(entry) = self.row_of(row).and_then(|at| self.rows.get(at)) {
+                entry.ownership.acknowledge(1);
             }
         }
     }
 
     /// A packet came for a leaf that this worker does not have.
-    pub fn missed(&self, onward: &RemainingPath) {
-        if let Some(entry) = self.entry_of(onward.leaf.first()).and_then(|at| self.entries.get(at)) {
-            entry.ownership.settle(1);
+    pub fn acknowledge_missed(&self, remaining: &RemainingPath) {
+        if let Some(entry) = self.row_of(remaining.leaf.first()).and_then(|at| self.rows.get(at)) {
+            entry.ownership.acknowledge(1);
         }
     }
 
     /// A packet has come that passed this row at another worker, which may let the row go when the packet has left.
-    pub fn owes(&mut self, row: Identity) {
-        if let Some(at) = self.entry_of(row) {
+    pub fn expect_upstream(&mut self, row: Identity) {
+        if let Some(at) = self.row_of(row) {
             self.expect(at as u32);
         }
     }
 
     fn expect(&mut self, at: u32) {
-        let Some(entry) = self.entries.get_mut(at as usize) else { return };
-        if entry.foreign.unsettled == 0 {
-            self.unsettled.push(at);
+        let Some(entry) = self.rows.get_mut(at as usize) else { return };
+        if entry.foreign.unacknowledged == 0 {
+            self.unacknowledged.push(at);
         }
-        entry.foreign.unsettled = entry.foreign.unsettled.saturating_add(1);
+        entry.foreign.unacknowledged = entry.foreign.unacknowledged.saturating_add(1);
     }
 
     /// A packet of another worker is about to enter a leaf.
-    pub fn arrives(&mut self, number: u32) {
-        let Some(at) = self.backlogs.get(number as usize).map(|backlog| backlog.entry) else { return };
+    pub fn begin_foreign(&mut self, number: u32) {
+        let Some(at) = self.backlogs.get(number as usize).map(|backlog| backlog.row) else { return };
         let passed = self.passed(at);
-        if let Some(Entry { foreign, .. }) = self.entries.get_mut(at as usize) {
+        if let Some(QueueRow { foreign, .. }) = self.rows.get_mut(at as usize) {
             foreign.in_a_row = if passed == foreign.passed { foreign.in_a_row.saturating_add(1) } else { 0 };
-            foreign.patience = PATIENCE;
-            foreign.list(at, &mut self.common);
+            foreign.idle_releases = MAX_IDLE_RELEASES;
+            foreign.list(at, &mut self.shared_rows);
         }
         self.expect(at);
     }
 
-    /// The packet of [`Self::arrives`] has passed, or waits, or was dropped.
-    pub fn has_arrived(&mut self, number: u32) {
-        let Some(at) = self.backlogs.get(number as usize).map(|backlog| backlog.entry) else { return };
+    /// The packet of [`Self::begin_foreign`] has passed, or waits, or was dropped.
+    pub fn end_foreign(&mut self, number: u32) {
+        let Some(at) = self.backlogs.get(number as usize).map(|backlog| backlog.row) else { return };
         let passed = self.passed(at);
-        if let Some(entry) = self.entries.get_mut(at as usize) {
+        if let Some(entry) = self.rows.get_mut(at as usize) {
             entry.foreign.passed = passed;
         }
     }
 
     /// A packet that came for a leaf that is not its own any more goes on at once, charged.
     #[cold]
-    pub fn pass_strange(&mut self, number: u32, segments: u32, bytes: u64, now: Now) {
+    pub fn pass_reclassified(&mut self, number: u32, segments: u32, bytes: u64, now: Now) {
         let place = number as usize;
         if let (Some(leaf), Some(backlog)) = (self.leaves.get_mut(place), self.backlogs.get_mut(place)) {
             backlog.pass(leaf, segments, bytes);
-            if leaf.is(special::TREE) {
+            if leaf.is(leaf_flag::TREE) {
                 self.htb.sent(leaf.class, segments, bytes, now);
             }
         }
@@ -416,28 +417,28 @@ impl<F: Frame> Queues<F> {
 
     /// Packets that have passed a row here, whatever part.
     fn passed(&self, at: u32) -> u64 {
-        let leaves = self.entries.get(at as usize).into_iter().flat_map(Entry::leaves);
+        let leaves = self.rows.get(at as usize).into_iter().flat_map(QueueRow::leaves);
         let packets = |number: u32| self.leaves.get(number as usize).map_or(0, |leaf| leaf.passed().packets);
         leaves.map(packets).fold(0, u64::wrapping_add)
     }
 
     /// All packets that came out of the queues so far have left the router. Lets go of queues that only other
     /// workers use.
-    pub fn settle(&mut self, shared: &SharedQueues, now: Now) {
+    pub fn acknowledge(&mut self, shared: &SharedQueues, now: Now) {
         if self.is_changing() {
             self.follow_changeover(shared);
             if self.is_changing() {
                 return;
             }
         }
-        if self.unsettled.is_empty() || self.waits_for_ports() {
+        if self.unacknowledged.is_empty() || self.waits_for_ports() {
             return;
         }
-        while let Some(at) = self.unsettled.pop() {
-            let Some(entry) = self.entries.get_mut(at as usize) else { continue };
-            entry.ownership.settle(std::mem::take(&mut entry.foreign.unsettled));
-            if entry.foreign.in_a_row >= ENOUGH {
-                self.let_row_go(at, now);
+        while let Some(at) = self.unacknowledged.pop() {
+            let Some(entry) = self.rows.get_mut(at as usize) else { continue };
+            entry.ownership.acknowledge(std::mem::take(&mut entry.foreign.unacknowledged));
+            if entry.foreign.in_a_row >= MAX_FOREIGN_RUN {
+                self.release_row(at, now);
             }
         }
     }
@@ -445,37 +446,37 @@ impl<F: Frame> Queues<F> {
     /// The worker is about to sleep, and everything that came out of the queues has left the router, but for what waits for
     /// a port. Lets go of queues that other workers use too, or each of their packets would wake this one. What is left of
     /// thousands has its turn before the next sleep. Says whether there were any.
-    pub fn give_way(&mut self, now: Now) -> bool {
-        if self.common.is_empty()
+    pub fn before_sleep(&mut self, now: Now) -> bool {
+        if self.shared_rows.is_empty()
             || self.is_changing()
-            || !self.unsettled.is_empty()
+            || !self.unacknowledged.is_empty()
             || self.waits_for_ports()
         {
             return false;
         }
-        for _ in 0..AT_ONCE {
-            let Some(at) = self.common.pop() else { break };
-            let Some(entry) = self.entries.get_mut(at as usize) else { continue };
+        for _ in 0..MAX_RELEASED_AT_ONCE {
+            let Some(at) = self.shared_rows.pop() else { break };
+            let Some(entry) = self.rows.get_mut(at as usize) else { continue };
             entry.foreign.is_listed = false;
             let leaf = |number: u32| self.leaves.get(number as usize);
             // What a kind that has rates of its own has counted stays here.
-            let may_go = |leaf: &Leaf| !leaf.is_away() && !leaf.is(special::METERED);
-            if entry.foreign.patience != 0 && entry.leaves().filter_map(leaf).all(may_go) {
-                self.let_row_go(at, now);
+            let may_go = |leaf: &Leaf| !leaf.is_away() && !leaf.is(leaf_flag::METERED);
+            if entry.foreign.idle_releases != 0 && entry.leaves().filter_map(leaf).all(may_go) {
+                self.release_row(at, now);
             }
         }
         true
     }
 
-    fn let_row_go(&mut self, at: u32, now: Now) {
-        let Some(entry) = self.entries.get(at as usize) else { return };
+    fn release_row(&mut self, at: u32, now: Now) {
+        let Some(entry) = self.rows.get(at as usize) else { return };
         let idle = |number: u32| self.leaves.get(number as usize).is_some_and(|leaf| leaf.waiting == 0);
         if !entry.leaves().all(idle) {
             return;
         }
         let tokens = entry.parts.map(|number| {
             let Some(leaf) = self.leaves.get(number as usize) else { return (0, now) };
-            let tokens = match leaf.is(special::TREE) {
+            let tokens = match leaf.is(leaf_flag::TREE) {
                 true => i64::from(self.htb.give_up(leaf.class, now)),
                 false => leaf.bucket.tokens(),
             };
@@ -483,7 +484,7 @@ impl<F: Frame> Queues<F> {
         });
         let bursts = entry.parts.map(|number| self.backlogs.get(number as usize)?.burst.as_deref());
         if bursts.iter().any(Option::is_some) {
-            entry.ownership.leave_bursts(bursts);
+            entry.ownership.store_bursts(bursts);
         }
         if entry.ownership.release(self.worker, tokens) {
             for number in entry.leaves() {
@@ -493,7 +494,7 @@ impl<F: Frame> Queues<F> {
             }
         } else {
             for (number, (tokens, _)) in entry.parts.into_iter().zip(tokens) {
-                if let Some(leaf) = self.leaves.get(number as usize).filter(|leaf| leaf.is(special::TREE)) {
+                if let Some(leaf) = self.leaves.get(number as usize).filter(|leaf| leaf.is(leaf_flag::TREE)) {
                     take_in_tree(&mut self.htb, leaf.class, tokens, now);
                 }
             }

@@ -1,9 +1,9 @@
 //! A worker's queues: the leaves it has, what waits in them, and who is due.
 
 mod changeover;
-pub(crate) mod course;
 mod handover;
 mod port;
+pub(crate) mod queue_path;
 mod record;
 mod scope;
 pub mod swap;
@@ -20,16 +20,16 @@ use crate::packet::verdict::DropReason;
 use crate::qos::classify::QueueTable;
 use crate::qos::forest::{Context, Forest, Identity};
 use crate::qos::htb::Htb;
-use crate::qos::kind::{Load, Next};
-use crate::qos::leaf::{Backlog, Leaf, WakeBy, special};
+use crate::qos::kind::{Dequeued, Load};
+use crate::qos::leaf::{Backlog, Leaf, WakeBy, leaf_flag};
 use crate::qos::longest::Longest;
 use crate::qos::queues::changeover::{Changeover, SLOTS};
-use crate::qos::queues::course::Courses;
-use crate::qos::queues::handover::Entry;
+use crate::qos::queues::handover::QueueRow;
 use crate::qos::queues::port::Ports;
-use crate::qos::queues::record::{Carried, Since};
+use crate::qos::queues::queue_path::QueuePaths;
+use crate::qos::queues::record::{CarriedCounters, ResetCounters};
 use crate::qos::queues::scope::{Event, Scopes};
-use crate::qos::slab::{Fifo, NodeId, Slab};
+use crate::qos::slab::{NodeId, NodeQueue, Slab};
 use crate::time::Now;
 use crate::time::wheel::Wheel;
 
@@ -56,7 +56,7 @@ pub struct Dropped {
 
 /// What came of a frame that was to wait in a leaf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Held {
+pub enum HoldOutcome {
     /// It waits.
     Waits,
     /// The leaf's queue dropped it. The next one may be taken.
@@ -80,7 +80,7 @@ pub struct Plan<'a> {
 
 /// A leaf on a packet's queue.
 #[derive(Debug, Clone, Copy)]
-pub struct Station {
+pub struct PathStep {
     /// From it on.
     pub queue: QueueRef,
     /// Its number.
@@ -98,18 +98,18 @@ pub struct Queues<F> {
     /// What is seldom touched of each leaf.
     pub(super) backlogs: Vec<Backlog>,
     /// Every row of the configuration, by ascending identity.
-    pub(super) entries: Vec<Entry>,
+    pub(super) rows: Vec<QueueRow>,
     /// Leaf of each class, or [`NIL`].
     pub(super) class_leaves: Vec<u32>,
     /// Leaves that are nobody's.
     pub(super) free: Vec<u32>,
-    pub(super) courses: Courses,
+    pub(super) paths: QueuePaths,
     pub(super) htb: Htb,
     pub(super) ports: Ports,
     /// Counters of classes in trees that were reset.
-    pub(super) since: HashMap<Identity, Since>,
+    pub(super) reset_counters: HashMap<Identity, ResetCounters>,
     /// What classes counted before they became leaves, or ceased to be.
-    pub(super) carried: HashMap<Identity, Carried>,
+    pub(super) carried: HashMap<Identity, CarriedCounters>,
     pub(super) scopes: Scopes,
     pub(super) slab: Slab<F>,
     wheel: Wheel<TICK>,
@@ -120,14 +120,14 @@ pub struct Queues<F> {
     /// Leaves that have had their turn until the port behind them was asked.
     again: Vec<u32>,
     /// What must not wait any longer where it did, by what it has passed: see [`super::changeover`].
-    pub(super) leaving: [Fifo; SLOTS],
+    pub(super) leaving: [NodeQueue; SLOTS],
     changeover: Changeover,
     /// When the configuration was taken over.
     pub(super) swapped: Now,
     /// Rows to which other workers' packets came that have not left the router.
-    pub(super) unsettled: Vec<u32>,
+    pub(super) unacknowledged: Vec<u32>,
     /// Rows that this worker took, or got packets for, while others use them too.
-    pub(super) common: Vec<u32>,
+    pub(super) shared_rows: Vec<u32>,
     longest: Longest,
     totals: QueueTotals,
     dropped: Dropped,
@@ -144,13 +144,13 @@ impl<F: Frame> Queues<F> {
             salt,
             leaves: Vec::new(),
             backlogs: Vec::new(),
-            entries: Vec::new(),
+            rows: Vec::new(),
             class_leaves: Vec::new(),
             free: Vec::new(),
-            courses: Courses::default(),
+            paths: QueuePaths::default(),
             htb: Htb::new(worker, workers),
             ports: Ports::default(),
-            since: HashMap::new(),
+            reset_counters: HashMap::new(),
             carried: HashMap::new(),
             scopes: Scopes::default(),
             slab: Slab::new(max_frames, max_footprint),
@@ -158,11 +158,11 @@ impl<F: Frame> Queues<F> {
             due: VecDeque::new(),
             trees_turn: false,
             again: Vec::new(),
-            leaving: [Fifo::default(); SLOTS],
+            leaving: [NodeQueue::default(); SLOTS],
             changeover: Changeover::new(workers),
             swapped: Now(0),
-            unsettled: Vec::new(),
-            common: Vec::new(),
+            unacknowledged: Vec::new(),
+            shared_rows: Vec::new(),
             longest: Longest::default(),
             totals: QueueTotals::default(),
             dropped: Dropped::default(),
@@ -186,23 +186,23 @@ impl<F: Frame> Queues<F> {
         segments: u32,
         bytes: u64,
         now: Now,
-    ) -> Option<Station> {
+    ) -> Option<PathStep> {
         // A queue that leads nowhere has numbers of none.
         let (mut step, mut leaf) = (queue.path_step(), first);
         loop {
             if !self.pass::<TREES>(leaf, segments, bytes, now) {
-                return Some(Station { queue: queue.at(step), leaf });
+                return Some(PathStep { queue: queue.at(step), leaf });
             }
             if queue.is_short() {
                 return None;
             }
             step += 1;
-            leaf = self.courses.leaf(queue.path_number(), step)?;
+            leaf = self.paths.leaf(queue.path_number(), step)?;
         }
     }
 
     /// The same for a packet on its way.
-    pub fn walk_on(&mut self, queue: QueueRef, segments: u32, bytes: u64, now: Now) -> Option<Station> {
+    pub fn walk_on(&mut self, queue: QueueRef, segments: u32, bytes: u64, now: Now) -> Option<PathStep> {
         self.walk::<false>(queue, self.first_leaf(queue), segments, bytes, now)
     }
 
@@ -222,9 +222,9 @@ impl<F: Frame> Queues<F> {
         {
             backlog.turn_meter(leaf, now);
         }
-        if leaf.is(special::ALL) {
-            if !TREES || leaf.is(special::ALL & !special::TREE) {
-                return self.pass_special(number, segments, bytes, now);
+        if leaf.is(leaf_flag::ALL) {
+            if !TREES || leaf.is(leaf_flag::ALL & !leaf_flag::TREE) {
+                return self.pass_flagged(number, segments, bytes, now);
             }
             // A super-frame that would make others wait goes in pieces.
             let is_whole = segments == 1 || !is_long(self.htb.rate(leaf.class), segments, bytes);
@@ -243,13 +243,13 @@ impl<F: Frame> Queues<F> {
     }
 
     #[inline(never)]
-    fn pass_special(&mut self, number: u32, segments: u32, bytes: u64, now: Now) -> bool {
+    fn pass_flagged(&mut self, number: u32, segments: u32, bytes: u64, now: Now) -> bool {
         let place = number as usize;
         let Some(leaf) = self.leaves.get_mut(place) else { return true };
-        if leaf.waiting != 0 || leaf.is(special::METERED | special::BLOCKED) {
+        if leaf.waiting != 0 || leaf.is(leaf_flag::METERED | leaf_flag::BLOCKED) {
             return false;
         }
-        if leaf.is(special::TREE) {
+        if leaf.is(leaf_flag::TREE) {
             if segments > 1 && is_long(self.htb.rate(leaf.class), segments, bytes)
                 || !self.htb.pass(leaf.class, segments, bytes, now)
             {
@@ -265,9 +265,9 @@ impl<F: Frame> Queues<F> {
             }
             backlog.pass(leaf, segments, bytes);
         }
-        if leaf.is(special::WATCHED) {
+        if leaf.is(leaf_flag::WATCHED) {
             self.scopes.now = now;
-            self.note(number, Event { passed: bytes, ..Event::default() });
+            self.record_event(number, Event { passed: bytes, ..Event::default() });
         }
         true
     }
@@ -275,16 +275,16 @@ impl<F: Frame> Queues<F> {
     /// Highest rate of a leaf, bits/s; 0 no limit.
     fn rate(&self, number: u32) -> u64 {
         match self.leaves.get(number as usize) {
-            Some(leaf) if leaf.is(special::TREE) => self.htb.rate(leaf.class),
+            Some(leaf) if leaf.is(leaf_flag::TREE) => self.htb.rate(leaf.class),
             Some(leaf) => leaf.bucket.rate(),
             None => 0,
         }
     }
 
     /// Wire segments of `bytes` each that may stay together in a leaf.
-    pub fn segments_together(&self, number: u32, bytes: u64) -> u32 {
+    pub fn max_segments(&self, number: u32, bytes: u64) -> u32 {
         let rate = self.rate(number);
-        let limit = self.backlogs.get(number as usize).map_or(1, |backlog| backlog.queue.together(bytes));
+        let limit = self.backlogs.get(number as usize).map_or(1, |backlog| backlog.queue.max_segments(bytes));
         let timely = if rate == 0 { u64::MAX } else { rate / (bytes * 8 * WHOLE_PER_SECOND).max(1) };
         u32::try_from(timely).unwrap_or(u32::MAX).min(limit).max(1)
     }
@@ -292,47 +292,48 @@ impl<F: Frame> Queues<F> {
     /// Lets a frame wait in a leaf. What is dropped instead is counted for [`Self::take_dropped`].
     // In line, as it is put together where it waits then, not copied there.
     #[inline(always)]
-    pub fn hold(&mut self, number: u32, waiting: Waiting<F>, now: Now) -> Held {
+    pub fn hold(&mut self, number: u32, waiting: Waiting<F>, now: Now) -> HoldOutcome {
         let load = Load::frame(waiting.segments, waiting.bytes);
         if let Err(refused) = self.make_room(number, load, waiting.frame.footprint() as u64, now) {
             return refused;
         }
-        self.courses.hold(waiting.queue);
+        self.paths.hold(waiting.queue);
         let node = self.slab.insert(Waiting { enqueued: now, ..waiting });
         self.put(number, node, now)
     }
 
     /// Sees to it that a frame can wait in a leaf. If it cannot, counts it as dropped and says why.
-    fn make_room(&mut self, number: u32, frame: Load, footprint: u64, now: Now) -> Result<(), Held> {
+    fn make_room(&mut self, number: u32, frame: Load, footprint: u64, now: Now) -> Result<(), HoldOutcome> {
         self.scopes.now = now;
         if !self.admits(number, frame.segments, frame.bytes, now) {
             self.refuse(number, frame.segments);
-            return Err(Held::NoRoom);
+            return Err(HoldOutcome::NoRoom);
         }
         while !self.slab.has_room(footprint) {
             if !self.drop_from_longest() {
                 self.dropped.memory = self.dropped.memory.saturating_add(frame.segments);
                 self.count_drop(number, frame.segments);
-                return Err(Held::NoMemory);
+                return Err(HoldOutcome::NoMemory);
             }
         }
         Ok(())
     }
 
     /// A frame that has a place goes into a leaf's queue, which may drop it nevertheless.
-    fn put(&mut self, number: u32, node: NodeId, now: Now) -> Held {
-        let Some(backlog) = self.backlogs.get_mut(number as usize) else { return Held::NoRoom };
+    fn put(&mut self, number: u32, node: NodeId, now: Now) -> HoldOutcome {
+        let Some(backlog) = self.backlogs.get_mut(number as usize) else { return HoldOutcome::NoRoom };
         let before = backlog.queue.load();
-        let mut gone = Fifo::default();
-        let node = backlog.queue.offer(&mut self.slab, node, now, &mut gone);
-        let refused = if backlog.queue.draws() { Held::Dropped } else { Held::NoRoom };
-        let stays = !self.bury(number, &mut gone, Some(node));
+        let mut gone = NodeQueue::default();
+        let node = backlog.queue.enqueue(&mut self.slab, node, now, &mut gone);
+        let refused =
+            if backlog.queue.drops_at_random() { HoldOutcome::Dropped } else { HoldOutcome::NoRoom };
+        let stays = !self.drop_frames(number, &mut gone, Some(node));
         self.changed(number, before);
         self.schedule(number, now);
         if self.is_watched(number) {
-            self.note(number, Event::default());
+            self.record_event(number, Event::default());
         }
-        if stays { Held::Waits } else { refused }
+        if stays { HoldOutcome::Waits } else { refused }
     }
 
     /// Counts wire segments for which a leaf's queue has no room.
@@ -353,11 +354,11 @@ impl<F: Frame> Queues<F> {
         if backlog.queue.admits(frame, Load::default()) {
             return true;
         }
-        if leaf.is(special::BLOCKED) {
+        if leaf.is(leaf_flag::BLOCKED) {
             return false;
         }
         let load = backlog.queue.load();
-        let tokens = if leaf.is(special::TREE) {
+        let tokens = if leaf.is(leaf_flag::TREE) {
             self.htb.tokens(leaf.class, now)
         } else {
             u64::try_from(leaf.bucket.tokens()).unwrap_or(0)
@@ -386,7 +387,7 @@ impl<F: Frame> Queues<F> {
                 return;
             }
             step += 1;
-            leaf = self.courses.leaf(queue.path_number(), step);
+            leaf = self.paths.leaf(queue.path_number(), step);
         }
     }
 
@@ -397,7 +398,7 @@ impl<F: Frame> Queues<F> {
             backlog.dropped += u64::from(segments);
         }
         if self.is_watched(number) {
-            self.note(number, Event { dropped: segments, ..Event::default() });
+            self.record_event(number, Event { dropped: segments, ..Event::default() });
         }
     }
 
@@ -408,16 +409,16 @@ impl<F: Frame> Queues<F> {
     }
 
     fn is_watched(&self, number: u32) -> bool {
-        self.leaves.get(number as usize).is_some_and(|leaf| leaf.is(special::WATCHED))
+        self.leaves.get(number as usize).is_some_and(|leaf| leaf.is(leaf_flag::WATCHED))
     }
 
     /// Drops what a leaf's queue gave away. Says whether `this` was among it.
-    pub(super) fn bury(&mut self, number: u32, gone: &mut Fifo, this: Option<NodeId>) -> bool {
+    pub(super) fn drop_frames(&mut self, number: u32, gone: &mut NodeQueue, this: Option<NodeId>) -> bool {
         let mut found = false;
         while let Some(node) = gone.pop(&mut self.slab) {
             found |= this == Some(node);
             if let Some(waiting) = self.slab.remove(node) {
-                self.courses.release(waiting.queue);
+                self.paths.release(waiting.queue);
                 self.refuse(number, waiting.segments);
                 self.ended.note(waiting.trace, DropReason::QueueFull);
             }
@@ -430,16 +431,16 @@ impl<F: Frame> Queues<F> {
         let Some(number) = self.longest.first(&mut self.backlogs) else { return false };
         let Some(backlog) = self.backlogs.get_mut(number as usize) else { return false };
         let before = backlog.queue.load();
-        let mut gone = Fifo::default();
+        let mut gone = NodeQueue::default();
         backlog.queue.drop_from_longest(&mut self.slab, &mut gone);
         let Some(waiting) = gone.pop(&mut self.slab).and_then(|node| self.slab.remove(node)) else {
             return false;
         };
-        self.courses.release(waiting.queue);
+        self.paths.release(waiting.queue);
         self.ended.note(waiting.trace, DropReason::QueueMemory);
         self.dropped.memory = self.dropped.memory.saturating_add(waiting.segments);
         self.count_drop(number, waiting.segments);
-        self.bury(number, &mut gone, None);
+        self.drop_frames(number, &mut gone, None);
         self.changed(number, before);
         self.rest(number);
         true
@@ -449,15 +450,15 @@ impl<F: Frame> Queues<F> {
     fn take_next(&mut self, number: u32, now: Now) -> Result<NodeId, Option<Now>> {
         let Some(backlog) = self.backlogs.get_mut(number as usize) else { return Err(None) };
         let before = backlog.queue.load();
-        let mut gone = Fifo::default();
-        let next = backlog.queue.next(&mut self.slab, now, &mut gone);
+        let mut gone = NodeQueue::default();
+        let next = backlog.queue.dequeue(&mut self.slab, now, &mut gone);
         if gone.len() != 0 {
-            self.bury(number, &mut gone, None);
+            self.drop_frames(number, &mut gone, None);
         }
         let taken = match next {
-            Next::Packet(node) => Ok(node),
-            Next::Wait(until) => Err(Some(until)),
-            Next::Empty => Err(None),
+            Dequeued::Packet(node) => Ok(node),
+            Dequeued::Wait(until) => Err(Some(until)),
+            Dequeued::Empty => Err(None),
         };
         self.changed(number, before);
         taken
@@ -487,10 +488,10 @@ impl<F: Frame> Queues<F> {
         else {
             return;
         };
-        if backlog.wake == WakeBy::Turn || leaf.queued() == 0 || leaf.is(special::BLOCKED) {
+        if backlog.wake == WakeBy::Turn || leaf.queued() == 0 || leaf.is(leaf_flag::BLOCKED) {
             return;
         }
-        if leaf.is(special::TREE) {
+        if leaf.is(leaf_flag::TREE) {
             self.htb.activate(leaf.class, now);
             return self.unschedule(number);
         }
@@ -531,7 +532,7 @@ impl<F: Frame> Queues<F> {
     pub(super) fn rest(&mut self, number: u32) {
         if let (Some(leaf), Some(backlog)) =
             (self.leaves.get(number as usize), self.backlogs.get(number as usize))
-            && leaf.is(special::TREE)
+            && leaf.is(leaf_flag::TREE)
             && backlog.queue.frames() == 0
         {
             self.htb.deactivate(leaf.class);
@@ -558,8 +559,8 @@ impl<F: Frame> Queues<F> {
         self.wheel.reserve(leaves);
         self.leaves.reserve(leaves.saturating_sub(self.leaves.len()));
         self.backlogs.reserve(leaves.saturating_sub(self.backlogs.len()));
-        for rows in [&mut self.unsettled, &mut self.common] {
-            rows.reserve(self.entries.len().saturating_sub(rows.len()));
+        for rows in [&mut self.unacknowledged, &mut self.shared_rows] {
+            rows.reserve(self.rows.len().saturating_sub(rows.len()));
         }
     }
 
@@ -572,7 +573,7 @@ impl<F: Frame> Queues<F> {
                 (self.leaves.get(number as usize), self.backlogs.get(number as usize))
             {
                 tollway_prefetch::fetch_to_write(leaf);
-                backlog.fetch();
+                backlog.prefetch();
                 self.due.push_back(number);
             }
         }
@@ -582,7 +583,7 @@ impl<F: Frame> Queues<F> {
                 (self.leaves.get(number as usize), self.backlogs.get_mut(number as usize))
             {
                 backlog.wake = WakeBy::Turn;
-                in_trees |= leaf.is(special::TREE);
+                in_trees |= leaf.is(leaf_flag::TREE);
             }
         }
         if in_trees {
@@ -596,7 +597,7 @@ impl<F: Frame> Queues<F> {
         self.due.retain(|number| {
             let place = *number as usize;
             match (leaves.get(place), backlogs.get_mut(place)) {
-                (Some(leaf), Some(backlog)) if leaf.is(special::TREE) => {
+                (Some(leaf), Some(backlog)) if leaf.is(leaf_flag::TREE) => {
                     backlog.wake = WakeBy::Nobody;
                     htb.activate(leaf.class, now);
                     false
@@ -624,7 +625,7 @@ impl<F: Frame> Queues<F> {
             }
         }
         if let Some(number) = self.due.pop_front() {
-            self.look_ahead();
+            self.prefetch_due();
             return Some(self.turn(number, plan, now, most.min(QUANTUM), &mut send));
         }
         let sent = self.turn_of_tree(plan, now, most.min(QUANTUM), &mut send);
@@ -645,14 +646,14 @@ impl<F: Frame> Queues<F> {
         let (Some(leaf), Some(backlog)) = (self.leaves.get(place), self.backlogs.get_mut(place)) else {
             return sent;
         };
-        if backlog.is_port() && leaf.queued() != 0 && until.is_none() && !leaf.is(special::BLOCKED) {
+        if backlog.is_port() && leaf.queued() != 0 && until.is_none() && !leaf.is(leaf_flag::BLOCKED) {
             self.again.push(number);
             return sent;
         }
         // A kind that has nothing to give though packets wait is asked again, but not at once.
         let until = until.or_else(|| {
             let stuck = sent == 0 && leaf.queued() != 0 && leaf.bucket.is_open();
-            (stuck && !leaf.is(special::TREE | special::BLOCKED)).then_some(Now(now.0 + TICK))
+            (stuck && !leaf.is(leaf_flag::TREE | leaf_flag::BLOCKED)).then_some(Now(now.0 + TICK))
         });
         backlog.wake = WakeBy::Nobody;
         match until {
@@ -678,7 +679,7 @@ impl<F: Frame> Queues<F> {
         if leaf.meter_is_due(now) {
             backlog.turn_meter(leaf, now);
         }
-        if leaf.is(special::BLOCKED | special::TREE) {
+        if leaf.is(leaf_flag::BLOCKED | leaf_flag::TREE) {
             return (0, None);
         }
         backlog.turn_burst(leaf, now);
@@ -688,7 +689,7 @@ impl<F: Frame> Queues<F> {
                 return (sent, None);
             }
             match self.take_next(number, now) {
-                Ok(node) => self.let_go(number, node, plan, now, send),
+                Ok(node) => self.release_frame(number, node, plan, now, send),
                 Err(until) => return (sent, until),
             }
         }
@@ -696,7 +697,7 @@ impl<F: Frame> Queues<F> {
     }
 
     /// A frame that has waited passes its leaf.
-    fn let_go(
+    fn release_frame(
         &mut self,
         number: u32,
         node: NodeId,
@@ -713,16 +714,16 @@ impl<F: Frame> Queues<F> {
             let micros = now.0.saturating_sub(waiting.enqueued.0) / 1000;
             let wait = u32::try_from(micros).unwrap_or(u32::MAX);
             backlog.note_wait(wait);
-            if leaf.is(special::WATCHED) {
+            if leaf.is(leaf_flag::WATCHED) {
                 self.scopes.now = now;
-                self.note(number, Event { passed: bytes, dropped: 0, wait });
+                self.record_event(number, Event { passed: bytes, dropped: 0, wait });
             }
         }
         if self.is_changing() {
             let passed = Some(self.rank(number));
-            if self.waits_its_turn(plan, passed, addresses) {
+            if self.waits_for_older(plan, passed, addresses) {
                 if let Some(waiting) = self.slab.remove(node) {
-                    self.wait_in_slot(passed, waiting);
+                    self.push_to_slot(passed, waiting);
                 }
                 return;
             }
@@ -730,11 +731,11 @@ impl<F: Frame> Queues<F> {
         if self.backlogs.get(place).is_some_and(Backlog::is_port) {
             queue = QueueRef::DONE;
         } else if !queue.is_none() {
-            queue = self.onward(number, queue, addresses, plan, now);
+            queue = self.next_queue(number, queue, addresses, plan, now);
         } else if enqueued <= self.swapped {
             // It may have been the only one of an older configuration.
             let rank = self.rank(number);
-            queue = self.queue_behind(plan, addresses, Context::default(), rank, now);
+            queue = self.queue_after_rank(plan, addresses, Context::default(), rank, now);
         }
         // Only here is it moved, to where it goes.
         if let Some(waiting) = self.slab.remove(node) {
@@ -767,7 +768,7 @@ impl<F: Frame> Queues<F> {
                     let load = Load::of(&self.slab, node);
                     (frames, bytes) = (frames + 1, bytes + load.bytes);
                     self.htb.sent(turn.leaf, load.segments, load.bytes, now);
-                    self.let_go(number, node, plan, now, send);
+                    self.release_frame(number, node, plan, now, send);
                 }
                 Err(Some(until)) => {
                     self.htb.deactivate(turn.leaf);
@@ -785,7 +786,7 @@ impl<F: Frame> Queues<F> {
     }
 
     /// Where a frame goes that has passed a leaf after it waited there.
-    fn onward(
+    fn next_queue(
         &mut self,
         number: u32,
         waited_on: QueueRef,
@@ -793,26 +794,26 @@ impl<F: Frame> Queues<F> {
         plan: &Plan<'_>,
         now: Now,
     ) -> QueueRef {
-        let next = self.courses.onward(waited_on).unwrap_or_else(|context| {
+        let next = self.paths.after_wait(waited_on).unwrap_or_else(|context| {
             // It was found for an older configuration.
             let class = self.class(number);
-            let stations = plan.stations(addresses, &context);
-            let Some(step) = stations.iter().position(|station| Some(station) == class) else {
+            let classes = plan.path_classes(addresses, &context);
+            let Some(step) = classes.iter().position(|passed| Some(passed) == class) else {
                 return QueueRef::NONE;
             };
-            let queue = self.queue_ref(plan.forest, &stations, context, now);
-            self.courses.behind(queue, step as u8)
+            let queue = self.queue_ref(plan.forest, &classes, context, now);
+            self.paths.after(queue, step as u8)
         });
-        self.courses.release(waited_on);
+        self.paths.release(waited_on);
         next
     }
 
     /// What beside its addresses decided where a frame waits.
-    pub(super) fn context(courses: &Courses, waiting: &Waiting<F>) -> Context {
-        courses.of(waiting.queue).map_or(Context::default(), |course| course.context)
+    pub(super) fn context(paths: &QueuePaths, waiting: &Waiting<F>) -> Context {
+        paths.of(waiting.queue).map_or(Context::default(), |path| path.context)
     }
 
-    /// Takes the next of those that must not wait any longer where they did. Those that were farther on their course come
+    /// Takes the next of those that must not wait any longer where they did. Those that were farther on their path come
     /// first. The queue leads to what is still before it.
     pub fn take_leaving(&mut self, plan: &Plan<'_>, now: Now) -> Option<Waiting<F>> {
         let open = self.changeover.open()..;
@@ -820,10 +821,10 @@ impl<F: Frame> Queues<F> {
             (0..SLOTS).zip(&self.leaving).rev().find(|(slot, all)| open.contains(slot) && all.len() != 0)?.0;
         let node = self.leaving.get_mut(slot)?.pop(&mut self.slab)?;
         let mut waiting = self.slab.remove(node)?;
-        let context = Self::context(&self.courses, &waiting);
-        self.courses.release(waiting.queue);
+        let context = Self::context(&self.paths, &waiting);
+        self.paths.release(waiting.queue);
         if let Some(rank) = slot.checked_sub(1) {
-            waiting.queue = self.queue_behind(plan, waiting.addresses, context, rank, now);
+            waiting.queue = self.queue_after_rank(plan, waiting.addresses, context, rank, now);
         }
         Some(waiting)
     }
@@ -848,7 +849,7 @@ impl<F> Queues<F> {
     /// Whether there is nothing to queue and nothing queued.
     #[inline]
     pub fn is_idle(&self) -> bool {
-        self.entries.is_empty() && self.slab.len() == 0 && self.changeover.open() == 0
+        self.rows.is_empty() && self.slab.len() == 0 && self.changeover.open() == 0
     }
 
     /// Whether frames must leave before any others, and may.

@@ -5,7 +5,7 @@ use tollway_config::dataplane::RowId;
 
 use crate::ids::PortId;
 use crate::packet::frame::Frame;
-use crate::qos::leaf::special;
+use crate::qos::leaf::leaf_flag;
 use crate::qos::queues::Queues;
 use crate::time::Now;
 
@@ -90,7 +90,7 @@ impl<F: Frame> Queues<F> {
 
     pub(super) fn block(&mut self, number: u32, blocked: bool, now: Now) {
         if let Some(leaf) = self.leaves.get_mut(number as usize) {
-            leaf.set(special::BLOCKED, blocked);
+            leaf.set(leaf_flag::BLOCKED, blocked);
         }
         if blocked {
             self.unschedule(number);
@@ -110,7 +110,7 @@ impl<F: Frame> Queues<F> {
     pub fn before_port(&self, port: PortId) -> Option<u32> {
         let number = self.ports.all.get(usize::from(port))?.leaf?;
         let leaf = self.leaves.get(number as usize)?;
-        (leaf.waiting != 0 || leaf.is(special::BLOCKED | special::METERED)).then_some(number)
+        (leaf.waiting != 0 || leaf.is(leaf_flag::BLOCKED | leaf_flag::METERED)).then_some(number)
     }
 
     /// Whether packets wait for a port.

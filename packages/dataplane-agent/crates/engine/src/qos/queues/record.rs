@@ -8,7 +8,7 @@ use crate::packet::frame::Frame;
 use crate::qos::forest::{Class, ClassId, Forest, Identity};
 use crate::qos::htb::ClassView;
 use crate::qos::leaf::Passed;
-use crate::qos::queues::handover::Entry;
+use crate::qos::queues::handover::QueueRow;
 use crate::qos::queues::{NIL, Queues};
 use crate::time::Now;
 
@@ -31,7 +31,7 @@ struct Record {
 
 /// Counters of a tree's class as they stood at the last reset.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Since {
+pub struct ResetCounters {
     passed: Passed,
     borrows: u64,
     lends: u64,
@@ -39,7 +39,7 @@ pub struct Since {
 
 /// What a class had counted when it became a leaf, or ceased to be one: what counts from then on begins at zero.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Carried {
+pub struct CarriedCounters {
     passed: Passed,
     dropped: u64,
     marked: u64,
@@ -60,8 +60,8 @@ impl<F: Frame> Queues<F> {
         now: Now,
         out: &mut Vec<u8>,
     ) -> Option<RowId> {
-        let first = self.entries.partition_point(|entry| entry.identity.row < from);
-        let rest = self.entries.get(first..).unwrap_or_default();
+        let first = self.rows.partition_point(|entry| entry.identity.row < from);
+        let rest = self.rows.get(first..).unwrap_or_default();
         // What has the same number as the last row comes with it.
         let last = rest.get((most as usize).saturating_sub(1)).map(|entry| entry.identity.row);
         let end = last.map_or(rest.len(), |last| rest.partition_point(|entry| entry.identity.row <= last));
@@ -76,7 +76,7 @@ impl<F: Frame> Queues<F> {
     fn dump_row(
         &self,
         forest: &Forest,
-        entry: &Entry,
+        entry: &QueueRow,
         queued: &mut Option<Queued>,
         now: Now,
         out: &mut Vec<u8>,
@@ -105,7 +105,7 @@ impl<F: Frame> Queues<F> {
         }
         let (leaf, backlog) = (self.leaves.get(leaf as usize)?, self.backlogs.get(leaf as usize)?);
         let view = class.parent.and_then(|_| self.htb.view(id, now));
-        let since = self.since.get(&class.identity).copied().unwrap_or_default();
+        let since = self.reset_counters.get(&class.identity).copied().unwrap_or_default();
         let waited = backlog.waited(leaf, now);
         Some(Record {
             passed: backlog.passed(leaf),
@@ -129,7 +129,7 @@ impl<F: Frame> Queues<F> {
         if view.packets == 0 && queued_packets == 0 {
             return None;
         }
-        let since = self.since.get(&class.identity).copied().unwrap_or_default();
+        let since = self.reset_counters.get(&class.identity).copied().unwrap_or_default();
         let total = Passed { packets: view.packets, bytes: view.bytes };
         Some(Record {
             passed: total.since(since.passed),
@@ -165,7 +165,7 @@ impl<F: Frame> Queues<F> {
             let class = forest.find(identity).and_then(|id| forest.class(id));
             class.is_some_and(|class| class.parent.is_some() || !class.is_leaf)
         };
-        self.since.retain(|identity, _| counts(before, *identity) && counts(forest, *identity));
+        self.reset_counters.retain(|identity, _| counts(before, *identity) && counts(forest, *identity));
         self.carried.retain(|identity, _| forest.find(*identity).is_some());
     }
 
@@ -198,7 +198,7 @@ impl<F: Frame> Queues<F> {
                 continue;
             };
             let total = Passed { packets: view.packets, bytes: view.bytes };
-            let since = self.since.entry(identity).or_default();
+            let since = self.reset_counters.entry(identity).or_default();
             let carried = self.carried.entry(identity).or_default();
             carried.passed = carried.passed.plus(total.since(since.passed));
             since.passed = total;
@@ -208,15 +208,15 @@ impl<F: Frame> Queues<F> {
     /// Sets the counters of these rows to zero; no rows means all. Appends the records of what they were: who adds them up
     /// misses nothing.
     pub fn reset(&mut self, forest: &Forest, rows: &[RowId], now: Now, out: &mut Vec<u8>) {
-        let all = rows.is_empty().then_some(0..self.entries.len());
+        let all = rows.is_empty().then_some(0..self.rows.len());
         let of = |row: &RowId| {
-            let end = |to: u64| self.entries.partition_point(|entry| u64::from(entry.identity.row) < to);
+            let end = |to: u64| self.rows.partition_point(|entry| u64::from(entry.identity.row) < to);
             end(u64::from(*row))..end(u64::from(*row) + 1)
         };
         let places: Vec<usize> = all.into_iter().chain(rows.iter().map(of)).flatten().collect();
         let mut queued = None;
         for at in places {
-            let Some(entry) = self.entries.get(at) else { break };
+            let Some(entry) = self.rows.get(at) else { break };
             self.dump_row(forest, entry, &mut queued, now, out);
             for (id, leaf) in forest.parts(entry.class).into_iter().zip(entry.parts) {
                 if let Some(class) = id.and_then(|id| forest.class(id)) {
@@ -232,14 +232,14 @@ impl<F: Frame> Queues<F> {
                         forest.class(id).filter(|class| class.parent.is_some() || !class.is_leaf)
                     && let Some(view) = self.htb.view(id, now)
                 {
-                    self.since.insert(class.identity, Since::of(&view));
+                    self.reset_counters.insert(class.identity, ResetCounters::of(&view));
                 }
             }
         }
     }
 }
 
-impl Since {
+impl ResetCounters {
     fn of(view: &ClassView) -> Self {
         let passed = Passed { packets: view.packets, bytes: view.bytes };
         Self { passed, borrows: view.borrows, lends: view.lends }
@@ -248,7 +248,7 @@ impl Since {
 
 impl Record {
     /// With what the class counted before.
-    fn with(self, carried: &Carried) -> Self {
+    fn with(self, carried: &CarriedCounters) -> Self {
         Self {
             passed: self.passed.plus(carried.passed),
             dropped: self.dropped + carried.dropped,

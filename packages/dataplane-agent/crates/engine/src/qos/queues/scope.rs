@@ -8,7 +8,7 @@ use tollway_config::protocol::QUEUE_SCOPE_RECORD;
 
 use crate::packet::frame::Frame;
 use crate::qos::forest::{Identity, Part};
-use crate::qos::leaf::special;
+use crate::qos::leaf::leaf_flag;
 use crate::qos::queues::Queues;
 use crate::time::Now;
 
@@ -113,7 +113,7 @@ impl Scope {
 impl<F: Frame> Queues<F> {
     /// Notes what happens at a leaf that is watched.
     #[cold]
-    pub(super) fn note(&mut self, number: u32, event: Event) {
+    pub(super) fn record_event(&mut self, number: u32, event: Event) {
         let now = self.scopes.now;
         let place = number as usize;
         let (Some(leaf), Some(backlog)) = (self.leaves.get_mut(place), self.backlogs.get(place)) else {
@@ -122,9 +122,9 @@ impl<F: Frame> Queues<F> {
         let Identity { part, .. } = backlog.identity;
         let row = backlog.identity.first();
         let Some(at) = self.scopes.all.iter().position(|scope| scope.row == row) else {
-            return leaf.set(special::WATCHED, false);
+            return leaf.set(leaf_flag::WATCHED, false);
         };
-        let view = leaf.is(special::TREE).then(|| self.htb.view(leaf.class, now)).flatten();
+        let view = leaf.is(leaf_flag::TREE).then(|| self.htb.view(leaf.class, now)).flatten();
         let (tokens, depth, rate) = match view {
             Some(view) => {
                 let limited = view.ceiling_tokens != i64::MAX;
@@ -136,7 +136,7 @@ impl<F: Frame> Queues<F> {
         let Some(scope) = self.scopes.all.get_mut(at) else { return };
         if now.0.saturating_sub(scope.asked.0) > LOOKED_AWAY {
             self.scopes.all.remove(at);
-            return leaf.set(special::WATCHED, false);
+            return leaf.set(leaf_flag::WATCHED, false);
         }
         let way = usize::from(part == Part::Download);
         let Some(way) = scope.current(now).and_then(|current| current.ways.get_mut(way)) else { return };
@@ -154,7 +154,7 @@ impl<F: Frame> Queues<F> {
     pub fn scope(&mut self, row: RowId, after: u64, now: Now, out: &mut Vec<u8>) {
         let named = |part| Identity { row, part };
         let is_there =
-            |identity: &Identity| self.entries.binary_search_by_key(identity, |entry| entry.identity).is_ok();
+            |identity: &Identity| self.rows.binary_search_by_key(identity, |entry| entry.identity).is_ok();
         let Some(row) = [named(Part::Upload), named(Part::Whole)].into_iter().find(is_there) else { return };
         self.watch(row, now);
         let Some(scope) = self.scopes.all.iter_mut().find(|scope| scope.row == row) else { return };
@@ -182,11 +182,11 @@ impl<F: Frame> Queues<F> {
             }
             all.push(scope);
         }
-        let entry = self.entries.binary_search_by_key(&row, |entry| entry.identity);
-        for leaf in entry.ok().and_then(|at| self.entries.get(at)).into_iter().flat_map(|entry| entry.parts) {
+        let entry = self.rows.binary_search_by_key(&row, |entry| entry.identity);
+        for leaf in entry.ok().and_then(|at| self.rows.get(at)).into_iter().flat_map(|entry| entry.parts) {
             let is_way = self.backlogs.get(leaf as usize).is_some_and(|b| b.identity.part != Part::Total);
             if let Some(leaf) = self.leaves.get_mut(leaf as usize).filter(|_| is_way) {
-                leaf.set(special::WATCHED, true);
+                leaf.set(leaf_flag::WATCHED, true);
             }
         }
     }

@@ -5,12 +5,12 @@ use crate::qos::burst::Burst;
 use crate::qos::forest::{Class, ClassId, Context, Forest, Identity, Part};
 use crate::qos::htb::Accounts;
 use crate::qos::kind::{Kind, Load};
-use crate::qos::leaf::{AWAY, WakeBy, special};
+use crate::qos::leaf::{AWAY, WakeBy, leaf_flag};
 use crate::qos::ownership::{OpenOwnerships, Ownerships, PARTS};
 use crate::qos::queues::changeover::Progress;
-use crate::qos::queues::handover::{Entry, Foreign, meters, own_limit};
+use crate::qos::queues::handover::{Foreign, QueueRow, meters, own_limit};
 use crate::qos::queues::{NIL, Plan, Queues, Waiting};
-use crate::qos::slab::Fifo;
+use crate::qos::slab::NodeQueue;
 use crate::time::Now;
 use tollway_config::dataplane::{QueueType, RowId};
 
@@ -49,12 +49,12 @@ impl<F: Frame> Queues<F> {
         self.begin_changeover(before, plan, epoch, shared, now);
         self.swapped = now;
         let forest = plan.forest;
-        let entries = std::mem::take(&mut self.entries);
-        self.unsettled.clear();
-        self.common.clear();
+        let entries = std::mem::take(&mut self.rows);
+        self.unacknowledged.clear();
+        self.shared_rows.clear();
         self.class_leaves.clear();
         self.class_leaves.resize(forest.classes().len(), NIL);
-        self.courses.renew(plan.table.keeps_context_of(before.table));
+        self.paths.renew(plan.table.keeps_context_of(before.table));
         self.ports.renew(interfaces);
         let mut changed = Vec::new();
         let mut old = entries.into_iter().peekable();
@@ -70,33 +70,33 @@ impl<F: Frame> Queues<F> {
                 Some(entry) => {
                     self.carry_over(entry, (number, first), before.forest, forest, now, &mut changed)
                 }
-                None => new_entry(row, first, &mut ownerships),
+                None => new_row(row, first, &mut ownerships),
             };
-            if entry.foreign.unsettled != 0 {
-                self.unsettled.push(number);
+            if entry.foreign.unacknowledged != 0 {
+                self.unacknowledged.push(number);
             }
             if entry.foreign.is_listed {
-                self.common.push(number);
+                self.shared_rows.push(number);
             }
             entries.push(entry);
         }
         old.for_each(|gone| self.retire(gone, now));
         drop(ownerships);
-        self.entries = entries;
+        self.rows = entries;
         self.carry_inner(before.forest, forest, now);
         self.htb.swap(forest, &shared.accounts, now);
         self.forget_resets(before.forest, forest);
         // Numbers of leaves that are gone are given to others now.
         self.pass_over_retired();
-        self.settle_in(forest, changed, now);
+        self.apply_changes(forest, changed, now);
         self.pass_over_retired();
         self.reserve(forest.classes().len());
         let is_plain = |class: &Class| matches!(class.identity.part, Part::Upload | Part::Download);
         if !forest.classes().iter().all(is_plain) {
-            self.courses.reserve(forest.classes().len());
+            self.paths.reserve(forest.classes().len());
         }
         if !plan.table.matches_as(before.table) {
-            self.send_strangers(plan, now);
+            self.send_reclassified(plan, now);
         }
         self.renew_newcomers(plan, now);
     }
@@ -104,13 +104,13 @@ impl<F: Frame> Queues<F> {
     /// A row that stays: its leaves get their new numbers, and those that have changed are noted.
     fn carry_over(
         &mut self,
-        mut entry: Entry,
+        mut entry: QueueRow,
         (number, first): (u32, ClassId),
         before: &Forest,
         forest: &Forest,
         now: Now,
         changed: &mut Vec<u32>,
-    ) -> Entry {
+    ) -> QueueRow {
         let was_begun = entry.leaves().next().is_some();
         for (place, new) in forest.parts(first).into_iter().enumerate() {
             let Some(part) = entry.parts.get_mut(place).filter(|part| **part != NIL) else { continue };
@@ -130,7 +130,7 @@ impl<F: Frame> Queues<F> {
                 continue;
             };
             let known = before.class(std::mem::replace(&mut hot.class, id));
-            (backlog.entry, backlog.rank) = (number, class.rank() as u8);
+            (backlog.row, backlog.rank) = (number, class.rank() as u8);
             if !known.is_some_and(|known| is_alike(known, class, before, forest)) {
                 changed.push(leaf);
             }
@@ -147,19 +147,19 @@ impl<F: Frame> Queues<F> {
     }
 
     /// Changes what has to be, and gives leaves to rows that have some and need more.
-    fn settle_in(&mut self, forest: &Forest, changed: Vec<u32>, now: Now) {
+    fn apply_changes(&mut self, forest: &Forest, changed: Vec<u32>, now: Now) {
         for number in changed {
             let class = self.class(number).and_then(|id| forest.class(id));
             if let Some(class) = class {
                 self.change(number, class, forest, now);
             }
         }
-        for at in 0..self.entries.len() {
-            let Some(entry) = self.entries.get(at) else { break };
+        for at in 0..self.rows.len() {
+            let Some(entry) = self.rows.get(at) else { break };
             let is_port = entry.identity.part == Part::Interface;
             let sibling = entry.leaves().next();
             if is_port && sibling.is_none() {
-                self.begin_port(at, forest, now);
+                self.begin_interface_queue(at, forest, now);
             } else if let Some(sibling) = sibling
                 && entry.parts.contains(&NIL)
                 && !is_port
@@ -175,12 +175,12 @@ impl<F: Frame> Queues<F> {
 
     /// Leaves that have been added to a row which this worker has are its own too.
     fn join(&mut self, at: usize, before: [u32; PARTS], now: Now) {
-        let Some(entry) = self.entries.get(at) else { return };
+        let Some(entry) = self.rows.get(at) else { return };
         for number in entry.parts.into_iter().zip(before).filter(|(new, old)| new != old).map(|(new, _)| new)
         {
             if let Some(leaf) = self.leaves.get_mut(number as usize) {
                 leaf.waiting = 0;
-                if leaf.is(special::TREE) {
+                if leaf.is(leaf_flag::TREE) {
                     self.htb.take(leaf.class, now);
                 }
             }
@@ -188,8 +188,8 @@ impl<F: Frame> Queues<F> {
     }
 
     /// The queue of an interface is there from the start, for it has to know when its port takes nothing.
-    fn begin_port(&mut self, at: usize, forest: &Forest, now: Now) {
-        let Some(entry) = self.entries.get(at) else { return };
+    fn begin_interface_queue(&mut self, at: usize, forest: &Forest, now: Now) {
+        let Some(entry) = self.rows.get(at) else { return };
         let kind = forest.class(entry.class).and_then(|class| forest.type_of(class));
         let waits = kind.is_some_and(|kind| *kind != QueueType::None);
         if waits && self.ports.has(entry.identity.row) {
@@ -206,18 +206,18 @@ impl<F: Frame> Queues<F> {
             return;
         };
         let limit = own_limit(class);
-        let (was_tree, waits) = (leaf.is(special::TREE), leaf.queued() != 0);
+        let (was_tree, waits) = (leaf.is(leaf_flag::TREE), leaf.queued() != 0);
         leaf.bucket.change(limit.max_limit, limit.bucket_ms, now, waits);
         backlog.max_limit = limit.max_limit;
         backlog.burst = Burst::change(backlog.burst.take().map(|burst| *burst), &limit, now).map(Box::new);
         if let Some(burst) = &backlog.burst {
             leaf.bucket.set_rate(burst.ceiling(limit.max_limit), now, waits);
         }
-        leaf.set(special::BURST, backlog.burst.is_some());
-        leaf.set(special::METERED, meters(kind));
-        leaf.set(special::TREE, class.parent.is_some());
+        leaf.set(leaf_flag::BURST, backlog.burst.is_some());
+        leaf.set(leaf_flag::METERED, meters(kind));
+        leaf.set(leaf_flag::TREE, class.parent.is_some());
         if class.parent.is_some() || class.interface.is_none() {
-            leaf.set(special::BLOCKED, false);
+            leaf.set(leaf_flag::BLOCKED, false);
         }
         let is_tree = class.parent.is_some();
         if is_tree && !was_tree && !leaf.is_away() {
@@ -242,29 +242,29 @@ impl<F: Frame> Queues<F> {
         }
         let before = backlog.queue.load();
         let mut new = Kind::new(kind, backlog.seed(self.salt));
-        let mut all = Fifo::default();
+        let mut all = NodeQueue::default();
         backlog.queue.take_out(&mut self.slab, &mut all, |_| true);
-        let mut gone = Fifo::default();
+        let mut gone = NodeQueue::default();
         while let Some(node) = all.pop(&mut self.slab) {
             if new.admits(Load::of(&self.slab, node), Load::default()) {
-                new.offer(&mut self.slab, node, now, &mut gone);
+                new.enqueue(&mut self.slab, node, now, &mut gone);
             } else {
                 gone.push(&mut self.slab, node);
             }
         }
         backlog.replace(new);
-        self.bury(number, &mut gone, None);
+        self.drop_frames(number, &mut gone, None);
         self.changed(number, before);
     }
 
     /// A row is gone.
-    fn retire(&mut self, entry: Entry, now: Now) {
+    fn retire(&mut self, entry: QueueRow, now: Now) {
         let mut begun = false;
         for leaf in entry.leaves() {
             begun = true;
             self.retire_leaf(leaf, now);
         }
-        entry.ownership.settle(entry.foreign.unsettled);
+        entry.ownership.acknowledge(entry.foreign.unacknowledged);
         if begun {
             self.changeover.row_is_gone(self.worker, entry.identity, &entry.ownership);
         }
@@ -279,13 +279,13 @@ impl<F: Frame> Queues<F> {
         }
         if let Some(leaf) = self.leaves.get_mut(number as usize) {
             (leaf.waiting, leaf.class) = (AWAY, ClassId(u32::MAX));
-            leaf.set(special::ALL, false);
+            leaf.set(leaf_flag::ALL, false);
         }
         self.free.push(number);
     }
 
     /// Sends what waits in a leaf that is not its own any more.
-    fn send_strangers(&mut self, plan: &Plan<'_>, now: Now) {
+    fn send_reclassified(&mut self, plan: &Plan<'_>, now: Now) {
         for number in self.waiting_leaves() {
             let Some(class) = self.class(number) else { continue };
             if !self.backlogs.get(number as usize).is_some_and(|backlog| backlog.is_port()) {
@@ -306,13 +306,13 @@ impl<F: Frame> Queues<F> {
         if before.frames == 0 {
             return;
         }
-        let courses = &self.courses;
+        let paths = &self.paths;
         let Some(leaving) = self.leaving.get_mut(usize::from(backlog.rank) + 1) else { return };
         let taken = backlog
             .queue
-            .take_out(&mut self.slab, leaving, |waiting| gone(waiting, &Self::context(courses, waiting)));
+            .take_out(&mut self.slab, leaving, |waiting| gone(waiting, &Self::context(paths, waiting)));
         backlog.pass(leaf, taken.segments, taken.bytes);
-        if leaf.is(special::TREE) && taken.frames != 0 {
+        if leaf.is(leaf_flag::TREE) && taken.frames != 0 {
             self.htb.sent(leaf.class, taken.segments, taken.bytes, now);
         }
         self.changed(number, before);
@@ -320,9 +320,9 @@ impl<F: Frame> Queues<F> {
     }
 }
 
-fn new_entry(identity: Identity, class: ClassId, ownerships: &mut OpenOwnerships<'_>) -> Entry {
+fn new_row(identity: Identity, class: ClassId, ownerships: &mut OpenOwnerships<'_>) -> QueueRow {
     let ownership = ownerships.of(identity);
-    Entry { identity, class, parts: [NIL; PARTS], ownership, foreign: Foreign::default() }
+    QueueRow { identity, class, parts: [NIL; PARTS], ownership, foreign: Foreign::default() }
 }
 
 /// Whether a class is held to the same, in the same kind of place.

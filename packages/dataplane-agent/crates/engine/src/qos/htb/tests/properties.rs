@@ -146,13 +146,13 @@ fn simple_classes(specs: &[Spec], active: &[RowId], now: Now) -> Vec<Simple> {
     (specs.iter())
         .map(|&(row, parent, limit_at, _, priority)| {
             let class = forest.class(class(&forest, row)).unwrap();
-            let terms = shared::terms(&class.limit, parent == 0, None);
+            let rates = shared::rates(&class.limit, parent == 0, None);
             Simple {
                 parent: specs.iter().position(|spec| spec.0 == parent),
                 level: class.level,
                 priority,
                 is_active: active.contains(&row),
-                account: account::Account::new(terms, now),
+                account: account::Account::new(rates, now),
                 quantum: (limit_at as i64 / 80).clamp(1000, 200_000),
                 lent: [0; 8],
                 deficits: [0; 8],

@@ -42,7 +42,7 @@ impl Pair {
     }
 
     /// What the root has when everybody has given back what was lent.
-    fn left(&mut self) -> i64 {
+    fn leaf_state(&mut self) -> i64 {
         for htb in &mut self.htbs {
             htb.swap(&self.forest, &self.accounts, self.now);
         }
@@ -83,7 +83,7 @@ fn who_is_not_alone_any_more_in_the_middle_of_a_run_charges_all_of_it() {
             assert!(!pair.htbs[0].is_sole(0) && !is_in_run(&pair.htbs[0]));
         }
         assert_eq!(pair.view(0, 1).packets + pair.view(1, 1).packets, 8);
-        assert_eq!(pair.left(), FULL - 8 * BITS);
+        assert_eq!(pair.leaf_state(), FULL - 8 * BITS);
         assert_eq!(pair.view(0, 2).borrows + pair.view(1, 2).borrows, 8);
     }
 }
@@ -106,7 +106,7 @@ fn what_passes_on_loan_is_charged_to_the_loan_when_the_run_ends() {
     assert_eq!(before, [1, 2, 3].map(|row| pair.view(0, row)));
     // The first of the three was not of the run.
     assert_eq!(credit(&pair.htbs[0]), lent - 2 * BITS);
-    assert_eq!(pair.left(), FULL - 5 * BITS + EARNED);
+    assert_eq!(pair.leaf_state(), FULL - 5 * BITS + EARNED);
 }
 
 #[test]
@@ -120,5 +120,5 @@ fn a_run_on_loan_ends_with_the_loan_and_the_next_one_has_more_while_there_is_som
     let passed = (0..1000).take_while(|_| pair.htbs[0].pass(leaf, 1, PACKET, pair.now)).count() as i64;
     // What the leaf's own bucket holds, of half the rate, and a packet beyond; an eighth of the root's is lent at once.
     assert_eq!(passed, FULL / 2 / BITS + 1);
-    assert_eq!(pair.left(), FULL - (2 + passed) * BITS + EARNED);
+    assert_eq!(pair.leaf_state(), FULL - (2 + passed) * BITS + EARNED);
 }

@@ -7,7 +7,7 @@
 
 use tollway_wire::field;
 
-use crate::qos::kind::facts::{Facts, PureAck};
+use crate::qos::kind::header::{HeaderFields, PureAck};
 
 const END: u8 = 0;
 const NOP: u8 = 1;
@@ -64,12 +64,12 @@ fn before(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
 }
 
-/// Whether an earlier packet of a line need not be sent if a later one is.
-pub fn is_redundant(earlier: (&Facts, &[u8]), later: (&Facts, &[u8])) -> bool {
-    let (facts, other) = (earlier.0, later.0);
-    let same = (facts.src, facts.dst, facts.src_port, facts.dst_port, facts.traffic_class)
+/// Whether an earlier packet of a queue need not be sent if a later one is.
+pub fn is_redundant(earlier: (&HeaderFields, &[u8]), later: (&HeaderFields, &[u8])) -> bool {
+    let (fields, other) = (earlier.0, later.0);
+    let same = (fields.src, fields.dst, fields.src_port, fields.dst_port, fields.traffic_class)
         == (other.src, other.dst, other.src_port, other.dst_port, other.traffic_class);
-    let (Some(old), Some(new)) = (PureAck::of(facts, earlier.1), PureAck::of(other, later.1)) else {
+    let (Some(old), Some(new)) = (PureAck::of(fields, earlier.1), PureAck::of(other, later.1)) else {
         return false;
     };
     if !same || old.flags != new.flags || !before(old.number, new.number) {

@@ -12,9 +12,9 @@ use crate::time::Now;
 const INCREMENT: u32 = 1 << 24;
 const DECREMENT: u32 = 1 << 20;
 
-/// What the lines of a tin have in common, ns.
+/// What the queues of a tin have in common, ns.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Law {
+pub struct Params {
     /// Delay that is acceptable.
     pub target: u64,
     /// Time in which it must come below the target once.
@@ -34,7 +34,7 @@ pub enum Signal {
     Overload,
 }
 
-/// The state of one line.
+/// The state of one queue.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Cobalt {
     drop_next: u64,
@@ -47,9 +47,9 @@ pub struct Cobalt {
 }
 
 impl Cobalt {
-    /// The line overflowed.
-    pub fn is_full(&mut self, law: &Law, now: Now) {
-        if now.0.saturating_sub(self.blue_changed) > law.target {
+    /// The queue overflowed.
+    pub fn queue_full(&mut self, params: &Params, now: Now) {
+        if now.0.saturating_sub(self.blue_changed) > params.target {
             self.blue = self.blue.saturating_add(INCREMENT);
             self.blue_changed = now.0;
         }
@@ -59,31 +59,38 @@ impl Cobalt {
         self.count = self.count.max(1);
     }
 
-    /// The line was asked for a packet and had none.
-    pub fn is_empty(&mut self, law: &Law, now: Now) {
-        if self.blue != 0 && now.0.saturating_sub(self.blue_changed) > law.target {
+    /// The queue was asked for a packet and had none.
+    pub fn queue_empty(&mut self, params: &Params, now: Now) {
+        if self.blue != 0 && now.0.saturating_sub(self.blue_changed) > params.target {
             self.blue = self.blue.saturating_sub(DECREMENT);
             self.blue_changed = now.0;
         }
         self.dropping = false;
-        self.wind_down(law, now);
+        self.wind_down(params, now);
     }
 
     /// Whether a state as new would do as well.
-    pub fn is_forgotten(&self, law: &Law, now: Now) -> bool {
-        self.blue == 0 && (self.count == 0 || self.is_wound_down(law, now))
+    pub fn is_forgotten(&self, params: &Params, now: Now) -> bool {
+        self.blue == 0 && (self.count == 0 || self.is_wound_down(params, now))
     }
 
     /// Judges a packet that has waited so long, in a tin with so many flows that always have something to send.
-    pub fn judge(&mut self, law: &Law, delay: u64, flows: u32, now: Now, random: &mut Random) -> Signal {
+    pub fn decide(
+        &mut self,
+        params: &Params,
+        delay: u64,
+        flows: u32,
+        now: Now,
+        random: &mut Random,
+    ) -> Signal {
         // So long a packet of each flow takes anyway.
-        let unavoidable = law.packet_time.saturating_mul((u64::from(flows) * 2).max(4));
-        let too_long = delay > law.target && delay > unavoidable;
+        let unavoidable = params.packet_time.saturating_mul((u64::from(flows) * 2).max(4));
+        let too_long = delay > params.target && delay > unavoidable;
         if too_long {
             if !self.dropping {
                 self.dropping = true;
                 self.count = self.count.max(1);
-                self.drop_next = control_law(now.0, law.interval, self.count);
+                self.drop_next = control_law(now.0, params.interval, self.count);
             }
         } else {
             self.dropping = false;
@@ -92,10 +99,10 @@ impl Cobalt {
         let mut signal = Signal::None;
         if self.dropping && is_due {
             self.count = self.count.saturating_add(1);
-            self.drop_next = control_law(self.drop_next, law.interval, self.count);
+            self.drop_next = control_law(self.drop_next, params.interval, self.count);
             signal = Signal::Congestion;
         } else if is_due {
-            self.wind_down(law, now);
+            self.wind_down(params, now);
         }
         if self.blue != 0 && random.bits() < self.blue {
             signal = Signal::Overload;
@@ -104,20 +111,20 @@ impl Cobalt {
     }
 
     /// Counts down for the time in which nothing was dropped.
-    fn wind_down(&mut self, law: &Law, now: Now) {
-        if self.is_wound_down(law, now) {
+    fn wind_down(&mut self, params: &Params, now: Now) {
+        if self.is_wound_down(params, now) {
             self.count = 0;
         }
         while self.count != 0 && now.0 >= self.drop_next {
             self.count -= 1;
-            self.drop_next = control_law(self.drop_next, law.interval, self.count);
+            self.drop_next = control_law(self.drop_next, params.interval, self.count);
         }
     }
 
     /// Whether the whole count has had its time: the sum of `interval / √k` up to `count` is below
     /// `2 · interval · √count`.
-    fn is_wound_down(&self, law: &Law, now: Now) -> bool {
-        let steps = now.0.saturating_sub(self.drop_next) / (2 * law.interval).max(1);
+    fn is_wound_down(&self, params: &Params, now: Now) -> bool {
+        let steps = now.0.saturating_sub(self.drop_next) / (2 * params.interval).max(1);
         steps.saturating_mul(steps) > u64::from(self.count)
     }
 

@@ -1,12 +1,12 @@
-//! Flows: found in sets of eight, of which there are 128 in a tin, so that two share a line only when nine that wait
+//! Flows: found in sets of eight, of which there are 128 in a tin, so that two share a queue only when nine that wait
 //! fall into one set.
 
 use tollway_config::dataplane::Cake;
 
-use super::cobalt::{Cobalt, Law};
+use super::cobalt::{Cobalt, Params};
 use super::hosts::{Hosts, Pair, flow_hash};
-use crate::qos::kind::facts::Facts;
-use crate::qos::kind::line::Line;
+use crate::qos::kind::frame_queue::FrameQueue;
+use crate::qos::kind::header::HeaderFields;
 use crate::qos::kind::pool::{Lengths, List, Pool};
 use crate::time::Now;
 
@@ -15,7 +15,7 @@ const WAYS: u32 = 8;
 
 /// Where a flow has its turns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Place {
+pub enum FlowSet {
     /// Nowhere: nothing waits.
     #[default]
     Idle,
@@ -24,14 +24,14 @@ pub enum Place {
     /// Among the others.
     Bulk,
     /// Among the others for one more turn, with nothing to send.
-    Resting,
+    Decaying,
 }
 
-/// A flow, or several that share a line.
+/// A flow, or several that share a queue.
 #[derive(Debug, Default)]
 pub struct Flow {
     /// What waits.
-    pub line: Line,
+    pub queue: FrameQueue,
     /// What its delay has led to.
     pub cobalt: Cobalt,
     /// Bytes that it may send before its turn ends.
@@ -42,7 +42,7 @@ pub struct Flow {
     tag: u32,
     pair: Pair,
     /// Where it has its turns.
-    pub place: Place,
+    pub set: FlowSet,
     /// Its tin.
     pub tin: u8,
     way: u8,
@@ -59,7 +59,7 @@ pub struct Flows {
     /// By bytes.
     lengths: Lengths,
     hosts: Hosts,
-    /// Those without turns, the one that rests longest first.
+    /// Those without turns, the one that has been idle longest first.
     idle: List,
     seed: u64,
 }
@@ -76,30 +76,37 @@ impl Flows {
         self.pool.fix_heads(tins * SETS as usize);
     }
 
-    /// The flow of a packet between such parties, in a tin.
+    /// The flow of a packet between such endpoints, in a tin.
     #[inline]
-    pub fn find(&mut self, tin: usize, config: &Cake, parties: &Facts, law: &Law, now: Now) -> u32 {
-        let hash = flow_hash(config.flowmode, parties, self.seed);
+    pub fn find(
+        &mut self,
+        tin: usize,
+        config: &Cake,
+        endpoints: &HeaderFields,
+        params: &Params,
+        now: Now,
+    ) -> u32 {
+        let hash = flow_hash(config.flowmode, endpoints, self.seed);
         let (set, tag) = (tin as u32 * SETS + (hash as u32 & (SETS - 1)), (hash >> 32) as u32);
         if let Some(place) = self.pool.find(set, |flow| flow.tag == tag) {
             return place;
         }
-        self.begin_flow(tin, set, tag, law, now)
+        self.begin_flow(tin, set, tag, params, now)
     }
 
-    /// Finds a line for a flow that has none of its own.
-    fn begin_flow(&mut self, tin: usize, set: u32, tag: u32, law: &Law, now: Now) -> u32 {
+    /// Finds a queue for a flow that has none of its own.
+    fn begin_flow(&mut self, tin: usize, set: u32, tag: u32, params: &Params, now: Now) -> u32 {
         let fallback = (tag % WAYS) as u8;
-        let shared = |flow: &Flow| flow.way == fallback && flow.is_shared && !flow.line.is_empty();
+        let shared = |flow: &Flow| flow.way == fallback && flow.is_shared && !flow.queue.is_empty();
         if let Some(place) = self.pool.find(set, shared) {
             // Packets of this flow may wait there, and must not be overtaken.
             return place;
         }
-        if let Some(rests) = self.idle.first()
-            && self.pool.get(rests).is_some_and(|flow| flow.cobalt.is_forgotten(law, now))
+        if let Some(idle) = self.idle.first()
+            && self.pool.get(idle).is_some_and(|flow| flow.cobalt.is_forgotten(params, now))
         {
-            self.pool.unlink(&mut self.idle, rests);
-            self.pool.remove(rests);
+            self.pool.unlink(&mut self.idle, idle);
+            self.pool.remove(idle);
         }
         let taken = self.pool.chain(set).fold(0u32, |taken, (_, flow)| taken | 1 << flow.way);
         let way = taken.trailing_ones();
@@ -109,7 +116,7 @@ impl Flows {
             self.pool.push(&mut self.idle, place);
             return place;
         }
-        let idle = self.pool.find(set, |flow| flow.place == Place::Idle);
+        let idle = self.pool.find(set, |flow| flow.set == FlowSet::Idle);
         let place = idle.or_else(|| self.pool.find(set, |flow| flow.way == fallback)).unwrap_or(0);
         if let Some(flow) = self.pool.get_mut(place) {
             if idle.is_some() {
@@ -122,20 +129,27 @@ impl Flows {
     }
 
     /// A flow has something to send again.
-    pub fn wake(&mut self, new: &mut List, place: u32, config: &Cake, parties: &Facts, quantum: u64) {
+    pub fn wake(
+        &mut self,
+        new: &mut List,
+        place: u32,
+        config: &Cake,
+        endpoints: &HeaderFields,
+        quantum: u64,
+    ) {
         self.pool.unlink(&mut self.idle, place);
         self.pool.push(new, place);
         if let Some(flow) = self.pool.get_mut(place) {
-            flow.pair = self.hosts.bind(config.flowmode, parties, usize::from(flow.tin), self.seed);
-            (flow.place, flow.deficit, flow.is_shared) = (Place::Sparse, 0, false);
+            flow.pair = self.hosts.bind(config.flowmode, endpoints, usize::from(flow.tin), self.seed);
+            (flow.set, flow.deficit, flow.is_shared) = (FlowSet::Sparse, 0, false);
         }
         self.refill(place, quantum);
     }
 
-    /// A flow that rests has something to send after all.
+    /// A decaying flow has something to send after all.
     pub fn set_bulk(&mut self, place: u32) {
         if let Some(flow) = self.pool.get_mut(place) {
-            flow.place = Place::Bulk;
+            flow.set = FlowSet::Bulk;
             self.hosts.count(flow.pair, true);
         }
     }
@@ -147,7 +161,7 @@ impl Flows {
         if sends {
             self.set_bulk(place);
         } else if let Some(flow) = self.pool.get_mut(place) {
-            flow.place = Place::Resting;
+            flow.set = FlowSet::Decaying;
         }
     }
 
@@ -170,9 +184,9 @@ impl Flows {
         self.pool.unlink(list, place);
         self.pool.push(&mut self.idle, place);
         let Some(flow) = self.pool.get_mut(place) else { return false };
-        let was_bulk = flow.place == Place::Bulk;
+        let was_bulk = flow.set == FlowSet::Bulk;
         let pair = std::mem::take(&mut flow.pair);
-        (flow.place, flow.filtered) = (Place::Idle, 0);
+        (flow.set, flow.filtered) = (FlowSet::Idle, 0);
         if was_bulk {
             self.hosts.count(pair, false);
         }
@@ -181,14 +195,14 @@ impl Flows {
     }
 
     /// The flow in which most bytes wait.
-    pub fn fattest(&self) -> Option<u32> {
-        self.pool.longest(&self.lengths, |flow| flow.line.load().bytes)
+    pub fn longest(&self) -> Option<u32> {
+        self.pool.longest(&self.lengths, |flow| flow.queue.load().bytes)
     }
 
     /// More or less waits in a flow than did.
     #[inline]
     pub fn measure(&mut self, place: u32) {
-        if let Some(length) = self.pool.get(place).map(|flow| flow.line.load().bytes) {
+        if let Some(length) = self.pool.get(place).map(|flow| flow.queue.load().bytes) {
             self.pool.measure(&mut self.lengths, place, length);
         }
     }

@@ -2,7 +2,7 @@
 
 use tollway_config::dataplane::CakeFlowmode;
 
-use crate::qos::kind::facts::{Facts, hash_addr, mix};
+use crate::qos::kind::header::{HeaderFields, hash_addr, mix};
 use crate::qos::kind::pool::Pool;
 
 #[derive(Debug, Default)]
@@ -76,7 +76,7 @@ pub struct Hosts {
 
 impl Hosts {
     /// A flow of a tin begins.
-    pub fn bind(&mut self, mode: CakeFlowmode, facts: &Facts, tin: usize, seed: u64) -> Pair {
+    pub fn bind(&mut self, mode: CakeFlowmode, fields: &HeaderFields, tin: usize, seed: u64) -> Pair {
         let (src, dst) = match mode {
             CakeFlowmode::DualSrchost => (true, false),
             CakeFlowmode::DualDsthost => (false, true),
@@ -85,8 +85,8 @@ impl Hosts {
         };
         let hash = |address| hash_addr(address, seed).wrapping_add(tin as u64);
         Pair {
-            src: if src { self.src.bind(hash(facts.src)) } else { NONE },
-            dst: if dst { self.dst.bind(hash(facts.dst)) } else { NONE },
+            src: if src { self.src.bind(hash(fields.src)) } else { NONE },
+            dst: if dst { self.dst.bind(hash(fields.dst)) } else { NONE },
         }
     }
 
@@ -109,15 +109,15 @@ impl Hosts {
 }
 
 /// What a flow is by the mode.
-pub fn flow_hash(mode: CakeFlowmode, facts: &Facts, seed: u64) -> u64 {
+pub fn flow_hash(mode: CakeFlowmode, fields: &HeaderFields, seed: u64) -> u64 {
     match mode {
         CakeFlowmode::Flowblind => 0,
-        CakeFlowmode::Srchost => hash_addr(facts.src, seed),
-        CakeFlowmode::Dsthost => hash_addr(facts.dst, seed),
-        CakeFlowmode::Hosts => mix(hash_addr(facts.src, seed), hash_addr(facts.dst, !seed)),
+        CakeFlowmode::Srchost => hash_addr(fields.src, seed),
+        CakeFlowmode::Dsthost => hash_addr(fields.dst, seed),
+        CakeFlowmode::Hosts => mix(hash_addr(fields.src, seed), hash_addr(fields.dst, !seed)),
         CakeFlowmode::Flows
         | CakeFlowmode::DualSrchost
         | CakeFlowmode::DualDsthost
-        | CakeFlowmode::TripleIsolate => facts.flow_hash(seed),
+        | CakeFlowmode::TripleIsolate => fields.flow_hash(seed),
     }
 }

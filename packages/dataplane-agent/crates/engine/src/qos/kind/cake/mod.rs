@@ -11,15 +11,15 @@ mod shaper;
 
 use tollway_config::dataplane::{self as config, CakeAckFilter, QueueType};
 
-use self::cobalt::{Law, Signal};
-use self::flows::{Flows, Place};
+use self::cobalt::{Params, Signal};
+use self::flows::{FlowSet, Flows};
 use self::shaper::{Autorate, Clock, Framing};
-use super::facts::{Facts, mark, wash};
+use super::header::{HeaderFields, mark, wash};
 use super::pool::List;
 use super::random::Random;
-use super::{Discipline, Load, Next, footprint};
+use super::{Dequeued, Discipline, Load, footprint};
 use crate::packet::frame::Frame;
-use crate::qos::slab::{Fifo, NodeId, Slab, Waiting};
+use crate::qos::slab::{NodeId, NodeQueue, Slab, Waiting};
 use crate::time::Now;
 
 const MTU: u64 = 1514;
@@ -37,7 +37,7 @@ const WHOLE_PER_SECOND: u64 = 1000;
 
 #[derive(Debug, Default)]
 struct Tin {
-    law: Law,
+    params: Params,
     /// Whether it keeps below its threshold.
     clock: Clock,
     /// Flows that have just begun, and the others that have turns.
@@ -93,7 +93,7 @@ impl Cake {
             // A twentieth, but never less than a packet and a half.
             let target = (rtt / 20).max(packet_time + packet_time / 2);
             let interval = (rtt + target - rtt / 20).max(2 * target).max(1);
-            tin.law = Law { target, interval, packet_time };
+            tin.params = Params { target, interval, packet_time };
             tin.quantum = if rate == 0 { MTU } else { (threshold >> 15).clamp(LEAST_QUANTUM, MTU) };
             tin.turn = diffserv::threshold(self.config.diffserv, number, TIN_TURN) as i64;
         }
@@ -115,7 +115,7 @@ impl Cake {
         slab: &mut Slab<F>,
         place: u32,
         node: NodeId,
-        facts: &Facts,
+        fields: &HeaderFields,
     ) -> Option<NodeId> {
         let most = match self.config.ack_filter {
             CakeAckFilter::None => return None,
@@ -123,17 +123,17 @@ impl Cake {
             CakeAckFilter::Aggressive => None,
         };
         let flow = self.flows.get_mut(place)?;
-        let last = flow.line.last()?;
+        let last = flow.queue.last()?;
         let (old, new) = (slab.get(last)?, slab.get(node)?);
         let (old, new) = (old.frame.head(), new.frame.head());
-        if !ack::is_redundant((&Facts::of(old), old), (facts, new)) || Some(flow.filtered) == most {
+        if !ack::is_redundant((&HeaderFields::of(old), old), (fields, new)) || Some(flow.filtered) == most {
             flow.filtered = 0;
             return None;
         }
         flow.filtered = if most.is_some() { flow.filtered + 1 } else { 0 };
-        let before = flow.line.load();
-        flow.line.replace_last(slab, node);
-        let after = flow.line.load();
+        let before = flow.queue.load();
+        flow.queue.replace_last(slab, node);
+        let after = flow.queue.load();
         let tin = usize::from(flow.tin);
         self.load = self.load.minus(before).plus(after);
         if let Some(tin) = self.tins.get_mut(tin) {
@@ -144,21 +144,21 @@ impl Cake {
     }
 
     /// Puts a frame into a flow.
-    fn push<F: Frame>(&mut self, slab: &mut Slab<F>, place: u32, node: NodeId, facts: &Facts) {
+    fn push<F: Frame>(&mut self, slab: &mut Slab<F>, place: u32, node: NodeId, fields: &HeaderFields) {
         let Some(flow) = self.flows.get_mut(place) else { return };
-        self.waiting += u32::from(flow.line.is_empty());
-        let load = flow.line.push(slab, node);
+        self.waiting += u32::from(flow.queue.is_empty());
+        let load = flow.queue.push(slab, node);
         let number = usize::from(flow.tin);
         let Some(tin) = self.tins.get_mut(number) else { return };
         tin.load = tin.load.plus(load);
         self.load = self.load.plus(load);
-        match flow.place {
-            Place::Idle => self.flows.wake(&mut tin.new, place, &self.config, facts, tin.quantum),
-            Place::Resting => {
+        match flow.set {
+            FlowSet::Idle => self.flows.wake(&mut tin.new, place, &self.config, fields, tin.quantum),
+            FlowSet::Decaying => {
                 tin.bulk += 1;
                 self.flows.set_bulk(place);
             }
-            Place::Sparse | Place::Bulk => {}
+            FlowSet::Sparse | FlowSet::Bulk => {}
         }
         self.flows.measure(place);
     }
@@ -175,26 +175,26 @@ impl Cake {
     }
 
     /// Drops the first frame of a flow.
-    fn drop_first<F: Frame>(&mut self, slab: &mut Slab<F>, place: u32, gone: &mut Fifo) {
+    fn drop_first<F: Frame>(&mut self, slab: &mut Slab<F>, place: u32, gone: &mut NodeQueue) {
         let Some(flow) = self.flows.get_mut(place) else { return };
-        let Some((node, load)) = flow.line.pop(slab) else { return };
-        let (tin, is_empty) = (usize::from(flow.tin), flow.line.is_empty());
+        let Some((node, load)) = flow.queue.pop(slab) else { return };
+        let (tin, is_empty) = (usize::from(flow.tin), flow.queue.is_empty());
         self.left((tin, place), load, footprint(slab, node), is_empty);
         gone.push(slab, node);
     }
 
     /// Drops from the flow in which most bytes wait, at most half of them, until there is some memory again.
-    fn overflow<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, gone: &mut Fifo) {
+    fn overflow<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, gone: &mut NodeQueue) {
         let enough = self.memory_limit - self.memory_limit / SLACK;
         while self.memory > self.memory_limit
-            && let Some(place) = self.flows.fattest()
+            && let Some(place) = self.flows.longest()
             && let Some(flow) = self.flows.get_mut(place)
         {
-            let half = flow.line.load().bytes / 2;
-            let law = self.tins.get(usize::from(flow.tin)).map_or(Law::default(), |tin| tin.law);
-            flow.cobalt.is_full(&law, now);
+            let half = flow.queue.load().bytes / 2;
+            let params = self.tins.get(usize::from(flow.tin)).map_or(Params::default(), |tin| tin.params);
+            flow.cobalt.queue_full(&params, now);
             while self.memory > enough
-                && self.flows.get(place).is_some_and(|flow| flow.line.load().bytes > half)
+                && self.flows.get(place).is_some_and(|flow| flow.queue.load().bytes > half)
             {
                 self.drop_first(slab, place, gone);
             }
@@ -224,12 +224,12 @@ impl Cake {
     }
 
     /// Takes the frame that goes next out of a tin.
-    fn dequeue<F: Frame>(
+    fn dequeue_from<F: Frame>(
         &mut self,
         number: usize,
         slab: &mut Slab<F>,
         now: Now,
-        gone: &mut Fifo,
+        gone: &mut NodeQueue,
     ) -> Option<NodeId> {
         loop {
             let tin = self.tins.get_mut(number)?;
@@ -245,7 +245,7 @@ impl Cake {
             }
             if is_new {
                 // It has something to send for longer than a turn.
-                let sends = !flow.line.is_empty();
+                let sends = !flow.queue.is_empty();
                 tin.bulk += u32::from(sends);
                 self.flows.age(&mut tin.new, &mut tin.old, place, sends);
             } else {
@@ -262,23 +262,23 @@ impl Cake {
         place: u32,
         slab: &mut Slab<F>,
         now: Now,
-        gone: &mut Fifo,
+        gone: &mut NodeQueue,
     ) -> Option<NodeId> {
-        let (law, bulk) = self.tins.get(number).map(|tin| (tin.law, tin.bulk))?;
+        let (params, bulk) = self.tins.get(number).map(|tin| (tin.params, tin.bulk))?;
         loop {
             let flow = self.flows.get_mut(place)?;
-            let Some((node, load)) = flow.line.pop(slab) else {
-                flow.cobalt.is_empty(&law, now);
+            let Some((node, load)) = flow.queue.pop(slab) else {
+                flow.cobalt.queue_empty(&params, now);
                 return None;
             };
             let waiting = slab.get_mut(node)?;
             let delay = now.0.saturating_sub(waiting.enqueued.0);
-            let signal = flow.cobalt.judge(&law, delay, bulk, now, &mut self.random);
+            let signal = flow.cobalt.decide(&params, delay, bulk, now, &mut self.random);
             let marks = signal == Signal::Congestion && mark(&mut waiting.frame);
             self.marked += if marks { u64::from(load.segments) } else { 0 };
             let (bytes, footprint) = (self.framing.frame(waiting), waiting.frame.footprint() as u64);
             // The last one of a flow is not dropped: nothing behind it would tell.
-            let is_last = flow.line.is_empty();
+            let is_last = flow.queue.is_empty();
             if signal == Signal::None || marks || is_last {
                 flow.cobalt.passed(now);
                 flow.deficit -= bytes as i64;
@@ -355,23 +355,29 @@ impl Discipline for Cake {
         self.load
     }
 
-    fn together(&self, segment_bytes: u64) -> u32 {
+    fn max_segments(&self, segment_bytes: u64) -> u32 {
         match self.clock.rate() {
             0 => u32::MAX,
             rate => u32::try_from(rate / (segment_bytes * 8 * WHOLE_PER_SECOND)).unwrap_or(u32::MAX),
         }
     }
 
-    fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, now: Now, gone: &mut Fifo) -> NodeId {
+    fn enqueue<F: Frame>(
+        &mut self,
+        slab: &mut Slab<F>,
+        node: NodeId,
+        now: Now,
+        gone: &mut NodeQueue,
+    ) -> NodeId {
         let Some(waiting) = slab.get_mut(node) else { return node };
         let bytes = self.framing.frame(waiting);
         self.memory += waiting.frame.footprint() as u64;
-        let mut facts = Facts::of(waiting.frame.head());
-        let parties = if self.config.nat { Facts::untranslated(waiting) } else { facts };
-        let number = diffserv::tin(self.config.diffserv, facts.dscp());
+        let mut fields = HeaderFields::of(waiting.frame.head());
+        let endpoints = if self.config.nat { HeaderFields::untranslated(waiting) } else { fields };
+        let number = diffserv::tin(self.config.diffserv, fields.dscp());
         if self.config.wash {
             wash(&mut waiting.frame);
-            facts.traffic_class &= 3;
+            fields.traffic_class &= 3;
         }
         if self.tins.is_empty() {
             self.begin();
@@ -388,40 +394,40 @@ impl Discipline for Cake {
         if tin.load.frames == 0 {
             tin.clock.start(now);
         }
-        let place = self.flows.find(number, &self.config, &parties, &tin.law, now);
-        let replaced = self.filter(slab, place, node, &facts);
+        let place = self.flows.find(number, &self.config, &endpoints, &tin.params, now);
+        let replaced = self.filter(slab, place, node, &fields);
         if replaced.is_some() {
             self.memory -= footprint(slab, node);
             gone.push(slab, node);
         } else {
-            self.push(slab, place, node, &parties);
+            self.push(slab, place, node, &endpoints);
         }
         self.overflow(slab, now, gone);
         replaced.unwrap_or(node)
     }
 
-    fn next<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, gone: &mut Fifo) -> Next {
+    fn dequeue<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, gone: &mut NodeQueue) -> Dequeued {
         if self.load.frames == 0 {
-            return Next::Empty;
+            return Dequeued::Empty;
         }
         if self.clock.next() > now {
-            return Next::Wait(self.clock.next());
+            return Dequeued::Wait(self.clock.next());
         }
         let tin = if self.clock.rate() == 0 { self.choose() } else { self.choose_shaped(now) };
-        tin.and_then(|tin| self.dequeue(tin, slab, now, gone)).map_or(Next::Empty, Next::Packet)
+        tin.and_then(|tin| self.dequeue_from(tin, slab, now, gone)).map_or(Dequeued::Empty, Dequeued::Packet)
     }
 
     fn take_out<F: Frame>(
         &mut self,
         slab: &mut Slab<F>,
-        to: &mut Fifo,
+        to: &mut NodeQueue,
         pick: &mut impl FnMut(&Waiting<F>) -> bool,
     ) -> Load {
         let (mut taken, mut shorter) = (Load::default(), Vec::new());
-        for (place, flow) in self.flows.all_mut().enumerate().filter(|(_, flow)| !flow.line.is_empty()) {
-            let (part, memory) = flow.line.take_out_weighed(slab, to, pick);
+        for (place, flow) in self.flows.all_mut().enumerate().filter(|(_, flow)| !flow.queue.is_empty()) {
+            let (part, memory) = flow.queue.take_out_weighed(slab, to, pick);
             taken = taken.plus(part);
-            shorter.push(((usize::from(flow.tin), place as u32), part, memory, flow.line.is_empty()));
+            shorter.push(((usize::from(flow.tin), place as u32), part, memory, flow.queue.is_empty()));
         }
         for (place, part, memory, is_empty) in shorter {
             self.left(place, part, memory, is_empty);
@@ -429,8 +435,8 @@ impl Discipline for Cake {
         taken
     }
 
-    fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut Fifo) {
-        if let Some(place) = self.flows.fattest() {
+    fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut NodeQueue) {
+        if let Some(place) = self.flows.longest() {
             self.drop_first(slab, place, gone);
         }
     }

@@ -4,7 +4,7 @@ use tollway_config::dataplane::{Cake, CakeAtm};
 
 use crate::packet::frame::Frame;
 use crate::qos::bucket::MAX_RATE;
-use crate::qos::kind::facts;
+use crate::qos::kind::header;
 use crate::qos::slab::Waiting;
 use crate::time::Now;
 
@@ -98,7 +98,8 @@ impl Framing {
         if waiting.segments <= 1 {
             return self.packet(waiting.bytes);
         }
-        let headers = u64::from(waiting.vnet.hdr_len).saturating_sub(facts::network_at(waiting.frame.head()));
+        let headers =
+            u64::from(waiting.vnet.hdr_len).saturating_sub(header::network_at(waiting.frame.head()));
         let full = headers + u64::from(waiting.vnet.gso_size);
         let whole = u64::from(waiting.segments) - 1;
         let last = waiting.bytes.saturating_sub(whole * full);

@@ -122,7 +122,7 @@ fn flows_share_equally_where_hosts_do_not_count() {
     for (flow, share) in shares(&sent[300..], |frame| (src(frame), dst(frame))) {
         near(share, 1.0 / 9.0, flow);
     }
-    // And without isolation all wait in one line.
+    // And without isolation all wait in one queue.
     let mut leaf = super::cake::leaf(Cake { flowmode: CakeFlowmode::Flowblind, ..cake() });
     fill(&mut leaf, &SOURCES);
     assert_eq!(leaf.kind.sub_queues(), 1);
@@ -400,7 +400,7 @@ fn flows_keep_their_order(seed: u64) {
     }
     assert_eq!(leaf.kind.sub_queues(), 200);
     leaf.drain_until(leaf.now);
-    // Two thousand in a thousand lines, some of which come and go.
+    // Two thousand in a thousand queues, some of which come and go.
     let (mut came, mut went) = (HashMap::<u16, u16>::new(), HashMap::<u16, u16>::new());
     for step in 0..60_000u32 {
         let flow = random.below(2000) as u16;

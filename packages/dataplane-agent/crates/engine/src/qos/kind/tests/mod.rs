@@ -1,9 +1,9 @@
 //! Kinds on a virtual clock.
 
-mod books;
 mod cake;
 mod codel;
 mod fq_codel;
+mod invariants;
 mod pcq;
 mod red;
 mod sfq;

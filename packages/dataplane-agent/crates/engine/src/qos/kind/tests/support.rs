@@ -6,8 +6,8 @@ use tollway_testkit::PacketBuilder;
 use crate::ids::QueueRef;
 use crate::packet::frame::{Frame, VnetState};
 use crate::packet::verdict::Verdict;
-use crate::qos::kind::{Kind, Load, Next};
-use crate::qos::slab::{Fifo, Slab, Waiting};
+use crate::qos::kind::{Dequeued, Kind, Load};
+use crate::qos::slab::{NodeQueue, Slab, Waiting};
 use crate::time::Now;
 
 pub const MS: u64 = 1_000_000;
@@ -117,13 +117,13 @@ impl Leaf {
             queue: QueueRef::NONE,
         };
         let node = self.slab.insert(waiting);
-        let mut gone = Fifo::default();
-        self.kind.offer(&mut self.slab, node, self.now, &mut gone);
+        let mut gone = NodeQueue::default();
+        self.kind.enqueue(&mut self.slab, node, self.now, &mut gone);
         self.drop(gone);
         true
     }
 
-    fn drop(&mut self, mut gone: Fifo) {
+    fn drop(&mut self, mut gone: NodeQueue) {
         while let Some(node) = gone.pop(&mut self.slab) {
             let waiting = self.slab.remove(node).expect("a frame is given back once");
             self.dropped.push((self.now, waiting.frame));
@@ -132,17 +132,17 @@ impl Leaf {
 
     /// Asks for a packet; `Err` with when to ask again, or `None` if nothing waits.
     pub fn next(&mut self) -> Result<Sent, Option<Now>> {
-        let mut gone = Fifo::default();
-        let next = self.kind.next(&mut self.slab, self.now, &mut gone);
+        let mut gone = NodeQueue::default();
+        let next = self.kind.dequeue(&mut self.slab, self.now, &mut gone);
         self.drop(gone);
         match next {
-            Next::Packet(node) => {
+            Dequeued::Packet(node) => {
                 let waiting = self.slab.remove(node).expect("a frame is given back once");
                 let delay = self.now.0 - waiting.enqueued.0;
                 Ok(Sent { frame: waiting.frame, at: self.now, delay, bytes: waiting.bytes })
             }
-            Next::Wait(at) => Err(Some(at)),
-            Next::Empty => Err(None),
+            Dequeued::Wait(at) => Err(Some(at)),
+            Dequeued::Empty => Err(None),
         }
     }
 

@@ -1,17 +1,17 @@
-//! Courses: the leaves that packets pass one after the other, each under a number, so that a flow has to remember
+//! Queue paths: the leaves that packets pass one after the other, each under a number, so that a flow has to remember
 //! one number, and a packet that waits too.
 
 use std::collections::HashMap;
 
 use crate::ids::{QueueRef, QueueRefKind};
-use crate::qos::forest::{ClassId, Context, Identity, MAX_STATIONS, Stations};
+use crate::qos::forest::{ClassId, Context, Identity, MAX_PATH_LEAVES, PathClasses};
 use crate::qos::queues::NIL;
 
 /// Leaves in order, and by what they were found.
 #[derive(Debug, Clone, Copy)]
-pub struct Course {
+pub struct QueuePath {
     /// The leaves, in the configuration that it was found for.
-    pub stations: Stations,
+    pub classes: PathClasses,
     /// What beside the addresses decided.
     pub context: Context,
     /// Packets that wait somewhere on it.
@@ -20,41 +20,41 @@ pub struct Course {
     pub is_old: bool,
 }
 
-/// The courses of a worker.
+/// The paths of a worker.
 #[derive(Debug, Default)]
-pub struct Courses {
+pub struct QueuePaths {
     /// Numbers of the leaves of each, then [`NIL`]s: all that a packet needs which does not have to wait.
-    leaves: Vec<[u32; MAX_STATIONS]>,
-    all: Vec<Course>,
+    leaves: Vec<[u32; MAX_PATH_LEAVES]>,
+    all: Vec<QueuePath>,
     free: Vec<u32>,
-    numbers: HashMap<(Stations, Context), u32>,
+    numbers: HashMap<(PathClasses, Context), u32>,
 }
 
-impl Courses {
-    /// Number of a course of this configuration.
+impl QueuePaths {
+    /// Number of a path of this configuration.
     #[inline]
-    pub fn find(&self, stations: &Stations, context: Context) -> Option<u32> {
-        self.numbers.get(&(*stations, context)).copied()
+    pub fn find(&self, classes: &PathClasses, context: Context) -> Option<u32> {
+        self.numbers.get(&(*classes, context)).copied()
     }
 
     /// Adds one. [`Self::find`] has not found it.
-    pub fn add(&mut self, stations: &Stations, context: Context, leaves: [u32; MAX_STATIONS]) -> u32 {
-        let course = Course { stations: *stations, context, waiting: 0, is_old: false };
+    pub fn add(&mut self, classes: &PathClasses, context: Context, leaves: [u32; MAX_PATH_LEAVES]) -> u32 {
+        let path = QueuePath { classes: *classes, context, waiting: 0, is_old: false };
         let number = match self.free.pop() {
             Some(free) => {
                 let place = free as usize;
                 if let (Some(known), Some(its)) = (self.all.get_mut(place), self.leaves.get_mut(place)) {
-                    (*known, *its) = (course, leaves);
+                    (*known, *its) = (path, leaves);
                 }
                 free
             }
             None => {
-                self.all.push(course);
+                self.all.push(path);
                 self.leaves.push(leaves);
                 (self.all.len() - 1) as u32
             }
         };
-        self.numbers.insert((*stations, context), number);
+        self.numbers.insert((*classes, context), number);
         number
     }
 
@@ -64,16 +64,16 @@ impl Courses {
         Some(self.leaf_or_nil(number, step)).filter(|leaf| *leaf != NIL)
     }
 
-    /// The leaf at a step; [`NIL`] behind the last one, and on no course.
+    /// The leaf at a step; [`NIL`] behind the last one, and on no path.
     #[inline]
     pub fn leaf_or_nil(&self, number: u32, step: u8) -> u32 {
         let leaves = self.leaves.get(number as usize);
         leaves.and_then(|leaves| leaves.get(usize::from(step))).copied().unwrap_or(NIL)
     }
 
-    /// The course of a queue.
+    /// The path of a queue.
     #[inline]
-    pub fn of(&self, queue: QueueRef) -> Option<&Course> {
+    pub fn of(&self, queue: QueueRef) -> Option<&QueuePath> {
         let QueueRefKind::Path(number, _) = queue.kind() else { return None };
         self.all.get(number as usize)
     }
@@ -85,7 +85,7 @@ impl Courses {
     }
 
     /// The queue behind a step of another one.
-    pub fn behind(&self, queue: QueueRef, step: u8) -> QueueRef {
+    pub fn after(&self, queue: QueueRef, step: u8) -> QueueRef {
         let QueueRefKind::Path(number, _) = queue.kind() else { return QueueRef::NONE };
         self.leaf(number, step + 1).map_or(QueueRef::NONE, |_| QueueRef::path(number, step + 1))
     }
@@ -94,10 +94,10 @@ impl Courses {
     ///
     /// # Errors
     /// What beside the addresses decided, of a queue of an older configuration.
-    pub fn onward(&self, queue: QueueRef) -> Result<QueueRef, Context> {
+    pub fn after_wait(&self, queue: QueueRef) -> Result<QueueRef, Context> {
         match (self.of(queue), queue.kind()) {
-            (Some(course), _) if course.is_old => Err(course.context),
-            (Some(_), QueueRefKind::Path(_, step)) => Ok(self.behind(queue, step)),
+            (Some(path), _) if path.is_old => Err(path.context),
+            (Some(_), QueueRefKind::Path(_, step)) => Ok(self.after(queue, step)),
             _ => Ok(QueueRef::NONE),
         }
     }
@@ -105,19 +105,19 @@ impl Courses {
     /// A packet begins to wait on a queue.
     pub fn hold(&mut self, queue: QueueRef) {
         if let QueueRefKind::Path(number, _) = queue.kind()
-            && let Some(course) = self.all.get_mut(number as usize)
+            && let Some(path) = self.all.get_mut(number as usize)
         {
-            course.waiting += 1;
+            path.waiting += 1;
         }
     }
 
     /// It waits no more.
     pub fn release(&mut self, queue: QueueRef) {
         if let QueueRefKind::Path(number, _) = queue.kind()
-            && let Some(course) = self.all.get_mut(number as usize)
+            && let Some(path) = self.all.get_mut(number as usize)
         {
-            course.waiting = course.waiting.saturating_sub(1);
-            if course.is_old && course.waiting == 0 {
+            path.waiting = path.waiting.saturating_sub(1);
+            if path.is_old && path.waiting == 0 {
                 self.free.push(number);
             }
         }
@@ -128,13 +128,13 @@ impl Courses {
     /// other leaves than what waits.
     pub fn renew(&mut self, keeps_context: bool) {
         self.numbers.clear();
-        for (number, course) in (0u32..).zip(&mut self.all) {
+        for (number, path) in (0u32..).zip(&mut self.all) {
             if !keeps_context {
-                course.context = Context::default();
+                path.context = Context::default();
             }
-            if !course.is_old {
-                course.is_old = true;
-                if course.waiting == 0 {
+            if !path.is_old {
+                path.is_old = true;
+                if path.waiting == 0 {
                     self.free.push(number);
                 }
             }
@@ -142,10 +142,10 @@ impl Courses {
     }
 
     /// Makes room for so many.
-    pub fn reserve(&mut self, courses: usize) {
-        self.numbers.reserve(courses.saturating_sub(self.numbers.len()));
-        self.all.reserve(courses.saturating_sub(self.all.len()));
-        self.leaves.reserve(courses.saturating_sub(self.leaves.len()));
+    pub fn reserve(&mut self, paths: usize) {
+        self.numbers.reserve(paths.saturating_sub(self.numbers.len()));
+        self.all.reserve(paths.saturating_sub(self.all.len()));
+        self.leaves.reserve(paths.saturating_sub(self.leaves.len()));
         self.free.reserve(self.all.capacity().saturating_sub(self.free.len()));
     }
 }
@@ -157,10 +157,10 @@ pub struct RemainingPath {
     pub leaf: Identity,
     /// Its rank.
     pub rank: usize,
-    /// Place of the leaf among the stations.
+    /// Place of the leaf among the classes.
     pub step: u8,
-    /// All leaves of its course, in the configuration of the worker that sends it.
-    pub stations: Stations,
+    /// All leaves of its path, in the configuration of the worker that sends it.
+    pub classes: PathClasses,
     /// What beside the addresses decided.
     pub context: Context,
     /// Row of the leaf that it has passed before, whose packets are on their way until this one has arrived.
@@ -170,6 +170,6 @@ pub struct RemainingPath {
 impl RemainingPath {
     /// The next leaf, in the configuration of the worker that sends it.
     pub fn class(&self) -> Option<ClassId> {
-        self.stations.iter().nth(usize::from(self.step))
+        self.classes.iter().nth(usize::from(self.step))
     }
 }

@@ -1,17 +1,17 @@
-//! A line of frames that knows what waits in it.
+//! A queue of frames that knows what waits in it.
 
 use super::{Load, split_off};
 use crate::packet::frame::Frame;
-use crate::qos::slab::{Fifo, NodeId, Slab, Waiting};
+use crate::qos::slab::{NodeId, NodeQueue, Slab, Waiting};
 
 /// Frames in order.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Line {
-    fifo: Fifo,
+pub struct FrameQueue {
+    nodes: NodeQueue,
     load: Load,
 }
 
-impl Line {
+impl FrameQueue {
     /// What waits.
     #[inline]
     pub fn load(&self) -> Load {
@@ -29,14 +29,14 @@ impl Line {
     pub fn push<F>(&mut self, slab: &mut Slab<F>, node: NodeId) -> Load {
         let load = Load::of(slab, node);
         self.load = self.load.plus(load);
-        self.fifo.push(slab, node);
+        self.nodes.push(slab, node);
         load
     }
 
     /// Takes the first frame.
     #[inline]
     pub fn pop<F>(&mut self, slab: &mut Slab<F>) -> Option<(NodeId, Load)> {
-        let node = self.fifo.pop(slab)?;
+        let node = self.nodes.pop(slab)?;
         let load = Load::of(slab, node);
         self.load = self.load.minus(load);
         Some((node, load))
@@ -45,12 +45,12 @@ impl Line {
     /// The last frame.
     #[inline]
     pub fn last(&self) -> Option<NodeId> {
-        self.fifo.last()
+        self.nodes.last()
     }
 
     /// What waits at the last place is replaced by what is at `node`, and is there afterwards.
     pub fn replace_last<F>(&mut self, slab: &mut Slab<F>, node: NodeId) {
-        if let Some(last) = self.fifo.last() {
+        if let Some(last) = self.nodes.last() {
             self.load = self.load.minus(Load::of(slab, last)).plus(Load::of(slab, node));
             slab.swap(last, node);
         }
@@ -60,10 +60,10 @@ impl Line {
     pub fn take_out<F>(
         &mut self,
         slab: &mut Slab<F>,
-        to: &mut Fifo,
+        to: &mut NodeQueue,
         pick: &mut impl FnMut(&Waiting<F>) -> bool,
     ) -> Load {
-        let taken = split_off(&mut self.fifo, slab, to, pick);
+        let taken = split_off(&mut self.nodes, slab, to, pick);
         self.load = self.load.minus(taken);
         taken
     }
@@ -72,7 +72,7 @@ impl Line {
     pub fn take_out_weighed<F: Frame>(
         &mut self,
         slab: &mut Slab<F>,
-        to: &mut Fifo,
+        to: &mut NodeQueue,
         pick: &mut impl FnMut(&Waiting<F>) -> bool,
     ) -> (Load, u64) {
         let mut memory = 0;

@@ -76,12 +76,12 @@ impl Network {
 
 /// Who sends what to whom.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Facts {
+pub struct HeaderFields {
     /// Source address, as in the frame.
     pub src: Addr,
     /// Destination address, as in the frame.
     pub dst: Addr,
-    /// Source port; 0 without ports, and in fragments, all of which have to stay in one line.
+    /// Source port; 0 without ports, and in fragments, all of which have to stay in one queue.
     pub src_port: u16,
     /// Destination port, likewise.
     pub dst_port: u16,
@@ -97,7 +97,7 @@ pub struct Facts {
     pub is_v4: bool,
 }
 
-impl Facts {
+impl HeaderFields {
     /// Of the head of a frame; nothing but zeros for what is not IP.
     #[inline]
     pub fn of(head: &[u8]) -> Self {
@@ -111,18 +111,18 @@ impl Facts {
     /// The same, with the addresses by which the leaf was found: the source before its translation.
     #[inline]
     pub fn untranslated<F: Frame>(waiting: &Waiting<F>) -> Self {
-        let mut facts = Self::of(waiting.frame.head());
-        if facts.is_v4 {
-            (facts.src, facts.dst) = (Addr::v4(waiting.addresses.0), Addr::v4(waiting.addresses.1));
+        let mut fields = Self::of(waiting.frame.head());
+        if fields.is_v4 {
+            (fields.src, fields.dst) = (Addr::v4(waiting.addresses.0), Addr::v4(waiting.addresses.1));
         }
-        facts
+        fields
     }
 
     #[inline]
     fn of_v4(head: &[u8], at: usize) -> Self {
         let header = usize::from(field::get8(head, at) & 0xf) * 4;
         let fragment = field::get16(head, at + 6) & 0x3fff != 0;
-        let facts = Self {
+        let fields = Self {
             src: Addr::v4(field::get32(head, at + ipv4::offset::SRC)),
             dst: Addr::v4(field::get32(head, at + ipv4::offset::DST)),
             protocol: field::get8(head, at + ipv4::offset::PROTOCOL),
@@ -131,11 +131,11 @@ impl Facts {
             is_v4: true,
             ..Self::default()
         };
-        if fragment || header < ipv4::HEADER { facts } else { facts.with_ports(head, at + header) }
+        if fragment || header < ipv4::HEADER { fields } else { fields.with_ports(head, at + header) }
     }
 
     fn of_v6(head: &[u8], at: usize) -> Self {
-        let mut facts = Self {
+        let mut fields = Self {
             src: Addr(field::get128(head, at + 8)),
             dst: Addr(field::get128(head, at + 24)),
             protocol: field::get8(head, at + 6),
@@ -145,20 +145,20 @@ impl Facts {
         };
         let mut at = at + tollway_wire::ipv6::HEADER;
         for _ in 0..EXTENSIONS {
-            match facts.protocol {
+            match fields.protocol {
                 // Hop-by-hop, routing, destination options (RFC 8200 §4).
                 0 | 43 | 60 => {
-                    facts.protocol = field::get8(head, at);
+                    fields.protocol = field::get8(head, at);
                     at += 8 + usize::from(field::get8(head, at + 1)) * 8;
                 }
                 44 => {
-                    facts.protocol = field::get8(head, at);
-                    return facts;
+                    fields.protocol = field::get8(head, at);
+                    return fields;
                 }
-                _ => return facts.with_ports(head, at),
+                _ => return fields.with_ports(head, at),
             }
         }
-        facts
+        fields
     }
 
     #[inline]
@@ -241,16 +241,16 @@ pub struct PureAck<'a> {
 
 impl<'a> PureAck<'a> {
     /// `None` for a packet that does anything but acknowledge.
-    pub fn of(facts: &Facts, head: &'a [u8]) -> Option<Self> {
+    pub fn of(fields: &HeaderFields, head: &'a [u8]) -> Option<Self> {
         const MAY_HAVE: u8 = tcp::flag::ACK | tcp::flag::ECE | tcp::flag::CWR;
-        let at = usize::from(facts.transport);
-        if facts.protocol != ipv4::TCP || at == 0 {
+        let at = usize::from(fields.transport);
+        if fields.protocol != ipv4::TCP || at == 0 {
             return None;
         }
         let bytes = head.get(at..)?;
         let segment = tcp::Segment::new_checked(bytes).ok()?;
         let flags = segment.flags();
-        let ends = (at + segment.header_len()) as u32 == facts.end;
+        let ends = (at + segment.header_len()) as u32 == fields.end;
         let only = flags & tcp::flag::ACK != 0 && flags & !MAY_HAVE == 0 && ends;
         let options = bytes.get(tcp::HEADER..segment.header_len())?;
         only.then_some(Self { number: segment.ack(), flags, options })
@@ -269,18 +269,18 @@ mod tests {
     fn reads_the_flow_of_a_packet_behind_up_to_two_tags_and_none_of_a_fragment() {
         let builder = PacketBuilder::ipv4("10.0.0.1", "192.0.2.7").udp(1000, 53).payload_len(100);
         let plain = builder.build();
-        let facts = Facts::of(&plain);
-        assert_eq!((facts.src, facts.dst), (Addr::v4(0x0a00_0001), Addr::v4(0xc000_0207)));
-        assert_eq!((facts.src_port, facts.dst_port, facts.protocol), (1000, 53, 17));
+        let fields = HeaderFields::of(&plain);
+        assert_eq!((fields.src, fields.dst), (Addr::v4(0x0a00_0001), Addr::v4(0xc000_0207)));
+        assert_eq!((fields.src_port, fields.dst_port, fields.protocol), (1000, 53, 17));
         for tags in [&[0x81, 0, 0, 5][..], &[0x88, 0xa8, 0, 7, 0x81, 0, 0, 5]] {
             let mut tagged = plain.clone();
             tagged.splice(12..12, tags.iter().copied());
-            let tagged = Facts::of(&tagged);
-            assert_eq!(tagged.flow_hash(1), facts.flow_hash(1));
+            let tagged = HeaderFields::of(&tagged);
+            assert_eq!(tagged.flow_hash(1), fields.flow_hash(1));
         }
         for fragment in builder.build_fragments(48) {
-            let facts = Facts::of(&fragment);
-            assert_eq!((facts.src_port, facts.dst_port, facts.protocol), (0, 0, 17));
+            let fields = HeaderFields::of(&fragment);
+            assert_eq!((fields.src_port, fields.dst_port, fields.protocol), (0, 0, 17));
         }
     }
 
@@ -292,9 +292,9 @@ mod tests {
         bytes[20] = 0;
         bytes[54..56].copy_from_slice(&[17, 1]);
         bytes[70..74].copy_from_slice(&[0, 80, 1, 187]);
-        let facts = Facts::of(&bytes);
-        assert_eq!((facts.src_port, facts.dst_port, facts.protocol), (80, 443, 17));
-        assert_eq!(facts.traffic_class, 0xb8);
+        let fields = HeaderFields::of(&bytes);
+        assert_eq!((fields.src_port, fields.dst_port, fields.protocol), (80, 443, 17));
+        assert_eq!(fields.traffic_class, 0xb8);
     }
 
     #[test]
@@ -326,13 +326,13 @@ mod tests {
             field::put(&mut bytes, 12, starts[kind]);
             field::put(&mut bytes, 20, &[protocol]);
             field::put(&mut bytes, 23, &[protocol]);
-            let facts = Facts::of(&bytes);
-            let _ = PureAck::of(&facts, &bytes);
+            let fields = HeaderFields::of(&bytes);
+            let _ = PureAck::of(&fields, &bytes);
             let mut frame = TestFrame(bytes);
             let marked = mark(&mut frame);
             wash(&mut frame);
-            let after = Facts::of(&frame.0);
-            prop_assert_eq!(after.flow_hash(3), facts.flow_hash(3));
+            let after = HeaderFields::of(&frame.0);
+            prop_assert_eq!(after.flow_hash(3), fields.flow_hash(3));
             prop_assert_eq!(after.dscp(), 0);
             prop_assert!(!marked || after.traffic_class == 3);
         }

@@ -11,7 +11,7 @@ use tollway_testkit::PacketBuilder;
 use super::support::{Leaf, TestFrame, set_class};
 use crate::packet::frame::{Gso, VnetState};
 use crate::qos::kind::{Kind, Load};
-use crate::qos::slab::Fifo;
+use crate::qos::slab::NodeQueue;
 use crate::time::Now;
 
 fn codel() -> Codel {
@@ -81,7 +81,7 @@ fn configs() -> Vec<QueueType> {
 enum Step {
     Offer { flow: u8, len: u16, segments: u32, ecn: u8 },
     Acknowledge { flow: u8, number: u32 },
-    Next(u8),
+    Dequeued(u8),
     Wait(u64),
     TakeOut { flow: u8 },
     DropFromLongest,
@@ -93,7 +93,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         8 => (0u8..12, 28u16..1500, prop_oneof![9 => Just(1u32), 1 => 2u32..8], 0u8..4)
             .prop_map(|(flow, len, segments, ecn)| Step::Offer { flow, len, segments, ecn }),
         4 => (12u8..15, 0u32..40).prop_map(|(flow, number)| Step::Acknowledge { flow, number }),
-        4 => (1u8..20).prop_map(Step::Next),
+        4 => (1u8..20).prop_map(Step::Dequeued),
         3 => prop_oneof![Just(0u64), 1..20_000_000u64, 1..3_000_000_000u64].prop_map(Step::Wait),
         1 => (0u8..15).prop_map(|flow| Step::TakeOut { flow }),
         1 => Just(Step::DropFromLongest),
@@ -104,7 +104,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 /// What is known to wait, by the number of its packet.
 #[derive(Default)]
-struct Books {
+struct Ledger {
     next: u16,
     waiting: HashMap<u16, (u8, Load)>,
     /// The packet of each flow that went last.
@@ -115,7 +115,7 @@ fn number(frame: &TestFrame) -> u16 {
     u16::from_be_bytes([frame.0[18], frame.0[19]])
 }
 
-impl Books {
+impl Ledger {
     fn frame(&mut self, flow: u8, builder: impl Fn(PacketBuilder) -> PacketBuilder) -> TestFrame {
         self.next += 1;
         let (src, dst) = (format!("10.0.0.{}", flow / 2), format!("192.0.2.{}", flow % 3));
@@ -177,13 +177,13 @@ fn changed(config: &QueueType, by: u8) -> QueueType {
 }
 
 fn run(config: &QueueType, steps: Vec<Step>) -> Result<(), TestCaseError> {
-    let (mut leaf, mut books) = (Leaf::new(config), Books::default());
+    let (mut leaf, mut ledger) = (Leaf::new(config), Ledger::default());
     for step in steps {
         match step {
             Step::Offer { flow, len, segments, ecn } => {
                 let payload = (usize::from(len) - 28) * segments as usize + usize::from(segments > 1) * 8;
                 let mut frame =
-                    books.frame(flow, |packet| packet.udp(u16::from(flow), 80).payload_len(payload));
+                    ledger.frame(flow, |packet| packet.udp(u16::from(flow), 80).payload_len(payload));
                 // A flow has one DSCP: with another one it would be in another tin, and no flow.
                 let dscp = [0u8, 0x20, 0xb8, 0x48, 0x88][usize::from(flow) % 5];
                 set_class(&mut frame.0, dscp | ecn);
@@ -192,22 +192,22 @@ fn run(config: &QueueType, steps: Vec<Step>) -> Result<(), TestCaseError> {
                     (vnet.gso, vnet.gso_size, vnet.hdr_len) = (Gso::Udp, len - 27, 42);
                 }
                 let bytes = payload as u64 + u64::from(segments) * 28;
-                books.offer(&mut leaf, flow, frame, vnet, Load::frame(segments, bytes));
+                ledger.offer(&mut leaf, flow, frame, vnet, Load::frame(segments, bytes));
             }
             Step::Acknowledge { flow, number } => {
-                let frame = books.frame(flow, |packet| packet.tcp(u16::from(flow), 80, 16, 1, number));
-                books.offer(&mut leaf, flow, frame, VnetState::default(), Load::frame(1, 40));
+                let frame = ledger.frame(flow, |packet| packet.tcp(u16::from(flow), 80, 16, 1, number));
+                ledger.offer(&mut leaf, flow, frame, VnetState::default(), Load::frame(1, 40));
             }
-            Step::Next(times) => {
+            Step::Dequeued(times) => {
                 for _ in 0..times {
                     match leaf.next() {
-                        Ok(sent) => books.in_order(&sent.frame)?,
+                        Ok(sent) => ledger.in_order(&sent.frame)?,
                         Err(Some(at)) => {
                             prop_assert!(at > leaf.now);
                             let (now, dropped) = (leaf.now, leaf.dropped.len());
                             leaf.now = at;
                             match leaf.next() {
-                                Ok(sent) => books.in_order(&sent.frame)?,
+                                Ok(sent) => ledger.in_order(&sent.frame)?,
                                 // The rate sank meanwhile.
                                 Err(Some(later)) => prop_assert!(later > at),
                                 Err(None) => prop_assert!(leaf.dropped.len() > dropped),
@@ -216,13 +216,13 @@ fn run(config: &QueueType, steps: Vec<Step>) -> Result<(), TestCaseError> {
                         }
                         Err(None) => prop_assert_eq!(leaf.kind.frames(), 0),
                     }
-                    books.check(&mut leaf)?;
+                    ledger.check(&mut leaf)?;
                 }
             }
             Step::Change(by) => prop_assert!(leaf.kind.change(&changed(config, by))),
             Step::Wait(time) => leaf.now = Now(leaf.now.0 + time),
             Step::TakeOut { flow } => {
-                let mut to = Fifo::default();
+                let mut to = NodeQueue::default();
                 let port = u16::from(flow).to_be_bytes();
                 let taken =
                     leaf.kind.take_out(&mut leaf.slab, &mut to, |waiting| waiting.frame.0[34..36] == port);
@@ -230,33 +230,33 @@ fn run(config: &QueueType, steps: Vec<Step>) -> Result<(), TestCaseError> {
                 while let Some(node) = to.pop(&mut leaf.slab) {
                     sum = sum.plus(Load::of(&leaf.slab, node));
                     let waiting = leaf.slab.remove(node).expect("a frame is given back once");
-                    books.in_order(&waiting.frame)?;
+                    ledger.in_order(&waiting.frame)?;
                 }
                 prop_assert_eq!(taken, sum);
-                prop_assert!(!books.waiting.values().any(|(other, _)| *other == flow));
+                prop_assert!(!ledger.waiting.values().any(|(other, _)| *other == flow));
             }
             Step::DropFromLongest => {
-                let (mut gone, before) = (Fifo::default(), leaf.kind.frames());
+                let (mut gone, before) = (NodeQueue::default(), leaf.kind.frames());
                 leaf.kind.drop_from_longest(&mut leaf.slab, &mut gone);
                 prop_assert_eq!(leaf.kind.frames(), before.saturating_sub(1));
                 while let Some(node) = gone.pop(&mut leaf.slab) {
                     let waiting = leaf.slab.remove(node).expect("a frame is given back once");
-                    books.back(&waiting.frame)?;
+                    ledger.back(&waiting.frame)?;
                 }
             }
         }
-        books.check(&mut leaf)?;
+        ledger.check(&mut leaf)?;
     }
     // All that is left comes out, and nothing else.
     for _ in 0..10_000 {
         match leaf.next() {
-            Ok(sent) => books.in_order(&sent.frame)?,
+            Ok(sent) => ledger.in_order(&sent.frame)?,
             Err(Some(at)) => leaf.now = at,
             Err(None) => break,
         }
     }
-    books.check(&mut leaf)?;
-    prop_assert!(books.waiting.is_empty());
+    ledger.check(&mut leaf)?;
+    prop_assert!(ledger.waiting.is_empty());
     Ok(())
 }
 

@@ -7,39 +7,41 @@
 //! ```
 
 use super::kind::End;
-use super::leaf::special;
+use super::leaf::leaf_flag;
 use super::queues::Queues;
 use crate::ids::{QueueRef, QueueRefKind};
 use crate::packet::frame::Frame;
 
 /// Turns before its own at which what a leaf needs is fetched.
-const LEAF_AHEAD: usize = 8;
+const LEAF_DISTANCE: usize = 8;
 /// The same for the frame that it will send, which the leaf has to be there for.
-const FRAME_AHEAD: usize = 4;
+const FRAME_DISTANCE: usize = 4;
 
 /// Packets before its own at which the leaf of a packet in a tree is fetched.
-pub(crate) const PACKETS_AHEAD: usize = 8;
+pub(crate) const PREFETCH_DISTANCE: usize = 8;
 /// The same for its class, which the leaf has to be there for.
-const CLASS_AHEAD: usize = 4;
+const CLASS_DISTANCE: usize = 4;
 
 /// The leaves of the packets that come next.
 #[derive(Debug, Default)]
-pub(crate) struct Ahead {
-    leaves: [u32; PACKETS_AHEAD],
+pub(crate) struct LeafPrefetch {
+    leaves: [u32; PREFETCH_DISTANCE],
     at: usize,
 }
 
-impl Ahead {
-    /// The leaf of the packet whose turn it is. Has fetched what that with the queue `later` needs, [`PACKETS_AHEAD`] packets on.
+impl LeafPrefetch {
+    /// The leaf of the packet whose turn it is. Has fetched what that with the queue `later` needs, [`PREFETCH_DISTANCE`] packets on.
     #[inline(always)]
-    pub(crate) fn turn<F: Frame>(&mut self, queues: &Queues<F>, later: QueueRef) -> u32 {
-        let place = self.at % PACKETS_AHEAD;
+    pub(crate) fn advance<F: Frame>(&mut self, queues: &Queues<F>, later: QueueRef) -> u32 {
+        let place = self.at % PREFETCH_DISTANCE;
         let (first, later) = (self.leaves[place], queues.first_leaf(later));
         self.leaves[place] = later;
         if let Some(leaf) = queues.leaves.get(later as usize) {
             tollway_prefetch::fetch_to_write(leaf);
         }
-        if let Some(leaf) = queues.leaves.get(self.leaves[(place + CLASS_AHEAD) % PACKETS_AHEAD] as usize) {
+        if let Some(leaf) =
+            queues.leaves.get(self.leaves[(place + CLASS_DISTANCE) % PREFETCH_DISTANCE] as usize)
+        {
             queues.htb.touch(leaf.class);
         }
         self.at += 1;
@@ -48,13 +50,13 @@ impl Ahead {
 }
 
 /// So many leaves stay in the cache between two packets of each: 64 KiB.
-const AT_HAND: usize = 1024;
+const CACHED_LEAVES: usize = 1024;
 
 impl<F: Frame> Queues<F> {
     /// Has the leaf fetched that a packet meets at the end of its way.
     #[inline]
-    pub fn fetch(&self, queue: QueueRef) {
-        if self.leaves.len() > AT_HAND
+    pub fn prefetch(&self, queue: QueueRef) {
+        if self.leaves.len() > CACHED_LEAVES
             && let QueueRefKind::Leaf(number) = queue.kind()
             && let Some(leaf) = self.leaves.get(number as usize)
         {
@@ -64,8 +66,8 @@ impl<F: Frame> Queues<F> {
 
     /// Whether nothing waits, and all leaves are in the cache or near it.
     #[inline]
-    pub fn is_at_hand(&self) -> bool {
-        self.leaves.len() <= AT_HAND && self.slab.len() == 0
+    pub fn is_cached(&self) -> bool {
+        self.leaves.len() <= CACHED_LEAVES && self.slab.len() == 0
     }
 
     /// Whether packets may need classes of trees.
@@ -77,7 +79,7 @@ impl<F: Frame> Queues<F> {
     #[inline]
     pub fn first_leaf(&self, queue: QueueRef) -> u32 {
         if queue.is_path() {
-            self.courses.leaf_or_nil(queue.path_number(), queue.path_step())
+            self.paths.leaf_or_nil(queue.path_number(), queue.path_step())
         } else {
             queue.leaf_number()
         }
@@ -88,13 +90,13 @@ impl<F: Frame> Queues<F> {
     pub fn touch(&self, number: u32) -> u32 {
         let place = number as usize;
         let Some(leaf) = self.leaves.get(place) else { return 0 };
-        if leaf.is(special::TREE) {
+        if leaf.is(leaf_flag::TREE) {
             self.htb.touch(leaf.class);
         }
         if leaf.queued() != 0
             && let Some(backlog) = self.backlogs.get(place)
         {
-            backlog.fetch();
+            backlog.prefetch();
         }
         leaf.waiting
     }
@@ -104,36 +106,36 @@ impl<F: Frame> Queues<F> {
     pub fn first(&self, queue: QueueRef) -> Option<u32> {
         match queue.kind() {
             QueueRefKind::Leaf(leaf) => Some(leaf),
-            QueueRefKind::Path(course, step) => self.courses.leaf(course, step),
+            QueueRefKind::Path(path, step) => self.paths.leaf(path, step),
             QueueRefKind::NoQueue | QueueRefKind::Handover(_) => None,
         }
     }
 
     /// Some time after [`Self::touch`]: if packets wait in the leaf, has fetched what another one needs to join them.
     #[inline]
-    pub fn fetch_end(&self, number: u32) {
+    pub fn prefetch_end(&self, number: u32) {
         let place = number as usize;
         if let (Some(leaf), Some(backlog)) = (self.leaves.get(place), self.backlogs.get(place))
             && leaf.queued() != 0
         {
-            backlog.queue.fetch(&self.slab, End::Last);
+            backlog.queue.prefetch(&self.slab, End::Last);
         }
     }
 
     /// Has fetched what leaves need whose turn is soon.
     #[inline]
-    pub(super) fn look_ahead(&self) {
+    pub(super) fn prefetch_due(&self) {
         let later = |turns: usize| {
             let place = *self.due.get(turns)? as usize;
             Some((self.leaves.get(place)?, self.backlogs.get(place)?))
         };
-        if let Some((leaf, backlog)) = later(LEAF_AHEAD) {
+        if let Some((leaf, backlog)) = later(LEAF_DISTANCE) {
             tollway_prefetch::fetch_to_write(leaf);
-            backlog.fetch();
-            backlog.fetch_more();
+            backlog.prefetch();
+            backlog.prefetch_waits();
         }
-        if let Some((_, backlog)) = later(FRAME_AHEAD) {
-            backlog.queue.fetch(&self.slab, End::First);
+        if let Some((_, backlog)) = later(FRAME_DISTANCE) {
+            backlog.queue.prefetch(&self.slab, End::First);
         }
     }
 }
