@@ -1,7 +1,7 @@
 /** What the addresses of windows mean: title, size, and which of them show the same thing. */
 import { type Menu, menuByPath, type WindowSize } from '@tollway/schema';
 import { newTitle } from '../menu/item.ts';
-import { DASHBOARD, groupOf, HISTORY, QUEUE_IMPORT } from '../windows/groups.ts';
+import { groupOf, sizeOf } from '../windows/groups.ts';
 import type { Size } from '../wm/geometry.ts';
 import type { Content } from '../wm/reducer.ts';
 import { parsePlace } from './location.ts';
@@ -9,19 +9,11 @@ import { parsePlace } from './location.ts';
 const LIST: Size = { width: 960, height: 500 };
 const FORM: Size = { width: 560, height: 420 };
 const DIALOG: Size = { width: 620, height: 440 };
-const OVERVIEW: Size = { width: 1180, height: 760 };
 
-/** Sizes of windows that belong to no menu. */
-const SIZES: Readonly<Record<string, Size>> = {
-  [DASHBOARD]: OVERVIEW,
-  [QUEUE_IMPORT]: { width: 860, height: 640 },
-  [HISTORY]: { width: 900, height: 520 },
-};
-
-const sizeOf = (size: WindowSize | undefined): Size | undefined => size && { width: size[0], height: size[1] };
+const given = (size: WindowSize | undefined): Size | undefined => size && { width: size[0], height: size[1] };
 
 function listSize(menu: Menu | undefined, key: string): Size {
-  const special = SIZES[key] ?? sizeOf(menuByPath(key)?.window?.size);
+  const special = given(sizeOf(key));
   if (special !== undefined) return special;
   return menu?.kind === 'settings' || menu?.kind === 'status' ? FORM : LIST;
 }
@@ -56,7 +48,7 @@ export function contentOf(address: string): Content | undefined {
     place: `${path}/*`,
     role: 'dialog',
     title: item.kind === 'new' ? newTitle(menu) : menu.singular,
-    size: sizeOf(menu.window?.dialogSize) ?? DIALOG,
+    size: given(menu.window?.dialogSize) ?? DIALOG,
   };
 }
 

@@ -1,7 +1,7 @@
 /**
  * Which menus share a window, as tabs of it, and where the window stands in the menu tree, as the menus declare it.
  */
-import { type Menu, menuByPath, registry } from '@tollway/schema';
+import { type Menu, menuByPath, registry, type WindowSize } from '@tollway/schema';
 
 /** A button of a tab that opens another window. */
 export interface RelatedWindow {
@@ -33,9 +33,42 @@ export const HISTORY = '/system/history';
 /** Address of the list of subscribers that becomes queues. */
 export const QUEUE_IMPORT = '/queue/simple/import';
 
+/** A window that belongs to no menu. Its content is `page.tsx` of the folder that is named as its address. */
+interface OwnWindow {
+  readonly address: string;
+  readonly title: string;
+  /** Its place in the menu tree; undefined for one that only a button opens. */
+  readonly tree?: readonly string[];
+  readonly size: WindowSize;
+  /** The button that opens it, and the menu above whose list that stands. */
+  readonly openedBy?: { readonly label: string; readonly menu: string };
+  /** The menu to which it only adds items: it is nothing for those who may not. */
+  readonly addsTo?: string;
+}
+
+const OWN_WINDOWS: readonly OwnWindow[] = [
+  { address: DASHBOARD, title: 'Dashboard', tree: ['Dashboard'], size: [1180, 760] },
+  { address: HISTORY, title: 'History', tree: ['System', 'History'], size: [900, 520] },
+  {
+    address: QUEUE_IMPORT,
+    title: 'Import Subscribers',
+    size: [860, 640],
+    openedBy: { label: 'Import', menu: '/queue/simple' },
+    addsTo: '/queue/simple',
+  },
+];
+
+const ownWindow = (address: string): OwnWindow | undefined => OWN_WINDOWS.find((each) => each.address === address);
+
 /** The menu to which a window only adds items: it is nothing for those who may not. */
-export const addsTo = (address: string): Menu | undefined =>
-  address === QUEUE_IMPORT ? menuByPath('/queue/simple') : undefined;
+export function addsTo(address: string): Menu | undefined {
+  const path = ownWindow(address)?.addsTo;
+  return path === undefined ? undefined : menuByPath(path);
+}
+
+/** Size that a window is opened with, where that is given, by the address of its first tab. */
+export const sizeOf = (address: string): WindowSize | undefined =>
+  ownWindow(address)?.size ?? menuByPath(address)?.window?.size;
 
 /** The first level of the tree, in the order that RouterOS users know; what is not here comes last. */
 const TOP = ['Dashboard', 'Interfaces', 'IP', 'Routing', 'System', 'Queues', 'Files', 'Log', 'Tools'];
@@ -44,8 +77,10 @@ function pageOf(menu: Menu): Page {
   const opened = registry.flatMap(({ path, window }): RelatedWindow[] =>
     window?.openedBy?.menus.includes(menu.path) ? [{ label: window.openedBy.label, address: path }] : [],
   );
-  const add = menu === addsTo(QUEUE_IMPORT) ? [{ label: 'Import', address: QUEUE_IMPORT }] : [];
-  return { address: menu.path, label: menu.tree.at(-1) ?? menu.title, relatedWindows: [...opened, ...add] };
+  const own = OWN_WINDOWS.flatMap(({ address, openedBy }): RelatedWindow[] =>
+    openedBy?.menu === menu.path ? [{ label: openedBy.label, address }] : [],
+  );
+  return { address: menu.path, label: menu.tree.at(-1) ?? menu.title, relatedWindows: [...opened, ...own] };
 }
 
 function groupOfPages(title: string, tree: readonly string[] | undefined, pages: readonly Page[]): readonly Group[] {
@@ -72,20 +107,10 @@ function buildGroups(): readonly Group[] {
     .flatMap((menu) =>
       groupOfPages(menu.title, menu.window?.openedBy === undefined ? menu.tree : undefined, [pageOf(menu)]),
     );
-  const dashboard = groupOfPages(
-    'Dashboard',
-    ['Dashboard'],
-    [{ address: DASHBOARD, label: 'Dashboard', relatedWindows: [] }],
+  const own = OWN_WINDOWS.flatMap(({ address, title, tree }) =>
+    groupOfPages(title, tree, [{ address, label: title, relatedWindows: [] }]),
   );
-  const history = groupOfPages(
-    'History',
-    ['System', 'History'],
-    [{ address: HISTORY, label: 'History', relatedWindows: [] }],
-  );
-  const queueImport = groupOfPages('Import Subscribers', undefined, [
-    { address: QUEUE_IMPORT, label: 'Import Subscribers', relatedWindows: [] },
-  ]);
-  return [...dashboard, ...shared, ...single, ...history, ...queueImport].sort(inTreeOrder);
+  return [...shared, ...single, ...own].sort(inTreeOrder);
 }
 
 /** All windows, in the order of the menu tree. */
