@@ -42,8 +42,14 @@ export interface Kind {
   sortKey?(value: string): number | undefined;
   /** Addresses that a value stands for, which `in 10.0.0.0/8` is asked of; undefined for a value without. Of a list: of one element. */
   range?(value: string): AddressSpan | undefined;
-  /** What conditions of a filter ask: of a `flag` whether it is set, of an `amount` more and less, of an `address` `in`. Absent: of a text. */
-  readonly asked?: 'flag' | 'amount' | 'address';
+  /** What conditions of a filter ask: of a `flag` whether it is set, of an `amount` more and less, of an `address` `in`, of a `sentence` what it contains. Absent: of a word. */
+  readonly asked?: 'flag' | 'amount' | 'address' | 'sentence';
+  /** A port may stand behind the address: an address alone means all that are of it. */
+  readonly withPort?: true;
+  /** A share of a whole, which cells also show as a bar. */
+  readonly share?: true;
+  /** As wide as texts of values usually become, so that columns stay where they are: of amounts, those that are measured. */
+  readonly widest?: string;
   /** Value that an item without this property has in comparisons. */
   readonly absent?: string;
   /** The canonical text of a stored value. Absent: the stored one. */

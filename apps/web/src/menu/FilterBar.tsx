@@ -131,7 +131,7 @@ interface ConditionProps {
 function ConditionFields({ menu, id, condition, wrong, onChange }: ConditionProps) {
   const kind = menuColumn(menu, condition.prop)?.kind;
   const { options, load } = useOptions(kind);
-  const operators = kind === undefined ? [] : operatorsFor(kind, condition.prop);
+  const operators = kind === undefined ? [] : operatorsFor(kind);
   const placeholder = kind === undefined ? undefined : wantedAfter(kind, condition.op);
   const choices = kind?.name === 'bool' ? ['yes', 'no'] : options;
   return (
@@ -144,7 +144,7 @@ function ConditionFields({ menu, id, condition, wrong, onChange }: ConditionProp
           const { op } = emptyCondition(menu, prop);
           const next = menuColumn(menu, prop)?.kind;
           const same = kind?.name === next?.name;
-          const stays = same && next !== undefined && operatorsFor(next, prop).includes(condition.op);
+          const stays = same && next !== undefined && operatorsFor(next).includes(condition.op);
           onChange({ prop, ...(stays ? {} : { op }), ...(same ? {} : { value: '' }) });
         }}
       >

@@ -7,20 +7,6 @@ import { cellText } from './cells/text.ts';
 import { type Column, MIN_WIDTH } from './columns.ts';
 import { treePlace } from './tree.ts';
 
-/** As wide as the texts of live values usually become, by kind: of bytes the longest one that there is. */
-const WIDE_TEXT: Readonly<Record<string, string>> = {
-  rate: '999.9 Mbps',
-  bytes: '1023.9 MiB',
-  counter: '9 999 999',
-  duration: '1d 00:00:00',
-};
-/** As wide as texts may be of rows that are not loaded, by kind. */
-const UNSEEN_TEXT: Readonly<Record<string, string>> = {
-  ip: '200.200.200.200',
-  'ip-prefix': '200.200.200.200',
-  'ip-range': '200.200.200.200',
-  'ip-port': '200.200.200.200:50000',
-};
 /** Room for the icon of an action or a mark, px. */
 const ICON_PX = 20;
 /** Room for the sign of a hint, px. */
@@ -90,9 +76,11 @@ export function fitWidth(menu: Menu, live: LiveMenu, column: Column, font: strin
       widest = Math.max(widest, width(cellText(shows, row)) + icon + sign + indent);
     }
     // Numbers that tick get room to grow, so that columns stay where they are.
-    if (shows.kind.name === 'percent') widest = Math.max(widest, SHARE_PX);
-    if (live.state.matched > live.shown.length) widest = Math.max(widest, width(UNSEEN_TEXT[shows.kind.name] ?? ''));
-    if (shows.prop.readOnly === true) widest = Math.max(widest, width(WIDE_TEXT[shows.kind.name] ?? ''));
+    if (shows.kind.share === true) widest = Math.max(widest, SHARE_PX);
+    const unseen = live.state.matched > live.shown.length;
+    // Addresses do not tick: they are wider only where rows are not loaded.
+    const grows = shows.kind.asked === 'address' ? unseen : shows.prop.readOnly === true;
+    if (grows) widest = Math.max(widest, width(shows.kind.widest ?? ''));
   }
   if (column.tree === true) widest = Math.max(widest, TREE_PX);
   return Math.ceil(Math.min(MAX_PX, Math.max(MIN_WIDTH, widest)) + 14);

@@ -36,13 +36,11 @@ const BY_ASKED: Readonly<Record<NonNullable<Kind['asked']>, readonly Operator[]>
   flag: IDENTITY,
   amount: AMOUNTS,
   address: ADDRESSES,
+  sentence: SENTENCES,
 };
 
-const SENTENCE_PROPS = new Set(['description', 'hint', 'message', 'steps', 'time']);
-
 /** Operators that make sense for a kind of value, the usual one first. */
-export function operatorsFor(kind: Kind, prop: string): readonly Operator[] {
-  if (kind.name === 'string' && SENTENCE_PROPS.has(prop)) return SENTENCES;
+export function operatorsFor(kind: Kind): readonly Operator[] {
   return kind.asked === undefined ? WORDS : BY_ASKED[kind.asked];
 }
 
@@ -72,14 +70,14 @@ export function conditionFields(menu: Menu): readonly { readonly name: string; r
 /** An empty condition about a property. */
 export function emptyCondition(menu: Menu, prop: string): Condition {
   const kind = menuColumn(menu, prop)?.kind;
-  return { prop, op: (kind === undefined ? undefined : operatorsFor(kind, prop)[0]) ?? 'is', value: '' };
+  return { prop, op: (kind === undefined ? undefined : operatorsFor(kind)[0]) ?? 'is', value: '' };
 }
 
 /**
  * Addresses have their ports behind them, which are properties of their own: an address alone means all that are of it.
  */
 function asMeant(menu: Menu, { prop, op, value }: Condition): Test {
-  const alone = menuColumn(menu, prop)?.kind.name === 'ip-port' && !value.includes(':');
+  const alone = menuColumn(menu, prop)?.kind.withPort === true && !value.includes(':');
   if (!alone || (op !== 'is' && op !== 'is-not')) return { op, value };
   return { op: op === 'is' ? 'in' : 'in-not', value };
 }

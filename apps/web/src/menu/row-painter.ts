@@ -208,7 +208,7 @@ export class RowPainter {
       if (column.name === '.flags') element.className = 'cell cell-flags';
       if (column.name === 'action') element.className = 'cell cell-action';
       if (column.name === 'comment') element.className = 'cell cell-comment';
-      if (column.shows?.kind.name === 'percent') element.classList.add('cell-share');
+      if (column.shows?.kind.share === true) element.classList.add('cell-share');
       if (column.name === '.flags') element.classList.add('cell-stuck');
       else if (column === this.#columns.find(({ shows }) => shows !== undefined)) {
         element.classList.add('cell-stuck', 'cell-stuck-last');
@@ -312,8 +312,7 @@ export class RowPainter {
       if (column.shows !== undefined) this.#longer.add(column.name);
     }
     writeMarked(cell.label, text, column.shows === undefined ? '' : this.#find);
-    if (column.shows?.kind.name === 'percent')
-      cell.element.style.backgroundSize = `${Number.parseFloat(text) || 0}% 100%`;
+    if (column.shows?.kind.share === true) cell.element.style.backgroundSize = `${Number.parseFloat(text) || 0}% 100%`;
     if (column.name === this.#marked) return;
     if (column.name === '.flags') cell.element.title = row === undefined ? '' : flagWords(this.#menu, row);
     else if (column.name === 'action') cell.element.dataset.action = text;

@@ -35,7 +35,7 @@ export const log = defineMenu({
   tree: ['Log'],
   help: 'Messages of the router, newest last.',
   props: {
-    time: { kind: text(), label: 'Time', help: 'When it happened.', tab: 'General', readOnly: true },
+    time: { kind: text({ sentence: true }), label: 'Time', help: 'When it happened.', tab: 'General', readOnly: true },
     buffer: { kind: text(), label: 'Buffer', help: 'Where the message is kept.', tab: 'General', readOnly: true },
     topics: {
       kind: { ...text(), also: TOPICS },
@@ -44,7 +44,13 @@ export const log = defineMenu({
       tab: 'General',
       readOnly: true,
     },
-    message: { kind: text({ max: 65_536 }), label: 'Message', help: 'What happened.', tab: 'General', readOnly: true },
+    message: {
+      kind: text({ max: 65_536, sentence: true }),
+      label: 'Message',
+      help: 'What happened.',
+      tab: 'General',
+      readOnly: true,
+    },
   },
   flags: [],
   columns: ['time', 'buffer', 'topics', 'message'],

@@ -3,5 +3,5 @@ import { text } from '../props/text.js';
 
 /** What of an item does not do what it seems to. */
 export const hint = (help: string, tab: string): { readonly hint: Prop } => ({
-  hint: { kind: text(), label: 'Hint', help, tab, readOnly: true },
+  hint: { kind: text({ sentence: true }), label: 'Hint', help, tab, readOnly: true },
 });

@@ -35,6 +35,7 @@ export const bytes: Kind = {
   unit: 'bytes',
   align: 'right',
   asked: 'amount',
+  widest: '1023.9 MiB',
   jsonSchema: { type: ['string', 'integer'], description: ACCEPTS },
 };
 

@@ -19,6 +19,7 @@ export function counter(unit?: string): Kind {
     ...(unit === undefined ? {} : { unit }),
     align: 'right',
     asked: 'amount',
+    widest: '9 999 999',
     jsonSchema: { type: 'string', pattern: '^[0-9]+$' },
   };
 }

@@ -93,6 +93,7 @@ export function duration({ minMs = 0, maxMs = MAX_DURATION_MS, also = [] }: Dura
     also,
     align: 'right',
     asked: 'amount',
+    widest: '1d 00:00:00',
     jsonSchema: { type: 'string', description: accepts },
   };
 }

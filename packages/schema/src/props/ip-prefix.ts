@@ -14,6 +14,7 @@ export const ipPrefix: Kind = {
     return { ok: true, value: `${ipv4Text((prefix.address & ipv4Mask(prefix.length)) >>> 0)}/${prefix.length}` };
   },
   ...addresses,
+  widest: '200.200.200.200',
   jsonSchema: { type: 'string', description: ACCEPTS },
 };
 

@@ -48,6 +48,7 @@ export const ipRange: Kind = {
   accepts: ACCEPTS,
   parse: (text) => parse(text, false),
   ...addresses,
+  widest: '200.200.200.200',
   jsonSchema: { type: 'string', description: ACCEPTS },
 };
 

@@ -58,6 +58,7 @@ export const ip: Kind = {
       : { ok: true, value: ipv4Text(value) };
   },
   ...addresses,
+  widest: '200.200.200.200',
   jsonSchema: { type: 'string', format: 'ipv4' },
 };
 
@@ -74,6 +75,8 @@ export const ipPort: Kind = {
     return { ok: true, value: ipv4Text(value) + (match?.[2] === undefined ? '' : `:${Number(match[2])}`) };
   },
   ...addresses,
+  withPort: true,
+  widest: '200.200.200.200:50000',
   jsonSchema: { type: 'string' },
 };
 

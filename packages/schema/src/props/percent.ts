@@ -19,5 +19,6 @@ export const percent: Kind = {
   unit: '%',
   align: 'right',
   asked: 'amount',
+  share: true,
   jsonSchema: { type: ['string', 'number'], description: ACCEPTS },
 };

@@ -37,6 +37,7 @@ function rateUpTo(max: bigint, accepts: string): Kind {
     unit: 'bps',
     align: 'right',
     asked: 'amount',
+    widest: '999.9 Mbps',
     jsonSchema: { type: ['string', 'integer'], description: accepts },
   };
 }

@@ -16,8 +16,13 @@ export interface NameOptions extends TextOptions {
   readonly ref?: readonly Referent[];
 }
 
-/** Free text. */
-export function text({ max = 1024, oneLine = false, values }: TextOptions = {}): Kind {
+/** Free text; of a `sentence` nobody has the whole at hand. */
+export function text({
+  max = 1024,
+  oneLine = false,
+  values,
+  sentence = false,
+}: TextOptions & { readonly sentence?: boolean } = {}): Kind {
   const accepts = `text of at most ${max} characters${oneLine ? ' in one line' : ''}`;
   return {
     name: 'string',
@@ -31,6 +36,7 @@ export function text({ max = 1024, oneLine = false, values }: TextOptions = {}):
       return { ok: true, value };
     },
     ...(values ? { values } : {}),
+    ...(sentence ? { asked: 'sentence' } : {}),
     jsonSchema: { type: 'string', maxLength: max },
   };
 }

@@ -49,7 +49,7 @@ export const queueLint = defineMenu({
       readOnly: true,
     },
     message: {
-      kind: text(),
+      kind: text({ sentence: true }),
       label: 'Message',
       help: 'What it means for the traffic, and what would change it.',
       tab: 'General',

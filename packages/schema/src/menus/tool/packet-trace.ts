@@ -102,7 +102,7 @@ export const toolPacketTrace = defineMenu({
       'Rules',
       'Firewall rules, routes, addresses and queues that the stages decided by, each once, in order.',
     ),
-    steps: result(text(), 'Steps', 'What each stage decided, in order.'),
+    steps: result(text({ sentence: true }), 'Steps', 'What each stage decided, in order.'),
   },
   flags: [],
   columns: [

@@ -13,7 +13,13 @@ export const ipSlowPath = defineMenu({
   help: 'Packets that the flow cache did not forward, by the reason why it did not.',
   props: {
     reason: { kind: text(), label: 'Reason', help: 'Name of the reason.', tab: 'General', readOnly: true },
-    description: { kind: text(), label: 'Description', help: 'What it means.', tab: 'General', readOnly: true },
+    description: {
+      kind: text({ sentence: true }),
+      label: 'Description',
+      help: 'What it means.',
+      tab: 'General',
+      readOnly: true,
+    },
     packets: {
       kind: counter('packets'),
       label: 'Packets',
