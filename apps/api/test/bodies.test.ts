@@ -11,12 +11,12 @@ const READER = { name: 'reader', group: 'read', password: 'Bodies-That-Wait-1' }
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-describe('room for bodies', () => {
-  const entering = (room: UserSemaphore) => {
+describe('memory for bodies', () => {
+  const entering = (semaphore: UserSemaphore) => {
     const entered: string[] = [];
     const enter = (name: string, user: number, amount: number) => {
       const gone = new AbortController();
-      room.acquire(user, amount, gone.signal).then(
+      semaphore.acquire(user, amount, gone.signal).then(
         () => entered.push(name),
         () => undefined,
       );
@@ -57,8 +57,8 @@ describe('room for bodies', () => {
   });
 
   it('is not given to those who have gone', async () => {
-    const room = new UserSemaphore(10, 10);
-    const { entered, enter } = entering(room);
+    const semaphore = new UserSemaphore(10, 10);
+    const { entered, enter } = entering(semaphore);
     const end = enter('a', 1, 10);
     const gone = enter('b', 1, 10);
     gone();

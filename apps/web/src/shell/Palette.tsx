@@ -5,7 +5,7 @@ import { flushSync } from 'react-dom';
 import { act, useDesk } from '../wm/desk-state.ts';
 import { DENSITIES, setAppearance, THEMES } from './appearance.ts';
 import { openAddress } from './open.ts';
-import { type Entry, found, menuEntries, startEntries } from './palette-entries.ts';
+import { type Entry, found, menuEntries, shortcutEntries } from './palette-entries.ts';
 import { permitted, useGroup } from './permitted.ts';
 
 interface Props {
@@ -48,7 +48,7 @@ export function Palette({ onTree, onLeaveAll, onLogOut, onClose }: Props) {
   const group = useGroup();
   const entries = useMemo(() => {
     const mayAdd = (menu: Menu) => permitted(menu, group).commands.has('add');
-    const items = [...menuEntries(openAddress, mayAdd), ...startEntries(openAddress, mayAdd)];
+    const items = [...menuEntries(openAddress, mayAdd), ...shortcutEntries(openAddress, mayAdd)];
     return [...windowEntries(), ...items, ...commandEntries({ onTree, onLeaveAll, onLogOut })];
   }, [onTree, onLeaveAll, onLogOut, group]);
   const shown = useMemo(() => found(entries, typed), [entries, typed]);

@@ -1,9 +1,9 @@
 /** Opening, leaving and keeping windows; the address bar and the browser's back button follow. */
 import { showToast } from '../ui/toasts.ts';
 import { DASHBOARD } from '../windows/groups.ts';
-import { act, summon, useDesk } from '../wm/desk-state.ts';
+import { act, focusActive, useDesk } from '../wm/desk-state.ts';
 import { deserialise, serialise } from '../wm/persist.ts';
-import { activeId, emptyDesk, type Win, windowOf } from '../wm/reducer.ts';
+import { activeId, type DeskWindow, emptyDesk, windowOf } from '../wm/reducer.ts';
 import { contentOf, isLasting } from './content.ts';
 import { isNarrow } from './narrow.ts';
 import { readStored, writeStored } from './stored.ts';
@@ -15,7 +15,7 @@ export function openAddress(address: string, another = false): void {
   if (content === undefined) showToast({ kind: 'error', text: `There is no menu at ${address}.` });
   else {
     act({ do: 'open', content, another });
-    summon();
+    focusActive();
   }
 }
 
@@ -49,7 +49,7 @@ export function leaveWindow(id: string): void {
 }
 
 /** A dialog closes with the step back from it, unless that would lose what was changed in it. */
-function closesBehind(win: Win | undefined): boolean {
+function closesBehind(win: DeskWindow | undefined): boolean {
   if (win?.role !== 'dialog') return false;
   if (!isUnsaved(win.id)) return true;
   showToast({ kind: 'info', text: `${win.title} stays open: what was changed in it is not applied.` });

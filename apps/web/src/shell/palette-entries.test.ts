@@ -1,7 +1,7 @@
 import { registry } from '@tollway/schema';
 import { expect, test } from 'vitest';
 import { contentOf } from './content.ts';
-import { found, menuEntries, startEntries } from './palette-entries.ts';
+import { found, menuEntries, shortcutEntries } from './palette-entries.ts';
 
 const opened: string[] = [];
 const open = (address: string) => opened.push(address);
@@ -42,7 +42,7 @@ test('new items are offered only to those who may add them', () => {
 
 test('what people often want is found by its own words', () => {
   const addresses: string[] = [];
-  const all = startEntries(
+  const all = shortcutEntries(
     (address) => addresses.push(address),
     () => true,
   );

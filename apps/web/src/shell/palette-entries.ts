@@ -2,7 +2,7 @@
 import { type Menu, menuByPath } from '@tollway/schema';
 import { newTitle } from '../menu/item.ts';
 import { addsTo, groups } from '../windows/groups.ts';
-import { starts } from '../windows/starts.ts';
+import { newItemShortcuts } from '../windows/new-item-shortcuts.ts';
 import { formatPlace } from './location.ts';
 
 export interface Entry {
@@ -16,8 +16,8 @@ export interface Entry {
 }
 
 /** Entries for new items that people often want. */
-export function startEntries(open: (address: string) => void, mayAdd: (menu: Menu) => boolean): readonly Entry[] {
-  return starts.flatMap(({ label, words, menu: path, values }): readonly Entry[] => {
+export function shortcutEntries(open: (address: string) => void, mayAdd: (menu: Menu) => boolean): readonly Entry[] {
+  return newItemShortcuts.flatMap(({ label, words, menu: path, values }): readonly Entry[] => {
     const menu = menuByPath(path);
     if (menu === undefined || !mayAdd(menu)) return [];
     const run = () => open(formatPlace(path, { kind: 'new', copy: undefined, values }));

@@ -2,11 +2,11 @@
 import { type KeyboardEvent, memo, type ReactNode, useEffect, useId, useLayoutEffect, useRef } from 'react';
 import { Icon } from '../ui/icons.tsx';
 import { Visibility } from '../ui/visibility.ts';
-import { act, openWindowMenu, useDesk, useKeyGrip, useSummon } from './desk-state.ts';
+import { act, openWindowMenu, useDesk, useFocusRequests, useKeyGrip } from './desk-state.ts';
 import { focusContent } from './focus.ts';
 import type { Edges, Rect, Size } from './geometry.ts';
 import { steppedRect } from './key-grip.ts';
-import { shownRect, type Win, windowOf } from './reducer.ts';
+import { type DeskWindow, shownRect, windowOf } from './reducer.ts';
 import { useReveal } from './reveal.ts';
 import { useGrip } from './use-grip.ts';
 import { WindowId } from './window-id.ts';
@@ -15,7 +15,7 @@ import { WindowId } from './window-id.ts';
 export type Render = (id: string, address: string) => ReactNode;
 
 interface Props {
-  readonly win: Win;
+  readonly win: DeskWindow;
   readonly desk: Size;
   /** Place in the stack, from the bottom. */
   readonly z: number;
@@ -186,7 +186,7 @@ function TitleButton({ label, icon, reachable = false, onPress }: TitleButtonPro
 /** Brings the keyboard into a window that has become the active one, to where it was or to its content. */
 function useFocus(root: { readonly current: HTMLElement | null }, active: boolean, page: boolean): void {
   const last = useRef<Element>(null);
-  const summons = useSummon(active);
+  const requests = useFocusRequests(active);
   useEffect(() => {
     const element = root.current;
     if (element === null) return;
@@ -196,7 +196,7 @@ function useFocus(root: { readonly current: HTMLElement | null }, active: boolea
     element.addEventListener('focusin', note);
     return () => element.removeEventListener('focusin', note);
   }, [root]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each summons is a reason
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each request is a reason
   useEffect(() => {
     const element = root.current;
     if (!active || element === null || element.contains(document.activeElement)) return;
@@ -206,7 +206,7 @@ function useFocus(root: { readonly current: HTMLElement | null }, active: boolea
     if (before instanceof HTMLElement && element.contains(before) && before.checkVisibility()) before.focus();
     // What had it may be switched off by now.
     if (!element.contains(document.activeElement)) focusContent(element, page);
-  }, [root, active, page, summons]);
+  }, [root, active, page, requests]);
 }
 
 function onGripKey(event: KeyboardEvent, id: string, what: 'move' | 'resize'): void {

@@ -17,16 +17,16 @@ export function useActiveId(): string | undefined {
 }
 
 /** Counts how often the active window was asked for anew; the keyboard then goes into it. */
-const useSummons = create<{ readonly count: number }>(() => ({ count: 0 }));
+const useFocusCount = create<{ readonly count: number }>(() => ({ count: 0 }));
 
 /** Brings the keyboard into the active window, e.g. when somebody opens again what is open. */
-export function summon(): void {
-  useSummons.setState(({ count }) => ({ count: count + 1 }));
+export function focusActive(): void {
+  useFocusCount.setState(({ count }) => ({ count: count + 1 }));
 }
 
 /** Changes whenever the keyboard should come into the active window. */
-export function useSummon(active: boolean): number {
-  return useSummons((state) => (active ? state.count : 0));
+export function useFocusRequests(active: boolean): number {
+  return useFocusCount((state) => (active ? state.count : 0));
 }
 
 /** The window that the pointer moves or stretches just now; what lies below it must be alive already. */

@@ -1,6 +1,6 @@
 /** The desk as text, to be kept over a reload. What does not have the right shape is left out. Pure. */
 import type { Rect, Size } from './geometry.ts';
-import { type DeskState, emptyDesk, MAX_PLACES, type Place, type Win } from './reducer.ts';
+import { type DeskState, type DeskWindow, emptyDesk, MAX_PLACES, type Place } from './reducer.ts';
 
 const VERSION = 1;
 
@@ -36,7 +36,7 @@ function toPlace(value: unknown): Place | undefined {
   return { rect, within, maximised: value.maximised === true, sized: value.sized === true };
 }
 
-function toWin(value: unknown): Win | undefined {
+function toWin(value: unknown): DeskWindow | undefined {
   const place = toPlace(value);
   if (place === undefined || !isFields(value)) return undefined;
   const { id, address, key, place: name, title, role, minimised } = value;
@@ -47,7 +47,7 @@ function toWin(value: unknown): Win | undefined {
 }
 
 /** Writes the windows that `keep` wants. */
-export function serialise(state: DeskState, keep: (win: Win) => boolean): string {
+export function serialise(state: DeskState, keep: (win: DeskWindow) => boolean): string {
   const windows = state.windows.filter(keep).slice(-MAX_WINDOWS);
   const kept = new Set(windows.map((win) => win.id));
   const order = state.order.filter((id) => kept.has(id));
@@ -59,7 +59,7 @@ export function serialise(state: DeskState, keep: (win: Win) => boolean): string
  *
  * @param keep says whether a window is still of use, e.g. whether what it shows exists
  */
-export function deserialise(text: string | null, keep: (win: Win) => boolean): DeskState | undefined {
+export function deserialise(text: string | null, keep: (win: DeskWindow) => boolean): DeskState | undefined {
   let raw: unknown;
   try {
     raw = JSON.parse(text ?? '');
@@ -69,7 +69,7 @@ export function deserialise(text: string | null, keep: (win: Win) => boolean): D
   if (!isFields(raw) || raw.version !== VERSION || !Array.isArray(raw.windows)) return undefined;
   // Ids are given anew: those of the text may be anything.
   const names = new Map<string, string>();
-  const windows: Win[] = [];
+  const windows: DeskWindow[] = [];
   for (const each of raw.windows.slice(-MAX_WINDOWS)) {
     const win = toWin(each);
     if (win === undefined || names.has(win.id) || !keep(win)) continue;

@@ -17,7 +17,7 @@ export interface Content {
   readonly size: Size;
 }
 
-export interface Win {
+export interface DeskWindow {
   /** Names the window for its whole life. */
   readonly id: string;
   readonly address: string;
@@ -45,7 +45,7 @@ export interface Place {
 export interface DeskState {
   readonly desk: Size;
   /** In the order in which they were opened. */
-  readonly windows: readonly Win[];
+  readonly windows: readonly DeskWindow[];
   /** Ids of all windows, the lowest first. */
   readonly order: readonly string[];
   /** By {@link Content.place}, the one that was used longest ago first. */
@@ -78,7 +78,7 @@ export const emptyDesk: DeskState = {
   nextId: 1,
 };
 
-export function windowOf(state: DeskState, id: string): Win | undefined {
+export function windowOf(state: DeskState, id: string): DeskWindow | undefined {
   return state.windows.find((win) => win.id === id);
 }
 
@@ -88,11 +88,11 @@ export function activeId(state: DeskState): string | undefined {
 }
 
 /** Where a window is on the desk now. */
-export function shownRect(win: Win, desk: Size): Rect {
+export function shownRect(win: DeskWindow, desk: Size): Rect {
   return win.maximised ? { x: 0, y: 0, ...desk } : settled(win.rect, win.within, desk);
 }
 
-function change(state: DeskState, id: string, part: Partial<Win>): DeskState {
+function change(state: DeskState, id: string, part: Partial<DeskWindow>): DeskState {
   return { ...state, windows: state.windows.map((win) => (win.id === id ? { ...win, ...part } : win)) };
 }
 
@@ -141,7 +141,7 @@ function open(state: DeskState, content: Content, another: boolean): DeskState {
   const from =
     known?.sized === false ? reachable({ ...last, width: first.width, height: first.height }, state.desk) : last;
   const { size, ...shown } = content;
-  const win: Win = {
+  const win: DeskWindow = {
     ...shown,
     id: `w${state.nextId}`,
     rect: cascaded(state, from),
@@ -158,7 +158,7 @@ function open(state: DeskState, content: Content, another: boolean): DeskState {
   };
 }
 
-function remember(places: DeskState['places'], win: Win): DeskState['places'] {
+function remember(places: DeskState['places'], win: DeskWindow): DeskState['places'] {
   const { [win.place]: _, ...rest } = places;
   const { rect, within, maximised, sized } = win;
   const kept = Object.entries(rest).slice(-(MAX_PLACES - 1));

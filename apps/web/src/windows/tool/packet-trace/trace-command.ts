@@ -2,7 +2,7 @@
 import type { PacketWords } from '@tollway/schema';
 import type { Row } from '../../../api/row.ts';
 import type { Command } from '../../../ui/PopupMenu.tsx';
-import { askTrace, TRACE } from './ask.ts';
+import { requestTrace, TRACE } from './trace-request.ts';
 
 /** @param wordsOf the packet of a row; undefined for a row that tells of none. */
 export function traceCommand(
@@ -17,7 +17,7 @@ export function traceCommand(
     disabledReason: words === undefined ? 'select one row that tells of a packet' : undefined,
     run: () => {
       if (words === undefined) return;
-      askTrace(words);
+      requestTrace(words);
       open(TRACE);
     },
   };

@@ -8,10 +8,10 @@ import { timeOfDay } from '../../../ui/router-clock.ts';
 import { act } from '../../../wm/desk-state.ts';
 import { WindowId } from '../../../wm/window-id.ts';
 import type { WindowProps } from '../../window-props.ts';
-import { onAsked, takeAsked } from './ask.ts';
 import { PacketList } from './PacketList.tsx';
 import { StepList } from './StepList.tsx';
 import { TraceForm, type Wrong } from './TraceForm.tsx';
+import { onRequested, takeRequested } from './trace-request.ts';
 import { breaksText, type Kept, keep, MAX_PACKETS, unknownOf } from './trace-words.ts';
 import './trace.css';
 
@@ -112,11 +112,11 @@ export default function TraceWindow({ menu }: WindowProps) {
   latest.current = take;
   useEffect(() => {
     const look = () => {
-      const asked = takeAsked();
+      const asked = takeRequested();
       if (asked !== undefined) latest.current(asked);
     };
     look();
-    return onAsked(look);
+    return onRequested(look);
   }, []);
 
   const open = packets.find(({ key }) => key === selected);

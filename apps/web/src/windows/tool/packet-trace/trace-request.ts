@@ -3,23 +3,23 @@ import type { PacketWords } from '@tollway/schema';
 
 export const TRACE = '/tool/packet-trace';
 
-let asked: PacketWords | undefined;
+let requested: PacketWords | undefined;
 const listeners = new Set<() => void>();
 
 /** Leaves a packet for the trace window; the caller opens it. */
-export function askTrace(words: PacketWords): void {
-  asked = words;
+export function requestTrace(words: PacketWords): void {
+  requested = words;
   for (const listener of listeners) listener();
 }
 
 /** The packet that was asked for, once. */
-export function takeAsked(): PacketWords | undefined {
-  const words = asked;
-  asked = undefined;
+export function takeRequested(): PacketWords | undefined {
+  const words = requested;
+  requested = undefined;
   return words;
 }
 
-export function onAsked(listener: () => void): () => void {
+export function onRequested(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }

@@ -1,9 +1,9 @@
 import { menuByPath } from '@tollway/schema';
 import { expect, test } from 'vitest';
-import { starts } from './starts.ts';
+import { newItemShortcuts } from './new-item-shortcuts.ts';
 
-test('every start names properties of its menu, and values that they accept', () => {
-  for (const { label, menu: path, values } of starts) {
+test('every shortcut names properties of its menu, and values that they accept', () => {
+  for (const { label, menu: path, values } of newItemShortcuts) {
     const menu = menuByPath(path);
     expect(menu?.commands.has('add'), label).toBe(true);
     for (const [name, value] of Object.entries(values)) {

@@ -1,6 +1,6 @@
 /** New items that people often want, with the values that make them what they are. The palette offers them by name. */
 
-export interface Start {
+export interface NewItemShortcut {
   readonly label: string;
   /** Other words that find it. */
   readonly words: string;
@@ -10,7 +10,7 @@ export interface Start {
   readonly values: Readonly<Record<string, string>>;
 }
 
-export const starts: readonly Start[] = [
+export const newItemShortcuts: readonly NewItemShortcut[] = [
   {
     label: 'New masquerade rule',
     words: 'add nat srcnat share internet address',
