@@ -5,10 +5,10 @@ use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use loom::thread;
 use tollway_engine::flow::directory::Directory;
 use tollway_engine::flow::epochs::Epochs;
+use tollway_engine::packet::tuple::{Addr, Tuple};
 use tollway_engine::qos::forest::{Identity, Part};
 use tollway_engine::qos::ownership::{Claim, Ownerships};
 use tollway_engine::time::Now;
-use tollway_engine::packet::tuple::{Addr, Tuple};
 use tollway_io::wake::Doze;
 
 /// Any row.
@@ -50,7 +50,8 @@ fn a_flow_that_moves_has_one_owner() {
             owners.fetch_sub(1, Ordering::AcqRel);
         };
         let home = {
-            let (directory, moved, owners) = (Arc::clone(&directory), Arc::clone(&moved), Arc::clone(&owners));
+            let (directory, moved, owners) =
+                (Arc::clone(&directory), Arc::clone(&moved), Arc::clone(&owners));
             thread::spawn(move || {
                 assert_eq!(directory.pass_on(tuple(1), 0, 1), Ok(()));
                 moved.store(true, Ordering::Release);

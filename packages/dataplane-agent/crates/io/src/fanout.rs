@@ -5,70 +5,57 @@
 //! TCP and UDP packets and ICMP queries. What that function cannot place without state (fragments, ICMP
 //! errors) goes by the addresses, and the engine hands it over; what is not IP goes to worker 0.
 
-use tollway_engine::packet::tuple::{Addr, ICMP, Tuple, steer};
-
-const TCP: u8 = 6;
-const UDP: u8 = 17;
-const ETHERTYPE_IPV4: u16 = 0x0800;
-const ETHERTYPE_IPV6: u16 = 0x86dd;
-
-/// ICMP types that carry an identifier (RFC 792, RFC 950): echo, timestamp, information, address mask.
-const fn is_icmp_query(kind: u8) -> bool {
-    matches!(kind, 0 | 8 | 13..=18)
-}
-
-fn word(bytes: &[u8], offset: usize) -> Option<u32> {
-    Some(u32::from_be_bytes(*bytes.get(offset..)?.first_chunk()?))
-}
-
-fn half(bytes: &[u8], offset: usize) -> Option<u16> {
-    Some(u16::from_be_bytes(*bytes.get(offset..)?.first_chunk()?))
-}
+use tollway_engine::packet::tuple::{Addr, Tuple, steer};
+use tollway_wire::field::{read8, read16, read32, read128};
+use tollway_wire::ipv4::{ICMP, TCP, UDP};
+use tollway_wire::{ethernet, icmp, ipv4, ipv6};
 
 /// The worker, `0..workers`, that an untagged Ethernet frame goes to.
 pub fn worker_of(frame: &[u8], workers: u32) -> u32 {
     tuple_of(frame).map_or(0, |tuple| steer(&tuple, workers))
 }
 
+/// What the frame is steered by. `None` of what is not IP, and where a field lies beyond the end: there the program,
+/// too, answers 0.
 fn tuple_of(frame: &[u8]) -> Option<Tuple> {
-    let packet = frame.get(14..)?;
-    match half(frame, 12)? {
-        ETHERTYPE_IPV4 => {
-            let mut tuple = Tuple {
-                src: Addr::v4(word(packet, 12)?),
-                dst: Addr::v4(word(packet, 16)?),
-                ..Tuple::default()
-            };
-            let transport = usize::from(*packet.first()? & 0x0f) * 4;
-            if half(packet, 6)? & 0x3fff == 0 {
-                tuple.protocol = *packet.get(9)?;
-                match tuple.protocol {
-                    TCP | UDP => {
-                        tuple.src_port = half(packet, transport)?;
-                        tuple.dst_port = half(packet, transport + 2)?;
-                    }
-                    ICMP if is_icmp_query(*packet.get(transport)?) => {
-                        tuple.src_port = half(packet, transport + 4)?;
-                        tuple.dst_port = tuple.src_port;
-                    }
-                    _ => {}
-                }
+    let packet = frame.get(ethernet::HEADER..)?;
+    let ethertype = read16(frame, ethernet::ADDRESSES)?;
+    let mut tuple = Tuple::default();
+    let transport = match ethertype {
+        ethernet::IPV4 => {
+            tuple.src = Addr::v4(read32(packet, ipv4::offset::SRC)?);
+            tuple.dst = Addr::v4(read32(packet, ipv4::offset::DST)?);
+            if read16(packet, ipv4::offset::FRAGMENT)? & ipv4::FRAGMENTED != 0 {
+                return Some(tuple);
             }
-            Some(tuple)
+            tuple.protocol = read8(packet, ipv4::offset::PROTOCOL)?;
+            usize::from(read8(packet, 0)? & 0x0f) * 4
         }
-        ETHERTYPE_IPV6 => {
-            let address =
-                |offset: usize| Some(Addr(u128::from_be_bytes(*packet.get(offset..)?.first_chunk()?)));
-            let mut tuple = Tuple { src: address(8)?, dst: address(24)?, ..Tuple::default() };
-            tuple.protocol = *packet.get(6)?;
-            if matches!(tuple.protocol, TCP | UDP) {
-                tuple.src_port = half(packet, 40)?;
-                tuple.dst_port = half(packet, 42)?;
-            }
-            Some(tuple)
+        ethernet::IPV6 => {
+            tuple.src = Addr(read128(packet, ipv6::offset::SRC)?);
+            tuple.dst = Addr(read128(packet, ipv6::offset::DST)?);
+            tuple.protocol = read8(packet, ipv6::offset::NEXT_HEADER)?;
+            ipv6::HEADER
         }
-        _ => None,
+        _ => return None,
+    };
+    match tuple.protocol {
+        TCP | UDP => {
+            tuple.src_port = read16(packet, transport)?;
+            tuple.dst_port = read16(packet, transport + 2)?;
+        }
+        ICMP if ethertype == ethernet::IPV4 && has_identifier(read8(packet, transport)?) => {
+            tuple.src_port = read16(packet, transport + 4)?;
+            tuple.dst_port = tuple.src_port;
+        }
+        _ => {}
     }
+    Some(tuple)
+}
+
+/// Whether messages of an ICMP type carry an identifier (RFC 792, RFC 950).
+const fn has_identifier(icmp_type: u8) -> bool {
+    icmp::is_query(icmp_type) || icmp::is_answer(icmp_type)
 }
 
 /// An instruction of classic BPF; a jump names its target by label until [`Assembler::finish`].
@@ -148,27 +135,27 @@ pub fn program(workers: u32) -> Vec<libc::sock_filter> {
             .op(libc::BPF_ALU | libc::BPF_XOR | libc::BPF_X, 0);
     };
     code.op(LOAD | libc::BPF_W, PROTOCOL)
-        .jump(libc::BPF_JEQ, ETHERTYPE_IPV4.into(), Some("ipv4"), None)
-        .jump(libc::BPF_JEQ, ETHERTYPE_IPV6.into(), Some("ipv6"), None)
+        .jump(libc::BPF_JEQ, ethernet::IPV4.into(), Some("ipv4"), None)
+        .jump(libc::BPF_JEQ, ethernet::IPV6.into(), Some("ipv6"), None)
         .op(libc::BPF_RET | libc::BPF_K, 0);
 
     code.label("ipv4")
-        .op(LOAD | libc::BPF_H, NET + 6)
-        .jump(libc::BPF_JSET, 0x3fff, Some("addresses4"), None)
+        .op(LOAD | libc::BPF_H, NET + ipv4::offset::FRAGMENT as u32)
+        .jump(libc::BPF_JSET, ipv4::FRAGMENTED.into(), Some("addresses4"), None)
         // X = header length
         .op(LOAD | libc::BPF_B, NET)
         .op(libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, 0x0f)
         .op(libc::BPF_ALU | libc::BPF_LSH | libc::BPF_K, 2)
         .op(libc::BPF_MISC | libc::BPF_TAX, 0)
-        .op(LOAD | libc::BPF_B, NET + 9)
+        .op(LOAD | libc::BPF_B, NET + ipv4::offset::PROTOCOL as u32)
         .jump(libc::BPF_JEQ, TCP.into(), Some("ports4"), None)
         .jump(libc::BPF_JEQ, UDP.into(), Some("ports4"), None)
         .jump(libc::BPF_JEQ, ICMP.into(), None, Some("addresses4"))
         .op(LOAD_X | libc::BPF_B, NET)
-        .jump(libc::BPF_JEQ, 0, Some("identifier"), None)
-        .jump(libc::BPF_JEQ, 8, Some("identifier"), None)
-        .jump(libc::BPF_JGE, 13, None, Some("addresses4"))
-        .jump(libc::BPF_JGT, 18, Some("addresses4"), None)
+        .jump(libc::BPF_JEQ, icmp::ECHO_REPLY.into(), Some("identifier"), None)
+        .jump(libc::BPF_JEQ, icmp::ECHO_REQUEST.into(), Some("identifier"), None)
+        .jump(libc::BPF_JGE, icmp::TIMESTAMP.into(), None, Some("addresses4"))
+        .jump(libc::BPF_JGT, icmp::MASK_REPLY.into(), Some("addresses4"), None)
         .label("identifier")
         .op(LOAD_X | libc::BPF_H, NET + 4)
         .jump(libc::BPF_JEQ, 0, Some("addresses4"), Some("fold"))
@@ -180,12 +167,12 @@ pub fn program(workers: u32) -> Vec<libc::sock_filter> {
         .op(libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, 0xffff)
         .jump(libc::BPF_JEQ, 0, None, Some("fold"))
         .label("addresses4")
-        .op(LOAD | libc::BPF_W, NET + 12);
-    xor_next(&mut code, 16);
+        .op(LOAD | libc::BPF_W, NET + ipv4::offset::SRC as u32);
+    xor_next(&mut code, ipv4::offset::DST as u32);
     code.lines.push(Line::Goto("halves"));
 
     code.label("ipv6")
-        .op(LOAD | libc::BPF_B, NET + 6)
+        .op(LOAD | libc::BPF_B, NET + ipv6::offset::NEXT_HEADER as u32)
         .jump(libc::BPF_JEQ, TCP.into(), Some("ports6"), None)
         .jump(libc::BPF_JEQ, UDP.into(), None, Some("addresses6"))
         .label("ports6")
@@ -195,7 +182,7 @@ pub fn program(workers: u32) -> Vec<libc::sock_filter> {
         .op(libc::BPF_ALU | libc::BPF_XOR | libc::BPF_X, 0)
         .jump(libc::BPF_JEQ, 0, None, Some("fold"))
         .label("addresses6")
-        .op(LOAD | libc::BPF_W, NET + 8);
+        .op(LOAD | libc::BPF_W, NET + ipv6::offset::SRC as u32);
     for offset in (12..40).step_by(4) {
         xor_next(&mut code, offset);
     }
@@ -226,12 +213,12 @@ mod tests {
     fn run(program: &[libc::sock_filter], frame: &[u8]) -> u32 {
         let load = |k: u32, size: u32| -> Option<u32> {
             if k == PROTOCOL {
-                return half(frame, 12).map(u32::from);
+                return read16(frame, 12).map(u32::from);
             }
             let at = 14 + usize::try_from(k.wrapping_sub(NET)).unwrap();
             match size {
-                libc::BPF_W => word(frame, at),
-                libc::BPF_H => half(frame, at).map(u32::from),
+                libc::BPF_W => read32(frame, at),
+                libc::BPF_H => read16(frame, at).map(u32::from),
                 _ => frame.get(at).map(|&byte| byte.into()),
             }
         };
@@ -281,11 +268,11 @@ mod tests {
     fn frame(random: &mut Random) -> Vec<u8> {
         let mut frame: Vec<u8> = (0..90).map(|_| random.bits() as u8).collect();
         let draw = random.bits();
-        let ethertype =
-            [ETHERTYPE_IPV4, ETHERTYPE_IPV4, ETHERTYPE_IPV4, ETHERTYPE_IPV6, 0x0806][(draw % 5) as usize];
+        let ethertype = [ethernet::IPV4, ethernet::IPV4, ethernet::IPV4, ethernet::IPV6, ethernet::ARP]
+            [(draw % 5) as usize];
         frame[12..14].copy_from_slice(&ethertype.to_be_bytes());
         let protocol = [TCP, UDP, ICMP, ICMP, 47][(draw / 5 % 5) as usize];
-        if ethertype == ETHERTYPE_IPV4 {
+        if ethertype == ethernet::IPV4 {
             let header_words = 5 + (draw / 25 % 11) as u8;
             frame[14] = 0x40 | header_words;
             frame[23] = protocol;
@@ -335,7 +322,7 @@ mod tests {
         let mut random = Random::new(seed);
         for _ in 0..2_000 {
             let mut frame = frame(&mut random);
-            frame[12..14].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
+            frame[12..14].copy_from_slice(&ethernet::IPV4.to_be_bytes());
             frame[14] = 0x45;
             frame[20..22].fill(0);
             frame[23] = if random.one_in(2) { TCP } else { UDP };

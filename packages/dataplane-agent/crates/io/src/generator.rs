@@ -12,6 +12,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tollway_engine::packet::frame::{Frame, FrameSource, VnetState};
+use tollway_wire::ipv4::{ICMP, TCP, UDP};
+use tollway_wire::tcp::flag::{ACK, FIN, PSH, RST, SYN};
+use tollway_wire::{arp, ethernet, icmp, ipv4, tcp, udp};
 
 use crate::clock;
 use crate::fanout::worker_of;
@@ -31,21 +34,16 @@ const FIRST_HOST: u32 = u32::from_be_bytes([192, 168, 88, 10]);
 const HOSTS: u32 = 4;
 const SERVER: u32 = u32::from_be_bytes([198, 51, 100, 10]);
 
-const ETHERTYPE_IPV4: u16 = 0x0800;
-const ETHERTYPE_ARP: u16 = 0x0806;
-const ICMP: u8 = 1;
-const TCP: u8 = 6;
-const UDP: u8 = 17;
-const FIN: u8 = 1;
-const SYN: u8 = 2;
-const RST: u8 = 4;
-const PSH: u8 = 8;
-const ACK: u8 = 16;
-
+/// Where the IPv4 payload begins, bytes.
+const PAYLOAD: usize = ethernet::HEADER + ipv4::HEADER;
+/// Length of the shortest Ethernet frame without FCS, bytes.
+const SHORTEST: usize = 60;
+/// Port of the name server.
+const DNS: u16 = 53;
 /// Payload of a full TCP segment, bytes.
 const SEGMENT: usize = 1460;
-/// A connection that has heard nothing for so long is given up, ticks.
-const PATIENCE: u64 = 3 * TICKS_PER_SECOND;
+/// A connection that has received nothing for so long is forgotten, ticks.
+const IDLE_TIMEOUT: u64 = 3 * TICKS_PER_SECOND;
 
 /// A host's TCP connection.
 struct Flow {
@@ -90,48 +88,8 @@ impl Drop for Running {
     }
 }
 
-/// What follows the IPv4 header of a packet to be sent.
-struct Transport<'a> {
-    protocol: u8,
-    header: &'a [u8],
-    /// Bytes of payload, all zero.
-    body: usize,
-    /// Where the header's checksum lies.
-    checksum_at: usize,
-}
-
-struct Ipv4<'a> {
-    src: u32,
-    dst: u32,
-    protocol: u8,
-    payload: &'a [u8],
-}
-
-fn word(bytes: &[u8], at: usize) -> u32 {
-    bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |bytes| u32::from_be_bytes(*bytes))
-}
-
-fn half(bytes: &[u8], at: usize) -> u16 {
-    bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |bytes| u16::from_be_bytes(*bytes))
-}
-
-fn byte(bytes: &[u8], at: usize) -> u8 {
-    bytes.get(at).copied().unwrap_or(0)
-}
-
-/// The Internet checksum (RFC 1071) of several pieces, each of even length but the last.
-fn checksum(pieces: &[&[u8]]) -> u16 {
-    let mut sum = 0_u32;
-    for piece in pieces {
-        for pair in piece.chunks(2) {
-            sum += u32::from(u16::from_be_bytes([byte(pair, 0), byte(pair, 1)]));
-        }
-    }
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    !(sum as u16)
-}
+/// A received IPv4 packet.
+type Packet<'a> = ipv4::Packet<&'a [u8]>;
 
 impl Generator {
     /// Link-layer addresses of the router's two ports.
@@ -160,7 +118,7 @@ impl Generator {
             wake,
             workers: workers as u32,
             lan: None,
-            wan_router: [0xff; 6],
+            wan_router: ethernet::BROADCAST,
             flows: HashMap::new(),
             next_port: 20_000,
             tick: 0,
@@ -216,19 +174,21 @@ impl Generator {
         self.lan.is_some_and(|(lan, _)| lan == port)
     }
 
-    fn frame(&mut self, port: usize, frame: &[u8]) {
-        match half(frame, 12) {
-            ETHERTYPE_ARP => self.arp(port, frame),
-            ETHERTYPE_IPV4 if frame.len() >= 34 => {
-                let total = usize::from(half(frame, 16));
-                let header = usize::from(byte(frame, 14) & 15) * 4;
-                let payload = frame.get(14 + header..(14 + total).min(frame.len())).unwrap_or_default();
-                let packet =
-                    Ipv4 { src: word(frame, 26), dst: word(frame, 30), protocol: byte(frame, 23), payload };
+    fn frame(&mut self, port: usize, bytes: &[u8]) {
+        let Ok(frame) = ethernet::Frame::new_checked(bytes) else { return };
+        let payload = bytes.get(ethernet::HEADER..).unwrap_or_default();
+        match frame.ethertype() {
+            ethernet::ARP => {
+                if let Ok(packet) = arp::Packet::new_checked(payload) {
+                    self.arp(port, arp::Repr::parse(&packet));
+                }
+            }
+            ethernet::IPV4 => {
+                let Ok(packet) = Packet::new_checked(payload) else { return };
                 if self.is_lan(port) {
                     self.at_host(port, &packet);
                 } else {
-                    self.wan_router.copy_from_slice(frame.get(6..12).unwrap_or(&[0xff; 6]));
+                    self.wan_router = frame.src_addr();
                     self.at_server(port, &packet);
                 }
             }
@@ -236,38 +196,43 @@ impl Generator {
         }
     }
 
-    fn arp(&mut self, port: usize, frame: &[u8]) {
-        let (operation, sender, target) = (half(frame, 20), word(frame, 28), word(frame, 38));
-        let Some(&sender_mac) = frame.get(22..).and_then(|rest| rest.first_chunk::<6>()) else { return };
-        if operation == 2 && sender == GATEWAY {
+    fn arp(&mut self, port: usize, packet: arp::Repr) {
+        let arp::Repr { operation, sender_mac, sender_addr, target_addr, .. } = packet;
+        if operation == arp::REPLY && sender_addr == GATEWAY {
             self.lan = Some((port, sender_mac));
         }
-        let host = (FIRST_HOST..FIRST_HOST + HOSTS).contains(&target);
-        let own = if self.is_lan(port) { host } else { self.lan.is_some() && sender != target };
-        if operation == 1 && own {
-            self.send_arp(port, 2, station(target), target, sender_mac, sender);
+        let host = (FIRST_HOST..FIRST_HOST + HOSTS).contains(&target_addr);
+        let own = if self.is_lan(port) { host } else { self.lan.is_some() && sender_addr != target_addr };
+        if operation == arp::REQUEST && own {
+            let reply = arp::Repr {
+                operation: arp::REPLY,
+                sender_mac: station(target_addr),
+                sender_addr: target_addr,
+                target_mac: sender_mac,
+                target_addr: sender_addr,
+            };
+            self.send_arp(port, sender_mac, reply);
         }
     }
 
-    fn send_arp(&mut self, port: usize, operation: u16, mac: [u8; 6], src: u32, to: [u8; 6], dst: u32) {
-        let Some(mut frame) = self.pool.take(60) else { return };
+    /// Asks for the gateway by a port.
+    fn request_gateway(&mut self, port: usize) {
+        let request = arp::Repr {
+            operation: arp::REQUEST,
+            sender_mac: station(FIRST_HOST),
+            sender_addr: FIRST_HOST,
+            target_mac: [0; 6],
+            target_addr: GATEWAY,
+        };
+        self.send_arp(port, ethernet::BROADCAST, request);
+    }
+
+    fn send_arp(&mut self, port: usize, dst_addr: [u8; 6], packet: arp::Repr) {
+        let Some(mut frame) = self.pool.take(SHORTEST) else { return };
         let head = frame.head_mut();
         head.fill(0);
-        let target = if operation == 1 { [0; 6] } else { to };
-        let fields: [(usize, &[u8]); 9] = [
-            (0, &to),
-            (6, &mac),
-            (12, &ETHERTYPE_ARP.to_be_bytes()),
-            (14, &[0, 1, 8, 0, 6, 4]),
-            (20, &operation.to_be_bytes()),
-            (22, &mac),
-            (28, &src.to_be_bytes()),
-            (32, &target),
-            (38, &dst.to_be_bytes()),
-        ];
-        for (at, value) in fields {
-            put(head, at, value);
-        }
+        ethernet::Repr { dst_addr, src_addr: packet.sender_mac, ethertype: ethernet::ARP }.emit(head);
+        packet.emit(head.get_mut(ethernet::HEADER..).unwrap_or_default());
         self.push(port, frame);
     }
 
@@ -280,91 +245,90 @@ impl Generator {
         peer.wake.notify();
     }
 
-    /// Sends a packet with a transport header that already has all but its checksum.
-    fn send(&mut self, port: usize, src: u32, dst: u32, transport: &Transport<'_>) {
-        let Transport { protocol, header, body, checksum_at } = *transport;
-        let to = match self.lan {
+    /// Sends an IPv4 packet whose payload of `length` bytes, zeros so far, `emit` writes.
+    fn send(
+        &mut self,
+        port: usize,
+        (src, dst): (u32, u32),
+        protocol: u8,
+        length: usize,
+        emit: impl FnOnce(&mut [u8]),
+    ) {
+        let dst_addr = match self.lan {
             Some((lan, mac)) if lan == port => mac,
             _ => self.wan_router,
         };
-        let length = 34 + header.len() + body;
-        let Some(mut frame) = self.pool.take(length.max(60)) else { return };
+        let end = PAYLOAD + length;
+        let Some(mut frame) = self.pool.take(end.max(SHORTEST)) else { return };
         self.identification = self.identification.wrapping_add(1);
-        let total = (length - 14) as u16;
         let head = frame.head_mut();
         head.fill(0);
-        put(head, 0, &to);
-        put(head, 6, &station(src));
-        put(head, 12, &ETHERTYPE_IPV4.to_be_bytes());
-        put(head, 14, &[0x45, 0]);
-        put(head, 16, &total.to_be_bytes());
-        put(head, 18, &self.identification.to_be_bytes());
-        put(head, 20, &[0x40, 0, 64, protocol]);
-        put(head, 26, &src.to_be_bytes());
-        put(head, 30, &dst.to_be_bytes());
-        let sum = checksum(&[head.get(14..34).unwrap_or_default()]);
-        put(head, 24, &sum.to_be_bytes());
-        put(head, 34, header);
-        let segment = head.get(34..length).unwrap_or_default();
-        let size = (segment.len() as u16).to_be_bytes();
-        let pseudo = [&src.to_be_bytes()[..], &dst.to_be_bytes(), &[0, protocol], &size].concat();
-        let sum = if protocol == ICMP { checksum(&[segment]) } else { checksum(&[&pseudo, segment]) };
-        put(head, 34 + checksum_at, &sum.to_be_bytes());
+        ethernet::Repr { dst_addr, src_addr: station(src), ethertype: ethernet::IPV4 }.emit(head);
+        let header = ipv4::Repr {
+            tos: 0,
+            ident: self.identification,
+            dont_fragment: true,
+            ttl: 64,
+            protocol,
+            src_addr: src,
+            dst_addr: dst,
+            payload_len: length as u16,
+        };
+        header.emit(head.get_mut(ethernet::HEADER..).unwrap_or_default());
+        emit(head.get_mut(PAYLOAD..end).unwrap_or_default());
         self.push(port, frame);
     }
 
     fn send_tcp(&mut self, port: usize, ends: [(u32, u16); 2], numbers: [u32; 2], flags: u8, body: usize) {
-        let [(src, src_port), (dst, dst_port)] = ends;
-        let mut header = [0; 20];
-        put(&mut header, 0, &src_port.to_be_bytes());
-        put(&mut header, 2, &dst_port.to_be_bytes());
-        put(&mut header, 4, &numbers[0].to_be_bytes());
-        put(&mut header, 8, &numbers[1].to_be_bytes());
-        put(&mut header, 12, &[0x50, flags, 0xff, 0xff]);
-        self.send(port, src, dst, &Transport { protocol: TCP, header: &header, body, checksum_at: 16 });
+        let ([(src, src_port), (dst, dst_port)], [seq, ack]) = (ends, numbers);
+        let header = tcp::Repr { src_port, dst_port, seq, ack, flags, window: u16::MAX };
+        self.send(port, (src, dst), TCP, tcp::HEADER + body, |segment| header.emit(segment, src, dst));
     }
 
     fn send_udp(&mut self, port: usize, ends: [(u32, u16); 2], body: usize) {
         let [(src, src_port), (dst, dst_port)] = ends;
-        let mut header = [0; 8];
-        put(&mut header, 0, &src_port.to_be_bytes());
-        put(&mut header, 2, &dst_port.to_be_bytes());
-        put(&mut header, 4, &((8 + body) as u16).to_be_bytes());
-        self.send(port, src, dst, &Transport { protocol: UDP, header: &header, body, checksum_at: 6 });
+        let header = udp::Repr { src_port, dst_port };
+        self.send(port, (src, dst), UDP, udp::HEADER + body, |datagram| header.emit(datagram, src, dst));
     }
 
-    fn send_echo(&mut self, port: usize, ends: [u32; 2], kind: u8, numbers: [u16; 2], body: usize) {
-        let ([src, dst], [identifier, sequence]) = (ends, numbers);
-        let mut header = [kind, 0, 0, 0, 0, 0, 0, 0];
-        put(&mut header, 4, &identifier.to_be_bytes());
-        put(&mut header, 6, &sequence.to_be_bytes());
-        self.send(port, src, dst, &Transport { protocol: ICMP, header: &header, body, checksum_at: 2 });
+    fn send_echo(&mut self, port: usize, ends: [u32; 2], icmp_type: u8, numbers: [u16; 2], body: usize) {
+        let [[a, b], [c, d]] = numbers.map(u16::to_be_bytes);
+        let header = icmp::Repr { icmp_type, code: 0, rest: [a, b, c, d] };
+        self.send(port, ends.into(), ICMP, icmp::HEADER + body, |message| header.emit(message));
     }
 
     /// Whatever is behind the provider answers.
-    fn at_server(&mut self, port: usize, packet: &Ipv4<'_>) {
-        let bytes = packet.payload;
-        let (src_port, dst_port) = (half(bytes, 0), half(bytes, 2));
-        let back = [(packet.dst, dst_port), (packet.src, src_port)];
-        match packet.protocol {
-            ICMP if byte(bytes, 0) == 8 => {
-                let body = bytes.len().saturating_sub(8);
-                self.send_echo(port, [packet.dst, packet.src], 0, [half(bytes, 4), half(bytes, 6)], body);
+    fn at_server(&mut self, port: usize, packet: &Packet<'_>) {
+        let bytes = packet.payload();
+        let (src, dst) = (packet.src_addr(), packet.dst_addr());
+        match packet.protocol() {
+            ICMP => {
+                let Ok(message) = icmp::Packet::new_checked(bytes) else { return };
+                if message.icmp_type() == icmp::ECHO_REQUEST {
+                    let numbers = [message.ident(), message.sequence()];
+                    self.send_echo(port, [dst, src], icmp::ECHO_REPLY, numbers, message.payload().len());
+                }
             }
-            UDP if dst_port == 53 => self.send_udp(port, back, 120),
+            UDP => {
+                let Ok(datagram) = udp::Datagram::new_checked(bytes) else { return };
+                if datagram.dst_port() == DNS {
+                    self.send_udp(port, [(dst, DNS), (src, datagram.src_port())], 120);
+                }
+            }
             TCP => {
-                let header = usize::from(byte(bytes, 12) >> 4) * 4;
-                let body = bytes.len().saturating_sub(header) as u32;
-                let (sequence, flags) = (word(bytes, 4), byte(bytes, 13));
-                let next = sequence.wrapping_add(body).wrapping_add(u32::from(flags & (SYN | FIN) != 0));
+                let Ok(segment) = tcp::Segment::new_checked(bytes) else { return };
+                let back = [(dst, segment.dst_port()), (src, segment.src_port())];
+                let body = segment.payload().len() as u32;
+                let (seq, flags) = (segment.seq(), segment.flags());
+                let next = seq.wrapping_add(body).wrapping_add(u32::from(flags & (SYN | FIN) != 0));
                 if flags & RST != 0 {
                 } else if flags & SYN != 0 {
-                    self.send_tcp(port, back, [sequence.rotate_left(7), next], SYN | ACK, 0);
+                    self.send_tcp(port, back, [seq.rotate_left(7), next], SYN | ACK, 0);
                 } else if flags & FIN != 0 {
-                    self.send_tcp(port, back, [word(bytes, 8), next], FIN | ACK, 0);
+                    self.send_tcp(port, back, [segment.ack(), next], FIN | ACK, 0);
                 } else if body > 0 {
                     // The request's length says how many segments the answer has.
-                    let mut own = word(bytes, 8);
+                    let mut own = segment.ack();
                     for _ in 0..segments_wanted(body) {
                         self.send_tcp(port, back, [own, next], ACK | PSH, SEGMENT);
                         own = own.wrapping_add(SEGMENT as u32);
@@ -376,18 +340,18 @@ impl Generator {
     }
 
     /// A host's connections go on.
-    fn at_host(&mut self, port: usize, packet: &Ipv4<'_>) {
-        let bytes = packet.payload;
-        if packet.protocol != TCP {
+    fn at_host(&mut self, port: usize, packet: &Packet<'_>) {
+        if packet.protocol() != TCP {
             return;
         }
-        let own_port = half(bytes, 2);
-        let Some(flow) = self.flows.get_mut(&own_port).filter(|flow| flow.host == packet.dst) else { return };
+        let Ok(segment) = tcp::Segment::new_checked(packet.payload()) else { return };
+        let own_port = segment.dst_port();
+        let to_this = |flow: &&mut Flow| flow.host == packet.dst_addr();
+        let Some(flow) = self.flows.get_mut(&own_port).filter(to_this) else { return };
         flow.heard = self.tick;
-        let header = usize::from(byte(bytes, 12) >> 4) * 4;
-        let body = bytes.len().saturating_sub(header) as u32;
-        let (sequence, flags) = (word(bytes, 4), byte(bytes, 13));
-        let ends = [(flow.host, own_port), (packet.src, half(bytes, 0))];
+        let body = segment.payload().len() as u32;
+        let (sequence, flags) = (segment.seq(), segment.flags());
+        let ends = [(flow.host, own_port), (packet.src_addr(), segment.src_port())];
         if flags & RST != 0 {
             self.flows.remove(&own_port);
         } else if flags & SYN != 0 {
@@ -425,16 +389,16 @@ impl Generator {
         let Some((port, _)) = self.lan else {
             if tick % TICKS_PER_SECOND == 1 {
                 for port in 0..PORTS {
-                    self.send_arp(port, 1, station(FIRST_HOST), FIRST_HOST, [0xff; 6], GATEWAY);
+                    self.request_gateway(port);
                 }
             }
             return;
         };
         if tick.is_multiple_of(30 * TICKS_PER_SECOND) {
             // The gateway may have moved or changed its address.
-            self.send_arp(port, 1, station(FIRST_HOST), FIRST_HOST, [0xff; 6], GATEWAY);
+            self.request_gateway(port);
         }
-        self.flows.retain(|_, flow| tick - flow.heard < PATIENCE);
+        self.flows.retain(|_, flow| tick - flow.heard < IDLE_TIMEOUT);
         let host = FIRST_HOST + (tick % u64::from(HOSTS)) as u32;
         self.send_udp(port, [(FIRST_HOST, 5004), (SERVER + 1, 5004)], 1200);
         if tick.is_multiple_of(5) {
@@ -448,10 +412,16 @@ impl Generator {
         if tick % 5 < 2 {
             self.next_port = if self.next_port >= 60_000 { 20_000 } else { self.next_port + 1 };
             let own_port = self.next_port;
-            self.send_udp(port, [(host, own_port), (SERVER + 2, 53)], 40);
+            self.send_udp(port, [(host, own_port), (SERVER + 2, DNS)], 40);
         }
         if tick.is_multiple_of(12) {
-            self.send_echo(port, [host, SERVER], 8, [(host & 0xffff) as u16, (tick / 12) as u16], 56);
+            self.send_echo(
+                port,
+                [host, SERVER],
+                icmp::ECHO_REQUEST,
+                [(host & 0xffff) as u16, (tick / 12) as u16],
+                56,
+            );
         }
     }
 }
@@ -469,10 +439,4 @@ fn request_for(segments: u32) -> u32 {
 
 fn segments_wanted(request: u32) -> u32 {
     request.saturating_sub(100).min(16)
-}
-
-fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
-    if let Some(place) = bytes.get_mut(at..at + value.len()) {
-        place.copy_from_slice(value);
-    }
 }

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use tollway_engine::packet::frame::VnetState;
 
-use crate::offload::normalise;
+use crate::gso::normalise;
 use crate::packet_socket::option;
 use crate::pool::{HEAD_CAPACITY, Partition, PoolFrame};
 use crate::scratch::{Received, Scratch, tag_of};

@@ -3,8 +3,9 @@
 use std::os::fd::RawFd;
 
 use tollway_engine::packet::frame::{Frame, VnetState};
+use tollway_wire::ethernet;
 
-use crate::offload::normalise;
+use crate::gso::normalise;
 use crate::pool::{Partition, PoolFrame};
 use crate::vnet::{VNET_HEADER, decode, encode};
 
@@ -305,7 +306,7 @@ pub(crate) fn tag_of(status: u32, tpid: u16, tci: u16) -> Option<[u8; 4]> {
     if status & libc::TP_STATUS_VLAN_VALID == 0 {
         return None;
     }
-    let tpid = if status & libc::TP_STATUS_VLAN_TPID_VALID != 0 { tpid } else { 0x8100 };
+    let tpid = if status & libc::TP_STATUS_VLAN_TPID_VALID != 0 { tpid } else { ethernet::VLAN };
     let [t0, t1] = tpid.to_be_bytes();
     let [c0, c1] = tci.to_be_bytes();
     Some([t0, t1, c0, c1])

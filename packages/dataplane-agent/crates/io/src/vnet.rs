@@ -2,6 +2,7 @@
 //! here because Linux uses the host's order for both and every supported host is little-endian).
 
 use tollway_engine::packet::frame::{Frame, Gso, VnetState};
+use tollway_wire::tcp;
 
 /// Length of the header without the mergeable-buffers field, bytes.
 pub const VNET_HEADER: usize = 10;
@@ -12,10 +13,6 @@ const GSO_TCPV4: u8 = 1;
 const GSO_TCPV6: u8 = 4;
 const GSO_UDP_L4: u8 = 5;
 const GSO_ECN: u8 = 0x80;
-
-/// Offset of the flags byte in a TCP header, and its CWR bit (RFC 9293 §3.1).
-const TCP_FLAGS: usize = 13;
-const TCP_CWR: u8 = 0x80;
 
 /// Reads a header. `None` for a kind of segmentation that cannot be carried (UDP fragmentation offload).
 #[inline]
@@ -53,8 +50,8 @@ pub fn encode<F: Frame>(state: &VnetState, frame: &F) -> [u8; VNET_HEADER] {
     }
     let cwr = frame
         .head()
-        .get(usize::from(state.csum_start) + TCP_FLAGS)
-        .is_some_and(|flags| state.needs_csum && flags & TCP_CWR != 0);
+        .get(usize::from(state.csum_start) + tcp::offset::FLAGS)
+        .is_some_and(|flags| state.needs_csum && flags & tcp::flag::CWR != 0);
     header[1] = match state.gso {
         Gso::None => 0,
         Gso::Tcp4 => GSO_TCPV4,
@@ -80,12 +77,12 @@ mod tests {
         let mut partition = partitions(&[PartitionSize { heads: 1, tails: 0 }]).unwrap().remove(0);
         let mut frame = partition.take(100).unwrap();
         frame.head_mut().fill(0);
-        frame.head_mut()[34 + TCP_FLAGS] = TCP_CWR;
+        frame.head_mut()[34 + tcp::offset::FLAGS] = tcp::flag::CWR;
         let header = [F_NEEDS_CSUM, GSO_TCPV4 | GSO_ECN, 66, 0, 0xa8, 5, 34, 0, 16, 0];
         let state = decode(&header).unwrap();
         assert_eq!((state.gso, state.gso_size, state.hdr_len), (Gso::Tcp4, 1448, 66));
         assert_eq!(encode(&state, &frame), header);
-        frame.head_mut()[34 + TCP_FLAGS] = 0x10;
+        frame.head_mut()[34 + tcp::offset::FLAGS] = 0x10;
         assert_eq!(encode(&state, &frame)[1], GSO_TCPV4);
     }
 

@@ -56,6 +56,11 @@ pub const fn pseudo_v4(src: u32, dst: u32, protocol: u8, len: u16) -> u16 {
     fold(src as u64 + dst as u64 + protocol as u64 + len as u64)
 }
 
+/// The same from the folded sum of both addresses, of IPv4 or IPv6 (RFC 8200 §8.1).
+pub const fn pseudo(addresses: u16, protocol: u8, len: u32) -> u16 {
+    fold(addresses as u64 + protocol as u64 + len as u64)
+}
+
 /// UDP sends a computed checksum of 0 as 0xffff, as 0 says "none" (RFC 768).
 #[inline]
 pub const fn no_zero(field: u16) -> u16 {

@@ -25,6 +25,19 @@ pub const fn is_tag(ethertype: u16) -> bool {
     matches!(ethertype, VLAN | 0x88a8)
 }
 
+/// Start of the network header, bytes, and the EtherType of what it is, behind up to two VLAN tags. `None` of a frame
+/// that ends before.
+pub fn network_header(frame: &[u8]) -> Option<(usize, u16)> {
+    let mut at = ADDRESSES;
+    for _ in 0..2 {
+        match field::read16(frame, at)? {
+            ethertype if is_tag(ethertype) => at += TAG,
+            _ => break,
+        }
+    }
+    Some((at + 2, field::read16(frame, at)?))
+}
+
 /// Group address of an IPv4 multicast address, in host order (RFC 1112 §6.4); `None` of others.
 pub const fn group_of_ipv4(address: u32) -> Option<[u8; 6]> {
     if address >> 28 != 0xe {

@@ -1,36 +1,52 @@
-//! Big-endian fields at fixed offsets, without panics: a read beyond the end gives 0, a write does nothing.
+//! Big-endian fields at fixed offsets, without panics. Beyond the end of the bytes `get` gives 0, `read` gives `None`,
+//! and a write does nothing.
+
+/// One byte, if it is there.
+#[inline]
+pub fn read8(bytes: &[u8], at: usize) -> Option<u8> {
+    bytes.get(at).copied()
+}
+
+/// Two bytes, if they are there.
+#[inline]
+pub fn read16(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+/// Four bytes, if they are there.
+#[inline]
+pub fn read32(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+/// Sixteen bytes, if they are there.
+#[inline]
+pub fn read128(bytes: &[u8], at: usize) -> Option<u128> {
+    Some(u128::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
+}
 
 /// One byte.
 #[inline]
 pub fn get8(bytes: &[u8], at: usize) -> u8 {
-    bytes.get(at).copied().unwrap_or(0)
+    read8(bytes, at).unwrap_or(0)
 }
 
 /// Two bytes.
 #[inline]
 pub fn get16(bytes: &[u8], at: usize) -> u16 {
-    match bytes.get(at..).and_then(|rest| rest.first_chunk()) {
-        Some(field) => u16::from_be_bytes(*field),
-        None => 0,
-    }
+    read16(bytes, at).unwrap_or(0)
 }
 
 /// Four bytes.
 #[inline]
 pub fn get32(bytes: &[u8], at: usize) -> u32 {
-    match bytes.get(at..).and_then(|rest| rest.first_chunk()) {
-        Some(field) => u32::from_be_bytes(*field),
-        None => 0,
-    }
+    read32(bytes, at).unwrap_or(0)
 }
 
 /// Sixteen bytes.
 #[inline]
 pub fn get128(bytes: &[u8], at: usize) -> u128 {
-    match bytes.get(at..).and_then(|rest| rest.first_chunk()) {
-        Some(field) => u128::from_be_bytes(*field),
-        None => 0,
-    }
+    read128(bytes, at).unwrap_or(0)
 }
 
 /// A link-layer address.

@@ -10,11 +10,15 @@ pub const ICMP: u8 = 1;
 pub const TCP: u8 = 6;
 /// Protocol number of UDP.
 pub const UDP: u8 = 17;
+/// Bits of the field at [`offset::FRAGMENT`] that only fragments have: more fragments, and the offset.
+pub const FRAGMENTED: u16 = 0x3fff;
 
 /// Where the fields are, bytes from the start of the header.
 pub mod offset {
     /// Total length.
     pub const TOTAL_LEN: usize = 2;
+    /// Flags and fragment offset.
+    pub const FRAGMENT: usize = 6;
     /// Time to live.
     pub const TTL: usize = 8;
     /// Protocol.
@@ -71,15 +75,15 @@ impl<T: AsRef<[u8]>> Packet<T> {
     }
     /// Don't fragment.
     pub fn dont_fragment(&self) -> bool {
-        field::get8(self.0.as_ref(), 6) & 0x40 != 0
+        field::get8(self.0.as_ref(), offset::FRAGMENT) & 0x40 != 0
     }
     /// Fragment offset, bytes.
     pub fn fragment_offset(&self) -> u16 {
-        (field::get16(self.0.as_ref(), 6) & 0x1fff) << 3
+        (field::get16(self.0.as_ref(), offset::FRAGMENT) & 0x1fff) << 3
     }
     /// Whether the packet is a fragment, the first one included.
     pub fn is_fragment(&self) -> bool {
-        field::get16(self.0.as_ref(), 6) & 0x3fff != 0
+        field::get16(self.0.as_ref(), offset::FRAGMENT) & FRAGMENTED != 0
     }
     /// Time to live.
     pub fn ttl(&self) -> u8 {

@@ -5,6 +5,18 @@ use crate::{Error, field};
 /// Length of the fixed header, bytes.
 pub const HEADER: usize = 40;
 
+/// Where the fields are, bytes from the start of the header.
+pub mod offset {
+    /// Length of what follows the fixed header.
+    pub const PAYLOAD_LEN: usize = 4;
+    /// Type of the next header.
+    pub const NEXT_HEADER: usize = 6;
+    /// Source address.
+    pub const SRC: usize = 8;
+    /// Destination address.
+    pub const DST: usize = 24;
+}
+
 /// View of an IPv6 packet, whose end may lie beyond the bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Packet<T>(T);
@@ -23,11 +35,11 @@ impl<T: AsRef<[u8]>> Packet<T> {
     }
     /// Length of what follows the fixed header, bytes, as the header claims.
     pub fn payload_len(&self) -> u16 {
-        field::get16(self.0.as_ref(), 4)
+        field::get16(self.0.as_ref(), offset::PAYLOAD_LEN)
     }
     /// Type of the next header.
     pub fn next_header(&self) -> u8 {
-        field::get8(self.0.as_ref(), 6)
+        field::get8(self.0.as_ref(), offset::NEXT_HEADER)
     }
     /// Hop limit.
     pub fn hop_limit(&self) -> u8 {
@@ -35,11 +47,11 @@ impl<T: AsRef<[u8]>> Packet<T> {
     }
     /// Source address.
     pub fn src_addr(&self) -> u128 {
-        field::get128(self.0.as_ref(), 8)
+        field::get128(self.0.as_ref(), offset::SRC)
     }
     /// Destination address.
     pub fn dst_addr(&self) -> u128 {
-        field::get128(self.0.as_ref(), 24)
+        field::get128(self.0.as_ref(), offset::DST)
     }
     /// What follows the fixed header, as far as its bytes are there.
     pub fn payload(&self) -> &[u8] {
@@ -68,10 +80,10 @@ impl Repr {
     /// Writes [`HEADER`] bytes; bytes that do not fit are left out.
     pub fn emit(&self, bytes: &mut [u8]) {
         field::put(bytes, 0, &[0x60, 0, 0, 0]);
-        field::put(bytes, 4, &self.payload_len.to_be_bytes());
-        field::put(bytes, 6, &[self.next_header, self.hop_limit]);
-        field::put(bytes, 8, &self.src_addr.to_be_bytes());
-        field::put(bytes, 24, &self.dst_addr.to_be_bytes());
+        field::put(bytes, offset::PAYLOAD_LEN, &self.payload_len.to_be_bytes());
+        field::put(bytes, offset::NEXT_HEADER, &[self.next_header, self.hop_limit]);
+        field::put(bytes, offset::SRC, &self.src_addr.to_be_bytes());
+        field::put(bytes, offset::DST, &self.dst_addr.to_be_bytes());
     }
 }
 

@@ -13,6 +13,7 @@ pub mod icmp;
 pub mod ipv4;
 pub mod ipv6;
 pub mod tcp;
+pub mod transport;
 pub mod udp;
 
 /// Why bytes are not the header they should be.

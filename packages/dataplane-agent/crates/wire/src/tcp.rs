@@ -7,6 +7,14 @@ pub const HEADER: usize = 20;
 /// Where the checksum is, bytes from the start of the header.
 pub const CHECKSUM: usize = 16;
 
+/// Where the fields are, bytes from the start of the header.
+pub mod offset {
+    /// Data offset, in the upper half of the byte.
+    pub const DATA_OFFSET: usize = 12;
+    /// Flags.
+    pub const FLAGS: usize = 13;
+}
+
 /// Flag bits as on the wire.
 pub mod flag {
     /// No more data from the sender.
@@ -71,12 +79,12 @@ impl<T: AsRef<[u8]>> Segment<T> {
     /// Length of the header with options, bytes.
     #[inline]
     pub fn header_len(&self) -> usize {
-        usize::from(field::get8(self.0.as_ref(), 12) >> 4) * 4
+        usize::from(field::get8(self.0.as_ref(), offset::DATA_OFFSET) >> 4) * 4
     }
     /// Flags, see [`flag`].
     #[inline]
     pub fn flags(&self) -> u8 {
-        field::get8(self.0.as_ref(), 13)
+        field::get8(self.0.as_ref(), offset::FLAGS)
     }
     /// Window, unscaled.
     #[inline]

@@ -4,6 +4,8 @@ use crate::{Error, checksum, field};
 
 /// Length of the header, bytes.
 pub const HEADER: usize = 8;
+/// Where the length is, bytes from the start of the header.
+pub const LENGTH: usize = 4;
 /// Where the checksum is, bytes from the start of the header.
 pub const CHECKSUM: usize = 6;
 
@@ -17,7 +19,7 @@ impl<T: AsRef<[u8]>> Datagram<T> {
         let raw = bytes.as_ref();
         if raw.len() < HEADER {
             Err(Error::Truncated)
-        } else if usize::from(field::get16(raw, 4)) < HEADER {
+        } else if usize::from(field::get16(raw, LENGTH)) < HEADER {
             Err(Error::Length)
         } else {
             Ok(Self(bytes))
@@ -33,7 +35,7 @@ impl<T: AsRef<[u8]>> Datagram<T> {
     }
     /// Length with header, bytes, as the header claims.
     pub fn len(&self) -> u16 {
-        field::get16(self.0.as_ref(), 4)
+        field::get16(self.0.as_ref(), LENGTH)
     }
     /// Whether there is no payload.
     pub fn is_empty(&self) -> bool {
@@ -81,7 +83,7 @@ impl Repr {
         let len = datagram.len().min(0xffff) as u16;
         field::put(datagram, 0, &self.src_port.to_be_bytes());
         field::put(datagram, 2, &self.dst_port.to_be_bytes());
-        field::put(datagram, 4, &len.to_be_bytes());
+        field::put(datagram, LENGTH, &len.to_be_bytes());
         field::put(datagram, CHECKSUM, &[0, 0]);
         let pseudo = checksum::pseudo_v4(src, dst, crate::ipv4::UDP, len);
         let sum = checksum::no_zero(!checksum::add(pseudo, checksum::sum(datagram)));

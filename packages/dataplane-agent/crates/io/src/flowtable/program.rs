@@ -8,7 +8,7 @@
 
 use std::os::fd::OwnedFd;
 
-use tollway_wire::{ipv4, tcp};
+use tollway_wire::{ethernet, icmp, ipv4, tcp, udp};
 
 use super::slot::offset;
 use crate::bpf::assembler::Op::{Add, Divide, Left, Move, Multiply, Or, Right, Subtract, Xor};
@@ -36,15 +36,6 @@ mod context {
     pub const GSO_SIZE: i16 = 176;
 }
 
-/// Offset of flags and fragment offset in the IPv4 header (RFC 791 §3.1).
-const FRAGMENT: usize = 6;
-/// Offsets in the TCP header (RFC 9293 §3.1) and in the UDP header (RFC 768).
-const DATA_OFFSET: usize = 12;
-const FLAGS: usize = 13;
-const TCP_CHECKSUM: usize = 16;
-const UDP_LENGTH: usize = 4;
-const UDP_CHECKSUM: usize = 6;
-
 /// `BPF_F_PSEUDO_HDR`, `BPF_F_MARK_MANGLED_0` (linux/bpf.h).
 const PSEUDO_HEADER: i32 = 0x10;
 const ZERO_IS_NONE: i32 = 0x20;
@@ -53,10 +44,10 @@ const NEXT: i32 = -1;
 /// What a socket filter keeps of a packet: all.
 const ALL: i32 = -1;
 
-/// Ethernet header.
-const ETHERNET: i16 = 14;
-/// Ethernet, IPv4 and UDP: the shortest packet that is looked at.
-const SHORTEST: i32 = 42;
+/// Length of the Ethernet header, bytes.
+const ETHERNET: i16 = ethernet::HEADER as i16;
+/// Ethernet, IPv4 and UDP: the shortest packet that is looked at, bytes.
+const SHORTEST: i32 = (ethernet::HEADER + ipv4::HEADER + udp::HEADER) as i32;
 
 /// IPv4 and TCP without options.
 const SHORTEST_TCP: i32 = (ipv4::HEADER + tcp::HEADER) as i32;
@@ -110,7 +101,7 @@ fn fold(code: &mut Assembler, sum: Register, spare: Register) {
 
 /// Length of the headers of a TCP packet in `dst`, from the byte with the data offset (RFC 9293 §3.1).
 fn tcp_headers(code: &mut Assembler, dst: Register) {
-    code.load(Byte, dst, R10, l4(DATA_OFFSET));
+    code.load(Byte, dst, R10, l4(tcp::offset::DATA_OFFSET));
     code.op_value(Right, dst, 4).op_value(Left, dst, 2).op_value(Add, dst, ipv4::HEADER as i32);
 }
 
@@ -119,17 +110,17 @@ fn tcp_headers(code: &mut Assembler, dst: Register) {
 pub(super) fn decide(maps: &Maps) -> Vec<Instruction> {
     let mut code = Assembler::default();
     let c = &mut code;
-    c.op(Move, R6, R1).op_value(Move, R8, 0).op_value(Move, R9, ipv4::HEADER as i32 + 8);
+    c.op(Move, R6, R1).op_value(Move, R8, 0).op_value(Move, R9, (ipv4::HEADER + udp::HEADER) as i32);
     c.load(Word, R2, R6, context::PACKET_TYPE).jump_value(If::Differs, R2, 0, "decided");
     c.load(Word, R2, R6, context::VLAN_PRESENT).jump_value(If::Differs, R2, 0, "decided");
     c.store_value(Word, R10, INDEX, 0);
     look_up(c, &maps.slots, INDEX, "decided");
     c.op(Move, R7, R0).load(Double, R2, R7, offset::EPOCH).jump_value(If::Equal, R2, 0, "decided");
     read(c, 0, SHORTEST, "decided");
-    c.load(Half, R2, R10, FRAME + 12).jump_value(If::Differs, R2, 0x0800_u16.to_be().into(), "decided");
+    c.load(Half, R2, R10, FRAME + 12).jump_value(If::Differs, R2, ethernet::IPV4.to_be().into(), "decided");
     c.load(Byte, R2, R10, l3(0)).jump_value(If::Differs, R2, 0x45, "decided");
-    c.load(Half, R2, R10, l3(FRAGMENT));
-    c.jump_value(If::Bits, R2, 0x3fff_u16.to_be().into(), "decided");
+    c.load(Half, R2, R10, l3(ipv4::offset::FRAGMENT));
+    c.jump_value(If::Bits, R2, ipv4::FRAGMENTED.to_be().into(), "decided");
     c.load(Byte, R2, R10, l3(ipv4::offset::TTL)).jump_value(If::Greater, R2, 1, "goes on").go_to("decided");
 
     c.label("goes on").op_value(Move, R2, 0);
@@ -146,7 +137,7 @@ pub(super) fn decide(maps: &Maps) -> Vec<Instruction> {
     c.jump_value(If::Equal, R3, ipv4::TCP.into(), "tcp");
     // Echo requests and replies, where they are nothing but routed.
     c.jump_value(If::Differs, R3, ipv4::ICMP.into(), "decided").jump_value(If::Equal, R5, 0, "decided");
-    c.load(Byte, R2, R10, l4(0)).jump_value(If::Equal, R2, 8, "key");
+    c.load(Byte, R2, R10, l4(0)).jump_value(If::Equal, R2, icmp::ECHO_REQUEST.into(), "key");
     c.jump_value(If::Differs, R2, 0, "decided").go_to("key");
 
     c.label("tcp");
@@ -154,11 +145,11 @@ pub(super) fn decide(maps: &Maps) -> Vec<Instruction> {
     tcp_headers(c, R9);
     c.jump_value(If::Greater, R9, SHORTEST_TCP - 1, "with tcp").go_to("decided");
     c.label("with tcp").load(Byte, R3, R10, l3(ipv4::offset::PROTOCOL)).load(Word, R5, R7, offset::MODE);
-    c.jump_value(If::Differs, R5, 0, "key").load(Byte, R2, R10, l4(FLAGS));
+    c.jump_value(If::Differs, R5, 0, "key").load(Byte, R2, R10, l4(tcp::offset::FLAGS));
     c.jump_value(If::Bits, R2, (tcp::flag::FIN | tcp::flag::SYN | tcp::flag::RST).into(), "decided");
     c.jump_value(If::Bits, R2, tcp::flag::ACK.into(), "key").go_to("decided");
 
-    c.label("udp").load(Half, R2, R10, l4(UDP_LENGTH)).swap_half(R2);
+    c.label("udp").load(Half, R2, R10, l4(udp::LENGTH)).swap_half(R2);
     c.load(Half, R4, R10, l3(ipv4::offset::TOTAL_LEN)).swap_half(R4);
     c.op_value(Subtract, R4, ipv4::HEADER as i32).jump(If::Greater, R2, R4, "decided");
     c.jump_value(If::Greater, R2, 7, "key").go_to("decided");
@@ -212,7 +203,7 @@ pub(super) fn forward(maps: &Maps) -> Vec<Instruction> {
     c.load(Half, R7, R10, l3(ipv4::offset::TOTAL_LEN)).swap_half(R7).op_value(Move, R8, 1);
     c.load(Word, R2, R6, context::GSO_SIZE).jump_value(If::Equal, R2, 0, "count");
     c.load(Word, R7, R6, context::LEN).op_value(Subtract, R7, ETHERNET.into());
-    c.op_value(Move, R2, ipv4::HEADER as i32 + 8);
+    c.op_value(Move, R2, (ipv4::HEADER + udp::HEADER) as i32);
     c.load(Byte, R3, R10, l3(ipv4::offset::PROTOCOL)).jump_value(
         If::Differs,
         R3,
@@ -229,8 +220,8 @@ pub(super) fn forward(maps: &Maps) -> Vec<Instruction> {
     c.label("count").add_to_memory(R9, offset::PACKETS, R8).add_to_memory(R9, offset::BYTES, R7);
 
     c.load(Half, R2, R9, offset::TRANSLATES).jump_value(If::Equal, R2, 0, "header");
-    let udp_checksum = i32::from(l4(UDP_CHECKSUM) - FRAME);
-    let tcp_checksum = i32::from(l4(TCP_CHECKSUM) - FRAME);
+    let udp_checksum = i32::from(l4(udp::CHECKSUM) - FRAME);
+    let tcp_checksum = i32::from(l4(tcp::CHECKSUM) - FRAME);
     c.op_value(Move, R7, tcp_checksum).op_value(Move, R8, 0);
     c.load(Byte, R3, R10, l3(ipv4::offset::PROTOCOL)).jump_value(If::Equal, R3, ipv4::TCP.into(), "checksum");
     c.op_value(Move, R7, udp_checksum).op_value(Move, R8, ZERO_IS_NONE);

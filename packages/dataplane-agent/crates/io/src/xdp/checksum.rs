@@ -5,15 +5,8 @@
 //! complete (one in 65,536) loses nothing by being computed once more.
 
 use tollway_engine::packet::frame::{Frame, VnetState};
-use tollway_wire::checksum;
-
-use crate::offload::{half, network_header, transport_header};
-
-const TCP: u8 = 6;
-const UDP: u8 = 17;
-const ETHERTYPE_IPV6: u16 = 0x86dd;
-/// More fragments, or an offset (RFC 791 §3.1).
-const FRAGMENTED: u16 = 0x3fff;
+use tollway_wire::transport::Transport;
+use tollway_wire::{checksum, field};
 
 /// The state of a received frame: with a partial checksum if the field holds one.
 #[inline]
@@ -22,36 +15,16 @@ pub fn state_of(head: &[u8]) -> VnetState {
 }
 
 fn partial(head: &[u8]) -> Option<VnetState> {
-    let (transport, protocol, addresses) = transport_header(head)?;
-    let csum_offset = match protocol {
-        TCP => 16,
-        UDP => 6,
-        _ => return None,
-    };
-    let field = half(head, transport + csum_offset)?;
-    let length = transport_length(head)?;
-    let mut sum = addresses + u32::from(protocol) + u32::from(length);
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    (u32::from(field) == sum).then_some(VnetState {
+    let transport = Transport::locate(head)?;
+    let csum_offset = transport.checksum_offset()?;
+    let field = field::read16(head, transport.start + csum_offset)?;
+    let length = transport.claimed_len(head)?;
+    (field == transport.pseudo(length.into())).then_some(VnetState {
         needs_csum: true,
-        csum_start: transport as u16,
+        csum_start: transport.start as u16,
         csum_offset: csum_offset as u16,
         ..VnetState::default()
     })
-}
-
-/// Length of transport header and payload; `None` for a fragment, whose checksum covers others too.
-fn transport_length(head: &[u8]) -> Option<u16> {
-    let (network, kind) = network_header(head)?;
-    if kind == ETHERTYPE_IPV6 {
-        return half(head, network + 4);
-    }
-    if half(head, network + 6)? & FRAGMENTED != 0 {
-        return None;
-    }
-    half(head, network + 2)?.checked_sub(u16::from(head.get(network)? & 0x0f) * 4)
 }
 
 /// Completes a partial checksum. `false` when it lies outside the frame.
@@ -77,6 +50,7 @@ mod tests {
     use super::*;
     use crate::pool::{PartitionSize, PoolFrame, partitions};
     use tollway_engine::packet::frame::FrameSource;
+    use tollway_wire::ipv4;
 
     /// A datagram behind `tags` VLAN tags, with the sum of its pseudo-header in the field.
     fn datagram(tags: usize, payload: usize) -> (PoolFrame, usize) {
@@ -92,11 +66,31 @@ mod tests {
         }
         head[network - 2..network].copy_from_slice(&[8, 0]);
         let total = 28 + payload as u16;
-        head[network..network + 20]
-            .copy_from_slice(&[0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, UDP, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+        head[network..network + 20].copy_from_slice(&[
+            0x45,
+            0,
+            0,
+            0,
+            0,
+            0,
+            0x40,
+            0,
+            64,
+            ipv4::UDP,
+            0,
+            0,
+            10,
+            0,
+            0,
+            1,
+            10,
+            0,
+            0,
+            2,
+        ]);
         head[network + 2..network + 4].copy_from_slice(&total.to_be_bytes());
         head[network + 24..network + 26].copy_from_slice(&(total - 20).to_be_bytes());
-        let pseudo = checksum::pseudo_v4(0x0a00_0001, 0x0a00_0002, UDP, total - 20);
+        let pseudo = checksum::pseudo_v4(0x0a00_0001, 0x0a00_0002, ipv4::UDP, total - 20);
         head[network + 26..network + 28].copy_from_slice(&pseudo.to_be_bytes());
         (frame, network)
     }
@@ -110,7 +104,7 @@ mod tests {
             assert_eq!((usize::from(state.csum_start), state.csum_offset), (network + 20, 6));
             assert!(finish(&mut frame, &state));
             let segment = &frame.head()[network + 20..];
-            let pseudo = checksum::pseudo_v4(0x0a00_0001, 0x0a00_0002, UDP, segment.len() as u16);
+            let pseudo = checksum::pseudo_v4(0x0a00_0001, 0x0a00_0002, ipv4::UDP, segment.len() as u16);
             assert_eq!(checksum::add(pseudo, checksum::sum(segment)), 0xffff);
             assert!(!state_of(frame.head()).needs_csum);
         }
