@@ -10,6 +10,8 @@ use tollway_wire::field::{read8, read16, read32, read128};
 use tollway_wire::ipv4::{ICMP, TCP, UDP};
 use tollway_wire::{ethernet, icmp, ipv4, ipv6};
 
+use crate::bpf::classic::Assembler;
+
 /// The worker, `0..workers`, that an untagged Ethernet frame goes to.
 pub fn worker_of(frame: &[u8], workers: u32) -> u32 {
     tuple_of(frame).map_or(0, |tuple| steer(&tuple, workers))
@@ -56,66 +58,6 @@ fn tuple_of(frame: &[u8]) -> Option<Tuple> {
 /// Whether messages of an ICMP type carry an identifier (RFC 792, RFC 950).
 const fn has_identifier(icmp_type: u8) -> bool {
     icmp::is_query(icmp_type) || icmp::is_answer(icmp_type)
-}
-
-/// An instruction of classic BPF; a jump names its target by label until [`Assembler::finish`].
-enum Line {
-    Plain(u16, u32),
-    Goto(&'static str),
-    Jump { code: u16, k: u32, yes: Option<&'static str>, no: Option<&'static str> },
-    Label(&'static str),
-}
-
-#[derive(Default)]
-struct Assembler {
-    lines: Vec<Line>,
-}
-
-impl Assembler {
-    fn op(&mut self, code: u32, k: u32) -> &mut Self {
-        self.lines.push(Line::Plain(code as u16, k));
-        self
-    }
-
-    fn jump(&mut self, code: u32, k: u32, yes: Option<&'static str>, no: Option<&'static str>) -> &mut Self {
-        self.lines.push(Line::Jump { code: (libc::BPF_JMP | code | libc::BPF_K) as u16, k, yes, no });
-        self
-    }
-
-    fn label(&mut self, name: &'static str) -> &mut Self {
-        self.lines.push(Line::Label(name));
-        self
-    }
-
-    /// Resolves labels; a target that is missing or more than 255 instructions on is a defect that the
-    /// unit test of the whole program meets.
-    fn finish(&self) -> Vec<libc::sock_filter> {
-        let is_code = |line: &&Line| !matches!(line, Line::Label(_));
-        let address = |name: &str| {
-            let at = self.lines.iter().position(|line| matches!(line, Line::Label(label) if *label == name));
-            self.lines.iter().take(at.unwrap_or(0)).filter(is_code).count()
-        };
-        let mut program = Vec::new();
-        for line in &self.lines {
-            let next = program.len() + 1;
-            let distance =
-                |name: Option<&str>| name.map_or(0, |name| (address(name).saturating_sub(next)) as u8);
-            match *line {
-                Line::Goto(name) => program.push(libc::sock_filter {
-                    code: (libc::BPF_JMP | libc::BPF_JA) as u16,
-                    jt: 0,
-                    jf: 0,
-                    k: address(name).saturating_sub(next) as u32,
-                }),
-                Line::Plain(code, k) => program.push(libc::sock_filter { code, jt: 0, jf: 0, k }),
-                Line::Jump { code, k, yes, no } => {
-                    program.push(libc::sock_filter { code, jt: distance(yes), jf: distance(no), k });
-                }
-                Line::Label(_) => {}
-            }
-        }
-        program
-    }
 }
 
 /// Offsets that count from the network header, wherever the kernel runs the program (linux/filter.h).
@@ -169,7 +111,7 @@ pub fn program(workers: u32) -> Vec<libc::sock_filter> {
         .label("addresses4")
         .op(LOAD | libc::BPF_W, NET + ipv4::offset::SRC as u32);
     xor_next(&mut code, ipv4::offset::DST as u32);
-    code.lines.push(Line::Goto("halves"));
+    code.go_to("halves");
 
     code.label("ipv6")
         .op(LOAD | libc::BPF_B, NET + ipv6::offset::NEXT_HEADER as u32)

@@ -1,12 +1,14 @@
-//! bpf(2) without a library: the few commands that our programs need. They are assembled here
-//! ([`assembler`]): a few helpers and kinds of instructions need no compiler.
+//! bpf(2) without a library: the few commands that the programs of this crate need. They are assembled here, as classic
+//! BPF ([`classic`]) or eBPF ([`extended`]); so few instructions and helpers need no compiler.
 
 use std::io::{Error, ErrorKind, Result};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-pub mod assembler;
+pub mod classic;
+pub mod extended;
+mod labels;
 
-use assembler::Instruction;
+use extended::Instruction;
 
 const MAP_CREATE: libc::c_int = 0;
 const MAP_UPDATE: libc::c_int = 2;

@@ -11,9 +11,9 @@ use std::os::fd::OwnedFd;
 use tollway_wire::{ethernet, icmp, ipv4, tcp, udp};
 
 use super::slot::offset;
-use crate::bpf::assembler::Op::{Add, Divide, Left, Move, Multiply, Or, Right, Subtract, Xor};
-use crate::bpf::assembler::Size::{Byte, Double, Half, Word};
-use crate::bpf::assembler::{
+use crate::bpf::extended::Op::{Add, Divide, Left, Move, Multiply, Or, Right, Subtract, Xor};
+use crate::bpf::extended::Size::{Byte, Double, Half, Word};
+use crate::bpf::extended::{
     Assembler, If, Instruction, R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10, Register,
 };
 

@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use crate::bpf::assembler::{Assembler, Instruction, Op, R1, R2, R3, Size};
+use crate::bpf::extended::{Assembler, Instruction, Op, R1, R2, R3, Size};
 use crate::bpf::{self, MapShape};
 
 const MAP_TYPE_XSKMAP: u32 = 17;

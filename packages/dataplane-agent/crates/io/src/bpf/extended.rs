@@ -1,6 +1,8 @@
-//! Instructions of eBPF (Documentation/bpf/standardization/instruction-set.rst), and labels for jumps.
+//! Instructions of eBPF (Documentation/bpf/standardization/instruction-set.rst).
 
 use std::os::fd::{AsRawFd, OwnedFd};
+
+use super::labels::Labels;
 
 /// One instruction, or half of one that loads 64 bits.
 #[repr(C)]
@@ -94,8 +96,7 @@ const EXIT: u8 = 0x95;
 #[derive(Debug, Default)]
 pub struct Assembler {
     code: Vec<Instruction>,
-    jumps: Vec<(usize, &'static str)>,
-    labels: Vec<(&'static str, usize)>,
+    labels: Labels<()>,
 }
 
 impl Assembler {
@@ -147,25 +148,25 @@ impl Assembler {
 
     /// `if (left … value) goto label`
     pub fn jump_value(&mut self, when: If, left: Register, value: i32, label: &'static str) -> &mut Self {
-        self.jumps.push((self.code.len(), label));
+        self.labels.jump(self.code.len(), label, ());
         self.push(JUMP | when as u8, left, R0, 0, value)
     }
 
     /// `if (left … right) goto label`
     pub fn jump(&mut self, when: If, left: Register, right: Register, label: &'static str) -> &mut Self {
-        self.jumps.push((self.code.len(), label));
+        self.labels.jump(self.code.len(), label, ());
         self.push(JUMP | REGISTER | when as u8, left, right, 0, 0)
     }
 
     /// `goto label`
     pub fn go_to(&mut self, label: &'static str) -> &mut Self {
-        self.jumps.push((self.code.len(), label));
+        self.labels.jump(self.code.len(), label, ());
         self.push(JUMP, R0, R0, 0, 0)
     }
 
     /// A place to jump to.
     pub fn label(&mut self, label: &'static str) -> &mut Self {
-        self.labels.push((label, self.code.len()));
+        self.labels.define(label, self.code.len());
         self
     }
 
@@ -179,14 +180,11 @@ impl Assembler {
         self.push(EXIT, R0, R0, 0, 0)
     }
 
-    /// The program. A jump to a label that there is not goes on to the next instruction; the tests of the
-    /// programs would notice.
+    /// The program.
     pub fn finish(mut self) -> Vec<Instruction> {
-        for (at, label) in &self.jumps {
-            let target =
-                self.labels.iter().find(|(name, _)| name == label).map_or(at + 1, |(_, place)| *place);
-            if let Some(jump) = self.code.get_mut(*at) {
-                jump.offset = (target as i64 - *at as i64 - 1) as i16;
+        for (at, (), distance) in self.labels.resolve() {
+            if let Some(jump) = self.code.get_mut(at) {
+                jump.offset = distance as i16;
             }
         }
         self.code
