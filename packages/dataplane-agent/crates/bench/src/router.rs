@@ -222,7 +222,7 @@ impl Router {
         if turn.finished + turn.handed_over == 0 {
             return Ok(turn);
         }
-        self.pool.send_home();
+        self.pool.flush_returns();
         turn.ticks = self.tsc.cycles().wrapping_sub(from);
         self.allocations += alloc::count() - allocations;
         if !self.real_time {

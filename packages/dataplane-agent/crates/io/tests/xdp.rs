@@ -282,7 +282,7 @@ fn a_queue_without_frames_says_so_at_once_for_it_shows_nothing_from_then_on() {
     near.start(&mut pool);
     let mut far = cable.far();
     let mut scratch = Scratch::new();
-    let mut held: Vec<_> = std::iter::from_fn(|| pool.take_lendable()).collect();
+    let mut held: Vec<_> = std::iter::from_fn(|| pool.take_umem_frame()).collect();
     held.extend(std::iter::from_fn(|| pool.take(200)));
     let mut batch = |first: u32| {
         let queue = (first..first + 60).map(|number| frame(&mut outside, number, 200)).collect();

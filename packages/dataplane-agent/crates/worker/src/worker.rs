@@ -212,7 +212,7 @@ impl Worker {
                 self.look_at_flows(clock::now());
             }
             self.flush();
-            self.pool.send_home();
+            self.pool.flush_returns();
             if self.has_sent_all() {
                 self.engine.sent();
             }

@@ -1,41 +1,42 @@
-//! Frames of another partition that go home together: their chunks are written into the first of them, so that
-//! its owner takes them all in with one step along the return list, and reads a few lines that lie beside
-//! each other.
+//! Frames of another partition that are returned together: the addresses of their chunks are written into the first of
+//! them, so that a bundle is one push and one step along the return list, and its owner reads adjacent lines.
 
 use std::ptr::{self, NonNull};
 
-use super::{FreeChunk, HEAD_CHUNK, Home, PoolFrame};
+use super::HEAD_CHUNK;
+use super::frame::PoolFrame;
+use super::returns::{FreeChunk, ReturnList};
 
 /// Frames of a full bundle.
-pub(super) const MOST: usize = 64;
+pub(super) const CAPACITY: usize = 64;
 
-type Others = [NonNull<FreeChunk>; MOST - 1];
+type Bundled = [NonNull<FreeChunk>; CAPACITY - 1];
 
-/// Where the other chunks lie in the first one.
-const OTHERS_OFFSET: usize = size_of::<FreeChunk>();
+/// Offset of the addresses in the first chunk, bytes.
+const BUNDLED_OFFSET: usize = size_of::<FreeChunk>();
 
-const _: () = assert!(OTHERS_OFFSET + size_of::<Others>() <= HEAD_CHUNK);
+const _: () = assert!(BUNDLED_OFFSET + size_of::<Bundled>() <= HEAD_CHUNK);
 
-/// Frames of one partition, held by another one.
+/// Frames of one partition that another one has recycled.
 pub(super) struct Bundle {
-    home: &'static Home,
+    returns: &'static ReturnList,
     first: Option<NonNull<FreeChunk>>,
-    others: usize,
+    bundled: usize,
 }
 
 impl Bundle {
     /// Of one frame, which must have no tail.
     pub(super) fn new(frame: PoolFrame) -> Self {
-        let home = frame.home;
-        Self { home, first: Some(into_chunk(frame)), others: 0 }
+        let returns = frame.returns;
+        Self { returns, first: Some(into_chunk(frame)), bundled: 0 }
     }
 
     #[inline]
-    pub(super) fn goes_to(&self, home: &Home) -> bool {
-        ptr::eq(self.home, home)
+    pub(super) fn is_for(&self, returns: &ReturnList) -> bool {
+        ptr::eq(self.returns, returns)
     }
 
-    /// Adds a frame of the same partition without a tail; sends the bundle home if that fills it.
+    /// Adds a frame of the same partition without a tail; returns the bundle if that fills it.
     #[inline]
     pub(super) fn add(&mut self, frame: PoolFrame) {
         let chunk = into_chunk(frame);
@@ -43,24 +44,24 @@ impl Bundle {
             self.first = Some(chunk);
             return;
         };
-        // SAFETY: the first chunk is this bundle's, and has room for `MOST - 1` others.
-        unsafe { place(first, self.others).write(chunk) };
-        self.others += 1;
-        if self.others == MOST - 1 {
-            self.send();
+        // SAFETY: the first chunk is this bundle's, and has room for `CAPACITY - 1` addresses.
+        unsafe { place(first, self.bundled).write(chunk) };
+        self.bundled += 1;
+        if self.bundled == CAPACITY - 1 {
+            self.flush();
         }
     }
 
-    /// Sends home what is there.
+    /// Returns the frames that are in it.
     #[inline]
-    pub(super) fn send(&mut self) {
+    pub(super) fn flush(&mut self) {
         let Some(first) = self.first.take() else { return };
-        // SAFETY: all chunks came out of frames of this home, which nobody has any more.
-        unsafe { self.home.take_back(first, ptr::null_mut(), std::mem::take(&mut self.others)) };
+        // SAFETY: all chunks came out of frames of this partition, which nobody has any more.
+        unsafe { self.returns.push(first, ptr::null_mut(), std::mem::take(&mut self.bundled)) };
     }
 }
 
-/// The chunk of a frame without a tail; the frame is no more.
+/// The chunk of a frame without a tail; the frame is consumed.
 #[inline]
 fn into_chunk(frame: PoolFrame) -> NonNull<FreeChunk> {
     debug_assert!(frame.tail.is_none());
@@ -69,22 +70,22 @@ fn into_chunk(frame: PoolFrame) -> NonNull<FreeChunk> {
     chunk
 }
 
-/// Where a chunk has the `at`-th of the others.
+/// Where the first chunk has the `at`-th address.
 ///
 /// # Safety
-/// `first` must be a chunk, and `at` below `MOST - 1`.
+/// `first` must be a chunk, and `at` below `CAPACITY - 1`.
 #[inline]
 unsafe fn place(first: NonNull<FreeChunk>, at: usize) -> *mut NonNull<FreeChunk> {
     // SAFETY: all of them lie within the chunk, which is asserted above.
-    unsafe { first.as_ptr().byte_add(OTHERS_OFFSET).cast::<NonNull<FreeChunk>>().add(at) }
+    unsafe { first.as_ptr().byte_add(BUNDLED_OFFSET).cast::<NonNull<FreeChunk>>().add(at) }
 }
 
-/// One of the others that came home with a chunk.
+/// A chunk that was returned with the first one.
 ///
 /// # Safety
-/// At least `at + 1` others were written into the chunk, and nobody has overwritten them.
+/// At least `at + 1` addresses were written into the chunk, and nobody has overwritten them.
 #[inline]
-pub(super) unsafe fn other(first: NonNull<FreeChunk>, at: usize) -> NonNull<FreeChunk> {
+pub(super) unsafe fn bundled(first: NonNull<FreeChunk>, at: usize) -> NonNull<FreeChunk> {
     // SAFETY: the caller's promise.
     unsafe { place(first, at).read() }
 }

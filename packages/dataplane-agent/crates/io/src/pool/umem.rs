@@ -7,23 +7,19 @@
 use std::ops::Range;
 use std::ptr::NonNull;
 
-use tollway_engine::packet::frame::Frame;
-
-use super::{FreeChunk, HEAD_CHUNK, HUGE_PAGE, Home, Partition, PoolFrame};
+use super::frame::PoolFrame;
+use super::returns::ReturnList;
+use super::{HEAD_CHUNK, HUGE_PAGE};
 
 /// Chunks of a huge page.
 const IN_PAGE: usize = HUGE_PAGE / HEAD_CHUNK;
-
-/// Frames in the UMEM that a partition keeps for ports that can receive into nothing else: a quarter, at
-/// most this many.
-const RESERVE: usize = 2048;
 
 /// The memory; one per pool.
 #[derive(Debug)]
 pub struct Umem {
     start: NonNull<u8>,
-    /// End of each partition's share, bytes from the start, and where its frames go home.
-    shares: Box<[(usize, &'static Home)]>,
+    /// End of each partition's share, bytes from the start, and its return list.
+    shares: Box<[(usize, &'static ReturnList)]>,
 }
 
 // SAFETY: what lies at `start` belongs to whoever owns the frames in it; here it is only an address.
@@ -31,11 +27,11 @@ unsafe impl Send for Umem {}
 // SAFETY: as above; nothing changes.
 unsafe impl Sync for Umem {}
 
-/// A frame that the kernel has: what a descriptor says about it.
+/// A frame that the kernel owns, as `struct xdp_desc` (linux/if_xdp.h) describes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lent {
+pub struct Descriptor {
     /// First byte, from the start of the UMEM.
-    pub at: u64,
+    pub addr: u64,
     /// Bytes.
     pub len: u32,
 }
@@ -46,7 +42,7 @@ impl Umem {
 
     /// # Safety
     /// From `start` on the bytes up to the last share's end must stay mapped for the life of the process.
-    pub(super) unsafe fn new(start: *mut u8, shares: Box<[(usize, &'static Home)]>) -> Self {
+    pub(super) unsafe fn new(start: *mut u8, shares: Box<[(usize, &'static ReturnList)]>) -> Self {
         Self { start: NonNull::new(start).unwrap_or(NonNull::dangling()), shares }
     }
 
@@ -98,54 +94,13 @@ impl Umem {
     /// The frame in the chunk that begins at `chunk`, with `len` bytes from `offset` in it on.
     ///
     /// # Safety
-    /// `chunk` must be what [`PoolFrame::lend`] returned for a frame of this UMEM that has not been taken
-    /// back since, and the kernel must be done with it. `offset` and `len` must lie within the chunk.
-    pub unsafe fn take_back(&'static self, chunk: u64, offset: u16, len: u16) -> Option<PoolFrame> {
-        let home = self.shares.iter().find(|share| (chunk as usize) < share.0)?.1;
+    /// `chunk` must be what [`PoolFrame::submit`] returned for a frame of this UMEM that has not been reclaimed
+    /// since, and the kernel must be done with it. `offset` and `len` must lie within the chunk.
+    pub unsafe fn reclaim(&'static self, chunk: u64, offset: u16, len: u16) -> Option<PoolFrame> {
+        let returns = self.shares.iter().find(|share| (chunk as usize) < share.0)?.1;
         // SAFETY: the chunk lies within the UMEM.
         let chunk = unsafe { self.start.add(chunk as usize) };
-        Some(PoolFrame { chunk, tail: None, tail_len: 0, offset, head_len: len, home })
-    }
-}
-
-impl Partition {
-    /// Where its pool's AF_XDP sockets exchange frames.
-    pub fn umem(&self) -> &'static Umem {
-        self.umem
-    }
-
-    /// Frames in the UMEM that are kept for ports that can receive into nothing else.
-    #[inline]
-    pub(super) fn reserve(&self) -> usize {
-        RESERVE.min(self.size.wire() / 4)
-    }
-
-    /// Whether frames in the UMEM are few, so that whoever has received one should copy it elsewhere.
-    #[inline]
-    pub fn umem_is_scarce(&self) -> bool {
-        self.in_umem() <= self.reserve()
-    }
-
-    /// A frame in the UMEM, from the reserve too.
-    #[inline]
-    pub fn take_lendable(&mut self) -> Option<PoolFrame> {
-        let chunk = self.take_in_umem();
-        self.framed(chunk)
-    }
-
-    /// A frame outside the UMEM with these bytes. `None` when there is none, or they do not fit.
-    pub fn copy_outside(&mut self, bytes: &[u8]) -> Option<PoolFrame> {
-        if self.heads.is_empty() {
-            self.collect();
-        }
-        let chunk: Option<NonNull<FreeChunk>> = self.heads.pop().or_else(|| self.fresh_heads.take());
-        let mut frame = self.framed(chunk)?;
-        if !frame.resize(bytes.len()) {
-            self.recycle(frame);
-            return None;
-        }
-        frame.head_mut().copy_from_slice(bytes);
-        Some(frame)
+        Some(PoolFrame { chunk, tail: None, tail_len: 0, offset, head_len: len, returns })
     }
 }
 
@@ -157,15 +112,15 @@ impl PoolFrame {
         (at < umem.len() && self.tail.is_none()).then_some(at as u64)
     }
 
-    /// Gives the frame to the kernel. It comes back by [`Umem::take_back`]; until then nobody owns it.
+    /// Makes the kernel the owner of the frame until [`Umem::reclaim`].
     ///
     /// # Errors
     /// The frame, when it is outside `umem` or has a tail.
     #[inline]
-    pub fn lend(self, umem: &Umem) -> Result<(u64, Lent), Self> {
+    pub fn submit(self, umem: &Umem) -> Result<(u64, Descriptor), Self> {
         let Some(chunk) = self.chunk_in(umem) else { return Err(self) };
-        let lent = Lent { at: chunk + u64::from(self.offset), len: self.head_len.into() };
+        let descriptor = Descriptor { addr: chunk + u64::from(self.offset), len: self.head_len.into() };
         std::mem::forget(self);
-        Ok((chunk, lent))
+        Ok((chunk, descriptor))
     }
 }

@@ -6,14 +6,14 @@
 //! being copied here, each socket can be bound in the mode that its driver knows, and a port is opened and
 //! closed without the others noticing.
 //!
-//! What AF_XDP does not carry is put right here: checksums that local stacks leave to hardware are
-//! recognised and finished ([`checksum`]), and super-frames of other ports are cut.
+//! What AF_XDP does not carry is done here: checksums that local stacks leave to hardware are
+//! recognised and completed ([`checksum`]), and super-frames of other ports are cut.
 
 mod bpf;
 mod checksum;
 pub mod device;
 mod features;
-mod lent;
+mod kernel_frames;
 mod open;
 mod port;
 mod ring;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::bpf::{Attached, Mode};
 use super::device::Device;
-use super::lent::LentFrames;
+use super::kernel_frames::KernelFrames;
 use super::port::{Netdev, Receiver, Transmitter, XdpPort};
 use super::ring::{Consumer, Producer};
 use super::sys;
@@ -120,7 +120,7 @@ fn open_in(
         attached.redirect(queue as u32, &bound.socket)?;
     }
     let netdev = Arc::new(Netdev {
-        lent: LentFrames::new(umem, flag == libc::XDP_ZEROCOPY),
+        kernel_frames: KernelFrames::new(umem, flag == libc::XDP_ZEROCOPY),
         zero_copy: flag == libc::XDP_ZEROCOPY,
         partial_checksums: device.is_virtual(),
         _attached: attached,

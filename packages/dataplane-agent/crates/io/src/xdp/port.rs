@@ -8,11 +8,11 @@ use tollway_engine::qos::segment::Layout;
 
 use super::bpf::Attached;
 use super::checksum;
-use super::lent::LentFrames;
+use super::kernel_frames::KernelFrames;
 use super::open::MAX_FRAME;
 use super::ring::{Consumer, Producer};
 use super::sys;
-use crate::pool::{Partition, PoolFrame};
+use crate::pool::{Descriptor, Partition, PoolFrame};
 use crate::port::{PortIo, Sent};
 use crate::scratch::{Outgoing, Received, Scratch};
 
@@ -24,7 +24,7 @@ const FILL_LEAST: u32 = 128;
 /// What the ends of a netdev share. It ends after all their sockets.
 #[derive(Debug)]
 pub(super) struct Netdev {
-    pub(super) lent: LentFrames,
+    pub(super) kernel_frames: KernelFrames,
     pub(super) zero_copy: bool,
     /// Frames may have partial checksums.
     pub(super) partial_checksums: bool,
@@ -58,11 +58,11 @@ impl Transmitter {
         Self { socket, ring, completions }
     }
 
-    /// Takes back the frames that have been sent. Another worker that is about it does it for all.
+    /// Reclaims the frames that have been sent, unless another worker is doing it: it does it for all.
     fn reclaim(&self, netdev: &Netdev, pool: &mut Partition) {
         let Ok(mut completions) = self.completions.try_lock() else { return };
         completions.drain(usize::MAX, |at| {
-            if let Some(frame) = netdev.lent.take_back(at, 0, 0) {
+            if let Some(frame) = netdev.kernel_frames.reclaim(at, 0, 0) {
                 pool.recycle(frame);
             }
         });
@@ -82,12 +82,12 @@ pub struct XdpPort {
     netdev: Arc<Netdev>,
 }
 
-/// Frames of the UMEM as a source of pieces.
-struct Lendable<'a>(&'a mut Partition);
+/// Frames of the UMEM as a source of segments.
+struct UmemFrames<'a>(&'a mut Partition);
 
-impl FrameSource<PoolFrame> for Lendable<'_> {
+impl FrameSource<PoolFrame> for UmemFrames<'_> {
     fn take(&mut self, len: usize) -> Option<PoolFrame> {
-        let mut frame = self.0.take_lendable()?;
+        let mut frame = self.0.take_umem_frame()?;
         frame.resize(len).then_some(frame)
     }
 }
@@ -117,13 +117,13 @@ impl XdpPort {
     /// Puts a frame, or the frames it is cut into, in the ring, which has room. Returns `false` when it
     /// cannot be sent, or not all of it.
     fn transmit(&mut self, mut frame: PoolFrame, vnet: &VnetState, pool: &mut Partition) -> bool {
-        let (ring, lent) = (&mut self.transmitter.ring, &self.netdev.lent);
+        let (ring, kernel_frames) = (&mut self.transmitter.ring, &self.netdev.kernel_frames);
         if vnet.gso != Gso::None {
             let sent = Layout::of_headers(frame.head(), vnet).is_some_and(|layout| {
                 let mut complete = true;
-                let left = layout.split(&frame, vnet, 1, &mut Lendable(pool), |mut piece| {
+                let left = layout.split(&frame, vnet, 1, &mut UmemFrames(pool), |mut piece| {
                     complete &= checksum::finish(&mut piece.frame, &piece.vnet);
-                    complete &= lend(lent, ring, piece.frame);
+                    complete &= submit(kernel_frames, ring, piece.frame);
                     true
                 });
                 complete && left == Default::default()
@@ -135,16 +135,16 @@ impl XdpPort {
             pool.recycle(frame);
             return false;
         }
-        if frame.chunk_in(lent.umem()).is_none() {
+        if frame.chunk_in(kernel_frames.umem()).is_none() {
             // A frame that waited outside the UMEM.
-            let Some(mut copy) = Lendable(pool).take(frame.len()) else {
+            let Some(mut copy) = UmemFrames(pool).take(frame.len()) else {
                 pool.recycle(frame);
                 return false;
             };
             copy.head_mut().copy_from_slice(frame.head());
             pool.recycle(std::mem::replace(&mut frame, copy));
         }
-        lend(lent, ring, frame)
+        submit(kernel_frames, ring, frame)
     }
 
     /// Lets the kernel send what is in the ring. Returns whether it could not take all of it for now.
@@ -168,7 +168,7 @@ impl XdpPort {
                     // Down or gone: the frames stay in the ring until it is up again or closed.
                     _ => return false,
                 }
-                // Sent frames that nobody has taken back take the place of others.
+                // Sent frames that nobody has reclaimed take the place of others.
                 transmitter.reclaim(netdev, pool);
             }
             stalled = if left < pending { 0 } else { stalled + 1 };
@@ -183,9 +183,9 @@ impl XdpPort {
 
 /// Puts a frame of the UMEM in the ring.
 #[inline]
-fn lend(lent: &LentFrames, ring: &mut Producer<libc::xdp_desc>, frame: PoolFrame) -> bool {
-    match lent.lend(frame) {
-        Ok(lent) => ring.write(libc::xdp_desc { addr: lent.at, len: lent.len, options: 0 }),
+fn submit(kernel_frames: &KernelFrames, ring: &mut Producer<libc::xdp_desc>, frame: PoolFrame) -> bool {
+    match kernel_frames.submit(frame) {
+        Ok(Descriptor { addr, len }) => ring.write(libc::xdp_desc { addr, len, options: 0 }),
         Err(_) => false,
     }
 }
@@ -197,9 +197,9 @@ impl Receiver {
         let has = self.fill.pending();
         let mut added = 0;
         while has + added < FILL && (has + added < FILL_LEAST || !pool.umem_is_scarce()) {
-            let Some(frame) = pool.take_lendable() else { break };
-            let Ok(lent) = netdev.lent.lend_whole(frame) else { break };
-            self.fill.write(lent);
+            let Some(frame) = pool.take_umem_frame() else { break };
+            let Ok(chunk) = netdev.kernel_frames.submit_for_receive(frame) else { break };
+            self.fill.write(chunk);
             added += 1;
         }
         if added > 0 {
@@ -224,7 +224,7 @@ impl Receiver {
             let offset = (descriptor.addr >> OFFSET_SHIFT) as u16;
             let at = descriptor.addr & ((1 << OFFSET_SHIFT) - 1);
             let len = u16::try_from(descriptor.len).unwrap_or(u16::MAX);
-            let Some(mut frame) = netdev.lent.take_back(at, offset, len) else {
+            let Some(mut frame) = netdev.kernel_frames.reclaim(at, offset, len) else {
                 unusable += 1;
                 return;
             };
