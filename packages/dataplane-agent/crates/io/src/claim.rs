@@ -5,81 +5,28 @@
 //! nor forward. What was taken away is written to a record first, so that the next start can give it
 //! back if this process is killed.
 
+mod eligibility;
+mod error;
+mod features;
 mod guard;
 mod record;
 mod restore;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::command::{CommandError, ip};
+use crate::command::ip;
 use crate::link::{Link, LinkMonitor};
 use crate::private;
-use crate::xdp::device::ethtool;
+use eligibility::{check, refuse_cutting_off};
+pub use error::ClaimError;
+use features::{GRO, LRO, RX_VLAN, set_disable_ipv6, set_feature};
 use guard::Guard;
 pub use guard::GuardMonitor;
 use record::{Record, device, observe};
-
-/// Why a port cannot be claimed or given back.
-#[derive(Debug)]
-pub enum ClaimError {
-    /// No netdev of this name.
-    Missing(String),
-    /// The netdev cannot be a port, or not without `--take-over`.
-    Refused {
-        /// Netdev.
-        netdev: String,
-        /// Why.
-        reason: String,
-    },
-    /// The netdev was given back, but not all of it as it was.
-    Incomplete {
-        /// Netdev.
-        netdev: String,
-        /// What is missing.
-        but: String,
-        /// Why.
-        reason: String,
-    },
-    /// A command failed.
-    Command(CommandError),
-    /// The record cannot be written, or netlink does not answer.
-    Io(std::io::Error),
-}
-
-impl fmt::Display for ClaimError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ClaimError::Missing(netdev) => write!(formatter, "there is no network device {netdev}"),
-            ClaimError::Refused { netdev, reason } => {
-                write!(formatter, "{netdev} cannot be claimed: {reason}")
-            }
-            ClaimError::Incomplete { netdev, but, reason } => {
-                write!(formatter, "{netdev} was given back, but {but}: {reason}")
-            }
-            ClaimError::Command(error) => error.fmt(formatter),
-            ClaimError::Io(error) => error.fmt(formatter),
-        }
-    }
-}
-
-impl std::error::Error for ClaimError {}
-
-impl From<CommandError> for ClaimError {
-    fn from(error: CommandError) -> Self {
-        ClaimError::Command(error)
-    }
-}
-
-impl From<std::io::Error> for ClaimError {
-    fn from(error: std::io::Error) -> Self {
-        ClaimError::Io(error)
-    }
-}
 
 /// Claimed netdevs of one agent.
 #[derive(Debug)]
@@ -123,7 +70,7 @@ impl Claim {
         let mut links = LinkMonitor::new()?.links()?;
         for (index, netdev) in netdevs.iter().enumerate() {
             if netdevs.iter().take(index).any(|other| other == netdev) {
-                return Err(refused(netdev, "it is named twice"));
+                return Err(ClaimError::refused(netdev, "it is named twice"));
             }
             if claim.record(netdev).is_some() {
                 // It was fit when it was claimed; whatever has become of it, the others go on. Without its name it is missing,
@@ -253,7 +200,7 @@ impl Claim {
         self.guard.take_earlier(netdev);
         set_disable_ipv6(netdev, "1")?;
         ip(&format!("address flush dev {netdev}"))?;
-        set_flag(netdev, LRO, false);
+        set_feature(netdev, LRO, false);
         ip(&format!("link set dev {netdev} up"))?;
         Ok(())
     }
@@ -299,9 +246,9 @@ impl Claim {
     /// taken off, or for packet sockets, which carry both: then it merges and takes off as it did before.
     pub fn set_frames_as_received(&self, netdev: &str, as_received: bool) {
         let Some(record) = self.record(netdev) else { return };
-        for (flag, before) in [(GRO, record.gro), (RX_VLAN, record.vlan)] {
+        for (feature, before) in [(GRO, record.gro), (RX_VLAN, record.vlan)] {
             if before {
-                set_flag(netdev, flag, !as_received);
+                set_feature(netdev, feature, !as_received);
             }
         }
     }
@@ -395,193 +342,5 @@ fn is_temporary(name: &str) -> bool {
     name.ends_with(".new")
 }
 
-fn refused(netdev: &str, reason: &str) -> ClaimError {
-    ClaimError::Refused { netdev: netdev.to_owned(), reason: reason.to_owned() }
-}
-
-fn check(link: &Link, links: &[Link], take_over: bool) -> Result<(), ClaimError> {
-    if link.loopback {
-        return Err(refused(&link.name, "it is the loopback device"));
-    }
-    if link.mac == [0; 6] {
-        return Err(refused(&link.name, "it is no Ethernet device"));
-    }
-    if let Some(master) = link.master {
-        let name =
-            links.iter().find(|other| other.index == master).map_or("another device", |other| &other.name);
-        return Err(refused(
-            &link.name,
-            &format!("it is part of {name}; take it out first (ip link set {} nomaster)", link.name),
-        ));
-    }
-    if take_over {
-        return Ok(());
-    }
-    let mut routes = Vec::new();
-    for family in ["-4", "-6"] {
-        routes.extend(
-            ip(&format!("-o {family} route show default dev {}", link.name))?.lines().map(str::to_owned),
-        );
-    }
-    refuse_cutting_off(&link.name, &routes, &[ip(&format!("-o address show dev {}", link.name))?])
-}
-
-/// Refuses a netdev whose `routes` or `addresses`, in words of ip(8), whoever uses this machine needs.
-fn refuse_cutting_off(netdev: &str, routes: &[String], addresses: &[String]) -> Result<(), ClaimError> {
-    if routes.iter().any(|route| route.starts_with("default")) {
-        return Err(refused(
-            netdev,
-            "it carries this machine's default route, which would be cut off (--take-over claims it all the same)",
-        ));
-    }
-    let mut words = addresses.iter().flat_map(|line| line.split_whitespace());
-    if let Some(address) = ssh_server_address()
-        && words.any(|word| word.split('/').next() == Some(address.as_str()))
-    {
-        return Err(refused(
-            netdev,
-            "it carries the SSH session that you are using (--take-over claims it all the same)",
-        ));
-    }
-    Ok(())
-}
-
-/// The address on which the caller's SSH session came in: `SSH_CONNECTION` of this process or of one of
-/// its ancestors, since sudo(8) takes it out of the environment.
-fn ssh_server_address() -> Option<String> {
-    let of = |environment: &[u8]| {
-        environment.split(|&byte| byte == 0).find_map(|entry| {
-            let value = std::str::from_utf8(entry).ok()?.strip_prefix("SSH_CONNECTION=")?;
-            value.split(' ').nth(2).map(str::to_owned)
-        })
-    };
-    let mut pid = std::process::id();
-    while pid > 1 {
-        if let Some(address) = fs::read(format!("/proc/{pid}/environ")).ok().as_deref().and_then(of) {
-            return Some(address);
-        }
-        let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-        pid = status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()?;
-    }
-    None
-}
-
-fn disable_ipv6_path(netdev: &str) -> String {
-    format!("/proc/sys/net/ipv6/conf/{netdev}/disable_ipv6")
-}
-
-fn set_disable_ipv6(netdev: &str, value: &str) -> Result<(), ClaimError> {
-    match fs::write(disable_ipv6_path(netdev), value) {
-        // A kernel without IPv6 has nothing to switch off.
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        result => result.map_err(ClaimError::from),
-    }
-}
-
-/// An offload: ethtool's commands to read and to set it, and its bit in what they carry.
-#[derive(Clone, Copy)]
-struct Flag {
-    read: u32,
-    set: u32,
-    bit: u32,
-}
-
-/// Large receive offload loses the original segment sizes, so frames merged by it cannot be forwarded.
-/// Devices without it (most) say so, which is as good.
-const LRO: Flag = Flag { read: 0x25, set: 0x26, bit: 1 << 15 };
-/// Taking VLAN tags off received frames.
-const RX_VLAN: Flag = Flag { read: 0x25, set: 0x26, bit: 1 << 8 };
-/// Merging by the kernel.
-const GRO: Flag = Flag { read: 0x2b, set: 0x2c, bit: 1 };
-
-/// `struct ethtool_value` (linux/ethtool.h).
-#[repr(C)]
-struct EthtoolValue {
-    command: u32,
-    data: u32,
-}
-
-fn has_flag(netdev: &str, flag: Flag) -> bool {
-    let mut value = EthtoolValue { command: flag.read, data: 0 };
-    ethtool(netdev, &mut value).is_ok() && value.data & flag.bit != 0
-}
-
-fn set_flag(netdev: &str, flag: Flag, on: bool) {
-    let mut value = EthtoolValue { command: flag.read, data: 0 };
-    if ethtool(netdev, &mut value).is_err() || (value.data & flag.bit != 0) == on {
-        return;
-    }
-    let mut value = EthtoolValue { command: flag.set, data: value.data ^ flag.bit };
-    // A device that does not let itself be told keeps what it has.
-    let _ = ethtool(netdev, &mut value);
-}
-
 #[cfg(test)]
-mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
-    use tollway_testkit::Folder;
-
-    use super::*;
-
-    #[test]
-    fn what_could_not_be_noted_is_given_back_without_an_error() {
-        let folder = Folder::new("claim-unsaved");
-        let claim = Claim::new(&["not-there".to_owned()], "", &folder.join("no-folder"));
-        claim.save("not-there", Record { mtu: 9000, ..Record::default() });
-        assert_eq!(claim.unnoted(), ["not-there"]);
-        claim.restore("not-there").unwrap();
-        assert_eq!(claim.unnoted(), Vec::<String>::new());
-    }
-
-    #[test]
-    fn what_was_noted_is_known_though_the_folder_is_gone() {
-        let folder = Folder::new("claim-gone");
-        let records = folder.join("claims");
-        private::create_folder(&records).unwrap();
-        let record = |mtu| Record { mtu, ..Record::default() };
-        Claim::new(&[], "", &records).save("not-there", record(1400));
-        let netdevs = ["not-there", "nor-this"].map(str::to_owned);
-        let claim = Claim::new(&netdevs, "", &records);
-        claim.save("nor-this", record(9000));
-        fs::remove_dir_all(&records).unwrap();
-        assert_eq!(
-            netdevs.each_ref().map(|netdev| claim.record(netdev)),
-            [Some(record(1400)), Some(record(9000))]
-        );
-        for netdev in &netdevs {
-            claim.restore(netdev).unwrap();
-            assert_eq!(claim.record(netdev), None);
-        }
-    }
-
-    #[test]
-    fn an_older_record_goes_with_what_could_not_be_noted_in_its_place() {
-        let folder = Folder::new("claim-older");
-        let claim = Claim::new(&[], "", &folder);
-        claim.save("not-there", Record { mtu: 1400, ..Record::default() });
-        // Nothing can be written there.
-        fs::create_dir_all(folder.join("not-there.new").join("full")).unwrap();
-        claim.save("not-there", Record { mtu: 9000, ..Record::default() });
-        assert_eq!(claim.unnoted(), ["not-there"]);
-        claim.restore("not-there").unwrap();
-        assert!(!folder.join("not-there").exists());
-    }
-
-    #[test]
-    fn a_record_is_for_its_owner_alone() {
-        let folder = Folder::new("claim");
-        // As a killed agent may have left it.
-        let temporary = folder.join("eth0.new");
-        fs::write(&temporary, "mtu 1").unwrap();
-        fs::set_permissions(&temporary, fs::Permissions::from_mode(0o666)).unwrap();
-        let claim = Claim::new(&[], "", &folder);
-        for netdev in ["eth0", "eth1"] {
-            let record = Record { mtu: 9000, ..Record::default() };
-            claim.save(netdev, record.clone());
-            assert_eq!((claim.record(netdev), claim.unnoted()), (Some(record), Vec::new()));
-            let mode = fs::metadata(folder.join(netdev)).unwrap().permissions().mode();
-            assert_eq!(mode & 0o777, 0o600, "{netdev}");
-        }
-    }
-}
+mod tests;

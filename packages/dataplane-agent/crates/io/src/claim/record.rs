@@ -3,7 +3,8 @@
 use std::fs;
 use std::os::linux::fs::MetadataExt;
 
-use super::{ClaimError, GRO, LRO, RX_VLAN, disable_ipv6_path, has_flag};
+use super::error::ClaimError;
+use super::features::{GRO, LRO, RX_VLAN, disable_ipv6_path, has_feature};
 use crate::command::ip;
 use crate::link::{Link, LinkMonitor};
 
@@ -104,9 +105,9 @@ pub(super) fn observe(netdev: &str) -> Result<Record, ClaimError> {
         device: device(link),
         up: link.up,
         mtu: link.mtu,
-        lro: has_flag(netdev, LRO),
-        gro: has_flag(netdev, GRO),
-        vlan: has_flag(netdev, RX_VLAN),
+        lro: has_feature(netdev, LRO),
+        gro: has_feature(netdev, GRO),
+        vlan: has_feature(netdev, RX_VLAN),
         ..Record::default()
     };
     record.disable_ipv6 =

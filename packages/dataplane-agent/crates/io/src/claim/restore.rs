@@ -1,7 +1,8 @@
 //! Having a netdev be as its record says.
 
+use super::error::ClaimError;
+use super::features::{GRO, LRO, RX_VLAN, set_disable_ipv6, set_feature};
 use super::record::Record;
-use super::{ClaimError, GRO, LRO, RX_VLAN, set_disable_ipv6, set_flag};
 use crate::command::run;
 use crate::link::Link;
 
@@ -14,9 +15,9 @@ const FAILED: &str = "Command failed -:";
 /// The first thing that it could not be given; the rest is tried all the same.
 pub(super) fn restore(link: &Link, netdev: &str, record: &Record) -> Result<(), ClaimError> {
     let name = &link.name;
-    for (flag, before) in [(LRO, record.lro), (GRO, record.gro), (RX_VLAN, record.vlan)] {
+    for (feature, before) in [(LRO, record.lro), (GRO, record.gro), (RX_VLAN, record.vlan)] {
         if before {
-            set_flag(name, flag, true);
+            set_feature(name, feature, true);
         }
     }
     let mut result = Ok(());
