@@ -9,7 +9,7 @@ use tollway_engine::packet::tuple::{Addr, Tuple};
 use tollway_engine::qos::forest::{Identity, Part};
 use tollway_engine::qos::ownership::{Claim, Ownerships};
 use tollway_engine::time::Now;
-use tollway_io::wake::Doze;
+use tollway_io::wake::SleepFlag;
 
 /// Any row.
 const ROW: Identity = Identity { row: 7, part: Part::Upload };
@@ -22,15 +22,15 @@ fn tuple(port: u16) -> Tuple {
 #[test]
 fn nobody_sleeps_beside_a_packet() {
     loom::model(|| {
-        let shared = Arc::new((Doze::new(), AtomicBool::new(false)));
+        let shared = Arc::new((SleepFlag::new(), AtomicBool::new(false)));
         let putter = Arc::clone(&shared);
         let woken = thread::spawn(move || {
-            let (doze, ring) = &*putter;
+            let (flag, ring) = &*putter;
             ring.store(true, Ordering::Release);
-            doze.must_be_woken()
+            flag.needs_wakeup()
         });
-        let (doze, ring) = &*shared;
-        doze.going_to_sleep();
+        let (flag, ring) = &*shared;
+        flag.before_sleep();
         let found = ring.load(Ordering::Acquire);
         let woken = woken.join().unwrap();
         assert!(found || woken, "the packet lies there and the worker sleeps");

@@ -15,7 +15,7 @@ use tollway_engine::shared::Shared;
 use tollway_engine::snapshot::{PortFacts, Snapshot};
 use tollway_engine::time::Now;
 use tollway_io::pool::{Partition, PartitionSize, PoolFrame, partitions};
-use tollway_worker::handover::{Arrivals, Departures};
+use tollway_worker::handover::{HandoverReceiver, HandoverSender};
 
 use crate::alloc;
 use crate::clock::Tsc;
@@ -75,9 +75,9 @@ impl Setup {
 /// A worker's ends of the rings between two workers.
 pub struct Links {
     /// To the other one.
-    pub out: Departures<PoolFrame>,
+    pub out: HandoverSender<PoolFrame>,
     /// From the other one.
-    pub inbound: Arrivals<PoolFrame>,
+    pub inbound: HandoverReceiver<PoolFrame>,
 }
 
 /// What one [`Router::turn`] did.

@@ -181,7 +181,7 @@ impl Group {
     fn of(setups: Vec<Setup>, tsc: Tsc) -> Result<Self, String> {
         let count = setups.len();
         let routers = Router::several(setups, tsc)?;
-        let (outs, mut inbounds): (Vec<_>, Vec<_>) = (0..count).map(|_| handover::way()).unzip();
+        let (outs, mut inbounds): (Vec<_>, Vec<_>) = (0..count).map(|_| handover::channel()).unzip();
         inbounds.rotate_right(1);
         let links = outs.into_iter().zip(inbounds).map(|(out, inbound)| Links { out, inbound });
         Ok(Self { workers: routers.into_iter().zip(links).collect() })

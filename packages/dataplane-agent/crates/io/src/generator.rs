@@ -137,14 +137,14 @@ impl Generator {
         let thread = std::thread::Builder::new().name("generator".to_owned()).spawn(move || {
             let mut next = clock::now().0;
             while !flag.load(Ordering::Acquire) {
-                self.wake.going_to_sleep();
+                self.wake.before_sleep();
                 let waiting = self.peers.iter().flatten().any(|peer| !peer.rx.is_empty());
                 let left = Duration::from_nanos(next.saturating_sub(clock::now().0));
                 wake::poll(
                     &mut [wake::readable(self.wake.fd())],
                     Some(if waiting { Duration::ZERO } else { left }),
                 );
-                self.wake.awake();
+                self.wake.after_sleep();
                 self.wake.clear();
                 self.receive();
                 if clock::now().0 >= next {

@@ -40,7 +40,7 @@ pub fn pair(depth: usize, peer: &Arc<Wake>) -> std::io::Result<(MemoryPort, Memo
     let (tx, from_router) = RingBuffer::new(depth);
     let wake = Arc::new(Wake::new()?);
     // The descriptor is polled together with others, so it always counts as slept on.
-    wake.going_to_sleep();
+    wake.before_sleep();
     let port = MemoryPort { rx, tx, wake: Arc::clone(&wake), peer: Arc::clone(peer) };
     Ok((port, MemoryPeer { tx: to_router, rx: from_router, wake }))
 }

@@ -25,7 +25,7 @@ pub fn current_core() -> u32 {
 /// Lets the calling thread's timers expire when they are due, to the microsecond, where the kernel would
 /// put them together with others of the next 50 µs (prctl(2), `PR_SET_TIMERSLACK`). Long sleeps in poll
 /// keep the slack of a thousandth of their length that the kernel gives them.
-pub fn wake_punctually() {
+pub fn set_precise_timers() {
     // SAFETY: the option takes a number of nanoseconds and changes nothing but this thread's slack.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1000 as libc::c_ulong) };
 }
@@ -55,14 +55,14 @@ mod tests {
     }
 
     #[test]
-    fn only_the_thread_that_asks_for_it_wakes_punctually() {
+    fn only_the_thread_that_asks_for_it_has_precise_timers() {
         let slack = || {
             // SAFETY: the option takes nothing and returns the calling thread's slack.
             unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) }
         };
         let before = slack();
         let inside = std::thread::spawn(move || {
-            wake_punctually();
+            set_precise_timers();
             slack()
         });
         assert_eq!((inside.join().unwrap(), slack()), (1000, before));

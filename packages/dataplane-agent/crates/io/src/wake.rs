@@ -1,4 +1,4 @@
-//! Waking a thread that sleeps in poll, and sleeping.
+//! Sleeping in poll, and waking a thread that does.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
@@ -8,41 +8,41 @@ use loom::sync::atomic::{AtomicBool, Ordering, fence};
 #[cfg(not(feature = "loom"))]
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 
-/// Whether somebody sleeps. Between "I look for the last time and sleep" and "I put something there, does it sleep?"
-/// nothing may be lost: of the two, at least one sees the other.
+/// Whether a thread sleeps. The sleeper sets the flag and then checks its queues a last time; a producer writes to a queue
+/// and then reads the flag. Of the two at least one sees what the other wrote, so no wake-up is lost.
 #[derive(Debug)]
-pub struct Doze(AtomicBool);
+pub struct SleepFlag(AtomicBool);
 
-impl Doze {
+impl SleepFlag {
     /// Awake.
-    #[allow(clippy::new_without_default, reason = "it says more than a default")]
+    #[allow(clippy::new_without_default, reason = "it tells more than a default")]
     pub fn new() -> Self {
         Self(AtomicBool::new(false))
     }
 
-    /// To be called by the sleeper before its last look.
-    pub fn going_to_sleep(&self) {
+    /// To be called by the sleeper before it checks its queues for the last time.
+    pub fn before_sleep(&self) {
         self.0.store(true, Ordering::Relaxed);
         fence(Ordering::SeqCst);
     }
 
-    /// To be called by the sleeper when it is up.
-    pub fn awake(&self) {
+    /// To be called by the sleeper after the poll.
+    pub fn after_sleep(&self) {
         self.0.store(false, Ordering::Relaxed);
     }
 
-    /// To be called after something was put where the sleeper looks: whether it must be woken.
-    pub fn must_be_woken(&self) -> bool {
+    /// To be called after a write to a queue of the sleeper: whether it must be woken.
+    pub fn needs_wakeup(&self) -> bool {
         fence(Ordering::SeqCst);
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// An eventfd with the knowledge whether anybody sleeps on it.
+/// An eventfd, and whether a thread sleeps on it.
 #[derive(Debug)]
 pub struct Wake {
     fd: OwnedFd,
-    doze: Doze,
+    flag: SleepFlag,
 }
 
 impl Wake {
@@ -57,7 +57,7 @@ impl Wake {
             return Err(std::io::Error::last_os_error());
         }
         // SAFETY: the descriptor is new and ours.
-        Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd) }, doze: Doze::new() })
+        Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd) }, flag: SleepFlag::new() })
     }
 
     /// Descriptor to poll for input.
@@ -65,25 +65,25 @@ impl Wake {
         self.fd.as_raw_fd()
     }
 
-    /// To be called by the sleeper before its last look at its queues: from here on [`Self::notify`]
+    /// To be called by the sleeper before it checks its queues for the last time: from here on [`Self::notify`]
     /// makes the descriptor readable.
-    pub fn going_to_sleep(&self) {
-        self.doze.going_to_sleep();
+    pub fn before_sleep(&self) {
+        self.flag.before_sleep();
     }
 
-    /// To be called by the sleeper when it is up.
-    pub fn awake(&self) {
-        self.doze.awake();
+    /// To be called by the sleeper after the poll.
+    pub fn after_sleep(&self) {
+        self.flag.after_sleep();
     }
 
-    /// To be called after something was put in the sleeper's queue. A system call only if it sleeps.
+    /// To be called after a write to a queue of the sleeper. A system call only if it sleeps.
     pub fn notify(&self) {
-        if self.doze.must_be_woken() {
+        if self.flag.needs_wakeup() {
             self.signal();
         }
     }
 
-    /// Makes the descriptor readable whether somebody sleeps or not.
+    /// Makes the descriptor readable whether a thread sleeps or not.
     pub fn signal(&self) {
         let one = 1_u64.to_ne_bytes();
         // SAFETY: the buffer is eight valid bytes. A full counter means that it is readable already.

@@ -1,4 +1,4 @@
-//! What the control thread and the workers say to each other, and the rings between workers.
+//! Commands of the control thread, answers of the workers, and the rings between all of them.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use tollway_io::{PoolFrame, Port, tap::Tap};
 
 use crate::counters::WorkerDrops;
 use crate::flows::Admitted;
-use crate::handover::{self, Arrivals, Departures};
+use crate::handover::{self, HandoverReceiver, HandoverSender};
 use crate::profile::ProfileReport;
 
 /// Changes of connections that may wait for the control thread.
@@ -34,23 +34,23 @@ pub enum Command {
     Stats,
     /// Pack a part of a table. [`Answer::Part`].
     Dump(Dump, Part),
-    /// Say what a queue did after a millisecond, into this buffer. [`Answer::Part`].
+    /// Append the records of what a queue did after a millisecond to this buffer. [`Answer::Part`].
     QueueScope(RowId, u64, Vec<u8>),
-    /// Set queues' counters to zero and put the records of what they were into this buffer. [`Answer::Part`].
+    /// Set queues' counters to zero and append the records of their values before to this buffer. [`Answer::Part`].
     ResetQueueCounters(Arc<[RowId]>, Vec<u8>),
     /// [`Answer::Count`].
     RemoveConnections(Arc<[u64]>),
     /// [`Answer::Count`].
     ResetCounters(Arc<[RowId]>),
-    /// Make those of these connections that belong to the worker. [`Answer::Count`].
+    /// Restore those of these connections that the worker owns. [`Answer::Count`].
     Restore(Arc<[Translated]>),
     /// Use another socket for a port, or none. [`Answer::Port`].
     SetPort(PortId, Option<Port>),
-    /// Let the kernel forward flows, or no more. [`Answer::Count`].
+    /// Begin or end flow offload. [`Answer::Count`].
     Offload(Option<Admitted>),
     /// Use another queue for an interface's TAP, or none. [`Answer::Tap`].
     SetTap(RowId, Option<Tap>),
-    /// Say what is known of a flow. [`Answer::Probe`].
+    /// Look up a flow for a dry run. [`Answer::Probe`].
     Probe(Tuple),
     /// Use these filters of traces, and this buffer. [`Answer::Trace`].
     Trace(Arc<Filters>, Option<TraceBuffer>),
@@ -68,16 +68,16 @@ pub enum Dump {
 }
 
 impl Command {
-    /// Whether it is to find what the kernel has forwarded counted: who asks or resets counters means those of all
-    /// packets, and so does who changes the rules. Further parts of a table go by what the first one has found, for
-    /// a look at all flows would take longer than a part may.
-    pub(crate) fn wants_counts(&self) -> bool {
+    /// Whether the counters of offloaded flows must be up to date: commands that read or reset counters, or change the
+    /// rules, are about all packets. Further parts of a table use what was found for the first one, as reading all flows
+    /// takes longer than a part may.
+    pub(crate) fn needs_flow_counters(&self) -> bool {
         !matches!(self, Self::Dump(_, Part { from: 1.., .. }))
     }
 }
 
 impl Dump {
-    /// Places of the table that make one part: some 0.1 ms of a worker's time.
+    /// Places of the table in one part: some 0.1 ms of a worker's time.
     pub const PLACES: u32 = 2000;
 
     /// Bytes of the largest part.
@@ -95,11 +95,11 @@ impl Dump {
 pub struct Part {
     /// Its first place.
     pub from: u32,
-    /// Where the records go; empty, with room for them, so that the worker obtains no memory.
+    /// Buffer for the records; empty, with room for them, so that the worker does not allocate.
     pub records: Vec<u8>,
 }
 
-/// Worker to control thread. What a worker gives back is dropped here, off the packet path.
+/// Worker to control thread, where what a worker no longer uses is dropped, off the packet path.
 #[derive(Debug)]
 pub enum Answer {
     /// The configuration that was in use.
@@ -108,11 +108,11 @@ pub enum Answer {
     Stats(Box<WorkerReport>),
     /// The part; `None` in place of `from`: the table ends here.
     Part(Vec<u8>, Option<u32>),
-    /// What is known of the flow.
+    /// What the worker knows of the flow.
     Probe(Box<Probe>),
     /// The buffer that was in use.
     Trace(Option<TraceBuffer>),
-    /// How many things were touched.
+    /// How many rows or connections were affected.
     Count(u64),
     /// The socket that was in use.
     Port(Option<Port>),
@@ -145,16 +145,16 @@ pub struct WorkerEnds {
     /// Wakes this worker.
     pub wake: Arc<Wake>,
     /// From the other workers.
-    pub inbound: Vec<Arrivals<PoolFrame>>,
+    pub inbound: Vec<HandoverReceiver<PoolFrame>>,
     /// To each worker, by number; `None` for itself.
     pub outbound: Vec<Option<Outbound>>,
 }
 
-/// The way to another worker.
+/// Packets to another worker.
 #[derive(Debug)]
 pub struct Outbound {
-    /// The way there.
-    pub packets: Departures<PoolFrame>,
+    /// The channel.
+    pub packets: HandoverSender<PoolFrame>,
     /// Wakes it.
     pub wake: Arc<Wake>,
 }
@@ -205,7 +205,7 @@ pub fn rings(workers: usize, control: &Arc<Wake>) -> std::io::Result<(Vec<Worker
         for to in 0..workers {
             let mut out = None;
             if from != to {
-                let (packets, inbound) = handover::way();
+                let (packets, inbound) = handover::channel();
                 if let Some(target) = worker_ends.get_mut(to) {
                     target.inbound.push(inbound);
                     out = Some(Outbound { packets, wake: Arc::clone(&target.wake) });
@@ -224,10 +224,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flows_are_looked_at_once_for_a_table_and_not_for_every_part_of_it() {
+    fn flow_counters_are_read_once_for_a_table_and_not_for_every_part_of_it() {
         let part = |from| Command::Dump(Dump::Connections, Part { from, records: Vec::new() });
-        assert!(part(0).wants_counts());
-        assert!(!part(Dump::PLACES).wants_counts());
-        assert!(Command::Stats.wants_counts());
+        assert!(part(0).needs_flow_counters());
+        assert!(!part(Dump::PLACES).needs_flow_counters());
+        assert!(Command::Stats.needs_flow_counters());
     }
 }

@@ -1,8 +1,8 @@
-//! The way of packets from one worker to another.
+//! Channels of packets from one worker to another.
 //!
-//! Both ends see to many packets at a time: each look at what the other end writes fetches a line from another
-//! core's cache. So does each packet, once: it takes one line, and what goes with a packet that was parsed lies
-//! beside it, on a way of its own.
+//! Both ends handle many packets at a time, as each access to the other end's index takes a cache line from another
+//! core. So does each packet, once: a slot is one line, and the metadata of a packet that was parsed goes by a second
+//! ring.
 
 use rtrb::{Consumer, Producer, RingBuffer};
 use tollway_engine::ids::PortId;
@@ -13,7 +13,7 @@ use tollway_engine::pipeline::handover::{Handover, HandoverContents, HandoverMet
 /// Packets that may be between one worker and another.
 pub const DEPTH: usize = 1024;
 
-/// A packet as it lies between two workers.
+/// A packet between two workers.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Slot<F> {
@@ -23,30 +23,30 @@ struct Slot<F> {
     port: Option<PortId>,
 }
 
-/// A way for [`DEPTH`] packets.
-pub fn way<F, M>() -> (Departures<F, M>, Arrivals<F, M>) {
-    let (sender, receiver) = RingBuffer::new(DEPTH);
-    // As deep, and a packet's place there is free before its place here: so it has room for all of them.
-    let (meta_sender, metas) = RingBuffer::new(DEPTH);
-    let departures = Departures {
-        ring: sender,
-        metas: meta_sender,
+/// Both ends of a channel for [`DEPTH`] packets.
+pub fn channel<F, M>() -> (HandoverSender<F, M>, HandoverReceiver<F, M>) {
+    let (producer, consumer) = RingBuffer::new(DEPTH);
+    // As deep, and read before the packet's slot is freed: so there is room for the metadata of every slot.
+    let (meta_producer, metas) = RingBuffer::new(DEPTH);
+    let sender = HandoverSender {
+        ring: producer,
+        metas: meta_producer,
         gathered: Vec::with_capacity(2 * BATCH),
         gathered_metas: Vec::with_capacity(2 * BATCH),
     };
-    (departures, Arrivals { ring: receiver, metas })
+    (sender, HandoverReceiver { ring: consumer, metas })
 }
 
-/// The end at which packets leave their worker.
+/// The end of the worker that hands packets over.
 #[derive(Debug)]
-pub struct Departures<F, M = HandoverMeta> {
+pub struct HandoverSender<F, M = HandoverMeta> {
     ring: Producer<Slot<F>>,
     metas: Producer<M>,
     gathered: Vec<Slot<F>>,
     gathered_metas: Vec<M>,
 }
 
-impl<F, M> Departures<F, M> {
+impl<F, M> HandoverSender<F, M> {
     /// Adds a packet to those that go with the next [`Self::send`].
     #[inline]
     pub fn gather(&mut self, packet: Handover<F, M>) {
@@ -65,7 +65,7 @@ impl<F, M> Departures<F, M> {
         self.gathered.len()
     }
 
-    /// Sends what was gathered. Returns whether there was anything to send; `refused` gets what the way has no
+    /// Sends what was gathered. Returns whether there was anything to send; `refused` gets what the channel has no
     /// room for.
     pub fn send(&mut self, mut refused: impl FnMut(Handover<F, M>)) -> bool {
         if self.gathered.is_empty() {
@@ -88,20 +88,20 @@ impl<F, M> Departures<F, M> {
         true
     }
 
-    /// Packets that the way has room for.
+    /// Packets that the channel has room for.
     pub fn room(&self) -> usize {
         self.ring.slots()
     }
 }
 
-/// The end at which they arrive.
+/// The end of the worker that takes packets over.
 #[derive(Debug)]
-pub struct Arrivals<F, M = HandoverMeta> {
+pub struct HandoverReceiver<F, M = HandoverMeta> {
     ring: Consumer<Slot<F>>,
     metas: Consumer<M>,
 }
 
-impl<F, M> Arrivals<F, M> {
+impl<F, M> HandoverReceiver<F, M> {
     /// Takes at most so many, in order. Returns how many.
     #[inline]
     pub fn receive(&mut self, most: usize, take: impl FnMut(Handover<F, M>)) -> usize {
@@ -112,13 +112,13 @@ impl<F, M> Arrivals<F, M> {
         waiting
     }
 
-    /// Whether none waits.
+    /// Whether no packet waits.
     pub fn is_empty(&self) -> bool {
         self.ring.is_empty()
     }
 }
 
-/// A packet with what goes with it, which was sent before it.
+/// A packet with its metadata, which was sent before it.
 #[inline]
 fn joined<F, M>(slot: Slot<F>, meta: impl FnOnce() -> Option<M>) -> Option<Handover<F, M>> {
     let contents = match slot.port {
@@ -156,23 +156,23 @@ mod tests {
 
     #[test]
     fn packets_arrive_in_order_and_those_without_room_come_back() {
-        let (mut departures, mut arrivals) = way();
+        let (mut sender, mut receiver) = channel();
         let (mut next, mut arrived, mut refused) = (0_usize, Vec::new(), Vec::new());
         for turn in 0..200_usize {
             for _ in 0..turn % 97 * 7 {
-                departures.gather(packet(next));
+                sender.gather(packet(next));
                 next += 1;
             }
-            assert_eq!(departures.gathered(), turn % 97 * 7);
-            let room = departures.room();
+            assert_eq!(sender.gathered(), turn % 97 * 7);
+            let room = sender.room();
             let before = refused.len();
-            assert_eq!(departures.send(|packet| refused.push(number(&packet))), turn % 97 != 0);
+            assert_eq!(sender.send(|packet| refused.push(number(&packet))), turn % 97 != 0);
             assert_eq!(refused.len() - before, (turn % 97 * 7).saturating_sub(room));
-            let taken = arrivals.receive(300, |packet| arrived.push(number(&packet)));
+            let taken = receiver.receive(300, |packet| arrived.push(number(&packet)));
             assert!(taken <= 300);
         }
-        while arrivals.receive(300, |packet| arrived.push(number(&packet))) > 0 {}
-        assert!(arrivals.is_empty() && !departures.send(|_| ()));
+        while receiver.receive(300, |packet| arrived.push(number(&packet))) > 0 {}
+        assert!(receiver.is_empty() && !sender.send(|_| ()));
         assert!(!refused.is_empty() && arrived.len() > 10_000);
         for packets in [&arrived, &refused] {
             assert!(packets.is_sorted());
@@ -183,13 +183,13 @@ mod tests {
     }
 
     #[test]
-    fn parsed_packets_alone_fill_the_way() {
-        let (mut departures, mut arrivals) = way();
+    fn parsed_packets_alone_fill_the_channel() {
+        let (mut sender, mut receiver) = channel();
         for round in 0..5 {
-            (0..DEPTH).for_each(|at| departures.gather(packet(3 * (round * DEPTH + at))));
-            assert!(departures.send(|packet| panic!("{} found no room", packet.frame)));
+            (0..DEPTH).for_each(|at| sender.gather(packet(3 * (round * DEPTH + at))));
+            assert!(sender.send(|packet| panic!("{} found no room", packet.frame)));
             let mut next = 3 * round * DEPTH;
-            while arrivals.receive(100, |packet| {
+            while receiver.receive(100, |packet| {
                 assert_eq!(number(&packet), next);
                 next += 3;
             }) > 0

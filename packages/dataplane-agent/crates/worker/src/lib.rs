@@ -4,6 +4,7 @@
 pub mod active;
 pub mod agent;
 mod backend;
+pub mod busy_poll;
 pub mod core_time;
 pub mod counters;
 pub mod exchange;
@@ -17,7 +18,6 @@ pub mod journal;
 mod learned_routes;
 pub mod lists;
 pub mod options;
-pub mod patience;
 pub mod ports;
 mod profile;
 pub mod report;

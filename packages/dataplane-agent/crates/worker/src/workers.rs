@@ -1,4 +1,4 @@
-//! The control thread's view of all workers: ask, and wait until every one has answered.
+//! The control thread's end of all workers: it sends a command and waits until every one has answered.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,9 +17,9 @@ use crate::counters::PortCounters;
 use crate::exchange::{Answer, Command, ControlEnds, Dump, Part, rings};
 use crate::worker::{self, WorkerParts};
 
-/// A worker looks at its commands between two batches, so even a busy one answers within milliseconds; one
-/// that has said nothing for this long is lost.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// A worker executes commands between two batches, so even a busy one answers within milliseconds; one that has not
+/// answered for this long is lost.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Connections the workers have room for together.
 pub const MAX_CONNECTIONS: u32 = 1 << 20;
@@ -44,7 +44,7 @@ struct Handle {
 
 impl Handle {
     /// Puts a command in the worker's ring and wakes it.
-    fn tell(&mut self, command: Command) -> Result<(), ()> {
+    fn send(&mut self, command: Command) -> Result<(), ()> {
         self.ends.commands.push(command).map_err(drop)?;
         self.ends.wake.notify();
         Ok(())
@@ -61,11 +61,11 @@ impl Handle {
                 self.alive.store(false, Ordering::Release);
                 return Err(());
             }
-            wake.going_to_sleep();
+            wake.before_sleep();
             if self.ends.answers.is_empty() {
                 wake::poll(&mut [wake::readable(wake.fd())], Some(Duration::from_millis(100)));
             }
-            wake.awake();
+            wake.after_sleep();
             wake.clear();
         }
     }
@@ -143,9 +143,9 @@ impl Workers {
     /// When one of them is lost.
     pub fn ask(&mut self, mut command: impl FnMut(usize) -> Command) -> Result<Vec<Answer>, WorkerLost> {
         for (index, handle) in self.handles.iter_mut().enumerate() {
-            handle.tell(command(index)).map_err(|()| WorkerLost(index))?;
+            handle.send(command(index)).map_err(|()| WorkerLost(index))?;
         }
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + ANSWER_TIMEOUT;
         let mut answers = Vec::with_capacity(self.handles.len());
         for (index, handle) in self.handles.iter_mut().enumerate() {
             answers.push(handle.wait(&self.wake, deadline).map_err(|()| WorkerLost(index))?);
@@ -159,8 +159,8 @@ impl Workers {
     /// When it is lost.
     pub fn ask_one(&mut self, index: usize, command: Command) -> Result<Answer, WorkerLost> {
         let handle = self.handles.get_mut(index).ok_or(WorkerLost(index))?;
-        handle.tell(command).map_err(|()| WorkerLost(index))?;
-        handle.wait(&self.wake, Instant::now() + PATIENCE).map_err(|()| WorkerLost(index))
+        handle.send(command).map_err(|()| WorkerLost(index))?;
+        handle.wait(&self.wake, Instant::now() + ANSWER_TIMEOUT).map_err(|()| WorkerLost(index))
     }
 
     /// The packed records of a table of every worker, one after the other. Read in parts, between which
@@ -176,8 +176,8 @@ impl Workers {
             while let Some(from) = next {
                 records.clear();
                 let part = Part { from, records };
-                let answer = handle.tell(Command::Dump(dump, part));
-                let answer = answer.and_then(|()| handle.wait(&self.wake, Instant::now() + PATIENCE));
+                let answer = handle.send(Command::Dump(dump, part));
+                let answer = answer.and_then(|()| handle.wait(&self.wake, Instant::now() + ANSWER_TIMEOUT));
                 (records, next) = match answer.map_err(|()| WorkerLost(index))? {
                     Answer::Part(records, next) => (records, next),
                     _ => (Vec::new(), None),
@@ -188,8 +188,7 @@ impl Workers {
         Ok(all)
     }
 
-    /// Puts a configuration to work on every worker; returns when all have taken it over. The old one is
-    /// dropped here.
+    /// Activates a configuration on every worker; returns when all use it. The old one is dropped here.
     ///
     /// # Errors
     /// When a worker is lost.

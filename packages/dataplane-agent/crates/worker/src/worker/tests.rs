@@ -1,5 +1,8 @@
 use tollway_config::dataplane::DataplaneConfig;
 use tollway_engine::EngineLimits;
+use tollway_engine::packet::frame::VnetState;
+use tollway_engine::pipeline::batch::BATCH;
+use tollway_engine::pipeline::handover::{Handover, HandoverContents};
 use tollway_engine::shared::Shared;
 use tollway_engine::snapshot::Snapshot;
 use tollway_io::pool::{PartitionSize, partitions};

@@ -1,0 +1,147 @@
+//! Commands of the control thread.
+
+use tollway_engine::packet::frame::Frame;
+use tollway_engine::packet::tuple::steer;
+use tollway_engine::time::Now;
+use tollway_io::{PortIo, clock};
+
+use super::Worker;
+use super::end::{TapEnd, count};
+use crate::counters::{WorkerDrop, on_the_wire};
+use crate::exchange::{Answer, Command, Dump, Part, WorkerReport};
+use crate::flows::{Admitted, Flows};
+use crate::profile::Account;
+
+impl Worker {
+    /// Executes one command. Packets that have arrived by then are processed before the next one.
+    pub(super) fn execute_next(&mut self) {
+        let Ok(command) = self.ends.commands.pop() else { return };
+        let answer = self.execute(command, clock::now());
+        // The control thread waits for answers, so the ring has room.
+        let _ = self.ends.answers.push(answer);
+        self.ends.control.notify();
+        self.profile.charge(Account::Management);
+    }
+
+    fn execute(&mut self, command: Command, now: Now) -> Answer {
+        if command.needs_flow_counters() {
+            self.update_flows(now);
+        }
+        match command {
+            Command::Swap(snapshot) => {
+                let tracking = snapshot.tracking();
+                let old = self.engine.swap(snapshot, now);
+                if let Some(flows) = &self.flows {
+                    flows.invalidate(tracking);
+                }
+                Answer::Swapped(old)
+            }
+            Command::Stats => Answer::Stats(Box::new(self.report())),
+            Command::Dump(dump, Part { from, mut records }) => {
+                let next = match dump {
+                    Dump::Connections => self.engine.connections(from, Dump::PLACES, now, &mut records),
+                    Dump::Queues => self.engine.queues(from, Dump::PLACES, now, &mut records),
+                };
+                Answer::Part(records, next)
+            }
+            Command::QueueScope(row, after, mut records) => {
+                self.engine.queue_scope(row, after, now, &mut records);
+                Answer::Part(records, None)
+            }
+            Command::ResetQueueCounters(rows, mut records) => {
+                self.engine.reset_queue_counters(&rows, &mut records);
+                Answer::Part(records, None)
+            }
+            Command::RemoveConnections(ids) => {
+                let removed = self.engine.remove_connections(&ids) as u64;
+                self.update_flows(now);
+                Answer::Count(removed)
+            }
+            Command::Offload(admitted) => {
+                self.offload(admitted, now);
+                Answer::Count(0)
+            }
+            Command::ResetCounters(rows) => {
+                self.engine.reset_counters(&rows);
+                Answer::Count(0)
+            }
+            Command::Restore(saved) => {
+                let (own, workers) = (self.index, self.workers);
+                let mine = saved.iter().filter(|saved| steer(&saved.reply, workers) == own);
+                let restored = mine.filter(|saved| self.engine.restore(saved, now)).count();
+                Answer::Count(restored as u64)
+            }
+            Command::SetPort(port, io) => {
+                let mut old = None;
+                if let Some(end) = self.ports.get_mut(usize::from(port)) {
+                    end.count_kernel_drops(&mut self.drops);
+                    old = std::mem::replace(&mut end.io, io);
+                    (end.blocked, end.starved) = (false, false);
+                    if let Some(io) = &mut end.io {
+                        io.start(&mut self.pool);
+                    }
+                    for (frame, vnet) in end.queue.drain(..) {
+                        let (segments, _) = on_the_wire(frame.len(), &vnet);
+                        self.drops.add(WorkerDrop::PortGone, segments);
+                        self.pool.recycle(frame);
+                    }
+                }
+                self.rebuild_poll_set();
+                Answer::Port(old)
+            }
+            Command::SetTap(row, tap) => {
+                let at = self.taps.iter().position(|end| end.row == row);
+                let old = at.map(|at| self.taps.swap_remove(at).tap);
+                self.taps.extend(tap.map(|tap| TapEnd { row, tap, dead: false }));
+                self.rebuild_poll_set();
+                Answer::Tap(old)
+            }
+            Command::Probe(tuple) => Answer::Probe(Box::new(self.engine.probe(&tuple))),
+            Command::Trace(filters, buffer) => {
+                let old = self.engine.trace(&filters, buffer);
+                self.update_flows(now);
+                Answer::Trace(old)
+            }
+            Command::Stop => {
+                self.stopping = true;
+                Answer::Count(0)
+            }
+        }
+    }
+
+    fn offload(&mut self, admitted: Option<Admitted>, now: Now) {
+        match (&mut self.flows, admitted) {
+            (Some(flows), Some(admitted)) => flows.set_ports(admitted.ports),
+            (None, Some(admitted)) => {
+                let flows = Flows::new(admitted);
+                flows.invalidate(self.engine.is_tracking());
+                self.flows = Some(flows);
+            }
+            (flows, None) => {
+                if let Some(flows) = flows.take() {
+                    flows.end(&mut self.engine, now, |credit| count(&self.ports, credit));
+                }
+            }
+        }
+    }
+
+    /// Takes over what the kernel has counted of offloaded flows.
+    pub(super) fn update_flows(&mut self, now: Now) {
+        let Some(flows) = &mut self.flows else { return };
+        flows.look(&mut self.engine, now, |credit| count(&self.ports, credit));
+        for (end, fast) in self.ports.iter().zip(self.engine.fp_rx()) {
+            end.counters.fp_rx_packets.set(fast.packets);
+            end.counters.fp_rx_bytes.set(fast.bytes);
+        }
+    }
+
+    fn report(&mut self) -> WorkerReport {
+        for end in &mut self.ports {
+            end.count_kernel_drops(&mut self.drops);
+        }
+        let engine = self.engine.stats();
+        self.profile.charge(Account::Management);
+        let profile = self.profile.report(self.engine.class_cycles());
+        WorkerReport { engine, profile, drops: self.drops }
+    }
+}

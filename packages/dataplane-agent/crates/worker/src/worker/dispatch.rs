@@ -1,0 +1,102 @@
+//! Packets of a finished batch to where they go.
+
+use tollway_engine::packet::frame::Frame;
+use tollway_engine::pipeline::batch::Outcome;
+use tollway_engine::pipeline::handover::{Handover, HandoverContents};
+use tollway_io::clock;
+
+use super::Worker;
+use super::end::{TRANSMIT_GATHER, TRANSMIT_QUEUE, send_local};
+use crate::counters::{WorkerDrop, on_the_wire};
+use crate::profile::Account;
+
+impl Worker {
+    /// Queues every finished packet at its port, TAP or worker.
+    pub(super) fn dispatch(&mut self) {
+        for done in self.batch.drain() {
+            match done.outcome {
+                Outcome::Tx { port } => {
+                    let Some(end) = self.ports.get_mut(usize::from(port)) else {
+                        self.drops.add(WorkerDrop::PortGone, 1);
+                        self.pool.recycle(done.frame);
+                        continue;
+                    };
+                    let (segments, bytes) = on_the_wire(done.frame.len(), &done.vnet);
+                    if end.io.is_none() {
+                        self.drops.add(WorkerDrop::PortGone, segments);
+                        end.counters.tx_drops.add(segments);
+                        self.pool.recycle(done.frame);
+                        continue;
+                    }
+                    if end.queue.len() >= TRANSMIT_GATHER {
+                        end.flush(&mut self.scratch, &mut self.pool, &mut self.drops);
+                    }
+                    if end.blocked && end.queue.len() >= TRANSMIT_QUEUE {
+                        self.drops.add(WorkerDrop::TransmitQueueFull, segments);
+                        end.counters.tx_drops.add(segments);
+                        self.pool.recycle(done.frame);
+                        continue;
+                    }
+                    end.counters.tx_packets.add(segments);
+                    end.counters.tx_bytes.add(bytes);
+                    if done.own {
+                        end.counters.own_tx_packets.add(segments);
+                        end.counters.own_tx_bytes.add(bytes);
+                    }
+                    if done.fast {
+                        end.counters.fp_tx_packets.add(segments);
+                        end.counters.fp_tx_bytes.add(bytes);
+                    }
+                    end.queue.push((done.frame, done.vnet));
+                }
+                Outcome::Local { interface } => {
+                    let Some(end) = self.taps.iter_mut().find(|end| end.row == interface) else {
+                        self.drops.add(WorkerDrop::NoLocalService, 1);
+                        self.pool.recycle(done.frame);
+                        continue;
+                    };
+                    self.profile.charge(Account::Ethernet);
+                    if !send_local(end, done.frame, &done.vnet, &mut self.scratch, &mut self.pool) {
+                        self.drops.add(WorkerDrop::LocalQueueFull, 1);
+                    }
+                    self.profile.charge(Account::Management);
+                }
+                Outcome::Handover { worker, packet } => {
+                    let out = self.ends.outbound.get_mut(worker as usize).and_then(Option::as_mut);
+                    let Some(out) = out else {
+                        self.engine.not_handed_over(&packet);
+                        self.drops.add(WorkerDrop::HandoverQueueFull, 1);
+                        continue;
+                    };
+                    let contents = HandoverContents::Parsed(packet);
+                    out.packets.gather(Handover { frame: done.frame, vnet: done.vnet, contents });
+                }
+            }
+        }
+        for out in self.ends.outbound.iter_mut().flatten() {
+            let sent = out.packets.send(|refused| {
+                if let HandoverContents::Parsed(packet) = &refused.contents {
+                    self.engine.not_handed_over(packet);
+                }
+                self.drops.add(WorkerDrop::HandoverQueueFull, 1);
+                self.pool.recycle(refused.frame);
+            });
+            if sent {
+                out.wake.notify();
+            }
+        }
+    }
+
+    /// Sends the frames that are queued at the ports.
+    pub(super) fn flush(&mut self) {
+        for (port, end) in (0..).zip(&mut self.ports) {
+            end.flush(&mut self.scratch, &mut self.pool, &mut self.drops);
+            // The port sends what it was given before the engine releases more to it.
+            let is_blocked = end.blocked && !end.queue.is_empty();
+            if is_blocked != end.is_known_blocked {
+                end.is_known_blocked = is_blocked;
+                self.engine.set_port_blocked(port, is_blocked, clock::now());
+            }
+        }
+    }
+}

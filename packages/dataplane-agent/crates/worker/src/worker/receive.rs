@@ -1,0 +1,132 @@
+//! Frames from ports, TAPs and other workers into the batch.
+
+use tollway_engine::ids::PortId;
+use tollway_engine::packet::frame::Frame;
+use tollway_engine::pipeline::batch::BATCH;
+use tollway_io::PortIo;
+use tollway_io::scratch::BURST;
+
+use super::Worker;
+use crate::counters::{WorkerDrop, on_the_wire};
+use crate::profile::Account;
+
+/// Bytes taken from a port at a time, about: what is received should still be in the core's cache when it
+/// is sent. Super-frames make that few frames, small packets whole bursts.
+const BURST_BYTES: usize = 256 << 10;
+/// Fewest frames taken from a port at a time.
+const MIN_BURST: usize = 4;
+
+impl Worker {
+    /// Receives from whatever the last poll found ready, and processes it.
+    pub(super) fn receive(&mut self) {
+        for index in 0..self.ends.inbound.len() {
+            let Some(receiver) = self.ends.inbound.get_mut(index) else { continue };
+            // One batch of each: a worker that sends faster than this one works must not keep it from its own ports and from
+            // commands.
+            let room = BATCH.saturating_sub(self.batch.len());
+            let batch = &mut self.batch;
+            if receiver.receive(room, |packet| batch.push_handover(packet)) == room {
+                self.process();
+            }
+        }
+        let ports = self.ports.len();
+        for index in 0..ports {
+            let revents = self.revents(1 + index);
+            let Some(end) = self.ports.get_mut(index) else { continue };
+            if revents & libc::POLLOUT != 0 {
+                end.blocked = false;
+            }
+            if revents & !libc::POLLOUT != 0 || end.starved {
+                self.receive_port(index);
+            }
+        }
+        let mut died = false;
+        for index in 0..self.taps.len() {
+            if self.revents(1 + ports + index) != 0 {
+                self.profile.charge(Account::Ethernet);
+                died |= self.receive_tap(index);
+                self.profile.charge(Account::Management);
+            }
+        }
+        if died {
+            self.rebuild_poll_set();
+        }
+        if !self.batch.is_empty() {
+            self.process();
+        } else if self.handover_pending() > 0 {
+            self.dispatch();
+        }
+    }
+
+    /// Packets gathered for the worker for which there are most.
+    fn handover_pending(&self) -> usize {
+        self.ends.outbound.iter().flatten().map(|out| out.packets.gathered()).max().unwrap_or(0)
+    }
+
+    fn receive_port(&mut self, index: usize) {
+        if self.batch.len().max(self.handover_pending()) + BURST > BATCH {
+            self.process();
+        }
+        let Some(end) = self.ports.get_mut(index) else { return };
+        let Some(io) = &mut end.io else { return };
+        let (mut packets, mut bytes) = (0, 0);
+        let (batch, outbound, sorting) = (&mut self.batch, &mut self.ends.outbound, self.engine.sorting());
+        let received = io.receive(end.burst, &mut self.scratch, &mut self.pool, |frame, vnet| {
+            let (segments, length) = on_the_wire(frame.len(), &vnet);
+            packets += segments;
+            bytes += length;
+            if let Some((worker, packet)) = sorting.sort(batch, frame, index as PortId, vnet)
+                && let Some(out) = outbound.get_mut(worker as usize).and_then(Option::as_mut)
+            {
+                out.packets.gather(packet);
+            }
+        });
+        self.turn_bytes += bytes;
+        end.counters.rx_packets.add(packets);
+        end.counters.rx_bytes.add(bytes);
+        // An error (the netdev went down or away) was consumed by the call; the control thread is
+        // notified by the kernel and acts.
+        let received = received.unwrap_or_default();
+        end.starved = received.no_frame;
+        if let Some(average) = (bytes as usize).checked_div(received.taken) {
+            end.burst = BURST_BYTES.checked_div(average).unwrap_or(BURST).clamp(MIN_BURST, BURST);
+        }
+        if received.unusable > 0 {
+            self.drops.add(WorkerDrop::FrameUnusable, received.unusable as u64);
+            end.counters.rx_drops.add(received.unusable as u64);
+        }
+        if received.no_frame {
+            // The frames stay in the socket; the kernel counts what it has no room for.
+            std::thread::yield_now();
+        }
+    }
+
+    /// Returns whether the TAP died.
+    fn receive_tap(&mut self, index: usize) -> bool {
+        if self.batch.len() + BURST > BATCH {
+            self.process();
+        }
+        let Some(end) = self.taps.get_mut(index) else { return false };
+        let batch = &mut self.batch;
+        let (row, own) = (end.row, end.tap.mac());
+        let received = end.tap.receive(BURST, &mut self.scratch, &mut self.pool, |mut frame, vnet| {
+            // A device without ARP gives its own address to what it knows no station for.
+            if let Some(destination) = frame.head_mut().first_chunk_mut::<6>()
+                && *destination == own
+            {
+                *destination = [0; 6];
+            }
+            batch.push_local(frame, row, vnet);
+        });
+        match received {
+            Ok(received) => {
+                self.drops.add(WorkerDrop::FrameUnusable, received.unusable as u64);
+                false
+            }
+            Err(error) => {
+                end.dead = error.raw_os_error() != Some(libc::EIO);
+                end.dead
+            }
+        }
+    }
+}
