@@ -5,6 +5,8 @@ use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use tollway_wire::tcp::flag;
+
 use crate::args::Args;
 use crate::packet::{self, Ends, FRAME};
 use crate::scenario::{DESTINATIONS, SOURCES};
@@ -94,7 +96,7 @@ fn syn(number: u64, destination_mac: [u8; 6]) -> [u8; FRAME] {
         source_port: 1024 + port,
         destination_port: 443,
     };
-    packet::tcp(&ends, packet::tcp::SYN, number as u32, 0)
+    packet::tcp(&ends, flag::SYN, number as u32, 0)
 }
 
 /// An AF_PACKET socket that only sends, past the queueing discipline.

@@ -3,10 +3,11 @@
 use std::net::Ipv4Addr;
 
 use tollway_engine::pipeline::batch::BATCH;
+use tollway_wire::tcp::flag;
 
 use crate::clock::{Tsc, Windows};
 use crate::engine_cases::{CaseResult, WINDOW, timed};
-use crate::packet::{Ends, FRAME, bare_tcp, tcp};
+use crate::packet::{Ends, FRAME, bare_tcp};
 use crate::router::{LAN_PORT, Router, Setup, stage_costs};
 use crate::scenario::{DESTINATIONS, SOURCES, Scenario};
 use crate::traffic::{GENERATOR_MAC, LAN_PORT_MAC, Traffic};
@@ -90,7 +91,7 @@ impl Callers {
     fn send(&mut self, router: &mut Router, count: usize) -> u64 {
         self.sent.clear();
         for _ in 0..count {
-            self.sent.push(bare_tcp(&ends(self.next), tcp::SYN, 1000, 0));
+            self.sent.push(bare_tcp(&ends(self.next), flag::SYN, 1000, 0));
             // Those that have a port do not call again.
             self.next = if self.next + 1 == CONNECTIONS { PORTS as u32 } else { self.next + 1 };
         }

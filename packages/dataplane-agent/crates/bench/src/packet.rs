@@ -1,21 +1,17 @@
-//! Frames for the generators, written byte by byte.
+//! Frames for the generators, made without allocation.
 
 use std::net::Ipv4Addr;
 
+use tollway_wire::checksum::Delta;
+use tollway_wire::tcp::flag;
+use tollway_wire::{ethernet, field, ipv4, tcp, udp};
+
 /// Bytes of a generated frame without FCS: the smallest Ethernet frame, "64 bytes" on the wire.
 pub const FRAME: usize = 60;
-
-/// TCP flag bits (RFC 9293 §3.1).
-pub mod tcp {
-    /// No more data.
-    pub const FIN: u8 = 1;
-    /// Synchronise sequence numbers.
-    pub const SYN: u8 = 2;
-    /// Push.
-    pub const PSH: u8 = 8;
-    /// The acknowledgement number counts.
-    pub const ACK: u8 = 16;
-}
+/// Where the transport header begins, bytes.
+const TRANSPORT: usize = ethernet::HEADER + ipv4::HEADER;
+/// Window scale of 2¹⁴ and padding (RFC 7323 §2.2).
+const WINDOW_SCALE: [u8; 4] = [3, 3, 14, 0];
 
 /// Who talks to whom.
 #[derive(Debug, Clone, Copy)]
@@ -34,20 +30,25 @@ pub struct Ends {
     pub destination_port: u16,
 }
 
+impl Ends {
+    fn addresses(&self) -> (u32, u32) {
+        (self.source.to_bits(), self.destination.to_bits())
+    }
+}
+
 /// A UDP frame of [`FRAME`] bytes.
 pub fn udp(ends: &Ends) -> [u8; FRAME] {
-    let length = (FRAME - 34) as u16;
-    let mut segment = ports(ends);
-    segment.extend(length.to_be_bytes());
-    segment.extend([0, 0]);
-    segment.resize(usize::from(length), 0x5a);
-    frame(ends, 17, 6, segment)
+    frame(ends, ipv4::UDP, FRAME - TRANSPORT, |datagram| {
+        datagram.fill(0x5a);
+        let (src, dst) = ends.addresses();
+        udp::Repr { src_port: ends.source_port, dst_port: ends.destination_port }.emit(datagram, src, dst);
+    })
 }
 
 /// A TCP frame of [`FRAME`] bytes: a SYN carries a window scale of 2¹⁴, anything else six bytes of data.
 /// Windows are as large as can be.
 pub fn tcp(ends: &Ends, flags: u8, sequence: u32, acknowledgment: u32) -> [u8; FRAME] {
-    segment(ends, flags, sequence, acknowledgment, &[0x5a; FRAME - 54])
+    segment(ends, flags, sequence, acknowledgment, &[0x5a; FRAME - TRANSPORT - tcp::HEADER])
 }
 
 /// As [`tcp`], without data.
@@ -55,83 +56,82 @@ pub fn bare_tcp(ends: &Ends, flags: u8, sequence: u32, acknowledgment: u32) -> [
     segment(ends, flags, sequence, acknowledgment, &[])
 }
 
-fn segment(ends: &Ends, flags: u8, sequence: u32, acknowledgment: u32, data: &[u8]) -> [u8; FRAME] {
-    let mut segment = ports(ends);
-    segment.extend(sequence.to_be_bytes());
-    segment.extend(acknowledgment.to_be_bytes());
-    let options: &[u8] = if flags & tcp::SYN != 0 { &[3, 3, 14, 0] } else { &[] };
-    segment.extend([((5 + options.len() / 4) as u8) << 4, flags, 0xff, 0xff, 0, 0, 0, 0]);
-    segment.extend(options);
-    if options.is_empty() {
-        segment.extend(data);
-    }
-    frame(ends, 6, 16, segment)
+fn segment(ends: &Ends, flags: u8, seq: u32, ack: u32, data: &[u8]) -> [u8; FRAME] {
+    let (options, rest) =
+        if flags & flag::SYN != 0 { (WINDOW_SCALE.len(), &WINDOW_SCALE[..]) } else { (0, data) };
+    frame(ends, ipv4::TCP, tcp::HEADER + rest.len(), |segment| {
+        field::put(segment, tcp::HEADER, rest);
+        let (src_port, dst_port) = (ends.source_port, ends.destination_port);
+        let (src, dst) = ends.addresses();
+        tcp::Repr { src_port, dst_port, seq, ack, flags, window: u16::MAX }
+            .emit_with_options(segment, options, src, dst);
+    })
 }
 
 /// Adds to the TCP sequence number of a frame made by [`tcp`], keeping the checksum right (RFC 1624).
 pub fn advance_sequence(frame: &mut [u8; FRAME], bytes: u32) {
-    let old = u32::from_be_bytes([frame[38], frame[39], frame[40], frame[41]]);
+    let (sequence, checksum) = (TRANSPORT + tcp::offset::SEQUENCE, TRANSPORT + tcp::CHECKSUM);
+    let old = field::get32(frame, sequence);
     let new = old.wrapping_add(bytes);
-    let halves = |value: u32| (value >> 16) + (value & 0xffff);
-    let check = u32::from(u16::from_be_bytes([frame[50], frame[51]]));
-    let mut sum = (!check & 0xffff) + halves(!old) + halves(new);
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    frame[38..42].copy_from_slice(&new.to_be_bytes());
-    frame[50..52].copy_from_slice(&(!(sum as u16)).to_be_bytes());
+    let sum = Delta::NONE.replace32(old, new).apply(field::get16(frame, checksum));
+    field::put(frame, sequence, &new.to_be_bytes());
+    field::put(frame, checksum, &sum.to_be_bytes());
 }
 
 /// The ends of a frame made here, from the view of who answers it.
 pub fn answering(frame: &[u8]) -> Option<Ends> {
-    let mac = |at: usize| frame.get(at..at + 6)?.try_into().ok();
-    let address = |at: usize| Some(Ipv4Addr::from(<[u8; 4]>::try_from(frame.get(at..at + 4)?).ok()?));
-    let port = |at: usize| Some(u16::from_be_bytes(frame.get(at..at + 2)?.try_into().ok()?));
+    let ethernet = ethernet::Frame::new_checked(frame).ok()?;
+    let packet = ipv4::Packet::new_checked(ethernet.payload()).ok()?;
+    let transport = packet.payload();
     Some(Ends {
-        source_mac: mac(0)?,
-        destination_mac: mac(6)?,
-        source: address(30)?,
-        destination: address(26)?,
-        source_port: port(36)?,
-        destination_port: port(34)?,
+        source_mac: ethernet.dst_addr(),
+        destination_mac: ethernet.src_addr(),
+        source: packet.dst_addr().into(),
+        destination: packet.src_addr().into(),
+        source_port: field::read16(transport, 2)?,
+        destination_port: field::read16(transport, 0)?,
     })
 }
 
-/// Internet checksum (RFC 1071) of an even number of bytes.
-pub fn checksum(bytes: &[u8]) -> u16 {
-    let mut sum: u32 = bytes.chunks_exact(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1])).sum();
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
+/// Makes the headers of a UDP frame say that it is `frame_bytes` long.
+pub fn lengthen(head: &mut [u8], frame_bytes: usize) {
+    let total = (frame_bytes - ethernet::HEADER) as u16;
+    let datagram = total - ipv4::HEADER as u16;
+    field::put(head, ethernet::HEADER + ipv4::offset::TOTAL_LEN, &total.to_be_bytes());
+    field::put(head, TRANSPORT + udp::LENGTH, &datagram.to_be_bytes());
+    let packet = head.get_mut(ethernet::HEADER..).unwrap_or_default();
+    if let Ok(mut packet) = ipv4::Packet::new_checked(packet) {
+        packet.fill_checksum();
     }
-    !(sum as u16)
 }
 
-fn ports(ends: &Ends) -> Vec<u8> {
-    [ends.source_port.to_be_bytes(), ends.destination_port.to_be_bytes()].concat()
-}
-
-/// Puts Ethernet and IPv4 in front of a segment whose checksum lies at `check_at`, and pads.
-fn frame(ends: &Ends, protocol: u8, check_at: usize, mut segment: Vec<u8>) -> [u8; FRAME] {
-    let length = (segment.len() as u16).to_be_bytes();
-    let addresses = [ends.source.octets(), ends.destination.octets()].concat();
-    let pseudo = [&addresses[..], &[0, protocol], &length, &segment].concat();
-    segment[check_at..check_at + 2].copy_from_slice(&checksum(&pseudo).to_be_bytes());
-
-    let mut ip = vec![0x45, 0];
-    ip.extend((20 + segment.len() as u16).to_be_bytes());
-    ip.extend([0, 0, 0x40, 0, 64, protocol, 0, 0]);
-    ip.extend(addresses);
-    let header_sum = checksum(&ip).to_be_bytes();
-    ip[10..12].copy_from_slice(&header_sum);
-
-    let bytes = [&ends.destination_mac[..], &ends.source_mac, &[8, 0], &ip, &segment].concat();
+/// Ethernet and IPv4 in front of a payload of `length` bytes, zeros so far, that `emit` writes; the rest is padding.
+fn frame(ends: &Ends, protocol: u8, length: usize, emit: impl FnOnce(&mut [u8])) -> [u8; FRAME] {
     let mut frame = [0; FRAME];
-    frame[..bytes.len()].copy_from_slice(&bytes);
+    ethernet::Repr { dst_addr: ends.destination_mac, src_addr: ends.source_mac, ethertype: ethernet::IPV4 }
+        .emit(&mut frame);
+    let (src_addr, dst_addr) = ends.addresses();
+    let payload_len = length as u16;
+    let header = ipv4::Repr {
+        tos: 0,
+        ident: 0,
+        dont_fragment: true,
+        ttl: 64,
+        protocol,
+        src_addr,
+        dst_addr,
+        payload_len,
+    };
+    header.emit(&mut frame[ethernet::HEADER..]);
+    emit(&mut frame[TRANSPORT..TRANSPORT + length]);
     frame
 }
 
 #[cfg(test)]
 mod tests {
+    use tollway_wire::checksum;
+    use tollway_wire::transport::Transport;
+
     use super::*;
 
     const ENDS: Ends = Ends {
@@ -143,28 +143,49 @@ mod tests {
         destination_port: 443,
     };
 
-    /// Both checksums, each 0 when right.
-    pub(crate) fn checksums(frame: &[u8; FRAME]) -> (u16, u16) {
-        let total = usize::from(u16::from_be_bytes([frame[16], frame[17]]));
-        let segment = &frame[34..14 + total];
-        let length = (segment.len() as u16).to_be_bytes();
-        let pseudo = [&frame[26..34], &[0, frame[23]], &length, segment].concat();
-        (checksum(&frame[14..34]), checksum(&pseudo))
+    /// Whether both checksums are right.
+    fn checksums_are_right_of(frame: &[u8; FRAME]) -> bool {
+        let ip = ipv4::Packet::new_checked(&frame[ethernet::HEADER..]).unwrap();
+        let found = Transport::locate(frame).unwrap();
+        let pseudo = found.pseudo(found.claimed_len(frame).unwrap().into());
+        ip.verify_checksum() && checksum::add(pseudo, checksum::sum(ip.payload())) == 0xffff
     }
 
     #[test]
     fn checksums_are_right() {
-        assert_eq!(checksums(&udp(&ENDS)), (0, 0));
-        assert_eq!(checksums(&tcp(&ENDS, tcp::SYN, 7, 0)), (0, 0));
-        assert_eq!(checksums(&tcp(&ENDS, tcp::ACK, 7, 9)), (0, 0));
+        assert!(checksums_are_right_of(&udp(&ENDS)));
+        assert!(checksums_are_right_of(&tcp(&ENDS, flag::SYN, 7, 0)));
+        assert!(checksums_are_right_of(&tcp(&ENDS, flag::ACK, 7, 9)));
+    }
+
+    /// Every byte, so that figures stay comparable.
+    #[test]
+    fn frames_are_as_they_have_always_been() {
+        let ip = |total: u8, protocol: u8, sum: [u8; 2]| {
+            let mut bytes = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0, 0x45, 0, 0, total];
+            bytes.extend([0, 0, 0x40, 0, 64, protocol, sum[0], sum[1], 172, 16, 0, 1, 198, 18, 0, 1]);
+            bytes.extend([0x4e, 0x20, 1, 0xbb]);
+            bytes
+        };
+        let udp = udp(&ENDS);
+        let sum = [udp[24], udp[25]];
+        assert_eq!(udp[..38], ip(46, 17, sum));
+        assert_eq!((&udp[38..40], &udp[42..]), (&[0, 26][..], &[0x5a; 18][..]));
+        let syn = tcp(&ENDS, flag::SYN, 7, 9);
+        let sum = [syn[24], syn[25]];
+        assert_eq!(syn[..38], ip(44, 6, sum));
+        assert_eq!(syn[38..50], [0, 0, 0, 7, 0, 0, 0, 9, 0x60, 2, 0xff, 0xff]);
+        assert_eq!(syn[52..], [0, 0, 3, 3, 14, 0, 0, 0]);
+        let data = tcp(&ENDS, flag::ACK, 7, 9);
+        assert_eq!((data[17], data[46], &data[52..]), (46, 0x50, &[0, 0, 90, 90, 90, 90, 90, 90][..]));
     }
 
     #[test]
     fn advancing_the_sequence_keeps_the_checksum() {
-        let mut frame = tcp(&ENDS, tcp::ACK, 0xffff_fff0, 9);
+        let mut frame = tcp(&ENDS, flag::ACK, 0xffff_fff0, 9);
         for step in 1..=9 {
             advance_sequence(&mut frame, 6);
-            assert_eq!(frame, tcp(&ENDS, tcp::ACK, 0xffff_fff0_u32.wrapping_add(6 * step), 9));
+            assert_eq!(frame, tcp(&ENDS, flag::ACK, 0xffff_fff0_u32.wrapping_add(6 * step), 9));
         }
     }
 

@@ -1,27 +1,30 @@
-//! One engine on memory frames, with its traffic and the time it took.
+//! One engine on frames of a pool, with its traffic and the time it took.
+
+mod check;
+mod turn;
 
 use std::sync::Arc;
 
 use tollway_config::dataplane::DataplaneConfig;
-use tollway_config::protocol::QUEUE_RECORD;
 use tollway_engine::engine::stats::EngineStats;
 use tollway_engine::engine::{Engine, EngineLimits};
 use tollway_engine::observe::profiler::CycleClock;
 use tollway_engine::packet::frame::{Frame, FrameSource, VnetState};
-use tollway_engine::pipeline::STAGES;
 use tollway_engine::pipeline::batch::{BATCH, Batch, Outcome};
-use tollway_engine::pipeline::handover::{Handover, HandoverContents};
 use tollway_engine::shared::Shared;
 use tollway_engine::snapshot::{PortFacts, Snapshot};
 use tollway_engine::time::Now;
 use tollway_io::pool::{Partition, PartitionSize, PoolFrame, partitions};
-use tollway_worker::handover::{HandoverReceiver, HandoverSender};
+use tollway_testkit::workers::Workers;
 
 use crate::alloc;
 use crate::clock::Tsc;
-use crate::packet::{FRAME, checksum};
+use crate::packet::{FRAME, lengthen};
 use crate::scenario::Scenario;
 use crate::traffic::{GENERATOR_MAC, LAN_PORT_MAC, SINK_MAC, Traffic, WAN_PORT_MAC};
+
+pub use check::stage_costs;
+pub use turn::Links;
 
 /// Index of the port `lan` is on.
 pub const LAN_PORT: u16 = 0;
@@ -30,8 +33,6 @@ pub const WAN_PORT: u16 = 1;
 /// Batches whose frames are written before the first of them is timed: as a ring's worth of frames lies
 /// in the cache that the last level shares with a NIC.
 const RING: usize = 4;
-/// Where a queue's record says how many packets passed; bytes waiting lie 32 bytes further.
-const PACKETS: usize = 16;
 /// Time that passes, by the engine's account, per batch: 2.5 Mpps.
 const BATCH_NS: u64 = 100_000;
 
@@ -70,25 +71,14 @@ impl Setup {
             real_time: false,
         }
     }
-}
 
-/// A worker's ends of the rings between two workers.
-pub struct Links {
-    /// To the other one.
-    pub out: HandoverSender<PoolFrame>,
-    /// From the other one.
-    pub inbound: HandoverReceiver<PoolFrame>,
-}
-
-/// What one [`Router::turn`] did.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Turn {
-    /// Time it took.
-    pub ticks: u64,
-    /// Packets that left the router.
-    pub finished: u64,
-    /// Packets given to the other worker.
-    pub handed_over: u64,
+    fn limits(&self) -> EngineLimits {
+        EngineLimits {
+            max_connections: self.max_connections,
+            queue_frames: self.queue_frames,
+            queue_bytes: u64::from(self.queue_frames) << 14,
+        }
+    }
 }
 
 /// The cycle counter, or none at all.
@@ -141,24 +131,18 @@ impl Router {
         let port = |name: &str, mac| PortFacts { name: name.to_owned(), mac, running: true };
         let ports = [port("ether1", LAN_PORT_MAC), port("ether2", WAN_PORT_MAC)];
         let config = setups.first().map(|setup| &setup.config).ok_or("there is no worker")?;
-        let workers = setups.len() as u32;
-        let snapshot = Snapshot::build(config, &ports, workers, 1).map_err(|error| error.to_string())?;
-        let snapshot = Arc::new(snapshot);
-        let shared = Arc::new(Shared::new(workers, 0x5eed));
+        let limits: Vec<_> = setups.iter().map(Setup::limits).collect();
+        let Workers { engines, shared, snapshot } =
+            Workers::new(config, &ports, &limits).map_err(|error| error.to_string())?;
         let waiting = setups.iter().map(|setup| setup.queue_frames as usize).max().unwrap_or(0);
         let sizes = vec![PartitionSize { heads: 4 * RING * BATCH + waiting, tails: 0 }; setups.len()];
         let pools = partitions(&sizes).map_err(|error| format!("frame pool: {error}"))?;
         let mut routers = Vec::with_capacity(setups.len());
-        for ((worker, setup), pool) in (0..).zip(setups).zip(pools) {
-            let max_connections = setup.max_connections;
-            let queue_frames = setup.queue_frames;
-            let queue_bytes = u64::from(queue_frames) << 14;
-            let limits = EngineLimits { max_connections, queue_frames, queue_bytes };
-            let (shared, snapshot) = (Arc::clone(&shared), Arc::clone(&snapshot));
+        for ((engine, setup), pool) in engines.into_iter().zip(setups).zip(pools) {
             let mut router = Self {
-                engine: Engine::new(worker, workers, Arc::clone(&shared), Arc::clone(&snapshot), limits),
-                shared,
-                snapshot,
+                engine,
+                shared: Arc::clone(&shared),
+                snapshot: Arc::clone(&snapshot),
                 batch: Batch::new(),
                 pool,
                 ring: Vec::with_capacity(RING * BATCH),
@@ -184,87 +168,6 @@ impl Router {
         std::mem::replace(&mut self.traffic, traffic)
     }
 
-    /// One turn of a worker among several, as the agent's take theirs: what was handed to it, then, if asked for, a
-    /// batch of its own traffic (none while the other worker cannot take it). Timed is all but making the frames.
-    pub fn turn(&mut self, links: &mut Links, traffic: bool) -> Result<Turn, String> {
-        if traffic && links.out.room() >= BATCH {
-            self.fill(BATCH);
-        }
-        if self.real_time {
-            self.now = self.time();
-        }
-        let allocations = alloc::count();
-        let from = self.tsc.cycles();
-        let mut turn = Turn::default();
-        let batch = &mut self.batch;
-        if links.inbound.receive(BATCH, |packet| batch.push_handover(packet)) > 0 {
-            self.pass_on(links, &mut turn)?;
-        }
-        let sorting = self.engine.sorting();
-        for frame in self.ring.drain(..) {
-            if let Some((_, packet)) = sorting.sort(&mut self.batch, frame, LAN_PORT, VnetState::default()) {
-                turn.handed_over += 1;
-                links.out.gather(packet);
-            }
-        }
-        if !self.batch.is_empty() {
-            self.pass_on(links, &mut turn)?;
-        }
-        let mut refused = 0;
-        links.out.send(|_| refused += 1);
-        if refused > 0 {
-            return Err(format!("{refused} packets found no room although there was"));
-        }
-        if self.real_time && self.engine.next_deadline().is_some_and(|deadline| deadline <= self.now) {
-            self.engine.tick(&mut self.batch, &mut self.pool, &self.clock, self.now);
-            self.settle(links, &mut turn)?;
-        }
-        if turn.finished + turn.handed_over == 0 {
-            return Ok(turn);
-        }
-        self.pool.flush_returns();
-        turn.ticks = self.tsc.cycles().wrapping_sub(from);
-        self.allocations += alloc::count() - allocations;
-        if !self.real_time {
-            self.pass_time();
-        }
-        Ok(turn)
-    }
-
-    /// Decides about what the batch holds, and gives it to where it goes.
-    fn pass_on(&mut self, links: &mut Links, turn: &mut Turn) -> Result<(), String> {
-        let received = self.batch.len() as u64;
-        self.engine.process(&mut self.batch, &mut self.pool, &self.clock, self.now);
-        let before = self.waiting.0;
-        self.waiting.0 += received;
-        self.settle(links, turn)?;
-        self.waiting.1 += self.waiting.0.saturating_sub(before);
-        match self.waiting.0 == 0 || self.engine.stats().queues.queued_packets == self.waiting.0 {
-            true => Ok(()),
-            false => Err(format!("not all of {received} packets were forwarded: {}", self.drops())),
-        }
-    }
-
-    /// Gives what left the engine to where it goes.
-    fn settle(&mut self, links: &mut Links, turn: &mut Turn) -> Result<(), String> {
-        for done in self.batch.drain() {
-            self.waiting.0 = self.waiting.0.wrapping_sub(1);
-            match done.outcome {
-                Outcome::Tx { port: WAN_PORT } => {
-                    turn.finished += 1;
-                    self.pool.recycle(done.frame);
-                }
-                Outcome::Handover { packet, .. } => {
-                    turn.handed_over += 1;
-                    let contents = HandoverContents::Parsed(packet);
-                    links.out.gather(Handover { frame: done.frame, vnet: done.vnet, contents });
-                }
-                other => return Err(format!("a packet went astray: {other:?}")),
-            }
-        }
-        Ok(())
-    }
-
     /// Forwards `batches` (a multiple of the ring) of random flows' packets; returns ticks per packet
     /// spent in `Engine::process`. Fails if the engine did anything but forward.
     pub fn window(&mut self, batches: usize) -> Result<f64, String> {
@@ -276,11 +179,7 @@ impl Router {
                     self.batch.push_rx(frame, LAN_PORT, VnetState::default());
                 }
                 packets += self.batch.len() as u64;
-                let allocations = alloc::count();
-                let from = self.tsc.cycles();
-                self.forward();
-                ticks += self.tsc.cycles().wrapping_sub(from);
-                self.allocations += alloc::count() - allocations;
+                ticks += self.timed_forward();
                 let forwarded = self.collect()?;
                 if forwarded != BATCH as u64 {
                     return Err(format!("{forwarded} of {BATCH} packets were forwarded: {}", self.drops()));
@@ -297,20 +196,12 @@ impl Router {
         let (mut ticks, mut left) = (0, 0);
         for _ in 0..batches {
             self.fill(BATCH);
-            for frame in self.ring.drain(..) {
-                self.batch.push_rx(frame, LAN_PORT, VnetState::default());
-            }
-            let allocations = alloc::count();
-            let from = self.tsc.cycles();
-            self.forward();
-            ticks += self.tsc.cycles().wrapping_sub(from);
-            self.allocations += alloc::count() - allocations;
+            self.receive_ring();
+            ticks += self.timed_forward();
             left += self.collect()?;
             self.now = Now(self.now.0 + batch_ns);
             while self.engine.next_deadline().is_some_and(|deadline| deadline <= self.now) {
-                let from = self.tsc.cycles();
-                self.engine.tick(&mut self.batch, &mut self.pool, &self.clock, self.now);
-                ticks += self.tsc.cycles().wrapping_sub(from);
+                ticks += self.timed_tick();
                 match self.collect()? {
                     0 => break,
                     sent => left += sent,
@@ -325,9 +216,7 @@ impl Router {
     pub fn one_through(&mut self, after_ns: u64) -> Result<(u64, u64), String> {
         self.now = Now(self.now.0 + after_ns);
         self.fill(1);
-        for frame in self.ring.drain(..) {
-            self.batch.push_rx(frame, LAN_PORT, VnetState::default());
-        }
+        self.receive_ring();
         let arrived = self.now;
         let from = self.tsc.cycles();
         self.forward();
@@ -335,9 +224,7 @@ impl Router {
         while self.collect()? == 0 {
             let deadline = self.engine.next_deadline().ok_or("a packet is gone")?;
             self.now = deadline.max(self.now);
-            let from = self.tsc.cycles();
-            self.engine.tick(&mut self.batch, &mut self.pool, &self.clock, self.now);
-            ticks += self.tsc.cycles().wrapping_sub(from);
+            ticks += self.timed_tick();
         }
         Ok((self.now.0 - arrived.0, ticks))
     }
@@ -416,6 +303,30 @@ impl Router {
         self.engine.process(&mut self.batch, &mut self.pool, &self.clock, self.now);
     }
 
+    /// Ticks of [`Self::forward`]; counts its allocations.
+    fn timed_forward(&mut self) -> u64 {
+        let allocations = alloc::count();
+        let from = self.tsc.cycles();
+        self.forward();
+        let ticks = self.tsc.cycles().wrapping_sub(from);
+        self.allocations += alloc::count() - allocations;
+        ticks
+    }
+
+    /// Ticks of the engine's own work that is due.
+    fn timed_tick(&mut self) -> u64 {
+        let from = self.tsc.cycles();
+        self.engine.tick(&mut self.batch, &mut self.pool, &self.clock, self.now);
+        self.tsc.cycles().wrapping_sub(from)
+    }
+
+    /// Puts the ring's frames into the batch, as received from `lan`.
+    fn receive_ring(&mut self) {
+        for frame in self.ring.drain(..) {
+            self.batch.push_rx(frame, LAN_PORT, VnetState::default());
+        }
+    }
+
     /// Empties the batch into the pool; counts what left by `wan`.
     fn collect(&mut self) -> Result<u64, String> {
         let mut left = 0;
@@ -448,6 +359,7 @@ impl Router {
             let packets: Vec<_> = (0..BATCH).map(|_| self.traffic.next()).collect();
             self.pass(LAN_PORT, &packets)?;
         }
+        (self.allocations, self.forwarded) = (0, (0, 0));
         Ok(())
     }
 
@@ -497,9 +409,7 @@ impl Router {
         self.now = Now(self.now.0 + ns);
         let mut ticks = 0;
         while self.engine.next_deadline().is_some_and(|deadline| deadline <= self.now) {
-            let from = self.tsc.cycles();
-            self.engine.tick(&mut self.batch, &mut self.pool, &self.clock, self.now);
-            ticks += self.tsc.cycles().wrapping_sub(from);
+            ticks += self.timed_tick();
             self.batch.clear();
             if self.engine.next_deadline().is_none_or(|deadline| deadline >= self.now) {
                 break;
@@ -508,87 +418,11 @@ impl Router {
         ticks
     }
 
-    /// Sends frames in by one port; returns them as they left by the other, padded again.
+    /// As [`Self::exchange`], and lets time pass; returns the frames as they left.
     fn pass(&mut self, port: u16, frames: &[[u8; FRAME]]) -> Result<Vec<[u8; FRAME]>, String> {
-        for content in frames {
-            if let Some(frame) = self.frame(content) {
-                self.batch.push_rx(frame, port, VnetState::default());
-            }
-        }
-        self.engine.process(&mut self.batch, &mut self.pool, &self.clock, self.now);
         let mut left = Vec::with_capacity(frames.len());
-        for done in self.batch.drain() {
-            if matches!(done.outcome, Outcome::Tx { port: out } if out != port) {
-                let mut content = [0; FRAME];
-                for (to, from) in content.iter_mut().zip(done.frame.head()) {
-                    *to = *from;
-                }
-                left.push(content);
-            }
-            self.pool.recycle(done.frame);
-        }
+        self.exchange(port, frames, &mut left)?;
         self.pass_time();
-        match left.len() == frames.len() {
-            true => Ok(left),
-            false => Err(format!("{} of {} packets passed: {}", left.len(), frames.len(), self.drops())),
-        }
+        Ok(left)
     }
-
-    /// Whether everything that was forwarded passed a queue, if there are any, and none held it back.
-    pub fn check_queues(&self) -> Result<(), String> {
-        let mut records = Vec::new();
-        self.engine.queues(0, u32::MAX, self.now, &mut records);
-        let field = |record: &[u8], at: usize| {
-            record.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
-        };
-        let mut passed = 0;
-        for record in records.chunks_exact(QUEUE_RECORD) {
-            passed += field(record, PACKETS);
-            let dropped = field(record, PACKETS + 8);
-            if dropped != 0 || field(record, PACKETS + 32) != 0 {
-                return Err("a queue was full: the case must not reach a limit".to_owned());
-            }
-        }
-        match self.queues == 0 || passed >= self.forwarded.0 {
-            true => Ok(()),
-            false => Err(format!("{passed} of {} packets passed the queues", self.forwarded.0)),
-        }
-    }
-
-    /// Drop reasons that fired, for messages.
-    pub fn drops(&self) -> String {
-        let reasons = self.engine.stats().drop_stats();
-        match reasons.is_empty() {
-            true => "nothing was dropped".to_owned(),
-            false => {
-                reasons.iter().map(|d| format!("{} {}", d.packets, d.reason)).collect::<Vec<_>>().join(", ")
-            }
-        }
-    }
-}
-
-/// Makes the headers of a UDP frame say that it is so long.
-fn lengthen(head: &mut [u8], frame_bytes: usize) {
-    let Some(headers) = head.first_chunk_mut::<42>() else { return };
-    let total = (frame_bytes - 14) as u16;
-    headers[16..18].copy_from_slice(&total.to_be_bytes());
-    headers[38..40].copy_from_slice(&(total - 20).to_be_bytes());
-    headers[24..26].copy_from_slice(&[0; 2]);
-    let sum = checksum(&headers[14..34]);
-    headers[24..26].copy_from_slice(&sum.to_be_bytes());
-}
-
-/// Ticks per packet of each stage that took part between two readings, as `name ns` with `ns_per_tick`.
-pub fn stage_costs(
-    from: &EngineStats,
-    to: &EngineStats,
-    packets: u64,
-    ns_per_tick: f64,
-) -> Vec<(&'static str, f64)> {
-    let ticks = from.stages.iter().zip(&to.stages).map(|(from, to)| to.cycles.wrapping_sub(from.cycles));
-    let costs = STAGES
-        .iter()
-        .zip(ticks)
-        .map(|(stage, ticks)| (stage.name, ticks as f64 * ns_per_tick / packets as f64));
-    costs.filter(|(_, cost)| *cost >= 0.05).collect()
 }

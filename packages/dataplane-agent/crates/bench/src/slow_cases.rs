@@ -3,10 +3,11 @@
 
 use tollway_config::dataplane::{Chain, Rule};
 use tollway_engine::pipeline::batch::BATCH;
+use tollway_wire::tcp::flag;
 
 use crate::clock::{Tsc, Windows};
 use crate::engine_cases::{CaseResult, Marks, compare, timed};
-use crate::packet::{FRAME, answering, bare_tcp, tcp};
+use crate::packet::{FRAME, answering, bare_tcp};
 use crate::router::{LAN_PORT, Router, Setup, WAN_PORT};
 use crate::scenario::{Scenario, filter_10k as rules_10k};
 use crate::traffic::{Traffic, ends};
@@ -141,11 +142,11 @@ impl Caller {
         self.next = (first + BATCH as u32) % CONNECTIONS;
         // Without a source that is shared by many, the port can be kept: even numbers are TCP's.
         let client = |i: u32| ends(2 * (first + i));
-        let mut ticks = self.send(LAN_PORT, |i| Some(bare_tcp(&client(i), tcp::SYN, 1000, 0)))?;
+        let mut ticks = self.send(LAN_PORT, |i| Some(bare_tcp(&client(i), flag::SYN, 1000, 0)))?;
         let servers: Vec<_> = self.left.iter().map(|frame| answering(frame)).collect();
         let server = |i: u32| servers.get(i as usize).copied().flatten();
-        let (ack, fin) = (tcp::ACK, tcp::FIN | tcp::ACK);
-        ticks += self.send(WAN_PORT, |i| Some(bare_tcp(&server(i)?, tcp::SYN | ack, 5000, 1001)))?;
+        let (ack, fin) = (flag::ACK, flag::FIN | flag::ACK);
+        ticks += self.send(WAN_PORT, |i| Some(bare_tcp(&server(i)?, flag::SYN | ack, 5000, 1001)))?;
         ticks += self.send(LAN_PORT, |i| Some(bare_tcp(&client(i), ack, 1001, 5001)))?;
         ticks += self.send(LAN_PORT, |i| Some(bare_tcp(&client(i), fin, 1001, 5001)))?;
         ticks += self.send(WAN_PORT, |i| Some(bare_tcp(&server(i)?, fin, 5001, 1002)))?;

@@ -3,8 +3,9 @@
 use std::net::Ipv4Addr;
 
 use tollway_engine::packet::tuple::{Addr, Tuple, steer};
+use tollway_wire::tcp::flag;
 
-use crate::packet::{self, Ends, FRAME, tcp};
+use crate::packet::{self, Ends, FRAME};
 use crate::scenario::{DESTINATIONS, SOURCES};
 
 /// Link-layer address of the router's `lan` port.
@@ -53,7 +54,7 @@ impl Traffic {
     /// Flows, each with whether it is TCP.
     pub fn of(flows: Vec<(Ends, bool)>) -> Self {
         let frame = |(ends, tcp): &(Ends, bool)| match tcp {
-            true => packet::tcp(ends, tcp::ACK | tcp::PSH, 1001, 5001),
+            true => packet::tcp(ends, flag::ACK | flag::PSH, 1001, 5001),
             false => packet::udp(ends),
         };
         let frames = flows.iter().map(frame).collect();
@@ -74,14 +75,14 @@ impl Traffic {
     /// The first packet of a flow.
     pub fn opening(&self, flow: usize) -> Option<[u8; FRAME]> {
         let ends = self.flows.get(flow)?;
-        Some(if self.is_tcp(flow) { packet::tcp(ends, tcp::SYN, 1000, 0) } else { packet::udp(ends) })
+        Some(if self.is_tcp(flow) { packet::tcp(ends, flag::SYN, 1000, 0) } else { packet::udp(ends) })
     }
 
     /// The answer to an opening packet as it left the router.
     pub fn answer(&self, flow: usize, sent: &[u8]) -> Option<[u8; FRAME]> {
         let ends = packet::answering(sent)?;
         Some(if self.is_tcp(flow) {
-            packet::tcp(&ends, tcp::SYN | tcp::ACK, 5000, 1001)
+            packet::tcp(&ends, flag::SYN | flag::ACK, 5000, 1001)
         } else {
             packet::udp(&ends)
         })

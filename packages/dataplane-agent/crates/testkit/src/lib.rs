@@ -1,5 +1,5 @@
-//! What tests of the packet path are written with: packets, heap frames, a clock that moves when told, a
-//! router with ports on both sides.
+//! Test support for the packet path: packets, frames on the heap, configurations, a clock that the test advances, a
+//! router with hosts at its ports, and the workers that tests and benchmarks share.
 #![forbid(unsafe_code)]
 
 pub mod config;
@@ -12,6 +12,7 @@ pub mod random;
 pub mod record;
 pub mod router;
 mod soak;
+pub mod workers;
 
 pub use config::{RouterConfig, pfifo, queue, queue_limit, rule};
 pub use counters::Counter;

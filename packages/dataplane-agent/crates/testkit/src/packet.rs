@@ -180,12 +180,7 @@ impl PacketBuilder {
                 let mut bytes = vec![0; tcp::HEADER];
                 bytes.extend_from_slice(options);
                 bytes.extend_from_slice(&self.payload);
-                header.emit(&mut bytes, src, dst);
-                bytes[12] = ((tcp::HEADER + options.len()) * 4) as u8;
-                let pseudo = checksum::pseudo_v4(src, dst, ipv4::TCP, bytes.len() as u16);
-                bytes[tcp::CHECKSUM..tcp::CHECKSUM + 2].fill(0);
-                let sum = !checksum::add(pseudo, checksum::sum(&bytes));
-                bytes[tcp::CHECKSUM..tcp::CHECKSUM + 2].copy_from_slice(&sum.to_be_bytes());
+                header.emit_with_options(&mut bytes, options.len(), src, dst);
                 bytes
             }
             Body::Icmp { icmp_type, code, rest } => {

@@ -9,6 +9,8 @@ pub const CHECKSUM: usize = 16;
 
 /// Where the fields are, bytes from the start of the header.
 pub mod offset {
+    /// Sequence number.
+    pub const SEQUENCE: usize = 4;
     /// Data offset, in the upper half of the byte.
     pub const DATA_OFFSET: usize = 12;
     /// Flags.
@@ -69,7 +71,7 @@ impl<T: AsRef<[u8]>> Segment<T> {
     /// Sequence number.
     #[inline]
     pub fn seq(&self) -> u32 {
-        field::get32(self.0.as_ref(), 4)
+        field::get32(self.0.as_ref(), offset::SEQUENCE)
     }
     /// Acknowledgement number.
     #[inline]
@@ -236,11 +238,15 @@ impl Repr {
     /// Writes [`HEADER`] bytes over the front of `segment`, whose payload must be in place, with the
     /// checksum for these IPv4 addresses; bytes that do not fit are left out.
     pub fn emit(&self, segment: &mut [u8], src: u32, dst: u32) {
+        self.emit_with_options(segment, 0, src, dst);
+    }
+    /// As [`Self::emit`], with options of `options` bytes, a multiple of 4 up to 40, which must be in place too.
+    pub fn emit_with_options(&self, segment: &mut [u8], options: usize, src: u32, dst: u32) {
         field::put(segment, 0, &self.src_port.to_be_bytes());
         field::put(segment, 2, &self.dst_port.to_be_bytes());
-        field::put(segment, 4, &self.seq.to_be_bytes());
+        field::put(segment, offset::SEQUENCE, &self.seq.to_be_bytes());
         field::put(segment, 8, &self.ack.to_be_bytes());
-        field::put(segment, 12, &[0x50, self.flags]);
+        field::put(segment, offset::DATA_OFFSET, &[((HEADER + options) as u8) << 2, self.flags]);
         field::put(segment, 14, &self.window.to_be_bytes());
         field::put(segment, 16, &[0; 4]);
         let len = segment.len().min(0xffff) as u16;
