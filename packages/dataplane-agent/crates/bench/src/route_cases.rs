@@ -206,7 +206,7 @@ fn bare_fib(table: &[Prefix]) -> Result<Fib, String> {
     Ok(fib)
 }
 
-/// Changes routes as fast as it goes while it is told to: in each chunk a quarter of the prefixes goes and
+/// Changes routes as fast as possible until it is stopped: in each chunk a quarter of the prefixes goes and
 /// comes back, and the other half gets another gateway.
 fn update(changing: &Changing, tables: (Arc<Shared>, Arc<Snapshot>), table: &[Prefix]) -> Result<(), String> {
     let (shared, snapshot) = tables;

@@ -333,7 +333,7 @@ impl Router {
         for done in self.batch.drain() {
             match done.outcome {
                 Outcome::Tx { port: WAN_PORT } => left += 1,
-                other => return Err(format!("a packet went astray: {other:?}")),
+                other => return Err(format!("a packet left by another way: {other:?}")),
             }
             self.forwarded.0 += 1;
             self.forwarded.1 += u64::from(done.fast);

@@ -20,7 +20,7 @@ pub const SINK_MAC: [u8; 6] = [2, 0, 0, 0x78, 0, 2];
 /// Bytes of data in a TCP frame.
 const DATA: u32 = (FRAME - 54) as u32;
 
-/// Flows from `lan` to `wan`, in an order that no cache foresees.
+/// Flows from `lan` to `wan`, in an order that no prefetcher follows.
 pub struct Traffic {
     flows: Vec<Ends>,
     frames: Vec<[u8; FRAME]>,

@@ -22,7 +22,7 @@ const WINDOW: usize = 8;
 const SLICE: usize = 50;
 /// Quiet windows of each arrangement without which a case goes on, and for how long at most.
 const ENOUGH: usize = 40;
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// Every packet arrives at the worker that does not own its flow, against every packet at its owner.
 pub fn handover_all(windows: usize) -> Result<CaseResult, String> {
@@ -117,7 +117,7 @@ fn in_turns(
     for slice in 0.. {
         let best = measured.0.windows.best_probe().min(measured.1.windows.best_probe());
         let fewest = measured.0.windows.count(best).min(measured.1.windows.count(best));
-        let over = fewest >= ENOUGH || began.elapsed() > PATIENCE;
+        let over = fewest >= ENOUGH || began.elapsed() > TIME_LIMIT;
         if slice >= windows.div_ceil(SLICE) && over {
             break;
         }

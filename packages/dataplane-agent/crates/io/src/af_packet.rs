@@ -18,7 +18,7 @@ use crate::scratch::{Outgoing, Received, Scratch};
 /// their true size: 8 MiB are about 7 ms at 10 Gbit/s.
 const RECEIVE_BUFFER: c_int = 8 << 20;
 
-/// Bytes that may be under way from this socket to the peer of a virtual link.
+/// Bytes that may be in flight from this socket to the peer of a virtual link.
 const SEND_BUFFER: c_int = 8 << 20;
 
 /// `PACKET_FANOUT_FLAG_UNIQUEID`, `PACKET_FANOUT_FLAG_IGNORE_OUTGOING` (linux/if_packet.h).
@@ -34,8 +34,8 @@ pub struct AfPacketPort {
     socket: Arc<PacketSocket>,
     /// Without one, frames are read from the socket's queue.
     ring: Option<PacketRing>,
-    /// Dropped frames that were told already.
-    told: u64,
+    /// Dropped frames that have been reported.
+    reported: u64,
 }
 
 /// How frames come from the kernel.
@@ -153,7 +153,7 @@ impl AfPacketPort {
             mr_address: [0; 8],
         };
         option(&socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &membership)?;
-        Ok(Self { socket: Arc::new(PacketSocket::new(socket)), ring, told: 0 })
+        Ok(Self { socket: Arc::new(PacketSocket::new(socket)), ring, reported: 0 })
     }
 
     fn unblock(&self) -> std::io::Result<()> {
@@ -236,7 +236,7 @@ impl PortIo for AfPacketPort {
 
     fn take_kernel_drops(&mut self) -> u64 {
         let total = self.socket.dropped();
-        let dropped = total - std::mem::replace(&mut self.told, total);
+        let dropped = total - std::mem::replace(&mut self.reported, total);
         dropped + self.ring.as_mut().map_or(0, PacketRing::take_lost)
     }
 }

@@ -89,7 +89,7 @@ impl Claim {
                 // The kernel would get all of them back, and forward what no rule lets pass.
                 Err(_) if was_claimed => {}
                 Err(error) => {
-                    // The records say what to undo; the first error is the one to tell.
+                    // The records say what to undo; the first error is the one to report.
                     let _ = claim.release();
                     return Err(error);
                 }
@@ -273,7 +273,7 @@ impl Claim {
         if monitor.is_disturbed(&self.guard) { self.guard_again() } else { Ok(Vec::new()) }
     }
 
-    /// As [`Self::keep_guard`], without word of a change.
+    /// As [`Self::keep_guard`], without a notification.
     ///
     /// # Errors
     /// As [`Self::keep_guard`].

@@ -30,7 +30,7 @@ pub fn wall_ms() -> u64 {
 
 /// The cycle counter: the TSC on x86-64, the virtual counter on AArch64.
 ///
-/// A thread may come to another core between two readings. The virtual counter is one for all cores. So in
+/// A thread may be migrated to another core between two readings. The virtual counter is one for all cores. So in
 /// effect is the TSC, where it runs at one rate in every state of the processor and started together on all
 /// cores: Linux checks that before it takes it for its own clock. Where it is not so, a step back counts as
 /// nothing, since differences are taken saturating, and a step forward is taken off the busy time when that

@@ -1,9 +1,9 @@
-//! The network around a router on memory ports: hosts on one side, servers on the other, and the steady,
-//! bounded traffic between them.
+//! The network around a router on memory ports: hosts on one side, servers on the other, and steady, bounded traffic
+//! between them.
 //!
-//! Both sides see nothing but frames. The hosts have addresses in 192.168.88.0/24 and look for a gateway
-//! at 192.168.88.1 by ARP on every port; where it answers, they live. Behind the other port stands a
-//! provider that answers ARP for every address it is asked for, ping, UDP requests, and TCP connections.
+//! Both sides see nothing but frames. The hosts have addresses in 192.168.88.0/24 and ask for a gateway at
+//! 192.168.88.1 by ARP on every port; where it answers, they are. Behind the other port is a provider that answers ARP
+//! for every address, ping, UDP requests, and TCP connections.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ struct Flow {
     heard: u64,
 }
 
-/// Plays the network on two memory ports.
+/// The network on two memory ports.
 pub struct Generator {
     pool: Partition,
     peers: Vec<Vec<MemoryPeer>>,
@@ -127,7 +127,7 @@ impl Generator {
         Ok((generator, ends))
     }
 
-    /// Starts playing on a thread of its own.
+    /// Starts it on a thread of its own.
     ///
     /// # Errors
     /// When there is no thread left.
@@ -206,7 +206,7 @@ impl Generator {
         if operation == arp::REQUEST && own {
             let reply = arp::Repr {
                 operation: arp::REPLY,
-                sender_mac: station(target_addr),
+                sender_mac: host_mac(target_addr),
                 sender_addr: target_addr,
                 target_mac: sender_mac,
                 target_addr: sender_addr,
@@ -219,7 +219,7 @@ impl Generator {
     fn request_gateway(&mut self, port: usize) {
         let request = arp::Repr {
             operation: arp::REQUEST,
-            sender_mac: station(FIRST_HOST),
+            sender_mac: host_mac(FIRST_HOST),
             sender_addr: FIRST_HOST,
             target_mac: [0; 6],
             target_addr: GATEWAY,
@@ -263,7 +263,7 @@ impl Generator {
         self.identification = self.identification.wrapping_add(1);
         let head = frame.head_mut();
         head.fill(0);
-        ethernet::Repr { dst_addr, src_addr: station(src), ethertype: ethernet::IPV4 }.emit(head);
+        ethernet::Repr { dst_addr, src_addr: host_mac(src), ethertype: ethernet::IPV4 }.emit(head);
         let header = ipv4::Repr {
             tos: 0,
             ident: self.identification,
@@ -427,7 +427,7 @@ impl Generator {
 }
 
 /// A locally administered address for whoever has this IPv4 address.
-fn station(address: u32) -> [u8; 6] {
+fn host_mac(address: u32) -> [u8; 6] {
     let [a, b, c, d] = address.to_be_bytes();
     [0x02, 0x47, a, b, c, d]
 }

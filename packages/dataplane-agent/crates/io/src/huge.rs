@@ -15,7 +15,7 @@ const HUGE_PAGE: usize = 2 << 20;
 const THRESHOLD: usize = HUGE_PAGE / 3 * 4;
 
 /// The system's allocator, but for large allocations, which are mapped with `MADV_HUGEPAGE`
-/// (madvise(2)). Where the kernel has no huge pages left, or is told to give none, they lie on ordinary pages.
+/// (madvise(2)). Where the kernel has no huge pages left, or is configured to give none, they lie on ordinary pages.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct HugePages;
 

@@ -28,7 +28,7 @@ pub struct Link {
     pub tx_errors: u64,
 }
 
-/// Word of changes, and the list itself.
+/// Notifications of changes, and the list itself.
 #[derive(Debug)]
 pub struct LinkMonitor {
     events: OwnedFd,

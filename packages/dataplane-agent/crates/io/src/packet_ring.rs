@@ -1,10 +1,9 @@
 //! The receive ring of a packet socket, shared with the kernel (packet(7), Linux's
 //! `networking/packet_mmap.rst`, version 2).
 //!
-//! The kernel copies a frame into a slot while it has it in hand, and whether there is one can be seen without a
-//! system call. Slots are for single packets. A super-frame fills its slot with its beginning and waits
-//! whole in the socket's queue (`TP_STATUS_COPY`); it is read from there when its slot's turn comes, so the order
-//! stays.
+//! The kernel copies a frame into a slot when it receives it, and whether there is one can be read without a system
+//! call. Slots are for single packets. Of a super-frame the slot holds the beginning, and the whole of it waits in the
+//! socket's queue (`TP_STATUS_COPY`); it is read from there when its slot is reached, so that the order stays.
 
 use std::ffi::c_int;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -88,17 +87,17 @@ impl PacketRing {
         }
     }
 
-    fn slot(&self, ahead: usize) -> NonNull<u8> {
+    fn slot(&self, after: usize) -> NonNull<u8> {
         // SAFETY: the index is below the number of slots that are mapped.
-        unsafe { self.memory.add((self.next + ahead) % self.slots * SLOT) }
+        unsafe { self.memory.add((self.next + after) % self.slots * SLOT) }
     }
 
-    /// The status word of the slot whose turn comes after `ahead` others.
+    /// The status word of the slot that is read after `after` others.
     #[inline]
-    fn status(&self, ahead: usize) -> &AtomicU32 {
+    fn status(&self, after: usize) -> &AtomicU32 {
         // SAFETY: a slot begins with `tp_status`, aligned, which the kernel and we write as a whole; the
         // mapping lives as long as `self`.
-        unsafe { self.slot(ahead).cast::<AtomicU32>().as_ref() }
+        unsafe { self.slot(after).cast::<AtomicU32>().as_ref() }
     }
 
     /// Whether a frame is there.
@@ -109,8 +108,8 @@ impl PacketRing {
 
     /// Gives slots back to the kernel.
     fn release(&mut self, count: usize) {
-        for ahead in 0..count {
-            self.status(ahead).store(libc::TP_STATUS_KERNEL, Ordering::Release);
+        for after in 0..count {
+            self.status(after).store(libc::TP_STATUS_KERNEL, Ordering::Release);
         }
         self.next = (self.next + count) % self.slots;
     }
@@ -177,7 +176,7 @@ impl PacketRing {
     fn copies(&self, limit: usize) -> usize {
         const BOTH: u32 = libc::TP_STATUS_USER | libc::TP_STATUS_COPY;
         let limit = limit.min(self.slots);
-        (1..limit).find(|&ahead| self.status(ahead).load(Ordering::Acquire) & BOTH != BOTH).unwrap_or(limit)
+        (1..limit).find(|&after| self.status(after).load(Ordering::Acquire) & BOTH != BOTH).unwrap_or(limit)
     }
 
     /// Copies the frame of the next slot, which has this status.

@@ -69,7 +69,7 @@ impl PacketSocket {
         self.count().dropped
     }
 
-    /// The kernel forgets what it has told, so it is added up here, whoever asks.
+    /// Sum of what the kernel has reported: reading the counter resets it (packet(7), `PACKET_STATISTICS`).
     fn count(&self) -> Counts {
         let empty = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
         let new = self.get(libc::SOL_PACKET, libc::PACKET_STATISTICS, empty).unwrap_or(empty);

@@ -61,7 +61,7 @@ pub enum KernelRouteChange {
     Removed(KernelRoute),
 }
 
-/// Word of changes, and the table itself.
+/// Notifications of changes, and the table itself.
 #[derive(Debug)]
 pub struct RouteMonitor {
     events: OwnedFd,

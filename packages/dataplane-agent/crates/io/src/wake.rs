@@ -15,7 +15,7 @@ pub struct SleepFlag(AtomicBool);
 
 impl SleepFlag {
     /// Awake.
-    #[allow(clippy::new_without_default, reason = "it tells more than a default")]
+    #[allow(clippy::new_without_default, reason = "new is the name for an awake thread")]
     pub fn new() -> Self {
         Self(AtomicBool::new(false))
     }

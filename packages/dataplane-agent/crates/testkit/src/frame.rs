@@ -54,7 +54,7 @@ impl Frame for HeapFrame {
     }
 }
 
-/// Gives heap frames; may be told to run dry.
+/// Source of heap frames; a test can make it run dry.
 #[derive(Debug, Default)]
 pub struct HeapSource {
     /// Gives nothing while set.

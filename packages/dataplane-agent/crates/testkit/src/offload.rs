@@ -39,7 +39,7 @@ pub struct Forwarded {
 }
 
 impl Forwarded {
-    /// Of what an engine has forwarded; `None` for what is not a packet on its way through.
+    /// Of what an engine has forwarded; `None` of what is not a forwarded packet.
     pub fn read(output: &Output) -> Option<Self> {
         let To::Port(port) = output.to else { return None };
         let Packet { eth_dst, eth_src, src, dst, ports, ttl, .. } = Packet::read(&output.bytes)?;

@@ -27,7 +27,7 @@ use crate::workers::Workers;
 
 pub use output::{Output, To};
 
-/// Turns of all workers after which they should agree that all have a configuration, if they can.
+/// Ticks of all workers within which they agree that all have a configuration, if they can.
 const ROUNDS: u32 = 32;
 
 /// Link-layer address of port `n`.
@@ -74,11 +74,11 @@ pub struct Router {
     pub resolved: u64,
     /// No worker takes packets from another.
     pub refuse_handovers: bool,
-    /// Workers have nothing more to do after each batch.
+    /// Workers call [`Engine::before_sleep`] after each batch.
     pub sleeps: bool,
     /// Packets lost to that.
     pub refused: u64,
-    /// Packets between workers stay on their way until [`Self::deliver_handovers`].
+    /// Packets between workers are held until [`Self::deliver_handovers`].
     pub delay_handovers: bool,
     delayed: Vec<Delayed>,
     /// Flows that could be forwarded elsewhere are gathered here, if they are to be looked for.

@@ -49,8 +49,8 @@ impl Active {
     }
 }
 
-/// A configuration on its way to the disk: written beside the active one, not yet in its place. It is thrown away
-/// unless it gets there.
+/// A configuration in a file beside the active one, to be renamed to it by [`Self::commit`]. Dropped without, the file is
+/// removed.
 #[derive(Debug)]
 pub struct Staged {
     temporary: PathBuf,
@@ -64,7 +64,8 @@ impl Drop for Staged {
     }
 }
 
-/// Writes a configuration beside `path`, down to the disk. `token` tells apart those that are staged at a time.
+/// Writes a configuration to a file beside `path` and syncs it. `token` makes its name unique among those staged at a
+/// time.
 ///
 /// # Errors
 /// When the disk does not take it; then nothing has changed.

@@ -28,8 +28,8 @@ pub struct CoreTime {
 #[derive(Debug)]
 pub struct CoreTimes {
     cores: Vec<CoreTime>,
-    /// The worker's totals up to which all is settled.
-    settled: ClassTicks,
+    /// The worker's totals that have been attributed to cores.
+    attributed: ClassTicks,
     /// Of the time not running, what was taken off.
     deducted: u64,
 }
@@ -38,28 +38,28 @@ impl CoreTimes {
     /// None yet; `cores` are those that the worker may run on.
     pub fn new(cores: &[usize]) -> Self {
         let core = |&cpu: &usize| CoreTime { cpu: cpu as u32, busy: ClassTicks::default() };
-        Self { cores: cores.iter().map(core).collect(), settled: ClassTicks::default(), deducted: 0 }
+        Self { cores: cores.iter().map(core).collect(), attributed: ClassTicks::default(), deducted: 0 }
     }
 
     /// Counts for `cpu` what has been added to the worker's `totals` since the last time, less what has
     /// been added to the time it was ready but `not_running`: that falls on the classes in proportion.
     /// What exceeds them is taken off the next time.
-    pub fn settle(&mut self, cpu: u32, totals: &ClassTicks, not_running: u64) {
+    pub fn attribute(&mut self, cpu: u32, totals: &ClassTicks, not_running: u64) {
         let at = self.cores.iter().position(|core| core.cpu == cpu).unwrap_or_else(|| {
             // The process was allowed another core meanwhile.
             self.cores.push(CoreTime { cpu, busy: ClassTicks::default() });
             self.cores.len() - 1
         });
         let Some(core) = self.cores.get_mut(at) else { return };
-        let added = |(total, settled): (&u64, &u64)| total.saturating_sub(*settled);
-        let whole: u64 = totals.iter().zip(&self.settled).map(added).sum();
+        let added = |(total, attributed): (&u64, &u64)| total.saturating_sub(*attributed);
+        let whole: u64 = totals.iter().zip(&self.attributed).map(added).sum();
         let off = not_running.saturating_sub(self.deducted).min(whole);
-        for (busy, pair) in core.busy.iter_mut().zip(totals.iter().zip(&self.settled)) {
+        for (busy, pair) in core.busy.iter_mut().zip(totals.iter().zip(&self.attributed)) {
             let running = u128::from(added(pair)) * u128::from(whole - off) / u128::from(whole.max(1));
             *busy += running as u64;
         }
-        for (settled, total) in self.settled.iter_mut().zip(totals) {
-            *settled = (*settled).max(*total);
+        for (attributed, total) in self.attributed.iter_mut().zip(totals) {
+            *attributed = (*attributed).max(*total);
         }
         self.deducted += off;
     }
@@ -81,10 +81,10 @@ mod tests {
     #[test]
     fn time_is_counted_for_the_core_it_was_spent_on() {
         let mut times = CoreTimes::new(&[0, 3]);
-        times.settle(0, &[100, 0, 0, 20, 0, 0], 0);
-        times.settle(3, &[150, 10, 0, 20, 7, 0], 0);
-        times.settle(0, &[151, 10, 1, 30, 7, 2], 0);
-        times.settle(5, &[151, 10, 1, 30, 11, 2], 0);
+        times.attribute(0, &[100, 0, 0, 20, 0, 0], 0);
+        times.attribute(3, &[150, 10, 0, 20, 7, 0], 0);
+        times.attribute(0, &[151, 10, 1, 30, 7, 2], 0);
+        times.attribute(5, &[151, 10, 1, 30, 11, 2], 0);
         assert_eq!(busy(&times, 0), [101, 0, 1, 30, 0, 2]);
         assert_eq!(busy(&times, 3), [50, 10, 0, 0, 7, 0]);
         assert_eq!(busy(&times, 5), [0, 0, 0, 0, 4, 0]);
@@ -93,24 +93,24 @@ mod tests {
     #[test]
     fn time_without_the_core_is_taken_off_once_where_it_was_lost() {
         let mut times = CoreTimes::new(&[0, 1]);
-        times.settle(0, &[400, 0, 0, 0, 0, 0], 0);
+        times.attribute(0, &[400, 0, 0, 0, 0, 0], 0);
         // 1000 more by the cycle counter, 250 of them ready without the core.
-        times.settle(1, &[1000, 0, 0, 400, 0, 0], 250);
+        times.attribute(1, &[1000, 0, 0, 400, 0, 0], 250);
         assert_eq!(busy(&times, 0), [400, 0, 0, 0, 0, 0]);
         assert_eq!(busy(&times, 1), [450, 0, 0, 300, 0, 0]);
         // More than there is to take it off: the rest waits.
-        times.settle(0, &[1000, 0, 0, 410, 0, 0], 280);
+        times.attribute(0, &[1000, 0, 0, 410, 0, 0], 280);
         assert_eq!(busy(&times, 0), [400, 0, 0, 0, 0, 0]);
-        times.settle(0, &[1100, 0, 0, 410, 0, 0], 280);
+        times.attribute(0, &[1100, 0, 0, 410, 0, 0], 280);
         assert_eq!(busy(&times, 0), [480, 0, 0, 0, 0, 0]);
     }
 
     #[test]
     fn totals_that_step_back_take_nothing_away() {
         let mut times = CoreTimes::new(&[0]);
-        times.settle(0, &[100, 0, 0, 0, 0, 9], 0);
-        times.settle(0, &[120, 0, 0, 0, 0, 4], 0);
-        times.settle(0, &[120, 0, 0, 0, 0, 10], 0);
+        times.attribute(0, &[100, 0, 0, 0, 0, 9], 0);
+        times.attribute(0, &[120, 0, 0, 0, 0, 4], 0);
+        times.attribute(0, &[120, 0, 0, 0, 0, 10], 0);
         assert_eq!(busy(&times, 0), [120, 0, 0, 0, 0, 10]);
     }
 

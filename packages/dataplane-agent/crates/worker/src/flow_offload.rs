@@ -1,4 +1,4 @@
-//! The control thread's side of flows that the kernel forwards: the table, and the ports that it is attached to.
+//! Flow offload, the control thread's part: the table, and the ports that it is attached to.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use crate::workers::{WorkerLost, Workers};
 pub(crate) struct FlowOffload {
     table: Option<Arc<Flowtable>>,
     links: BTreeMap<usize, (u32, Link)>,
-    /// The kernel has refused, which has been said.
+    /// The kernel has refused, which has been reported.
     refused: bool,
 }
 
 impl FlowOffload {
-    /// Brings table and ports in line with what is wanted and what is open. Returns what to tell people.
+    /// Reconciles the table and its ports with the settings and the sockets that are open. Returns messages for the log.
     ///
     /// # Errors
     /// When a worker is lost.
@@ -30,32 +30,33 @@ impl FlowOffload {
         ports: &[PortState],
         workers: &mut Workers,
     ) -> Result<Vec<String>, WorkerLost> {
-        let mut said = Vec::new();
+        let mut messages = Vec::new();
         if !wanted {
             self.refused = false;
             if self.table.is_some() {
                 workers.ask(|_| Command::Offload(None))?;
                 self.disconnect_all(ports);
                 self.table = None;
-                said.push("the kernel forwards no flows any more".to_owned());
+                messages.push("the kernel forwards no flows any more".to_owned());
             }
-            return Ok(said);
+            return Ok(messages);
         }
         if self.table.is_none() && !self.refused {
             match Flowtable::new() {
                 Ok(table) => {
                     self.table = Some(Arc::new(table));
-                    said.push("the kernel forwards known flows between ports by packet socket".to_owned());
+                    messages
+                        .push("the kernel forwards known flows between ports by packet socket".to_owned());
                 }
                 Err(error) => {
                     self.refused = true;
-                    said.push(format!(
+                    messages.push(format!(
                         "the kernel cannot forward flows, so packets go on as before: {error}"
                     ));
                 }
             }
         }
-        let Some(table) = self.table.clone() else { return Ok(said) };
+        let Some(table) = self.table.clone() else { return Ok(messages) };
         let mut changed = false;
         for (index, port) in ports.iter().enumerate() {
             let Some(ifindex) = port.link.as_ref().map(|link| link.index) else { continue };
@@ -68,14 +69,14 @@ impl FlowOffload {
                     changed = true;
                 }
                 Err(error) => {
-                    said.push(format!("{}: the kernel does not forward its flows: {error}", port.name))
+                    messages.push(format!("{}: the kernel does not forward its flows: {error}", port.name))
                 }
             }
         }
         if changed {
-            self.tell(workers)?;
+            self.update(workers)?;
         }
-        Ok(said)
+        Ok(messages)
     }
 
     /// A port's sockets are about to be closed.
@@ -89,7 +90,7 @@ impl FlowOffload {
         workers: &mut Workers,
     ) -> Result<(), WorkerLost> {
         if let Some(link) = self.links.remove(&index) {
-            self.tell(workers)?;
+            self.update(workers)?;
             port.sockets.iter().for_each(|socket| drop(disconnect(socket)));
             drop(link);
         }
@@ -97,7 +98,7 @@ impl FlowOffload {
         Ok(())
     }
 
-    fn tell(&self, workers: &mut Workers) -> Result<(), WorkerLost> {
+    fn update(&self, workers: &mut Workers) -> Result<(), WorkerLost> {
         let Some(table) = &self.table else { return Ok(()) };
         let ifindexes: BTreeMap<_, _> =
             self.links.iter().map(|(index, (ifindex, _))| (*index as u16, *ifindex)).collect();

@@ -11,7 +11,7 @@ use tollway_engine::packet::tuple::Tuple;
 use tollway_engine::pipeline::batch::Batch;
 use tollway_engine::time::Now;
 use tollway_io::PoolFrame;
-use tollway_io::flowtable::{Action, Flowtable, Installed, Key, Mode, REST, Share};
+use tollway_io::flowtable::{Action, Flowtable, GRACE, Installed, Key, Mode, Share};
 use tollway_wire::checksum::Delta;
 
 /// How often flows are looked at, ns.
@@ -68,8 +68,8 @@ impl Flows {
         self.share.table().invalidate();
     }
 
-    /// Makes all flows go by the worker again, those of other workers too; later ones are told by connections, or by
-    /// addresses alone.
+    /// Returns all flows to the workers, those of other workers too. Later ones are keyed by connection with `tracking`, by
+    /// addresses alone without.
     pub fn invalidate(&self, tracking: bool) {
         self.share.table().set_mode(if tracking { Mode::Flows } else { Mode::Pairs });
     }
@@ -141,8 +141,8 @@ impl Flows {
         Some((key, action))
     }
 
-    /// Takes over what the kernel has counted, and takes out what would be decided otherwise now. `credited` is told
-    /// what each flow has forwarded.
+    /// Takes over what the kernel has counted, and removes flows that are idle or would be decided otherwise now.
+    /// `credited` gets what each flow has forwarded since the last time.
     pub fn look(&mut self, engine: &mut Engine<PoolFrame>, now: Now, mut credited: impl FnMut(&Credit)) {
         self.due = now.0 + INTERVAL;
         let mut at = 0;
@@ -163,7 +163,7 @@ impl Flows {
                         self.keys.remove(&flow.key);
                     }
                 }
-                Some(since) if now.0.saturating_sub(since) > REST => {
+                Some(since) if now.0.saturating_sub(since) > GRACE => {
                     let flow = self.flows.swap_remove(at);
                     self.share.release(flow.installed);
                     continue;
@@ -174,7 +174,7 @@ impl Flows {
         }
     }
 
-    /// Takes everything out. What is under way meanwhile is not counted.
+    /// Removes all flows. Packets that the kernel is forwarding at the time are not counted.
     pub fn end(mut self, engine: &mut Engine<PoolFrame>, now: Now, credited: impl FnMut(&Credit)) {
         self.share.table().invalidate();
         self.look(engine, now, credited);

@@ -69,7 +69,7 @@ pub fn to_msgpack<T: Serialize>(value: &T) -> Result<Vec<u8>, String> {
 /// # Errors
 /// Names the field or the type that does not fit.
 pub fn from_msgpack<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
-    // Text is lent from the bytes: a configuration has ten thousands of short words.
+    // Text borrows from the bytes: a configuration has tens of thousands of short words.
     let mut deserializer = rmp_serde::Deserializer::from_read_ref(bytes).with_human_readable();
     let value = T::deserialize(&mut deserializer).map_err(|error| error.to_string())?;
     match IgnoredAny::deserialize(&mut deserializer) {

@@ -1,10 +1,10 @@
-//! Keeps the kernel from claimed ports when somebody takes away what does: firewall tools empty the whole ruleset.
+//! Restores the nft table that keeps the kernel from claimed ports: firewall tools flush the whole ruleset.
 
 use std::os::fd::RawFd;
 
 use tollway_io::claim::{Claim, GuardMonitor};
 
-/// Between tries to put it back, ns.
+/// Interval of retries to restore it, ns.
 const RETRY_NS: u64 = 1_000_000_000;
 
 /// The watch over the claim's nft table.
@@ -12,9 +12,9 @@ const RETRY_NS: u64 = 1_000_000_000;
 pub(crate) struct GuardWatch<'a> {
     claim: &'a Claim,
     monitor: GuardMonitor,
-    /// It could not be put back: when that is tried again.
+    /// When to retry, after a failure, ns.
     retry_ns: Option<u64>,
-    /// Why it could not; said once.
+    /// Why it failed; reported once.
     refused: Option<String>,
 }
 
@@ -32,7 +32,7 @@ impl<'a> GuardWatch<'a> {
         self.monitor.fd()
     }
 
-    /// Puts back what is missing. Returns what to tell people: topics and message.
+    /// Restores what is missing. Returns a line for the log: topics and message.
     pub(crate) fn follow(&mut self, woken: bool, now_ns: u64) -> Option<(&'static str, String)> {
         let done = if self.retry_ns.is_some_and(|at| now_ns >= at) {
             self.claim.guard_again()

@@ -185,8 +185,8 @@ impl Journal {
     /// Writes what was noted.
     ///
     /// # Errors
-    /// When the disk does not take it: told once, until it does again. Memory does not fill up meanwhile;
-    /// the next change has the whole file written anew.
+    /// When the write fails: reported once, until one succeeds again. Pending changes are not kept meanwhile; the next
+    /// change rewrites the whole file.
     pub fn flush(&mut self) -> std::io::Result<()> {
         if self.pending.is_empty() {
             return Ok(());
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_write_is_told_once_and_made_good() {
+    fn a_failed_write_is_reported_once_and_repaired() {
         let folder = Folder::new("journal-full");
         let path = folder.join("connections.journal");
         let (mut journal, problem) = Journal::open(&path);
@@ -285,7 +285,7 @@ mod tests {
         assert!(journal.flush().is_err());
         journal.path = path.join("below-a-file");
         journal.note(Change::Appeared(saved(2)));
-        assert!(journal.flush().is_ok(), "it has been told");
+        assert!(journal.flush().is_ok(), "it has been reported");
         journal.path.clone_from(&path);
         journal.note(Change::Appeared(saved(3)));
         assert!(journal.flush().is_ok());
@@ -308,7 +308,7 @@ mod tests {
         assert!(problem.is_some());
         assert_eq!(journal.connections(), [saved(1)]);
         journal.note(Change::Appeared(saved(2)));
-        assert!(journal.flush().is_ok(), "it has been told");
+        assert!(journal.flush().is_ok(), "it has been reported");
         std::fs::remove_dir(&new).unwrap();
         journal.note(Change::Appeared(saved(3)));
         journal.flush().unwrap();

@@ -10,7 +10,7 @@ pub struct Options {
     pub socket: PathBuf,
     /// Directory of the agent's state: `agent/` in it holds the active configuration and claim records.
     pub data_dir: PathBuf,
-    /// Name of the router's network namespace; tells several agents of one machine apart.
+    /// Name of the router's network namespace; distinguishes several agents of one machine.
     pub netns_name: String,
     /// Netdevs to claim; they become `ether1`, `ether2` … in this order.
     pub ports: Vec<String>,

@@ -29,7 +29,7 @@ use open::{claimed, fit_mtu, open};
 const MAX_L2MTU: u32 = 9_216;
 /// The same of a port by AF_XDP.
 const MAX_L2MTU_XDP: u32 = (xdp::MAX_FRAME - 14) as u32;
-/// Between tries to open a port that is there, ns.
+/// Interval of retries to open a port whose netdev is there, ns.
 const RETRY_NS: u64 = 5_000_000_000;
 
 /// One port.
@@ -53,18 +53,17 @@ pub struct PortState {
     mtu_given: Option<u32>,
     /// MTU that its netdev did not take.
     mtu_refused: Option<u32>,
-    /// What it is open with: the backend that was decided on, which need not be the one it got, and the
-    /// netdev's MTU at the time.
+    /// The backend that was chosen, which need not be the one in use, and the netdev's MTU at the time.
     opened: Option<(IoBackend, u32)>,
     /// How its packet sockets receive.
     receive: Receive,
     /// Its packet sockets' rings.
     rings: Vec<RingWatch>,
-    /// It has to be opened anew as it is.
+    /// It must be opened anew with the same backend.
     reopen: bool,
-    /// Why it could not be opened, or given its name; said once.
+    /// Why it could not be opened, or renamed; reported once.
     refused: Option<String>,
-    /// Its packet sockets, which the workers have; none by another backend.
+    /// Its packet sockets, which the workers use; none with another backend.
     pub(crate) sockets: Vec<OwnedFd>,
     /// The netdev as last seen; `None` while it is gone, or cannot be opened.
     pub link: Option<Link>,
@@ -95,7 +94,7 @@ impl PortState {
         self.link.as_ref().map(|link| [link.rx_errors, link.tx_errors])
     }
 
-    /// The same since the counters were reset. A netdev that counts anew has what it counts.
+    /// The same since the counters were reset, or since the netdev's own counters began again.
     pub fn errors_since_reset(&self) -> [u64; 2] {
         let [rx, tx] = self.errors().unwrap_or_default();
         let [rx_before, tx_before] = self.errors_baseline;
@@ -123,7 +122,7 @@ impl PortState {
         format!("{} ({}) uses {word}: {}", self.name, self.netdev, self.io_reason)
     }
 
-    /// The backend that it uses is right for another reason than before. Returns what to tell people, if so.
+    /// The backend in use is right for another reason than before. Returns a message for the log, if so.
     fn decide_for(&mut self, reason: String) -> Option<String> {
         if self.decided_for == reason {
             return None;
@@ -170,7 +169,7 @@ pub struct Ports {
     pub counters: Vec<Vec<Arc<PortCounters>>>,
     /// Where AF_XDP sockets exchange frames.
     umem: Option<&'static Umem>,
-    /// When those that were refused are tried again, ns.
+    /// When ports that could not be opened are retried, ns.
     retry_ns: Option<u64>,
     /// What the kernel forwards for the workers.
     pub(crate) offload: FlowOffload,
@@ -230,8 +229,8 @@ impl Ports {
         Self { states, counters, umem: None, retry_ns: None, offload: FlowOffload::default() }
     }
 
-    /// Notes which backends and MTUs a configuration asks for. Returns whether [`Self::follow`] has to look after a port
-    /// for that.
+    /// Takes the backends and MTUs of a configuration. Returns whether one has changed, so that [`Self::follow`] is
+    /// needed.
     pub fn ask(&mut self, config: &DataplaneConfig) -> bool {
         let mut changed = false;
         for port in &mut self.states {
@@ -244,8 +243,8 @@ impl Ports {
         changed
     }
 
-    /// Looks after the rings of packet sockets; to be called a few times a second. Returns whether one has stopped:
-    /// then [`Self::follow`] has to open its port anew, without rings.
+    /// Checks the rings of packet sockets; to be called a few times a second. Returns whether one has stopped: then
+    /// [`Self::follow`] opens its port anew, without rings.
     pub fn rings_stopped(&mut self) -> bool {
         let mut stopped = false;
         for port in self.states.iter_mut().filter(|port| !port.reopen) {
@@ -258,8 +257,8 @@ impl Ports {
         stopped
     }
 
-    /// Whether [`Self::follow`] is to try again to open a port that is there, or to give it its name: what kept it from that
-    /// may have passed without word of a change.
+    /// Whether [`Self::follow`] is to retry to open a port whose netdev is there, or to rename it: the cause of the failure
+    /// may be gone without a notification.
     pub fn retry(&mut self, now_ns: u64) -> bool {
         if self.states.iter().all(|port| port.refused.is_none()) {
             self.retry_ns = None;
@@ -317,8 +316,8 @@ impl Ports {
         }
     }
 
-    /// Compares with what the kernel says and brings the sockets in line: closed for a netdev that is gone,
-    /// opened (and claimed, if it comes back) for one that is there. Returns what changed.
+    /// Reconciles the ports with the kernel's netdevs: sockets of a netdev that is gone are closed, one that is there is
+    /// opened (and claimed, if it has come back). Returns what changed.
     ///
     /// # Errors
     /// When a worker is lost. A port that cannot be opened is reported as a change and stays closed.

@@ -1,14 +1,12 @@
 //! Where a worker's time goes, by the cycle counter.
 //!
-//! Every stretch between two marks is charged to one account. Time inside `poll` is idle, except for what
-//! the system call itself and the switch away and back cost; that part is sampled with the thread's CPU
-//! clock on some calls, because the clock is a system call too. While the thread is ready to run but
-//! another one has the core, the cycle counter goes on: the CPU clock, read every few milliseconds, tells
-//! how much of that there was, and it counts as not busy.
+//! The time between two calls of `charge` goes to one account. Time inside `poll` is idle, except for the system call
+//! itself and the two context switches; that part is sampled with the thread's CPU clock on some calls, because the
+//! clock is a system call too. While the thread is runnable but another one has the core, the cycle counter advances:
+//! the CPU clock, read every few milliseconds, gives that time, which counts as not busy.
 //!
-//! The kernel moves a worker between cores as it sees fit. Where it runs is read after each poll, and what it
-//! does until the next one is counted for that core. A poll counts for the core on which it began: over many
-//! of them a core is left as often as it is come to.
+//! The kernel migrates a worker between cores. The core is read after each poll, and the time until the next one is
+//! counted for it. A poll counts for the core on which it began: over many of them the errors cancel out.
 
 use tollway_engine::observe::profiler::{ClassCycles, CycleClock};
 use tollway_io::clock::{TickOrigin, Tsc, thread_cpu_ns};
@@ -22,7 +20,7 @@ pub enum Account {
     Ethernet,
     /// Router namespace, control thread.
     Management,
-    /// Inside the engine, which has its own books.
+    /// Inside the engine, which has accounts of its own.
     Engine,
 }
 
@@ -30,10 +28,10 @@ pub enum Account {
 const SAMPLE: u32 = 16;
 /// How often the CPU clock is compared, ticks per second over this.
 const COMPARE_PER_SECOND: u64 = 100;
-/// The same where the worker has come to another core: what it lost on the old one counts there.
+/// The same after a migration to another core: time lost on the old core counts there.
 const COMPARE_PER_SECOND_MOVING: u64 = 1000;
 
-/// A worker's books.
+/// A worker's accounts.
 #[derive(Debug)]
 pub struct Profile {
     origin: TickOrigin,
@@ -54,7 +52,7 @@ pub struct Profile {
     core_times: CoreTimes,
 }
 
-/// A worker's books as they stand.
+/// A worker's accounts at one time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProfileReport {
     /// Ticks per second.
@@ -68,7 +66,7 @@ pub struct ProfileReport {
 }
 
 impl Profile {
-    /// Books that begin when the worker does; `hz` is the tick rate, `cores` are those that the worker may
+    /// Accounts that begin when the worker does; `hz` is the tick rate, `cores` are those that the worker may
     /// run on, of which `cpu` is the one it runs on. To be called on the worker's thread.
     pub fn new(hz: u64, cores: &[usize], cpu: u32) -> Self {
         Self {
@@ -125,7 +123,7 @@ impl Profile {
         ready
     }
 
-    /// To be called after each poll, with the core that the worker runs on now. `engine` are the books of
+    /// To be called after each poll, with the core that the worker runs on now. `engine` are the accounts of
     /// the worker's engine.
     #[inline]
     pub fn runs_on(&mut self, cpu: u32, engine: impl FnOnce() -> ClassCycles) {
@@ -137,19 +135,19 @@ impl Profile {
             self.compare();
         }
         if due || moved {
-            self.settle(engine());
+            self.attribute(engine());
             self.cpu = cpu;
         }
     }
 
     /// Counts what was done since the last time for the core that the worker has run on.
-    fn settle(&mut self, engine: ClassCycles) {
+    fn attribute(&mut self, engine: ClassCycles) {
         let explained: u64 = engine.iter().sum();
         let [networking, firewall, queuing] = engine;
         let ethernet = self.ethernet + self.poll_costs / 256;
         let unclassified = self.engine.saturating_sub(explained);
         let totals = [networking, firewall, queuing, ethernet, self.management, unclassified];
-        self.core_times.settle(self.cpu, &totals, self.not_running);
+        self.core_times.attribute(self.cpu, &totals, self.not_running);
     }
 
     /// Ticks in poll that were not CPU time.
@@ -167,10 +165,10 @@ impl Profile {
         self.not_running = self.not_running.max(busy.saturating_sub(self.cpu_ticks()));
     }
 
-    /// The books as they stand; `engine` are those of the worker's engine.
+    /// The accounts now; `engine` are those of the worker's engine.
     pub fn report(&mut self, engine: ClassCycles) -> ProfileReport {
         self.compare();
-        self.settle(engine);
+        self.attribute(engine);
         ProfileReport {
             tsc_hz: self.hz,
             cycles: self.origin.ticks(),

@@ -81,7 +81,7 @@ impl Server {
         std::iter::once((listener, libc::POLLIN)).chain(clients)
     }
 
-    /// Accepts, reads, and answers every whole request by `answer`, which is told whether the client has
+    /// Accepts, reads, and answers every whole request by `answer`, whose second argument is whether the client has
     /// said hello and may note that it has.
     pub fn serve(&mut self, mut answer: impl FnMut(Request, &mut bool) -> Answer) {
         while self.clients.len() < CLIENTS {

@@ -63,7 +63,7 @@ impl Router {
         }
         if self.real_time && self.engine.next_deadline().is_some_and(|deadline| deadline <= self.now) {
             self.engine.tick(&mut self.batch, &mut self.pool, &self.clock, self.now);
-            self.settle(links, &mut turn)?;
+            self.dispatch(links, &mut turn)?;
         }
         if turn.finished + turn.handed_over == 0 {
             return Ok(turn);
@@ -83,7 +83,7 @@ impl Router {
         self.engine.process(&mut self.batch, &mut self.pool, &self.clock, self.now);
         let before = self.waiting.0;
         self.waiting.0 += received;
-        self.settle(links, turn)?;
+        self.dispatch(links, turn)?;
         self.waiting.1 += self.waiting.0.saturating_sub(before);
         match self.waiting.0 == 0 || self.engine.stats().queues.queued_packets == self.waiting.0 {
             true => Ok(()),
@@ -92,7 +92,7 @@ impl Router {
     }
 
     /// Gives what left the engine to where it goes.
-    fn settle(&mut self, links: &mut Links, turn: &mut Turn) -> Result<(), String> {
+    fn dispatch(&mut self, links: &mut Links, turn: &mut Turn) -> Result<(), String> {
         for done in self.batch.drain() {
             self.waiting.0 = self.waiting.0.wrapping_sub(1);
             match done.outcome {
@@ -105,7 +105,7 @@ impl Router {
                     let contents = HandoverContents::Parsed(packet);
                     links.out.gather(Handover { frame: done.frame, vnet: done.vnet, contents });
                 }
-                other => return Err(format!("a packet went astray: {other:?}")),
+                other => return Err(format!("a packet left by another way: {other:?}")),
             }
         }
         Ok(())

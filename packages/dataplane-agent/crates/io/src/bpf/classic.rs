@@ -15,7 +15,7 @@ enum Distance {
     Always,
 }
 
-/// A program under way.
+/// A program being assembled.
 #[derive(Default)]
 pub struct Assembler {
     code: Vec<sock_filter>,

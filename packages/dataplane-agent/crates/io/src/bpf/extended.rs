@@ -92,7 +92,7 @@ const TO_NETWORK: u8 = 0xdc;
 const CALL: u8 = 0x85;
 const EXIT: u8 = 0x95;
 
-/// A program under way.
+/// A program being assembled.
 #[derive(Debug, Default)]
 pub struct Assembler {
     code: Vec<Instruction>,

@@ -1,6 +1,6 @@
 //! Jumps to labels, whose distances are known when a program is complete.
 
-/// The jumps and labels of a program under way. `T` says which distance of an instruction a jump sets.
+/// The jumps and labels of a program being assembled. `T` says which distance of an instruction a jump sets.
 #[derive(Debug)]
 pub struct Labels<T> {
     jumps: Vec<(usize, &'static str, T)>,

@@ -81,7 +81,7 @@ impl Element {
     }
 }
 
-/// Adds an entry to a map. `K` and `V` must be as large as the map was told, without padding.
+/// Adds an entry to a map. `K` and `V` must have the sizes of the map's shape, without padding.
 ///
 /// # Errors
 /// When there is one with this key, the map is full, or it cannot hold the value.

@@ -116,7 +116,7 @@ fn chain_name(netdev: &str) -> String {
     name
 }
 
-/// Word of tables and chains that are taken away.
+/// Notifications of tables and chains that are removed.
 #[derive(Debug)]
 pub struct GuardMonitor {
     events: OwnedFd,

@@ -1,9 +1,9 @@
-//! Flows that the kernel forwards for us, between ports by packet socket: what the worker has decided about a
-//! flow is written into a table that two small programs at the port's ingress act by, so that its packets are
-//! neither copied into the process nor out of it again, and wake nobody.
+//! Flow offload: flows that the kernel forwards between ports by packet socket. What the worker has decided about a flow
+//! is written to a table that two eBPF programs at the port's ingress execute, so that its packets are neither copied to
+//! the process and back nor wake a worker.
 //!
-//! The table is in the kernel (a hash from flows to slots) and in our memory (the slots). A slot is valid while its
-//! epoch is the table's: one write makes all of them invalid at once.
+//! The table is a hash map from flows to slots and an array of slots, which is mapped into this process. A slot is valid
+//! while its epoch is the table's: one write invalidates all of them.
 
 use std::io::Result;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -32,27 +32,26 @@ const BEFORE_OTHERS: u32 = 1 << 3;
 
 /// Most flows' directions in the table.
 pub const CAPACITY: u32 = 1 << 16;
-/// How long after [`Share::remove`] a flow is to be kept before [`Share::release`], ns: longer than a packet can be
-/// between the two programs.
-pub const REST: u64 = 1_000_000_000;
+/// Time from [`Share::remove`] of a flow to [`Share::release`], ns: longer than a packet can be between the two programs.
+pub const GRACE: u64 = 1_000_000_000;
 
-/// What names a flow's direction to the kernel.
+/// A direction of a flow, key of the hash map.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key {
     src: [u8; 4],
     dst: [u8; 4],
     ports: [u8; 4],
-    /// Index of the netdev it comes by, and in the lowest byte the protocol.
-    place: u32,
+    /// Index of the netdev that receives it, and in the lowest byte the protocol.
+    ingress: u32,
 }
 
 impl Key {
     /// Of packets with these addresses and ports in host order, received by the netdev `ifindex`.
     pub fn flow(ifindex: u32, protocol: u8, src: u32, dst: u32, src_port: u16, dst_port: u16) -> Self {
         let ([a, b], [c, d]) = (src_port.to_be_bytes(), dst_port.to_be_bytes());
-        let place = ifindex << 8 | u32::from(protocol);
-        Self { src: src.to_be_bytes(), dst: dst.to_be_bytes(), ports: [a, b, c, d], place }
+        let ingress = ifindex << 8 | u32::from(protocol);
+        Self { src: src.to_be_bytes(), dst: dst.to_be_bytes(), ports: [a, b, c, d], ingress }
     }
 
     /// Of all packets from one address to another, received by the netdev `ifindex`.
@@ -61,8 +60,8 @@ impl Key {
     }
 }
 
-/// What becomes of a flow's packets. Addresses and ports are in host order, and those of the packet where
-/// they stay; the changes are differences for checksums (RFC 1624), in host order.
+/// How a flow's packets are forwarded. Addresses and ports are in host order, and those of the packet where they are not
+/// translated; the changes are differences for checksums (RFC 1624), in host order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Action {
     /// Netdev they leave by.
@@ -135,7 +134,7 @@ impl Flowtable {
         Ok(Self { maps, slots, decide, forward })
     }
 
-    /// Lets the table forward what the netdev receives, as far as its packet sockets are connected.
+    /// Attaches the forwarding program to a netdev. It forwards what connected packet sockets do not get.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -143,7 +142,8 @@ impl Flowtable {
         Ok(Link { _program: bpf::link(&self.forward, ifindex, TCX_INGRESS, BEFORE_OTHERS)? })
     }
 
-    /// Keeps from a packet socket what the table forwards. Its netdev must be attached before, and as long.
+    /// Attaches the filter that keeps from a packet socket what the table forwards. Its netdev must be attached before, and
+    /// as long.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -152,14 +152,14 @@ impl Flowtable {
         option(socket, libc::SOL_SOCKET, libc::SO_ATTACH_BPF, &program)
     }
 
-    /// Makes every flow invalid. What has been put in by then is not forwarded any more.
+    /// Invalidates every flow: what has been installed by then is not forwarded any more.
     pub fn invalidate(&self) {
         if let Some(control) = self.slots.get(0) {
             control.next_epoch();
         }
     }
 
-    /// Makes every flow invalid; from now on keys are of another kind.
+    /// Invalidates every flow; from now on keys are of this kind.
     pub fn set_mode(&self, mode: Mode) {
         self.invalidate();
         if let Some(control) = self.slots.get(0) {
@@ -209,7 +209,7 @@ impl Share {
         Self { table, free: (first..first + each).rev().collect() }
     }
 
-    /// Whether so many flows can still be put in.
+    /// Whether there is room for so many flows.
     #[inline]
     pub fn has_room(&self, flows: usize) -> bool {
         self.free.len() >= flows
@@ -220,8 +220,8 @@ impl Share {
         &self.table
     }
 
-    /// Puts a flow in that was decided at `epoch`. `None` when there is no room, or another worker has it in: without
-    /// connection tracking, packets from one address to another come to several.
+    /// Installs a flow that was decided at `epoch`. `None` when there is no room, or another worker has installed it:
+    /// without connection tracking, packets from one address to another are received by several.
     pub fn install(&mut self, key: Key, action: &Action, epoch: Epoch) -> Option<Installed> {
         let number = self.free.pop()?;
         let slot = self.table.slots.get(number)?;
@@ -250,7 +250,7 @@ impl Share {
         self.table.slots.get(flow.slot).map_or((0, 0), slot::Slot::counts)
     }
 
-    /// Takes a flow out. Packets that are under way on another core are still forwarded and counted.
+    /// Removes a flow. Packets that another core is forwarding are still forwarded and counted.
     pub fn remove(&mut self, flow: &Installed) {
         if let Some(slot) = self.table.slots.get(flow.slot) {
             slot.set_epoch(0);
@@ -258,7 +258,7 @@ impl Share {
         let _gone_already = bpf::delete(&self.table.maps.flows, &flow.key);
     }
 
-    /// Gives the place of a removed flow to others, [`REST`] later.
+    /// Frees the slot of a removed flow, [`GRACE`] after that.
     pub fn release(&mut self, flow: Installed) {
         self.free.push(flow.slot);
     }

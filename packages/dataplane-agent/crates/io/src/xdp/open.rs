@@ -18,7 +18,7 @@ const RING: u32 = 4096;
 /// Entries of the ring for sent frames: those of all workers that send by one queue.
 const COMPLETION_RING: u32 = 2 * RING;
 
-/// Bytes that may be under way from a socket to the peer of a virtual link.
+/// Bytes that may be in flight from a socket to the peer of a virtual link.
 const SEND_BUFFER: libc::c_int = 8 << 20;
 
 /// Bytes that the kernel keeps free before a received frame (`XDP_PACKET_HEADROOM`).

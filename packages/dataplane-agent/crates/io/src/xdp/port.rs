@@ -76,8 +76,8 @@ pub struct XdpPort {
     transmitter: Transmitter,
     /// Watches all queues when there are several.
     poll: Option<OwnedFd>,
-    /// Queue to begin with next.
-    turn: usize,
+    /// Queue to begin with, for fairness.
+    first_queue: usize,
     kernel_drops: u64,
     netdev: Arc<Netdev>,
 }
@@ -99,7 +99,7 @@ impl XdpPort {
         transmitter: Transmitter,
     ) -> std::io::Result<Self> {
         let poll = if receivers.len() > 1 { Some(watch(&receivers)?) } else { None };
-        Ok(Self { receivers, transmitter, poll, turn: 0, kernel_drops: 0, netdev })
+        Ok(Self { receivers, transmitter, poll, first_queue: 0, kernel_drops: 0, netdev })
     }
 
     /// Descriptors that a frame of the queue takes; `None` for one that cannot be sent.
@@ -147,7 +147,7 @@ impl XdpPort {
         submit(kernel_frames, ring, frame)
     }
 
-    /// Lets the kernel send what is in the ring. Returns whether it could not take all of it for now.
+    /// Makes the kernel send what is in the ring. Returns whether it did not take all of it.
     fn kick(&mut self, pool: &mut Partition) -> bool {
         let Self { receivers, transmitter, netdev, .. } = self;
         let Some(socket) = transmitter.socket.as_ref().or(receivers.first().map(|of| &of.socket)) else {
@@ -191,8 +191,8 @@ fn submit(kernel_frames: &KernelFrames, ring: &mut Producer<libc::xdp_desc>, fra
 }
 
 impl Receiver {
-    /// Gives the queue frames to receive into. Returns whether it has none all the same: then it receives nothing, and
-    /// does not ask for frames either.
+    /// Fills the fill ring. Returns whether it is still empty: then the queue receives nothing, and its descriptor does not
+    /// become readable either.
     fn refill(&mut self, netdev: &Netdev, pool: &mut Partition) -> bool {
         let has = self.fill.pending();
         let mut added = 0;
@@ -271,9 +271,9 @@ impl PortIo for XdpPort {
         self.transmitter.reclaim(&self.netdev, pool);
         let mut result = Received::default();
         let count = self.receivers.len();
-        self.turn = self.turn.wrapping_add(1);
+        self.first_queue = self.first_queue.wrapping_add(1);
         for index in 0..count {
-            let Some(receiver) = self.receivers.get_mut((self.turn + index) % count) else { continue };
+            let Some(receiver) = self.receivers.get_mut((self.first_queue + index) % count) else { continue };
             let received = receiver.receive(limit - result.taken, &self.netdev, pool, &mut sink);
             result.taken += received.taken;
             result.unusable += received.unusable;
@@ -307,8 +307,8 @@ impl PortIo for XdpPort {
         self.transmitter.ring.publish();
         result.full |= self.kick(pool);
         if result.full && self.poll.is_some() {
-            // The descriptor of several queues does not tell of room: what the netdev's queue does not take
-            // is lost here as it would be there.
+            // The epoll descriptor of several queues does not become writable: what the netdev's queue does not take is
+            // dropped here, as the netdev would drop it.
             result.full = false;
             result.taken += queue.len();
             result.refused += queue.len();

@@ -60,16 +60,16 @@ impl Router {
         self.send_local_to(worker, tap, [0; 6], packet)
     }
 
-    /// The same, to a station that the service has chosen.
+    /// The same, to a link-layer address that the service has chosen.
     pub fn send_local_to(
         &mut self,
         worker: usize,
         tap: RowId,
-        station: [u8; 6],
+        dst_mac: [u8; 6],
         packet: &[u8],
     ) -> Vec<Output> {
         let mut frame = vec![0; ethernet::HEADER];
-        frame[..6].copy_from_slice(&station);
+        frame[..6].copy_from_slice(&dst_mac);
         frame.extend_from_slice(packet);
         let mut out = std::mem::take(&mut self.early);
         self.injected += 1;
@@ -88,7 +88,7 @@ impl Router {
         self.flushed(worker);
     }
 
-    /// Tells a worker that everything has left, unless its ports take nothing.
+    /// Acknowledges to a worker's engine that everything has left, unless its ports take nothing.
     fn flushed(&mut self, worker: usize) {
         if !self.untaken.contains_key(&worker) {
             self.engines[worker].sent();
@@ -236,7 +236,7 @@ impl Router {
         }
     }
 
-    /// Packets that were on their way between workers arrive, the first `packets` of them.
+    /// Delivers the first `packets` of the packets that are held between workers.
     pub fn deliver_handovers(&mut self, packets: usize) -> Vec<Output> {
         let mut out = std::mem::take(&mut self.early);
         for Delayed { to, packet, .. } in self.delayed.drain(..packets).collect::<Vec<_>>() {
@@ -271,7 +271,7 @@ impl Router {
         out
     }
 
-    /// Packets that are on their way between workers.
+    /// Packets that are held between workers.
     pub fn on_the_way(&self) -> usize {
         self.delayed.len()
     }

@@ -43,7 +43,7 @@ impl Files {
     }
 }
 
-/// One that tells its revision.
+/// One that names its revision.
 fn config(revision: u64) -> Arc<DataplaneConfig> {
     let mut config = DataplaneConfig::default();
     config.tracking.udp_timeout_ms = revision as u32;

@@ -34,7 +34,7 @@ pub(super) fn claimed(port: &PortState, claim: &Claim) -> Result<(), String> {
 }
 
 /// Has a netdev carry packets as long as its interface may send, or as before when that one sends shorter ones again.
-/// Returns what to tell people.
+/// Returns a message for the log.
 pub(super) fn fit_mtu(
     index: usize,
     port: &mut PortState,
@@ -71,7 +71,7 @@ pub(super) fn fit_mtu(
 }
 
 /// Gives every worker a socket on a netdev that is [`claimed`], unless it is open as it should be. Returns
-/// what to tell people.
+/// a message for the log.
 pub(super) fn open(
     index: usize,
     port: &mut PortState,
@@ -109,8 +109,8 @@ pub(super) fn open(
     port.sockets = ends.iter().filter_map(packet_socket).collect();
     let mut ends = ends.into_iter();
     workers.ask(|_| Command::SetPort(index as PortId, ends.next()))?;
-    let tell = again || io != backend;
-    Ok(Ok(tell.then(|| port.uses())))
+    let is_news = again || io != backend;
+    Ok(Ok(is_news.then(|| port.uses())))
 }
 
 /// Opens a netdev with the backend that was decided on, or with packet sockets when it refuses AF_XDP.

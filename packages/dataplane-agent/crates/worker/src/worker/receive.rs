@@ -110,7 +110,7 @@ impl Worker {
         let batch = &mut self.batch;
         let (row, own) = (end.row, end.tap.mac());
         let received = end.tap.receive(BURST, &mut self.scratch, &mut self.pool, |mut frame, vnet| {
-            // A device without ARP gives its own address to what it knows no station for.
+            // A device without ARP uses its own address as the destination of hosts that it does not know.
             if let Some(destination) = frame.head_mut().first_chunk_mut::<6>()
                 && *destination == own
             {
