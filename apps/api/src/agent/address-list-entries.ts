@@ -3,7 +3,7 @@ import { datetimeText, durationText, ipv4Text, ipv6Prefix, ipv6Text } from '@tol
 import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { AddressListEntries } from './messages.js';
 
-/** Size of a record, bytes; the layout is documented at `ReplyBody::AddressListEntries` in crates/config/src/protocol/mod.rs. */
+/** Size of a record, bytes; the layout is documented at `ReplyBody::AddressListEntries` in crates/config/src/protocol/reply.rs. */
 const RECORD = 32;
 /** Where its last four bytes of the address are; those of IPv4 are all. */
 const LAST_WORD = 20;

@@ -2,7 +2,7 @@ import { durationText, ipv6Text, protocolText } from '@tollway/schema';
 import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { Connections } from './messages.js';
 
-/** Size of a record, bytes; the layout is documented at `ReplyBody::Connections` in crates/config/src/protocol/mod.rs. */
+/** Size of a record, bytes; the layout is documented at `ReplyBody::Connections` in crates/config/src/protocol/reply.rs. */
 export const RECORD = 160;
 
 /** Records that are looked at between two looks at the clock. */

@@ -1,6 +1,6 @@
 import type { QueueScope } from './messages.js';
 
-/** Size of a record, bytes; the layout is documented at `ReplyBody::QueueScope` in crates/config/src/protocol/mod.rs. */
+/** Size of a record, bytes; the layout is documented at `ReplyBody::QueueScope` in crates/config/src/protocol/reply.rs. */
 const RECORD = 64;
 const PARTS = [8, 36] as const;
 

@@ -1,6 +1,6 @@
 import type { Queues } from './messages.js';
 
-/** Size of a record, bytes; the layout is documented at `ReplyBody::Queues` in crates/config/src/protocol/mod.rs. */
+/** Size of a record, bytes; the layout is documented at `ReplyBody::Queues` in crates/config/src/protocol/reply.rs. */
 export const RECORD = 104;
 
 /** What a record is about. */

@@ -1,7 +1,7 @@
 import { ipv4Text } from '@tollway/schema';
 import type { Routes } from './messages.js';
 
-/** Size of a record, bytes; the layout is documented at `ReplyBody::Routes` in crates/config/src/protocol/mod.rs. */
+/** Size of a record, bytes; the layout is documented at `ReplyBody::Routes` in crates/config/src/protocol/reply.rs. */
 const RECORD = 24;
 const ACTIVE = 1;
 const CONNECTED = 2;

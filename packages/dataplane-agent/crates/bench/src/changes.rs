@@ -19,7 +19,7 @@ pub struct Changing {
 }
 
 impl Changing {
-    /// Calls `change` as often as it goes while there is to be change; it says how much it changed.
+    /// Calls `change` as often as possible while changes are on; it returns how much it changed.
     pub fn keep_on(&self, mut change: impl FnMut() -> Result<u64, String>) -> Result<(), String> {
         while !self.over.load(Ordering::Relaxed) {
             if self.running.load(Ordering::Acquire) {

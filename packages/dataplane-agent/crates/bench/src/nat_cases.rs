@@ -1,4 +1,4 @@
-//! Translation when there is nothing left to translate to.
+//! Source NAT when no port is left.
 
 use std::net::Ipv4Addr;
 
@@ -12,7 +12,7 @@ use crate::router::{LAN_PORT, Router, Setup, stage_costs};
 use crate::scenario::{DESTINATIONS, SOURCES, Scenario};
 use crate::traffic::{GENERATOR_MAC, LAN_PORT_MAC, Traffic};
 
-/// What we allow ourselves for a refused packet, ns.
+/// Most time for a refused packet, ns.
 const ALLOWED_NS: f64 = 2000.0;
 /// Ports that masquerade gives to clients whose own are 1024 or higher: of these to one destination.
 const PORTS: usize = 65_536 - 1024;

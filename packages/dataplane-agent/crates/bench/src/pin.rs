@@ -17,13 +17,13 @@ pub fn to_cpu(cpu: usize) -> Result<(), String> {
     }
 }
 
-/// Takes the 50 µs of slack off this thread's timers (prctl(2), PR_SET_TIMERSLACK).
+/// Removes the 50 µs of slack of this thread's timers (prctl(2), PR_SET_TIMERSLACK).
 pub fn exact_timers() {
     // SAFETY: no pointers are involved; the call cannot fail for this option.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64) };
 }
 
-/// Asks for the core before everybody else (setpriority(2)); without the privilege all stays as it is.
+/// Raises the priority of the calling thread (setpriority(2)); without the privilege nothing changes.
 pub fn first_in_line() {
     // SAFETY: no pointers are involved; 0 is the calling thread.
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) };

@@ -33,10 +33,10 @@ pub const WAN_PORT: u16 = 1;
 /// Batches whose frames are written before the first of them is timed: as a ring's worth of frames lies
 /// in the cache that the last level shares with a NIC.
 const RING: usize = 4;
-/// Time that passes, by the engine's account, per batch: 2.5 Mpps.
+/// Time of the engine that passes per batch, ns: 2.5 Mpps.
 const BATCH_NS: u64 = 100_000;
 
-/// When routers begin, by their own account.
+/// The engine's time at the start.
 const START: Now = Now::from_ms(1000);
 
 /// What a case measures.

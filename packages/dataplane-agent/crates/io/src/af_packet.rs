@@ -38,7 +38,7 @@ pub struct AfPacketPort {
     reported: u64,
 }
 
-/// How frames come from the kernel.
+/// How frames are received from the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Receive {
     /// By a ring if the kernel gives one.
@@ -69,7 +69,7 @@ pub fn open(ifindex: u32, workers: usize, receive: Receive) -> std::io::Result<S
         match join_all(ifindex, workers, receive, &mut ports) {
             Ok(()) => {}
             Err(error) => {
-                // The sockets that joined go with the group; a fresh one stands alone.
+                // The sockets that have joined are dropped with the group; a new one receives alone.
                 ports.clear();
                 ports.push(AfPacketPort::open(ifindex, 1, receive)?);
                 fanout_refused = Some(error);
@@ -160,7 +160,7 @@ impl AfPacketPort {
         self.socket.set::<c_int>(libc::SOL_SOCKET, libc::SO_DETACH_FILTER, &0)
     }
 
-    /// What another thread watches the ring with; `None` without one.
+    /// A watch for another thread over the ring; `None` without one.
     pub fn watch(&self) -> Option<RingWatch> {
         self.ring.as_ref().map(|_| RingWatch::new(&self.socket))
     }
@@ -199,7 +199,7 @@ impl PortIo for AfPacketPort {
         };
         let received = ring.receive(socket, limit, scratch, pool, sink)?;
         if received.taken == 0 {
-            // Poll may have spoken of an error (the netdev went down), and does so until it is read.
+            // Poll may have reported an error (the netdev went down), and does so until it is read.
             match self.socket.get(libc::SOL_SOCKET, libc::SO_ERROR, 0)? {
                 0 => {}
                 error => return Err(std::io::Error::from_raw_os_error(error)),
@@ -219,8 +219,8 @@ impl PortIo for AfPacketPort {
                         result.full = true;
                         break;
                     }
-                    // ENOBUFS: the device's queue refused the frame; the others concern this frame or the
-                    // whole device. Either way this one is lost and the next is tried.
+                    // ENOBUFS: the device's queue refused the frame; other errors concern this frame or the whole
+                    // device. In any case this frame is dropped and the next one is tried.
                     _ => {
                         result.taken += 1;
                         result.refused += 1;

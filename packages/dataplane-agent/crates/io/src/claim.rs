@@ -1,4 +1,4 @@
-//! Taking netdevs from the kernel and giving them back as they were.
+//! Claiming netdevs from the kernel, and giving them back as they were.
 //!
 //! A claimed netdev has no addresses, no IPv6, and an nft `netdev` chain that drops everything on
 //! ingress; packet sockets see frames before it, the kernel's protocols after it, so they neither answer
@@ -196,8 +196,8 @@ impl Claim {
             Some(record) if record.device != device => self.save(netdev, Record { device, ..record }),
             Some(_) => {}
         }
-        self.guard.put(netdev)?;
-        self.guard.take_earlier(netdev);
+        self.guard.install(netdev)?;
+        self.guard.remove_stale(netdev);
         set_disable_ipv6(netdev, "1")?;
         ip(&format!("address flush dev {netdev}"))?;
         set_feature(netdev, LRO, false);
@@ -205,11 +205,11 @@ impl Claim {
         Ok(())
     }
 
-    /// A claimed netdev is known by its name, and so is what keeps the kernel from it: gives it that name again if it has
-    /// another one in `links`. Returns the other one.
+    /// A claimed netdev and its guard are identified by name: renames it back if it has another name in `links`. Returns the
+    /// other one.
     ///
     /// # Errors
-    /// When it cannot be renamed, or the chain cannot be put before it again.
+    /// When it cannot be renamed, or the chain cannot be installed again.
     pub fn keep_name(&self, netdev: &str, links: &mut [Link]) -> Result<Option<String>, ClaimError> {
         if links.iter().any(|link| link.name == netdev) {
             return Ok(None);
@@ -224,7 +224,7 @@ impl Claim {
             ip(&format!("link set dev {netdev} up"))?;
         }
         netdev.clone_into(&mut link.name);
-        self.guard.put(netdev)?;
+        self.guard.install(netdev)?;
         Ok(Some(other))
     }
 
@@ -264,13 +264,13 @@ impl Claim {
         Ok(mtu)
     }
 
-    /// Puts back what keeps the kernel from claimed netdevs, if that has been taken away from any that is there. Returns
-    /// those.
+    /// Restores the guard of claimed netdevs that are there, if a notification says that it may have been removed. Returns
+    /// the netdevs whose chain was missing.
     ///
     /// # Errors
-    /// When it cannot be put back, or netlink does not answer; the rest is tried all the same.
+    /// When it cannot be restored, or netlink does not answer; the rest is tried all the same.
     pub fn keep_guard(&self, monitor: &GuardMonitor) -> Result<Vec<String>, ClaimError> {
-        if monitor.is_disturbed(&self.guard) { self.guard_again() } else { Ok(Vec::new()) }
+        if monitor.may_be_removed(&self.guard) { self.guard_again() } else { Ok(Vec::new()) }
     }
 
     /// As [`Self::keep_guard`], without a notification.
@@ -283,10 +283,10 @@ impl Claim {
         let mut result = Ok(Vec::new());
         for netdev in &self.netdevs {
             let is_here = links.iter().any(|link| link.name == *netdev) && self.record(netdev).is_some();
-            if !is_here || listed.is_before(netdev) {
+            if !is_here || listed.covers(netdev) {
                 continue;
             }
-            match (self.guard.put(netdev), &mut result) {
+            match (self.guard.install(netdev), &mut result) {
                 (Ok(()), Ok(again)) => again.push(netdev.clone()),
                 (Err(error), Ok(_)) => result = Err(error.into()),
                 (_, Err(_)) => {}
@@ -299,7 +299,7 @@ impl Claim {
     pub fn release(&self) -> Vec<ClaimError> {
         let restored = self.netdevs.iter().map(|netdev| self.restore(netdev));
         let mut errors: Vec<_> = restored.filter_map(Result::err).collect();
-        errors.extend(self.guard.take_all().err().map(ClaimError::from));
+        errors.extend(self.guard.remove_table().err().map(ClaimError::from));
         errors
     }
 
@@ -322,7 +322,7 @@ impl Claim {
         // Under another name, if it was renamed.
         let named = links.iter().find(|link| link.name == netdev);
         let present = named.or_else(|| links.iter().find(|link| device(link) == record.device));
-        self.guard.take(netdev);
+        self.guard.remove(netdev);
         let restored = present.map_or(Ok(()), |link| restore::restore(link, netdev, &record));
         self.noted().remove(netdev);
         let path = self.record_path(netdev);

@@ -30,11 +30,10 @@ pub fn wall_ms() -> u64 {
 
 /// The cycle counter: the TSC on x86-64, the virtual counter on AArch64.
 ///
-/// A thread may be migrated to another core between two readings. The virtual counter is one for all cores. So in
-/// effect is the TSC, where it runs at one rate in every state of the processor and started together on all
-/// cores: Linux checks that before it takes it for its own clock. Where it is not so, a step back counts as
-/// nothing, since differences are taken saturating, and a step forward is taken off the busy time when that
-/// is compared with the CPU clock.
+/// A thread may be migrated to another core between two readings. The virtual counter is the same on all cores. So in
+/// effect is an invariant TSC that is synchronised between cores, which Linux checks before it uses it as its clock
+/// source. Otherwise a step back counts as zero, since differences saturate, and a step forward is deducted from the busy
+/// time when that is compared with the CPU clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Tsc;
 

@@ -1,4 +1,4 @@
-//! Running `ip` and `nft`: slow, rare, and the same words an administrator would type.
+//! Running `ip` and `nft`, for what is rare and need not be fast.
 
 use std::fmt;
 use std::io::Write;
@@ -10,7 +10,7 @@ use std::thread;
 pub struct CommandError {
     /// The command line.
     pub line: String,
-    /// What it said, or why it could not be run.
+    /// Its standard error, or why it could not be run.
     pub reason: String,
 }
 
@@ -39,8 +39,8 @@ pub fn run(program: &str, arguments: &[&str], input: &str) -> Result<String, Com
     let stdin = child.stdin.take();
     let output = thread::scope(|scope| {
         if let Some(mut stdin) = stdin {
-            // While it is read what the program says: one that has much to say of what it reads would wait for that, and so
-            // would who writes. A program that stops reading says why on its standard error.
+            // Written by a thread while the output is read: a program that writes much before it has read all would
+            // block, and so would a writer that does not read. One that stops reading gives the reason on its standard error.
             let write = move || drop(stdin.write_all(input.as_bytes()));
             thread::Builder::new().spawn_scoped(scope, write)?;
         }

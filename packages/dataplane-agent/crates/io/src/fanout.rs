@@ -1,9 +1,9 @@
-//! Which worker a frame belongs to, before the engine has parsed it.
+//! Steering: which worker receives a frame, before the engine has parsed it.
 //!
 //! [`program`] is classic BPF for `PACKET_FANOUT_CBPF`; [`worker_of`] is the same decision in Rust, for
 //! ports that have no kernel in front of them. Both compute [`tollway_engine::packet::tuple::steer`] for whole
-//! TCP and UDP packets and ICMP queries. What that function cannot place without state (fragments, ICMP
-//! errors) goes by the addresses, and the engine hands it over; what is not IP goes to worker 0.
+//! TCP and UDP packets and ICMP queries. What that function cannot steer without state (fragments, ICMP
+//! errors) is steered by the addresses, and the engine hands it over; what is not IP goes to worker 0.
 
 use tollway_engine::packet::tuple::{Addr, Tuple, steer};
 use tollway_wire::field::{read8, read16, read32, read128};

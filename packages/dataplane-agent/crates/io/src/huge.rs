@@ -1,8 +1,8 @@
 //! Huge pages for tables: an allocator to be made the global one.
 //!
-//! A table of a few ten thousand connections is spread over thousands of 4 KiB pages, more than the
-//! processor remembers translations for; every packet of a random flow then pays page walks. The engine
-//! allocates its tables as plain vectors and cannot ask for anything else, so the process's allocator asks.
+//! A table of some ten thousand connections is spread over thousands of 4 KiB pages, more than the TLB has entries; every
+//! packet of a random flow then costs page walks. The engine allocates its tables as plain vectors, so the process's
+//! allocator maps large allocations on huge pages.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr;
@@ -10,12 +10,12 @@ use std::ptr;
 /// Bytes of a huge page (x86-64 and arm64 with 4 KiB pages).
 const HUGE_PAGE: usize = 2 << 20;
 
-/// Allocations from this size on are mapped of their own and begin at a huge page. Smaller ones would
+/// Allocations from this size on have a mapping of their own that begins at a huge page. Smaller ones would
 /// waste more than a third of their pages.
 const THRESHOLD: usize = HUGE_PAGE / 3 * 4;
 
 /// The system's allocator, but for large allocations, which are mapped with `MADV_HUGEPAGE`
-/// (madvise(2)). Where the kernel has no huge pages left, or is configured to give none, they lie on ordinary pages.
+/// (madvise(2)). Where the kernel has no huge pages left, or is configured to give none, they are on ordinary pages.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct HugePages;
 

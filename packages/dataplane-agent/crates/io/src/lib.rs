@@ -1,6 +1,6 @@
 //! Frames in and out: the frame pool, port backends, TAPs, and the Linux side of claiming ports.
 //!
-//! Every unsafe block of packet I/O is here. What a packet means is none of this crate's business.
+//! Every unsafe block of packet I/O is here. Packets are not interpreted beyond what sockets need.
 
 pub mod af_packet;
 pub mod bpf;

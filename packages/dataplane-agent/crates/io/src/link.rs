@@ -1,4 +1,4 @@
-//! The netdevs of the namespace that the agent claims ports in, and word when one of them changes
+//! The netdevs of the namespace that the agent claims ports in, and notifications of their changes
 //! (rtnetlink(7)).
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -43,7 +43,7 @@ const IFLA_MASTER: u16 = 10;
 const IFLA_STATS64: u16 = 23;
 const IFF_LOWER_UP: u32 = 1 << 16;
 
-/// A netlink socket that hears of these groups.
+/// A netlink socket that joins these groups.
 pub(crate) fn netlink(protocol: libc::c_int, groups: u32) -> std::io::Result<OwnedFd> {
     let fd =
         // SAFETY: the call takes no pointers.
@@ -81,8 +81,8 @@ impl LinkMonitor {
         self.events.as_raw_fd()
     }
 
-    /// Takes all pending words of change. Their content does not matter, nor does an overrun: after any of
-    /// them the list is read anew.
+    /// Discards all pending notifications. Their content does not matter, nor does an overrun: the list is read anew
+    /// after any of them.
     pub fn clear(&self) {
         let mut buffer = [0_u8; 16 << 10];
         loop {

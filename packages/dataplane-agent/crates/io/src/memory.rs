@@ -1,4 +1,4 @@
-//! Ports in memory: rings to whoever plays the network, in the same process.
+//! Ports in memory: rings to a simulated network in the same process.
 
 use std::os::fd::RawFd;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub fn pair(depth: usize, peer: &Arc<Wake>) -> std::io::Result<(MemoryPort, Memo
     let (to_router, rx) = RingBuffer::new(depth);
     let (tx, from_router) = RingBuffer::new(depth);
     let wake = Arc::new(Wake::new()?);
-    // The descriptor is polled together with others, so it always counts as slept on.
+    // The descriptor is polled together with others, so the flag of a sleeper is always set.
     wake.before_sleep();
     let port = MemoryPort { rx, tx, wake: Arc::clone(&wake), peer: Arc::clone(peer) };
     Ok((port, MemoryPeer { tx: to_router, rx: from_router, wake }))

@@ -104,7 +104,7 @@ impl Namespace {
         })
     }
 
-    /// Takes the name away; the namespace ends with its last process.
+    /// Removes the name; the namespace ends with its last process.
     ///
     /// # Errors
     /// As [`run`].

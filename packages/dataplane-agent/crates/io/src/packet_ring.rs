@@ -20,7 +20,7 @@ use crate::vnet::{VNET_HEADER, decode};
 
 /// Bytes of a slot: room for a full Ethernet frame with two tags behind the kernel's headers.
 const SLOT: usize = 2048;
-/// The kernel gets the ring's memory in pieces of so many bytes.
+/// Bytes of a block, the unit in which the kernel allocates the ring's memory.
 const BLOCK: usize = 64 << 10;
 /// Slots of a netdev, over all its sockets, and the fewest of one socket: 8,192 are 40 ms at 200,000 packets/s.
 const SLOTS: usize = 16_384;
@@ -78,7 +78,7 @@ impl PacketRing {
             Some(start) if memory != libc::MAP_FAILED => Ok(Self { memory: start, slots, next: 0, lost: 0 }),
             _ => {
                 let error = std::io::Error::last_os_error();
-                // Frames must not go where nobody sees them.
+                // Otherwise frames would go to a ring that is not read.
                 let none =
                     libc::tpacket_req { tp_block_size: 0, tp_block_nr: 0, tp_frame_size: 0, tp_frame_nr: 0 };
                 option(socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &none)?;
@@ -114,7 +114,7 @@ impl PacketRing {
         self.next = (self.next + count) % self.slots;
     }
 
-    /// Super-frames the kernel had no room for since the last call.
+    /// Super-frames that the kernel dropped since the last call, because the queue was full.
     pub fn take_lost(&mut self) -> u64 {
         std::mem::take(&mut self.lost)
     }
@@ -144,7 +144,7 @@ impl PacketRing {
                     result.no_frame = true;
                     break;
                 }
-                // Nothing in the queue for a slot that says so: the frame is lost, the ring goes on.
+                // The queue is empty although the slot says otherwise: the frame is lost, the ring continues.
                 let lost = usize::from(received.taken == 0);
                 self.release(received.taken + lost);
                 result.taken += received.taken + lost;

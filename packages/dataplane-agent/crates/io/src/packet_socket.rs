@@ -1,10 +1,9 @@
-//! A packet socket as two threads share it: the worker that receives from it, and the one that watches its ring.
+//! A packet socket, shared by two threads: the worker that receives from it, and the control thread that watches its ring.
 //!
-//! The kernel writes a virtio-net header before it gives a slot of a ring away. For a frame whose kind of
-//! segmentation such a header has no name for (SCTP, IP fragments; datagrams before Linux 6.2) it drops the frame but
-//! keeps the slot for itself, and from then on finds the ring occupied: every frame is dropped, and no reader can
-//! change it (`tpacket_rcv` in net/packet/af_packet.c, since Linux 5.6). From the socket's queue such a frame is thrown
-//! away alone.
+//! The kernel writes a virtio-net header before it passes a slot of a ring to user space. A frame whose kind of
+//! segmentation such a header cannot express (SCTP, IP fragments; datagrams before Linux 6.2) is dropped, but the kernel
+//! keeps the slot, and from then on finds the ring full: every frame is dropped, and no reader can change that
+//! (`tpacket_rcv` in net/packet/af_packet.c, since Linux 5.6). Read from the socket's queue, only that frame is dropped.
 
 use std::ffi::c_int;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -14,9 +13,9 @@ use std::time::Duration;
 
 use crate::wake;
 
-/// Looks in a row at which a ring must stand still to be held for stopped. A worker that takes up a full ring between
-/// two parts of one look shows up at the next.
-const LOOKS: u32 = 2;
+/// Consecutive checks at which a ring must not have advanced to be taken as stopped. A worker that empties a full ring
+/// during one check is noticed at the next.
+const CHECKS: u32 = 2;
 
 /// A packet socket and what the kernel has counted for it.
 #[derive(Debug)]
@@ -64,7 +63,7 @@ impl PacketSocket {
         if result == 0 { Ok(value) } else { Err(std::io::Error::last_os_error()) }
     }
 
-    /// Frames that the kernel dropped for want of room.
+    /// Frames that the kernel dropped because the buffer was full.
     pub(crate) fn dropped(&self) -> u64 {
         self.count().dropped
     }
@@ -104,7 +103,7 @@ pub(crate) fn option<T>(socket: &impl AsFd, level: c_int, name: c_int, value: &T
     if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
-/// Watches a socket's ring from another thread than that which receives. It does not keep the socket open.
+/// Watches a socket's ring from another thread than the one that receives. It does not keep the socket open.
 #[derive(Debug)]
 pub struct RingWatch {
     socket: Weak<PacketSocket>,
@@ -116,7 +115,7 @@ impl RingWatch {
         Self { socket: Arc::downgrade(socket), stillness: Stillness::default() }
     }
 
-    /// Looks at the ring; to be called a few times a second. Whether the kernel has stopped filling it for good.
+    /// Checks the ring; to be called a few times a second. Whether the kernel has stopped filling it for good.
     pub fn has_stopped(&mut self) -> bool {
         let Some(socket) = self.socket.upgrade() else { return false };
         let counts = socket.count();
@@ -125,7 +124,7 @@ impl RingWatch {
     }
 }
 
-/// For how many looks frames were dropped although there was room.
+/// For how many checks frames were dropped although there was room.
 #[derive(Debug, Default)]
 struct Stillness {
     before: Counts,
@@ -141,7 +140,7 @@ impl Stillness {
         } else if counts.dropped != before.dropped {
             self.looks += 1;
         }
-        self.looks >= LOOKS
+        self.looks >= CHECKS
     }
 }
 

@@ -27,12 +27,12 @@ pub trait PortIo {
     /// Descriptor that becomes readable when frames wait.
     fn fd(&self) -> RawFd;
 
-    /// Whether frames wait, if that can be seen without a system call.
+    /// Whether frames wait; `None` if only a system call tells.
     fn is_ready(&self) -> Option<bool> {
         None
     }
 
-    /// To be called once by the worker that got the port: from then on it may receive.
+    /// To be called once by the worker that was given the port, before it receives.
     fn start(&mut self, _pool: &mut Partition) {}
 
     /// Receives up to `limit` frames and hands them to `sink`.
@@ -47,10 +47,10 @@ pub trait PortIo {
         sink: impl FnMut(PoolFrame, VnetState),
     ) -> std::io::Result<Received>;
 
-    /// Sends from the front of `queue` and removes what it dealt with.
+    /// Sends from the front of `queue`; frames that were sent or refused are removed.
     fn send(&mut self, queue: &mut Vec<Outgoing>, scratch: &mut Scratch, pool: &mut Partition) -> Sent;
 
-    /// Frames that the kernel dropped before this socket since the last call, for want of room.
+    /// Frames that the kernel dropped before this socket since the last call, because its buffer was full.
     fn take_kernel_drops(&mut self) -> u64;
 }
 
@@ -66,7 +66,7 @@ pub enum Port {
 }
 
 impl Port {
-    /// What another thread watches its ring with, where the kernel may stop it.
+    /// A watch for another thread over its ring, which the kernel may stop.
     pub fn watch(&self) -> Option<RingWatch> {
         match self {
             Port::AfPacket(port) => port.watch(),

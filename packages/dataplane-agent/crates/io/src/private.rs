@@ -1,16 +1,16 @@
-//! Files and folders for their owner alone, whatever the umask: the data folder says whom the router talks to.
+//! Files and folders for their owner alone, whatever the umask: the data folder has the router's connections.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Creates an empty file of mode 0600 to be written, in place of what has this name: truncated it would keep its mode,
-/// and who has it open would go on reading.
+/// Creates an empty file of mode 0600 to be written, in place of what has this name: a truncated file would keep its mode,
+/// and processes that have it open could go on reading.
 ///
 /// # Errors
 /// When the file system refuses, or a folder has this name.
 pub fn create(path: &Path) -> std::io::Result<File> {
-    // What cannot be removed is in the way below.
+    // What cannot be removed makes the next call fail.
     let _ = fs::remove_file(path);
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }

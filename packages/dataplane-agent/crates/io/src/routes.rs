@@ -1,4 +1,4 @@
-//! The IPv4 routes of a network namespace, and word when one of them changes (rtnetlink(7)).
+//! The IPv4 routes of a network namespace, and notifications of their changes (rtnetlink(7)).
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
@@ -24,7 +24,7 @@ const RTMSG: usize = 12;
 const RTNEXTHOP: usize = 8;
 /// Room for changes that the agent has not read yet, bytes.
 const RECEIVE_BUFFER: libc::c_int = 16 << 20;
-/// Datagrams that are read in one go.
+/// Datagrams read per call.
 const AT_ONCE: usize = 256;
 
 /// A route of the main table.
@@ -52,12 +52,12 @@ pub struct KernelRoute {
     pub source: u32,
 }
 
-/// What happened to a route.
+/// A change of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KernelRouteChange {
-    /// It is there, in place of the one with its destination and metric.
+    /// Added, in place of one with its destination and metric.
     Added(KernelRoute),
-    /// It is gone.
+    /// Removed.
     Removed(KernelRoute),
 }
 
@@ -95,8 +95,8 @@ impl RouteMonitor {
         self.events.as_raw_fd()
     }
 
-    /// Takes pending changes, oldest first, a bounded number of them. `false` when some were lost because
-    /// they came too fast: then only [`Self::routes`] says what there is.
+    /// Reads pending changes, oldest first, a bounded number of them. `false` when some were lost in an overrun: then
+    /// [`Self::routes`] must be read.
     pub fn changes(&mut self, changes: &mut Vec<KernelRouteChange>) -> bool {
         let mut complete = true;
         for _ in 0..AT_ONCE {

@@ -1,4 +1,4 @@
-//! The buffers and headers that batched system calls work on; one set per worker, shared by its ports.
+//! Buffers and message headers of batched system calls; one set per worker, shared by its ports.
 
 use std::os::fd::RawFd;
 
@@ -25,14 +25,14 @@ struct RxSlot {
     control: [u64; CONTROL_WORDS],
 }
 
-/// What one receive call brought.
+/// Result of one receive call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Received {
     /// Messages taken from the kernel.
     pub taken: usize,
     /// Of which unusable: longer than a frame can be, or with an offload that cannot be carried.
     pub unusable: usize,
-    /// The pool had no frame to receive into: the port is to be asked again, whether it shows frames or not.
+    /// The pool had no frame to receive into: the port must be polled again, whether its descriptor is readable or not.
     pub no_frame: bool,
 }
 
@@ -90,8 +90,7 @@ impl Scratch {
                 slot.frame = pool.take_head();
             }
             let Some(frame) = &mut slot.frame else { return index };
-            // A slot that found no tail earlier gets one as soon as there are some: without it a
-            // super-frame does not fit.
+            // A slot without a tail gets one as soon as there are some: without it a super-frame does not fit.
             pool.add_tail(frame);
             let (head, tail) = frame.receive_spans();
             let header = vector(slot.vnet.as_mut_ptr(), VNET_HEADER);
@@ -221,7 +220,7 @@ impl Scratch {
         let error = std::io::Error::last_os_error();
         match error.raw_os_error() {
             Some(libc::EAGAIN | libc::EINTR) => Ok(result),
-            // The kernel threw away a frame whose offload a virtio-net header cannot describe.
+            // The kernel dropped a frame whose offload a virtio-net header cannot describe.
             Some(libc::EINVAL) => {
                 result.taken += 1;
                 result.unusable += 1;

@@ -14,7 +14,7 @@ pub fn cores() -> Vec<usize> {
     (0..libc::CPU_SETSIZE as usize).filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) }).collect()
 }
 
-/// Core that the calling thread runs on now; the kernel may move it at any time. No system call where the
+/// Core that the calling thread runs on now; the kernel may migrate it at any time. No system call where the
 /// C library reads it from the vDSO or the thread's rseq area.
 #[inline]
 pub fn current_core() -> u32 {
@@ -22,9 +22,8 @@ pub fn current_core() -> u32 {
     u32::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0)
 }
 
-/// Lets the calling thread's timers expire when they are due, to the microsecond, where the kernel would
-/// put them together with others of the next 50 µs (prctl(2), `PR_SET_TIMERSLACK`). Long sleeps in poll
-/// keep the slack of a thousandth of their length that the kernel gives them.
+/// Sets the timer slack of the calling thread to 1 µs in place of 50 µs (prctl(2), `PR_SET_TIMERSLACK`). Long sleeps in
+/// poll keep the slack of a thousandth of their length that the kernel gives them.
 pub fn set_precise_timers() {
     // SAFETY: the option takes a number of nanoseconds and changes nothing but this thread's slack.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1000 as libc::c_ulong) };

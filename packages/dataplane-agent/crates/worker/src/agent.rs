@@ -120,7 +120,7 @@ impl Agent {
         self.swap_tables(&config, tables).map_err(|lost| lost.to_string())?;
         self.digest = Digest::of(&config, Some((&self.active.config, &self.digest)));
         self.active = Active { revision, config };
-        self.reopen |= self.ports.ask(&self.active.config);
+        self.reopen |= self.ports.configure(&self.active.config);
         staged.commit().map_err(|error| format!("{}: {error}", self.active_path.display()))?;
         self.offload_flows().map_err(|lost| lost.to_string())?;
         self.update_router_namespace().map_err(|lost| lost.to_string())

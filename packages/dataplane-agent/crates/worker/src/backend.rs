@@ -14,9 +14,9 @@ pub struct Choice {
 }
 
 /// Decides for a netdev with this driver.
-pub fn choose(asked: IoChoice, device: &Device) -> Choice {
+pub fn choose(wanted: IoChoice, device: &Device) -> Choice {
     let driver = if device.driver.is_empty() { "unknown" } else { device.driver.as_str() };
-    let (backend, reason) = match asked {
+    let (backend, reason) = match wanted {
         IoChoice::AfPacket => (IoBackend::AfPacket, "chosen in the configuration".to_owned()),
         IoChoice::AfXdp => (IoBackend::AfXdp, "chosen in the configuration".to_owned()),
         IoChoice::Auto if device.is_virtual() => (
@@ -40,10 +40,10 @@ pub fn choose(asked: IoChoice, device: &Device) -> Choice {
 mod tests {
     use super::*;
 
-    fn backend(asked: IoChoice, driver: &str, native_xdp: bool) -> IoBackend {
+    fn backend(wanted: IoChoice, driver: &str, native_xdp: bool) -> IoBackend {
         let device = Device { driver: driver.to_owned(), queues: 4, native_xdp };
-        let choice = choose(asked, &device);
-        assert!(asked != IoChoice::Auto || choice.reason.contains(driver), "{}", choice.reason);
+        let choice = choose(wanted, &device);
+        assert!(wanted != IoChoice::Auto || choice.reason.contains(driver), "{}", choice.reason);
         choice.backend
     }
 

@@ -1,4 +1,4 @@
-//! A worker's busy time by the core it was spent on: workers run where the kernel puts them.
+//! A worker's busy time by core: the kernel schedules workers on any of them.
 
 use tollway_engine::observe::profiler::ProfilerClass;
 
@@ -30,7 +30,7 @@ pub struct CoreTimes {
     cores: Vec<CoreTime>,
     /// The worker's totals that have been attributed to cores.
     attributed: ClassTicks,
-    /// Of the time not running, what was taken off.
+    /// Of the time not running, what has been deducted.
     deducted: u64,
 }
 
@@ -41,12 +41,12 @@ impl CoreTimes {
         Self { cores: cores.iter().map(core).collect(), attributed: ClassTicks::default(), deducted: 0 }
     }
 
-    /// Counts for `cpu` what has been added to the worker's `totals` since the last time, less what has
-    /// been added to the time it was ready but `not_running`: that falls on the classes in proportion.
-    /// What exceeds them is taken off the next time.
+    /// Attributes to `cpu` the increase of the worker's `totals` since the last call, less the increase of the time
+    /// that it was runnable but `not_running`, which is deducted from the classes in proportion. An excess is deducted
+    /// the next time.
     pub fn attribute(&mut self, cpu: u32, totals: &ClassTicks, not_running: u64) {
         let at = self.cores.iter().position(|core| core.cpu == cpu).unwrap_or_else(|| {
-            // The process was allowed another core meanwhile.
+            // A core that the process has been allowed since.
             self.cores.push(CoreTime { cpu, busy: ClassTicks::default() });
             self.cores.len() - 1
         });
@@ -64,7 +64,7 @@ impl CoreTimes {
         self.deducted += off;
     }
 
-    /// As they stand.
+    /// By core, now.
     pub fn cores(&self) -> &[CoreTime] {
         &self.cores
     }

@@ -14,14 +14,14 @@ macro_rules! port_counters {
             $(#[doc = $doc] pub $field: Counter,)*
         }
 
-        /// What [`PortCounters`] stood at.
+        /// Values of [`PortCounters`] at one time.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         pub struct PortTotals {
             $(#[doc = $doc] pub $field: u64,)*
         }
 
         impl PortCounters {
-            /// Adds what these stand at.
+            /// Adds their values.
             pub fn add_to(&self, totals: &mut PortTotals) {
                 $(totals.$field += self.$field.get();)*
             }
@@ -57,19 +57,19 @@ port_counters! {
 pub struct Counter(AtomicU64);
 
 impl Counter {
-    /// Adds, without the price of an atomic addition.
+    /// Adds, without an atomic read-modify-write.
     #[inline]
     pub fn add(&self, amount: u64) {
         self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(amount), Ordering::Relaxed);
     }
 
-    /// Makes it stand at an amount that its writer keeps elsewhere.
+    /// Sets it to a count that its writer keeps elsewhere.
     #[inline]
     pub fn set(&self, amount: u64) {
         self.0.store(amount, Ordering::Relaxed);
     }
 
-    /// What it stands at.
+    /// Its value.
     #[inline]
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
@@ -105,7 +105,7 @@ macro_rules! worker_drops {
                 match self { $(WorkerDrop::$variant => $name,)* }
             }
 
-            /// One line for people.
+            /// One line that explains it.
             pub fn text(self) -> &'static str {
                 match self { $(WorkerDrop::$variant => $text,)* }
             }
@@ -144,7 +144,7 @@ impl WorkerDrops {
         }
     }
 
-    /// The reasons that ever fired, in the form of the protocol.
+    /// The reasons that have occurred, in the form of the protocol.
     pub fn stats(&self) -> impl Iterator<Item = DropStats> {
         WorkerDrop::ALL.iter().zip(self.0).filter(|(_, packets)| *packets > 0).map(|(reason, packets)| {
             DropStats { reason: reason.name().to_owned(), text: reason.text().to_owned(), packets }

@@ -1,6 +1,6 @@
 //! Routes that other programs (FRR, BIRD, ip-route(8)) put into the router's namespace, for the forwarding
-//! table: read once, then followed change by change, and read again after an overrun or when devices have
-//! changed, since the kernel takes routes away with their device without a word.
+//! table: dumped once, then updated by notifications, and dumped again after an overrun or when devices have changed,
+//! since the kernel removes routes with their device without a notification.
 
 use std::collections::HashMap;
 use std::os::fd::RawFd;
@@ -28,12 +28,12 @@ pub struct LearnedRoutes {
     changes: Vec<KernelRouteChange>,
 }
 
-/// What has to happen to the forwarding table.
+/// An update of the forwarding table.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Learned {
     /// These changes, in this order.
     Changes(Vec<RouteChange>),
-    /// Some are not known: these routes are all there are.
+    /// Notifications were lost: these are all routes.
     All(Vec<DynamicRoute>),
 }
 
@@ -54,7 +54,7 @@ impl LearnedRoutes {
         self.monitor.fd()
     }
 
-    /// Takes what has changed.
+    /// Reads the notifications.
     ///
     /// # Errors
     /// When the kernel does not list its routes after an overrun.
@@ -65,11 +65,11 @@ impl LearnedRoutes {
         }
         let devices = &self.devices;
         let change = |change: &KernelRouteChange| match change {
-            // The kernel's own and those that the agent adds take no other's place.
+            // Routes of the kernel and of the agent replace no other.
             KernelRouteChange::Added(route) | KernelRouteChange::Removed(route) if !is_foreign(route) => None,
             KernelRouteChange::Added(route) => Some(match dynamic(route, devices) {
                 Some(route) => RouteChange::Replace(route),
-                // It may have taken the place of one that was of use.
+                // It may have replaced one that was used.
                 None => removal(route),
             }),
             KernelRouteChange::Removed(route) => Some(removal(route)),
@@ -88,7 +88,7 @@ impl LearnedRoutes {
     fn all(&mut self) -> std::io::Result<Vec<DynamicRoute>> {
         let links = self.links.links()?;
         self.devices = links.iter().filter_map(|link| Some((link.index, row_of(&link.name)?))).collect();
-        // What happened up to here is in the list.
+        // Changes up to here are in the dump.
         self.changes.clear();
         self.monitor.changes(&mut self.changes);
         let routes = self.monitor.routes()?;
@@ -145,7 +145,7 @@ fn distance(protocol: u8) -> u8 {
         188 => 110,
         187 => 115,
         42 | 189 => 120,
-        // BIRD and zebra give all their routes one number, whatever protocol they came from.
+        // BIRD and zebra use one number for all their routes, whatever the routing protocol.
         11 | 12 => 110,
         _ => 1,
     }

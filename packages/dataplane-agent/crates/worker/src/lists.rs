@@ -35,7 +35,7 @@ fn pack(list: u32, entry: &DynamicEntry, out: &mut Vec<u8>) {
     out.extend_from_slice(&age_s.to_le_bytes());
 }
 
-/// Adds entries, or begins their lives anew. Says how many there were.
+/// Adds entries, or restarts the timeouts of those that exist. Returns how many there were.
 ///
 /// # Errors
 /// When one of them is no prefix, or there is no room for all; then none is added.
@@ -57,7 +57,7 @@ pub fn add(shared: &Shared, entries: &[DynamicAddress], now: Now) -> Result<u64,
     Ok(entries.len() as u64)
 }
 
-/// Removes entries. Says how many there were.
+/// Removes entries. Returns how many there were.
 ///
 /// # Errors
 /// When one of them is no prefix; then none is removed.

@@ -44,9 +44,9 @@ pub struct PortState {
     /// Why this backend.
     pub io_reason: String,
     /// Why a backend was decided on; part of `io_reason`.
-    decided_for: String,
+    choice_reason: String,
     /// Backend that the configuration asks for.
-    pub asked: IoChoice,
+    pub wanted_io: IoChoice,
     /// Longest IP packet that its interface is to send, bytes; 0 without an interface.
     mtu: u32,
     /// MTU that its netdev was given for that.
@@ -124,15 +124,15 @@ impl PortState {
 
     /// The backend in use is right for another reason than before. Returns a message for the log, if so.
     fn decide_for(&mut self, reason: String) -> Option<String> {
-        if self.decided_for == reason {
+        if self.choice_reason == reason {
             return None;
         }
-        self.io_reason = self.io_reason.replacen(&self.decided_for, &reason, 1);
-        self.decided_for = reason;
+        self.io_reason = self.io_reason.replacen(&self.choice_reason, &reason, 1);
+        self.choice_reason = reason;
         Some(self.uses())
     }
 
-    fn came_up(&mut self, up: bool) {
+    fn note_transition(&mut self, up: bool) {
         if up {
             self.last_up_ms = wall_ms();
         } else {
@@ -181,8 +181,8 @@ fn state(index: usize, netdev: &str, io: IoBackend, reason: &str) -> PortState {
         netdev: netdev.to_owned(),
         io,
         io_reason: reason.to_owned(),
-        decided_for: String::new(),
-        asked: IoChoice::Auto,
+        choice_reason: String::new(),
+        wanted_io: IoChoice::Auto,
         mtu: 0,
         mtu_given: None,
         mtu_refused: None,
@@ -217,7 +217,7 @@ impl Ports {
             let mut port = state(index, "", IoBackend::Memory, "memory mode");
             port.mac = *mac;
             port.link = Some(Link { mac: *mac, mtu: 1500, up: true, running: true, ..Link::default() });
-            port.came_up(true);
+            port.note_transition(true);
             port
         };
         Self::new(macs.iter().enumerate().map(port).collect(), workers)
@@ -231,12 +231,12 @@ impl Ports {
 
     /// Takes the backends and MTUs of a configuration. Returns whether one has changed, so that [`Self::follow`] is
     /// needed.
-    pub fn ask(&mut self, config: &DataplaneConfig) -> bool {
+    pub fn configure(&mut self, config: &DataplaneConfig) -> bool {
         let mut changed = false;
         for port in &mut self.states {
             let of = config.interfaces.iter().find(|interface| interface.port == port.name);
-            let asked = of.map_or(IoChoice::Auto, |interface| interface.io);
-            changed |= std::mem::replace(&mut port.asked, asked) != asked;
+            let wanted = of.map_or(IoChoice::Auto, |interface| interface.io);
+            changed |= std::mem::replace(&mut port.wanted_io, wanted) != wanted;
             let mtu = of.map_or(0, |interface| u32::from(interface.mtu).min(MAX_L2MTU));
             changed |= std::mem::replace(&mut port.mtu, mtu) != mtu;
         }
@@ -367,7 +367,7 @@ impl Ports {
                 self.offload.forget(index, port, workers)?;
                 workers.ask(|_| Command::SetPort(index as PortId, None))?;
                 if was_running {
-                    port.came_up(false);
+                    port.note_transition(false);
                 }
                 let message = format!("{} ({}): the network device is gone", port.name, port.netdev);
                 changes.push(change(message, Some(false), false));
@@ -416,7 +416,7 @@ impl Ports {
             let (up, before) = (found.running, was_running && same_device);
             port.link = Some(found.clone());
             if up != before {
-                port.came_up(up);
+                port.note_transition(up);
             }
             let moved = matches!(&was, Some(was) if same_device && was.mac != found.mac);
             if moved {

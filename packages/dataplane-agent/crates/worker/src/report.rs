@@ -45,13 +45,13 @@ impl Rates {
         self.rates.resize(count, InterfaceRates::default());
         let known = self.last.iter_mut().zip(&mut self.errors).zip(&mut self.rates);
         for (index, ((last, last_errors), rates)) in known.enumerate() {
-            // While the netdev is gone it has the errors that it had.
+            // While the netdev is gone its last counts stay.
             let errors = ports.states.get(index).and_then(PortState::errors).unwrap_or(*last_errors);
             let more = |side: usize| match (errors.get(side), last_errors.get(side)) {
                 (Some(now), Some(before)) => now.saturating_sub(*before),
                 _ => 0,
             };
-            // Counters that are reset meanwhile do not stop the rate.
+            // A reset of the counters does not affect the rate.
             let totals = ports.all_time(index);
             let delta = totals.since(last);
             let rate = |amount: u64| (u128::from(amount) * 1_000_000_000 / u128::from(span)) as u64;
@@ -93,9 +93,9 @@ pub fn sum(reports: &[WorkerReport]) -> EngineStats {
     total
 }
 
-/// What [`stats`] is made from, beside the workers' reports.
+/// Input of [`stats`], beside the workers' reports.
 #[derive(Debug)]
-pub struct Around<'a> {
+pub struct StatsInput<'a> {
     /// Monotonic time, ns.
     pub now_ns: u64,
     /// When the agent started, ns.
@@ -115,7 +115,7 @@ pub struct Around<'a> {
 }
 
 /// One snapshot of everything.
-pub fn stats(around: &Around<'_>, reports: &[WorkerReport]) -> Stats {
+pub fn stats(input: &StatsInput<'_>, reports: &[WorkerReport]) -> Stats {
     let total = sum(reports);
     let mut drops = total.drop_stats();
     let mut own = WorkerDrops::default();
@@ -126,11 +126,11 @@ pub fn stats(around: &Around<'_>, reports: &[WorkerReport]) -> Stats {
     let most =
         |of: fn(&EngineStats) -> u64| reports.iter().map(|report| of(&report.engine)).max().unwrap_or(0);
     Stats {
-        now_ns: around.now_ns,
-        uptime_ns: around.now_ns.saturating_sub(around.started_ns),
-        revision: around.revision,
-        digest: around.digest.to_owned(),
-        interfaces: interfaces(around),
+        now_ns: input.now_ns,
+        uptime_ns: input.now_ns.saturating_sub(input.started_ns),
+        revision: input.revision,
+        digest: input.digest.to_owned(),
+        interfaces: interfaces(input),
         rules: total.rule_stats(),
         drops,
         fast_path: FastPathStats {
@@ -140,7 +140,7 @@ pub fn stats(around: &Around<'_>, reports: &[WorkerReport]) -> Stats {
             fasttrack_active: total.fasttrack_active,
             fasttrack_packets: total.fasttrack.packets,
             fasttrack_bytes: total.fasttrack.bytes,
-            handlers: handlers(around.snapshot, &total),
+            handlers: handlers(input.snapshot, &total),
         },
         slow: slow_stats(&total.slow),
         tracking: TrackingStats {
@@ -196,11 +196,11 @@ fn cores<'a>(reports: impl Iterator<Item = &'a ProfileReport>) -> Vec<CoreStats>
     sums.into_iter().map(core).collect()
 }
 
-fn interfaces(around: &Around<'_>) -> Vec<InterfaceStats> {
-    let ports = around.ports;
+fn interfaces(input: &StatsInput<'_>) -> Vec<InterfaceStats> {
+    let ports = input.ports;
     let mut interfaces = Vec::with_capacity(ports.states.len());
     for (index, port) in ports.states.iter().enumerate() {
-        let row = around.config.interfaces.iter().find(|interface| interface.port == port.name);
+        let row = input.config.interfaces.iter().find(|interface| interface.port == port.name);
         let totals = ports.totals(index);
         let [rx_errors, tx_errors] = port.errors_since_reset();
         interfaces.push(InterfaceStats {
@@ -227,11 +227,11 @@ fn interfaces(around: &Around<'_>) -> Vec<InterfaceStats> {
             fp_tx_packets: totals.fp_tx_packets,
             own_tx_bytes: totals.own_tx_bytes,
             own_tx_packets: totals.own_tx_packets,
-            rates: around.rates.of(index),
+            rates: input.rates.of(index),
         });
     }
     let absent = |row: &&Interface| !ports.states.iter().any(|port| port.name == row.port);
-    for row in around.config.interfaces.iter().filter(absent) {
+    for row in input.config.interfaces.iter().filter(absent) {
         interfaces.push(InterfaceStats {
             row: row.row,
             port: row.port.clone(),

@@ -16,7 +16,7 @@ use tollway_io::clock;
 use crate::agent::{Agent, Prepared};
 use crate::exchange::{Answer, Command, Dump, WorkerReport};
 use crate::lists;
-use crate::report::{self, Around};
+use crate::report::{self, StatsInput};
 use crate::routes;
 use crate::server::error;
 use crate::workers::WorkerLost;
@@ -117,7 +117,7 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
         }
         RequestBody::Stats => {
             let reports = reports(agent)?;
-            let around = Around {
+            let input = StatsInput {
                 now_ns: clock::now().0,
                 started_ns: agent.started_ns,
                 revision: agent.active.revision,
@@ -127,7 +127,7 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
                 ports: &agent.ports,
                 rates: &agent.rates,
             };
-            Ok(ReplyBody::Stats(Box::new(report::stats(&around, &reports))))
+            Ok(ReplyBody::Stats(Box::new(report::stats(&input, &reports))))
         }
         RequestBody::Connections => {
             let records = agent.workers.dump(Dump::Connections)?;
@@ -175,7 +175,7 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
             Ok(ReplyBody::Trace { packets, done, lost })
         }
         RequestBody::DryRun { packet } => {
-            let packet = would_become(agent, &packet)?;
+            let packet = dry_run_packet(agent, &packet)?;
             Ok(ReplyBody::Trace { packets: vec![packet], done: true, lost: 0 })
         }
         RequestBody::StopTrace { trace } => {
@@ -241,8 +241,8 @@ fn queue_scope(agent: &mut Agent, row: RowId, after: u64) -> Result<ReplyBody, R
     Ok(ReplyBody::QueueScope { now_ns: clock::now().0, records: records.concat() })
 }
 
-/// What would become of a packet; the owner of its flow is asked what it knows.
-fn would_become(agent: &mut Agent, packet: &PacketDescription) -> Result<TracedPacket, Refusal> {
+/// Dry run of a packet. The worker that owns its flow is asked for its state.
+fn dry_run_packet(agent: &mut Agent, packet: &PacketDescription) -> Result<TracedPacket, Refusal> {
     let Agent { snapshot, shared, workers, .. } = agent;
     let probe = |worker: u32, tuple| match workers.ask_one(worker as usize, Command::Probe(tuple))? {
         Answer::Probe(probe) => Ok(*probe),

@@ -15,7 +15,7 @@ use crate::workers::{WorkerLost, Workers};
 /// Routing protocol number of the mirrored routes (`/etc/iproute2/rt_protos` leaves it free).
 pub const ROUTE_PROTOCOL: u8 = 84;
 
-/// What a TAP has, or shall have.
+/// The state of a TAP, present or wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct TapPlan {
     altname: Option<String>,
@@ -25,7 +25,7 @@ struct TapPlan {
     addresses: BTreeSet<String>,
 }
 
-/// The namespace and what has been put into it.
+/// The namespace and what the agent has configured in it.
 #[derive(Debug)]
 pub struct RouterNamespace {
     namespace: Namespace,
@@ -45,7 +45,7 @@ impl RouterNamespace {
         Ok(Self { namespace, taps: BTreeMap::new(), routes: BTreeSet::new() })
     }
 
-    /// It.
+    /// The namespace.
     pub fn namespace(&self) -> &Namespace {
         &self.namespace
     }
@@ -55,8 +55,8 @@ impl RouterNamespace {
         self.namespace.name()
     }
 
-    /// Brings the namespace in line with a configuration and with the routes that the router makes of it now: those
-    /// change with its links too. Returns what could not be done, for the log.
+    /// Reconciles the namespace with a configuration and with the router's active routes, which depend on its links too.
+    /// Returns what failed, for the log.
     ///
     /// # Errors
     /// When a worker is lost.
@@ -75,12 +75,12 @@ impl RouterNamespace {
         let mut changed = false;
         let gone: Vec<RowId> = self.taps.keys().filter(|row| !wanted.contains_key(row)).copied().collect();
         if !gone.is_empty() {
-            // Devices take their routes along, and there would be nothing to delete.
+            // First: the routes of a device are removed with it, and could not be deleted after that.
             problems.extend(self.namespace.ip_batch(&lines).err().map(|error| error.to_string()));
             lines.clear();
         }
         for row in gone {
-            // The device goes with its last queue.
+            // The device is removed when its last queue is closed.
             workers.ask(|_| Command::SetTap(row, None))?;
             self.taps.remove(&row);
             changed = true;
@@ -105,7 +105,7 @@ impl RouterNamespace {
             lines.extend(tap_lines(row, self.taps.get(&row), plan));
             self.taps.insert(row, plan.clone());
         }
-        // A device that went or whose addresses changed took routes with it, so all are stated again.
+        // Routes are removed with devices and addresses, so all of them are set again.
         let known = if lines.len() == removals && !changed { &self.routes } else { &BTreeSet::new() };
         problems.extend(self.namespace.ip_batch(&lines).err().map(|error| error.to_string()));
         let added = self.namespace.add_routes(routes.difference(known));
@@ -125,7 +125,7 @@ impl RouterNamespace {
         Ok(taps)
     }
 
-    /// Takes the namespace's name away; processes in it keep running without connection.
+    /// Removes the namespace's name; processes in it keep running, without network.
     pub fn remove(self) {
         let _ = self.namespace.remove();
     }
@@ -184,7 +184,7 @@ fn address_words(address: &InterfaceAddress) -> Option<String> {
     })
 }
 
-/// Takes the names from the TAPs that are to have others: all of them first, for one may get what another has.
+/// Renames the TAPs that are to have other names to temporary ones: all of them first, as one may get the name of another.
 fn freed_names(has: &BTreeMap<RowId, TapPlan>, wanted: &BTreeMap<RowId, TapPlan>) -> Vec<String> {
     let freed = has.iter().filter_map(|(row, has)| {
         let altname = has.altname.as_ref()?;

@@ -46,7 +46,7 @@ fn pack(route: &ListedRoute, out: &mut Vec<u8>) {
     out.extend_from_slice(&metric.to_le_bytes());
 }
 
-/// The way to an address.
+/// The route to an address.
 pub fn to(snapshot: &Snapshot, address: Ipv4Addr) -> ReplyBody {
     let lookup = snapshot.fib().lookup(address.to_bits());
     let interface = lookup.interface().and_then(|index| snapshot.interface(index));
@@ -81,7 +81,7 @@ mod tests {
             })
         };
         let mut changes: Vec<RouteChange> = (0..60_000).map(|at| learned(at, 7)).collect();
-        // Another to the same destination, which loses.
+        // Another to the same destination, of a larger distance.
         changes.push(learned(5, 9));
         snapshot.fib().change(&changes, &mut Vec::new()).unwrap();
         let ReplyBody::Routes { records } = all(&snapshot) else { panic!() };

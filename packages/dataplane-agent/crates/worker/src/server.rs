@@ -1,4 +1,4 @@
-//! The agent's Unix socket: several clients, none of which can block or kill the control thread.
+//! The agent's Unix socket: several clients, none of which can block or stop the control thread.
 
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
@@ -10,13 +10,13 @@ use tollway_config::protocol::{ErrorCode, ErrorReply, Event, MAX_FRAME, Message,
 
 use crate::framing::{self, Decoder};
 
-/// Bytes that may wait for a client that does not read; one that lets more pile up is cut off.
+/// Bytes that may be buffered for a client that does not read; above this it is disconnected.
 const OUTPUT_LIMIT: usize = (MAX_FRAME as usize) + (16 << 20);
-/// Above this, events are not added to what waits.
+/// Buffered bytes above which events for a client are discarded.
 const EVENT_LIMIT: usize = 1 << 20;
-/// Bytes that a client has been sent before their memory is used again.
+/// Sent bytes at the front of a client's buffer above which it is compacted.
 const COMPACT: usize = 1 << 20;
-/// Clients at a time.
+/// Most clients.
 const CLIENTS: usize = 64;
 /// Bytes read from one client per round, so that none starves the others.
 const READ_PER_ROUND: usize = 4 << 20;
@@ -59,7 +59,7 @@ impl Server {
         Ok(Self { listener: listen(path)?, path: path.to_owned(), clients: Vec::new() })
     }
 
-    /// Listens anew when somebody has removed the socket: whoever is not connected yet could not come any more.
+    /// Listens anew when the socket has been removed, so that clients can connect.
     pub fn keep_listening(&mut self) {
         if self.path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound)
             && let Ok(listener) = listen(&self.path)
@@ -69,8 +69,7 @@ impl Server {
     }
 
     /// Descriptors to poll, with the events of interest. The listening socket is not among them (-1, which
-    /// poll passes over) while there are as many clients as there may be: those who wait would keep it
-    /// readable.
+    /// poll passes over) while there are [`CLIENTS`]: pending connections would keep it readable.
     pub fn interests(&self) -> impl Iterator<Item = (RawFd, libc::c_short)> {
         let clients = self.clients.iter().map(|client| {
             let writing = client.sent < client.output.len();

@@ -1,4 +1,4 @@
-//! The traces that run: what workers note is collected from them again and again, and given to whoever asks.
+//! Running traces: what workers record is collected periodically, and read by clients.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use tollway_io::clock::{self, wall_ms};
 use crate::exchange::{Answer, Command};
 use crate::workers::{WorkerLost, Workers};
 
-/// The traces, and the buffers that no worker has.
+/// The traces, and spare buffers.
 #[derive(Debug, Default)]
 pub struct Traces {
     collector: Collector,
@@ -21,7 +21,7 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// Begins a trace on every worker; `None` when as many run as may.
+    /// Begins a trace on every worker; `None` when the most are running.
     ///
     /// # Errors
     /// When a worker is lost.
@@ -37,7 +37,7 @@ impl Traces {
         Ok(trace)
     }
 
-    /// What a trace has noted after a packet; `None` when there is no such trace.
+    /// What a trace has recorded after a packet; `None` when there is no such trace.
     ///
     /// # Errors
     /// When a worker is lost.
@@ -62,7 +62,7 @@ impl Traces {
         Ok(stopped)
     }
 
-    /// Takes what workers have noted, and ends traces that have all they wanted or that nobody asks about.
+    /// Takes what workers have recorded, and ends traces that are complete or that have not been read for long.
     ///
     /// # Errors
     /// When a worker is lost.
@@ -74,7 +74,7 @@ impl Traces {
         Ok(())
     }
 
-    /// Gives every worker the filters and an empty buffer, for the one that it has.
+    /// Exchanges every worker's filters and buffer for these filters and an empty buffer.
     fn exchange(&mut self, workers: &mut Workers, names: &MarkNames) -> Result<(), WorkerLost> {
         let filters = Arc::new(self.collector.filters());
         let wanted = filters.iter().any(Option::is_some);

@@ -1,5 +1,5 @@
-//! The nft table that keeps the kernel from claimed netdevs, and word when somebody takes it away: restarting
-//! nftables.service empties the whole ruleset.
+//! The nft table that keeps the kernel from claimed netdevs, and notifications of its removal: restarting
+//! nftables.service flushes the whole ruleset.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
@@ -32,8 +32,8 @@ impl Guard {
         Self { table: format!("{PREFIX}{}", plain.collect::<String>()) }
     }
 
-    /// Puts the chain that drops everything before one netdev.
-    pub(super) fn put(&self, netdev: &str) -> Result<(), CommandError> {
+    /// Installs the chain that drops everything at the ingress of a netdev.
+    pub(super) fn install(&self, netdev: &str) -> Result<(), CommandError> {
         let table = &self.table;
         let chain = chain_name(netdev);
         let rules = format!(
@@ -52,18 +52,18 @@ impl Guard {
         Listed(run("nft", &["list", "table", "netdev", &self.table], "").unwrap_or_default())
     }
 
-    /// Takes the chain of one netdev away. Without its netdev it may be gone already.
-    pub(super) fn take(&self, netdev: &str) {
-        take_from(&self.table, netdev);
-        self.take_earlier(netdev);
+    /// Removes the chain of a netdev, which may be gone already with its netdev.
+    pub(super) fn remove(&self, netdev: &str) {
+        remove_chain(&self.table, netdev);
+        self.remove_stale(netdev);
     }
 
-    /// Takes away the chains that earlier agents of other names have put before one netdev and left there, and their tables
-    /// with the last one. A netdev is claimed by one agent at a time.
-    pub(super) fn take_earlier(&self, netdev: &str) {
+    /// Removes the chains of a netdev that earlier agents of other names have left, and their tables with the last one. A
+    /// netdev is claimed by one agent at a time.
+    pub(super) fn remove_stale(&self, netdev: &str) {
         let tables = run("nft", &["list", "tables", "netdev"], "").unwrap_or_default();
         for table in tables.lines().filter_map(|line| line.strip_prefix("table netdev ")) {
-            if table == self.table || !table.starts_with(PREFIX) || !take_from(table, netdev) {
+            if table == self.table || !table.starts_with(PREFIX) || !remove_chain(table, netdev) {
                 continue;
             }
             let left = run("nft", &["list", "table", "netdev", table], "");
@@ -73,20 +73,20 @@ impl Guard {
         }
     }
 
-    /// Takes the table away.
-    pub(super) fn take_all(&self) -> Result<(), CommandError> {
+    /// Removes the table.
+    pub(super) fn remove_table(&self) -> Result<(), CommandError> {
         let table = &self.table;
         nft(&format!("add table netdev {table}\ndelete table netdev {table}\n"))
     }
 }
 
-/// A table in nft's words.
+/// A table as nft(8) lists it.
 #[derive(Debug)]
 pub(super) struct Listed(String);
 
 impl Listed {
     /// Whether the chain of a netdev is there, and drops.
-    pub(super) fn is_before(&self, netdev: &str) -> bool {
+    pub(super) fn covers(&self, netdev: &str) -> bool {
         let chain = self.0.split_once(&format!("chain {} {{", chain_name(netdev)));
         chain
             .and_then(|(_, rest)| rest.split_once('}'))
@@ -94,8 +94,8 @@ impl Listed {
     }
 }
 
-/// Whether there was a chain of a netdev in a table, which is gone then.
-fn take_from(table: &str, netdev: &str) -> bool {
+/// Removes the chain of a netdev from a table. Whether there was one.
+fn remove_chain(table: &str, netdev: &str) -> bool {
     nft(&format!("delete chain netdev {table} {}\n", chain_name(netdev))).is_ok()
 }
 
@@ -136,10 +136,10 @@ impl GuardMonitor {
         self.events.as_raw_fd()
     }
 
-    /// Takes all pending words; whether the guard or a part of it may have been taken away.
-    pub(super) fn is_disturbed(&self, guard: &Guard) -> bool {
+    /// Reads all pending notifications. Whether the table or a chain of it may have been removed.
+    pub(super) fn may_be_removed(&self, guard: &Guard) -> bool {
         let mut buffer = vec![0_u8; 64 << 10];
-        let mut disturbed = false;
+        let mut removed = false;
         loop {
             // SAFETY: the buffer is valid for its length.
             let read = unsafe {
@@ -147,19 +147,19 @@ impl GuardMonitor {
             };
             let Ok(read) = usize::try_from(read) else {
                 match std::io::Error::last_os_error().raw_os_error() {
-                    // What did not fit in the socket may have been about it.
-                    Some(libc::ENOBUFS) => disturbed = true,
+                    // The lost notifications may have been about it.
+                    Some(libc::ENOBUFS) => removed = true,
                     Some(libc::EINTR) => {}
-                    _ => return disturbed,
+                    _ => return removed,
                 }
                 continue;
             };
             if read == 0 {
-                return disturbed;
+                return removed;
             }
             let mut rest = buffer.get(..read).unwrap_or_default();
             while let Some((kind, body, after)) = message(rest) {
-                disturbed |= takes_away(kind, body, &guard.table);
+                removed |= is_removal(kind, body, &guard.table);
                 rest = after;
             }
         }
@@ -167,7 +167,7 @@ impl GuardMonitor {
 }
 
 /// Whether a message says that a table of this name, or one of its chains, is gone.
-fn takes_away(kind: u16, body: &[u8], table: &str) -> bool {
+fn is_removal(kind: u16, body: &[u8], table: &str) -> bool {
     [SUBSYSTEM << 8 | DELETED_TABLE, SUBSYSTEM << 8 | DELETED_CHAIN].contains(&kind)
         && attributes(body.get(HEADER..).unwrap_or_default())
             .any(|(kind, value)| kind == TABLE_NAME && value.strip_suffix(b"\0") == Some(table.as_bytes()))
@@ -191,22 +191,22 @@ mod tests {
         let listed = Listed(format!(
             "table netdev tollway_a {{\n\tchain in_eth1 {{\n\t\t{first}\n\t}}\n\n\tchain in_eth2 {{\n\t}}\n\n\tchain in_eth3 {{\n\t\t{third}\n\t}}\n}}\n"
         ));
-        let found = ["eth1", "eth2", "eth3", "eth"].map(|netdev| listed.is_before(netdev));
+        let found = ["eth1", "eth2", "eth3", "eth"].map(|netdev| listed.covers(netdev));
         assert_eq!(found, [true, false, true, false]);
-        assert!(!Listed(String::new()).is_before("eth1"));
+        assert!(!Listed(String::new()).covers("eth1"));
     }
 
     #[test]
     fn only_what_is_taken_from_its_table_disturbs_the_guard() {
         // nfgenmsg, then NFTA_TABLE_NAME with `tollway_a` and its end, padded.
         let body = [&[5, 0, 0, 0][..], &[14, 0, 1, 0], b"tollway_a\0\0\0"].concat();
-        assert!(takes_away(0x0a02, &body, "tollway_a"));
-        assert!(takes_away(0x0a05, &body, "tollway_a"));
-        assert!(!takes_away(0x0a00, &body, "tollway_a"), "a new table");
-        assert!(!takes_away(0x0902, &body, "tollway_a"), "another subsystem");
-        assert!(!takes_away(0x0a02, &body, "tollway_"));
+        assert!(is_removal(0x0a02, &body, "tollway_a"));
+        assert!(is_removal(0x0a05, &body, "tollway_a"));
+        assert!(!is_removal(0x0a00, &body, "tollway_a"), "a new table");
+        assert!(!is_removal(0x0902, &body, "tollway_a"), "another subsystem");
+        assert!(!is_removal(0x0a02, &body, "tollway_"));
         for length in 0..body.len() - 3 {
-            assert!(!takes_away(0x0a02, &body[..length], "tollway_a"), "{length}");
+            assert!(!is_removal(0x0a02, &body[..length], "tollway_a"), "{length}");
         }
     }
 }

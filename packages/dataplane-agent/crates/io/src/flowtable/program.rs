@@ -1,8 +1,8 @@
-//! The two programs: [`decide`] runs where the packet socket would get a copy of the packet and keeps it away from
-//! there; [`forward`] runs right after it, on the packet itself, and sends it on.
+//! The two programs: [`decide`] is the filter of the packet socket, and drops the socket's copy of a packet that is
+//! offloaded; [`forward`] runs after it at tcx ingress, on the packet itself, and redirects it.
 //!
-//! Both run for one packet after the other on a core, so the first one leaves its decision in a cell of the core
-//! for the second one. Whatever they are not made for is left to the worker: fragments, options, tags, the last
+//! Both run to completion for each packet on a core, so the first one passes its decision to the second one in a per-CPU
+//! map. Whatever they do not handle is left to the worker: fragments, options, tags, the last
 //! hop of a packet, segments that change a connection's state, what is malformed, and everything that is not in
 //! the table.
 
@@ -39,7 +39,7 @@ mod context {
 /// `BPF_F_PSEUDO_HDR`, `BPF_F_MARK_MANGLED_0` (linux/bpf.h).
 const PSEUDO_HEADER: i32 = 0x10;
 const ZERO_IS_NONE: i32 = 0x20;
-/// `TCX_NEXT`: whatever else hangs there goes on.
+/// `TCX_NEXT`: the next program, or the stack, gets the packet.
 const NEXT: i32 = -1;
 /// What a socket filter keeps of a packet: all.
 const ALL: i32 = -1;
@@ -74,7 +74,7 @@ pub(super) struct Maps {
     pub flows: OwnedFd,
     /// Slots; the first one is the control slot.
     pub slots: OwnedFd,
-    /// A slot per core.
+    /// The slot that was decided on, per core.
     pub decided: OwnedFd,
 }
 

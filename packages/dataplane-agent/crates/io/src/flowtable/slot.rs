@@ -1,4 +1,4 @@
-//! What the programs and the workers share: an array of slots that both have in their memory.
+//! The array of slots, mapped into this process and used by the programs and the workers.
 
 use std::io::{Error, Result};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -26,8 +26,8 @@ pub(super) mod offset {
     pub const MODE: i16 = OUT_IFINDEX;
 }
 
-/// Two cache lines: what to do, and the counters. What the packet has is as it stands in the packet. In the first
-/// slot, the control slot, the epoch is what those of the others are compared with, 0 for none, and `out_ifindex` the mode.
+/// Two cache lines: the action, and the counters. Fields of packets are in network order. In the first slot, the control
+/// slot, the epoch is the table's, 0 for no valid slot, and `out_ifindex` the mode.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Slot {
@@ -62,7 +62,7 @@ impl Slot {
         self.epoch.store(epoch, Ordering::Release);
     }
 
-    /// Whoever else does so meanwhile: it never goes back.
+    /// Increments the epoch, which may be done by several threads at a time.
     pub fn next_epoch(&self) {
         self.epoch.fetch_add(1, Ordering::AcqRel);
     }
@@ -100,7 +100,7 @@ impl Slot {
     }
 }
 
-/// The array in our memory.
+/// The mapped array.
 #[derive(Debug)]
 pub(super) struct Slots {
     first: *const Slot,

@@ -1,4 +1,4 @@
-//! What XDP a driver knows (Documentation/netlink/specs/netdev.yaml, kernel 6.3).
+//! The XDP features of a driver (Documentation/netlink/specs/netdev.yaml, kernel 6.3).
 
 use std::ffi::c_int;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};

@@ -90,7 +90,7 @@ fn open_in(
         Mode::Native => "native XDP of the driver".to_owned(),
         Mode::Generic => "generic XDP of the kernel".to_owned(),
     };
-    // Whether the driver takes zero-copy is known only by asking for it.
+    // Whether the driver supports zero-copy is known only by trying.
     let zero_copy = match mode {
         Mode::Native => Bound::new(umem, ifindex, 0, libc::XDP_ZEROCOPY),
         Mode::Generic => Err(std::io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
@@ -130,7 +130,7 @@ fn open_in(
 }
 
 /// Queue q is received by worker q mod `workers`. A worker sends by the first of its queues; one that has
-/// none has a socket for sending by somebody else's.
+/// none has a socket for sending that is bound to another worker's.
 fn distribute(
     netdev: &Arc<Netdev>,
     bound: Vec<Bound>,

@@ -75,7 +75,7 @@ impl Drop for Map {
     }
 }
 
-/// A ring that we fill.
+/// A ring that this process fills.
 #[derive(Debug)]
 pub struct Producer<T> {
     map: Map,
@@ -83,7 +83,7 @@ pub struct Producer<T> {
     size: u32,
     /// Entries written, published or not.
     written: u32,
-    /// Entries that the kernel had consumed when we last looked.
+    /// Entries that the kernel had consumed when its index was last read.
     consumed: u32,
 }
 
@@ -149,13 +149,13 @@ impl<T: Copy> Producer<T> {
         true
     }
 
-    /// Shows the kernel what was written.
+    /// Makes the written entries visible to the kernel.
     #[inline]
     pub fn publish(&self) {
         self.map.producer().store(self.written, Ordering::Release);
     }
 
-    /// The kernel only looks at the ring when it is called.
+    /// The kernel must be woken to read the ring.
     #[inline]
     pub fn needs_wakeup(&self) -> bool {
         self.map.needs_wakeup()

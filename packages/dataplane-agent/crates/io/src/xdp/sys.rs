@@ -76,7 +76,7 @@ pub fn bind(
     if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
-/// Lets the kernel send what is in the transmit ring.
+/// Wakes the kernel to send what is in the transmit ring.
 ///
 /// # Errors
 /// The kernel's.
@@ -89,7 +89,7 @@ pub fn kick_transmit(socket: &OwnedFd) -> std::io::Result<()> {
     if sent < 0 { Err(std::io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Lets the driver look at the fill ring.
+/// Wakes the driver to read the fill ring.
 #[inline]
 pub fn kick_receive(socket: &OwnedFd) {
     // SAFETY: no room for bytes is passed; frames come by the ring.

@@ -80,7 +80,7 @@ impl Agent {
             self.log("system,info", format!("{restored} of {count} translated connections taken up again"));
         }
         Ports::connect_memory(memory_ends, &mut self.workers).map_err(lost)?;
-        self.ports.ask(&self.active.config);
+        self.ports.configure(&self.active.config);
         if let Some(claim) = claim {
             let changes = self.ports.follow(monitor, claim, &mut self.workers).map_err(lost)?;
             self.links_changed(changes).map_err(lost)?;

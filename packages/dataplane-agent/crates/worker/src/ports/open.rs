@@ -82,7 +82,7 @@ pub(super) fn open(
     offload: &mut FlowOffload,
 ) -> Result<Result<Option<String>, String>, WorkerLost> {
     let device = Device::of(&link.name, link.index);
-    let Choice { backend, reason } = choose(port.asked, &device);
+    let Choice { backend, reason } = choose(port.wanted_io, &device);
     if !std::mem::take(&mut port.reopen)
         && let Some((decided, mtu)) = port.opened
         && decided == backend
@@ -104,7 +104,7 @@ pub(super) fn open(
     };
     port.rings = ends.iter().filter_map(Port::watch).collect();
     claim.set_frames_as_received(&port.netdev, io == IoBackend::AfXdp);
-    (port.io, port.io_reason, port.decided_for) = (io, io_reason, reason);
+    (port.io, port.io_reason, port.choice_reason) = (io, io_reason, reason);
     port.opened = Some((backend, link.mtu));
     port.sockets = ends.iter().filter_map(packet_socket).collect();
     let mut ends = ends.into_iter();
