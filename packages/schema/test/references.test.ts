@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import type { Kind } from '../src/kind.js';
+import { addressSpan, ipPort } from '../src/props/ip.js';
+import { nexthop } from '../src/props/nexthop.js';
+import { withNot } from '../src/props/not.js';
+import { upDown } from '../src/props/pair.js';
+import { queueTarget, queueTargetList } from '../src/props/queue-target.js';
+import { reference, referenceList } from '../src/props/reference.js';
+import { name, nameList } from '../src/props/text.js';
+
+const mark = { ref: [{ menu: '/ip/firewall/mangle', prop: 'new-packet-mark' }] };
+
+describe('names in values', () => {
+  it.each<[string, Kind, string, readonly string[], string]>([
+    ['a reference', reference('/interface', 'name'), 'wan', ['wan'], 'up'],
+    ['one that is inverted', withNot(reference('/interface', 'name')), '!wan', ['wan'], '!up'],
+    ['a list of references', referenceList('/interface/list', 'name'), 'lan,wan', ['lan', 'wan'], 'lan,up'],
+    ['no list', referenceList('/interface/list', 'name'), '', [], ''],
+    ['a pair', upDown(reference('/queue/type', 'name')), 'wan/lan', ['wan', 'lan'], 'up/lan'],
+    ['a next hop', nexthop, 'wan', ['wan'], 'up'],
+    ['a next hop by an address', nexthop, '10.0.0.1', [], '10.0.0.1'],
+    ['a next hop by both', nexthop, '10.0.0.1%wan', ['wan'], '10.0.0.1%up'],
+    ['a target', queueTarget, 'wan', ['wan'], 'up'],
+    ['targets', queueTargetList, '10.0.0.0/8,wan', ['wan'], '10.0.0.0/8,up'],
+    ['a mark', name(mark), 'wan', ['wan'], 'up'],
+    ['marks', nameList(mark), 'voice,wan', ['voice', 'wan'], 'voice,up'],
+  ])('of %s are found and renamed', (_, kind, value, names, renamed) => {
+    expect(kind.parse(value)).toEqual({ ok: true, value });
+    expect(kind.references?.(value)).toEqual(names);
+    expect(kind.rename?.(value, 'wan', 'up')).toBe(renamed);
+    expect(kind.rename?.(value, 'other', 'up')).toBe(value);
+  });
+
+  it('need not be those of anything where a rule makes what it names', () => {
+    expect(name(mark).implicit).toBe(true);
+    expect(reference('/interface', 'name').implicit).toBeUndefined();
+  });
+});
+
+describe('addresses of values', () => {
+  it.each([
+    ['10.0.0.1', 0x0a00_0001n, 0x0a00_0001n],
+    ['10.0.0.1:80', 0x0a00_0001n, 0x0a00_0001n],
+    ['10.0.0.1%wan', 0x0a00_0001n, 0x0a00_0001n],
+    ['10.0.0.7/30', 0x0a00_0004n, 0x0a00_0007n],
+    ['10.0.0.1-10.0.0.9', 0x0a00_0001n, 0x0a00_0009n],
+  ])('%s', (text, first, last) => {
+    expect(addressSpan(text)).toEqual({ first, last });
+  });
+
+  it('order as their keys do', () => {
+    const texts = ['9.0.0.1', '10.0.0.1', '10.0.0.1:80', '10.0.0.1:443', '10.0.0.2'];
+    expect([...texts].sort(ipPort.compare)).toEqual(texts);
+    const keys = texts.map((text) => ipPort.sortKey?.(text) ?? Number.NaN);
+    expect([...keys].sort((a, b) => a - b)).toEqual(keys);
+  });
+});
