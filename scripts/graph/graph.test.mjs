@@ -45,7 +45,7 @@ describe('the import graph', () => {
         export type E = import('./e.js').E;
         const f = () => import('./f.mjs');
         import './looks.css';
-        import { Kind } from '@tollway/kinds';
+        import { Kind } from '@tollway/kinds/text';
         import { readFileSync } from 'node:fs';
         // import { no } from './none.js';
         const text = "import './none.js'";`,

@@ -74,7 +74,8 @@ function importsOf(root, packages, file) {
   }
   return new Set(
     names.flatMap((name) => {
-      const folder = packages.get(name);
+      // `@tollway/protocol/session` is of the package `@tollway/protocol`.
+      const folder = packages.get(name.split('/', 2).join('/'));
       if (folder !== undefined) return `${folder}/package.json`;
       return name.startsWith('.') ? (resolved(root, file, name) ?? []) : [];
     }),
