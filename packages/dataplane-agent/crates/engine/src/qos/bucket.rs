@@ -16,7 +16,7 @@ pub const MAX_DEPTH_MS: u32 = 10_000;
 
 /// What a bucket may gather beyond its depth while packets wait, ns: a worker that looks late makes up for
 /// it, whatever the depth.
-const LATENESS: u64 = 10_000_000;
+pub(super) const LATENESS: u64 = 10_000_000;
 
 /// The bucket. A rate of 0 is no limit. 36 bytes: what else a packet needs of a leaf is in the same cache line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,31 +104,8 @@ impl Bucket {
         if self.rate == 0 {
             return;
         }
-        let bits = self.earn(elapsed);
-        let cap = if waiting {
-            self.depth.max((self.rate / (NS_PER_SECOND / LATENESS)) as i64)
-        } else {
-            self.depth
-        };
-        self.tokens = self.tokens.saturating_add(bits);
-        if self.tokens >= cap {
-            self.tokens = cap;
-            self.remainder = 0;
-        }
-    }
-
-    /// Whole bits that `elapsed` ns bring together with the remainder; what is left becomes the remainder.
-    #[inline]
-    fn earn(&mut self, elapsed: u64) -> i64 {
-        if elapsed < 10 * NS_PER_SECOND {
-            // (10⁹ − 1) × 10¹⁰ + 10⁹ and 10³ × 10¹⁰ are below 2⁶⁴.
-            let part = self.rate % NS_PER_SECOND * elapsed + u64::from(self.remainder);
-            self.remainder = (part % NS_PER_SECOND) as u32;
-            return (self.rate / NS_PER_SECOND * elapsed + part / NS_PER_SECOND) as i64;
-        }
-        let all = u128::from(self.rate) * u128::from(elapsed) + u128::from(self.remainder);
-        self.remainder = (all % u128::from(NS_PER_SECOND)) as u32;
-        i64::try_from(all / u128::from(NS_PER_SECOND)).unwrap_or(i64::MAX)
+        let cap = cap(self.depth, self.rate, waiting);
+        self.tokens = refill(self.tokens, &mut self.remainder, self.rate, cap, elapsed);
     }
 
     /// Whether a packet may pass, as it was filled last.
@@ -141,7 +118,7 @@ impl Bucket {
     #[inline]
     pub fn charge(&mut self, bytes: u64) {
         if self.rate != 0 {
-            self.tokens = self.tokens.saturating_sub(bits(bytes));
+            self.tokens = self.tokens.saturating_sub(bits_of(bytes));
         }
     }
 
@@ -150,19 +127,65 @@ impl Bucket {
         if self.is_open() {
             return self.filled;
         }
-        let owed = u128::from(self.tokens.unsigned_abs()) * u128::from(NS_PER_SECOND);
-        let wait = (owed - u128::from(self.remainder)).div_ceil(u128::from(self.rate));
-        Now(self.filled.0.saturating_add(u64::try_from(wait).unwrap_or(u64::MAX)))
+        paid_at(self.filled, self.tokens, self.remainder, self.rate)
     }
 }
 
-fn bits(bytes: u64) -> i64 {
+/// Bits of so many bytes.
+#[inline]
+pub(super) fn bits_of(bytes: u64) -> i64 {
     i64::try_from(bytes.saturating_mul(8)).unwrap_or(i64::MAX)
 }
 
-fn depth(rate: u64, depth_ms: u32) -> i64 {
+/// Bits that `rate` bits/s, at most [`MAX_RATE`], bring in `depth_ms` ms, at most [`MAX_DEPTH_MS`].
+#[inline]
+pub(super) fn depth(rate: u64, depth_ms: u32) -> i64 {
     // 10¹² × 10⁴ is below 2⁶³.
     (rate * u64::from(depth_ms.min(MAX_DEPTH_MS)) / 1000) as i64
+}
+
+/// Most tokens, bits: the depth, or what [`LATENESS`] brings while packets wait, if that is more.
+#[inline]
+pub(super) fn cap(depth: i64, rate: u64, waiting: bool) -> i64 {
+    if waiting { depth.max((rate / (NS_PER_SECOND / LATENESS)) as i64) } else { depth }
+}
+
+/// Tokens, bits, `elapsed` ns later, at most `cap`. The remainder is of a bit, in 10⁻⁹; at the cap there is none.
+#[inline]
+pub(super) fn refill(tokens: i64, remainder: &mut u32, rate: u64, cap: i64, elapsed: u64) -> i64 {
+    let sum = tokens.saturating_add(earn(rate, elapsed, remainder));
+    if sum >= cap {
+        *remainder = 0;
+        cap
+    } else {
+        sum
+    }
+}
+
+/// Whole bits that `elapsed` ns bring together with the remainder; what is left becomes the remainder.
+#[inline]
+fn earn(rate: u64, elapsed: u64, remainder: &mut u32) -> i64 {
+    if elapsed < 10 * NS_PER_SECOND {
+        // (10⁹ − 1) × 10¹⁰ + 10⁹ and 10³ × 10¹⁰ are below 2⁶⁴.
+        let part = rate % NS_PER_SECOND * elapsed + u64::from(*remainder);
+        *remainder = (part % NS_PER_SECOND) as u32;
+        return (rate / NS_PER_SECOND * elapsed + part / NS_PER_SECOND) as i64;
+    }
+    earn_long(rate, elapsed, remainder)
+}
+
+#[cold]
+fn earn_long(rate: u64, elapsed: u64, remainder: &mut u32) -> i64 {
+    let all = u128::from(rate) * u128::from(elapsed) + u128::from(*remainder);
+    *remainder = (all % u128::from(NS_PER_SECOND)) as u32;
+    i64::try_from(all / u128::from(NS_PER_SECOND)).unwrap_or(i64::MAX)
+}
+
+/// When tokens that are below zero, as they were at `filled`, are zero again.
+pub(super) fn paid_at(filled: Now, tokens: i64, remainder: u32, rate: u64) -> Now {
+    let debt = u128::from(tokens.unsigned_abs()) * u128::from(NS_PER_SECOND);
+    let wait = debt.saturating_sub(u128::from(remainder)).div_ceil(u128::from(rate.max(1)));
+    Now(filled.0.saturating_add(u64::try_from(wait).unwrap_or(u64::MAX)))
 }
 
 #[cfg(test)]

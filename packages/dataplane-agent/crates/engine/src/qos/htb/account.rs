@@ -3,14 +3,9 @@
 use tollway_config::dataplane::QueueLimit;
 
 use super::Mode;
-use crate::qos::bucket::{MAX_DEPTH_MS, MAX_RATE};
+use crate::qos::bucket::{self, MAX_RATE, cap, paid_at, refill};
 use crate::qos::burst::Burst;
 use crate::time::Now;
-
-const NS_PER_SECOND: u64 = 1_000_000_000;
-
-/// What an account may gather beyond its depth while packets wait, ns: a worker that looks late makes up for it.
-const LATENESS: u64 = 10_000_000;
 
 /// Most time whose `limit-at` a class keeps for later, ms. Tokens of `limit-at` go past the limits of the classes above,
 /// so what a class saved while it was idle comes on top of what they may send.
@@ -61,8 +56,7 @@ impl Rates {
 }
 
 fn depth(rate: u64, depth_ms: u32) -> i64 {
-    // 10¹² × 10⁴ is below 2⁶³.
-    if rate == UNLIMITED { 0 } else { (rate * u64::from(depth_ms.min(MAX_DEPTH_MS)) / 1000) as i64 }
+    if rate == UNLIMITED { 0 } else { bucket::depth(rate, depth_ms) }
 }
 
 /// The account. Sums are bits; below zero what went too early.
@@ -154,12 +148,12 @@ impl Account {
         self.filled = now;
         let Rates { rate, ceiling, depth, ceiling_depth } = self.rates;
         if is_counted(rate) {
-            let sum = self.tokens.saturating_add(earn(rate, elapsed, &mut self.part));
-            self.tokens = capped(sum, cap(depth, rate, waiting), &mut self.part);
+            let cap = cap(depth, rate, waiting);
+            self.tokens = refill(self.tokens, &mut self.part, rate, cap, elapsed);
         }
         if is_counted(ceiling) {
-            let sum = self.ceiling_tokens.saturating_add(earn(ceiling, elapsed, &mut self.ceiling_part));
-            self.ceiling_tokens = capped(sum, cap(ceiling_depth, ceiling, waiting), &mut self.ceiling_part);
+            let cap = cap(ceiling_depth, ceiling, waiting);
+            self.ceiling_tokens = refill(self.ceiling_tokens, &mut self.ceiling_part, ceiling, cap, elapsed);
         }
     }
 
@@ -210,17 +204,14 @@ impl Account {
     /// When its colour changes for the better if nothing is charged until then. `None` if never.
     pub fn event(&self) -> Option<Now> {
         match self.mode() {
-            Mode::Red => Some(self.after(self.ceiling_tokens, self.rates.ceiling, self.ceiling_part)),
-            Mode::Yellow if self.rates.rate != 0 => Some(self.after(self.tokens, self.rates.rate, self.part)),
+            Mode::Red => {
+                Some(paid_at(self.filled, self.ceiling_tokens, self.ceiling_part, self.rates.ceiling))
+            }
+            Mode::Yellow if self.rates.rate != 0 => {
+                Some(paid_at(self.filled, self.tokens, self.part, self.rates.rate))
+            }
             Mode::Yellow | Mode::Green => None,
         }
-    }
-
-    /// When a debt is paid.
-    fn after(&self, tokens: i64, rate: u64, part: u32) -> Now {
-        let overdrawn = u128::from(tokens.unsigned_abs()) * u128::from(NS_PER_SECOND);
-        let wait = overdrawn.saturating_sub(u128::from(part)).div_ceil(u128::from(rate.max(1)));
-        Now(self.filled.0.saturating_add(u64::try_from(wait).unwrap_or(u64::MAX)))
     }
 }
 
@@ -235,38 +226,4 @@ fn less(tokens: i64, bits: i64, rate: u64) -> i64 {
 #[inline]
 const fn is_counted(rate: u64) -> bool {
     rate != 0 && rate != UNLIMITED
-}
-
-#[inline]
-fn cap(depth: i64, rate: u64, waiting: bool) -> i64 {
-    if waiting { depth.max((rate / (NS_PER_SECOND / LATENESS)) as i64) } else { depth }
-}
-
-#[inline]
-fn capped(sum: i64, cap: i64, part: &mut u32) -> i64 {
-    if sum >= cap {
-        *part = 0;
-        cap
-    } else {
-        sum
-    }
-}
-
-/// Whole bits that `elapsed` ns bring together with the part of a bit; what is left becomes the part.
-#[inline]
-fn earn(rate: u64, elapsed: u64, part: &mut u32) -> i64 {
-    if elapsed < 10 * NS_PER_SECOND {
-        // (10⁹ − 1) × 10¹⁰ + 10⁹ and 10³ × 10¹⁰ are below 2⁶⁴.
-        let small = rate % NS_PER_SECOND * elapsed + u64::from(*part);
-        *part = (small % NS_PER_SECOND) as u32;
-        return (rate / NS_PER_SECOND * elapsed + small / NS_PER_SECOND) as i64;
-    }
-    earn_long(rate, elapsed, part)
-}
-
-#[cold]
-fn earn_long(rate: u64, elapsed: u64, part: &mut u32) -> i64 {
-    let all = u128::from(rate) * u128::from(elapsed) + u128::from(*part);
-    *part = (all % u128::from(NS_PER_SECOND)) as u32;
-    i64::try_from(all / u128::from(NS_PER_SECOND)).unwrap_or(i64::MAX)
 }

@@ -4,6 +4,7 @@ use super::links::Ledger;
 use super::node::{Core, LISTED};
 use super::ring::NIL;
 use super::shared::{Lease, SLICE, Shared};
+use crate::qos::bucket::bits_of;
 use crate::qos::forest::MAX_LEVELS;
 use crate::time::Now;
 
@@ -153,7 +154,7 @@ impl Core {
             let Some(node) = self.node(slot) else { return };
             let (inner, parent) = (node.inner, node.parent);
             if let Some(inner) = self.inners.get_mut(inner as usize) {
-                inner.requested = i64::try_from(bytes.saturating_mul(8)).unwrap_or(i64::MAX);
+                inner.requested = bits_of(bytes);
             }
             slot = parent;
         }

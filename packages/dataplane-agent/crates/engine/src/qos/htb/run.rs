@@ -11,6 +11,7 @@ use super::links::Ledger;
 use super::node::{BURSTS, Core, Inner, Node, meter, meter_is_due};
 use super::ring::NIL;
 use super::shared::Shared;
+use crate::qos::bucket::bits_of;
 use crate::time::Now;
 
 /// What passed on loan, or on the tokens of leaves.
@@ -27,7 +28,7 @@ impl Sum {
     }
 
     fn bits(self) -> i64 {
-        i64::try_from(self.bytes.saturating_mul(8)).unwrap_or(i64::MAX)
+        bits_of(self.bytes)
     }
 }
 
@@ -135,7 +136,7 @@ impl Core {
             Mode::Yellow if run.room < 0 => return None,
             Mode::Yellow => false,
         };
-        let bits = i64::try_from(bytes.saturating_mul(8)).unwrap_or(i64::MAX);
+        let bits = bits_of(bytes);
         run.room = run.room.saturating_sub(bits);
         if own {
             run.own.add(segments, bytes);

@@ -4,6 +4,7 @@ use super::Mode;
 use super::links::Ledger;
 use super::node::{BURSTS, Core};
 use super::ring::NIL;
+use crate::qos::bucket::bits_of;
 use crate::time::Now;
 
 /// What came of a packet that need not wait.
@@ -53,7 +54,7 @@ impl Core {
         ledger: &mut Ledger,
         now: Now,
     ) {
-        let bits = i64::try_from(bytes.saturating_mul(8)).unwrap_or(i64::MAX);
+        let bits = bits_of(bytes);
         let mut slot = leaf;
         while slot != NIL {
             self.meter(slot, now);

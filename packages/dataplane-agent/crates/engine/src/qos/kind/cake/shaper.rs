@@ -3,13 +3,10 @@
 use tollway_config::dataplane::{Cake, CakeAtm};
 
 use crate::packet::frame::Frame;
-use crate::qos::bucket::MAX_RATE;
+use crate::qos::bucket::{LATENESS, MAX_RATE};
 use crate::qos::kind::header;
 use crate::qos::slab::Waiting;
 use crate::time::Now;
-
-/// What a clock may be behind and still be made up for, ns: a worker that looks late.
-const LATENESS: u64 = 10_000_000;
 
 /// When the next packet may go. A rate of 0 is no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
