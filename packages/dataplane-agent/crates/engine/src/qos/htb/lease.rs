@@ -1,9 +1,10 @@
 //! A worker among others: what it asks of the classes that several use, and when.
 
+use super::distribution::{Lease, SLICE};
 use super::links::Ledger;
 use super::node::{Core, LISTED};
 use super::ring::NIL;
-use super::shared::{Lease, SLICE, Shared};
+use super::shared::Shared;
 use crate::qos::bucket::bits_of;
 use crate::qos::forest::MAX_LEVELS;
 use crate::time::Now;

@@ -50,7 +50,7 @@ impl Core {
         if let Some(burst) = &mut cold.burst
             && burst.advance(now)
         {
-            let rates = super::shared::rates(&cold.limit, false, Some(burst));
+            let rates = super::shared_class::rates(&cold.limit, false, Some(burst));
             node.account.change(rates, now, node.live != 0);
         }
     }

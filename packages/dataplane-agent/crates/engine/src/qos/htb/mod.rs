@@ -27,6 +27,7 @@ use crate::sync::MutexGuard;
 use crate::time::Now;
 
 mod account;
+mod distribution;
 mod lease;
 mod links;
 mod node;
@@ -34,6 +35,7 @@ mod ring;
 mod run;
 mod serve;
 mod shared;
+mod shared_class;
 mod swap;
 
 use links::Ledger;

@@ -1,20 +1,16 @@
-//! A worker's leaves as far as other workers have to do with them: who has a queue, and what is handed over.
+//! Rows that several workers use: which worker owns a row, the packets handed over for it, and when it is released.
 
-use std::sync::Arc;
-
-use crate::ids::{QueueRef, QueueRefKind};
+use crate::ids::QueueRef;
 use crate::packet::frame::Frame;
-use crate::packet::tuple::Addr;
-use crate::qos::burst::Burst;
-use crate::qos::forest::{Class, ClassId, Context, Forest, Identity, MAX_PATH_LEAVES, Part, PathClasses};
+use crate::qos::forest::{ClassId, Context, Identity, PathClasses};
 use crate::qos::htb::Htb;
-use crate::qos::leaf::{AWAY, Backlog, Leaf, leaf_flag};
-use crate::qos::ownership::{Claim, Ownership, PARTS};
+use crate::qos::leaf::{AWAY, Leaf, leaf_flag};
+use crate::qos::ownership::Claim;
+use crate::qos::queues::Queues;
 use crate::qos::queues::queue_path::RemainingPath;
+use crate::qos::queues::rows::QueueRow;
 use crate::qos::queues::swap::SharedQueues;
-use crate::qos::queues::{NIL, Plan, Queues};
 use crate::time::Now;
-use tollway_config::dataplane::{QueueLimit, QueueType};
 
 /// Packets that others hand over, one after the other with none of its own between them, after which a worker lets
 /// a queue go. Less than a worker's burst, so that a fast flow soon wakes one worker instead of two; more than one
@@ -26,21 +22,6 @@ const MAX_IDLE_RELEASES: u8 = 16;
 
 /// Most queues that it lets go before it sleeps: what comes meanwhile waits, some 0.3 µs for each.
 const MAX_RELEASED_AT_ONCE: usize = 256;
-
-/// A row of the configuration.
-#[derive(Debug)]
-pub struct QueueRow {
-    /// Its first part.
-    pub identity: Identity,
-    /// That class.
-    pub class: ClassId,
-    /// Leaves of its parts; [`NIL`] where it has none, and until a packet of it comes to this worker.
-    pub parts: [u32; PARTS],
-    /// Who has it.
-    pub ownership: Arc<Ownership>,
-    /// Packets of other workers.
-    pub foreign: Foreign,
-}
 
 /// Packets that other workers handed over.
 #[derive(Debug, Clone, Copy, Default)]
@@ -66,224 +47,7 @@ impl Foreign {
     }
 }
 
-impl QueueRow {
-    /// Those that it has at this worker.
-    pub fn leaves(&self) -> impl Iterator<Item = u32> + use<> {
-        self.parts.into_iter().filter(|leaf| *leaf != NIL)
-    }
-}
-
-impl Plan<'_> {
-    /// The leaves of packets between IPv4 addresses.
-    pub fn path_classes(&self, (src, dst): (u32, u32), context: &Context) -> PathClasses {
-        self.table.path_classes(Addr::v4(src), Addr::v4(dst), context, self.utc_ns)
-    }
-
-    /// Whether packets between these addresses pass a leaf.
-    pub fn passes(&self, addresses: (u32, u32), context: &Context, class: ClassId) -> bool {
-        self.path_classes(addresses, context).iter().any(|passed| passed == class)
-    }
-}
-
 impl<F: Frame> Queues<F> {
-    /// Where packets go that pass these leaves. `context` is kept with those that wait, as far as it decides.
-    #[inline]
-    pub fn queue_ref(
-        &mut self,
-        forest: &Forest,
-        classes: &PathClasses,
-        context: Context,
-        now: Now,
-    ) -> QueueRef {
-        let mut all = classes.iter();
-        let Some(first) = all.next() else { return QueueRef::NONE };
-        let is_short = all.next().is_none();
-        if is_short && context == Context::default() {
-            return match self.class_leaves.get(first.0 as usize).copied().unwrap_or(NIL) {
-                NIL => self.begin(forest, first, now).map_or(QueueRef::NONE, QueueRef::leaf),
-                leaf => QueueRef::leaf(leaf),
-            };
-        }
-        match self.paths.find(classes, context) {
-            Some(number) if is_short => QueueRef::short(number),
-            Some(number) => QueueRef::path(number, 0),
-            None => self.add_path(forest, classes, context, now),
-        }
-    }
-
-    /// Where a packet goes on that leaves a leaf which is not its own any more: to those of its leaves that come later
-    /// on any path, since packets before it may wait there.
-    pub fn queue_after_rank(
-        &mut self,
-        plan: &Plan<'_>,
-        addresses: (u32, u32),
-        context: Context,
-        rank: usize,
-        now: Now,
-    ) -> QueueRef {
-        let classes = plan.path_classes(addresses, &context);
-        let later = |id: ClassId| plan.forest.class(id).is_some_and(|class| class.rank() > rank);
-        match classes.iter().position(later) {
-            Some(step) => self.queue_ref(plan.forest, &classes, context, now).at(step as u8),
-            None => QueueRef::NONE,
-        }
-    }
-
-    /// Rank of a leaf.
-    pub fn rank(&self, number: u32) -> usize {
-        self.backlogs.get(number as usize).map_or(0, |backlog| usize::from(backlog.rank))
-    }
-
-    #[cold]
-    fn add_path(&mut self, forest: &Forest, classes: &PathClasses, context: Context, now: Now) -> QueueRef {
-        let mut leaves = [NIL; MAX_PATH_LEAVES];
-        let mut free = leaves.iter_mut();
-        for class in classes.iter() {
-            let known = self.class_leaves.get(class.0 as usize).copied().filter(|leaf| *leaf != NIL);
-            if let Some(leaf) = known.or_else(|| self.begin(forest, class, now))
-                && let Some(place) = free.next()
-            {
-                *place = leaf;
-            }
-        }
-        QueueRef::path(self.paths.add(classes, context, leaves), 0)
-    }
-
-    /// Gives the row of a class leaves at this worker. Says which is that of the class.
-    #[cold]
-    fn begin(&mut self, forest: &Forest, class: ClassId, now: Now) -> Option<u32> {
-        let identity = forest.class(class)?.identity;
-        let at = self.row_of(identity.first())?;
-        self.begin_row(at, forest, now);
-        self.rows.get(at)?.parts.get(identity.part.place()).copied().filter(|leaf| *leaf != NIL)
-    }
-
-    /// Gives a row the leaves that it does not have yet.
-    pub(super) fn begin_row(&mut self, at: usize, forest: &Forest, now: Now) {
-        let Some(first) = self.rows.get(at).map(|entry| entry.class) else { return };
-        for (place, class) in forest.parts(first).into_iter().enumerate() {
-            let Some((id, class)) = class.and_then(|id| Some((id, forest.class(id)?))) else { continue };
-            let has = self.rows.get(at).and_then(|entry| entry.parts.get(place)) != Some(&NIL);
-            if has || !class.is_leaf {
-                continue;
-            }
-            let number = self.begin_leaf(at as u32, id, class, forest, now);
-            if let Some(part) = self.rows.get_mut(at).and_then(|entry| entry.parts.get_mut(place)) {
-                *part = number;
-            }
-            if let Some(known) = self.class_leaves.get_mut(id.0 as usize) {
-                *known = number;
-            }
-        }
-    }
-
-    fn begin_leaf(&mut self, entry: u32, id: ClassId, class: &Class, forest: &Forest, now: Now) -> u32 {
-        let kind = forest.type_of(class).unwrap_or(&QueueType::None);
-        let limit = own_limit(class);
-        let mut leaf = Leaf::new(id, &limit, now);
-        let mut backlog = Backlog::new(class.identity, entry, kind, self.salt);
-        backlog.max_limit = limit.max_limit;
-        backlog.rank = class.rank() as u8;
-        backlog.burst = Burst::new(&limit, now).map(Box::new);
-        if let Some(burst) = &backlog.burst {
-            leaf.bucket.set_rate(burst.ceiling(limit.max_limit), now, false);
-        }
-        leaf.set(leaf_flag::TREE, class.parent.is_some());
-        leaf.set(leaf_flag::METERED, meters(kind));
-        leaf.set(leaf_flag::BURST, backlog.burst.is_some());
-        leaf.set(
-            leaf_flag::WATCHED,
-            self.scopes.has(class.identity.first()) && class.identity.part != Part::Total,
-        );
-        if class.identity.part == Part::Interface {
-            leaf.waiting = 0;
-        }
-        let number = self.free.pop().unwrap_or(self.leaves.len() as u32);
-        match (self.leaves.get_mut(number as usize), self.backlogs.get_mut(number as usize)) {
-            (Some(old_leaf), Some(old_backlog)) => (*old_leaf, *old_backlog) = (leaf, backlog),
-            _ => {
-                self.leaves.push(leaf);
-                self.backlogs.push(backlog);
-            }
-        }
-        self.place_before_port(number, class, now);
-        number
-    }
-
-    /// Takes a leaf to the ports behind it.
-    pub(super) fn place_before_port(&mut self, number: u32, class: &Class, now: Now) {
-        let Some(interface) = class.interface.filter(|_| class.parent.is_none()) else { return };
-        if class.identity.part == Part::Interface {
-            self.ports.add_queue(interface, number);
-        } else {
-            self.ports.add_below(interface, number);
-        }
-        self.block(number, self.ports.is_blocked(interface), now);
-    }
-
-    fn row_of(&self, row: Identity) -> Option<usize> {
-        self.rows.binary_search_by_key(&row, |entry| entry.identity).ok()
-    }
-
-    /// A leaf by its number in this configuration.
-    #[inline]
-    pub fn leaf_at(&self, class: ClassId) -> Option<u32> {
-        self.class_leaves.get(class.0 as usize).copied().filter(|leaf| *leaf != NIL)
-    }
-
-    /// A leaf by its name.
-    pub fn leaf_of(&self, identity: Identity) -> Option<u32> {
-        let entry = self.rows.get(self.row_of(identity.first())?)?;
-        let leaf = entry.parts.get(identity.part.place()).copied()?;
-        let is_it = |backlog: &Backlog| backlog.identity == identity;
-        self.backlogs.get(leaf as usize).filter(|backlog| is_it(backlog)).map(|_| leaf)
-    }
-
-    /// Whether this worker has a row.
-    pub(super) fn has_row(&self, row: Identity) -> bool {
-        let entry = self.row_of(row).and_then(|at| self.rows.get(at));
-        entry.is_some_and(|entry| entry.leaves().any(|leaf| !self.is_away(leaf)))
-    }
-
-    /// Name of a leaf.
-    pub fn identity(&self, number: u32) -> Option<Identity> {
-        self.backlogs.get(number as usize).map(|backlog| backlog.identity)
-    }
-
-    /// Names of the leaves that a queue leads to.
-    pub fn leaves_of(&self, queue: QueueRef) -> Vec<Identity> {
-        let leaves = match queue.kind() {
-            QueueRefKind::Leaf(leaf) => vec![leaf],
-            QueueRefKind::Path(path, step) => {
-                (step..).map_while(|step| self.leaf_at_step(path, step)).collect()
-            }
-            QueueRefKind::NoQueue | QueueRefKind::Handover(_) => Vec::new(),
-        };
-        leaves.into_iter().filter_map(|leaf| self.identity(leaf)).collect()
-    }
-
-    /// Number of a leaf in this configuration.
-    pub fn class(&self, number: u32) -> Option<ClassId> {
-        self.leaves.get(number as usize).map(|leaf| leaf.class)
-    }
-
-    /// The leaf at a step of a path; `None` behind the last one.
-    #[inline]
-    pub fn leaf_at_step(&self, path: u32, step: u8) -> Option<u32> {
-        self.paths.leaf(path, step)
-    }
-
-    /// Where a packet goes that has passed the first leaf of a queue.
-    pub fn queue_after(&self, queue: QueueRef) -> QueueRef {
-        self.paths.after(queue, queue.step())
-    }
-
-    /// Whether another worker may have a leaf.
-    #[inline]
-    pub fn is_away(&self, number: u32) -> bool {
-        self.leaves.get(number as usize).is_some_and(Leaf::is_away)
-    }
-
     /// Takes a queue that nobody has, for a packet of this leaf. Otherwise says who has it; the packet must go
     /// there, or else [`Self::cancel_handover`] be told.
     #[cold]
@@ -507,22 +271,5 @@ fn take_in_tree(htb: &mut Htb, class: ClassId, tokens: i64, now: Now) {
     match tokens {
         0 => htb.take_full(class, now),
         _ => htb.take(class, now),
-    }
-}
-
-/// The limits of the bucket of a leaf: none where a tree decides.
-pub(super) fn own_limit(class: &Class) -> QueueLimit {
-    if class.parent.is_none() {
-        return *class.limit;
-    }
-    QueueLimit { max_limit: 0, burst_limit: 0, ..*class.limit }
-}
-
-/// Whether a queue kind has rates of its own, or changes packets.
-pub(super) fn meters(kind: &QueueType) -> bool {
-    match kind {
-        QueueType::Pcq { rate, .. } => *rate != 0,
-        QueueType::Cake(cake) => cake.bandwidth != 0 || cake.autorate_ingress || cake.wash,
-        _ => false,
     }
 }

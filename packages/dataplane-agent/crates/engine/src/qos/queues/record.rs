@@ -8,7 +8,7 @@ use crate::packet::frame::Frame;
 use crate::qos::forest::{Class, ClassId, Forest, Identity};
 use crate::qos::htb::ClassView;
 use crate::qos::leaf::Passed;
-use crate::qos::queues::handover::QueueRow;
+use crate::qos::queues::rows::QueueRow;
 use crate::qos::queues::{NIL, Queues};
 use crate::time::Now;
 

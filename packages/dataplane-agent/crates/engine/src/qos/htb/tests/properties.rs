@@ -146,7 +146,7 @@ fn simple_classes(specs: &[Spec], active: &[RowId], now: Now) -> Vec<Simple> {
     (specs.iter())
         .map(|&(row, parent, limit_at, _, priority)| {
             let class = forest.class(class(&forest, row)).unwrap();
-            let rates = shared::rates(&class.limit, parent == 0, None);
+            let rates = shared_class::rates(&class.limit, parent == 0, None);
             Simple {
                 parent: specs.iter().position(|spec| spec.0 == parent),
                 level: class.level,

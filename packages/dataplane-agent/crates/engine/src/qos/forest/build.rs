@@ -1,166 +1,13 @@
-//! The trees of queues of one configuration: every class with its parent, its limits and its queue type.
-//!
-//! A class is one direction of a simple queue, its total, a node of `/queue/tree`, or the queue of an interface. A
-//! class with children distributes; one without is a leaf and holds packets. A class without a parent is a root.
-//! Which packets go into which leaf is said elsewhere ([`super::classify`]).
+//! Builds the forest of a configuration: links the rows, checks their limits, finds roots and levels.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use tollway_config::dataplane::{DataplaneConfig, Mark, QueueLimit, QueueType, RowId, TreeParent};
+use tollway_config::dataplane::{DataplaneConfig, QueueLimit, RowId, TreeParent};
 
-use super::bucket::{MAX_DEPTH_MS, MAX_RATE};
+use super::{Class, ClassId, Forest, Identity, MAX_LEVELS, NO_LIMIT, Part};
 use crate::error::BuildError;
-use crate::ids::Way;
-
-/// Levels of a tree, the root's included.
-pub const MAX_LEVELS: usize = 8;
-
-/// A class of one configuration: its place in [`Forest::classes`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ClassId(pub u32);
-
-/// What of its row a class is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum Part {
-    /// From the targets of a simple queue.
-    Upload = 0,
-    /// To the targets of a simple queue.
-    Download = 1,
-    /// Both directions of a simple queue.
-    Total = 2,
-    /// A node of `/queue/tree`.
-    Whole = 3,
-    /// The queue of an interface; the row is the interface's.
-    Interface = 4,
-}
-
-impl Part {
-    /// Among the parts of its row: 0, 1 and 2 for upload, download and total, 0 for what is the only one.
-    pub const fn place(self) -> usize {
-        match self {
-            Self::Upload | Self::Whole | Self::Interface => 0,
-            Self::Download => 1,
-            Self::Total => 2,
-        }
-    }
-}
-
-/// Most leaves that a packet passes: of a tree below `global`, of a simple queue, its total, of a tree below the
-/// interface by which it leaves. The queue of the interface itself is not among them, as it is the same for all
-/// packets of a port.
-pub const MAX_PATH_LEAVES: usize = 4;
-
-/// The leaves that a packet passes, in order.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct PathClasses {
-    /// Numbers of leaves plus one, then zeros.
-    leaves: [u32; MAX_PATH_LEAVES],
-}
-
-impl PathClasses {
-    /// Adds a leaf behind the others. One more than [`MAX_PATH_LEAVES`] is left out.
-    pub fn push(&mut self, leaf: ClassId) {
-        if let Some(free) = self.leaves.iter_mut().find(|place| **place == 0) {
-            *free = leaf.0 + 1;
-        }
-    }
-
-    /// The leaves in order.
-    pub fn iter(&self) -> impl Iterator<Item = ClassId> {
-        self.leaves.into_iter().filter_map(|place| place.checked_sub(1)).map(ClassId)
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.leaves[0] == 0
-    }
-}
-
-/// What beside its addresses decides which leaves a packet passes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Context {
-    /// Packet mark; 0 none.
-    pub mark: Mark,
-    /// Row of the interface it came in by; 0 none.
-    pub in_interface: RowId,
-    /// Row of the interface it leaves by; 0 none.
-    pub out_interface: RowId,
-}
-
-/// Names a class in every configuration that has it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Identity {
-    /// Row.
-    pub row: RowId,
-    /// What of it.
-    pub part: Part,
-}
-
-impl Identity {
-    /// The first part of its row, which stands for all of them.
-    #[must_use]
-    pub const fn first(self) -> Self {
-        match self.part {
-            Part::Upload | Part::Whole | Part::Interface => self,
-            Part::Download | Part::Total => Self { part: Part::Upload, ..self },
-        }
-    }
-}
-
-/// A class.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Class {
-    /// Its name.
-    pub identity: Identity,
-    /// The class that it borrows from.
-    pub parent: Option<ClassId>,
-    /// The class above all; itself for a root.
-    pub root: ClassId,
-    /// Row of the interface by which everything leaves that passes its tree.
-    pub interface: Option<RowId>,
-    /// Has no children.
-    pub is_leaf: bool,
-    /// Edges to the farthest leaf below; 0 for a leaf.
-    pub level: u8,
-    /// Rates, bucket, priority and the number of its queue type in [`Forest::types`].
-    pub limit: Arc<QueueLimit>,
-}
-
-/// Places that leaves have on a path: see [`Class::rank`].
-pub const RANKS: usize = MAX_PATH_LEAVES + 1;
-
-impl Class {
-    /// Where its leaves stand among those that a packet passes: a tree below `global` first, then a simple queue, its
-    /// total, a tree below an interface, and the queue of the interface.
-    pub const fn rank(&self) -> usize {
-        match (self.identity.part, self.interface) {
-            (Part::Whole, None) => 0,
-            (Part::Upload | Part::Download, _) => 1,
-            (Part::Total, _) => 2,
-            (Part::Whole, Some(_)) => 3,
-            (Part::Interface, _) => 4,
-        }
-    }
-}
-
-/// All classes.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Forest {
-    classes: Vec<Class>,
-    types: Vec<QueueType>,
-    /// Classes by their names. Known while the forest is built.
-    by_identity: HashMap<Identity, ClassId>,
-    /// Upload class of each simple queue, by its place in the list; the download class is the next one.
-    simple: Vec<ClassId>,
-    /// Class of each row of `/queue/tree`, by its place in the list.
-    tree: Vec<ClassId>,
-    /// First class of each row, by ascending identity. The classes of a row follow each other.
-    rows: Vec<ClassId>,
-    /// Limits that classes have in common: subscribers share a handful of plans. Known while the forest is built.
-    plans: HashSet<Arc<QueueLimit>>,
-}
+use crate::qos::bucket::{MAX_DEPTH_MS, MAX_RATE};
 
 impl Forest {
     /// Links the rows of a configuration.
@@ -326,92 +173,14 @@ impl Forest {
         rows.sort_unstable();
         self.rows = rows.into_iter().map(|(_, class)| class).collect();
     }
-
-    /// The first class of each row, by ascending identity; the others of the row follow it.
-    pub fn rows(&self) -> &[ClassId] {
-        &self.rows
-    }
-
-    /// The classes of a row, of which this is the first, by [`Part::place`].
-    pub fn parts(&self, first: ClassId) -> [Option<ClassId>; 3] {
-        let mut parts = [None; 3];
-        let row = self.class(first).map(|class| class.identity);
-        for id in (first.0..first.0.saturating_add(3)).map(ClassId) {
-            let Some(identity) = self.class(id).map(|class| class.identity) else { break };
-            if row.map(Identity::first) != Some(identity.first()) {
-                break;
-            }
-            if let Some(place) = parts.get_mut(identity.part.place()) {
-                *place = Some(id);
-            }
-        }
-        parts
-    }
-
-    /// Every class, by number.
-    pub fn classes(&self) -> &[Class] {
-        &self.classes
-    }
-
-    /// The queue types.
-    pub fn types(&self) -> &[QueueType] {
-        &self.types
-    }
-
-    /// A class.
-    #[inline]
-    pub fn class(&self, id: ClassId) -> Option<&Class> {
-        self.classes.get(id.0 as usize)
-    }
-
-    /// The queue type of a class.
-    pub fn type_of(&self, class: &Class) -> Option<&QueueType> {
-        self.types.get(class.limit.queue_type as usize)
-    }
-
-    /// A class by its name.
-    pub fn find(&self, identity: Identity) -> Option<ClassId> {
-        // The part of a row that is its first one is the key of `rows`; the others follow it.
-        let first =
-            |id: &ClassId| self.class(*id).map(|class| (class.identity.row, class.identity.part as u8 / 3));
-        let wanted = (identity.row, identity.part as u8 / 3);
-        let at = self.rows.partition_point(|id| first(id).is_some_and(|name| name < wanted));
-        let ClassId(start) = *self.rows.get(at)?;
-        (start..start + 3)
-            .map(ClassId)
-            .find(|id| self.class(*id).is_some_and(|class| class.identity == identity))
-    }
-
-    /// One direction of the simple queue at a place of the list.
-    #[inline]
-    pub fn simple(&self, place: u32, way: Way) -> Option<ClassId> {
-        self.simple.get(place as usize).map(|upload| ClassId(upload.0 + way.index()))
-    }
-
-    /// The node at a place of `/queue/tree`.
-    pub fn tree(&self, place: u32) -> Option<ClassId> {
-        self.tree.get(place as usize).copied()
-    }
 }
-
-/// No limit at all.
-pub(super) const NO_LIMIT: QueueLimit = QueueLimit {
-    limit_at: 0,
-    max_limit: 0,
-    burst_limit: 0,
-    burst_threshold: 0,
-    burst_time_ms: 0,
-    bucket_ms: 0,
-    priority: 8,
-    queue_type: 0,
-    packet_limit: 0,
-};
 
 #[cfg(test)]
 mod tests {
-    use tollway_config::dataplane::{Prefix, QueueTarget, SimpleQueue, TreeQueue};
+    use tollway_config::dataplane::{Prefix, QueueTarget, QueueType, SimpleQueue, TreeQueue};
 
     use super::*;
+    use crate::ids::Way;
 
     fn simple(row: RowId, parent: Option<RowId>) -> SimpleQueue {
         let target = Prefix { address: std::net::Ipv4Addr::UNSPECIFIED.into(), prefix_len: 0 };

@@ -1,0 +1,144 @@
+//! An inner class in the ledger of all workers: its account, and what each worker has leased of it.
+
+use tollway_config::dataplane::QueueLimit;
+
+use super::account::{Account, Rates, UNLIMITED};
+use super::distribution::{Demand, Distribution, Lease, SLICE};
+use crate::qos::burst::Burst;
+use crate::qos::forest::Identity;
+use crate::time::Now;
+
+/// An inner class.
+#[derive(Debug)]
+pub struct SharedClass {
+    pub(super) identity: Identity,
+    /// Workers that know the class.
+    pub(super) users: u32,
+    pub(super) limit: QueueLimit,
+    pub(super) is_root: bool,
+    pub account: Account,
+    pub(super) burst: Option<Box<Burst>>,
+    /// By worker.
+    pub(super) demands: Box<[Demand]>,
+}
+
+impl SharedClass {
+    /// Adds what came in, at the rate of a burst or without.
+    #[inline]
+    pub fn fill(&mut self, now: Now, waiting: bool) {
+        self.account.fill(now, waiting);
+        if let Some(burst) = &mut self.burst
+            && burst.advance(now)
+        {
+            self.account.change(rates(&self.limit, self.is_root, self.burst.as_deref()), now, waiting);
+        }
+    }
+
+    /// Charges bits; those that it sent on its own, or that went past its limit, as `own` too.
+    #[inline]
+    pub fn charge(&mut self, bits: i64, own: bool) {
+        self.account.charge(bits, own);
+        if let Some(burst) = &mut self.burst {
+            burst.count(bits as u64 / 8);
+        }
+    }
+
+    /// When its colour may change for the better.
+    pub fn event(&self) -> Option<Now> {
+        let event = self.account.event()?;
+        Some(self.burst.as_ref().map_or(event, |burst| event.min(burst.ends())))
+    }
+
+    pub(super) fn change(&mut self, limit: &QueueLimit, is_root: bool, now: Now) {
+        if (limit, is_root) == (&self.limit, self.is_root) {
+            return;
+        }
+        (self.limit, self.is_root) = (*limit, is_root);
+        self.burst = Burst::change(self.burst.take().map(|burst| *burst), limit, now).map(Box::new);
+        self.account.change(rates(limit, is_root, self.burst.as_deref()), now, false);
+    }
+
+    /// Charges what went past the credit of a worker, and shows the burst all that passed.
+    fn charge_overdraft(&mut self, lease: &Lease) {
+        self.account.charge_own(lease.overdrawn[0]);
+        self.account.charge(lease.overdrawn[1], false);
+        if let Some(burst) = &mut self.burst {
+            burst.count(u64::try_from((lease.overdrawn[1] + lease.spent[1]) / 8).unwrap_or(0));
+        }
+    }
+
+    /// The worker was away for so long that its lease was taken back: what it spent is charged here.
+    pub fn close_lapsed(&mut self, lease: &mut Lease) {
+        self.charge_overdraft(lease);
+        self.account.charge_own(lease.spent[0]);
+        self.account.charge(lease.spent[1], false);
+        (lease.credit, lease.spent, lease.overdrawn) = ([0; 2], [0; 2], [0; 2]);
+    }
+
+    /// The worker gives everything back.
+    pub fn return_lease(&mut self, me: u32, lease: &mut Lease) {
+        self.charge_overdraft(lease);
+        let demand = self.demands.get_mut(me as usize).map(std::mem::take).unwrap_or_default();
+        self.account.tokens = self.account.tokens.saturating_add(lease.credit[0] + demand.granted[0]);
+        self.account.ceiling_tokens =
+            self.account.ceiling_tokens.saturating_add(lease.credit[1] + demand.granted[1]);
+        (lease.credit, lease.spent, lease.overdrawn) = ([0; 2], [0; 2], [0; 2]);
+    }
+
+    /// A worker tells what it needs and did, and gets its credit.
+    pub fn rebalance(&mut self, me: u32, lease: &mut Lease, now: Now) {
+        let waits = |demand: &Demand| demand.weight.iter().any(|weight| *weight != 0);
+        let waiting = lease.weight.iter().any(|weight| *weight != 0) || self.demands.iter().any(waits);
+        self.fill(now, waiting);
+        self.charge_overdraft(lease);
+        if let Some(demand) = self.demands.get_mut(me as usize) {
+            demand.weight = lease.weight;
+            for (credit, granted) in lease.credit.iter_mut().zip(&mut demand.granted) {
+                *credit = credit.saturating_add(std::mem::take(granted));
+            }
+        }
+        let rates = *self.account.rates();
+        let sides =
+            [(rates.rate, &mut self.account.tokens), (rates.ceiling, &mut self.account.ceiling_tokens)];
+        for (side, (rate, pool)) in sides.into_iter().enumerate() {
+            if rate != 0 && rate != UNLIMITED {
+                Distribution { demands: &mut self.demands, me: me as usize, side, rate, pool }
+                    .distribute(lease);
+            }
+        }
+        lease.spent = [0; 2];
+        lease.overdrawn = [0; 2];
+    }
+
+    /// When a worker that got no credit should ask again, ns from now.
+    pub fn retry_after(&self, me: u32, lease: &Lease) -> u64 {
+        let rates = self.account.rates();
+        let pools = [(rates.rate, self.account.tokens), (rates.ceiling, self.account.ceiling_tokens)];
+        let Some(top) = lease.weight.iter().position(|weight| *weight != 0) else { return u64::MAX };
+        let mut all = 0u64;
+        for (worker, demand) in self.demands.iter().enumerate() {
+            if worker != me as usize && demand.weight.iter().take(top).any(|weight| *weight != 0) {
+                return SLICE;
+            }
+            all = all.saturating_add(demand.weight.get(top).copied().unwrap_or(0));
+        }
+        let mine = lease.weight.get(top).copied().unwrap_or(1).max(1);
+        // Without ceiling tokens nothing goes; without tokens others may lend.
+        for (side, (rate, pool)) in pools.into_iter().enumerate().rev() {
+            let credit = lease.credit.get(side).copied().unwrap_or(0);
+            if rate == 0 || rate == UNLIMITED || credit > 0 {
+                continue;
+            }
+            let share = u128::from(credit.unsigned_abs() + 1) * u128::from(all.max(mine)) / u128::from(mine);
+            let bits = share + u128::from(pool.min(0).unsigned_abs());
+            let wait = bits * 1_000_000_000 / u128::from(rate);
+            return u64::try_from(wait).unwrap_or(u64::MAX);
+        }
+        0
+    }
+}
+
+/// Rates and depths of a class.
+pub fn rates(limit: &QueueLimit, is_root: bool, burst: Option<&Burst>) -> Rates {
+    if is_root { Rates::root(limit, burst) } else { Rates::below(limit, burst) }
+}

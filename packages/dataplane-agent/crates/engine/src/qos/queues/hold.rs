@@ -1,0 +1,153 @@
+//! Packets that have to wait: admission to a leaf's queue, the memory of all queues, and drops.
+
+use crate::packet::frame::Frame;
+use crate::packet::verdict::DropReason;
+use crate::qos::kind::Load;
+use crate::qos::leaf::leaf_flag;
+use crate::qos::queues::scope::Event;
+use crate::qos::queues::{HoldOutcome, Queues, Waiting};
+use crate::qos::slab::{NodeId, NodeQueue};
+use crate::time::Now;
+
+impl<F: Frame> Queues<F> {
+    /// Lets a frame wait in a leaf. What is dropped instead is counted for [`Self::take_dropped`].
+    // In line, as it is put together where it waits then, not copied there.
+    #[inline(always)]
+    pub fn hold(&mut self, number: u32, waiting: Waiting<F>, now: Now) -> HoldOutcome {
+        let load = Load::frame(waiting.segments, waiting.bytes);
+        if let Err(refused) = self.make_room(number, load, waiting.frame.footprint() as u64, now) {
+            return refused;
+        }
+        self.paths.hold(waiting.queue);
+        let node = self.slab.insert(Waiting { enqueued: now, ..waiting });
+        self.put(number, node, now)
+    }
+
+    /// Sees to it that a frame can wait in a leaf. If it cannot, counts it as dropped and says why.
+    fn make_room(&mut self, number: u32, frame: Load, footprint: u64, now: Now) -> Result<(), HoldOutcome> {
+        self.scopes.now = now;
+        if !self.admits(number, frame.segments, frame.bytes, now) {
+            self.refuse(number, frame.segments);
+            return Err(HoldOutcome::NoRoom);
+        }
+        while !self.slab.has_room(footprint) {
+            if !self.drop_from_longest() {
+                self.dropped.memory = self.dropped.memory.saturating_add(frame.segments);
+                self.count_drop(number, frame.segments);
+                return Err(HoldOutcome::NoMemory);
+            }
+        }
+        Ok(())
+    }
+
+    /// A frame that has a place goes into a leaf's queue, which may drop it nevertheless.
+    fn put(&mut self, number: u32, node: NodeId, now: Now) -> HoldOutcome {
+        let Some(backlog) = self.backlogs.get_mut(number as usize) else { return HoldOutcome::NoRoom };
+        let before = backlog.queue.load();
+        let mut gone = NodeQueue::default();
+        let node = backlog.queue.enqueue(&mut self.slab, node, now, &mut gone);
+        let refused =
+            if backlog.queue.drops_at_random() { HoldOutcome::Dropped } else { HoldOutcome::NoRoom };
+        let stays = !self.drop_frames(number, &mut gone, Some(node));
+        self.changed(number, before);
+        self.schedule(number, now);
+        if self.is_watched(number) {
+            self.record_event(number, Event::default());
+        }
+        if stays { HoldOutcome::Waits } else { refused }
+    }
+
+    /// Counts wire segments for which a leaf's queue has no room.
+    pub fn refuse(&mut self, number: u32, segments: u32) {
+        self.dropped.full = self.dropped.full.saturating_add(segments);
+        self.count_drop(number, segments);
+    }
+
+    /// Whether a leaf's queue has room for a frame. What the bucket already has tokens for does not count: it goes as
+    /// soon as the leaf has its turn.
+    pub fn admits(&mut self, number: u32, segments: u32, bytes: u64, now: Now) -> bool {
+        let (Some(leaf), Some(backlog)) =
+            (self.leaves.get(number as usize), self.backlogs.get(number as usize))
+        else {
+            return false;
+        };
+        let frame = Load::frame(segments, bytes);
+        if backlog.queue.admits(frame, Load::default()) {
+            return true;
+        }
+        if leaf.is(leaf_flag::BLOCKED) {
+            return false;
+        }
+        let load = backlog.queue.load();
+        let tokens = if leaf.is(leaf_flag::TREE) {
+            self.htb.tokens(leaf.class, now)
+        } else {
+            u64::try_from(leaf.bucket.tokens()).unwrap_or(0)
+        };
+        let bits = load.bytes.saturating_mul(8).max(1);
+        let share = |of: u64| {
+            if tokens >= bits { of } else { (u128::from(of) * u128::from(tokens) / u128::from(bits)) as u64 }
+        };
+        let covered = Load {
+            frames: share(load.frames.into()) as u32,
+            segments: share(load.segments.into()) as u32,
+            bytes: share(load.bytes),
+        };
+        backlog.queue.admits(frame, covered)
+    }
+
+    /// Counts wire segments that a leaf has lost, for whatever reason.
+    pub fn count_drop(&mut self, number: u32, segments: u32) {
+        self.totals.dropped_packets += u64::from(segments);
+        if let Some(backlog) = self.backlogs.get_mut(number as usize) {
+            backlog.dropped += u64::from(segments);
+        }
+        if self.is_watched(number) {
+            self.record_event(number, Event { dropped: segments, ..Event::default() });
+        }
+    }
+
+    /// Counts wire segments for which there is no memory, of no leaf.
+    pub(super) fn drop_for_memory(&mut self, segments: u32) {
+        self.dropped.memory = self.dropped.memory.saturating_add(segments);
+        self.totals.dropped_packets += u64::from(segments);
+    }
+
+    pub(super) fn is_watched(&self, number: u32) -> bool {
+        self.leaves.get(number as usize).is_some_and(|leaf| leaf.is(leaf_flag::WATCHED))
+    }
+
+    /// Drops what a leaf's queue gave away. Says whether `this` was among it.
+    pub(super) fn drop_frames(&mut self, number: u32, gone: &mut NodeQueue, this: Option<NodeId>) -> bool {
+        let mut found = false;
+        while let Some(node) = gone.pop(&mut self.slab) {
+            found |= this == Some(node);
+            if let Some(waiting) = self.slab.remove(node) {
+                self.paths.release(waiting.queue);
+                self.refuse(number, waiting.segments);
+                self.ended.note(waiting.trace, DropReason::QueueFull);
+            }
+        }
+        found
+    }
+
+    /// Makes room at the cost of the longest queue. `false` when nothing waits in any.
+    fn drop_from_longest(&mut self) -> bool {
+        let Some(number) = self.longest.first(&mut self.backlogs) else { return false };
+        let Some(backlog) = self.backlogs.get_mut(number as usize) else { return false };
+        let before = backlog.queue.load();
+        let mut gone = NodeQueue::default();
+        backlog.queue.drop_from_longest(&mut self.slab, &mut gone);
+        let Some(waiting) = gone.pop(&mut self.slab).and_then(|node| self.slab.remove(node)) else {
+            return false;
+        };
+        self.paths.release(waiting.queue);
+        self.ended.note(waiting.trace, DropReason::QueueMemory);
+        self.dropped.memory = self.dropped.memory.saturating_add(waiting.segments);
+        self.count_drop(number, waiting.segments);
+        self.drop_frames(number, &mut gone, None);
+        self.changed(number, before);
+        self.rest(number);
+        true
+    }
+}

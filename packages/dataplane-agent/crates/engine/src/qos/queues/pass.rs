@@ -1,0 +1,149 @@
+//! Packets that need not wait: a packet passes the leaves of its queue path one after the other, in place, for as long
+//! as each of them is this worker's, empty and within its rate.
+
+use crate::ids::QueueRef;
+use crate::packet::frame::Frame;
+use crate::qos::leaf::leaf_flag;
+use crate::qos::queues::scope::Event;
+use crate::qos::queues::{PathStep, Queues};
+use crate::time::Now;
+
+/// A super-frame whose time on the wire at the queue's rate is longer than one in so many of a second is
+/// cut into pieces: it would make everybody else wait.
+const WHOLE_PER_SECOND: u64 = 1000;
+
+impl<F: Frame> Queues<F> {
+    /// Lets a packet pass the leaves of its queue. `first` is the first of them, [`Self::first_leaf`]. Says which
+    /// does not let it pass at once, if one does not; nothing is counted there. `TREES`: many leaves are in trees.
+    #[inline(always)]
+    pub fn walk<const TREES: bool>(
+        &mut self,
+        queue: QueueRef,
+        first: u32,
+        segments: u32,
+        bytes: u64,
+        now: Now,
+    ) -> Option<PathStep> {
+        // A queue that leads nowhere has numbers of none.
+        let (mut step, mut leaf) = (queue.path_step(), first);
+        loop {
+            if !self.pass::<TREES>(leaf, segments, bytes, now) {
+                return Some(PathStep { queue: queue.at(step), leaf });
+            }
+            if queue.is_short() {
+                return None;
+            }
+            step += 1;
+            leaf = self.paths.leaf(queue.path_number(), step)?;
+        }
+    }
+
+    /// The same for a packet on its way.
+    pub fn walk_on(&mut self, queue: QueueRef, segments: u32, bytes: u64, now: Now) -> Option<PathStep> {
+        self.walk::<false>(queue, self.first_leaf(queue), segments, bytes, now)
+    }
+
+    /// As [`Self::walk`], at one leaf.
+    pub fn pass_one(&mut self, number: u32, segments: u32, bytes: u64, now: Now) -> bool {
+        self.pass::<false>(number, segments, bytes, now)
+    }
+
+    /// Lets a packet pass at once, if this worker has the leaf, nothing waits before it and it keeps to the rate.
+    /// `false`, counting nothing, if not.
+    // Measured: once in the loop over a batch, where it is most of the work, and once for all others.
+    #[inline(always)]
+    fn pass<const TREES: bool>(&mut self, number: u32, segments: u32, bytes: u64, now: Now) -> bool {
+        let Some(leaf) = self.leaves.get_mut(number as usize) else { return true };
+        if leaf.meter_is_due(now)
+            && let Some(backlog) = self.backlogs.get_mut(number as usize)
+        {
+            backlog.turn_meter(leaf, now);
+        }
+        if leaf.is(leaf_flag::ALL) {
+            if !TREES || leaf.is(leaf_flag::ALL & !leaf_flag::TREE) {
+                return self.pass_flagged(number, segments, bytes, now);
+            }
+            // A super-frame that would make others wait goes in pieces.
+            let is_whole = segments == 1 || !is_long(self.htb.rate(leaf.class), segments, bytes);
+            let passes = leaf.waiting == 0 && is_whole && self.htb.pass(leaf.class, segments, bytes, now);
+            if passes {
+                leaf.count(segments, bytes);
+            }
+            return passes;
+        }
+        leaf.bucket.fill(now, leaf.waiting != 0);
+        if leaf.waiting != 0 || !leaf.bucket.is_open() || is_long(leaf.bucket.rate(), segments, bytes) {
+            return false;
+        }
+        leaf.pass(segments, bytes);
+        true
+    }
+
+    #[inline(never)]
+    fn pass_flagged(&mut self, number: u32, segments: u32, bytes: u64, now: Now) -> bool {
+        let place = number as usize;
+        let Some(leaf) = self.leaves.get_mut(place) else { return true };
+        if leaf.waiting != 0 || leaf.is(leaf_flag::METERED | leaf_flag::BLOCKED) {
+            return false;
+        }
+        if leaf.is(leaf_flag::TREE) {
+            if segments > 1 && is_long(self.htb.rate(leaf.class), segments, bytes)
+                || !self.htb.pass(leaf.class, segments, bytes, now)
+            {
+                return false;
+            }
+            leaf.count(segments, bytes);
+        } else {
+            let Some(backlog) = self.backlogs.get_mut(place) else { return true };
+            backlog.turn_burst(leaf, now);
+            leaf.bucket.fill(now, false);
+            if !leaf.bucket.is_open() || is_long(leaf.bucket.rate(), segments, bytes) {
+                return false;
+            }
+            backlog.pass(leaf, segments, bytes);
+        }
+        if leaf.is(leaf_flag::WATCHED) {
+            self.scopes.now = now;
+            self.record_event(number, Event { passed: bytes, ..Event::default() });
+        }
+        true
+    }
+
+    /// Highest rate of a leaf, bits/s; 0 no limit.
+    fn rate(&self, number: u32) -> u64 {
+        match self.leaves.get(number as usize) {
+            Some(leaf) if leaf.is(leaf_flag::TREE) => self.htb.rate(leaf.class),
+            Some(leaf) => leaf.bucket.rate(),
+            None => 0,
+        }
+    }
+
+    /// Wire segments of `bytes` each that may stay together in a leaf.
+    pub fn max_segments(&self, number: u32, bytes: u64) -> u32 {
+        let rate = self.rate(number);
+        let limit = self.backlogs.get(number as usize).map_or(1, |backlog| backlog.queue.max_segments(bytes));
+        let timely = if rate == 0 { u64::MAX } else { rate / (bytes * 8 * WHOLE_PER_SECOND).max(1) };
+        u32::try_from(timely).unwrap_or(u32::MAX).min(limit).max(1)
+    }
+
+    /// Counts wire segments out of order at all leaves of their queue.
+    #[cold]
+    pub fn count_out_of_order(&mut self, queue: QueueRef, segments: u32) {
+        let (mut step, mut leaf) = (queue.path_step(), Some(self.first_leaf(queue)));
+        while let Some(number) = leaf {
+            if let Some(backlog) = self.backlogs.get_mut(number as usize) {
+                backlog.out_of_order += u64::from(segments);
+            }
+            if queue.is_short() {
+                return;
+            }
+            step += 1;
+            leaf = self.paths.leaf(queue.path_number(), step);
+        }
+    }
+}
+
+/// Whether a super-frame would make others wait for long.
+fn is_long(rate: u64, segments: u32, bytes: u64) -> bool {
+    segments > 1 && rate != 0 && bytes * 8 * WHOLE_PER_SECOND > rate
+}

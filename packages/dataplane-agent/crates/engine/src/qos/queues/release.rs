@@ -1,0 +1,255 @@
+//! Packets whose time has come: leaves that are due send in turn, and each packet goes on to the next leaf of its path.
+
+use crate::ids::QueueRef;
+use crate::packet::frame::Frame;
+use crate::qos::forest::Context;
+use crate::qos::kind::{Dequeued, Load};
+use crate::qos::leaf::{Backlog, WakeBy, leaf_flag};
+use crate::qos::queues::changeover::SLOTS;
+use crate::qos::queues::queue_path::QueuePaths;
+use crate::qos::queues::scope::Event;
+use crate::qos::queues::{NIL, Plan, QUANTUM, Queues, TICK, Waiting};
+use crate::qos::slab::{NodeId, NodeQueue};
+use crate::time::Now;
+
+impl<F: Frame> Queues<F> {
+    /// One leaf that is due sends, at most `most` frames; leaves have turns. The queue of what is sent leads to the leaves
+    /// that are still before it: it has to go there before others send, or it would be overtaken. `None` when none is
+    /// due.
+    pub fn release(
+        &mut self,
+        plan: &Plan<'_>,
+        now: Now,
+        most: usize,
+        mut send: impl FnMut(Waiting<F>),
+    ) -> Option<usize> {
+        self.trees_turn = !self.trees_turn;
+        if self.trees_turn {
+            let sent = self.turn_of_tree(plan, now, most.min(QUANTUM), &mut send);
+            if sent != 0 {
+                return Some(sent);
+            }
+        }
+        if let Some(number) = self.due.pop_front() {
+            self.prefetch_due();
+            return Some(self.turn(number, plan, now, most.min(QUANTUM), &mut send));
+        }
+        let sent = self.turn_of_tree(plan, now, most.min(QUANTUM), &mut send);
+        (sent != 0).then_some(sent)
+    }
+
+    /// A leaf that has a bucket of its own has its turn. Says how many frames it sent.
+    fn turn(
+        &mut self,
+        number: u32,
+        plan: &Plan<'_>,
+        now: Now,
+        most: usize,
+        send: &mut impl FnMut(Waiting<F>),
+    ) -> usize {
+        let (sent, until) = self.serve(number, plan, now, most, send);
+        let place = number as usize;
+        let (Some(leaf), Some(backlog)) = (self.leaves.get(place), self.backlogs.get_mut(place)) else {
+            return sent;
+        };
+        if backlog.is_port() && leaf.queued() != 0 && until.is_none() && !leaf.is(leaf_flag::BLOCKED) {
+            self.again.push(number);
+            return sent;
+        }
+        // A kind that has nothing to give though packets wait is asked again, but not at once.
+        let until = until.or_else(|| {
+            let stuck = sent == 0 && leaf.queued() != 0 && leaf.bucket.is_open();
+            (stuck && !leaf.is(leaf_flag::TREE | leaf_flag::BLOCKED)).then_some(Now(now.0 + TICK))
+        });
+        backlog.wake = WakeBy::Nobody;
+        match until {
+            Some(until) => self.wake_at(number, until, now),
+            None => self.schedule(number, now),
+        }
+        sent
+    }
+
+    /// Sends up to `most` frames of a leaf. Says how many, and when its kind has the next one to go, if that is later.
+    fn serve(
+        &mut self,
+        number: u32,
+        plan: &Plan<'_>,
+        now: Now,
+        most: usize,
+        send: &mut impl FnMut(Waiting<F>),
+    ) -> (usize, Option<Now>) {
+        let place = number as usize;
+        let (Some(leaf), Some(backlog)) = (self.leaves.get_mut(place), self.backlogs.get_mut(place)) else {
+            return (0, None);
+        };
+        if leaf.meter_is_due(now) {
+            backlog.turn_meter(leaf, now);
+        }
+        if leaf.is(leaf_flag::BLOCKED | leaf_flag::TREE) {
+            return (0, None);
+        }
+        backlog.turn_burst(leaf, now);
+        leaf.bucket.fill(now, true);
+        for sent in 0..most {
+            if !self.leaves.get(place).is_some_and(|leaf| leaf.bucket.is_open()) {
+                return (sent, None);
+            }
+            match self.take_next(number, now) {
+                Ok(node) => self.release_frame(number, node, plan, now, send),
+                Err(until) => return (sent, until),
+            }
+        }
+        (most, None)
+    }
+
+    /// Takes the frame that goes first out of a leaf's queue; it keeps its place.
+    fn take_next(&mut self, number: u32, now: Now) -> Result<NodeId, Option<Now>> {
+        let Some(backlog) = self.backlogs.get_mut(number as usize) else { return Err(None) };
+        let before = backlog.queue.load();
+        let mut gone = NodeQueue::default();
+        let next = backlog.queue.dequeue(&mut self.slab, now, &mut gone);
+        if gone.len() != 0 {
+            self.drop_frames(number, &mut gone, None);
+        }
+        let taken = match next {
+            Dequeued::Packet(node) => Ok(node),
+            Dequeued::Wait(until) => Err(Some(until)),
+            Dequeued::Empty => Err(None),
+        };
+        self.changed(number, before);
+        taken
+    }
+
+    /// A frame that has waited passes its leaf.
+    fn release_frame(
+        &mut self,
+        number: u32,
+        node: NodeId,
+        plan: &Plan<'_>,
+        now: Now,
+        send: &mut impl FnMut(Waiting<F>),
+    ) {
+        let place = number as usize;
+        let Some(waiting) = self.slab.get(node) else { return };
+        let (bytes, addresses) = (waiting.bytes, waiting.addresses);
+        let (enqueued, mut queue) = (waiting.enqueued, waiting.queue);
+        if let (Some(leaf), Some(backlog)) = (self.leaves.get_mut(place), self.backlogs.get_mut(place)) {
+            backlog.pass(leaf, waiting.segments, waiting.bytes);
+            let micros = now.0.saturating_sub(waiting.enqueued.0) / 1000;
+            let wait = u32::try_from(micros).unwrap_or(u32::MAX);
+            backlog.note_wait(wait);
+            if leaf.is(leaf_flag::WATCHED) {
+                self.scopes.now = now;
+                self.record_event(number, Event { passed: bytes, dropped: 0, wait });
+            }
+        }
+        if self.is_changing() {
+            let passed = Some(self.rank(number));
+            if self.waits_for_older(plan, passed, addresses) {
+                if let Some(waiting) = self.slab.remove(node) {
+                    self.push_to_slot(passed, waiting);
+                }
+                return;
+            }
+        }
+        if self.backlogs.get(place).is_some_and(Backlog::is_port) {
+            queue = QueueRef::DONE;
+        } else if !queue.is_none() {
+            queue = self.next_queue(number, queue, addresses, plan, now);
+        } else if enqueued <= self.swapped {
+            // It may have been the only one of an older configuration.
+            let rank = self.rank(number);
+            queue = self.queue_after_rank(plan, addresses, Context::default(), rank, now);
+        }
+        // Only here is it moved, to where it goes.
+        if let Some(waiting) = self.slab.remove(node) {
+            send(Waiting { queue, ..waiting });
+        }
+    }
+
+    /// A leaf whose turn it is in the trees sends. Says how many frames.
+    fn turn_of_tree(
+        &mut self,
+        plan: &Plan<'_>,
+        now: Now,
+        most: usize,
+        send: &mut impl FnMut(Waiting<F>),
+    ) -> usize {
+        let Some(turn) = self.htb.next(now) else { return 0 };
+        let number = self.class_leaves.get(turn.leaf.0 as usize).copied().unwrap_or(NIL);
+        let place = number as usize;
+        let (Some(leaf), Some(backlog)) = (self.leaves.get_mut(place), self.backlogs.get_mut(place)) else {
+            self.htb.deactivate(turn.leaf);
+            return 0;
+        };
+        if leaf.meter_is_due(now) {
+            backlog.turn_meter(leaf, now);
+        }
+        let (mut frames, mut bytes) = (0, 0);
+        while frames < most {
+            match self.take_next(number, now) {
+                Ok(node) => {
+                    let load = Load::of(&self.slab, node);
+                    (frames, bytes) = (frames + 1, bytes + load.bytes);
+                    self.htb.sent(turn.leaf, load.segments, load.bytes, now);
+                    self.release_frame(number, node, plan, now, send);
+                }
+                Err(Some(until)) => {
+                    self.htb.deactivate(turn.leaf);
+                    self.wake_at(number, until, now);
+                    return frames;
+                }
+                Err(None) => break,
+            }
+            if bytes >= turn.bytes {
+                break;
+            }
+        }
+        self.rest(number);
+        frames
+    }
+
+    /// Where a frame goes that has passed a leaf after it waited there.
+    fn next_queue(
+        &mut self,
+        number: u32,
+        waited_on: QueueRef,
+        addresses: (u32, u32),
+        plan: &Plan<'_>,
+        now: Now,
+    ) -> QueueRef {
+        let next = self.paths.after_wait(waited_on).unwrap_or_else(|context| {
+            // It was found for an older configuration.
+            let class = self.class(number);
+            let classes = plan.path_classes(addresses, &context);
+            let Some(step) = classes.iter().position(|passed| Some(passed) == class) else {
+                return QueueRef::NONE;
+            };
+            let queue = self.queue_ref(plan.forest, &classes, context, now);
+            self.paths.after(queue, step as u8)
+        });
+        self.paths.release(waited_on);
+        next
+    }
+
+    /// What beside its addresses decided where a frame waits.
+    pub(super) fn context(paths: &QueuePaths, waiting: &Waiting<F>) -> Context {
+        paths.of(waiting.queue).map_or(Context::default(), |path| path.context)
+    }
+
+    /// Takes the next of those that must not wait any longer where they did. Those that were farther on their path come
+    /// first. The queue leads to what is still before it.
+    pub fn take_leaving(&mut self, plan: &Plan<'_>, now: Now) -> Option<Waiting<F>> {
+        let open = self.changeover.open()..;
+        let slot =
+            (0..SLOTS).zip(&self.leaving).rev().find(|(slot, all)| open.contains(slot) && all.len() != 0)?.0;
+        let node = self.leaving.get_mut(slot)?.pop(&mut self.slab)?;
+        let mut waiting = self.slab.remove(node)?;
+        let context = Self::context(&self.paths, &waiting);
+        self.paths.release(waiting.queue);
+        if let Some(rank) = slot.checked_sub(1) {
+            waiting.queue = self.queue_after_rank(plan, waiting.addresses, context, rank, now);
+        }
+        Some(waiting)
+    }
+}

@@ -1,0 +1,159 @@
+//! When a leaf with waiting packets may send: a timer until its bucket opens, then its place among the leaves that are
+//! due. Leaves in trees are scheduled by the tree.
+
+use tollway_config::protocol::QueueTotals;
+
+use crate::packet::frame::Frame;
+use crate::qos::kind::Load;
+use crate::qos::leaf::{WakeBy, leaf_flag};
+use crate::qos::queues::Queues;
+use crate::time::Now;
+
+impl<F: Frame> Queues<F> {
+    /// What waits in a leaf's queue has changed from `before`.
+    pub(super) fn changed(&mut self, number: u32, before: Load) {
+        let Some(backlog) = self.backlogs.get(number as usize) else { return };
+        let after = backlog.queue.load();
+        let QueueTotals { queued_bytes, queued_packets, .. } = &mut self.totals;
+        *queued_bytes = (*queued_bytes + after.bytes).saturating_sub(before.bytes);
+        *queued_packets =
+            (*queued_packets + u64::from(after.segments)).saturating_sub(before.segments.into());
+        if let Some(leaf) = self.leaves.get_mut(number as usize).filter(|leaf| !leaf.is_away()) {
+            leaf.waiting = after.segments;
+        }
+        self.longest.update(&mut self.backlogs, number, after.frames);
+        if after.frames == 0 {
+            self.unschedule(number);
+        }
+    }
+
+    /// Sees to it that a leaf in which packets wait is woken when its bucket opens.
+    pub(super) fn schedule(&mut self, number: u32, now: Now) {
+        let (Some(leaf), Some(backlog)) =
+            (self.leaves.get_mut(number as usize), self.backlogs.get_mut(number as usize))
+        else {
+            return;
+        };
+        if backlog.wake == WakeBy::Turn || leaf.queued() == 0 || leaf.is(leaf_flag::BLOCKED) {
+            return;
+        }
+        if leaf.is(leaf_flag::TREE) {
+            self.htb.activate(leaf.class, now);
+            return self.unschedule(number);
+        }
+        leaf.bucket.fill(now, true);
+        if leaf.bucket.is_open() {
+            if backlog.wake == WakeBy::Wheel {
+                self.wheel.disarm(number);
+            }
+            backlog.wake = WakeBy::Turn;
+            self.due.push_back(number);
+        } else if backlog.wake == WakeBy::Nobody {
+            backlog.wake = WakeBy::Wheel;
+            self.wheel.follow(now);
+            self.wheel.arm(number, leaf.bucket.opens_at());
+        }
+    }
+
+    /// Wakes a leaf whose kind lets nothing go before.
+    pub(super) fn wake_at(&mut self, number: u32, at: Now, now: Now) {
+        if let Some(backlog) = self.backlogs.get_mut(number as usize) {
+            backlog.wake = WakeBy::Wheel;
+            self.wheel.follow(now);
+            self.wheel.arm(number, at);
+        }
+    }
+
+    /// Takes a leaf's timer away. One whose turn is due is passed over then if nothing waits in it.
+    pub(super) fn unschedule(&mut self, number: u32) {
+        if let Some(backlog) = self.backlogs.get_mut(number as usize)
+            && backlog.wake == WakeBy::Wheel
+        {
+            backlog.wake = WakeBy::Nobody;
+            self.wheel.disarm(number);
+        }
+    }
+
+    /// A tree does not have to think of a leaf any more, if nothing waits in it.
+    pub(super) fn rest(&mut self, number: u32) {
+        if let (Some(leaf), Some(backlog)) =
+            (self.leaves.get(number as usize), self.backlogs.get(number as usize))
+            && leaf.is(leaf_flag::TREE)
+            && backlog.queue.frames() == 0
+        {
+            self.htb.deactivate(leaf.class);
+        }
+    }
+
+    /// Takes leaves that are nobody's any more out of the row of those that are due.
+    pub(super) fn pass_over_retired(&mut self) {
+        let backlogs = &self.backlogs;
+        let waits =
+            |number: &u32| backlogs.get(*number as usize).is_some_and(|backlog| backlog.wake == WakeBy::Turn);
+        self.due.retain(waits);
+        self.again.retain(waits);
+    }
+
+    /// Leaves in which packets wait.
+    pub(super) fn waiting_leaves(&self) -> Vec<u32> {
+        self.longest.all(&self.backlogs)
+    }
+
+    /// Finds out whose time has come, for [`Self::release`].
+    pub fn wake(&mut self, now: Now) {
+        self.due.extend(self.again.drain(..));
+        let known = self.due.len();
+        while let Some(number) = self.wheel.pop(now) {
+            if let (Some(leaf), Some(backlog)) =
+                (self.leaves.get(number as usize), self.backlogs.get(number as usize))
+            {
+                tollway_prefetch::fetch_to_write(leaf);
+                backlog.prefetch();
+                self.due.push_back(number);
+            }
+        }
+        let mut in_trees = false;
+        for &number in self.due.range(known..) {
+            if let (Some(leaf), Some(backlog)) =
+                (self.leaves.get(number as usize), self.backlogs.get_mut(number as usize))
+            {
+                backlog.wake = WakeBy::Turn;
+                in_trees |= leaf.is(leaf_flag::TREE);
+            }
+        }
+        if in_trees {
+            self.activate_woken(now);
+        }
+    }
+
+    /// Leaves in trees have no turn among those that are due.
+    fn activate_woken(&mut self, now: Now) {
+        let (leaves, backlogs, htb) = (&self.leaves, &mut self.backlogs, &mut self.htb);
+        self.due.retain(|number| {
+            let place = *number as usize;
+            match (leaves.get(place), backlogs.get_mut(place)) {
+                (Some(leaf), Some(backlog)) if leaf.is(leaf_flag::TREE) => {
+                    backlog.wake = WakeBy::Nobody;
+                    htb.activate(leaf.class, now);
+                    false
+                }
+                _ => true,
+            }
+        });
+    }
+
+    /// When [`Self::release`] wants to run next; `now` when it was not finished. `None` when nothing waits.
+    pub fn next_deadline(&self, now: Now) -> Option<Now> {
+        if self.is_changing() {
+            return Some(now);
+        }
+        let trees = self.htb.next_deadline(now);
+        // Leaves may still be due though their packets are gone.
+        if self.slab.len() == 0 {
+            return trees;
+        }
+        let leaves =
+            if self.has_turns() || self.has_leaving() { Some(now) } else { self.wheel.next_deadline() };
+        leaves.into_iter().chain(trees).min()
+    }
+}
