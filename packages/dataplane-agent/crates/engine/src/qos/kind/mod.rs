@@ -17,8 +17,6 @@ mod pool;
 mod random;
 mod red;
 mod sfq;
-#[cfg(test)]
-mod tests;
 
 use tollway_config::dataplane::QueueType;
 
@@ -104,6 +102,10 @@ trait Discipline: Sized {
     fn new(config: &QueueType, seed: u64) -> Option<Self>;
     /// Takes other parameters; what waits stays. `false`, changing nothing, if the configuration is of another kind.
     fn change(&mut self, config: &QueueType) -> bool;
+    /// Whether packets go through the queue even when nothing waits: it has rates of its own, or changes packets.
+    fn needs_every_packet(_config: &QueueType) -> bool {
+        false
+    }
     /// What waits.
     fn load(&self) -> Load;
     /// Whether there is room for a frame, if what is `covered` counted as gone.
@@ -157,6 +159,9 @@ impl<D: Discipline> Discipline for Box<D> {
     }
     fn change(&mut self, config: &QueueType) -> bool {
         (**self).change(config)
+    }
+    fn needs_every_packet(config: &QueueType) -> bool {
+        D::needs_every_packet(config)
     }
     fn load(&self) -> Load {
         (**self).load()
@@ -219,6 +224,12 @@ macro_rules! kinds {
             /// another kind: what waits is then to be taken out and offered to a new one.
             pub fn change(&mut self, config: &QueueType) -> bool {
                 match self { $(Self::$variant(kind) => kind.change(config),)+ }
+            }
+
+            /// Whether packets go through a queue of this configuration even when nothing waits: it has rates of its own,
+            /// or changes packets.
+            pub fn needs_every_packet(config: &QueueType) -> bool {
+                $(<$kind as Discipline>::needs_every_packet(config))||+
             }
 
             /// What waits.
@@ -353,3 +364,7 @@ fn split_off<F>(
     *queue = stay;
     taken
 }
+
+// Below `kinds!`, which the sample kind goes through.
+#[cfg(test)]
+mod tests;

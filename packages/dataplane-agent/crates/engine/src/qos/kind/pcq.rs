@@ -336,6 +336,10 @@ impl Discipline for Pcq {
         true
     }
 
+    fn needs_every_packet(config: &QueueType) -> bool {
+        matches!(config, QueueType::Pcq { rate, .. } if *rate != 0)
+    }
+
     fn load(&self) -> Load {
         self.load
     }

@@ -9,6 +9,7 @@ use crate::packet::frame::Frame;
 use crate::packet::tuple::Addr;
 use crate::qos::burst::Burst;
 use crate::qos::forest::{Class, ClassId, Context, Forest, Identity, MAX_PATH_LEAVES, Part, PathClasses};
+use crate::qos::kind::Kind;
 use crate::qos::leaf::{Backlog, Leaf, leaf_flag};
 use crate::qos::ownership::{Ownership, PARTS};
 use crate::qos::queues::handover::Foreign;
@@ -153,7 +154,7 @@ impl<F: Frame> Queues<F> {
             leaf.bucket.set_rate(burst.ceiling(limit.max_limit), now, false);
         }
         leaf.set(leaf_flag::TREE, class.parent.is_some());
-        leaf.set(leaf_flag::METERED, meters(kind));
+        leaf.set(leaf_flag::METERED, Kind::needs_every_packet(kind));
         leaf.set(leaf_flag::BURST, backlog.burst.is_some());
         leaf.set(
             leaf_flag::WATCHED,
@@ -255,13 +256,4 @@ pub(super) fn own_limit(class: &Class) -> QueueLimit {
         return *class.limit;
     }
     QueueLimit { max_limit: 0, burst_limit: 0, ..*class.limit }
-}
-
-/// Whether a queue kind has rates of its own, or changes packets.
-pub(super) fn meters(kind: &QueueType) -> bool {
-    match kind {
-        QueueType::Pcq { rate, .. } => *rate != 0,
-        QueueType::Cake(cake) => cake.bandwidth != 0 || cake.autorate_ingress || cake.wash,
-        _ => false,
-    }
 }

@@ -9,7 +9,7 @@ use crate::qos::leaf::{AWAY, WakeBy, leaf_flag};
 use crate::qos::ownership::{OpenOwnerships, Ownerships, PARTS};
 use crate::qos::queues::changeover::Progress;
 use crate::qos::queues::handover::Foreign;
-use crate::qos::queues::rows::{QueueRow, meters, own_limit};
+use crate::qos::queues::rows::{QueueRow, own_limit};
 use crate::qos::queues::{NIL, Plan, Queues, Waiting};
 use crate::qos::slab::NodeQueue;
 use crate::time::Now;
@@ -215,7 +215,7 @@ impl<F: Frame> Queues<F> {
             leaf.bucket.set_rate(burst.ceiling(limit.max_limit), now, waits);
         }
         leaf.set(leaf_flag::BURST, backlog.burst.is_some());
-        leaf.set(leaf_flag::METERED, meters(kind));
+        leaf.set(leaf_flag::METERED, Kind::needs_every_packet(kind));
         leaf.set(leaf_flag::TREE, class.parent.is_some());
         if class.parent.is_some() || class.interface.is_none() {
             leaf.set(leaf_flag::BLOCKED, false);

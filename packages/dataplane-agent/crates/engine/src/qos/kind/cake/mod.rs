@@ -351,6 +351,11 @@ impl Discipline for Cake {
         true
     }
 
+    fn needs_every_packet(config: &QueueType) -> bool {
+        let QueueType::Cake(cake) = config else { return false };
+        cake.bandwidth != 0 || cake.autorate_ingress || cake.wash
+    }
+
     fn load(&self) -> Load {
         self.load
     }

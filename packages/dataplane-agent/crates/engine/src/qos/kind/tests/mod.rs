@@ -6,6 +6,7 @@ mod fq_codel;
 mod invariants;
 mod pcq;
 mod red;
+mod sample;
 mod sfq;
 mod sizes;
 pub mod support;

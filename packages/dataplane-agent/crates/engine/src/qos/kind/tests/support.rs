@@ -56,6 +56,23 @@ pub fn set_class(bytes: &mut [u8], class: u8) {
     tollway_wire::ipv4::Packet::new_checked(&mut bytes[14..]).unwrap().fill_checksum();
 }
 
+/// A frame of one segment that begins to wait.
+pub fn waiting(frame: TestFrame, now: Now) -> Waiting<TestFrame> {
+    Waiting {
+        vnet: VnetState::default(),
+        exit: Verdict::default(),
+        bytes: frame.0.len() as u64 - 14,
+        segments: 1,
+        fast: false,
+        own: false,
+        trace: 0,
+        addresses: (0, 0),
+        enqueued: now,
+        queue: QueueRef::NONE,
+        frame,
+    }
+}
+
 /// What came of a packet.
 #[derive(Debug, Clone)]
 pub struct Sent {
@@ -103,20 +120,8 @@ impl Leaf {
             self.dropped.push((self.now, frame));
             return false;
         }
-        let waiting = Waiting {
-            frame,
-            vnet,
-            exit: Verdict::default(),
-            bytes,
-            segments,
-            fast: false,
-            own: false,
-            trace: 0,
-            addresses,
-            enqueued: self.now,
-            queue: QueueRef::NONE,
-        };
-        let node = self.slab.insert(waiting);
+        let waiting = waiting(frame, self.now);
+        let node = self.slab.insert(Waiting { vnet, bytes, segments, addresses, ..waiting });
         let mut gone = NodeQueue::default();
         self.kind.enqueue(&mut self.slab, node, self.now, &mut gone);
         self.drop(gone);
