@@ -38,7 +38,7 @@ pub mod leaf_flag {
     pub const METERED: u32 = 2;
     /// It has bursts.
     pub const BURST: u32 = 4;
-    /// Somebody watches it.
+    /// It is watched: see `queues/scope.rs`.
     pub const WATCHED: u32 = 8;
     /// The port behind it takes nothing.
     pub const BLOCKED: u32 = 16;
@@ -83,8 +83,8 @@ impl Passed {
     }
 }
 
-/// What is touched when packets wait, once a second, and when somebody looks. A packet that begins to wait needs the
-/// first line, one that leaves the first two.
+/// The part of a leaf that is accessed when packets wait, once a second, and by queries. An enqueue needs the first cache
+/// line, a dequeue the first two.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Backlog {
@@ -98,7 +98,7 @@ pub struct Backlog {
     pub listed: u8,
     /// Where it stands on paths: see [`Class::rank`](super::forest::Class::rank).
     pub rank: u8,
-    /// Who wakes the leaf.
+    /// How the leaf is scheduled.
     pub wake: WakeBy,
     /// Place of its row among those of this configuration.
     pub row: u32,
@@ -122,14 +122,14 @@ pub struct Backlog {
 
 const _: () = assert!(size_of::<Backlog>() == 192 && offset_of!(Backlog, waits) == 64);
 
-/// Who wakes a leaf.
+/// How a leaf is scheduled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WakeBy {
-    /// Nobody: nothing waits.
+    /// Not: nothing waits.
     Nobody,
     /// The wheel.
     Wheel,
-    /// It is in the row of those that are due.
+    /// It is among the leaves that are due.
     Turn,
 }
 
@@ -269,19 +269,19 @@ impl Backlog {
         leaf.word = second(now) << 8 | leaf.word & leaf_flag::ALL;
     }
 
-    /// Has what a packet needs fetched that begins to wait.
+    /// Prefetches what an enqueue needs.
     #[inline]
     pub fn prefetch(&self) {
         tollway_prefetch::fetch_to_write(&self.queue);
     }
 
-    /// Has the rest fetched that one needs that leaves.
+    /// Prefetches what a dequeue needs beside that.
     #[inline]
     pub fn prefetch_waits(&self) {
         tollway_prefetch::fetch_to_write(&self.waits);
     }
 
-    /// What its queue hashes and draws by. `salt` is what nobody outside knows: who knows the hash can choose flows
+    /// What its queue hashes and draws by. `salt` is secret: with a known hash an attacker can choose flows
     /// that share a queue with another's.
     pub fn seed(&self, salt: u64) -> u64 {
         seed(self.identity, salt)

@@ -1,7 +1,7 @@
 //! Which leaf has the longest queue, to a power of two, without looking at all of them.
 //!
-//! A leaf whose queue has become a little shorter stays where it is listed until somebody asks: most go to and fro,
-//! and each time there would be neighbours to be told.
+//! A leaf whose queue has shrunk by one class stays listed in its old class until [`Longest::first`] meets it: most
+//! lengths oscillate, and each move would write to the neighbours in the list.
 
 use super::leaf::Backlog;
 

@@ -1,14 +1,15 @@
-//! Queues: who is held to which rate, and the packets that wait for it.
+//! Queues: traffic shaping with simple queues and queue trees. Packets that exceed a rate wait in their queue.
 //!
 //! ```text
-//!  classify:  addresses ─► table ─► queue (queue and direction)
-//!  queue:     queue ─► leaf: nothing waits and the bucket has tokens ─► on, in place
-//!                      │ else, if another worker has the queue: handed over to it
-//!                      └─► waits in the leaf's queue kind ─► wheel ─► due, in turn ─► on
+//!  classify:  addresses ─► classification table ─► queue path (the leaves that the packet passes, in order)
+//!  queue:     each leaf: nothing waits and the bucket has tokens ─► next leaf, in place
+//!                      │ another worker owns the leaf: the packet is handed over to it
+//!                      └─► enqueued in the leaf's queue kind ─► timer wheel ─► due ─► dequeued ─► next leaf
 //! ```
 //!
-//! A queue kind (`kind/`) decides which packets wait and in which order they go; the bucket decides when.
-//! Time is an argument: [`queues::Queues::release`] sends what is due by then.
+//! A queue kind (`kind/`) decides which packets wait, which are dropped and in which order they leave; the token bucket
+//! ([`bucket`], or a tree of them: [`htb`]) decides when.
+//! Time is an argument: [`queues::Queues::release`] sends the packets that are due at it.
 
 pub mod bucket;
 pub mod burst;

@@ -1,16 +1,16 @@
-//! Which worker has a queue. A queue's bucket and its packets are with one worker at a time: the one whose
-//! packet came first. Others hand theirs over; when it sees nothing but those for a while it lets the queue go,
-//! so that the worker of the flow takes it and wakes nobody else. It does so too before it sleeps, if others use the
-//! queue as well.
+//! Which worker owns a queue. A queue's buckets and packets are with one worker at a time, the owner: the worker to which
+//! its first packet came. Other workers hand their packets over to it. An owner that gets nothing but packets of others
+//! for a while releases the queue, so that the worker of the flow takes it and no other one is woken for its packets. An
+//! owner that is about to sleep releases the queues that others use as well.
 //!
 //! ```text
-//!  free ──a worker's packet──► had by A ──A sees only others' packets, none waits, none on its way──► free
-//!                                 │ a packet of B: noted as on its way, before it goes
+//!  free ──a packet at A──► owned by A ──only packets of others, none waiting, none in flight──► free
+//!                              │ a packet at B: counted as in flight, then handed over to A
 //! ```
 //!
-//! A worker that hands a packet over notes it first and in the same step reads who has the queue; the queue is let
-//! go only when everything noted has left the router. So a flow's packets never overtake each other: those sent by
-//! the worker that had the queue are out before the next one takes it.
+//! One atomic step reads the owner and counts the packet as in flight. The queue is released only when all packets in
+//! flight have been acknowledged, that is, have left the router. So packets of a flow are not reordered: what the old
+//! owner sends has left before the next one takes the queue.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, Weak};
@@ -21,16 +21,16 @@ use crate::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard};
 use crate::time::Now;
 
-/// Bits of [`Ownership::word`] that count packets on their way; above them the worker's number plus one. A port that
-/// takes nothing keeps packets from being settled for as long as it likes: at 10 million a second the count lasts
-/// for months.
+/// Bits of [`Ownership::word`] that count packets in flight; above them the worker's number plus one. A blocked port
+/// keeps packets from being acknowledged for as long as it is blocked: at 10 million a second the counter lasts for
+/// months.
 const IN_FLIGHT_BITS: u32 = 47;
 const IN_FLIGHT: u64 = (1 << IN_FLIGHT_BITS) - 1;
 
 /// Most leaves of a row: upload, download and total.
 pub const PARTS: usize = 3;
 
-/// Who has a queue, and the tokens of its buckets while nobody has.
+/// The owner of a queue, and the tokens of its buckets while it has none.
 #[derive(Debug)]
 pub struct Ownership {
     word: AtomicU64,
@@ -45,9 +45,9 @@ pub struct Ownership {
 /// What came of [`Ownership::claim`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {
-    /// Whoever asked has the queue now, and had not before.
+    /// The worker that asked owns the queue now.
     Taken,
-    /// This worker has it, and expects a packet.
+    /// This worker owns it, and a packet to it has been counted as in flight.
     OwnedBy(u32),
 }
 
@@ -59,7 +59,7 @@ impl Ownership {
         Self { word, buckets: [full(), full(), full()], bursts, last }
     }
 
-    /// Takes the queue for `worker` if nobody has it; else notes that a packet is on its way to who does.
+    /// Takes the queue for `worker` if it has no owner; else counts a packet in flight to the owner.
     pub fn claim(&self, worker: u32) -> Claim {
         let mut word = self.word.load(Ordering::Acquire);
         loop {
@@ -74,7 +74,7 @@ impl Ownership {
         }
     }
 
-    /// Notes that a packet that has passed the queue is on its way to another worker. Only for who has the queue.
+    /// Counts a packet in flight that has passed the queue, on to another worker. Only for the owner.
     pub fn note_in_flight(&self) {
         // Always succeeds, as the function always gives a value.
         let _ = self
@@ -82,15 +82,15 @@ impl Ownership {
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| Some(one_more_in_flight(word)));
     }
 
-    /// Packets that were on their way have left the router, or will never arrive.
+    /// Packets that were in flight have left the router, or will never arrive.
     pub fn acknowledge(&self, packets: u64) {
         let less = |word: u64| Some(word & !IN_FLIGHT | (word & IN_FLIGHT).saturating_sub(packets));
         // Always succeeds, as the function always gives a value.
         let _ = self.word.fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
     }
 
-    /// Lets the queue go, with the tokens of its buckets (bits, and when they were counted), unless packets are on
-    /// their way to `worker`, which has it.
+    /// Releases the queue, with the tokens of its buckets (bits, and when they were counted), unless packets are in
+    /// flight to `worker`, the owner.
     pub fn release(&self, worker: u32, tokens: [(i64, Now); PARTS]) -> bool {
         let own = owned_by(worker);
         if self.word.load(Ordering::Acquire) != own {
@@ -104,7 +104,7 @@ impl Ownership {
         self.word.compare_exchange(own, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
-    /// Whether `worker` itself let the queue go last. Only for the worker that has just taken it.
+    /// Whether `worker` was the last owner. Only for the worker that has just taken the queue.
     pub fn was_last_at(&self, worker: u32) -> bool {
         self.last.load(Ordering::Relaxed) == worker + 1
     }
@@ -130,13 +130,13 @@ impl Ownership {
         }
     }
 
-    /// Lets the queue go for good: it is not in the configuration of `worker` any more.
+    /// Releases the queue for good: it is not in the configuration of `worker` any more.
     pub fn abandon(&self, worker: u32) {
         let gone = |word: u64| (word & !IN_FLIGHT == owned_by(worker)).then_some(0);
         let _ = self.word.fetch_update(Ordering::AcqRel, Ordering::Acquire, gone);
     }
 
-    /// Tokens of the buckets as they were when the queue was let go, bits, and when that was. Only for the worker that
+    /// Tokens of the buckets as they were when the queue was released, bits, and when that was. Only for the worker that
     /// has just taken it.
     pub fn tokens(&self) -> [(i64, Now); PARTS] {
         self.buckets
@@ -145,7 +145,7 @@ impl Ownership {
     }
 }
 
-/// The word of a queue that `worker` has.
+/// The word of a queue that `worker` owns, with nothing in flight.
 fn owned_by(worker: u32) -> u64 {
     (u64::from(worker) + 1) << IN_FLIGHT_BITS
 }
@@ -154,7 +154,7 @@ fn one_more_in_flight(word: u64) -> u64 {
     if word & IN_FLIGHT == IN_FLIGHT { word } else { word + 1 }
 }
 
-/// The ownerships of all queues that some worker's configuration has.
+/// The ownerships of all queues in the configuration of any worker.
 #[derive(Debug)]
 pub struct Ownerships(Mutex<HashMap<Identity, Weak<Ownership>>>);
 
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_is_let_go_when_nothing_is_on_its_way() {
+    fn a_queue_is_released_when_nothing_is_in_flight() {
         let queue = Ownership::new();
         assert_eq!(queue.claim(3), Claim::Taken);
         assert_eq!(queue.claim(0), Claim::OwnedBy(3));
@@ -213,7 +213,7 @@ mod tests {
         queue.acknowledge(1);
         assert!(!queue.release(3, FULL));
         queue.acknowledge(1);
-        assert!(!queue.release(2, FULL), "who has it not cannot let it go");
+        assert!(!queue.release(2, FULL), "only the owner can release it");
         assert!(queue.release(3, FULL));
         assert_eq!(queue.claim(0), Claim::Taken);
         assert_eq!(queue.tokens(), FULL);
@@ -230,7 +230,7 @@ mod tests {
             queue.claim(1);
         }
         queue.acknowledge(many - 1);
-        assert!(!queue.release(0, FULL), "one is on its way");
+        assert!(!queue.release(0, FULL), "one is in flight");
         queue.acknowledge(1);
         assert!(queue.release(0, FULL));
     }
@@ -296,7 +296,7 @@ mod tests {
         assert!(taken > 0);
     }
 
-    /// Threads as workers, each with a flow, channels between them as rings: every packet comes to who has the queue,
+    /// Threads as workers, each with a flow, channels between them as rings: every packet comes to the owner of the queue,
     /// and leaves after the one before it.
     #[test]
     fn no_packet_overtakes_another_of_its_flow() {

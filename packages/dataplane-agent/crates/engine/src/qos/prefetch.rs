@@ -1,9 +1,9 @@
-//! Memory that queues will need, asked for before they do: with thousands of leaves, each of which packets meet rarely,
-//! next to nothing of what a packet needs is in the cache.
+//! Prefetching of leaves and frames into the CPU cache. With thousands of leaves, each of which few packets meet, nearly
+//! every access to a leaf would be a cache miss.
 //!
 //! ```text
-//!  comes: flow cache ─► leaf ─► (queue stage) what waits before it ─► the last frame ─► work
-//!  goes:  wheel ─► leaf ─► (turns before) leaf, its queue ─► the first frame ─► work
+//!  enqueue:  flow cache hit ─► leaf ─► (queue stage) its backlog ─► its last frame
+//!  dequeue:  timer wheel ─► leaf ─► (turns before its own) leaf and backlog ─► its first frame
 //! ```
 
 use super::kind::End;
@@ -12,17 +12,17 @@ use super::queues::Queues;
 use crate::ids::{QueueRef, QueueRefKind};
 use crate::packet::frame::Frame;
 
-/// Turns before its own at which what a leaf needs is fetched.
+/// Turns before its own at which a leaf is prefetched.
 const LEAF_DISTANCE: usize = 8;
-/// The same for the frame that it will send, which the leaf has to be there for.
+/// The same for the first frame of its queue; finding it reads the leaf.
 const FRAME_DISTANCE: usize = 4;
 
-/// Packets before its own at which the leaf of a packet in a tree is fetched.
+/// Packets before its own at which the leaf of a packet is prefetched, where leaves are in trees.
 pub(crate) const PREFETCH_DISTANCE: usize = 8;
-/// The same for its class, which the leaf has to be there for.
+/// The same for the HTB class of the leaf; finding it reads the leaf.
 const CLASS_DISTANCE: usize = 4;
 
-/// The leaves of the packets that come next.
+/// The first leaves of the packets that come next.
 #[derive(Debug, Default)]
 pub(crate) struct LeafPrefetch {
     leaves: [u32; PREFETCH_DISTANCE],
@@ -30,7 +30,7 @@ pub(crate) struct LeafPrefetch {
 }
 
 impl LeafPrefetch {
-    /// The leaf of the packet whose turn it is. Has fetched what that with the queue `later` needs, [`PREFETCH_DISTANCE`] packets on.
+    /// The first leaf of the current packet. Prefetches that of the queue `later`, [`PREFETCH_DISTANCE`] packets on.
     #[inline(always)]
     pub(crate) fn advance<F: Frame>(&mut self, queues: &Queues<F>, later: QueueRef) -> u32 {
         let place = self.at % PREFETCH_DISTANCE;
@@ -49,11 +49,11 @@ impl LeafPrefetch {
     }
 }
 
-/// So many leaves stay in the cache between two packets of each: 64 KiB.
+/// So many leaves stay in the cache without prefetching: 64 KiB.
 const CACHED_LEAVES: usize = 1024;
 
 impl<F: Frame> Queues<F> {
-    /// Has the leaf fetched that a packet meets at the end of its way.
+    /// Prefetches the leaf of a packet, many packets before it comes to the queue stage.
     #[inline]
     pub fn prefetch(&self, queue: QueueRef) {
         if self.leaves.len() > CACHED_LEAVES
@@ -64,13 +64,13 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Whether nothing waits, and all leaves are in the cache or near it.
+    /// Whether nothing waits, and the leaves are so few that they stay in the cache.
     #[inline]
     pub fn is_cached(&self) -> bool {
         self.leaves.len() <= CACHED_LEAVES && self.slab.len() == 0
     }
 
-    /// Whether packets may need classes of trees.
+    /// Whether some leaves are in trees.
     pub fn has_trees(&self) -> bool {
         !self.htb.is_empty()
     }
@@ -85,7 +85,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Reads of a leaf what brings it into the cache.
+    /// Brings a leaf into the cache by reading it; what is returned is of no use.
     #[inline]
     pub fn touch(&self, number: u32) -> u32 {
         let place = number as usize;
@@ -111,7 +111,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Some time after [`Self::touch`]: if packets wait in the leaf, has fetched what another one needs to join them.
+    /// Some time after [`Self::touch`]: if packets wait in the leaf, prefetches what an enqueue needs.
     #[inline]
     pub fn prefetch_end(&self, number: u32) {
         let place = number as usize;
@@ -122,7 +122,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Has fetched what leaves need whose turn is soon.
+    /// Prefetches leaves and frames that will be sent a few turns from now.
     #[inline]
     pub(super) fn prefetch_due(&self) {
         let later = |turns: usize| {

@@ -111,7 +111,7 @@ impl<F: Frame> Slab<F> {
 }
 
 impl<F> Slab<F> {
-    /// Has the lines fetched that a place has.
+    /// Prefetches the cache lines of a place.
     #[inline]
     pub fn prefetch(&self, node: NodeId) {
         if let Some(node) = self.nodes.get(node as usize) {

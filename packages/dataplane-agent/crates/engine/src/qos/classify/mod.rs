@@ -118,7 +118,7 @@ impl QueueTable {
         self.queues.is_empty() && !self.has_tree
     }
 
-    /// As much of what is known of a packet as any queue asks for, so that packets of plain queues need no path.
+    /// The context, or an empty one if no queue depends on it, so that packets of queues without conditions need no path.
     #[inline]
     pub fn relevant(&self, context: Context) -> Context {
         if self.asks_context { context } else { Context::default() }
@@ -130,7 +130,7 @@ impl QueueTable {
         if generation < self.asks_since { Context::default() } else { self.relevant(context) }
     }
 
-    /// To be told which one was used before this, and of which generation this is.
+    /// Notes the table used before this one, and the generation of this one.
     pub fn follow(&mut self, before: &Self, generation: u32) {
         let begins = self.asks_context && !before.asks_context;
         self.asks_since = if begins { generation } else { before.asks_since };

@@ -86,12 +86,12 @@ impl Account {
         }
     }
 
-    /// Of a worker that nothing is lent to yet.
+    /// That of a worker which has leased nothing yet.
     pub fn leased(rates: Rates) -> Self {
         Self { tokens: 0, ceiling_tokens: 0, ..Self::new(rates, Now(0)) }
     }
 
-    /// Colour of a class of which the tokens are what is lent: nothing goes before there is some.
+    /// Colour of a class of which the tokens are a lease: nothing goes before there are some.
     #[inline]
     pub const fn leased_mode(&self) -> Mode {
         if self.rates.ceiling != UNLIMITED && self.ceiling_tokens <= 0 {

@@ -2,17 +2,17 @@
 
 use super::ring::PRIORITIES;
 
-/// Time for which a lease is meant, ns.
+/// Nominal duration of a lease, ns.
 pub const SLICE: u64 = 1_000_000;
 
-/// What a worker without waiting packets asks for beyond twice what it sent in the last slice, bits: two packets. It gets
-/// [`DEEP_SHARE`] if that is more, or a burst after a pause would wait for tokens that nobody needs.
+/// What a worker without waiting packets may lease beyond twice what it sent in the last slice, bits: two packets. It gets
+/// [`DEEP_SHARE`] if that is more: a burst after a pause must not wait for tokens that no other worker needs.
 const ESTIMATE: i64 = 24_000;
 
-/// A share of what an account has may be lent at once beyond a slice: 2⁻³.
+/// The share of an account's tokens that may be leased at once beyond a slice: 2⁻³.
 const DEEP_SHARE: u32 = 3;
 
-/// What a worker asks of a class, and what it was given.
+/// What a worker needs of a class, and what it has been granted.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Demand {
     /// Sum of the quanta of its leaves that wait for the class, by priority.
@@ -23,7 +23,8 @@ pub(super) struct Demand {
     pub(super) granted: [i64; 2],
 }
 
-/// What a worker tells and is told about a class at a lease.
+/// The lease of a worker on a class: what it reports at a rebalance, and the credit that it gets. Pairs are tokens and
+/// ceiling tokens, bits.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Lease {
     /// Sum of the quanta of the leaves that wait for the class, by priority.
@@ -32,13 +33,13 @@ pub struct Lease {
     pub credit: [i64; 2],
     /// Charged to the credit since the last rebalance.
     pub spent: [i64; 2],
-    /// What went past the credit: sent by classes below on their own.
+    /// Charged past the credit: sent by classes below with their own tokens.
     pub overdrawn: [i64; 2],
     /// Bits of a packet that need not wait if there is credit for it.
     pub requested: i64,
 }
 
-/// Tokens or ceiling tokens of a class being dealt out.
+/// One distribution of the tokens, or ceiling tokens, of a class.
 pub(super) struct Distribution<'a> {
     pub(super) demands: &'a mut [Demand],
     pub(super) me: usize,

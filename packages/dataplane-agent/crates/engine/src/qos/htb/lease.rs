@@ -1,4 +1,4 @@
-//! A worker among others: what it asks of the classes that several use, and when.
+//! Token leases of a worker on classes that several workers use: when it rebalances, and what it requests.
 
 use super::distribution::{Lease, SLICE};
 use super::links::Ledger;
@@ -9,22 +9,22 @@ use crate::qos::bucket::bits_of;
 use crate::qos::forest::MAX_LEVELS;
 use crate::time::Now;
 
-/// Least time between two talks of a worker about a tree, ns; but for those of packets that ask for credit and get it, see
+/// Least time between two rebalances of a tree by a worker, ns; except where a packet requests credit and gets it, see
 /// [`Core::may_request`].
 pub const REBALANCE_INTERVAL: u64 = 100_000;
 
-/// A worker that waits asks again after so long, ns, or others would think that it has left.
+/// A worker that waits rebalances again after so long, ns: before others take it for absent.
 const MAX_RETRY: u64 = 5 * SLICE;
 
 impl Core {
-    /// Whether a worker may talk about a tree again, of its own accord.
+    /// Whether a worker may rebalance a tree again on its own.
     pub fn may_rebalance(&self, tree: u32, now: Now) -> bool {
         let rebalanced = self.trees.get(tree as usize).and_then(|tree| tree.rebalanced);
         rebalanced.is_none_or(|rebalanced| rebalanced.0.saturating_add(REBALANCE_INTERVAL) <= now.0)
     }
 
-    /// Whether a packet that need not wait may ask for credit. A talk with which a worker gave back what it did not need is
-    /// no reason against it: the tokens are there, and what would have to wait is a burst that a short queue cannot hold.
+    /// Whether a packet that need not wait may request credit. A recent rebalance in which the worker returned tokens does
+    /// not prevent it: the tokens are there, and a burst that had to wait might not fit into a short queue.
     pub fn may_request(&self, tree: u32, now: Now) -> bool {
         let refused = self.trees.get(tree as usize).and_then(|tree| tree.refused);
         refused.is_none_or(|refused| refused.0.saturating_add(REBALANCE_INTERVAL) <= now.0)
@@ -40,7 +40,7 @@ impl Core {
         self.wheel.arm_by(root, at);
     }
 
-    /// Tells what this worker needs and did, and takes what it is lent; or all, if it is alone.
+    /// Rebalances the leases of this worker with those of others; or returns them all, if it is the only one.
     pub fn rebalance(&mut self, number: u32, shared: &mut Shared, me: u32, now: Now) {
         self.end_run(number, Some(&mut *shared));
         let others = shared.mark_present(me, now);
@@ -91,7 +91,7 @@ impl Core {
         }
     }
 
-    /// The worker has found that it is not alone any more, or cannot know: nothing is lent to it yet.
+    /// The worker is no longer the only one, or cannot know whether it is: it has leased nothing yet.
     pub fn lose_exclusive(&mut self, number: u32, now: Now) {
         let Some(tree) = self.trees.get_mut(number as usize) else { return };
         tree.is_sole = false;
@@ -128,7 +128,7 @@ impl Core {
         (inner.spent, inner.overdrawn, inner.requested) = ([0; 2], [0; 2], 0);
     }
 
-    /// Forgets classes that nothing waits for and nothing is lent of. Whether others are left.
+    /// Unlists classes without waiting packets and without a lease. Returns whether others are left.
     fn unlist(&mut self, number: u32) -> bool {
         let Some(tree) = self.trees.get_mut(number as usize) else { return false };
         let mut is_left = false;
@@ -147,7 +147,7 @@ impl Core {
         is_left
     }
 
-    /// A packet that need not wait asks for credit of all classes above its leaf.
+    /// Requests credit of all classes above a leaf, for a packet that need not wait.
     pub fn request(&mut self, leaf: u32, bytes: u64) {
         let mut slot = self.parent(leaf);
         while slot != NIL {

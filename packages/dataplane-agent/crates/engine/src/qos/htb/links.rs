@@ -11,9 +11,9 @@ use crate::time::Now;
 /// The accounts of inner classes.
 #[derive(Debug)]
 pub enum Ledger<'a> {
-    /// Those of all workers; this one is alone.
+    /// Those of all workers; this one is the only user of the tree.
     Sole(&'a mut Shared),
-    /// What is lent to this one.
+    /// The leases of this worker.
     Leased,
 }
 
@@ -65,7 +65,7 @@ impl Core {
         }
         match ledger {
             Ledger::Sole(shared) => shared.classes.get(node.place as usize)?.event(),
-            // The next talk tells.
+            // Known at the next rebalance.
             Ledger::Leased => None,
         }
     }
@@ -145,13 +145,13 @@ impl Core {
         }
     }
 
-    /// Adds the weight of a class to those above, up to one that is red: what waits there asks for no more above it.
+    /// Adds the weight of a class to those above, up to one that is red: what waits there wants no tokens of those above it.
     fn add_weight(&mut self, slot: u32, priority: usize, ledger: &mut Ledger, now: Now) {
         let weight = self.weight(slot, priority);
         let mut slot = slot;
         while let Some(parent) = self.lending_parent(slot) {
             let is_new = self.node(parent).is_some_and(|node| node.live == 0);
-            // Nobody keeps the colour of a class in which nothing waits.
+            // The colour of a class in which nothing waits is not kept up to date.
             let mode = is_new.then(|| self.update_mode(parent, ledger, now));
             let Some(node) = self.nodes.get_mut(parent as usize) else { return };
             node.mode = mode.unwrap_or(node.mode);
@@ -187,13 +187,13 @@ impl Core {
         }
     }
 
-    /// The class that a class may ask for more.
+    /// The class that may lend to a class; none for a root, or while the class is red.
     fn lending_parent(&self, slot: u32) -> Option<u32> {
         let node = self.node(slot).filter(|node| node.mode != Mode::Red)?;
         (node.parent != NIL).then_some(node.parent)
     }
 
-    /// Notes that packets wait for a class that more may be lent of.
+    /// Notes that packets wait for tokens of a class that may be leased.
     fn note_shortage(&mut self, slot: u32, ledger: &Ledger) {
         let Some(node) = self.nodes.get(slot as usize) else { return };
         if matches!(ledger, Ledger::Leased)

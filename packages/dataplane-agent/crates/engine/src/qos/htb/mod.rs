@@ -111,7 +111,7 @@ pub struct ClassView {
     pub mode: Mode,
 }
 
-/// The accounts of a tree, if this worker is alone with it. If it finds that it is not, it goes on with what it is lent.
+/// The accounts of a tree, if this worker is its only user. If it finds that it is not, it goes on with what it has leased.
 fn open<'a>(
     roots: &'a [Arc<SharedTree>],
     core: &mut Core,
@@ -179,7 +179,7 @@ impl Htb {
         }
     }
 
-    /// Bits for which there are tokens along a leaf's way, whoever else may want them; 0 while its port takes nothing.
+    /// Bits for which there are tokens along a leaf's way, regardless of other leaves that want them; 0 while its port takes nothing.
     pub fn tokens(&mut self, leaf: ClassId, now: Now) -> u64 {
         let Some(slot) = self.slot(leaf) else { return u64::MAX };
         let Some(number) = self.core.node(slot).map(|node| node.tree) else { return u64::MAX };
@@ -284,7 +284,7 @@ impl Htb {
         let Some(tree) = self.core.trees.get_mut(number as usize) else { return };
         tree.waiting -= 1;
         if tree.waiting == 0 && !tree.is_sole {
-            // What is lent to it others may use.
+            // Other workers may use what it has leased.
             if self.core.may_rebalance(number, self.now) {
                 self.rebalance(number, self.now);
             } else {
@@ -414,7 +414,7 @@ impl Htb {
         self.core.trees.get(tree as usize).is_some_and(|tree| tree.is_sole)
     }
 
-    /// Does what is due.
+    /// Handles timers that have expired.
     fn wake(&mut self, now: Now) {
         while let Some(slot) = self.core.wheel.pop(now) {
             let Some(node) = self.core.node(slot) else { continue };
@@ -433,7 +433,7 @@ impl Htb {
         }
     }
 
-    /// Talks about a tree of several workers, now or later.
+    /// Rebalances a tree of several workers, now or later.
     fn rebalance_or_schedule(&mut self, number: u32, now: Now) {
         let wants_tokens = self.core.trees.get(number as usize).is_some_and(|tree| tree.wants_tokens);
         if wants_tokens && self.core.may_rebalance(number, now) {
@@ -443,7 +443,7 @@ impl Htb {
         }
     }
 
-    /// Talks about a tree, or plans to while another worker does. Whether it has.
+    /// Rebalances a tree, or schedules that while another worker has the lock. Returns whether it has.
     fn rebalance(&mut self, number: u32, now: Now) -> bool {
         let Some(root) = self.roots.get(number as usize) else { return false };
         let Some(mut shared) = root.try_lock() else {

@@ -25,7 +25,7 @@ const QUANTA_PER_SECOND: u64 = 10;
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
 pub struct Node {
-    /// Its own of a leaf; what is lent to the worker of an inner class.
+    /// Of a leaf its own; of an inner class what this worker has leased.
     pub account: Account,
     /// L3 bytes that passed.
     pub bytes: u64,
@@ -63,7 +63,7 @@ pub struct Node {
 
 const _: () = assert!(size_of::<Node>() == 128);
 
-/// Of [`Node::flags`]: in [`Inner`]'s list of those to talk about.
+/// Of [`Node::flags`]: in [`Tree::listed`].
 pub const LISTED: u8 = 1;
 /// This worker has the leaf.
 pub const TAKEN: u8 = 2;
@@ -75,7 +75,7 @@ impl Node {
         self.inner == NIL
     }
 
-    /// Whether an inner class would send more if more were lent.
+    /// Whether an inner class would send more if this worker had leased more.
     pub const fn wants_tokens(&self) -> bool {
         match self.mode {
             Mode::Red => true,
@@ -146,9 +146,9 @@ pub struct Tree {
     pub rebalanced: Option<Now>,
     /// When a packet last asked for credit and got too little.
     pub refused: Option<Now>,
-    /// Packets wait for a class of which more may be lent.
+    /// Packets wait for tokens of a class that may be leased.
     pub wants_tokens: bool,
-    /// Inner classes to talk about, by level.
+    /// Inner classes to rebalance, by level.
     pub listed: [Vec<u32>; MAX_LEVELS],
     /// Leaves that packets wait in.
     pub waiting: u32,
@@ -162,7 +162,7 @@ pub struct Core {
     pub cold: Vec<Cold>,
     pub inners: Vec<Inner>,
     pub trees: Vec<Tree>,
-    /// Event times by slot. That of a root is the time of the next talk while its tree is lent.
+    /// Event times by slot. That of a root is the time of the next rebalance while its tree is leased.
     pub wheel: Wheel<TICK>,
     /// Trees in which a leaf may send.
     pub ready: VecDeque<u32>,

@@ -1,8 +1,8 @@
-//! Who takes turns: rings of classes that are served one after the other.
+//! Round robin: rings of classes that are served one after the other.
 //!
-//! A ring has a number for every class that may be in it, and a bit for every one that is. A cursor goes round by number;
-//! so who leaves and comes back within a round, as a class does that changes its colour with every packet, has neither lost
-//! its turn nor won another one.
+//! A ring has a number for every class that may be in it, and a bit for every one that is. A cursor goes round by number,
+//! so that a class that leaves and returns within a round, as one does that changes its colour with every packet, neither
+//! loses its turn nor gains another one.
 
 pub const NIL: u32 = u32::MAX;
 
@@ -109,17 +109,17 @@ impl Ring {
 /// Whose turn it is in a ring, among those that a class of some level lends to.
 #[derive(Debug, Clone, Copy)]
 pub struct Cursor {
-    /// Who has the turn; else from where on the next one is looked for.
+    /// The member that has the turn; else where the search for the next one begins.
     at: u32,
-    /// Who was the first of the round; [`NIL`] before.
+    /// The first member of the round; [`NIL`] before.
     first: u32,
-    /// Somebody has the turn.
+    /// A member has the turn.
     in_turn: bool,
     /// It has come round.
     has_wrapped: bool,
 }
 
-/// Who is next.
+/// The next member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     /// It goes on with its turn.
@@ -134,13 +134,14 @@ impl Cursor {
     /// Before the first round.
     pub const NEW: Self = Self { at: 0, first: NIL, in_turn: false, has_wrapped: false };
 
-    /// Begins a round; with whoever still has the turn, or is next.
+    /// Begins a round with the member that still has the turn, or is next.
     #[inline]
     pub const fn begin_round(&mut self) {
         self.first = NIL;
     }
 
-    /// Who is next in the round. Who has the turn but is not there, since it is above its limit, has had it.
+    /// The next member in the round. A member that has the turn and has left the ring, as it is above its limit, has had
+    /// its turn.
     #[inline]
     pub fn next(&mut self, ring: &Ring) -> Next {
         let next = match ring.next(self.at) {

@@ -3,7 +3,7 @@
 //!
 //! No colour changes within a run but by what it charges itself: time stands still, nothing waits in the tree, and
 //! this worker is alone with it or has leases, which nobody else touches. If another one comes to a worker that was
-//! alone, the charge goes to what this one owes.
+//! alone, the charge is overdrawn, and charged at the next rebalance.
 
 use super::Mode;
 use super::account::Account;
@@ -14,7 +14,7 @@ use super::shared::Shared;
 use crate::qos::bucket::bits_of;
 use crate::time::Now;
 
-/// What passed on loan, or on the tokens of leaves.
+/// An amount of packets that passed.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sum {
     segments: u64,
@@ -43,7 +43,7 @@ pub struct Run {
     lender: u8,
     /// In [`Core::runs`].
     is_listed: bool,
-    /// What is lent to this worker is charged.
+    /// The leases of this worker are charged.
     is_leased: bool,
     now: Now,
     /// Bits that may be lent before a colour changes; below zero nothing may be lent.
@@ -92,8 +92,8 @@ impl Run {
         if level == self.lender { self.borrowed.segments } else { 0 }
     }
 
-    /// Charges a class of which something is lent to this worker: what it or one above lent to that, what classes below sent
-    /// on their own past it.
+    /// Charges the lease on a class: what it or one above lent goes to the lease, what classes below sent on their own past
+    /// it.
     fn charge_lease(&self, node: &mut Node, inner: &mut Inner) {
         let (borrowed, own) = (self.borrowed.bits(), self.own.bits());
         inner.overdrawn = inner.overdrawn.map(|overdrawn| overdrawn.saturating_add(own));
@@ -183,7 +183,7 @@ impl Core {
                 }
                 Ledger::Leased => {
                     let mode = node.account.leased_mode();
-                    // Of what is lent nothing goes once it is used up.
+                    // Nothing goes once a lease is used up.
                     room = room.min(node.account.headroom(mode == Mode::Green).saturating_sub(1));
                     mode
                 }
@@ -197,8 +197,8 @@ impl Core {
         (None, room)
     }
 
-    /// Ends the run of a tree: charges its classes, or, without their accounts, what is lent to this worker or what it
-    /// owes them.
+    /// Ends the run of a tree: charges its classes, or, without their accounts, the leases of this worker, or notes it as
+    /// overdrawn.
     pub fn end_run(&mut self, number: u32, mut shared: Option<&mut Shared>) {
         let Some(tree) = self.trees.get_mut(number as usize).filter(|tree| tree.run.parent != NIL) else {
             return;

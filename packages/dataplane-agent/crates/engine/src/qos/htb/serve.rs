@@ -1,4 +1,4 @@
-//! Who lends, and who is charged.
+//! Which class lends, and which classes are charged.
 
 use super::Mode;
 use super::links::Ledger;

@@ -1,15 +1,15 @@
-//! The accounts of inner classes, which all workers share, and how they are lent to several of them.
+//! The ledger of a tree: the accounts of its inner classes, which all workers share and lease tokens from.
 //!
-//! While one worker alone uses a tree it works on these accounts themselves. When several do, each takes from every
-//! class that it needs a lease for about a millisecond:
+//! While one worker alone uses a tree it works on these accounts themselves. When several do, each leases tokens of every
+//! class that it needs, for about a millisecond:
 //!
 //! ```text
 //!  account of a class ──strictly by priority, then by weight──► granted to each worker that has packets waiting
-//!        ▲                                                        │ its next talk
+//!        ▲                                                        │ its next rebalance
 //!        └──── what is above its share, and what went past ◄──── credit of the worker
 //! ```
 //!
-//! Whoever talks deals out for all, so a worker's share does not depend on how often it talks. A packet may take a
+//! A worker that rebalances distributes tokens to all, so a worker's share does not depend on how often it rebalances. A packet may take a
 //! worker's credit below zero; the worker pays that from its own shares, so shares are exact at rates at which a
 //! millisecond brings less than a packet.
 
@@ -87,7 +87,7 @@ impl SharedTree {
     }
 }
 
-/// A leaf that no worker has.
+/// The state of a leaf that no worker owns.
 #[derive(Debug, Clone)]
 pub struct LeafState {
     pub account: Account,
@@ -100,7 +100,7 @@ struct Presence {
     /// When it last used the tree.
     seen: Now,
     is_here: bool,
-    /// What it held was taken back.
+    /// Its leases were revoked.
     has_lapsed: bool,
 }
 
@@ -192,7 +192,7 @@ impl Shared {
         class.account.mode()
     }
 
-    /// A worker uses the tree. Whether others do too. What absent ones held is taken back.
+    /// Notes that a worker uses the tree. Returns whether others do too. The leases of absent ones are revoked.
     pub fn mark_present(&mut self, me: u32, now: Now) -> bool {
         let mut others = false;
         for worker in 0..self.workers.len() {
@@ -219,7 +219,7 @@ impl Shared {
         }
     }
 
-    /// Whether what a worker held was taken back since its last talk; said once.
+    /// Whether the leases of a worker were revoked since its last rebalance; `true` once.
     pub fn has_lapsed(&mut self, me: u32) -> bool {
         self.workers.get_mut(me as usize).is_some_and(|presence| std::mem::take(&mut presence.has_lapsed))
     }
@@ -234,7 +234,7 @@ impl Shared {
         }
     }
 
-    /// Ends all leases of a worker.
+    /// Revokes all leases of a worker.
     fn revoke(&mut self, worker: usize) {
         for class in &mut self.classes {
             let Some(demand) = class.demands.get_mut(worker) else { continue };

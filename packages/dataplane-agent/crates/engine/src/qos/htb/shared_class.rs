@@ -67,7 +67,7 @@ impl SharedClass {
         }
     }
 
-    /// The worker was away for so long that its lease was taken back: what it spent is charged here.
+    /// The lease of the worker was revoked, as it was absent for too long: what it spent is charged here.
     pub fn close_lapsed(&mut self, lease: &mut Lease) {
         self.charge_overdraft(lease);
         self.account.charge_own(lease.spent[0]);
@@ -75,7 +75,7 @@ impl SharedClass {
         (lease.credit, lease.spent, lease.overdrawn) = ([0; 2], [0; 2], [0; 2]);
     }
 
-    /// The worker gives everything back.
+    /// Ends the lease of a worker: its credit returns to the account.
     pub fn return_lease(&mut self, me: u32, lease: &mut Lease) {
         self.charge_overdraft(lease);
         let demand = self.demands.get_mut(me as usize).map(std::mem::take).unwrap_or_default();
@@ -85,7 +85,7 @@ impl SharedClass {
         (lease.credit, lease.spent, lease.overdrawn) = ([0; 2], [0; 2], [0; 2]);
     }
 
-    /// A worker tells what it needs and did, and gets its credit.
+    /// Updates the lease of a worker: books what it spent, notes what it needs, distributes the tokens.
     pub fn rebalance(&mut self, me: u32, lease: &mut Lease, now: Now) {
         let waits = |demand: &Demand| demand.weight.iter().any(|weight| *weight != 0);
         let waiting = lease.weight.iter().any(|weight| *weight != 0) || self.demands.iter().any(waits);
@@ -110,7 +110,7 @@ impl SharedClass {
         lease.overdrawn = [0; 2];
     }
 
-    /// When a worker that got no credit should ask again, ns from now.
+    /// When a worker that got no credit should rebalance again, ns from now.
     pub fn retry_after(&self, me: u32, lease: &Lease) -> u64 {
         let rates = self.account.rates();
         let pools = [(rates.rate, self.account.tokens), (rates.ceiling, self.account.ceiling_tokens)];

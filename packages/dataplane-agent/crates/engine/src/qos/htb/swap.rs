@@ -44,7 +44,7 @@ impl Htb {
         self.carry_turns(&old);
     }
 
-    /// Whoever was next still is: configurations may follow each other faster than turns go round.
+    /// Keeps whose turn it is: configurations may follow each other faster than a round takes.
     fn carry_turns(&mut self, old: &Core) {
         let (forest, slots, nodes) = (&self.forest, &self.slots, &self.core.nodes);
         let node_of = |slot: Option<&u32>| {
@@ -82,7 +82,7 @@ impl Htb {
         }
     }
 
-    /// Gives back all that is lent. The accounts of inner classes that have another root from now on.
+    /// Returns all leases. Returns the accounts of inner classes that have another root from now on.
     fn leave(&mut self, before: &Forest, now: Now) -> HashMap<Identity, Account> {
         let mut kept = HashMap::new();
         let root_of = |forest: &Forest, identity| {

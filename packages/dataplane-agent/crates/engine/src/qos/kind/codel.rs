@@ -19,7 +19,7 @@ pub fn control_law(at: u64, interval: u64, count: u32) -> u64 {
     at.saturating_add((interval << 16) / (u64::from(count.max(1)) << 32).isqrt())
 }
 
-/// What [`Control`] is told by the configuration, and what all queues under it have in common.
+/// Parameters of [`Control`], and what all queues under it have in common.
 #[derive(Debug, Clone, Copy)]
 pub struct Params {
     target: u64,
@@ -176,7 +176,7 @@ impl Control {
         (Some((node, load)), false)
     }
 
-    /// Whether what it remembers is of use after so long a rest.
+    /// Whether the state left so long ago has no effect any more.
     pub fn is_forgotten(&self, params: &Params, now: Now) -> bool {
         now.0.saturating_sub(self.drop_next) >= MEMORY * params.interval
     }

@@ -1,4 +1,4 @@
-//! What a kind reads from the head of a frame that waits, and the two bits or six that it may write.
+//! Header fields that queue kinds read from a waiting frame, and the ECN and DSCP bits that they may write.
 
 use tollway_wire::{checksum::Delta, ethernet, field, ipv4, tcp};
 
@@ -74,7 +74,7 @@ impl Network {
     }
 }
 
-/// Who sends what to whom.
+/// Addresses, ports, protocol and traffic class of a packet.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HeaderFields {
     /// Source address, as in the frame.

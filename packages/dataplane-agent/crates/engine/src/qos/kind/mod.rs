@@ -28,7 +28,7 @@ use crate::time::Now;
 /// for each packet.
 const LEAST_TURN: u32 = 256;
 
-/// What a queue gives when it is asked for a packet.
+/// What [`Kind::dequeue`] returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dequeued {
     /// This one goes.
@@ -39,7 +39,7 @@ pub enum Dequeued {
     Empty,
 }
 
-/// Some frames.
+/// An amount of frames.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Load {
     /// How many.
@@ -116,7 +116,7 @@ trait Discipline: Sized {
     fn max_segments(&self, _segment_bytes: u64) -> u32 {
         u32::MAX
     }
-    /// Has what it needs next fetched, as far as that is known without looking at memory that may be far.
+    /// Prefetches what the next call needs, as far as that is known without reading memory that may not be cached.
     fn prefetch<F>(&self, _slab: &Slab<F>, _end: End) {}
     /// Takes a frame, and puts what is dropped because of it, perhaps itself, into `gone`. Says where the frame is then.
     fn enqueue<F: Frame>(
@@ -147,7 +147,7 @@ trait Discipline: Sized {
     }
 }
 
-/// What is kept much of is kept apart.
+/// Kinds with much state are boxed, so that [`Kind`] stays small.
 impl<D: Discipline> Discipline for Box<D> {
     const DROPS_AT_RANDOM: bool = D::DROPS_AT_RANDOM;
     #[inline]
@@ -250,7 +250,7 @@ macro_rules! kinds {
                 match self { $(Self::$variant(_) => <$kind as Discipline>::DROPS_AT_RANDOM,)+ }
             }
 
-            /// Has fetched what [`Self::dequeue`] or [`Self::enqueue`] will need.
+            /// Prefetches what [`Self::dequeue`] or [`Self::enqueue`] will need.
             #[inline]
             pub fn prefetch<F>(&self, slab: &Slab<F>, end: End) {
                 match self { $(Self::$variant(kind) => Discipline::prefetch(kind, slab, end),)+ }

@@ -19,7 +19,7 @@ use crate::time::Now;
 
 /// Bytes of a turn: the longest packet of an Ethernet.
 const QUANTUM: i64 = 1514;
-/// What a sub-queue may send at once after a rest: what its rate brings in this time, ms.
+/// Burst of a sub-queue after it was idle: what its rate brings in this time, ms.
 const DEPTH_MS: u32 = 10;
 /// A super-frame is no longer than one in so many of a second at the sub-queue's rate, or than this part of its limit.
 const WHOLE_PER_SECOND: u64 = 1000;
@@ -28,7 +28,7 @@ const PART_OF_LIMIT: u64 = 4;
 /// Sub-queues of which a rate or burst is remembered though nothing waits in them.
 const MAX_IDLE: u32 = 1 << 14;
 
-/// What tells sub-queues apart.
+/// The values by which packets are put into sub-queues.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct SubQueueKey {
     src: Addr,
@@ -118,10 +118,10 @@ impl Parameters {
         Some(Self { classifier, rates, limit: *limit, total_limit: *total_limit })
     }
 
-    /// Time after which a sub-queue at rest is as new, ns.
+    /// Time after which an idle sub-queue is as a new one, ns.
     fn memory(&self) -> u64 {
         let burst = if self.rates.burst_limit == 0 { 0 } else { self.rates.burst_time_ms };
-        // The slot in which it went to rest, and the sixteen of the average.
+        // The slot in which it became idle, and the sixteen of the average.
         u64::from(burst.saturating_add(burst / 16).max(2 * DEPTH_MS)) * 1_000_000
     }
 }
@@ -145,7 +145,7 @@ struct SubQueue {
     /// Bytes that are left of its turn.
     deficit: i64,
     bucket: Bucket,
-    /// When it went to rest.
+    /// When it became idle.
     idle_since: Now,
 }
 
@@ -208,7 +208,7 @@ impl Pcq {
         place
     }
 
-    /// Takes away two sub-queues, if that many have rested so long that they are as new, or too many rest.
+    /// Removes up to two sub-queues that have been idle so long that they are as new ones, or of too many idle ones.
     fn forget(&mut self, now: Now) {
         for _ in 0..2 {
             let Some(place) = self.idle.first() else { return };
@@ -252,7 +252,7 @@ impl Pcq {
         }
     }
 
-    /// Puts a sub-queue to rest once nothing waits in it.
+    /// Makes a sub-queue idle once nothing waits in it.
     fn deactivate_if_empty(&mut self, place: u32, now: Now) {
         let Some(sub) = self.subs.get_mut(place) else { return };
         if !sub.queue.is_empty() || sub.state == State::Idle {

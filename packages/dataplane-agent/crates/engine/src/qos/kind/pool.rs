@@ -2,7 +2,7 @@
 //! grows rarely, and no packet of a steady state has any taken for it.
 
 const NIL: u32 = u32::MAX;
-/// Powers of two by which sub-queues are told apart; a longer one is among the last.
+/// Length classes, powers of two; all longer sub-queues are in the last one.
 const CLASSES: usize = 48;
 /// So many sub-queues of the highest class are compared.
 const COMPARED: usize = 8;
@@ -88,7 +88,7 @@ impl<T: Default> Pool<T> {
         let heads = (self.heads.len() * 2).max(16);
         self.heads.clear();
         self.heads.resize(heads, NIL);
-        // Those that are free hang on no head, and are told by their hash being of no use: walk the free ones first.
+        // Free slots are on no chain of a head: mark them first.
         let mut is_free = vec![false; self.slots.len()];
         let mut free = self.free;
         while let Some(slot) = self.slots.get(free as usize) {

@@ -1,4 +1,4 @@
-//! The dice of the kinds that throw them: small, seeded, the same on every machine.
+//! Pseudo-random numbers for kinds that drop at random: small state, seeded, the same on every machine.
 
 use super::header::mix;
 

@@ -77,7 +77,7 @@ impl Sfq {
         }
     }
 
-    /// Changes the hash if it is time. What waits goes to its new buckets, or flows would overtake themselves.
+    /// Changes the hash if it is time. Waiting packets go to their new buckets, or flows would be reordered.
     fn perturb<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now) {
         if self.perturb == 0 {
             return;

@@ -38,7 +38,7 @@ const LONGEST_NS: u64 = 250_000_000;
 #[derive(Debug)]
 pub struct Progress {
     workers: Vec<WorkerProgress>,
-    /// Tables that are used no more, to be dropped by a thread that has time.
+    /// Tables that are no longer used, to be dropped outside the workers.
     spent: Mutex<Vec<Tables>>,
 }
 
@@ -63,7 +63,7 @@ impl Progress {
         Self { workers: (0..workers).map(progress).collect(), spent: Mutex::new(Vec::new()) }
     }
 
-    /// Drops what the workers have no use for any more. Not for a worker.
+    /// Drops tables that the workers no longer use. Not to be called by a worker.
     pub fn drop_spent(&self) {
         let spent = std::mem::take(&mut *self.spent.lock().unwrap_or_else(PoisonError::into_inner));
         drop(spent);
@@ -110,15 +110,15 @@ fn word(epoch: u32, slot: u8) -> u64 {
     u64::from(epoch) << 8 | u64::from(slot)
 }
 
-/// Whose packets have to wait for their slot.
+/// Flows whose packets have to wait for their slot.
 #[derive(Debug, Default)]
 enum Affected {
-    /// Nobody's: every flow passes what it did.
+    /// None: every flow passes the leaves that it did.
     #[default]
     None,
-    /// Of flows that pass something else than with these.
+    /// Those of flows that pass other leaves than with these tables.
     Since(Tables),
-    /// Everybody's: what a flow passed depends on more than its addresses, or the last change was not through.
+    /// All: the leaves of a flow depend on more than its addresses, or the last change was not complete.
     All,
 }
 
@@ -170,7 +170,7 @@ impl Changeover {
 }
 
 impl<F: Frame> Queues<F> {
-    /// Another configuration begins.
+    /// Begins the change to another configuration.
     pub(super) fn begin_changeover(
         &mut self,
         before: &Plan<'_>,
@@ -236,7 +236,7 @@ impl<F: Frame> Queues<F> {
         names(&before) != names(plan)
     }
 
-    /// Lets a packet wait for its slot. `false` when there was no memory for it.
+    /// Holds a packet until its slot may go. `false` when there was no memory for it.
     pub fn hold_in_slot(&mut self, passed: Option<usize>, waiting: Waiting<F>) -> bool {
         if !self.slab.has_room(waiting.frame.footprint() as u64) {
             self.drop_for_memory(waiting.segments);
@@ -278,21 +278,21 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// A packet goes to another worker's leaf.
+    /// Counts a packet that goes to a leaf of another worker.
     pub fn count_departed(&mut self, to: u32) {
         if let Some(count) = self.changeover.departed.get_mut(to as usize) {
             *count += 1;
         }
     }
 
-    /// It could not be handed over.
+    /// Takes it back from the count: it could not be handed over.
     pub fn uncount_departed(&mut self, to: u32) {
         if let Some(count) = self.changeover.departed.get_mut(to as usize) {
             *count = count.saturating_sub(1);
         }
     }
 
-    /// A packet for a leaf has come from another worker.
+    /// Counts a packet for a leaf that has come from another worker.
     pub fn count_arrived(&mut self, from: u32) {
         if let Some(count) = self.changeover.arrived.get_mut(from as usize) {
             *count += 1;
@@ -313,8 +313,9 @@ impl<F: Frame> Queues<F> {
                 return;
             }
             changeover.open -= 1;
-            // Now, before others hear of it: a row may have come back, and whoever is through first would send it packets that
-            // this worker has no leaf for, and take it when it is let go while they are still on their way.
+            // Before other workers can see the progress: the row may be back in the new configuration, and a worker that
+            // is through first would hand over packets for which this one has no leaf, or take the row while they are in
+            // flight.
             self.abandon_gone();
         }
         if self.changeover.open == 0 {
@@ -335,7 +336,7 @@ impl<F: Frame> Queues<F> {
         self.abandon_gone();
     }
 
-    /// Lets rows go that are gone: nobody sends their packets here any more.
+    /// Releases rows that are gone: no worker hands over packets for them any more.
     fn abandon_gone(&mut self) {
         for (row, ownership) in std::mem::take(&mut self.changeover.gone) {
             if !self.has_row(row) {

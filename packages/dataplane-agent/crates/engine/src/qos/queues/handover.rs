@@ -12,34 +12,34 @@ use crate::qos::queues::rows::QueueRow;
 use crate::qos::queues::swap::SharedQueues;
 use crate::time::Now;
 
-/// Packets that others hand over, one after the other with none of its own between them, after which a worker lets
-/// a queue go. Less than a worker's burst, so that a fast flow soon wakes one worker instead of two; more than one
-/// or two, so that two workers' flows do not throw it to and fro.
+/// Packets handed over in a row, with none of the owner's own between them, after which it releases a row. Less than a
+/// batch, so that a fast flow soon wakes one worker instead of two; more than one or two, so that flows of two workers
+/// do not move the row with every packet.
 const MAX_FOREIGN_RUN: u32 = 16;
 
-/// Times that a worker which has nothing more to do lets a queue go for another one's sake, without that one taking it.
+/// Times that a worker releases a row before it sleeps without another worker taking it; after that it keeps the row.
 const MAX_IDLE_RELEASES: u8 = 16;
 
-/// Most queues that it lets go before it sleeps: what comes meanwhile waits, some 0.3 µs for each.
+/// Most rows released before one sleep. Packets that arrive meanwhile wait, some 0.3 µs for each.
 const MAX_RELEASED_AT_ONCE: usize = 256;
 
-/// Packets that other workers handed over.
+/// What an owner knows of the packets of a row that other workers handed over.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Foreign {
-    /// Those that have not left the router, as far as is known.
+    /// Packets to be acknowledged when they have left the router.
     pub unacknowledged: u64,
-    /// Those since a packet of this worker's own.
+    /// Packets handed over since the last one of this worker's own.
     pub in_a_row: u32,
-    /// Packets that had passed when the last one was through.
+    /// Packets that had passed the row after the last one that was handed over.
     pub passed: u64,
-    /// Times that it still is let go when this worker has nothing to do; none of a row that no other worker uses.
+    /// Times that the row may still be released before a sleep; 0 for a row that no other worker uses.
     pub idle_releases: u8,
     /// In [`Queues::shared_rows`].
     pub is_listed: bool,
 }
 
 impl Foreign {
-    /// The row is to be let go when this worker has nothing more to do.
+    /// Notes that the row may be released before the next sleep.
     fn list(&mut self, at: u32, shared_rows: &mut Vec<u32>) {
         if !std::mem::replace(&mut self.is_listed, true) {
             shared_rows.push(at);
@@ -48,8 +48,8 @@ impl Foreign {
 }
 
 impl<F: Frame> Queues<F> {
-    /// Takes a queue that nobody has, for a packet of this leaf. Otherwise says who has it; the packet must go
-    /// there, or else [`Self::cancel_handover`] be told.
+    /// Takes the row of a leaf if it has no owner. Otherwise returns the owner, to which the packet has been counted as in
+    /// flight: it must be handed over, or [`Self::cancel_handover`] be called.
     #[cold]
     pub fn take(&mut self, number: u32, now: Now) -> Option<u32> {
         let at = self.backlogs.get(number as usize)?.row;
@@ -60,10 +60,10 @@ impl<F: Frame> Queues<F> {
                 Some(worker)
             }
             Claim::Taken => {
-                // What it owes to others, among it what comes after this row, is still to be settled.
+                // `unacknowledged` stays: it may hold packets that passed the row at an owner before.
                 (entry.foreign.in_a_row, entry.foreign.passed) = (0, 0);
                 if entry.foreign.idle_releases != 0 {
-                    // Nobody else had it meanwhile.
+                    // No other worker took it meanwhile.
                     let in_vain = entry.ownership.was_last_at(self.worker);
                     entry.foreign.idle_releases =
                         if in_vain { entry.foreign.idle_releases - 1 } else { MAX_IDLE_RELEASES };
@@ -93,7 +93,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// What goes with a packet to the worker that has its next leaf, which [`Self::take`] has just named.
+    /// What goes with a packet to the owner of its next leaf, which [`Self::take`] has just returned.
     pub fn remaining_path(&self, number: u32, queue: QueueRef) -> Option<RemainingPath> {
         let backlog = self.backlogs.get(number as usize)?;
         let (classes, context, step) = match (self.paths.of(queue), queue.step()) {
@@ -115,7 +115,7 @@ impl<F: Frame> Queues<F> {
         Some(RemainingPath { leaf: backlog.identity, rank, step, classes, context, before })
     }
 
-    /// A packet will not arrive at the worker that expects it.
+    /// A packet that was counted as in flight will not arrive.
     pub fn cancel_handover(&self, remaining: &RemainingPath) {
         for row in [Some(remaining.leaf.first()), remaining.before].into_iter().flatten() {
             if let Some(entry) = self.row_of(row).and_then(|at| self.rows.get(at)) {
@@ -124,14 +124,15 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// A packet came for a leaf that this worker does not have.
+    /// Acknowledges a packet that came for a leaf which this worker does not have.
     pub fn acknowledge_missed(&self, remaining: &RemainingPath) {
         if let Some(entry) = self.row_of(remaining.leaf.first()).and_then(|at| self.rows.get(at)) {
             entry.ownership.acknowledge(1);
         }
     }
 
-    /// A packet has come that passed this row at another worker, which may let the row go when the packet has left.
+    /// A packet has come that passed this row at another worker, which may release the row when the packet has left: it
+    /// is acknowledged then.
     pub fn expect_upstream(&mut self, row: Identity) {
         if let Some(at) = self.row_of(row) {
             self.expect(at as u32);
@@ -167,7 +168,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// A packet that came for a leaf that is not its own any more goes on at once, charged.
+    /// Charges a packet that came for a leaf which is not on its path any more; it goes on at once.
     #[cold]
     pub fn pass_reclassified(&mut self, number: u32, segments: u32, bytes: u64, now: Now) {
         let place = number as usize;
@@ -186,8 +187,8 @@ impl<F: Frame> Queues<F> {
         leaves.map(packets).fold(0, u64::wrapping_add)
     }
 
-    /// All packets that came out of the queues so far have left the router. Lets go of queues that only other
-    /// workers use.
+    /// All packets that came out of the queues so far have left the router: acknowledges those of other workers, and
+    /// releases rows that only other workers use.
     pub fn acknowledge(&mut self, shared: &SharedQueues, now: Now) {
         if self.is_changing() {
             self.follow_changeover(shared);
@@ -207,9 +208,9 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// The worker is about to sleep, and everything that came out of the queues has left the router, but for what waits for
-    /// a port. Lets go of queues that other workers use too, or each of their packets would wake this one. What is left of
-    /// thousands has its turn before the next sleep. Says whether there were any.
+    /// The worker is about to sleep, and all that came out of the queues has left the router, but for what waits for a port.
+    /// Releases rows that other workers use too, up to a bound: each packet of theirs would wake this worker. Returns
+    /// whether there were any.
     pub fn before_sleep(&mut self, now: Now) -> bool {
         if self.shared_rows.is_empty()
             || self.is_changing()
@@ -223,7 +224,7 @@ impl<F: Frame> Queues<F> {
             let Some(entry) = self.rows.get_mut(at as usize) else { continue };
             entry.foreign.is_listed = false;
             let leaf = |number: u32| self.leaves.get(number as usize);
-            // What a kind that has rates of its own has counted stays here.
+            // The state of a kind that has rates of its own does not move with the row.
             let may_go = |leaf: &Leaf| !leaf.is_away() && !leaf.is(leaf_flag::METERED);
             if entry.foreign.idle_releases != 0 && entry.leaves().filter_map(leaf).all(may_go) {
                 self.release_row(at, now);
@@ -266,7 +267,7 @@ impl<F: Frame> Queues<F> {
     }
 }
 
-/// Takes a leaf in a tree. Instead of tokens, of which it has none of its own, the row says whether the tree has kept some.
+/// Takes a leaf in a tree. It has no tokens of its own; instead the row says whether the tree has stored a state for it.
 fn take_in_tree(htb: &mut Htb, class: ClassId, tokens: i64, now: Now) {
     match tokens {
         0 => htb.take_full(class, now),

@@ -1,4 +1,4 @@
-//! A worker's queues: the leaves it has, what waits in them, and who is due.
+//! A worker's queues: its leaves, the packets that wait in them, and the leaves that are due.
 
 mod changeover;
 mod handover;
@@ -101,7 +101,7 @@ pub struct Queues<F> {
     pub(super) rows: Vec<QueueRow>,
     /// Leaf of each class, or [`NIL`].
     pub(super) class_leaves: Vec<u32>,
-    /// Leaves that are nobody's.
+    /// Places of leaves that belong to no row.
     pub(super) free: Vec<u32>,
     pub(super) paths: QueuePaths,
     pub(super) htb: Htb,
@@ -115,18 +115,19 @@ pub struct Queues<F> {
     wheel: Wheel<TICK>,
     /// Leaves whose time has come, in turn.
     pub(super) due: VecDeque<u32>,
-    /// It is the turn of a leaf in a tree.
+    /// The next turn is that of a leaf in a tree.
     trees_turn: bool,
     /// Leaves that have had their turn until the port behind them was asked.
     again: Vec<u32>,
-    /// What must not wait any longer where it did, by what it has passed: see [`super::changeover`].
+    /// Packets that leave their queues in a change of the configuration, by the last leaf that they have passed: see
+    /// [`super::changeover`].
     pub(super) leaving: [NodeQueue; SLOTS],
     changeover: Changeover,
     /// When the configuration was taken over.
     pub(super) swapped: Now,
-    /// Rows to which other workers' packets came that have not left the router.
+    /// Rows with packets of other workers to acknowledge.
     pub(super) unacknowledged: Vec<u32>,
-    /// Rows that this worker took, or got packets for, while others use them too.
+    /// Rows of this worker that other workers use too: candidates for release before a sleep.
     pub(super) shared_rows: Vec<u32>,
     longest: Longest,
     totals: QueueTotals,

@@ -1,5 +1,5 @@
-//! Queue paths: the leaves that packets pass one after the other, each under a number, so that a flow has to remember
-//! one number, and a packet that waits too.
+//! Queue paths: the leaves that a packet passes one after the other. They are interned, so that a flow, and a packet that
+//! waits, refer to a path by one number.
 
 use std::collections::HashMap;
 
@@ -7,12 +7,12 @@ use crate::ids::{QueueRef, QueueRefKind};
 use crate::qos::forest::{ClassId, Context, Identity, MAX_PATH_LEAVES, PathClasses};
 use crate::qos::queues::NIL;
 
-/// Leaves in order, and by what they were found.
+/// The leaves of a path, in order.
 #[derive(Debug, Clone, Copy)]
 pub struct QueuePath {
     /// The leaves, in the configuration that it was found for.
     pub classes: PathClasses,
-    /// What beside the addresses decided.
+    /// What beside the addresses decided which leaves they are.
     pub context: Context,
     /// Packets that wait somewhere on it.
     waiting: u32,
@@ -37,7 +37,7 @@ impl QueuePaths {
         self.numbers.get(&(*classes, context)).copied()
     }
 
-    /// Adds one. [`Self::find`] has not found it.
+    /// Adds a path that [`Self::find`] has not found.
     pub fn add(&mut self, classes: &PathClasses, context: Context, leaves: [u32; MAX_PATH_LEAVES]) -> u32 {
         let path = QueuePath { classes: *classes, context, waiting: 0, is_old: false };
         let number = match self.free.pop() {
@@ -84,7 +84,7 @@ impl QueuePaths {
         self.leaf(number, step)
     }
 
-    /// The queue behind a step of another one.
+    /// The rest of a path after a step.
     pub fn after(&self, queue: QueueRef, step: u8) -> QueueRef {
         let QueueRefKind::Path(number, _) = queue.kind() else { return QueueRef::NONE };
         self.leaf(number, step + 1).map_or(QueueRef::NONE, |_| QueueRef::path(number, step + 1))
@@ -111,7 +111,7 @@ impl QueuePaths {
         }
     }
 
-    /// It waits no more.
+    /// A packet no longer waits on a queue.
     pub fn release(&mut self, queue: QueueRef) {
         if let QueueRefKind::Path(number, _) = queue.kind()
             && let Some(path) = self.all.get_mut(number as usize)
@@ -123,9 +123,9 @@ impl QueuePaths {
         }
     }
 
-    /// Another configuration: those on which packets wait remain until these have left, the others are forgotten. If it
-    /// asks for no context, or one since the last did not, none is kept: what came then has none either, and may not pass
-    /// other leaves than what waits.
+    /// Another configuration: paths on which packets wait remain until these have left, the others are removed. Unless
+    /// `keeps_context`, contexts are cleared: packets that came under a configuration without contexts have none, and those
+    /// before them in the same flow must not pass other leaves.
     pub fn renew(&mut self, keeps_context: bool) {
         self.numbers.clear();
         for (number, path) in (0u32..).zip(&mut self.all) {

@@ -13,9 +13,9 @@ use crate::qos::slab::{NodeId, NodeQueue};
 use crate::time::Now;
 
 impl<F: Frame> Queues<F> {
-    /// One leaf that is due sends, at most `most` frames; leaves have turns. The queue of what is sent leads to the leaves
-    /// that are still before it: it has to go there before others send, or it would be overtaken. `None` when none is
-    /// due.
+    /// One leaf that is due sends, at most `most` frames; leaves take turns. The queue of a frame that is sent leads to its
+    /// remaining leaves: the caller passes it to them before the next call, or frames would be reordered. `None` when no
+    /// leaf is due.
     pub fn release(
         &mut self,
         plan: &Plan<'_>,

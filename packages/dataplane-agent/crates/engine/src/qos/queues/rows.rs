@@ -25,9 +25,9 @@ pub struct QueueRow {
     pub class: ClassId,
     /// Leaves of its parts; [`NIL`] where it has none, and until a packet of it comes to this worker.
     pub parts: [u32; PARTS],
-    /// Who has it.
+    /// Its owner.
     pub ownership: Arc<Ownership>,
-    /// Packets of other workers.
+    /// Packets handed over by other workers.
     pub foreign: Foreign,
 }
 

@@ -55,7 +55,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Wakes a leaf whose kind lets nothing go before.
+    /// Sets the timer of a leaf whose kind has the next packet at a later time.
     pub(super) fn wake_at(&mut self, number: u32, at: Now, now: Now) {
         if let Some(backlog) = self.backlogs.get_mut(number as usize) {
             backlog.wake = WakeBy::Wheel;
@@ -74,7 +74,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// A tree does not have to think of a leaf any more, if nothing waits in it.
+    /// Deactivates a leaf in its tree if nothing waits in it.
     pub(super) fn rest(&mut self, number: u32) {
         if let (Some(leaf), Some(backlog)) =
             (self.leaves.get(number as usize), self.backlogs.get(number as usize))
@@ -85,7 +85,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Takes leaves that are nobody's any more out of the row of those that are due.
+    /// Removes leaves that are no longer scheduled from those that are due.
     pub(super) fn pass_over_retired(&mut self) {
         let backlogs = &self.backlogs;
         let waits =
@@ -99,7 +99,7 @@ impl<F: Frame> Queues<F> {
         self.longest.all(&self.backlogs)
     }
 
-    /// Finds out whose time has come, for [`Self::release`].
+    /// Collects the leaves whose time has come, for [`Self::release`].
     pub fn wake(&mut self, now: Now) {
         self.due.extend(self.again.drain(..));
         let known = self.due.len();

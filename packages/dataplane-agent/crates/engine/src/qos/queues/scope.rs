@@ -1,4 +1,4 @@
-//! What single queues do in each millisecond, for who looks at them closely (see
+//! What watched queues do in each millisecond (see
 //! [`tollway_config::protocol::ReplyBody::QueueScope`]). Others pay nothing for it.
 
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ use crate::time::Now;
 const MILLISECONDS: u64 = 4096;
 /// Rows that are watched at a time.
 const ROWS: usize = 4;
-/// After so long without a question nobody looks any more, ns.
+/// A row is watched for so long after the last query, ns.
 const LOOKED_AWAY: u64 = 10_000_000_000;
 const NS_PER_MS: u64 = 1_000_000;
 
@@ -149,8 +149,8 @@ impl<F: Frame> Queues<F> {
     }
 
     /// Appends what a row of `/queue/simple` or `/queue/tree` did in each millisecond after one, as far as it is known,
-    /// and watches it from now on for a while. Of more than four rows that which nobody has asked about for longest is
-    /// watched no more.
+    /// and watches it from now on for a while. Of more than four rows the one
+    /// that was not queried for longest is watched no more.
     pub fn scope(&mut self, row: RowId, after: u64, now: Now, out: &mut Vec<u8>) {
         let named = |part| Identity { row, part };
         let is_there =

@@ -1,4 +1,4 @@
-//! Another configuration: what belongs to a class stays with it.
+//! Taking over another configuration: tokens, counters and packets stay with their classes.
 
 use crate::packet::frame::Frame;
 use crate::qos::burst::Burst;
@@ -18,7 +18,7 @@ use tollway_config::dataplane::{QueueType, RowId};
 /// What all workers share of the queues.
 #[derive(Debug)]
 pub struct SharedQueues {
-    /// Who has which.
+    /// Owners of rows.
     pub ownerships: Ownerships,
     /// Tokens of trees.
     pub accounts: Accounts,
@@ -37,7 +37,7 @@ impl SharedQueues {
 impl<F: Frame> Queues<F> {
     /// Takes over another configuration in place of `before`. Classes that are not touched keep tokens, counters and
     /// packets; a changed limit, parent or queue type keeps the packets. Packets that wait in a leaf that is not theirs
-    /// any more go at once, so that what comes after them by another one does not overtake them. `epoch` is the number of the
+    /// any more go at once, so that packets after them, which pass another one, are not reordered. `epoch` is the number of the
     /// configuration, by which the workers know that all have it; `interfaces` are the rows of the ports' interfaces.
     pub fn swap(
         &mut self,
@@ -285,7 +285,7 @@ impl<F: Frame> Queues<F> {
         self.free.push(number);
     }
 
-    /// Sends what waits in a leaf that is not its own any more.
+    /// Sends packets that wait in a leaf which is not on their path any more.
     fn send_reclassified(&mut self, plan: &Plan<'_>, now: Now) {
         for number in self.waiting_leaves() {
             let Some(class) = self.class(number) else { continue };

@@ -42,7 +42,7 @@ pub struct Cobalt {
     dropping: bool,
     /// Probability of BLUE, in 2⁻³².
     blue: u32,
-    /// When BLUE last changed its mind.
+    /// When the probability of BLUE last changed.
     blue_changed: u64,
 }
 

@@ -277,7 +277,7 @@ impl Cake {
             let marks = signal == Signal::Congestion && mark(&mut waiting.frame);
             self.marked += if marks { u64::from(load.segments) } else { 0 };
             let (bytes, footprint) = (self.framing.frame(waiting), waiting.frame.footprint() as u64);
-            // The last one of a flow is not dropped: nothing behind it would tell.
+            // The last packet of a flow is not dropped: no later one would signal the loss.
             let is_last = flow.queue.is_empty();
             if signal == Signal::None || marks || is_last {
                 flow.cobalt.passed(now);
