@@ -302,7 +302,7 @@ fn arrive<F: Frame, S: FrameSource<F>>(
     walk(snapshot, state, packet, source)
 }
 
-/// A packet has passed a leaf of another configuration that is of a rank: it goes to what comes later on its course.
+/// A packet has passed a leaf of another configuration that is of a rank: it goes to what comes later on its path.
 #[cold]
 fn go_behind<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
@@ -380,7 +380,8 @@ fn wait<F: Frame, S: FrameSource<F>>(
     }
     let (vnet, meta, enqueued) = (packet.vnet, &packet.meta, state.now);
     let (exit, segments, bytes) = (meta.verdict, meta.segments, meta.wire_bytes());
-    let (fast, own, trace, queue) = (meta.is(flag::FAST), meta.is_own(), tag(meta.trace), course_of(meta));
+    let (fast, own, trace, queue) =
+        (meta.is(flag::FAST), meta.is_own(), tag(meta.trace), path_queue_of(meta));
     // Only here is it moved, to where it waits.
     let Some(frame) = packet.frame.take() else { return };
     let waiting =
@@ -391,7 +392,7 @@ fn wait<F: Frame, S: FrameSource<F>>(
 
 /// The queue that goes with what waits: one that its addresses alone would not lead to.
 #[inline]
-fn course_of(meta: &Meta) -> QueueRef {
+fn path_queue_of(meta: &Meta) -> QueueRef {
     if matches!(meta.queue.kind(), QueueRefKind::Path(..)) { meta.queue } else { QueueRef::NONE }
 }
 
@@ -412,7 +413,7 @@ fn wait_in_pieces<F: Frame, S: FrameSource<F>>(
     if meta.segments <= together && queues.admits(leaf, meta.segments, meta.wire_bytes(), now) {
         return false;
     }
-    let (exit, fast, own, queue) = (meta.verdict, meta.is(flag::FAST), meta.is_own(), course_of(meta));
+    let (exit, fast, own, queue) = (meta.verdict, meta.is(flag::FAST), meta.is_own(), path_queue_of(meta));
     let mut trace = tag(meta.trace);
     let (mut pieces, mut waits, mut last) = (0u64, false, None);
     let left = layout.split(frame, &vnet, together, source, |piece| {

@@ -319,7 +319,7 @@ mod tests {
                 let found = pool.longest(&lengths, |length| *length).and_then(|place| pool.get(place)).copied();
                 prop_assert_eq!(found.is_some(), most != 0);
                 prop_assert!(found.unwrap_or(0) >= most / 2);
-                // Those that were let go are not found again.
+                // Those that were removed are not found again.
                 if length == 0 && at % 3 == 0 {
                     pool.remove(place);
                     prop_assert_eq!(pool.insert(place, 0), place);
