@@ -378,7 +378,7 @@ fn handed_over(batch: &mut Batch<Bytes>) -> Option<(u32, Handover<Bytes>)> {
 
 /// A frame on the heap.
 #[derive(Debug)]
-struct Bytes(Vec<u8>);
+pub(crate) struct Bytes(pub(crate) Vec<u8>);
 
 impl Frame for Bytes {
     fn head(&self) -> &[u8] {
@@ -404,7 +404,7 @@ impl Frame for Bytes {
 }
 
 /// Gives frames from the heap.
-struct Heap;
+pub(crate) struct Heap;
 
 impl FrameSource<Bytes> for Heap {
     fn take(&mut self, len: usize) -> Option<Bytes> {

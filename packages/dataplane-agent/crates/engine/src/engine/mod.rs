@@ -1,43 +1,37 @@
 //! One worker's engine: the stages, and the state they keep.
 
+mod configure;
 pub mod dry_run;
 pub mod handlers;
 pub mod offload;
+mod readout;
 pub mod stats;
 
 use std::sync::Arc;
 
-use tollway_config::dataplane::{ArpMode, RowId};
-use tollway_wire::{field, ipv4};
-
-use crate::engine::stats::EngineStats;
 use crate::flow::cache_epoch::CacheEpoch;
 use crate::flow::conntrack::{Change, Table, Translated};
 use crate::flow::paths::Paths;
-use crate::ids::NO_INTERFACE;
 use crate::ids::PortId;
 use crate::ip::fragments::Fragments;
-use crate::ip::neighbor::Solicit;
 use crate::ip::neighbor::hold::{Holds, POLL_INTERVAL};
-use crate::observe::profiler::{ClassCycles, CycleClock};
+use crate::observe::profiler::CycleClock;
 use crate::observe::trace::{Filters, TraceBuffer, Tracer};
 use crate::packet::count::Count;
-use crate::packet::flag;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::slow_reason::SLOW_REASONS;
-use crate::packet::tuple::{Addr, Tuple, steer};
+use crate::packet::tuple::{Tuple, steer};
 use crate::packet::verdict::{DROP_REASONS, DropReason, Verdict};
 use crate::pipeline::batch::{BATCH, Batch};
 use crate::pipeline::handover::{HandoverMeta, HandoverPurpose};
 use crate::pipeline::icmp::echo_meta;
 use crate::pipeline::stage;
-use crate::pipeline::stage_table::class_cycles;
 use crate::pipeline::state::{NextHops, WorkerState};
 use crate::pipeline::steering::Steering;
 use crate::pipeline::{self, flow_handover, observe};
 use crate::qos::queues::{Plan, Queues};
 use crate::shared::Shared;
-use crate::snapshot::{Interface, Snapshot};
+use crate::snapshot::Snapshot;
 use crate::time::Now;
 
 /// Connections looked at per call of [`Engine::tick`]: expiry is spread, never a sweep.
@@ -141,78 +135,6 @@ impl<F: Frame> Engine<F> {
         engine.state.table.set_bounded(engine.snapshot.has_bounds());
         engine.sync_neighbors();
         engine
-    }
-
-    fn sync_neighbors(&self) {
-        let snapshot = &self.snapshot;
-        let keep = |row: RowId| {
-            snapshot.interface_of(row).is_some_and(|interface| interface.up && interface.arp.learns())
-        };
-        self.state.shared.neighbors.sync(snapshot.generation(), snapshot.fixed_neighbors(), keep);
-    }
-
-    /// Takes over another configuration, at a batch boundary, and returns the old one (to be dropped off
-    /// the worker). Flows keep their state and are decided anew on their next packet.
-    pub fn swap(&mut self, snapshot: Arc<Snapshot>, now: Now) -> Arc<Snapshot> {
-        self.routed = self.routed();
-        self.fast_path_then = self.state.fast_path;
-        let old = std::mem::replace(&mut self.snapshot, snapshot);
-        let new = &self.snapshot;
-        let state = &mut self.state;
-        state.now = now;
-        if !new.has_policy_of(&old) {
-            state.policy.renew();
-            state.paths.renew(new.rule_rows());
-            state.resumes.clear();
-            // What was masqueraded behind an address that is gone would answer to nobody.
-            let stays = |interface: &Interface| {
-                let kept = |own: &(u32, u8)| new.masquerades(interface.row, Addr::v4(own.0));
-                !interface.up || interface.addresses.iter().all(kept)
-            };
-            if !old.interfaces().iter().all(stays) {
-                state.table.begin_purge();
-                purge(new, state);
-            }
-        }
-        if state.fp_rx.len() < new.ports() {
-            state.fp_rx.resize(new.ports(), Count::default());
-        }
-        let share = connection_share(new, state.workers, self.limits);
-        state.table.set_max_entries(share);
-        state.table.set_bounded(new.has_bounds());
-        if new.tracking() && !old.tracking() {
-            state.table.forget_all_windows();
-        }
-        if !new.has_policy_of(&old) {
-            state.utc_offset_ns = state.shared.utc_offset_ns();
-            let utc_ns = state.utc_ns();
-            let (before, plan) = (old.plan(utc_ns), new.plan(utc_ns));
-            let named = (new.policy(), new.port_interfaces());
-            state.queues.swap(&before, &plan, (named.0, &named.1), &state.shared.queues, now);
-            renumber(state, &old, new);
-            self.sync_neighbors();
-        }
-        self.announce(&old);
-        old
-    }
-
-    /// Tells the networks of an interface whose link-layer address is another one than before (RFC 826, RFC 5227 section
-    /// 3): stations would send to the old one until they ask again. One worker does it for all.
-    fn announce(&mut self, old: &Snapshot) {
-        if self.state.worker != 0 {
-            return;
-        }
-        for interface in self.snapshot.interfaces() {
-            let before = old.interface_of(interface.row);
-            let other = before.is_some_and(|before| before.port.is_some() && before.mac != interface.mac);
-            if !other || !interface.up || interface.arp == ArpMode::Disabled {
-                continue;
-            }
-            let own = interface.addresses.iter().map(|&(address, _)| address);
-            self.state
-                .solicits
-                .extend(own.map(|address| Solicit { key: (interface.row, address), unicast: None }));
-        }
     }
 
     /// How the frames of the next burst are sorted: those that are steered to other workers need not be parsed here,
@@ -418,95 +340,6 @@ impl<F: Frame> Engine<F> {
         }
     }
 
-    /// Received packets that the flow cache forwarded, per port. Bytes are L2 without FCS.
-    pub fn fp_rx(&self) -> &[Count] {
-        &self.state.fp_rx
-    }
-
-    /// Packets of the fast path that were forwarded by their route alone: those of the times in which
-    /// connections were not tracked.
-    fn routed(&self) -> Count {
-        let mut routed = self.routed;
-        if !self.snapshot.tracking() {
-            let (now, then) = (self.state.fast_path, self.fast_path_then);
-            routed.add(Count {
-                packets: now.packets.wrapping_sub(then.packets),
-                bytes: now.bytes.wrapping_sub(then.bytes),
-            });
-        }
-        routed
-    }
-
-    /// Of what the fast path has counted, this was forwarded elsewhere before connections began to be tracked, or
-    /// ceased to be.
-    pub(crate) fn add_from_before(&mut self, count: Count) {
-        match self.snapshot.tracking() {
-            true => self.routed.add(count),
-            false => self.fast_path_then.add(count),
-        }
-    }
-
-    /// Every other counter.
-    pub fn stats(&self) -> EngineStats {
-        let state = &self.state;
-        let counts = state.table.counts();
-        let fast = self.snapshot.allow_fast_path();
-        let tracking = self.snapshot.tracking();
-        EngineStats {
-            rules: state.paths.rules(),
-            drops: state.drops.to_vec(),
-            slow: state.slow.to_vec(),
-            fast_path: state.fast_path,
-            routed: self.routed(),
-            offloaded: state.offloaded,
-            fasttrack: state.fasttrack,
-            fast_path_active: fast && !tracking,
-            fasttrack_active: fast && tracking && (self.snapshot.has_fasttrack() || counts.fasttracked != 0),
-            tracking_active: tracking,
-            max_connections: u64::from(connection_share(&self.snapshot, state.workers, self.limits)),
-            connections_ip4: counts.ip4,
-            connections_ip6: counts.ip6,
-            connections_fasttracked: counts.fasttracked,
-            stages: state.stages,
-            handover_packets: state.handover_packets,
-            out_of_order: state.out_of_order,
-            held: (state.holds.len() + state.fragments.held() + state.queues.frames() as usize) as u64,
-            generated: state.generated,
-            queues: state.queues.totals(),
-        }
-    }
-
-    /// Ticks spent so far per class of `/tool/profile` that the engine fills.
-    pub fn class_cycles(&self) -> ClassCycles {
-        class_cycles(&self.state.stages)
-    }
-
-    /// Appends a packed record (see [`tollway_config::protocol::ReplyBody::Connections`]) for each connection
-    /// in `places` places of the table from `from` on. Says from where to go on; `None` when that was the
-    /// end. What lives all the while is in exactly one of the parts.
-    pub fn connections(&self, from: u32, places: u32, now: Now, out: &mut Vec<u8>) -> Option<u32> {
-        self.state.table.dump(from, places, now, out)
-    }
-
-    /// Appends a packed record (see [`tollway_config::protocol::ReplyBody::Queues`]) for each simple queue
-    /// that has passed packets at this worker, and of those that have at none its share; at most `most`, with rows
-    /// from `from` on. Says from where to go on; `None` when that was the end. The workers' records of a queue add up.
-    pub fn queues(&self, from: RowId, most: u32, now: Now, out: &mut Vec<u8>) -> Option<RowId> {
-        self.state.queues.dump(self.snapshot.forest(), from, most, now, out)
-    }
-
-    /// Appends packed records (see [`tollway_config::protocol::ReplyBody::QueueScope`]) of what a queue did in each
-    /// millisecond after one, and watches it from now on for a while.
-    pub fn queue_scope(&mut self, row: RowId, after: u64, now: Now, out: &mut Vec<u8>) {
-        self.state.queues.scope(row, after, now, out);
-    }
-
-    /// Sets the counters of these queues to zero; empty means all. Appends their records as they were.
-    pub fn reset_queue_counters(&mut self, rows: &[RowId], out: &mut Vec<u8>) {
-        let now = self.state.now;
-        self.state.queues.reset(self.snapshot.forest(), rows, now, out);
-    }
-
     /// Notes from now on what becomes of packets that any of the filters describes, in `buffer`; without
     /// filters nothing. Gives the buffer that was in use.
     pub fn trace(&mut self, filters: &Filters, buffer: Option<TraceBuffer>) -> Option<TraceBuffer> {
@@ -593,42 +426,11 @@ impl<F: Frame> Engine<F> {
         }
         restored
     }
-
-    /// Sets the counters of these rules to zero as seen by [`Self::stats`]; empty means all.
-    pub fn reset_counters(&mut self, rows: &[RowId]) {
-        self.state.paths.reset(rows);
-    }
 }
 
 /// This worker's share of the configured bound.
 fn connection_share(snapshot: &Snapshot, workers: u32, limits: EngineLimits) -> u32 {
     snapshot.max_connections().div_ceil(workers.max(1)).min(limits.max_connections).max(1)
-}
-
-/// Dense interface numbers and queue references hold for one snapshot: packets that wait get those of the new one.
-fn renumber<F: Frame>(state: &mut WorkerState<F>, old: &Snapshot, new: &Snapshot) {
-    let number = |index: u16| old.interface(index).and_then(|interface| new.interface_index(interface.row));
-    for packet in state.holds.packets_mut().chain(state.fragments.packets_mut()) {
-        let meta = &mut packet.meta;
-        for index in [&mut meta.in_interface, &mut meta.out_interface] {
-            *index = number(*index).unwrap_or(NO_INTERFACE);
-        }
-    }
-    let utc_ns = state.utc_ns();
-    for packet in state.holds.packets_mut() {
-        // Its source is not translated before it leaves.
-        let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
-        let meta = &mut packet.meta;
-        meta.lan_src = field::get32(head, usize::from(meta.l3) + ipv4::offset::SRC);
-        let context = new.queue_context(meta);
-        let src = Addr::v4(meta.lan_src);
-        let classes = if meta.is(flag::BYPASS) {
-            new.queues().interface_path_classes(&context)
-        } else {
-            new.queues().path_classes(src, meta.tuple.dst, &context, utc_ns)
-        };
-        meta.queue = state.queues.queue_ref(new.forest(), &classes, context, state.now);
-    }
 }
 
 /// Removes some of the connections that are masqueraded behind an address that is gone.

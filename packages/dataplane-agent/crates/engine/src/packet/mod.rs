@@ -85,8 +85,6 @@ pub mod flag {
     pub const REASSEMBLED: u32 = 16384;
     /// Must not leave without the translation of its connection.
     pub const TRANSLATED: u32 = 32768;
-    /// The flow cache of this worker has nothing for it.
-    pub const MISS: u32 = 262_144;
     /// No room in the neighbour table.
     pub const NO_NEIGHBOR: u32 = 131_072;
     /// Of a fasttracked connection, and skips what such packets skip.
@@ -280,6 +278,30 @@ impl Meta {
     /// Whether it is a TCP segment with FIN or RST.
     pub(crate) fn closes(&self) -> bool {
         self.tuple.protocol == ipv4::TCP && self.l4_kind & (tcp::flag::FIN | tcp::flag::RST) != 0
+    }
+
+    /// Why the flow cache must not forward the packet, as far as its headers and its origin tell.
+    pub(crate) fn slow_by_itself(&self) -> Option<SlowReason> {
+        if self.origin != Origin::Port {
+            Some(SlowReason::FromRouter)
+        } else if self.is(flag::ICMP_ERROR) {
+            Some(SlowReason::IcmpError)
+        } else if self.is(flag::FRAGMENT) {
+            Some(SlowReason::Fragment)
+        } else if self.is(flag::OPTIONS) {
+            Some(SlowReason::IpOptions)
+        } else if self.is(flag::LINK_BROADCAST) {
+            Some(SlowReason::Broadcast)
+        } else if self.ttl <= 1 {
+            Some(SlowReason::Ttl)
+        } else {
+            None
+        }
+    }
+
+    /// The same of one that is slow for what it asks of its connection.
+    pub(crate) fn slow_as_control(&self) -> SlowReason {
+        if self.tuple.protocol == ipv4::TCP { SlowReason::TcpControl } else { SlowReason::IcmpOther }
     }
 
     /// Bytes of IP and transport header.

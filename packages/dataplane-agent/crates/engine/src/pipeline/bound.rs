@@ -14,14 +14,9 @@ pub(crate) fn of<F>(state: &WorkerState<F>, meta: &Meta) -> Option<Bound> {
     bound.ends().then_some(bound)
 }
 
-/// Whether the cached action of a packet's entry holds for the packet, of which `head` is the front. Nothing has
-/// been counted yet.
+/// Why the cached action of a packet's entry does not hold for the packet, of which `head` is the front; `None` when it
+/// does. Nothing has been counted yet.
 #[inline(never)]
-pub(crate) fn holds<F>(state: &WorkerState<F>, meta: &Meta, head: &[u8]) -> bool {
-    broken(state, meta, head).is_none()
-}
-
-/// Why the cached action of a packet's entry holds no longer; `None` when it does.
 pub(crate) fn broken<F>(state: &WorkerState<F>, meta: &Meta, head: &[u8]) -> Option<SlowReason> {
     let Some(bound) = state.table.bound(meta.entry) else { return Some(SlowReason::Stale) };
     let carried = state.table.carried(meta.entry >> 1);

@@ -123,17 +123,15 @@ pub(super) fn stay(meta: &mut Meta) {
 
 /// Does to a tracked packet and to its connection what has been decided of it elsewhere. It goes on with
 /// `src_nat`.
-pub(super) fn take_in<F: Frame>(
+pub(super) fn take_in<F>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
-    batch: &mut Batch<F>,
-    index: usize,
+    meta: &mut Meta,
+    arrived: &FlowHandovers,
 ) {
-    let Some(packet) = batch.packets.get_mut(index) else { return };
-    let meta = &mut packet.meta;
     let reference = meta.conn.filter(|_| meta.state != ConnectionState::Related);
     let conn = reference.and_then(|reference| Some((reference, state.table.tuples(reference)?)));
-    let (Some(flow), Some((reference, conn))) = (flow(meta, &batch.flow_handovers).copied(), conn) else {
+    let (Some(flow), Some((reference, conn))) = (flow(meta, arrived).copied(), conn) else {
         return stay(meta);
     };
     let undecided = state.table.line(reference).is_some_and(|line| !line.status.source_bound());

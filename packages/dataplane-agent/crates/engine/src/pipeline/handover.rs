@@ -245,8 +245,7 @@ impl HandoverMeta {
     pub(super) fn meta(&self) -> Meta {
         Meta {
             tuple: self.tuple(),
-            // What one worker's cache does not know another's may.
-            flags: (self.flags & !flag::MISS) | flag::HANDED_OVER,
+            flags: self.flags | flag::HANDED_OVER,
             l3_len: self.l3_len,
             segments: self.segments,
             trace: self.trace,

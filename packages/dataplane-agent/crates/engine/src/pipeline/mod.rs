@@ -5,14 +5,14 @@ pub(crate) mod alter;
 pub mod batch;
 pub(crate) mod bound;
 pub(crate) mod cut;
+mod decisions;
 pub(crate) mod flow_handover;
 pub mod handover;
 pub(crate) mod icmp;
 pub(crate) mod log;
-pub(crate) mod nat_rule;
 pub(crate) mod observe;
 pub(crate) mod rules;
-pub(crate) mod slow;
+pub(crate) mod slow_path;
 pub(crate) mod stage;
 pub mod stage_table;
 pub(crate) mod stale;
@@ -24,6 +24,7 @@ use crate::observe::profiler::{CycleClock, ProfilerClass};
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::verdict::DropReason;
 use crate::pipeline::batch::Batch;
+use crate::pipeline::slow_path::Pass;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 
@@ -58,21 +59,22 @@ macro_rules! stages {
             source: &mut S,
             clock: &C,
         ) {
+            let mut pass = Pass { snapshot, state, batch, source };
             let mut before = clock.cycles();
             let mut place = 0;
             $(
-                let entered = stage::$name::run(snapshot, state, batch, source);
+                let entered = stage::$name::run(&mut pass);
                 // A stage without packets costs next to nothing; its time counts for the next one.
                 if entered != 0 {
                     let after = clock.cycles();
-                    if let Some(counters) = state.stages.get_mut(place) {
+                    if let Some(counters) = pass.state.stages.get_mut(place) {
                         counters.packets += entered;
                         counters.cycles += after.saturating_sub(before);
                     }
                     before = after;
                 }
-                if state.trace.is_some() {
-                    observe::after(stringify!($name), snapshot, state, batch);
+                if pass.state.trace.is_some() {
+                    observe::after(stringify!($name), snapshot, pass.state, pass.batch);
                 }
                 place += 1;
             )*
@@ -127,7 +129,10 @@ stages! {
 pub const STAGE_COUNT: usize = STAGES.len();
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests;
+
+#[cfg(test)]
+mod drop_reasons {
     use super::*;
 
     #[test]

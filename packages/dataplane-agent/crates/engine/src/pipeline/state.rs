@@ -13,9 +13,9 @@ use crate::ip::neighbor::hold::Holds;
 use crate::ip::neighbor::{Key, Solicit};
 use crate::observe::trace::Tracer;
 use crate::packet::count::Count;
-use crate::packet::slow_reason::SLOW_REASONS;
+use crate::packet::slow_reason::{SLOW_REASONS, SlowReason};
 use crate::packet::verdict::{DROP_REASONS, DropReason};
-use crate::packet::{Meta, Packet};
+use crate::packet::{Meta, Packet, flag};
 use crate::pipeline::stage_table::StageTable;
 use crate::qos::queues::Queues;
 use crate::shared::Shared;
@@ -102,6 +102,18 @@ impl<F> WorkerState<F> {
         if let Some(count) = self.fp_rx.get_mut(usize::from(meta.in_port)) {
             count.packets += packets;
             count.bytes += bytes + packets * u64::from(meta.l3);
+        }
+    }
+
+    /// Counts a packet that the flow cache leaves to the other stages, and notes why.
+    #[inline]
+    pub(crate) fn note_slow(&mut self, meta: &mut Meta, reason: SlowReason) {
+        meta.slow = Some(reason);
+        // Another worker has counted it, or an earlier pass.
+        if !meta.is(flag::MOVED | flag::AGAIN)
+            && let Some(count) = self.slow.get_mut(reason as usize)
+        {
+            *count += u64::from(meta.segments);
         }
     }
 

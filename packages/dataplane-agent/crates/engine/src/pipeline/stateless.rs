@@ -1,15 +1,16 @@
 //! The fast path without connection tracking: a flow is nothing but its route.
 
 use crate::ids::AdjacencyId;
-use crate::ids::NONE;
 use crate::ids::PortId;
 use crate::ip::fib::Lookup;
 use crate::ip::is_group;
 use crate::ip::neighbor::Adjacency;
+use crate::packet::Meta;
 use crate::packet::Packet;
 use crate::packet::frame::Frame;
 use crate::packet::header::lower_ttl;
 use crate::packet::header::write_link;
+use crate::packet::slow_reason::SlowReason;
 use crate::packet::verdict::Verdict;
 use crate::packet::{Origin, flag};
 use crate::pipeline::batch::Batch;
@@ -43,8 +44,11 @@ pub(crate) fn run<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, bat
                 continue;
             }
             entered += 1;
-            if !plain || !forward(snapshot, state, packet) {
+            let outcome =
+                if plain { forward(snapshot, state, packet) } else { Err(not_plain(snapshot, packet)) };
+            if let Err(reason) = outcome {
                 batch.slow.push(index as u32);
+                state.note_slow(&mut packet.meta, reason);
             }
         }
         first = end;
@@ -52,26 +56,39 @@ pub(crate) fn run<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, bat
     entered
 }
 
+/// Forwards a packet by its route; otherwise nothing is done, and the packet is slow for the reason returned.
 #[inline]
-fn forward<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut Packet<F>) -> bool {
+fn forward<F: Frame>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    packet: &mut Packet<F>,
+) -> Result<(), SlowReason> {
     let meta = &mut packet.meta;
-    let slow = flag::SLOW | flag::ICMP_ERROR;
-    if meta.is(slow) || meta.origin != Origin::Port {
-        return false;
+    if meta.is(flag::SLOW | flag::ICMP_ERROR) || meta.origin != Origin::Port {
+        return Err(slow_by_headers(snapshot, meta));
     }
-    let (Some(src), Some(dst)) = (meta.tuple.src.as_v4(), meta.tuple.dst.as_v4()) else { return false };
+    let (Some(src), Some(dst)) = (meta.tuple.src.as_v4(), meta.tuple.dst.as_v4()) else {
+        return Err(SlowReason::NotRoutable);
+    };
     if is_group(dst) {
-        return false;
+        return Err(SlowReason::Broadcast);
     }
-    let Some((out, port, adjacency)) = next(snapshot, state, dst) else { return false };
-    if meta.largest_segment(&packet.vnet) > u32::from(out.mtu) || snapshot.is_local_or_broadcast(src) {
-        return false;
+    let (out, next_hop) = route(snapshot, dst)?;
+    let port = out.port.ok_or(SlowReason::NotRoutable)?;
+    if snapshot.is_local_or_broadcast(src) {
+        return Err(SlowReason::NotRoutable);
     }
-    let Adjacency::Ready(mac) = state.shared.neighbors.peek(adjacency) else { return false };
+    if meta.largest_segment(&packet.vnet) > u32::from(out.mtu) {
+        return Err(SlowReason::TooLong);
+    }
+    let adjacency = state.next_hops.get((out.row, next_hop)).ok_or(SlowReason::Neighbor)?;
+    let Adjacency::Ready(mac) = state.shared.neighbors.peek(adjacency) else {
+        return Err(SlowReason::Neighbor);
+    };
     if !state.holds.is_empty() {
-        return false;
+        return Err(SlowReason::Neighbor);
     }
-    let Some(frame) = &mut packet.frame else { return false };
+    let Some(frame) = &mut packet.frame else { return Err(SlowReason::NotRoutable) };
     let head = frame.head_mut();
     if let Some(l3) = head.get_mut(usize::from(meta.l3)..) {
         lower_ttl(l3);
@@ -87,29 +104,62 @@ fn forward<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &m
     state.count_fast(meta, false, u64::from(meta.segments), meta.wire_bytes());
     meta.flags |= flag::FAST;
     meta.verdict = Verdict::Tx(port);
-    true
+    Ok(())
+}
+
+/// Why a packet is slow although a flow is nothing but its route: what `parse` has found, or that there is no route.
+#[cold]
+fn slow_by_headers(snapshot: &Snapshot, meta: &Meta) -> SlowReason {
+    meta.slow_by_itself().or_else(|| not_routable(snapshot, meta)).unwrap_or_else(|| meta.slow_as_control())
+}
+
+/// Why no packet is forwarded by its route alone with this configuration.
+#[cold]
+fn not_plain<F>(snapshot: &Snapshot, packet: &Packet<F>) -> SlowReason {
+    if !snapshot.allow_fast_path() {
+        SlowReason::FastPathOff
+    } else if let Some(reason) = packet.meta.slow_by_itself() {
+        reason
+    } else if !snapshot.filter().is_empty() || !snapshot.mangle().is_empty() {
+        SlowReason::RulesWithoutTracking
+    } else {
+        not_routable(snapshot, &packet.meta).unwrap_or(SlowReason::ReversePath)
+    }
+}
+
+/// Why there is no plain route for a packet; `None` when there is one.
+fn not_routable(snapshot: &Snapshot, meta: &Meta) -> Option<SlowReason> {
+    let (Some(src), Some(dst)) = (meta.tuple.src.as_v4(), meta.tuple.dst.as_v4()) else {
+        return Some(SlowReason::NotRoutable);
+    };
+    if !snapshot.forwards() {
+        Some(SlowReason::NotRoutable)
+    } else if is_group(dst) {
+        Some(SlowReason::Broadcast)
+    } else if let Err(reason) = route(snapshot, dst) {
+        Some(reason)
+    } else {
+        snapshot.is_local_or_broadcast(src).then_some(SlowReason::NotRoutable)
+    }
 }
 
 /// Port and neighbour that lead to a destination; `None` when that takes more than a look.
 pub(crate) fn way<F>(snapshot: &Snapshot, state: &WorkerState<F>, dst: u32) -> Option<(PortId, AdjacencyId)> {
-    next(snapshot, state, dst).map(|(_, port, adjacency)| (port, adjacency))
+    let (out, next_hop) = route(snapshot, dst).ok()?;
+    Some((out.port?, state.next_hops.get((out.row, next_hop))?))
 }
 
+/// The interface that packets to a destination leave by, which is up, and their next hop; or why they are not forwarded by
+/// their route alone.
 #[inline]
-fn next<'a, F>(
-    snapshot: &'a Snapshot,
-    state: &WorkerState<F>,
-    dst: u32,
-) -> Option<(&'a Interface, PortId, AdjacencyId)> {
+fn route(snapshot: &Snapshot, dst: u32) -> Result<(&Interface, u32), SlowReason> {
     let (interface, next_hop) = match snapshot.lookup(dst) {
         Lookup::Connected { interface } => (interface, dst),
         Lookup::Via { interface, gateway } => (interface, gateway),
-        Lookup::Local { .. } | Lookup::Broadcast { .. } | Lookup::Discard(_) | Lookup::NoRoute => {
-            return None;
-        }
+        Lookup::Local { .. } => return Err(SlowReason::ToRouter),
+        Lookup::Broadcast { .. } => return Err(SlowReason::Broadcast),
+        Lookup::Discard(_) | Lookup::NoRoute => return Err(SlowReason::NotRoutable),
     };
-    let out = snapshot.interface(interface)?;
-    let port = out.port.filter(|_| out.up)?;
-    let adjacency = state.next_hops.get((out.row, next_hop)).filter(|id| *id != NONE)?;
-    Some((out, port, adjacency))
+    let out = snapshot.interface(interface).filter(|out| out.up).ok_or(SlowReason::NotRoutable)?;
+    Ok((out, next_hop))
 }

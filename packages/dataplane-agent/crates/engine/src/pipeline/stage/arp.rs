@@ -1,5 +1,6 @@
 //! ARP (RFC 826): learns, answers, and forgets nothing it was not told.
 
+use crate::pipeline::slow_path::Pass;
 use tollway_config::dataplane::ArpMode;
 use tollway_wire::{arp, ethernet};
 
@@ -9,16 +10,11 @@ use crate::ip::neighbor::arp::build;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Meta, flag};
-use crate::pipeline::batch::Batch;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::{Interface, Snapshot};
 
-pub(crate) fn run<F: Frame, S: FrameSource<F>>(
-    snapshot: &Snapshot,
-    state: &mut WorkerState<F>,
-    batch: &mut Batch<F>,
-    source: &mut S,
-) -> u64 {
+pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
+    let (snapshot, state, batch, source) = pass.parts();
     if !std::mem::take(&mut state.arp_pending) {
         return 0;
     }

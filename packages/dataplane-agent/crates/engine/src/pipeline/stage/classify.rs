@@ -6,31 +6,26 @@ use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::tuple::Addr;
 use crate::packet::verdict::Verdict;
 use crate::packet::{Meta, flag};
-use crate::pipeline::batch::Batch;
 use crate::pipeline::rules::bound;
+use crate::pipeline::slow_path::Pass;
+use crate::pipeline::slow_path::Step;
+use crate::pipeline::slow_path::each_slow;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 use crate::time::Now;
 
-pub(crate) fn run<F: Frame, S: FrameSource<F>>(
-    snapshot: &Snapshot,
-    state: &mut WorkerState<F>,
-    batch: &mut Batch<F>,
-    _source: &mut S,
-) -> u64 {
-    if snapshot.queues().is_empty() {
+pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
+    if pass.snapshot.queues().is_empty() {
         return 0;
     }
-    let mut entered = 0;
-    for at in 0..batch.slow.len() {
-        let Some((_, packet)) = batch.slow_packet(at) else { continue };
-        if packet.meta.verdict == Verdict::Continue {
-            entered += 1;
-            classify(snapshot, state, &mut packet.meta);
-            come_out_of_order(state, &mut packet.meta);
+    each_slow(pass, |snapshot, state, packet| {
+        if packet.meta.verdict != Verdict::Continue {
+            return Step::Skip;
         }
-    }
-    entered
+        classify(snapshot, state, &mut packet.meta);
+        come_out_of_order(state, &mut packet.meta);
+        Step::Next
+    })
 }
 
 /// Counts a packet at the queues of its queue, if it is out of order.

@@ -1,6 +1,7 @@
 //! Writes the headers a packet leaves with. Packets whose next hop is not known yet wait here; those
 //! that are too long are cut.
 
+use crate::pipeline::slow_path::Pass;
 use tollway_wire::{arp, ethernet, ipv4};
 
 use crate::flow::conntrack::CachedAction;
@@ -23,12 +24,8 @@ use crate::pipeline::stage::install::resolve;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::{Interface, Snapshot};
 
-pub(crate) fn run<F: Frame, S: FrameSource<F>>(
-    snapshot: &Snapshot,
-    state: &mut WorkerState<F>,
-    batch: &mut Batch<F>,
-    source: &mut S,
-) -> u64 {
+pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
+    let (snapshot, state, batch, source) = pass.parts();
     let released = if state.holds.is_empty() { 0 } else { release(state, batch) };
     let mut entered = 0;
     let mut last = None;

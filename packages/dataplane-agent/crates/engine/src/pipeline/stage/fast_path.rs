@@ -7,7 +7,8 @@
 use crate::packet::header::write_link;
 use tollway_wire::{ipv4, tcp};
 
-use crate::flow::conntrack::{CachedAction, Table, Transport, action_flag};
+use crate::firewall::classifier::Verdict as RuleVerdict;
+use crate::flow::conntrack::{CachedAction, Status, Table, Transport, action_flag};
 use crate::flow::nat::icmp_error::embedded_tuple;
 use crate::flow::nat::{apply_cached, apply_plain};
 use crate::ids::NO_ENTRY;
@@ -23,9 +24,9 @@ use crate::pipeline::alter::set_dscp;
 use crate::pipeline::batch::Batch;
 use crate::pipeline::bound;
 use crate::pipeline::flow_handover;
-use crate::pipeline::slow;
+use crate::pipeline::slow_path::{Pass, reject};
 use crate::pipeline::stage::classify::come_out_of_order;
-use crate::pipeline::stage::filter::{conclude, decide};
+use crate::pipeline::stage::filter::decide;
 use crate::pipeline::stage::track::{is_intact, note_order, transport};
 use crate::pipeline::stale::is_still_right;
 use crate::pipeline::state::WorkerState;
@@ -43,20 +44,12 @@ const TOGETHER: usize = 8;
 /// How many packets before its own turn the bucket of a packet is fetched, which has to be there when it is looked up.
 pub(crate) const BUCKETS_AHEAD: usize = 3 * TOGETHER;
 
-pub(crate) fn run<F: Frame, S: FrameSource<F>>(
-    snapshot: &Snapshot,
-    state: &mut WorkerState<F>,
-    batch: &mut Batch<F>,
-    source: &mut S,
-) -> u64 {
+pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
+    let (snapshot, state, batch, source) = pass.parts();
     batch.slow.clear();
     batch.end = batch.packets.len();
     if !snapshot.tracking() {
-        let entered = stateless::run(snapshot, state, batch);
-        for at in 0..batch.slow.len() {
-            slow::count(snapshot, state, batch, at);
-        }
-        return entered;
+        return stateless::run(snapshot, state, batch);
     }
     let sent = send_on(state, batch.packets.get_mut(batch.first..batch.end).unwrap_or_default());
     sent + forward_tracked(snapshot, state, batch, source)
@@ -144,21 +137,25 @@ fn forward_tracked<F: Frame, S: FrameSource<F>>(
             true => NO_ENTRY,
             false => state.table.verify(meta.entry, &meta.key, &meta.tuple),
         };
-        if cache && !meta.is(flag::SLOW) {
+        let reason = if !cache {
+            SlowReason::FastPathOff
+        } else if meta.is(flag::SLOW) {
+            slow_by_headers(meta)
+        } else {
             match act(snapshot, state, packet) {
                 Act::Done => continue,
                 Act::Resume(action, port) => {
                     resume(snapshot, state, batch, index, &action, port, source);
                     continue;
                 }
-                Act::Slow => {}
+                Act::Slow(reason) => reason,
             }
-        }
+        };
         let Some(packet) = batch.packets.get_mut(index) else { break };
         if stays(state, packet) {
             state.table.fetch_timer(packet.meta.entry);
             batch.slow.push(index as u32);
-            slow::count(snapshot, state, batch, batch.slow.len() - 1);
+            state.note_slow(&mut packet.meta, reason);
         } else if packet.meta.is(flag::MOVED) {
             flow_handover::go_on(&mut packet.meta, &batch.flow_handovers, &mut batch.moving);
         }
@@ -171,55 +168,101 @@ enum Act {
     Done,
     /// The rules from the resume point on decide; the packet is tracked already.
     Resume(CachedAction, Port),
-    /// Nothing has been done to it.
-    Slow,
+    /// Nothing has been done to it, for this reason.
+    Slow(SlowReason),
+}
+
+/// Why a packet is slow that `parse` has marked so.
+fn slow_by_headers(meta: &Meta) -> SlowReason {
+    if let Some(reason) = meta.slow_by_itself() {
+        reason
+    } else if meta.entry == NO_ENTRY || meta.is(flag::MOVED) {
+        SlowReason::NewConnection
+    } else {
+        meta.slow_as_control()
+    }
+}
+
+/// Why the entry of a packet does not hold for it: there is none, or something that it rests on has changed.
+#[cold]
+fn slow_without_entry<F>(state: &WorkerState<F>, meta: &Meta) -> SlowReason {
+    if let Some(reason) = meta.slow_by_itself() {
+        return reason;
+    }
+    let Some(line) = state.table.connection_at(meta.entry) else { return SlowReason::NewConnection };
+    let noted = line.slow_reason(Table::direction_of(meta.entry));
+    if state.table.installed(meta.entry).is_none() {
+        noted.unwrap_or(SlowReason::NewConnection)
+    } else if state.table.in_port(meta.entry) != Some(meta.in_port) {
+        SlowReason::OtherPort
+    } else {
+        noted.unwrap_or(SlowReason::Stale)
+    }
+}
+
+/// Why a packet is slow whose entry holds, but which its connection does not take on the fast path.
+fn slow_by_connection(meta: &Meta, status: Status) -> SlowReason {
+    if meta.tuple.protocol != ipv4::TCP {
+        SlowReason::Order
+    } else if !status.assured() {
+        SlowReason::Handshake
+    } else {
+        SlowReason::TcpWindow
+    }
 }
 
 /// Does what the entry of a packet says, if that holds.
 #[inline]
 fn act<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut Packet<F>) -> Act {
-    let Packet { frame: Some(frame), vnet, meta } = packet else { return Act::Slow };
+    const GONE: Act = Act::Slow(SlowReason::NewConnection);
+    let Packet { frame: Some(frame), vnet, meta } = packet else { return GONE };
     let policy = state.policy;
     let (stamp, flags) = state.table.stamp(meta.entry);
     if stamp != policy.stamp && !is_still_right(snapshot, state, meta) {
-        meta.flags |= flag::MISS;
-        return Act::Slow;
+        return Act::Slow(slow_without_entry(state, meta));
     }
-    if flags & action_flag::BOUNDED != 0 && !bound::holds(state, meta, frame.head()) {
-        return Act::Slow;
+    if flags & action_flag::BOUNDED != 0
+        && let Some(reason) = bound::broken(state, meta, frame.head())
+    {
+        return Act::Slow(reason);
     }
     let Some((entry, line)) = state.table.flow_mut(meta.entry) else {
-        meta.flags |= flag::MISS;
-        return Act::Slow;
+        return Act::Slow(slow_without_entry(state, meta));
     };
     let action = &entry.action;
     let stale = (action.policy ^ policy.number)
         | u32::from(action.version ^ line.version)
         | u32::from(entry.in_port() ^ meta.in_port);
     if stale != 0 {
-        meta.flags |= flag::MISS;
-        return Act::Slow;
+        return Act::Slow(slow_without_entry(state, meta));
     }
     if line.slow_batch == state.batch as u16 {
-        return Act::Slow;
+        return Act::Slow(match slow_by_connection(meta, line.status) {
+            SlowReason::TcpWindow => SlowReason::Order,
+            reason => reason,
+        });
     }
-    let Adjacency::Ready(mac) = state.shared.neighbors.peek(action.adjacency) else { return Act::Slow };
-    let Some(port) = snapshot.port(action.out_port) else { return Act::Slow };
+    let Adjacency::Ready(mac) = state.shared.neighbors.peek(action.adjacency) else {
+        return Act::Slow(SlowReason::Neighbor);
+    };
+    let Some(port) = snapshot.port(action.out_port) else { return Act::Slow(SlowReason::Neighbor) };
     if meta.largest_segment(vnet) > u32::from(port.mtu) {
-        return Act::Slow;
+        return Act::Slow(SlowReason::TooLong);
     }
     let direction = Table::direction_of(meta.entry);
-    let Some(transport) = transport(meta, frame.head()) else { return Act::Slow };
+    let Some(transport) = transport(meta, frame.head()) else {
+        return Act::Slow(slow_by_connection(meta, line.status));
+    };
     let updated = line.update(direction, &transport, state.now, snapshot.timeouts());
     let (frame, vnet, meta, entry, line) = if updated {
         (frame, vnet, meta, entry, line)
     } else {
-        if !track_apart(snapshot, state, packet, &transport) {
-            return Act::Slow;
+        if let Err(reason) = track_apart(snapshot, state, packet, &transport) {
+            return Act::Slow(reason);
         }
         // Neither the action nor where it leads has changed, but for these the table had to be let go.
-        let Packet { frame: Some(frame), vnet, meta } = packet else { return Act::Slow };
-        let Some((entry, line)) = state.table.flow_mut(meta.entry) else { return Act::Slow };
+        let Packet { frame: Some(frame), vnet, meta } = packet else { return GONE };
+        let Some((entry, line)) = state.table.flow_mut(meta.entry) else { return GONE };
         (frame, vnet, meta, entry, line)
     };
     let action = &entry.action;
@@ -249,8 +292,8 @@ fn act<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut P
     Act::Done
 }
 
-/// Tells the connection of a packet that is out of order, or changes more than windows and timers, if the packet closes
-/// its connection or comes while that is being closed. `false`, with nothing done: it goes slow.
+/// Tracks a packet that is out of order, or changes more than windows and timers, if it closes its connection or comes
+/// while that is being closed. Otherwise nothing is done, and the packet is slow for the reason returned.
 #[cold]
 #[inline(never)]
 fn track_apart<F: Frame>(
@@ -258,20 +301,21 @@ fn track_apart<F: Frame>(
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
     transport: &Transport,
-) -> bool {
+) -> Result<(), SlowReason> {
     let entry = packet.meta.entry;
+    let status = state.table.connection_at(entry).map_or(Status::default(), |line| line.status);
     // With FastTrack as RouterOS has it, what closes a connection meets the rules.
-    let apart = snapshot.fasttrack_bypasses()
-        && packet.meta.closes()
-        && state.table.connection_at(entry).is_some_and(|line| line.status.fasttrack());
-    if apart || !is_intact(packet) {
-        return false;
+    if snapshot.fasttrack_bypasses() && packet.meta.closes() && status.fasttrack() {
+        return Err(SlowReason::TcpControl);
     }
-    let Some(order) = state.table.track_apart(entry, transport, state.now, snapshot.timeouts()) else {
-        return false;
+    let order = if is_intact(packet) {
+        state.table.track_apart(entry, transport, state.now, snapshot.timeouts())
+    } else {
+        None
     };
+    let order = order.ok_or_else(|| slow_by_connection(&packet.meta, status))?;
     note_order(state, &mut packet.meta, order);
-    true
+    Ok(())
 }
 
 /// Writes the new headers.
@@ -321,8 +365,7 @@ fn resume<F: Frame, S: FrameSource<F>>(
         return;
     };
     let meta = &mut packet.meta;
-    meta.slow = Some(SlowReason::Rule);
-    slow::note(state, SlowReason::Rule, meta.segments);
+    state.note_slow(meta, SlowReason::Rule);
     let entry = meta.entry;
     meta.conn = state.table.reference(entry);
     meta.direction = Table::direction_of(entry);
@@ -343,9 +386,10 @@ fn resume<F: Frame, S: FrameSource<F>>(
     let verdict = decide(snapshot, state, meta, &packet.vnet, head, &start);
     let (path, packets, bytes) = (meta.path, u64::from(meta.segments), meta.wire_bytes());
     state.paths.count(path, packets, bytes);
-    if verdict != crate::firewall::classifier::Verdict::Accept {
-        conclude(snapshot, state, batch, index, verdict, source);
-        return;
+    match verdict {
+        RuleVerdict::Accept | RuleVerdict::Nat { .. } => {}
+        RuleVerdict::Drop => return state.drop(packet, DropReason::FilterDrop),
+        RuleVerdict::Reject(with) => return reject(snapshot, state, batch, index, with, source),
     }
     let Adjacency::Ready(mac) = state.shared.neighbors.peek(action.adjacency) else {
         state.drop(packet, DropReason::NeighborFailed);

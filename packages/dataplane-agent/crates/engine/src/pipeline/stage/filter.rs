@@ -1,79 +1,33 @@
 //! The firewall filter: input, forward or output.
 
-use tollway_config::dataplane::RejectWith;
-use tollway_wire::ipv4;
+use crate::pipeline::slow_path::Pass;
+use crate::pipeline::slow_path::Step;
+use crate::pipeline::slow_path::each_slow;
 
 use crate::firewall::classifier::{Position, Verdict as RuleVerdict};
 use crate::packet::frame::{Frame, FrameSource, VnetState};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Meta, flag};
-use crate::pipeline::batch::Batch;
-use crate::pipeline::icmp::{IcmpError, send_error, send_reset};
 use crate::pipeline::rules::{Questions, ask};
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 
-pub(crate) fn run<F: Frame, S: FrameSource<F>>(
-    snapshot: &Snapshot,
-    state: &mut WorkerState<F>,
-    batch: &mut Batch<F>,
-    source: &mut S,
-) -> u64 {
-    if snapshot.filter().is_empty() {
+pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
+    if pass.snapshot.filter().is_empty() {
         return 0;
     }
-    let mut entered = 0;
-    for at in 0..batch.slow.len() {
-        let Some((index, packet)) = batch.slow_packet(at) else { continue };
+    each_slow(pass, |snapshot, state, packet| {
         if packet.meta.verdict != Verdict::Continue {
-            continue;
+            return Step::Skip;
         }
-        entered += 1;
-        if packet.meta.is(flag::BYPASS) {
-            continue;
-        }
-        let Some(start) = snapshot.filter_hook(packet.meta.hook) else { continue };
+        let start = snapshot.filter_hook(packet.meta.hook).filter(|_| !packet.meta.is(flag::BYPASS));
+        let Some(start) = start else { return Step::Next };
         let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
-        let verdict = decide(snapshot, state, &mut packet.meta, &packet.vnet, head, start);
-        if verdict != RuleVerdict::Accept {
-            conclude(snapshot, state, batch, index, verdict, source);
+        match decide(snapshot, state, &mut packet.meta, &packet.vnet, head, start) {
+            RuleVerdict::Accept | RuleVerdict::Nat { .. } => Step::Next,
+            RuleVerdict::Drop => Step::Drop(DropReason::FilterDrop),
+            RuleVerdict::Reject(with) => Step::Reject(with),
         }
-    }
-    entered
-}
-
-/// Does what the rules said.
-pub(crate) fn conclude<F: Frame, S: FrameSource<F>>(
-    snapshot: &Snapshot,
-    state: &mut WorkerState<F>,
-    batch: &mut Batch<F>,
-    index: usize,
-    verdict: RuleVerdict,
-    source: &mut S,
-) {
-    match verdict {
-        RuleVerdict::Accept | RuleVerdict::Nat { .. } => {}
-        RuleVerdict::Drop => batch.drop(state, index, DropReason::FilterDrop),
-        RuleVerdict::Reject(with) => {
-            let tcp = batch.packets.get(index).is_some_and(|packet| packet.meta.tuple.protocol == ipv4::TCP);
-            match with {
-                RejectWith::TcpReset if tcp => send_reset(snapshot, state, batch, index, source),
-                _ => send_error(snapshot, state, batch, index, unreachable(with), source),
-            }
-            batch.drop(state, index, DropReason::FilterReject);
-        }
-    }
-}
-
-fn unreachable(with: RejectWith) -> IcmpError {
-    IcmpError::unreachable(match with {
-        RejectWith::IcmpNetworkUnreachable => 0,
-        RejectWith::IcmpHostUnreachable => 1,
-        RejectWith::IcmpProtocolUnreachable => 2,
-        RejectWith::IcmpPortUnreachable | RejectWith::TcpReset => 3,
-        RejectWith::IcmpNetProhibited => 9,
-        RejectWith::IcmpHostProhibited => 10,
-        RejectWith::IcmpAdminProhibited => 13,
     })
 }
 

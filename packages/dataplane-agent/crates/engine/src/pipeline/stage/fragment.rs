@@ -1,23 +1,17 @@
 //! Gives every fragment the ports of its datagram, so that it can be tracked and translated.
 
+use crate::pipeline::slow_path::Pass;
 use tollway_wire::{field, ipv4};
 
 use crate::flow::conntrack::tcp::Segment;
 use crate::ip::fragments::{Place, Seen};
 use crate::packet::flag;
-use crate::packet::frame::Frame;
+use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::tuple::{Tuple, steer};
 use crate::packet::verdict::{DropReason, Verdict};
-use crate::pipeline::batch::Batch;
-use crate::pipeline::state::WorkerState;
-use crate::snapshot::Snapshot;
 
-pub(crate) fn run<F: Frame, S>(
-    snapshot: &Snapshot,
-    state: &mut WorkerState<F>,
-    batch: &mut Batch<F>,
-    _source: &mut S,
-) -> u64 {
+pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
+    let (snapshot, state, batch, _) = pass.parts();
     if !std::mem::take(&mut state.fragments_pending) || !snapshot.tracking() {
         return 0;
     }

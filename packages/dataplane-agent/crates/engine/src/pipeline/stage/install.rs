@@ -10,24 +10,19 @@ use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::slow_reason::SlowReason;
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Hook, Meta, Origin, flag};
-use crate::pipeline::batch::Batch;
 use crate::pipeline::bound;
+use crate::pipeline::slow_path::Pass;
+use crate::pipeline::slow_path::Step;
+use crate::pipeline::slow_path::each_slow;
 use crate::pipeline::stage::emit::chosen_station;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 use tollway_wire::{ipv4, tcp};
 
-pub(crate) fn run<F: Frame, S: FrameSource<F>>(
-    snapshot: &Snapshot,
-    state: &mut WorkerState<F>,
-    batch: &mut Batch<F>,
-    _source: &mut S,
-) -> u64 {
-    let mut entered = 0;
+pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     // Most packets of a batch have the next hop of the one before.
     let mut last = (NO_INTERFACE, 0, NONE);
-    for at in 0..batch.slow.len() {
-        let Some((_, packet)) = batch.slow_packet(at) else { continue };
+    let entered = each_slow(pass, |snapshot, state, packet| {
         if packet.meta.path != ROOT {
             state.paths.count(packet.meta.path, u64::from(packet.meta.segments), packet.meta.wire_bytes());
         }
@@ -42,19 +37,17 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
                 }
                 state.table.abandon(reference);
             }
-            continue;
+            return Step::Skip;
         }
-        entered += 1;
         if let Some(reference) = owned
             && state.table.confirm(reference).is_err()
         {
             state.table.abandon(reference);
-            state.drop(packet, DropReason::NatExhausted);
-            continue;
+            return Step::Drop(DropReason::NatExhausted);
         }
         if packet.meta.is(flag::TO_ROUTER) {
             note_slow(state, &packet.meta, Some(SlowReason::ToRouter));
-            continue;
+            return Step::Next;
         }
         packet.meta.verdict = Verdict::Forward;
         let chosen = packet.meta.origin == Origin::LocalService
@@ -81,9 +74,10 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
             note_slow(state, &packet.meta, cached.err().map(|reason| first_reason(&packet.meta, reason)));
         }
         packet.meta.flags &= !flag::MOVED;
-    }
-    while let Some(original) = state.table.take_unpublished() {
-        state.shared.directory.remove(&original, state.worker);
+        Step::Next
+    });
+    while let Some(original) = pass.state.table.take_unpublished() {
+        pass.state.shared.directory.remove(&original, pass.state.worker);
     }
     entered
 }

@@ -1,60 +1,53 @@
 //! Packets for the router itself: echo requests are answered, those that have a queue when it lets them pass;
 //! everything else goes to the TAP of the interface.
 
+use crate::pipeline::slow_path::Pass;
+use crate::pipeline::slow_path::Step;
+use crate::pipeline::slow_path::each_slow;
 use tollway_wire::{ethernet, icmp, ipv4};
 
 use crate::packet::Packet;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Hook, flag};
-use crate::pipeline::batch::Batch;
-use crate::pipeline::icmp::{echo_meta, make_echo_reply};
+use crate::pipeline::icmp::make_echo_reply;
 use crate::pipeline::stage::emit::translate;
 use crate::pipeline::state::WorkerState;
-use crate::snapshot::Snapshot;
 
-pub(crate) fn run<F: Frame, S: FrameSource<F>>(
-    snapshot: &Snapshot,
-    state: &mut WorkerState<F>,
-    batch: &mut Batch<F>,
-    _source: &mut S,
-) -> u64 {
-    let mut entered = 0;
-    for at in 0..batch.slow.len() {
-        let Some((_, packet)) = batch.slow_packet(at) else { continue };
+pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
+    each_slow(pass, |snapshot, state, packet| {
         if packet.meta.verdict != Verdict::Continue || !packet.meta.is(flag::TO_ROUTER) {
-            continue;
+            return Step::Skip;
         }
-        entered += 1;
         if let Err(reason) = translate(state, packet, false) {
-            state.drop(packet, reason);
-            continue;
+            return Step::Drop(reason);
         }
-        let meta = packet.meta;
-        let whole = packet.frame.as_ref().is_some_and(|frame| frame.head().len() == frame.len());
-        let echo = meta.hook == Hook::Input
-            && meta.tuple.protocol == ipv4::ICMP
-            && meta.l4_kind == icmp::ECHO_REQUEST
-            && !meta.is(flag::FRAGMENT | flag::BROADCAST | flag::LINK_BROADCAST)
-            && whole;
-        if !echo {
-            packet.meta.verdict = match snapshot.interface(meta.out_interface) {
-                Some(interface) => Verdict::Local(interface.row),
-                None => {
-                    state.drop(packet, DropReason::OutInterfaceDown);
-                    continue;
+        if !is_echo_request(packet) {
+            return match snapshot.interface(packet.meta.out_interface) {
+                Some(interface) => {
+                    packet.meta.verdict = Verdict::Local(interface.row);
+                    Step::Next
                 }
+                None => Step::Drop(DropReason::OutInterfaceDown),
             };
-            continue;
         }
         packet.meta.verdict = Verdict::Echo;
-        if meta.queue.is_none()
-            && let Some(reply) = answer(state, packet)
-        {
-            batch.push_generated(reply, echo_meta());
+        if packet.meta.queue.is_none() {
+            answer(state, packet).map_or(Step::Next, Step::Reply)
+        } else {
+            Step::Next
         }
-    }
-    entered
+    })
+}
+
+/// Whether the router itself answers a packet: a whole echo request for one of its addresses.
+fn is_echo_request<F: Frame>(packet: &Packet<F>) -> bool {
+    let meta = &packet.meta;
+    meta.hook == Hook::Input
+        && meta.tuple.protocol == ipv4::ICMP
+        && meta.l4_kind == icmp::ECHO_REQUEST
+        && !meta.is(flag::FRAGMENT | flag::BROADCAST | flag::LINK_BROADCAST)
+        && packet.frame.as_ref().is_some_and(|frame| frame.head().len() == frame.len())
 }
 
 /// Ends an echo request with its reply, which is to take a pass of its own.

@@ -10,33 +10,27 @@ use crate::packet::list_cell::ListCell;
 use crate::packet::verdict::Verdict;
 use crate::packet::{Hook, Meta, flag};
 use crate::pipeline::alter::{lower_mss, mss_for, set_dscp};
-use crate::pipeline::batch::Batch;
 use crate::pipeline::rules::{Questions, ask};
+use crate::pipeline::slow_path::Pass;
+use crate::pipeline::slow_path::Step;
+use crate::pipeline::slow_path::each_slow;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 
-pub(crate) fn run<F: Frame, S: FrameSource<F>>(
-    snapshot: &Snapshot,
-    state: &mut WorkerState<F>,
-    batch: &mut Batch<F>,
-    _source: &mut S,
-) -> u64 {
-    let bypass = snapshot.fasttrack_bypasses();
-    if snapshot.mangle().is_empty() && !bypass {
+pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
+    let bypass = pass.snapshot.fasttrack_bypasses();
+    if pass.snapshot.mangle().is_empty() && !bypass {
         return 0;
     }
-    let mut entered = 0;
-    for at in 0..batch.slow.len() {
-        let Some((_, packet)) = batch.slow_packet(at) else { continue };
+    each_slow(pass, |snapshot, state, packet| {
         if packet.meta.verdict != Verdict::Continue || bypass && bypasses(snapshot, state, &mut packet.meta) {
-            continue;
+            return Step::Skip;
         }
-        let Some(start) = snapshot.mangle_hook(packet.meta.hook) else { continue };
-        entered += 1;
         let hook = packet.meta.hook;
+        let Some(start) = snapshot.mangle_hook(hook) else { return Step::Skip };
         change(snapshot, state, packet, start, hook);
-    }
-    entered
+        Step::Next
+    })
 }
 
 /// Whether a packet would skip the rules if it is to be forwarded: with `fasttrack-mode=bypass` those of TCP and UDP

@@ -3,26 +3,18 @@
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::verdict::Verdict;
 use crate::packet::{Hook, flag};
-use crate::pipeline::batch::Batch;
+use crate::pipeline::slow_path::Pass;
+use crate::pipeline::slow_path::Step;
+use crate::pipeline::slow_path::each_slow;
 use crate::pipeline::stage::mangle::change;
-use crate::pipeline::state::WorkerState;
-use crate::snapshot::Snapshot;
 
-pub(crate) fn run<F: Frame, S: FrameSource<F>>(
-    snapshot: &Snapshot,
-    state: &mut WorkerState<F>,
-    batch: &mut Batch<F>,
-    _source: &mut S,
-) -> u64 {
-    let Some(start) = snapshot.postrouting() else { return 0 };
-    let mut entered = 0;
-    for at in 0..batch.slow.len() {
-        let Some((_, packet)) = batch.slow_packet(at) else { continue };
+pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
+    let Some(start) = pass.snapshot.postrouting() else { return 0 };
+    each_slow(pass, |snapshot, state, packet| {
         if packet.meta.verdict != Verdict::Continue || packet.meta.is(flag::TO_ROUTER | flag::BYPASS) {
-            continue;
+            return Step::Skip;
         }
-        entered += 1;
         change(snapshot, state, packet, start, Hook::Forward);
-    }
-    entered
+        Step::Next
+    })
 }

@@ -14,6 +14,8 @@ pub(crate) mod track;
 
 pub(crate) mod mangle_pre;
 
+mod nat;
+
 pub(crate) mod dst_nat;
 
 pub(crate) mod route;

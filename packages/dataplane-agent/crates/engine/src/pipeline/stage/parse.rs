@@ -1,14 +1,14 @@
 //! Bytes to [`Meta`]: Ethernet, IPv4 and the front of the transport header.
 
+use crate::pipeline::slow_path::Pass;
 use tollway_wire::{checksum, ethernet, field, icmp, ipv4, udp};
 
 use crate::packet::Packet;
-use crate::packet::frame::Frame;
+use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::key::Key;
 use crate::packet::tuple::{Addr, Tuple, icmp_kind};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Meta, Origin, flag};
-use crate::pipeline::batch::Batch;
 use crate::pipeline::stage::fast_path::BUCKETS_AHEAD;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
@@ -20,12 +20,8 @@ const ICMP_HEADER: u16 = icmp::HEADER as u16;
 
 // In line: as a function of its own it makes `engine/route-1` and `engine/route-900k` some 1.5 % slower.
 #[inline(always)]
-pub(crate) fn run<F: Frame, S>(
-    snapshot: &Snapshot,
-    state: &mut WorkerState<F>,
-    batch: &mut Batch<F>,
-    _source: &mut S,
-) -> u64 {
+pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
+    let (snapshot, state, batch, _) = pass.parts();
     // Without connection tracking nobody looks into buckets.
     let tracking = snapshot.tracking();
     let mut entered = 0;

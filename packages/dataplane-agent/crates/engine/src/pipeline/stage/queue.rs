@@ -12,6 +12,7 @@ use crate::packet::{Meta, Origin, flag};
 use crate::pipeline::batch::Batch;
 use crate::pipeline::handover::{QueueHandover, QueueHandovers};
 use crate::pipeline::icmp::echo_meta;
+use crate::pipeline::slow_path::Pass;
 use crate::pipeline::stage::local::answer;
 use crate::pipeline::state::WorkerState;
 use crate::qos::prefetch::{LeafPrefetch, PREFETCH_DISTANCE};
@@ -32,12 +33,8 @@ enum AtLeaf {
     Elsewhere(u32, QueueHandover),
 }
 
-pub(crate) fn run<F: Frame, S: FrameSource<F>>(
-    snapshot: &Snapshot,
-    state: &mut WorkerState<F>,
-    batch: &mut Batch<F>,
-    source: &mut S,
-) -> u64 {
+pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
+    let (snapshot, state, batch, source) = pass.parts();
     if state.queues.is_idle() && batch.arrived.is_empty() {
         return 0;
     }

@@ -6,33 +6,24 @@ use crate::ip::is_group;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Hook, Meta, Origin, flag};
-use crate::pipeline::batch::Batch;
-use crate::pipeline::icmp::{IcmpError, send_error};
-use crate::pipeline::state::WorkerState;
+use crate::pipeline::icmp::IcmpError;
+use crate::pipeline::slow_path::Pass;
+use crate::pipeline::slow_path::Step;
+use crate::pipeline::slow_path::each_slow;
 use crate::snapshot::Snapshot;
 use tollway_config::dataplane::RpFilter;
 
-pub(crate) fn run<F: Frame, S: FrameSource<F>>(
-    snapshot: &Snapshot,
-    state: &mut WorkerState<F>,
-    batch: &mut Batch<F>,
-    source: &mut S,
-) -> u64 {
-    let mut entered = 0;
-    for at in 0..batch.slow.len() {
-        let Some((index, packet)) = batch.slow_packet(at) else { continue };
+pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
+    each_slow(pass, |snapshot, _, packet| {
         if packet.meta.verdict != Verdict::Continue {
-            continue;
+            return Step::Skip;
         }
-        entered += 1;
-        if let Err((reason, error)) = decide(snapshot, &mut packet.meta) {
-            if let Some(error) = error {
-                send_error(snapshot, state, batch, index, error, source);
-            }
-            batch.drop(state, index, reason);
+        match decide(snapshot, &mut packet.meta) {
+            Ok(()) => Step::Next,
+            Err((reason, None)) => Step::Drop(reason),
+            Err((reason, Some(error))) => Step::Error(reason, error),
         }
-    }
-    entered
+    })
 }
 
 type Refusal = (DropReason, Option<IcmpError>);

@@ -1,5 +1,8 @@
 //! Which connection a packet belongs to, and the state that rules see.
 
+use crate::pipeline::slow_path::Pass;
+use crate::pipeline::slow_path::Step;
+use crate::pipeline::slow_path::each_slow;
 use tollway_config::dataplane::{ConnectionState, RowId};
 use tollway_wire::{checksum, field, ipv4, tcp, udp};
 
@@ -9,47 +12,38 @@ use crate::flow::nat::icmp_error::embedded_tuple;
 use crate::ids::NO_ENTRY;
 use crate::ip::is_group;
 use crate::packet::Packet;
-use crate::packet::frame::Frame;
+use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::tuple::{Addr, icmp_kind};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Meta, flag};
-use crate::pipeline::batch::Batch;
 use crate::pipeline::flow_handover;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 
-pub(crate) fn run<F: Frame, S>(
-    snapshot: &Snapshot,
-    state: &mut WorkerState<F>,
-    batch: &mut Batch<F>,
-    _source: &mut S,
-) -> u64 {
-    if !snapshot.tracking() {
+pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
+    if !pass.snapshot.tracking() {
         return 0;
     }
-    let mut entered = 0;
-    state.table.begin_pass();
-    for at in 0..batch.slow.len() {
-        let Some((index, packet)) = batch.slow_packet(at) else { continue };
+    pass.state.table.begin_pass();
+    let arrived = std::mem::take(&mut pass.batch.flow_handovers);
+    let mut put_off = Vec::new();
+    let entered = each_slow(pass, |snapshot, state, packet| {
         if packet.meta.verdict != Verdict::Continue || packet.meta.is(flag::ATTACHED) {
-            continue;
+            return Step::Skip;
         }
-        entered += 1;
-        if meets(state, &packet.meta) {
-            let again = put_off(packet);
-            batch.packets.push(again);
-            continue;
+        if is_first_answer(state, &packet.meta) {
+            put_off.push(for_another_pass(packet));
+            return Step::Next;
         }
         let is_moved = packet.meta.is(flag::MOVED);
         let Some(tracked) = track(snapshot, state, packet) else {
             packet.meta.state = ConnectionState::Invalid;
             flow_handover::stay(&mut packet.meta);
-            continue;
+            return Step::Next;
         };
         if tracked.reason == Some(InvalidReason::TableFull) {
-            state.drop(packet, DropReason::ConnectionTableFull);
             state.shared.connection_refused(state.now);
-            continue;
+            return Step::Drop(DropReason::ConnectionTableFull);
         }
         note_order(state, &mut packet.meta, tracked.order);
         let meta = &mut packet.meta;
@@ -66,16 +60,19 @@ pub(crate) fn run<F: Frame, S>(
             meta.connection_bytes = state.table.carried(reference.slot);
         }
         if is_moved {
-            flow_handover::take_in(snapshot, state, batch, index);
+            flow_handover::take_in(snapshot, state, meta, &arrived);
         }
-    }
+        Step::Next
+    });
+    pass.batch.flow_handovers = arrived;
+    pass.batch.packets.append(&mut put_off);
     entered
 }
 
 /// Whether a packet without a connection goes against one of this pass that has just opened a connection. With the
 /// next pass that one's way is decided, and whether this one is an answer.
 #[inline]
-fn meets<F>(state: &mut WorkerState<F>, meta: &Meta) -> bool {
+fn is_first_answer<F>(state: &mut WorkerState<F>, meta: &Meta) -> bool {
     // What has moved here is translated, so nothing that goes against it answers it.
     const OTHERS: u32 = flag::AGAIN | flag::MOVED | flag::ICMP_ERROR;
     meta.entry == NO_ENTRY && !meta.is(OTHERS) && state.table.is_opened_from_other_side(&meta.tuple)
@@ -83,10 +80,10 @@ fn meets<F>(state: &mut WorkerState<F>, meta: &Meta) -> bool {
 
 /// Takes a packet, for another pass.
 #[cold]
-fn put_off<F: Frame>(packet: &mut Packet<F>) -> Packet<F> {
+fn for_another_pass<F: Frame>(packet: &mut Packet<F>) -> Packet<F> {
     let again = Packet { frame: packet.frame.take(), vnet: packet.vnet, meta: packet.meta };
     (packet.meta.verdict, packet.meta.trace) = (Verdict::Held, 0);
-    let meta = Meta { flags: (again.meta.flags & !flag::MISS) | flag::AGAIN, ..again.meta };
+    let meta = Meta { flags: again.meta.flags | flag::AGAIN, ..again.meta };
     Packet { meta, ..again }
 }
 

@@ -1,0 +1,117 @@
+//! How an engine takes over another configuration.
+
+use std::sync::Arc;
+
+use tollway_config::dataplane::{ArpMode, RowId};
+use tollway_wire::{field, ipv4};
+
+use super::{Engine, connection_share, purge};
+use crate::ids::NO_INTERFACE;
+use crate::ip::neighbor::Solicit;
+use crate::packet::count::Count;
+use crate::packet::flag;
+use crate::packet::frame::Frame;
+use crate::packet::tuple::Addr;
+use crate::pipeline::state::WorkerState;
+use crate::snapshot::{Interface, Snapshot};
+use crate::time::Now;
+
+impl<F: Frame> Engine<F> {
+    pub(super) fn sync_neighbors(&self) {
+        let snapshot = &self.snapshot;
+        let keep = |row: RowId| {
+            snapshot.interface_of(row).is_some_and(|interface| interface.up && interface.arp.learns())
+        };
+        self.state.shared.neighbors.sync(snapshot.generation(), snapshot.fixed_neighbors(), keep);
+    }
+
+    /// Takes over another configuration, at a batch boundary, and returns the old one (to be dropped off
+    /// the worker). Flows keep their state and are decided anew on their next packet.
+    pub fn swap(&mut self, snapshot: Arc<Snapshot>, now: Now) -> Arc<Snapshot> {
+        self.routed = self.routed();
+        self.fast_path_then = self.state.fast_path;
+        let old = std::mem::replace(&mut self.snapshot, snapshot);
+        let new = &self.snapshot;
+        let state = &mut self.state;
+        state.now = now;
+        if !new.has_policy_of(&old) {
+            state.policy.renew();
+            state.paths.renew(new.rule_rows());
+            state.resumes.clear();
+            // What was masqueraded behind an address that is gone would answer to nobody.
+            let stays = |interface: &Interface| {
+                let kept = |own: &(u32, u8)| new.masquerades(interface.row, Addr::v4(own.0));
+                !interface.up || interface.addresses.iter().all(kept)
+            };
+            if !old.interfaces().iter().all(stays) {
+                state.table.begin_purge();
+                purge(new, state);
+            }
+        }
+        if state.fp_rx.len() < new.ports() {
+            state.fp_rx.resize(new.ports(), Count::default());
+        }
+        let share = connection_share(new, state.workers, self.limits);
+        state.table.set_max_entries(share);
+        state.table.set_bounded(new.has_bounds());
+        if new.tracking() && !old.tracking() {
+            state.table.forget_all_windows();
+        }
+        if !new.has_policy_of(&old) {
+            state.utc_offset_ns = state.shared.utc_offset_ns();
+            let utc_ns = state.utc_ns();
+            let (before, plan) = (old.plan(utc_ns), new.plan(utc_ns));
+            let named = (new.policy(), new.port_interfaces());
+            state.queues.swap(&before, &plan, (named.0, &named.1), &state.shared.queues, now);
+            renumber(state, &old, new);
+            self.sync_neighbors();
+        }
+        self.announce(&old);
+        old
+    }
+
+    /// Tells the networks of an interface whose link-layer address is another one than before (RFC 826, RFC 5227 section
+    /// 3): stations would send to the old one until they ask again. One worker does it for all.
+    fn announce(&mut self, old: &Snapshot) {
+        if self.state.worker != 0 {
+            return;
+        }
+        for interface in self.snapshot.interfaces() {
+            let before = old.interface_of(interface.row);
+            let other = before.is_some_and(|before| before.port.is_some() && before.mac != interface.mac);
+            if !other || !interface.up || interface.arp == ArpMode::Disabled {
+                continue;
+            }
+            let own = interface.addresses.iter().map(|&(address, _)| address);
+            self.state
+                .solicits
+                .extend(own.map(|address| Solicit { key: (interface.row, address), unicast: None }));
+        }
+    }
+}
+
+/// Dense interface numbers and queue references hold for one snapshot: packets that wait get those of the new one.
+fn renumber<F: Frame>(state: &mut WorkerState<F>, old: &Snapshot, new: &Snapshot) {
+    let number = |index: u16| old.interface(index).and_then(|interface| new.interface_index(interface.row));
+    for packet in state.holds.packets_mut().chain(state.fragments.packets_mut()) {
+        let meta = &mut packet.meta;
+        for index in [&mut meta.in_interface, &mut meta.out_interface] {
+            *index = number(*index).unwrap_or(NO_INTERFACE);
+        }
+    }
+    let utc_ns = state.utc_ns();
+    for packet in state.holds.packets_mut() {
+        // Its source is not translated before it leaves.
+        let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
+        let meta = &mut packet.meta;
+        meta.lan_src = field::get32(head, usize::from(meta.l3) + ipv4::offset::SRC);
+        let context = new.queue_context(meta);
+        let src = Addr::v4(meta.lan_src);
+        let classes = if meta.is(flag::BYPASS) {
+            new.queues().interface_path_classes(&context)
+        } else {
+            new.queues().path_classes(src, meta.tuple.dst, &context, utc_ns)
+        };
+        meta.queue = state.queues.queue_ref(new.forest(), &classes, context, state.now);
+    }
+}

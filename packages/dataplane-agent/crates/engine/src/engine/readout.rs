@@ -1,0 +1,107 @@
+//! What an engine shows: counters, connections, queues.
+
+use tollway_config::dataplane::RowId;
+
+use super::stats::EngineStats;
+use super::{Engine, connection_share};
+use crate::observe::profiler::ClassCycles;
+use crate::packet::count::Count;
+use crate::packet::frame::Frame;
+use crate::pipeline::stage_table::class_cycles;
+use crate::time::Now;
+
+impl<F: Frame> Engine<F> {
+    /// Received packets that the flow cache forwarded, per port. Bytes are L2 without FCS.
+    pub fn fp_rx(&self) -> &[Count] {
+        &self.state.fp_rx
+    }
+
+    /// Packets of the fast path that were forwarded by their route alone: those of the times in which
+    /// connections were not tracked.
+    pub(super) fn routed(&self) -> Count {
+        let mut routed = self.routed;
+        if !self.snapshot.tracking() {
+            let (now, then) = (self.state.fast_path, self.fast_path_then);
+            routed.add(Count {
+                packets: now.packets.wrapping_sub(then.packets),
+                bytes: now.bytes.wrapping_sub(then.bytes),
+            });
+        }
+        routed
+    }
+
+    /// Of what the fast path has counted, this was forwarded elsewhere before connections began to be tracked, or
+    /// ceased to be.
+    pub(crate) fn add_from_before(&mut self, count: Count) {
+        match self.snapshot.tracking() {
+            true => self.routed.add(count),
+            false => self.fast_path_then.add(count),
+        }
+    }
+
+    /// Every other counter.
+    pub fn stats(&self) -> EngineStats {
+        let state = &self.state;
+        let counts = state.table.counts();
+        let fast = self.snapshot.allow_fast_path();
+        let tracking = self.snapshot.tracking();
+        EngineStats {
+            rules: state.paths.rules(),
+            drops: state.drops.to_vec(),
+            slow: state.slow.to_vec(),
+            fast_path: state.fast_path,
+            routed: self.routed(),
+            offloaded: state.offloaded,
+            fasttrack: state.fasttrack,
+            fast_path_active: fast && !tracking,
+            fasttrack_active: fast && tracking && (self.snapshot.has_fasttrack() || counts.fasttracked != 0),
+            tracking_active: tracking,
+            max_connections: u64::from(connection_share(&self.snapshot, state.workers, self.limits)),
+            connections_ip4: counts.ip4,
+            connections_ip6: counts.ip6,
+            connections_fasttracked: counts.fasttracked,
+            stages: state.stages,
+            handover_packets: state.handover_packets,
+            out_of_order: state.out_of_order,
+            held: (state.holds.len() + state.fragments.held() + state.queues.frames() as usize) as u64,
+            generated: state.generated,
+            queues: state.queues.totals(),
+        }
+    }
+
+    /// Ticks spent so far per class of `/tool/profile` that the engine fills.
+    pub fn class_cycles(&self) -> ClassCycles {
+        class_cycles(&self.state.stages)
+    }
+
+    /// Appends a packed record (see [`tollway_config::protocol::ReplyBody::Connections`]) for each connection
+    /// in `places` places of the table from `from` on. Says from where to go on; `None` when that was the
+    /// end. What lives all the while is in exactly one of the parts.
+    pub fn connections(&self, from: u32, places: u32, now: Now, out: &mut Vec<u8>) -> Option<u32> {
+        self.state.table.dump(from, places, now, out)
+    }
+
+    /// Appends a packed record (see [`tollway_config::protocol::ReplyBody::Queues`]) for each simple queue
+    /// that has passed packets at this worker, and of those that have at none its share; at most `most`, with rows
+    /// from `from` on. Says from where to go on; `None` when that was the end. The workers' records of a queue add up.
+    pub fn queues(&self, from: RowId, most: u32, now: Now, out: &mut Vec<u8>) -> Option<RowId> {
+        self.state.queues.dump(self.snapshot.forest(), from, most, now, out)
+    }
+
+    /// Appends packed records (see [`tollway_config::protocol::ReplyBody::QueueScope`]) of what a queue did in each
+    /// millisecond after one, and watches it from now on for a while.
+    pub fn queue_scope(&mut self, row: RowId, after: u64, now: Now, out: &mut Vec<u8>) {
+        self.state.queues.scope(row, after, now, out);
+    }
+
+    /// Sets the counters of these queues to zero; empty means all. Appends their records as they were.
+    pub fn reset_queue_counters(&mut self, rows: &[RowId], out: &mut Vec<u8>) {
+        let now = self.state.now;
+        self.state.queues.reset(self.snapshot.forest(), rows, now, out);
+    }
+
+    /// Sets the counters of these rules to zero as seen by [`Self::stats`]; empty means all.
+    pub fn reset_counters(&mut self, rows: &[RowId]) {
+        self.state.paths.reset(rows);
+    }
+}

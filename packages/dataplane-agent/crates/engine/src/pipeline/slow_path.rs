@@ -1,0 +1,108 @@
+//! The packets of a pass that the flow cache left to the other stages: one loop for all stages that look at them one by
+//! one.
+
+use tollway_config::dataplane::RejectWith;
+use tollway_wire::ipv4;
+
+use super::batch::Batch;
+use super::icmp::{IcmpError, echo_meta, send_error, send_reset};
+use super::state::WorkerState;
+use crate::packet::Packet;
+use crate::packet::frame::{Frame, FrameSource};
+use crate::packet::verdict::DropReason;
+use crate::snapshot::Snapshot;
+
+/// One pass of a batch through the stages.
+#[derive(Debug)]
+pub(crate) struct Pass<'a, F, S> {
+    /// The configuration.
+    pub snapshot: &'a Snapshot,
+    /// What the worker keeps.
+    pub state: &'a mut WorkerState<F>,
+    /// The packets.
+    pub batch: &'a mut Batch<F>,
+    /// Where frames for packets of the router's own come from.
+    pub source: &'a mut S,
+}
+
+impl<F, S> Pass<'_, F, S> {
+    /// All of it, to be borrowed piece by piece.
+    #[inline(always)]
+    pub fn parts(&mut self) -> (&Snapshot, &mut WorkerState<F>, &mut Batch<F>, &mut S) {
+        (self.snapshot, self.state, self.batch, self.source)
+    }
+}
+
+/// What a stage makes of a packet of the slow path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step<F> {
+    /// The stage has nothing to do with it.
+    Skip,
+    /// It has been through the stage.
+    Next,
+    /// It ends here.
+    Drop(DropReason),
+    /// It ends here, and its sender is told by an ICMP error.
+    Error(DropReason, IcmpError),
+    /// A rule refuses it; its sender is told.
+    Reject(RejectWith),
+    /// It is an echo request, and this is the reply.
+    Reply(F),
+}
+
+/// Shows `stage` the packets of the slow path in their order, and ends those that it ends. Returns how many entered the
+/// stage.
+#[inline(always)]
+pub(crate) fn each_slow<F: Frame, S: FrameSource<F>>(
+    pass: &mut Pass<'_, F, S>,
+    mut stage: impl FnMut(&Snapshot, &mut WorkerState<F>, &mut Packet<F>) -> Step<F>,
+) -> u64 {
+    let (snapshot, state, batch, source) = pass.parts();
+    let mut entered = 0;
+    for at in 0..batch.slow.len() {
+        let Some((index, packet)) = batch.slow_packet(at) else { continue };
+        match stage(snapshot, state, packet) {
+            Step::Skip => continue,
+            Step::Next => {}
+            Step::Drop(reason) => state.drop(packet, reason),
+            Step::Error(reason, error) => {
+                send_error(snapshot, state, batch, index, error, source);
+                batch.drop(state, index, reason);
+            }
+            Step::Reject(with) => reject(snapshot, state, batch, index, with, source),
+            Step::Reply(reply) => batch.push_generated(reply, echo_meta()),
+        }
+        entered += 1;
+    }
+    entered
+}
+
+/// Ends a packet that a rule refuses, and tells its sender.
+#[cold]
+pub(crate) fn reject<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    index: usize,
+    with: RejectWith,
+    source: &mut S,
+) {
+    let tcp = batch.packets.get(index).is_some_and(|packet| packet.meta.tuple.protocol == ipv4::TCP);
+    match with {
+        RejectWith::TcpReset if tcp => send_reset(snapshot, state, batch, index, source),
+        _ => send_error(snapshot, state, batch, index, unreachable(with), source),
+    }
+    batch.drop(state, index, DropReason::FilterReject);
+}
+
+fn unreachable(with: RejectWith) -> IcmpError {
+    IcmpError::unreachable(match with {
+        RejectWith::IcmpNetworkUnreachable => 0,
+        RejectWith::IcmpHostUnreachable => 1,
+        RejectWith::IcmpProtocolUnreachable => 2,
+        RejectWith::IcmpPortUnreachable | RejectWith::TcpReset => 3,
+        RejectWith::IcmpNetProhibited => 9,
+        RejectWith::IcmpHostProhibited => 10,
+        RejectWith::IcmpAdminProhibited => 13,
+    })
+}

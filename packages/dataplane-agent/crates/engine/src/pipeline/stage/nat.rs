@@ -1,0 +1,270 @@
+//! Address translation of either end: the first packet of a connection decides, every packet gets what was decided.
+//! Destinations are translated before routing, sources after the filter. The frame itself is rewritten by `emit`, so that
+//! errors quote what the sender sent.
+
+use tollway_config::dataplane::Action;
+use tollway_wire::icmp;
+
+use crate::firewall::classifier::{Position, Rule, Verdict as RuleVerdict};
+use crate::flow::conntrack::Status;
+use crate::flow::nat::{Bound, Context, Target, bind_destination, bind_source};
+use crate::ids::{ConnRef, Direction, QueueRef};
+use crate::packet::frame::{Frame, FrameSource, VnetState};
+use crate::packet::tuple::{Addr, Tuple};
+use crate::packet::verdict::{DropReason, Verdict};
+use crate::packet::{Hook, Meta, Origin, Packet, flag};
+use crate::pipeline::flow_handover;
+use crate::pipeline::handover::{FlowHandover, FlowHandovers, TargetV4};
+use crate::pipeline::log;
+use crate::pipeline::rules::{add_to_lists, view};
+use crate::pipeline::slow_path::{Pass, Step, each_slow};
+use crate::pipeline::state::WorkerState;
+use crate::snapshot::Snapshot;
+
+/// Which end of a connection is translated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    Destination,
+    Source,
+}
+
+#[inline(always)]
+pub(super) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>, end: End) -> u64 {
+    if !pass.snapshot.tracking() {
+        return 0;
+    }
+    let arrived = std::mem::take(&mut pass.batch.flow_handovers);
+    let mut departing = std::mem::take(&mut pass.batch.moving);
+    let entered = each_slow(pass, |snapshot, state, packet| {
+        let flow = match packet.meta.verdict {
+            Verdict::Resume if end == End::Source => {
+                let flow = flow_handover::flow(&packet.meta, &arrived);
+                (packet.meta.verdict, packet.meta.queue) = (Verdict::Continue, QueueRef::NONE);
+                flow
+            }
+            Verdict::Continue => None,
+            _ => return Step::Skip,
+        };
+        let Some(reference) = packet.meta.conn.filter(|_| !packet.meta.is(flag::ATTACHED)) else {
+            return Step::Skip;
+        };
+        let Some(line) = state.table.line(reference) else {
+            // Gone since `track`: evicted for another connection of this batch.
+            return if end == End::Source { Step::Drop(DropReason::ConnectionGone) } else { Step::Skip };
+        };
+        let status = line.status;
+        let is_error = packet.meta.is(flag::ICMP_ERROR);
+        if end == End::Destination && is_error && is_redirect_of_translated(&packet.meta, status) {
+            return Step::Drop(DropReason::IcmpRedirect);
+        }
+        let bound = if end == End::Source { status.source_bound() } else { status.destination_bound() };
+        if !bound && !status.confirmed() && !is_error {
+            let decided = match end {
+                End::Destination => bind_by_rules(snapshot, state, packet, reference).map(|()| true),
+                End::Source if status.given_away() => {
+                    // An earlier packet of the batch has moved the flow.
+                    let sent = flow_handover::send_after(state, &mut packet.meta, &mut departing, reference);
+                    if sent { Ok(false) } else { Err(DropReason::NatExhausted) }
+                }
+                End::Source => decide_source(snapshot, state, packet, reference, flow, &mut departing),
+            };
+            match decided {
+                Ok(true) => {}
+                Ok(false) => return Step::Next,
+                Err(reason) => return Step::Drop(reason),
+            }
+        }
+        let Some(status) = state.table.line(reference).map(|line| line.status) else { return Step::Next };
+        let meta = &mut packet.meta;
+        if end == End::Source
+            && status.srcnat()
+            && status.confirmed()
+            && meta.direction == Direction::Original
+            && leaves(meta)
+        {
+            let out = snapshot.interface(meta.out_interface).map_or(0, |out| out.row);
+            if state.table.end_masqueraded_elsewhere(reference, out) {
+                // `track` has not seen it: the packet cannot open another connection, was routed by another worker, or
+                // the route has changed since.
+                return Step::Drop(DropReason::ConnectionGone);
+            }
+        }
+        if status.srcnat() || status.dstnat() {
+            translate(state, meta, reference, end);
+        }
+        Step::Next
+    });
+    (pass.batch.flow_handovers, pass.batch.moving) = (arrived, departing);
+    entered
+}
+
+/// Gives a packet the address and port of its connection's translation, at one end.
+#[inline]
+fn translate<F>(state: &WorkerState<F>, meta: &mut Meta, reference: ConnRef, end: End) {
+    let Some((from, to)) = state.table.way(reference, meta.direction) else { return };
+    meta.flags |= flag::TRANSLATED;
+    let with_ports = !meta.is(flag::ICMP_ERROR);
+    match end {
+        End::Destination => {
+            if from.dst != to.dst {
+                meta.tuple.dst = to.dst;
+            }
+            if with_ports {
+                meta.tuple.dst_port = to.dst_port;
+            }
+        }
+        End::Source => {
+            if from.src != to.src {
+                // Queues see both directions from the side of the LAN.
+                meta.lan_src = meta.tuple.src.as_v4().unwrap_or(0);
+                meta.tuple.src = to.src;
+            }
+            if with_ports {
+                meta.tuple.src_port = to.src_port;
+            }
+        }
+    }
+}
+
+fn head<F: Frame>(packet: &Packet<F>) -> &[u8] {
+    packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default()
+}
+
+/// Whether an ICMP error is a redirect about a connection that is translated, or may yet be. The gateway that it names
+/// is of the network that it came from, and of no use to a host of another one; there is nothing that it could be
+/// translated to (Linux drops these as well: nf_nat_icmp_reply_translation).
+#[cold]
+fn is_redirect_of_translated(meta: &Meta, status: Status) -> bool {
+    let open = !status.source_bound() && !status.confirmed();
+    meta.l4_kind == icmp::REDIRECT && (open || status.srcnat() || status.dstnat())
+}
+
+/// Asks the rules of chain dstnat, and binds the connection to the answer.
+fn bind_by_rules<F: Frame>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    packet: &Packet<F>,
+    reference: ConnRef,
+) -> Result<(), DropReason> {
+    let Packet { meta, vnet, .. } = packet;
+    let mut target = None;
+    if let Some(start) = snapshot.dstnat().filter(|_| meta.origin == Origin::Port)
+        && let Some(rule) = ask(snapshot, state, meta, vnet, head(packet), start, Hook::Input)
+    {
+        let interface = snapshot.interface(meta.in_interface);
+        let own = interface
+            .and_then(|interface| interface.address_for(meta.tuple.src.as_v4().unwrap_or(0)))
+            .map(Addr::v4);
+        if own.is_none() && matches!(rule.action, Action::Redirect { .. }) {
+            return Err(DropReason::NatNoAddress);
+        }
+        target = Target::of(&rule.action, interface.map_or(0, |interface| interface.row), own);
+    }
+    let random = state.random();
+    bind_destination(&mut state.table, reference, target.as_ref(), random)
+        .map_err(|_| DropReason::NatExhausted)
+}
+
+/// Finds a reply tuple for the connection of a first packet: by what the rules ask for, or what another worker's rules have
+/// asked for when its flow came from there. `false`: the packet goes to the worker that has one.
+#[inline]
+fn decide_source<F: Frame>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    packet: &mut Packet<F>,
+    reference: ConnRef,
+    flow: Option<&FlowHandover>,
+    departing: &mut FlowHandovers,
+) -> Result<bool, DropReason> {
+    let mut target = None;
+    match flow {
+        Some(flow) => target = flow.target.map(TargetV4::target),
+        None => ask_srcnat(snapshot, state, packet, &mut target)?,
+    }
+    match bind_source_of(state, reference, target.as_ref(), flow.is_some())? {
+        Bound::Before | Bound::Fresh => Ok(true),
+        Bound::Elsewhere(worker) => {
+            let meta = &mut packet.meta;
+            let moves =
+                flow_handover::give_away(snapshot, state, meta, departing, (reference, worker), target);
+            if moves { Ok(false) } else { Err(DropReason::NatExhausted) }
+        }
+    }
+}
+
+/// Whether a packet of its connection leaves by an interface.
+fn leaves(meta: &Meta) -> bool {
+    !matches!(meta.hook, Hook::Input) && !meta.is(flag::TO_ROUTER | flag::ICMP_ERROR)
+}
+
+/// Asks the rules of chain srcnat, and writes what they ask for into `target`: as part of the outcome it would be copied once more.
+#[inline(always)]
+fn ask_srcnat<F: Frame>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    packet: &Packet<F>,
+    target: &mut Option<Target>,
+) -> Result<(), DropReason> {
+    let Packet { meta, vnet, .. } = packet;
+    // Who asks for its address has none yet: no rule may give it one.
+    let nameless = meta.tuple.src.as_v4() == Some(0);
+    let asks = meta.hook != Hook::Input && !meta.is(flag::TO_ROUTER) && !nameless;
+    let Some(start) = snapshot.srcnat().filter(|_| asks) else { return Ok(()) };
+    let Some(rule) = ask(snapshot, state, meta, vnet, head(packet), start, Hook::Forward) else {
+        return Ok(());
+    };
+    let interface = snapshot.interface(meta.out_interface);
+    let own = interface.and_then(|interface| interface.address_for(meta.next_hop)).map(Addr::v4);
+    if own.is_none() && matches!(rule.action, Action::Masquerade { .. }) {
+        return Err(DropReason::NatNoAddress);
+    }
+    *target = Target::of(&rule.action, interface.map_or(0, |interface| interface.row), own);
+    Ok(())
+}
+
+/// Binds the source of the connection to what the rules ask for. `moved`: its flow came from another worker.
+fn bind_source_of<F>(
+    state: &mut WorkerState<F>,
+    reference: ConnRef,
+    target: Option<&Target>,
+    moved: bool,
+) -> Result<Bound, DropReason> {
+    let random = state.random();
+    let WorkerState { shared, worker, workers, table, peek, .. } = state;
+    let peek = *peek;
+    let (directory, worker) = (&shared.directory, *worker);
+    let workers = *workers;
+    let taken = |tuple: &Tuple| workers > 1 && directory.owner(tuple).is_some_and(|owner| owner != worker);
+    let context = Context { random, taken: &taken, rooms: Some(&shared.port_rooms), moved, peek };
+    bind_source(table, reference, target, &context).map_err(|_| DropReason::NatExhausted)
+}
+
+/// The rule that decides, `None` when none does. Counts and logs the rules that matched: NAT rules count
+/// first packets only. `head` is the front of the frame; `hook` decides which interfaces rules see.
+fn ask<'a, F>(
+    snapshot: &'a Snapshot,
+    state: &mut WorkerState<F>,
+    meta: &Meta,
+    vnet: &VnetState,
+    head: &[u8],
+    start: &Position,
+    hook: Hook,
+) -> Option<&'a Rule> {
+    let mut view = view(state, meta, vnet, head, hook);
+    let mut evaluation = state.evaluation.take().unwrap_or_default();
+    snapshot.nat().evaluate(&mut view, start, &mut evaluation);
+    if let Some(tracer) = &mut state.trace {
+        tracer.nat_rules(meta.conn, &evaluation.matched);
+    }
+    for row in &evaluation.matched {
+        state.paths.count_rule(*row, u64::from(meta.segments), meta.wire_bytes());
+    }
+    log::rules(snapshot, &state.shared, snapshot.nat(), &evaluation.logs, meta, &view, head);
+    add_to_lists(state, snapshot.lists().0, &evaluation.adds);
+    let verdict = evaluation.verdict;
+    state.evaluation = Some(evaluation);
+    match verdict {
+        RuleVerdict::Nat { rule } => snapshot.nat().rule(rule),
+        RuleVerdict::Accept | RuleVerdict::Drop | RuleVerdict::Reject(_) => None,
+    }
+}

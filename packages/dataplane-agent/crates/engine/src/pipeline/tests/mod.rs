@@ -1,0 +1,3 @@
+//! Tests that need what the pipeline keeps to itself.
+
+mod sample_stage;
