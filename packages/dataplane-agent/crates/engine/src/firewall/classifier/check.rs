@@ -1,12 +1,10 @@
 //! What the flow alone says about a rule, in half a cache line: enough to pass over nearly every rule that
 //! does not match without touching the rule itself.
 
-use tollway_config::dataplane as config;
 use tollway_wire::ipv4::{ICMP, TCP, UDP};
 
-use super::matcher::state_bit;
+use super::matcher::{Matcher, state_bit};
 use super::view::PacketView;
-use crate::interface::InterfaceMap;
 
 /// Interface of packets that have none.
 const NO_INTERFACE: u16 = u16::MAX - 1;
@@ -143,104 +141,73 @@ impl Default for Check {
 }
 
 impl Check {
-    /// From a rule's conditions. Of several of one kind the last one counts, of a set its bounds.
-    pub fn new(matchers: &[config::Matcher], interfaces: &InterfaceMap) -> Self {
-        use config::Matcher as M;
+    /// From a rule's conditions, and whether it says all that the flow decides about them. Of several conditions about one
+    /// field the last one counts.
+    pub fn new(matchers: &[Matcher]) -> (Self, bool) {
         let mut check = Self::default();
-        for matcher in matchers {
-            match matcher {
-                M::Protocol { protocol, negate: false } => {
-                    (check.protocol, check.protocol_mask) = (*protocol, !0);
-                }
-                M::SrcAddress { range, negate: false } => {
-                    if let Some((from, span)) = check.v4(range) {
-                        (check.src, check.src_span) = (from, span);
-                    }
-                }
-                M::DstAddress { range, negate: false } => {
-                    if let Some((from, span)) = check.v4(range) {
-                        (check.dst, check.dst_span) = (from, span);
-                    }
-                }
-                M::SrcPort { ports, negate } => {
-                    check.needs |= need::PORTS;
-                    if let Some((from, span)) = bounds(ports).filter(|_| !negate) {
-                        (check.src_port, check.src_port_span) = (from, span);
-                    }
-                }
-                M::DstPort { ports, negate } => {
-                    check.needs |= need::PORTS;
-                    if let Some((from, span)) = bounds(ports).filter(|_| !negate) {
-                        (check.dst_port, check.dst_port_span) = (from, span);
-                    }
-                }
-                M::Port { .. } => check.needs |= need::PORTS,
-                M::TcpFlags { .. } => check.needs |= need::TCP,
-                M::IcmpOptions { .. } => check.needs |= need::ICMP,
-                M::InInterface { interfaces: rows, negate: false } => {
-                    if let [row] = rows[..] {
-                        check.in_interface = interfaces.index(row).unwrap_or(ANY_INTERFACE);
-                    }
-                }
-                M::OutInterface { interfaces: rows, negate: false } => {
-                    if let [row] = rows[..] {
-                        check.out_interface = interfaces.index(row).unwrap_or(ANY_INTERFACE);
-                    }
-                }
-                M::ConnectionState { states, negate } => {
-                    let mask = states.iter().fold(0, |mask, state| mask | state_bit(*state));
-                    check.states &= if *negate { !mask } else { mask };
-                }
-                _ => {}
-            }
-        }
-        check
+        let says_all = matchers.iter().fold(true, |all, matcher| matcher.narrow(&mut check) && all);
+        (check, says_all)
     }
 
-    /// Whether the check of these conditions says all that the flow-constant ones among them say.
-    pub fn says_all(matchers: &[config::Matcher]) -> bool {
-        use config::Matcher as M;
-        let is_v4 = |range: &config::AddressRange| range.from.is_ipv4() && range.to.is_ipv4();
-        let mut kinds = Vec::with_capacity(matchers.len());
-        let plain = matchers.iter().all(|matcher| {
-            kinds.push(std::mem::discriminant(matcher));
-            match matcher {
-                M::Protocol { negate, .. } => !negate,
-                M::SrcAddress { range, negate } | M::DstAddress { range, negate } => !negate && is_v4(range),
-                M::SrcPort { ports, negate } | M::DstPort { ports, negate } => !negate && ports.len() == 1,
-                M::InInterface { interfaces, negate } | M::OutInterface { interfaces, negate } => {
-                    !negate && interfaces.len() == 1
-                }
-                M::Port { .. }
-                | M::ConnectionNatState { .. }
-                | M::PacketMark { .. }
-                | M::ConnectionMark { .. } => false,
-                M::ConnectionState { .. }
-                | M::SrcAddressList { .. }
-                | M::DstAddressList { .. }
-                | M::TcpFlags { .. }
-                | M::IcmpOptions { .. }
-                | M::Dscp { .. }
-                | M::PacketSize { .. }
-                | M::ConnectionBytes { .. }
-                | M::Time { .. }
-                | M::Nth { .. }
-                | M::Random { .. }
-                | M::Limit { .. } => true,
-            }
-        });
-        let repeated =
-            kinds.iter().enumerate().any(|(at, kind)| kinds.iter().skip(at + 1).any(|k| k == kind));
-        plain && !repeated
-    }
-
-    /// First address and how many follow.
-    fn v4(&mut self, range: &config::AddressRange) -> Option<(u32, u32)> {
-        let (std::net::IpAddr::V4(from), std::net::IpAddr::V4(to)) = (range.from, range.to) else {
-            return None;
-        };
+    /// The source address is in a range of IPv4 addresses. Like the methods below that return something: `false` when
+    /// another condition has said something about the field, which counts no longer.
+    pub fn source(&mut self, from: u32, to: u32) -> bool {
         self.needs |= need::IP4;
-        Some((from.to_bits(), to.to_bits().checked_sub(from.to_bits())?))
+        set(&mut self.src, &mut self.src_span, from, to.saturating_sub(from), u32::MAX)
+    }
+
+    /// The destination address is in a range of IPv4 addresses.
+    pub fn destination(&mut self, from: u32, to: u32) -> bool {
+        self.needs |= need::IP4;
+        set(&mut self.dst, &mut self.dst_span, from, to.saturating_sub(from), u32::MAX)
+    }
+
+    /// The source port is in a range.
+    pub fn source_port(&mut self, from: u16, to: u16) -> bool {
+        self.needs |= need::PORTS;
+        set(&mut self.src_port, &mut self.src_port_span, from, to.saturating_sub(from), u16::MAX)
+    }
+
+    /// The destination port is in a range.
+    pub fn destination_port(&mut self, from: u16, to: u16) -> bool {
+        self.needs |= need::PORTS;
+        set(&mut self.dst_port, &mut self.dst_port_span, from, to.saturating_sub(from), u16::MAX)
+    }
+
+    /// The packet came in on an interface.
+    pub fn in_interface(&mut self, index: u16) -> bool {
+        std::mem::replace(&mut self.in_interface, index) == ANY_INTERFACE
+    }
+
+    /// The packet leaves by an interface.
+    pub fn out_interface(&mut self, index: u16) -> bool {
+        std::mem::replace(&mut self.out_interface, index) == ANY_INTERFACE
+    }
+
+    /// The packet is of a protocol.
+    pub fn protocol(&mut self, protocol: u8) -> bool {
+        self.protocol = protocol;
+        std::mem::replace(&mut self.protocol_mask, !0) == 0
+    }
+
+    /// The connection's state is one of a set, see [`state_bit`].
+    pub fn states(&mut self, mask: u8) {
+        self.states &= mask;
+    }
+
+    /// The packet has ports.
+    pub fn needs_ports(&mut self) {
+        self.needs |= need::PORTS;
+    }
+
+    /// The packet has TCP flags.
+    pub fn needs_tcp(&mut self) {
+        self.needs |= need::TCP;
+    }
+
+    /// The packet has an ICMP type.
+    pub fn needs_icmp(&mut self) {
+        self.needs |= need::ICMP;
     }
 
     /// Whether the rule may match.
@@ -274,9 +241,9 @@ impl Check {
     }
 }
 
-/// Lowest port of some ranges, and how many follow it up to the highest.
-fn bounds(ranges: &[config::PortRange]) -> Option<(u16, u16)> {
-    let from = ranges.iter().map(|range| range.from).min()?;
-    let to = ranges.iter().map(|range| range.to).max()?;
-    Some((from, to.checked_sub(from)?))
+/// Sets a field's first value and how many follow it; whether it had every value before.
+fn set<T: Copy + PartialEq>(first: &mut T, span: &mut T, from: T, follow: T, every: T) -> bool {
+    let had_every = *span == every;
+    (*first, *span) = (from, follow);
+    had_every
 }

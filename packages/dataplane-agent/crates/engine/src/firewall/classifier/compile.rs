@@ -3,15 +3,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tollway_config::dataplane::{self as config, Action, Chain, NewMss, RowId};
-use tollway_wire::tcp;
+use tollway_config::dataplane::{Action, Chain, NewMss, RowId};
 
 use super::check::Check;
 use super::depends::Depends;
 use super::evaluate::Position;
 use super::index::Index;
 use super::list::AddressLists;
-use super::matcher::{Marked, Matcher, Names, Place};
+use super::matcher::{Asks, Matcher, Names, Place};
 use crate::error::BuildError;
 use crate::interface::InterfaceMap;
 
@@ -128,8 +127,9 @@ impl Table {
                 check_jump(kind, chains, rule.row, &rule.action)?;
                 check_list(lists, rule.row, &rule.action)?;
                 let names = Names { interfaces, lists, row: rule.row };
-                table.rules.push(compile_rule(rule, index as u32, &names)?);
-                checks.push(Check::new(&rule.matchers, interfaces));
+                let (rule, check) = compile_rule(rule, index as u32, &names)?;
+                table.rules.push(rule);
+                checks.push(check);
             }
             let same = |known: &&CompiledChain| known.name == chain.name && known.index.is_of(&checks);
             let index = match before.and_then(|table| table.chains.iter().find(same)) {
@@ -181,19 +181,16 @@ impl Table {
 
     /// Whether a rule asks for something of which the flow cache keeps no trace: the packet's mark or DSCP.
     pub fn asks_packet(&self) -> bool {
-        let asks = |matcher: &Matcher| match matcher {
-            Matcher::Mark(mark) => mark.of == Marked::Packet,
-            Matcher::Dscp(_) => true,
-            _ => false,
-        };
-        self.rules.iter().any(|rule| rule.matchers.iter().any(asks))
+        self.asks(Asks::Packet)
     }
 
     /// Whether a rule asks for a mark of the connection.
     pub fn asks_connection_mark(&self) -> bool {
-        let asks =
-            |matcher: &Matcher| matches!(matcher, Matcher::Mark(mark) if mark.of == Marked::Connection);
-        self.rules.iter().any(|rule| rule.matchers.iter().any(asks))
+        self.asks(Asks::ConnectionMark)
+    }
+
+    fn asks(&self, what: Asks) -> bool {
+        self.rules.iter().any(|rule| rule.matchers.iter().any(|matcher| matcher.asks() == what))
     }
 
     /// Whether there is no rule at all.
@@ -221,45 +218,32 @@ fn compile_rule(
     rule: &tollway_config::dataplane::Rule,
     chain: u32,
     names: &Names<'_>,
-) -> Result<Rule, BuildError> {
+) -> Result<(Rule, Check), BuildError> {
     let mut matchers = Vec::with_capacity(rule.matchers.len());
     for matcher in &rule.matchers {
         matchers.push(Matcher::compile(matcher, names)?);
     }
     matchers.sort_by_key(Matcher::place);
+    let (check, flow_const_said) = Check::new(&matchers);
     let flow_const_matchers = matchers.partition_point(|matcher| matcher.place() < Place::List);
     let constant_matchers = matchers.partition_point(|matcher| matcher.place() <= Place::List);
     let rest = matchers.iter().skip(constant_matchers);
     let depends = rest.fold(Depends::FLOW_CONST, |depends, matcher| depends.union(matcher.depends_on()));
-    Ok(Rule {
+    let compiled = Rule {
         row: rule.row,
         chain,
         log: rule.log.clone(),
         action: rule.action.clone(),
-        matchers: matchers.into(),
         flow_const_matchers,
-        flow_const_said: Check::says_all(&rule.matchers),
+        flow_const_said,
         constant_matchers,
         depends,
         logs: rule.log.is_some() || rule.action == Action::Log,
-        reads_header: rule.matchers.iter().any(reads_header),
-        wants_syn: rule.matchers.iter().any(wants_syn),
-    })
-}
-
-/// Whether a condition is about ports, flags or types. With `negate` too, it holds for no packet without them, as in Linux.
-fn reads_header(matcher: &config::Matcher) -> bool {
-    use config::Matcher as M;
-    matches!(
-        matcher,
-        M::SrcPort { .. } | M::DstPort { .. } | M::Port { .. } | M::TcpFlags { .. } | M::IcmpOptions { .. }
-    )
-}
-
-/// Whether a condition holds for SYN segments alone. The flow cache forwards none of those, so it rests on nothing
-/// that differs between the packets that are forwarded by it.
-fn wants_syn(matcher: &config::Matcher) -> bool {
-    matches!(matcher, config::Matcher::TcpFlags { set, negate: false, .. } if set & tcp::flag::SYN != 0)
+        reads_header: matchers.iter().any(Matcher::reads_header),
+        wants_syn: matchers.iter().any(Matcher::wants_syn),
+        matchers: matchers.into(),
+    };
+    Ok((compiled, check))
 }
 
 /// Which of the hooks of mangle know an action; all of them unless it says otherwise.

@@ -8,7 +8,7 @@ use super::check::Key;
 use super::compile::{CompiledChain, MAX_JUMP_DEPTH, Rule, Table};
 use super::depends::Depends;
 use super::index::Candidates;
-use super::matcher::{Matcher, Side};
+use super::matcher::{Condition, Matcher, Side};
 use super::view::PacketView;
 use crate::packet::tuple::Addr;
 use crate::time::Now;

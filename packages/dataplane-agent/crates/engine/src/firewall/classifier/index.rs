@@ -333,7 +333,8 @@ mod tests {
     use tollway_config::dataplane::{AddressRange, ConnectionState, Matcher, PortRange};
 
     use super::*;
-    use crate::firewall::classifier::PacketView;
+    use crate::firewall::classifier::matcher::Names;
+    use crate::firewall::classifier::{AddressLists, PacketView, matcher};
     use crate::interface::InterfaceMap;
     use crate::packet::tuple::{Addr, Tuple};
 
@@ -375,6 +376,14 @@ mod tests {
         )
     }
 
+    fn check(matchers: &[Matcher]) -> Check {
+        let (interfaces, lists) = (InterfaceMap::default(), AddressLists::default());
+        let names = Names { interfaces: &interfaces, lists: &lists, row: 1 };
+        let compiled: Vec<_> =
+            matchers.iter().map(|matcher| matcher::Matcher::compile(matcher, &names).unwrap()).collect();
+        Check::new(&compiled).0
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(256)))]
 
@@ -385,8 +394,7 @@ mod tests {
             packets in proptest::collection::vec((view(), 0u32..200), 1..12),
             list in 1usize..30,
         ) {
-            let interfaces = InterfaceMap::default();
-            let checks: Vec<Check> = rules.iter().map(|rule| Check::new(rule, &interfaces)).collect();
+            let checks: Vec<Check> = rules.iter().map(|rule| check(rule)).collect();
             let index = Index::with_lists_of(&checks, list);
             for (view, from) in packets {
                 let key = Key::new(&view);
@@ -411,8 +419,7 @@ mod tests {
                 Matcher::DstPort { ports: vec![PortRange { from: port, to: port }], negate: false }
             }
         };
-        let checks: Vec<Check> =
-            (0..30_000).map(|i| Check::new(&[one(i)], &InterfaceMap::default())).collect();
+        let checks: Vec<Check> = (0..30_000).map(|i| check(&[one(i)])).collect();
         let index = Index::new(&checks);
         assert_eq!(index.splits.len(), 3);
         assert_eq!(index.rules.len(), checks.len());
@@ -426,8 +433,7 @@ mod tests {
             .map(|i| vec![Matcher::SrcAddress { range: range(i << 8, 255), negate: false }])
             .collect();
         rules.push(vec![Matcher::SrcAddress { range: range(0, u32::MAX >> 1), negate: false }]);
-        let checks: Vec<Check> =
-            rules.iter().map(|rule| Check::new(rule, &InterfaceMap::default())).collect();
+        let checks: Vec<Check> = rules.iter().map(|rule| check(rule)).collect();
         assert_eq!(Index::new(&checks).rules.len(), checks.len());
     }
 }

@@ -1,15 +1,15 @@
 //! The truth: rules as configured, one after the other, as slowly as they read.
 //!
-//! Shares no code with the compiled form, so that each can be wrong on its own.
+//! Shares no code with the compiled form, so that each can be wrong on its own. How a condition reads is said in its
+//! matcher's file ([`Condition::reference`](super::matcher::Condition::reference)).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use tollway_config::dataplane::{
-    Action, AddressList, AddressRange, Chain, LimitUnit, Matcher, NewMss, PortRange, RowId, Rule,
-};
+use tollway_config::dataplane::{Action, AddressList, AddressRange, Chain, NewMss, PortRange, RowId, Rule};
 
 use super::evaluate::{Add, Changes, Verdict};
+use super::matcher::Matcher;
 use super::view::PacketView;
 use crate::interface::InterfaceMap;
 use crate::packet::tuple::Addr;
@@ -34,10 +34,10 @@ pub struct Outcome {
 /// What rules keep from packet to packet, and what they have put into lists.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// Packets counted, per rule and kind of condition.
-    counts: BTreeMap<(RowId, u8), u64>,
+    /// Packets counted, per rule and matcher.
+    pub(super) counts: BTreeMap<(RowId, &'static str), u64>,
     /// Per rule: when the bucket was filled last, ms, and its level in `1 / per_ms` of a token.
-    buckets: BTreeMap<RowId, (u64, i128)>,
+    pub(super) buckets: BTreeMap<RowId, (u64, i128)>,
     /// Lists and addresses.
     added: BTreeSet<(u32, Addr)>,
 }
@@ -135,110 +135,35 @@ impl Reference<'_> {
 
     /// Conditions that every packet changes come last, and only when all others hold.
     fn rule_matches(&self, rule: &Rule, view: &PacketView, memory: &mut Memory) -> bool {
-        if !rule.matchers.iter().all(|matcher| self.matches(matcher, view, memory)) {
-            return false;
-        }
-        let row = rule.row;
-        let chosen = rule.matchers.iter().all(|matcher| {
-            let Matcher::Random { percent } = matcher else { return true };
-            let count = memory.counts.entry((row, 0)).or_default();
-            *count += 1;
-            let drawn = draw(view.seed, row, *count - 1);
-            f64::from(drawn) / 4_294_967_296.0 < f64::from(*percent) / 100.0
-        });
-        let counted = chosen
-            && rule.matchers.iter().all(|matcher| {
-                let Matcher::Nth { every, packet, negate } = matcher else { return true };
-                let count = memory.counts.entry((row, 1)).or_default();
-                *count = *count % u64::from(*every) + 1;
-                (*count == u64::from(*packet)) != *negate
-            });
-        counted
-            && rule.matchers.iter().all(|matcher| {
-                let Matcher::Limit { rate, per_ms, burst, unit, negate } = matcher else { return true };
-                let tokens = match unit {
-                    LimitUnit::Packet => i128::from(view.segments),
-                    LimitUnit::Bit => i128::from(view.wire_bytes) * 8,
-                };
-                let (per, now) = (i128::from(*per_ms), view.now.ms() / 10 * 10);
-                let full = i128::from(*burst) * per;
-                let (filled, level) = memory.buckets.entry(row).or_insert((now, full));
-                *level = full.min(*level + i128::from(now - *filled) * i128::from(*rate));
-                *filled = now;
-                let left = *level >= per;
-                if left {
-                    *level -= tokens * per;
-                }
-                left != *negate
-            })
+        let mut matchers: Vec<_> = rule.matchers.iter().collect();
+        matchers.sort_by_key(|matcher| Matcher::place_of(matcher));
+        let (lists, interfaces) = (self.lists, self.interfaces);
+        let mut asked = Asked { view, row: rule.row, lists, interfaces, memory };
+        matchers.into_iter().all(|matcher| Matcher::reference(matcher, &mut asked))
+    }
+}
+
+/// What the reference of a matcher may look at.
+#[derive(Debug)]
+pub(super) struct Asked<'a> {
+    pub view: &'a PacketView,
+    /// The rule.
+    pub row: RowId,
+    pub lists: &'a [AddressList],
+    pub interfaces: &'a InterfaceMap,
+    pub memory: &'a mut Memory,
+}
+
+impl Asked<'_> {
+    /// Whether the packet is of a protocol with ports.
+    pub fn has_ports(&self) -> bool {
+        self.view.tuple.protocol == 6 || self.view.tuple.protocol == 17
     }
 
-    /// Every condition but those that count.
-    fn matches(&self, matcher: &Matcher, view: &PacketView, memory: &Memory) -> bool {
-        let tuple = &view.tuple;
-        let has_ports = tuple.protocol == 6 || tuple.protocol == 17;
-        let told = has_ports && !view.headerless;
-        match matcher {
-            Matcher::InInterface { interfaces, negate } => {
-                self.listed(interfaces, view.in_interface) != *negate
-            }
-            Matcher::OutInterface { interfaces, negate } => {
-                self.listed(interfaces, view.out_interface) != *negate
-            }
-            Matcher::Protocol { protocol, negate } => (tuple.protocol == *protocol) != *negate,
-            Matcher::SrcAddress { range, negate } => in_range(range, tuple.src) != *negate,
-            Matcher::DstAddress { range, negate } => in_range(range, tuple.dst) != *negate,
-            Matcher::SrcAddressList { list, negate } => self.in_list(*list, tuple.src, memory) != *negate,
-            Matcher::DstAddressList { list, negate } => self.in_list(*list, tuple.dst, memory) != *negate,
-            Matcher::SrcPort { ports, negate } => told && in_ports(ports, tuple.src_port) != *negate,
-            Matcher::DstPort { ports, negate } => told && in_ports(ports, tuple.dst_port) != *negate,
-            Matcher::Port { ports, negate } => {
-                let either = in_ports(ports, tuple.src_port) || in_ports(ports, tuple.dst_port);
-                told && either != *negate
-            }
-            Matcher::TcpFlags { set, clear, negate } => {
-                let as_asked = view.tcp_flags & set == *set && view.tcp_flags & clear == 0;
-                tuple.protocol == 6 && told && as_asked != *negate
-            }
-            Matcher::IcmpOptions { icmp_type, code_from, code_to, negate } => {
-                let as_asked =
-                    view.icmp_type == *icmp_type && (*code_from..=*code_to).contains(&view.icmp_code);
-                tuple.protocol == 1 && !view.headerless && as_asked != *negate
-            }
-            Matcher::ConnectionState { states, negate } => states.contains(&view.state) != *negate,
-            Matcher::ConnectionNatState { srcnat, dstnat, negate } => {
-                (*srcnat && view.srcnat || *dstnat && view.dstnat) != *negate
-            }
-            Matcher::PacketMark { mark, negate } => (view.mark == *mark) != *negate,
-            Matcher::ConnectionMark { mark, negate } => (view.connection_mark == *mark) != *negate,
-            Matcher::Dscp { dscp, negate } => (view.dscp == *dscp) != *negate,
-            Matcher::PacketSize { from, to, negate } => (*from..=*to).contains(&view.length) != *negate,
-            Matcher::ConnectionBytes { from, to } => view
-                .connection_bytes
-                .is_some_and(|bytes| has_ports && bytes >= *from && (*to == 0 || bytes <= *to)),
-            Matcher::Time { from_ms, to_ms, days, utc_offset_s, negate } => {
-                let local = view.utc_ns / 1_000_000 + i64::from(*utc_offset_s) * 1000;
-                let (day, ms) = (local / 86_400_000, (local % 86_400_000) as u32);
-                let inside = if from_ms <= to_ms {
-                    *from_ms <= ms && ms <= *to_ms
-                } else {
-                    ms <= *to_ms || ms >= *from_ms
-                };
-                // Day 3 of 1970 was its first Sunday.
-                let sundays_distance = (day + 7 - 3) % 7;
-                (inside && days & 1 << sundays_distance != 0) != *negate
-            }
-            Matcher::Nth { .. } | Matcher::Random { .. } | Matcher::Limit { .. } => true,
-        }
-    }
-
-    fn listed(&self, rows: &[RowId], interface: Option<u16>) -> bool {
-        interface.is_some_and(|index| rows.contains(&self.interfaces.row(index)))
-    }
-
-    fn in_list(&self, number: u32, address: Addr, memory: &Memory) -> bool {
+    /// Whether a list, or what rules have put into it, holds an address.
+    pub fn in_list(&self, number: u32, address: Addr) -> bool {
         let list = self.lists.get(number as usize);
-        memory.added.contains(&(number, address))
+        self.memory.added.contains(&(number, address))
             || list.is_some_and(|list| list.entries.iter().any(|range| in_range(range, address)))
     }
 }
@@ -267,19 +192,13 @@ fn change(action: &Action, view: &mut PacketView, changes: &mut Changes) {
     }
 }
 
-/// The n-th number of the sequence that a seed and a rule begin (SplitMix64, Steele et al., 2014).
-fn draw(seed: u64, row: RowId, n: u64) -> u32 {
-    let mut z = (seed ^ u64::from(row) << 32).wrapping_add((n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((z ^ (z >> 31)) >> 32) as u32
-}
-
-fn in_range(range: &AddressRange, address: Addr) -> bool {
+/// Whether an address is in a range of its family.
+pub(super) fn in_range(range: &AddressRange, address: Addr) -> bool {
     let address = IpAddr::from(address);
     address.is_ipv4() == range.from.is_ipv4() && range.from <= address && address <= range.to
 }
 
-fn in_ports(ranges: &[PortRange], port: u16) -> bool {
+/// Whether a port is in one of some ranges.
+pub(super) fn in_ports(ranges: &[PortRange], port: u16) -> bool {
     ranges.iter().any(|range| (range.from..=range.to).contains(&port))
 }

@@ -2,10 +2,12 @@
 
 use std::net::IpAddr;
 
-use tollway_config::dataplane::AddressRange;
+use tollway_config::dataplane::{AddressRange, Matcher as M};
 
-use super::super::{Depends, PacketView};
-use super::{Names, Side};
+use super::super::check::Check;
+use super::super::reference::{Asked, in_range};
+use super::super::{AddressLists, Depends, PacketView};
+use super::{Condition, Names, Side};
 use crate::error::BuildError;
 use crate::packet::tuple::Addr;
 
@@ -19,16 +21,8 @@ pub struct Address {
 }
 
 impl Address {
-    /// Part of the tuple.
-    pub const DEPENDS_ON: Depends = Depends::FLOW_CONST;
-
     /// Checks the range.
-    pub fn new(
-        side: Side,
-        range: &AddressRange,
-        negate: bool,
-        names: &Names<'_>,
-    ) -> Result<Self, BuildError> {
+    fn new(side: Side, range: &AddressRange, negate: bool, names: &Names<'_>) -> Result<Self, BuildError> {
         let one_family =
             matches!((range.from, range.to), (IpAddr::V4(_), IpAddr::V4(_)) | (IpAddr::V6(_), IpAddr::V6(_)));
         if !one_family || range.from > range.to {
@@ -39,11 +33,39 @@ impl Address {
         }
         Ok(Self { side, negate, from: range.from.into(), to: range.to.into() })
     }
+}
 
-    /// Whether the packet's address is in the range.
+impl Condition for Address {
+    /// Part of the tuple.
+    const DEPENDS_ON: Depends = Depends::FLOW_CONST;
+
+    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
+        match matcher {
+            M::SrcAddress { range, negate } => Self::new(Side::Source, range, *negate, names),
+            M::DstAddress { range, negate } => Self::new(Side::Destination, range, *negate, names),
+            _ => Err(names.wrong_row()),
+        }
+    }
+
     #[inline]
-    pub fn matches(&self, view: &PacketView) -> bool {
+    fn matches(&self, view: &PacketView, _: &AddressLists) -> bool {
         let address = if self.side == Side::Source { view.tuple.src } else { view.tuple.dst };
         (self.from <= address && address <= self.to) != self.negate
+    }
+
+    fn narrow(&self, check: &mut Check) -> bool {
+        match (self.from.as_v4(), self.to.as_v4()) {
+            (Some(from), Some(to)) if !self.negate && self.side == Side::Source => check.source(from, to),
+            (Some(from), Some(to)) if !self.negate => check.destination(from, to),
+            _ => false,
+        }
+    }
+
+    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+        match matcher {
+            M::SrcAddress { range, negate } => in_range(range, asked.view.tuple.src) != *negate,
+            M::DstAddress { range, negate } => in_range(range, asked.view.tuple.dst) != *negate,
+            _ => false,
+        }
     }
 }

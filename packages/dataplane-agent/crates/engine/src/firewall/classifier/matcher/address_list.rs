@@ -1,8 +1,11 @@
 //! `src-address-list`, `dst-address-list`.
 
+use tollway_config::dataplane::Matcher as M;
+
 use super::super::bounds::Listed;
+use super::super::reference::Asked;
 use super::super::{AddressLists, Depends, PacketView};
-use super::{Names, Side};
+use super::{Condition, Names, Place, Side};
 use crate::error::BuildError;
 use crate::packet::tuple::Addr;
 
@@ -15,21 +18,12 @@ pub struct ListMember {
 }
 
 impl ListMember {
-    /// Lists change while flows live; an outcome can remember which memberships it rests on.
-    pub const DEPENDS_ON: Depends = Depends::LIST;
-
     /// Checks that the list exists.
-    pub fn new(side: Side, list: u32, negate: bool, names: &Names<'_>) -> Result<Self, BuildError> {
+    fn new(side: Side, list: u32, negate: bool, names: &Names<'_>) -> Result<Self, BuildError> {
         if list as usize >= names.lists.len() {
             return Err(names.error(format!("names address list {list}, which does not exist")));
         }
         Ok(Self { side, negate, list })
-    }
-
-    /// Whether the packet's address is in the list.
-    #[inline]
-    pub fn matches(&self, view: &PacketView, lists: &AddressLists) -> bool {
-        lists.contains(self.list, self.address(view)) != self.negate
     }
 
     /// Whether the outcome for an address that is in the list is a match.
@@ -46,5 +40,32 @@ impl ListMember {
     /// What the outcome rests on.
     pub(in super::super) const fn listed(&self) -> Listed {
         Listed { list: self.list, side: self.side }
+    }
+}
+
+impl Condition for ListMember {
+    /// Lists change while flows live; an outcome can remember which memberships it rests on.
+    const DEPENDS_ON: Depends = Depends::LIST;
+    const PLACE: Place = Place::List;
+
+    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
+        match matcher {
+            M::SrcAddressList { list, negate } => Self::new(Side::Source, *list, *negate, names),
+            M::DstAddressList { list, negate } => Self::new(Side::Destination, *list, *negate, names),
+            _ => Err(names.wrong_row()),
+        }
+    }
+
+    #[inline]
+    fn matches(&self, view: &PacketView, lists: &AddressLists) -> bool {
+        lists.contains(self.list, self.address(view)) != self.negate
+    }
+
+    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+        match matcher {
+            M::SrcAddressList { list, negate } => asked.in_list(*list, asked.view.tuple.src) != *negate,
+            M::DstAddressList { list, negate } => asked.in_list(*list, asked.view.tuple.dst) != *negate,
+            _ => false,
+        }
     }
 }

@@ -1,10 +1,13 @@
 //! `connection-bytes`.
 
+use tollway_config::dataplane::Matcher as M;
 use tollway_wire::ipv4::{TCP, UDP};
 
-use super::super::{Depends, PacketView};
-use super::Names;
+use super::super::reference::Asked;
+use super::super::{AddressLists, Bounds, Depends, PacketView};
+use super::{Condition, Names};
 use crate::error::BuildError;
+use crate::time::Now;
 
 /// What both directions of the connection have carried lies in a range. Only TCP and UDP connections
 /// match.
@@ -16,11 +19,23 @@ pub struct ConnectionBytes {
 }
 
 impl ConnectionBytes {
-    /// Grows with every packet.
-    pub const DEPENDS_ON: Depends = Depends::VOLUME;
+    /// The volume from which the answer is another one; `u64::MAX` never.
+    #[inline]
+    fn changes_at(&self, view: &PacketView) -> u64 {
+        match view.connection_bytes {
+            Some(carried) if carried < self.from => self.from,
+            Some(carried) if carried <= self.to => self.to.saturating_add(1),
+            _ => u64::MAX,
+        }
+    }
+}
 
-    /// Checks the range, bytes; `to` 0 has no end.
-    pub fn new(from: u64, to: u64, names: &Names<'_>) -> Result<Self, BuildError> {
+impl Condition for ConnectionBytes {
+    /// Grows with every packet.
+    const DEPENDS_ON: Depends = Depends::VOLUME;
+
+    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
+        let M::ConnectionBytes { from, to } = *matcher else { return Err(names.wrong_row()) };
         let to = if to == 0 { u64::MAX } else { to };
         if from > to {
             return Err(names.error(format!(
@@ -30,20 +45,19 @@ impl ConnectionBytes {
         Ok(Self { from, to })
     }
 
-    /// Whether the volume is in the range.
     #[inline]
-    pub fn matches(&self, view: &PacketView) -> bool {
+    fn matches(&self, view: &PacketView, _: &AddressLists) -> bool {
         let carried = matches!(view.tuple.protocol, TCP | UDP).then_some(view.connection_bytes).flatten();
         carried.is_some_and(|carried| self.from <= carried && carried <= self.to)
     }
 
-    /// The volume from which the answer is another one; `u64::MAX` never.
-    #[inline]
-    pub fn changes_at(&self, view: &PacketView) -> u64 {
-        match view.connection_bytes {
-            Some(carried) if carried < self.from => self.from,
-            Some(carried) if carried <= self.to => self.to.saturating_add(1),
-            _ => u64::MAX,
-        }
+    fn bound(&self, view: &PacketView, bounds: &mut Bounds) {
+        bounds.narrow(self.changes_at(view), Now(u64::MAX));
+    }
+
+    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+        let M::ConnectionBytes { from, to } = matcher else { return false };
+        let carried = asked.view.connection_bytes.filter(|_| asked.has_ports());
+        carried.is_some_and(|bytes| bytes >= *from && (*to == 0 || bytes <= *to))
     }
 }

@@ -2,13 +2,17 @@
 
 use tollway_config::dataplane as config;
 
-use super::super::{Depends, PacketView};
+use super::super::check::Check;
+use super::super::reference::Asked;
+use super::super::{AddressLists, Depends, PacketView};
+use super::{Condition, Names};
+use crate::error::BuildError;
 
 /// The state is one of a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionState {
     /// Bit per state that matches, inversion applied; see [`state_bit`].
-    pub mask: u8,
+    mask: u8,
 }
 
 /// The bit of a state.
@@ -22,19 +26,30 @@ pub const fn state_bit(state: config::ConnectionState) -> u8 {
     }
 }
 
-impl ConnectionState {
+impl Condition for ConnectionState {
     /// A change of state changes the connection's version.
-    pub const DEPENDS_ON: Depends = Depends::FLOW_CONST;
+    const DEPENDS_ON: Depends = Depends::FLOW_CONST;
 
-    /// From the set.
-    pub fn new(states: &[config::ConnectionState], negate: bool) -> Self {
+    fn compile(matcher: &config::Matcher, names: &Names<'_>) -> Result<Self, BuildError> {
+        let config::Matcher::ConnectionState { states, negate } = matcher else {
+            return Err(names.wrong_row());
+        };
         let mask = states.iter().fold(0, |mask, state| mask | state_bit(*state));
-        Self { mask: if negate { !mask } else { mask } }
+        Ok(Self { mask: if *negate { !mask } else { mask } })
     }
 
-    /// Whether the packet's state is in the set.
     #[inline]
-    pub fn matches(&self, view: &PacketView) -> bool {
+    fn matches(&self, view: &PacketView, _: &AddressLists) -> bool {
         self.mask & state_bit(view.state) != 0
+    }
+
+    fn narrow(&self, check: &mut Check) -> bool {
+        check.states(self.mask);
+        true
+    }
+
+    fn reference(matcher: &config::Matcher, asked: &mut Asked<'_>) -> bool {
+        let config::Matcher::ConnectionState { states, negate } = matcher else { return false };
+        states.contains(&asked.view.state) != *negate
     }
 }

@@ -1,7 +1,10 @@
 //! `dscp`.
 
-use super::super::{Depends, PacketView};
-use super::Names;
+use tollway_config::dataplane::Matcher as M;
+
+use super::super::reference::Asked;
+use super::super::{AddressLists, Bounds, Depends, PacketView};
+use super::{Asks, Condition, Names};
 use crate::error::BuildError;
 
 /// Highest DSCP (RFC 2474 §3).
@@ -14,21 +17,33 @@ pub struct Dscp {
     negate: bool,
 }
 
-impl Dscp {
+impl Condition for Dscp {
     /// Each packet has its own.
-    pub const DEPENDS_ON: Depends = Depends::DSCP;
+    const DEPENDS_ON: Depends = Depends::DSCP;
 
-    /// Checks the range.
-    pub fn new(dscp: u8, negate: bool, names: &Names<'_>) -> Result<Self, BuildError> {
+    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
+        let M::Dscp { dscp, negate } = *matcher else { return Err(names.wrong_row()) };
         if dscp > MAX_DSCP {
             return Err(names.error(format!("dscp {dscp}: expected 0 to {MAX_DSCP}")));
         }
         Ok(Self { dscp, negate })
     }
 
-    /// Whether the DSCP is as asked.
     #[inline]
-    pub fn matches(&self, view: &PacketView) -> bool {
+    fn matches(&self, view: &PacketView, _: &AddressLists) -> bool {
         (view.dscp == self.dscp) != self.negate
+    }
+
+    fn bound(&self, view: &PacketView, bounds: &mut Bounds) {
+        bounds.rest_on_dscp(view);
+    }
+
+    fn asks(&self) -> Asks {
+        Asks::Packet
+    }
+
+    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+        let M::Dscp { dscp, negate } = matcher else { return false };
+        (asked.view.dscp == *dscp) != *negate
     }
 }

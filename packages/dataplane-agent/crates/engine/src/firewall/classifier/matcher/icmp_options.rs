@@ -1,9 +1,12 @@
 //! `icmp-options`.
 
+use tollway_config::dataplane::Matcher as M;
 use tollway_wire::ipv4::ICMP;
 
-use super::super::{Depends, PacketView};
-use super::Names;
+use super::super::check::Check;
+use super::super::reference::Asked;
+use super::super::{AddressLists, Depends, PacketView};
+use super::{Condition, Names};
 use crate::error::BuildError;
 
 /// The ICMP type, with one of some codes. Other protocols never match, inverted or not.
@@ -15,18 +18,15 @@ pub struct IcmpOptions {
     negate: bool,
 }
 
-impl IcmpOptions {
+impl Condition for IcmpOptions {
     /// A flow is an identifier; several types may share it.
-    pub const DEPENDS_ON: Depends = Depends::PACKET_FIELD;
+    const DEPENDS_ON: Depends = Depends::PACKET_FIELD;
+    const READS_HEADER: bool = true;
 
-    /// Checks the code range.
-    pub fn new(
-        icmp_type: u8,
-        code_from: u8,
-        code_to: u8,
-        negate: bool,
-        names: &Names<'_>,
-    ) -> Result<Self, BuildError> {
+    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
+        let M::IcmpOptions { icmp_type, code_from, code_to, negate } = *matcher else {
+            return Err(names.wrong_row());
+        };
         if code_from > code_to {
             return Err(
                 names.error(format!("ICMP codes {code_from}-{code_to}: expected the lower code first"))
@@ -35,12 +35,23 @@ impl IcmpOptions {
         Ok(Self { icmp_type, code_from, code_to, negate })
     }
 
-    /// Whether type and code are as asked.
     #[inline]
-    pub fn matches(&self, view: &PacketView) -> bool {
+    fn matches(&self, view: &PacketView, _: &AddressLists) -> bool {
         let found = view.icmp_type == self.icmp_type
             && self.code_from <= view.icmp_code
             && view.icmp_code <= self.code_to;
         view.tuple.protocol == ICMP && found != self.negate
+    }
+
+    fn narrow(&self, check: &mut Check) -> bool {
+        check.needs_icmp();
+        true
+    }
+
+    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+        let M::IcmpOptions { icmp_type, code_from, code_to, negate } = matcher else { return false };
+        let view = asked.view;
+        let as_asked = view.icmp_type == *icmp_type && (*code_from..=*code_to).contains(&view.icmp_code);
+        view.tuple.protocol == 1 && !view.headerless && as_asked != *negate
     }
 }

@@ -1,9 +1,11 @@
 //! `in-interface`, `out-interface`, `in-interface-list`, `out-interface-list`.
 
-use tollway_config::dataplane::RowId;
+use tollway_config::dataplane::{Matcher as M, RowId};
 
-use super::super::{Depends, PacketView};
-use super::{Names, Side};
+use super::super::check::Check;
+use super::super::reference::Asked;
+use super::super::{AddressLists, Depends, PacketView};
+use super::{Condition, Names, Side};
 use crate::error::BuildError;
 
 /// The interface is one of a set. No interface is in no set.
@@ -16,11 +18,8 @@ pub struct InterfaceSet {
 }
 
 impl InterfaceSet {
-    /// The ingress port is part of the cache key, the egress interface follows from it and the flow.
-    pub const DEPENDS_ON: Depends = Depends::FLOW_CONST;
-
     /// Resolves the rows.
-    pub fn new(side: Side, rows: &[RowId], negate: bool, names: &Names<'_>) -> Result<Self, BuildError> {
+    fn new(side: Side, rows: &[RowId], negate: bool, names: &Names<'_>) -> Result<Self, BuildError> {
         let mut bits = vec![0u64; names.interfaces.len().div_ceil(64)];
         for row in rows {
             let index = names
@@ -34,13 +33,52 @@ impl InterfaceSet {
         Ok(Self { side, negate, bits: bits.into() })
     }
 
-    /// Whether the packet's interface is in the set.
+    /// The only interface of the set; `None` for several or none.
+    fn single(&self) -> Option<u16> {
+        let mut indices = self.bits.iter().zip(0u16..).flat_map(|(word, at)| {
+            (0..64).filter(move |bit| word >> bit & 1 != 0).map(move |bit| at * 64 + bit)
+        });
+        indices.next().filter(|_| indices.next().is_none())
+    }
+}
+
+impl Condition for InterfaceSet {
+    /// The ingress port is part of the cache key, the egress interface follows from it and the flow.
+    const DEPENDS_ON: Depends = Depends::FLOW_CONST;
+
+    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
+        match matcher {
+            M::InInterface { interfaces, negate } => Self::new(Side::Source, interfaces, *negate, names),
+            M::OutInterface { interfaces, negate } => {
+                Self::new(Side::Destination, interfaces, *negate, names)
+            }
+            _ => Err(names.wrong_row()),
+        }
+    }
+
     #[inline]
-    pub fn matches(&self, view: &PacketView) -> bool {
+    fn matches(&self, view: &PacketView, _: &AddressLists) -> bool {
         let interface = if self.side == Side::Source { view.in_interface } else { view.out_interface };
         let found = interface.is_some_and(|index| {
             self.bits.get(usize::from(index / 64)).is_some_and(|word| word >> (index % 64) & 1 != 0)
         });
         found != self.negate
+    }
+
+    fn narrow(&self, check: &mut Check) -> bool {
+        match self.single().filter(|_| !self.negate) {
+            Some(index) if self.side == Side::Source => check.in_interface(index),
+            Some(index) => check.out_interface(index),
+            None => false,
+        }
+    }
+
+    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+        let (rows, negate, interface) = match matcher {
+            M::InInterface { interfaces, negate } => (interfaces, *negate, asked.view.in_interface),
+            M::OutInterface { interfaces, negate } => (interfaces, *negate, asked.view.out_interface),
+            _ => return false,
+        };
+        interface.is_some_and(|index| rows.contains(&asked.interfaces.row(index))) != negate
     }
 }

@@ -1,10 +1,11 @@
 //! `limit`.
 
-use tollway_config::dataplane::LimitUnit;
+use tollway_config::dataplane::{LimitUnit, Matcher as M};
 
-use super::super::{Depends, PacketView};
-use super::Names;
+use super::super::reference::Asked;
+use super::super::{AddressLists, Depends, PacketView};
 use super::shared_count::SharedCount;
+use super::{Condition, Names, Place};
 use crate::error::BuildError;
 
 /// Distance of refills, ms.
@@ -38,18 +39,13 @@ pub struct Limit {
     mark: SharedCount,
 }
 
-impl Limit {
+impl Condition for Limit {
     /// Every packet takes tokens.
-    pub const DEPENDS_ON: Depends = Depends::SHARED;
+    const DEPENDS_ON: Depends = Depends::SHARED;
+    const PLACE: Place = Place::Limit;
 
-    /// Checks rate and depth: `rate` tokens in `per_ms` milliseconds, at most `burst`.
-    pub fn new(
-        (rate, per_ms): (u64, u32),
-        burst: u64,
-        unit: LimitUnit,
-        negate: bool,
-        names: &Names<'_>,
-    ) -> Result<Self, BuildError> {
+    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
+        let M::Limit { rate, per_ms, burst, unit, negate } = *matcher else { return Err(names.wrong_row()) };
         if rate == 0 || per_ms == 0 || burst == 0 {
             return Err(names.error("limit: expected a rate, a time and a burst of at least 1"));
         }
@@ -64,7 +60,7 @@ impl Limit {
 
     /// Takes the packet's tokens if one is left, and says whether.
     #[inline]
-    pub fn matches(&self, view: &PacketView) -> bool {
+    fn matches(&self, view: &PacketView, _: &AddressLists) -> bool {
         let tokens = match self.unit {
             LimitUnit::Packet => u64::from(view.segments),
             LimitUnit::Bit => view.wire_bytes * 8,
@@ -72,6 +68,30 @@ impl Limit {
         self.take(view.now.ms(), tokens.min(LARGEST_PACKET) * self.per, view.peek) != self.negate
     }
 
+    fn adopt(&mut self, other: &Self) {
+        self.mark.adopt(&other.mark);
+    }
+
+    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+        let M::Limit { rate, per_ms, burst, unit, negate } = matcher else { return false };
+        let tokens = match unit {
+            LimitUnit::Packet => i128::from(asked.view.segments),
+            LimitUnit::Bit => i128::from(asked.view.wire_bytes) * 8,
+        };
+        let (per, now) = (i128::from(*per_ms), asked.view.now.ms() / 10 * 10);
+        let full = i128::from(*burst) * per;
+        let (filled, level) = asked.memory.buckets.entry(asked.row).or_insert((now, full));
+        *level = full.min(*level + i128::from(now - *filled) * i128::from(*rate));
+        *filled = now;
+        let left = *level >= per;
+        if left {
+            *level -= tokens * per;
+        }
+        left != *negate
+    }
+}
+
+impl Limit {
     fn take(&self, now_ms: u64, parts: u64, peek: bool) -> bool {
         let filled = ORIGIN.wrapping_add((now_ms / REFILL_MS * REFILL_MS).wrapping_mul(self.rate));
         let most_owed = LARGEST_PACKET * self.per + self.rate * LONGEST_DEBT_MS;
@@ -93,10 +113,6 @@ impl Limit {
                 Err(other) => mark = other,
             }
         }
-    }
-
-    pub(super) fn adopt(&mut self, other: &Self) {
-        self.mark.adopt(&other.mark);
     }
 }
 

@@ -1,12 +1,15 @@
 //! `packet-mark` and `connection-mark`.
 
-use tollway_config::dataplane as config;
+use tollway_config::dataplane::{self as config, Matcher as M};
 
-use super::super::{Depends, PacketView};
+use super::super::reference::Asked;
+use super::super::{AddressLists, Depends, PacketView};
+use super::{Asks, Condition, Names};
+use crate::error::BuildError;
 
 /// What has the mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Marked {
+enum Marked {
     /// The packet.
     Packet,
     /// Its connection.
@@ -16,26 +19,45 @@ pub enum Marked {
 /// A mark is, or is not, there. 0 is no mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
-    /// Of what.
-    pub of: Marked,
-    /// The mark.
-    pub mark: config::Mark,
-    /// Invert.
-    pub negate: bool,
+    of: Marked,
+    mark: config::Mark,
+    negate: bool,
 }
 
-impl Mark {
+impl Condition for Mark {
     /// Packets are marked by rules, which the same packets of a flow meet; a change of the connection's mark changes
     /// its version.
-    pub const DEPENDS_ON: Depends = Depends::FLOW_CONST;
+    const DEPENDS_ON: Depends = Depends::FLOW_CONST;
 
-    /// Whether the mark is as asked.
+    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
+        match *matcher {
+            M::PacketMark { mark, negate } => Ok(Self { of: Marked::Packet, mark, negate }),
+            M::ConnectionMark { mark, negate } => Ok(Self { of: Marked::Connection, mark, negate }),
+            _ => Err(names.wrong_row()),
+        }
+    }
+
     #[inline]
-    pub fn matches(&self, view: &PacketView) -> bool {
+    fn matches(&self, view: &PacketView, _: &AddressLists) -> bool {
         let mark = match self.of {
             Marked::Packet => view.mark,
             Marked::Connection => view.connection_mark,
         };
         (mark == self.mark) != self.negate
+    }
+
+    fn asks(&self) -> Asks {
+        match self.of {
+            Marked::Packet => Asks::Packet,
+            Marked::Connection => Asks::ConnectionMark,
+        }
+    }
+
+    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+        match matcher {
+            M::PacketMark { mark, negate } => (asked.view.mark == *mark) != *negate,
+            M::ConnectionMark { mark, negate } => (asked.view.connection_mark == *mark) != *negate,
+            _ => false,
+        }
     }
 }

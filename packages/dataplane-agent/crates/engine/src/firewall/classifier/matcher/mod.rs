@@ -1,5 +1,6 @@
-//! One condition of a rule, compiled. A file per kind; each says what it matches and what it
-//! [`Depends`] on.
+//! The conditions of rules. A matcher is a file here and a row of [`matchers!`]; the file says with [`Condition`] how
+//! it is compiled, how it matches, what it depends on and how the index of a chain may use it.
+//! `docs/adding/matcher.md` goes through one.
 
 mod address;
 mod address_list;
@@ -16,37 +17,25 @@ mod packet_size;
 mod port;
 mod protocol;
 mod random;
+#[cfg(test)]
+mod sample;
 mod shared_count;
 mod tcp_flags;
 mod time;
 
-use tollway_config::dataplane::{self as config, RowId};
+use tollway_config::dataplane::{Matcher as M, RowId};
 
 use super::bounds::Bounds;
+use super::check::Check;
 use super::depends::Depends;
 use super::list::AddressLists;
+use super::reference::Asked;
 use super::view::PacketView;
 use crate::error::BuildError;
 use crate::interface::InterfaceMap;
-use crate::time::Now;
 
-pub use address::Address;
-pub use address_list::ListMember;
-pub use connection_bytes::ConnectionBytes;
-pub use connection_state::{ConnectionState, state_bit};
-pub use dscp::Dscp;
-pub use icmp_options::IcmpOptions;
-pub use interface::InterfaceSet;
-pub use limit::Limit;
-pub use mark::{Mark, Marked};
-pub use nat_state::NatState;
-pub use nth::Nth;
-pub use packet_size::PacketSize;
-pub use port::Ports;
-pub use protocol::Protocol;
-pub use random::Random;
-pub use tcp_flags::TcpFlags;
-pub use time::{Time, TimeOfDay};
+pub(super) use connection_state::state_bit;
+pub use time::TimeOfDay;
 
 /// Which end of the packet a condition looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -57,45 +46,6 @@ pub enum Side {
     Destination,
     /// Either.
     Either,
-}
-
-/// A compiled condition.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Matcher {
-    /// `in-interface`, `out-interface` and their lists.
-    Interface(InterfaceSet),
-    /// `protocol`.
-    Protocol(Protocol),
-    /// `src-address`, `dst-address`.
-    Address(Address),
-    /// `src-address-list`, `dst-address-list`.
-    AddressList(ListMember),
-    /// `src-port`, `dst-port`, `port`.
-    Ports(Ports),
-    /// `tcp-flags`.
-    TcpFlags(TcpFlags),
-    /// `icmp-options`.
-    IcmpOptions(IcmpOptions),
-    /// `connection-state`.
-    ConnectionState(ConnectionState),
-    /// `connection-nat-state`.
-    NatState(NatState),
-    /// `packet-mark`, `connection-mark`.
-    Mark(Mark),
-    /// `dscp`.
-    Dscp(Dscp),
-    /// `packet-size`.
-    PacketSize(PacketSize),
-    /// `connection-bytes`.
-    ConnectionBytes(ConnectionBytes),
-    /// `time`.
-    Time(Time),
-    /// `random`.
-    Random(Random),
-    /// `nth`.
-    Nth(Nth),
-    /// `limit`.
-    Limit(Limit),
 }
 
 /// What compiling a condition may look up.
@@ -112,157 +62,15 @@ impl Names<'_> {
     fn error(&self, message: impl Into<String>) -> BuildError {
         BuildError::row(self.row, message)
     }
-}
 
-impl Matcher {
-    /// Compiles a condition; names that do not resolve and reversed ranges are errors.
-    pub fn compile(matcher: &config::Matcher, names: &Names<'_>) -> Result<Self, BuildError> {
-        use config::Matcher as M;
-        Ok(match matcher {
-            M::InInterface { interfaces, negate } => {
-                Self::Interface(InterfaceSet::new(Side::Source, interfaces, *negate, names)?)
-            }
-            M::OutInterface { interfaces, negate } => {
-                Self::Interface(InterfaceSet::new(Side::Destination, interfaces, *negate, names)?)
-            }
-            M::Protocol { protocol, negate } => {
-                Self::Protocol(Protocol { protocol: *protocol, negate: *negate })
-            }
-            M::SrcAddress { range, negate } => {
-                Self::Address(Address::new(Side::Source, range, *negate, names)?)
-            }
-            M::DstAddress { range, negate } => {
-                Self::Address(Address::new(Side::Destination, range, *negate, names)?)
-            }
-            M::SrcAddressList { list, negate } => {
-                Self::AddressList(ListMember::new(Side::Source, *list, *negate, names)?)
-            }
-            M::DstAddressList { list, negate } => {
-                Self::AddressList(ListMember::new(Side::Destination, *list, *negate, names)?)
-            }
-            M::SrcPort { ports, negate } => Self::Ports(Ports::new(Side::Source, ports, *negate, names)?),
-            M::DstPort { ports, negate } => {
-                Self::Ports(Ports::new(Side::Destination, ports, *negate, names)?)
-            }
-            M::Port { ports, negate } => Self::Ports(Ports::new(Side::Either, ports, *negate, names)?),
-            M::TcpFlags { set, clear, negate } => {
-                Self::TcpFlags(TcpFlags { set: *set, clear: *clear, negate: *negate })
-            }
-            M::IcmpOptions { icmp_type, code_from, code_to, negate } => {
-                Self::IcmpOptions(IcmpOptions::new(*icmp_type, *code_from, *code_to, *negate, names)?)
-            }
-            M::ConnectionState { states, negate } => {
-                Self::ConnectionState(ConnectionState::new(states, *negate))
-            }
-            M::PacketMark { mark, negate } => {
-                Self::Mark(Mark { of: Marked::Packet, mark: *mark, negate: *negate })
-            }
-            M::ConnectionMark { mark, negate } => {
-                Self::Mark(Mark { of: Marked::Connection, mark: *mark, negate: *negate })
-            }
-            M::Dscp { dscp, negate } => Self::Dscp(Dscp::new(*dscp, *negate, names)?),
-            M::PacketSize { from, to, negate } => {
-                Self::PacketSize(PacketSize::new(*from, *to, *negate, names)?)
-            }
-            M::ConnectionBytes { from, to } => {
-                Self::ConnectionBytes(ConnectionBytes::new(*from, *to, names)?)
-            }
-            M::Time { from_ms, to_ms, days, utc_offset_s, negate } => {
-                Self::Time(Time::new((*from_ms, *to_ms), *days, *utc_offset_s, *negate, names)?)
-            }
-            M::Nth { every, packet, negate } => Self::Nth(Nth::new(*every, *packet, *negate, names)?),
-            M::Random { percent } => Self::Random(Random::new(*percent, names)?),
-            M::Limit { rate, per_ms, burst, unit, negate } => {
-                Self::Limit(Limit::new((*rate, *per_ms), *burst, *unit, *negate, names)?)
-            }
-            M::ConnectionNatState { srcnat, dstnat, negate } => {
-                Self::NatState(NatState { srcnat: *srcnat, dstnat: *dstnat, negate: *negate })
-            }
-        })
-    }
-
-    /// Whether the packet fulfils the condition.
-    #[inline]
-    pub fn matches(&self, view: &PacketView, lists: &AddressLists) -> bool {
-        match self {
-            Self::Interface(matcher) => matcher.matches(view),
-            Self::Protocol(matcher) => matcher.matches(view),
-            Self::Address(matcher) => matcher.matches(view),
-            Self::AddressList(matcher) => matcher.matches(view, lists),
-            Self::Ports(matcher) => matcher.matches(view),
-            Self::TcpFlags(matcher) => matcher.matches(view),
-            Self::IcmpOptions(matcher) => matcher.matches(view),
-            Self::ConnectionState(matcher) => matcher.matches(view),
-            Self::NatState(matcher) => matcher.matches(view),
-            Self::Mark(matcher) => matcher.matches(view),
-            Self::Dscp(matcher) => matcher.matches(view),
-            Self::PacketSize(matcher) => matcher.matches(view),
-            Self::ConnectionBytes(matcher) => matcher.matches(view),
-            Self::Time(matcher) => matcher.matches(view),
-            Self::Random(matcher) => matcher.matches(view),
-            Self::Nth(matcher) => matcher.matches(view),
-            Self::Limit(matcher) => matcher.matches(view),
-        }
-    }
-
-    /// What the outcome rests on beside the flow.
-    pub fn depends_on(&self) -> Depends {
-        match self {
-            Self::Interface(_) => InterfaceSet::DEPENDS_ON,
-            Self::Protocol(_) => Protocol::DEPENDS_ON,
-            Self::Address(_) => Address::DEPENDS_ON,
-            Self::AddressList(_) => ListMember::DEPENDS_ON,
-            Self::Ports(_) => Ports::DEPENDS_ON,
-            Self::TcpFlags(_) => TcpFlags::DEPENDS_ON,
-            Self::IcmpOptions(_) => IcmpOptions::DEPENDS_ON,
-            Self::ConnectionState(_) => ConnectionState::DEPENDS_ON,
-            Self::NatState(_) => NatState::DEPENDS_ON,
-            Self::Mark(_) => Mark::DEPENDS_ON,
-            Self::Dscp(_) => Dscp::DEPENDS_ON,
-            Self::PacketSize(_) => PacketSize::DEPENDS_ON,
-            Self::ConnectionBytes(_) => ConnectionBytes::DEPENDS_ON,
-            Self::Time(_) => Time::DEPENDS_ON,
-            Self::Random(_) => Random::DEPENDS_ON,
-            Self::Nth(_) => Nth::DEPENDS_ON,
-            Self::Limit(_) => Limit::DEPENDS_ON,
-        }
-    }
-
-    /// Where a rule asks it. What the flow alone decides comes first, then lists; last what every packet
-    /// that gets this far changes, in RouterOS's order.
-    pub(super) fn place(&self) -> Place {
-        match self {
-            Self::AddressList(_) => Place::List,
-            Self::Random(_) => Place::Random,
-            Self::Nth(_) => Place::Nth,
-            Self::Limit(_) => Place::Limit,
-            _ if self.depends_on().is_flow_const() => Place::FlowConst,
-            _ => Place::Packet,
-        }
-    }
-
-    /// Narrows what an outcome that rests on this condition is bounded by.
-    pub(super) fn bound(&self, view: &PacketView, bounds: &mut Bounds) {
-        match self {
-            Self::ConnectionBytes(matcher) => bounds.narrow(matcher.changes_at(view), Now(u64::MAX)),
-            Self::Time(matcher) => bounds.narrow(u64::MAX, matcher.changes_at(view)),
-            Self::Dscp(_) => bounds.rest_on_dscp(view),
-            _ => {}
-        }
-    }
-
-    /// Goes on with the state of an equal condition.
-    pub(super) fn adopt(&mut self, other: &Self) {
-        match (self, other) {
-            (Self::Random(matcher), Self::Random(other)) => matcher.adopt(other),
-            (Self::Nth(matcher), Self::Nth(other)) => matcher.adopt(other),
-            (Self::Limit(matcher), Self::Limit(other)) => matcher.adopt(other),
-            _ => {}
-        }
+    /// The row of [`matchers!`] gives a file a condition that it does not know.
+    fn wrong_row(&self) -> BuildError {
+        self.error("the condition is not compiled by this matcher")
     }
 }
 
-/// Order of the conditions of a rule.
+/// Where a rule evaluates a condition: what the flow alone decides first, then lists; last what every packet that
+/// gets this far changes, in RouterOS's order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
     FlowConst,
@@ -271,4 +79,203 @@ pub(super) enum Place {
     Random,
     Nth,
     Limit,
+}
+
+/// What a condition asks of which the flow cache keeps no trace, or which only mangle changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asks {
+    /// Neither of those below.
+    Other,
+    /// The mark of the packet or its DSCP.
+    Packet,
+    /// The mark of the connection.
+    ConnectionMark,
+}
+
+/// What the file of a matcher says. What has a default is said only where it differs.
+pub(super) trait Condition: Sized {
+    /// What the outcome rests on beside the flow.
+    const DEPENDS_ON: Depends;
+    /// Where a rule evaluates it.
+    const PLACE: Place = if Self::DEPENDS_ON.is_flow_const() { Place::FlowConst } else { Place::Packet };
+    /// Whether it is about ports, flags or types. With `negate` too, it holds for no packet without them, as in Linux.
+    const READS_HEADER: bool = false;
+
+    /// From the configuration.
+    ///
+    /// # Errors
+    /// For names that do not resolve and values that are out of range.
+    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError>;
+
+    /// Whether the packet fulfils the condition.
+    fn matches(&self, view: &PacketView, lists: &AddressLists) -> bool;
+
+    /// Tells the index of the chain what a packet must have to fulfil the condition. Whether that is all that the flow
+    /// decides about it: then it is not evaluated for packets that the index admits.
+    fn narrow(&self, _check: &mut Check) -> bool {
+        !Self::DEPENDS_ON.is_flow_const()
+    }
+
+    /// Narrows what an outcome that rests on this condition is bounded by. Only for what depends on
+    /// [`Depends::BOUNDED`].
+    fn bound(&self, _view: &PacketView, _bounds: &mut Bounds) {}
+
+    /// Goes on with the state of an equal condition.
+    fn adopt(&mut self, _other: &Self) {}
+
+    /// Whether it holds for SYN segments alone. The flow cache forwards none of those, so the condition rests on nothing
+    /// that differs between the packets that are forwarded by it.
+    fn wants_syn(&self) -> bool {
+        false
+    }
+
+    /// What it asks.
+    fn asks(&self) -> Asks {
+        Asks::Other
+    }
+
+    /// The same as [`Self::compile`] and [`Self::matches`] together, from the configuration and as slowly as it reads,
+    /// for the [reference](super::reference). It shares no code with them, so that each can be wrong on its own.
+    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool;
+}
+
+macro_rules! matchers {
+    ($($(#[cfg($cfg:meta)])? $text:literal $configured:pat => $variant:ident($file:ident::$condition:ident);)*) => {
+        /// A compiled condition.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub enum Matcher {
+            $($(#[cfg($cfg)])? #[doc = $text] $variant($file::$condition),)*
+        }
+
+        impl Matcher {
+            /// Compiles a condition; names that do not resolve and reversed ranges are errors.
+            pub fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
+                match matcher {
+                    $($(#[cfg($cfg)])? $configured => {
+                        <$file::$condition as Condition>::compile(matcher, names).map(Self::$variant)
+                    })*
+                }
+            }
+
+            /// Whether the packet fulfils the condition.
+            #[inline]
+            pub fn matches(&self, view: &PacketView, lists: &AddressLists) -> bool {
+                match self {
+                    $($(#[cfg($cfg)])? Self::$variant(matcher) => matcher.matches(view, lists),)*
+                }
+            }
+
+            /// What the outcome rests on beside the flow.
+            pub fn depends_on(&self) -> Depends {
+                match self {
+                    $($(#[cfg($cfg)])? Self::$variant(_) => $file::$condition::DEPENDS_ON,)*
+                }
+            }
+
+            /// Where a rule evaluates it.
+            pub(super) fn place(&self) -> Place {
+                match self {
+                    $($(#[cfg($cfg)])? Self::$variant(_) => $file::$condition::PLACE,)*
+                }
+            }
+
+            /// Where a rule evaluates a condition of the configuration.
+            pub(super) fn place_of(matcher: &M) -> Place {
+                match matcher {
+                    $($(#[cfg($cfg)])? $configured => $file::$condition::PLACE,)*
+                }
+            }
+
+            /// See [`Condition::READS_HEADER`].
+            pub(super) fn reads_header(&self) -> bool {
+                match self {
+                    $($(#[cfg($cfg)])? Self::$variant(_) => $file::$condition::READS_HEADER,)*
+                }
+            }
+
+            /// See [`Condition::narrow`].
+            pub(super) fn narrow(&self, check: &mut Check) -> bool {
+                match self {
+                    $($(#[cfg($cfg)])? Self::$variant(matcher) => matcher.narrow(check),)*
+                }
+            }
+
+            /// See [`Condition::bound`].
+            pub(super) fn bound(&self, view: &PacketView, bounds: &mut Bounds) {
+                match self {
+                    $($(#[cfg($cfg)])? Self::$variant(matcher) => matcher.bound(view, bounds),)*
+                }
+            }
+
+            /// See [`Condition::adopt`].
+            pub(super) fn adopt(&mut self, other: &Self) {
+                match (self, other) {
+                    $($(#[cfg($cfg)])? (Self::$variant(matcher), Self::$variant(other)) => matcher.adopt(other),)*
+                    _ => {}
+                }
+            }
+
+            /// See [`Condition::wants_syn`].
+            pub(super) fn wants_syn(&self) -> bool {
+                match self {
+                    $($(#[cfg($cfg)])? Self::$variant(matcher) => matcher.wants_syn(),)*
+                }
+            }
+
+            /// See [`Condition::asks`].
+            pub(super) fn asks(&self) -> Asks {
+                match self {
+                    $($(#[cfg($cfg)])? Self::$variant(matcher) => matcher.asks(),)*
+                }
+            }
+
+            /// See [`Condition::reference`].
+            pub(super) fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+                match matcher {
+                    $($(#[cfg($cfg)])? $configured => <$file::$condition as Condition>::reference(matcher, asked),)*
+                }
+            }
+        }
+    };
+}
+
+// What it is for users, what of the configuration it is compiled from, and the file with its type.
+matchers! {
+    #[cfg(test)]
+    "Of the tests: a packet of several wire segments."
+        M::Protocol { protocol: sample::PROTOCOL, .. } => Sample(sample::Sample);
+    "`in-interface`, `out-interface` and their lists."
+        M::InInterface { .. } | M::OutInterface { .. } => Interface(interface::InterfaceSet);
+    "`protocol`."
+        M::Protocol { .. } => Protocol(protocol::Protocol);
+    "`src-address`, `dst-address`."
+        M::SrcAddress { .. } | M::DstAddress { .. } => Address(address::Address);
+    "`src-address-list`, `dst-address-list`."
+        M::SrcAddressList { .. } | M::DstAddressList { .. } => AddressList(address_list::ListMember);
+    "`src-port`, `dst-port`, `port`."
+        M::SrcPort { .. } | M::DstPort { .. } | M::Port { .. } => Ports(port::Ports);
+    "`tcp-flags`."
+        M::TcpFlags { .. } => TcpFlags(tcp_flags::TcpFlags);
+    "`icmp-options`."
+        M::IcmpOptions { .. } => IcmpOptions(icmp_options::IcmpOptions);
+    "`connection-state`."
+        M::ConnectionState { .. } => ConnectionState(connection_state::ConnectionState);
+    "`connection-nat-state`."
+        M::ConnectionNatState { .. } => NatState(nat_state::NatState);
+    "`packet-mark`, `connection-mark`."
+        M::PacketMark { .. } | M::ConnectionMark { .. } => Mark(mark::Mark);
+    "`dscp`."
+        M::Dscp { .. } => Dscp(dscp::Dscp);
+    "`packet-size`."
+        M::PacketSize { .. } => PacketSize(packet_size::PacketSize);
+    "`connection-bytes`."
+        M::ConnectionBytes { .. } => ConnectionBytes(connection_bytes::ConnectionBytes);
+    "`time`."
+        M::Time { .. } => Time(time::Time);
+    "`random`."
+        M::Random { .. } => Random(random::Random);
+    "`nth`."
+        M::Nth { .. } => Nth(nth::Nth);
+    "`limit`."
+        M::Limit { .. } => Limit(limit::Limit);
 }

@@ -1,25 +1,41 @@
 //! `connection-nat-state`.
 
-use super::super::{Depends, PacketView};
+use tollway_config::dataplane::Matcher as M;
+
+use super::super::reference::Asked;
+use super::super::{AddressLists, Depends, PacketView};
+use super::{Condition, Names};
+use crate::error::BuildError;
 
 /// The connection is translated in one of the named ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NatState {
     /// Source translated.
-    pub srcnat: bool,
+    srcnat: bool,
     /// Destination translated.
-    pub dstnat: bool,
+    dstnat: bool,
     /// Invert.
-    pub negate: bool,
+    negate: bool,
 }
 
-impl NatState {
+impl Condition for NatState {
     /// A change of the translation changes the connection's version.
-    pub const DEPENDS_ON: Depends = Depends::FLOW_CONST;
+    const DEPENDS_ON: Depends = Depends::FLOW_CONST;
 
-    /// Whether one of the named translations is there.
+    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
+        let M::ConnectionNatState { srcnat, dstnat, negate } = *matcher else {
+            return Err(names.wrong_row());
+        };
+        Ok(Self { srcnat, dstnat, negate })
+    }
+
     #[inline]
-    pub fn matches(&self, view: &PacketView) -> bool {
+    fn matches(&self, view: &PacketView, _: &AddressLists) -> bool {
         ((self.srcnat && view.srcnat) || (self.dstnat && view.dstnat)) != self.negate
+    }
+
+    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+        let M::ConnectionNatState { srcnat, dstnat, negate } = matcher else { return false };
+        (*srcnat && asked.view.srcnat || *dstnat && asked.view.dstnat) != *negate
     }
 }

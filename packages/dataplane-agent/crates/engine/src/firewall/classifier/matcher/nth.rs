@@ -1,8 +1,11 @@
 //! `nth`.
 
-use super::super::{Depends, PacketView};
-use super::Names;
+use tollway_config::dataplane::Matcher as M;
+
+use super::super::reference::Asked;
+use super::super::{AddressLists, Depends, PacketView};
 use super::shared_count::SharedCount;
+use super::{Condition, Names, Place};
 use crate::error::BuildError;
 
 /// Every n-th packet that gets this far. All workers count together. A super-frame counts once, since it
@@ -15,12 +18,13 @@ pub struct Nth {
     count: SharedCount,
 }
 
-impl Nth {
+impl Condition for Nth {
     /// Every packet counts.
-    pub const DEPENDS_ON: Depends = Depends::SHARED;
+    const DEPENDS_ON: Depends = Depends::SHARED;
+    const PLACE: Place = Place::Nth;
 
-    /// Checks that `packet` (from 1) is in a group of `every`.
-    pub fn new(every: u32, packet: u32, negate: bool, names: &Names<'_>) -> Result<Self, BuildError> {
+    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
+        let M::Nth { every, packet, negate } = *matcher else { return Err(names.wrong_row()) };
         if packet == 0 || packet > every {
             return Err(
                 names.error(format!("nth {every},{packet}: expected every,packet with packet 1 to every"))
@@ -31,12 +35,19 @@ impl Nth {
 
     /// Counts the packet and says whether it is the one.
     #[inline]
-    pub fn matches(&self, view: &PacketView) -> bool {
+    fn matches(&self, view: &PacketView, _: &AddressLists) -> bool {
         let place = self.count.next(view.peek) % u64::from(self.every.max(1));
         (place + 1 == u64::from(self.packet)) != self.negate
     }
 
-    pub(super) fn adopt(&mut self, other: &Self) {
+    fn adopt(&mut self, other: &Self) {
         self.count.adopt(&other.count);
+    }
+
+    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+        let M::Nth { every, packet, negate } = matcher else { return false };
+        let count = asked.memory.counts.entry((asked.row, "nth")).or_default();
+        *count = *count % u64::from(*every) + 1;
+        (*count == u64::from(*packet)) != *negate
     }
 }

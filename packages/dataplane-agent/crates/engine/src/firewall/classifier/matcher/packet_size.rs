@@ -1,7 +1,10 @@
 //! `packet-size`.
 
-use super::super::{Depends, PacketView};
-use super::Names;
+use tollway_config::dataplane::Matcher as M;
+
+use super::super::reference::Asked;
+use super::super::{AddressLists, Depends, PacketView};
+use super::{Condition, Names};
 use crate::error::BuildError;
 
 /// The length of the IP packet lies in a range. A super-frame has the length of its full segments.
@@ -12,21 +15,25 @@ pub struct PacketSize {
     negate: bool,
 }
 
-impl PacketSize {
+impl Condition for PacketSize {
     /// Each packet has its own.
-    pub const DEPENDS_ON: Depends = Depends::PACKET_FIELD;
+    const DEPENDS_ON: Depends = Depends::PACKET_FIELD;
 
-    /// Checks the range, bytes.
-    pub fn new(from: u32, to: u32, negate: bool, names: &Names<'_>) -> Result<Self, BuildError> {
+    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
+        let M::PacketSize { from, to, negate } = *matcher else { return Err(names.wrong_row()) };
         if from > to {
             return Err(names.error(format!("packet-size {from}-{to}: expected the smaller size first")));
         }
         Ok(Self { from, to, negate })
     }
 
-    /// Whether the length is as asked.
     #[inline]
-    pub fn matches(&self, view: &PacketView) -> bool {
+    fn matches(&self, view: &PacketView, _: &AddressLists) -> bool {
         (self.from <= view.length && view.length <= self.to) != self.negate
+    }
+
+    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+        let M::PacketSize { from, to, negate } = matcher else { return false };
+        (*from..=*to).contains(&asked.view.length) != *negate
     }
 }

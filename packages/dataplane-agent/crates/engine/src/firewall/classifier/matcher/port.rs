@@ -1,10 +1,12 @@
 //! `src-port`, `dst-port`, `port`.
 
-use tollway_config::dataplane::PortRange;
+use tollway_config::dataplane::{Matcher as M, PortRange};
 use tollway_wire::ipv4::{TCP, UDP};
 
-use super::super::{Depends, PacketView};
-use super::{Names, Side};
+use super::super::check::Check;
+use super::super::reference::{Asked, in_ports};
+use super::super::{AddressLists, Depends, PacketView};
+use super::{Condition, Names, Side};
 use crate::error::BuildError;
 
 /// The port is one of some ranges. Packets without ports never match, inverted or not.
@@ -16,16 +18,8 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// Part of the tuple.
-    pub const DEPENDS_ON: Depends = Depends::FLOW_CONST;
-
     /// Checks the ranges.
-    pub fn new(
-        side: Side,
-        ranges: &[PortRange],
-        negate: bool,
-        names: &Names<'_>,
-    ) -> Result<Self, BuildError> {
+    fn new(side: Side, ranges: &[PortRange], negate: bool, names: &Names<'_>) -> Result<Self, BuildError> {
         if let Some(range) = ranges.iter().find(|range| range.from > range.to) {
             return Err(
                 names.error(format!("port range {}-{}: expected the lower port first", range.from, range.to))
@@ -33,10 +27,24 @@ impl Ports {
         }
         Ok(Self { side, negate, ranges: ranges.iter().map(|range| (range.from, range.to)).collect() })
     }
+}
 
-    /// Whether one of the packet's ports in question is in a range.
+impl Condition for Ports {
+    /// Part of the tuple.
+    const DEPENDS_ON: Depends = Depends::FLOW_CONST;
+    const READS_HEADER: bool = true;
+
+    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
+        match matcher {
+            M::SrcPort { ports, negate } => Self::new(Side::Source, ports, *negate, names),
+            M::DstPort { ports, negate } => Self::new(Side::Destination, ports, *negate, names),
+            M::Port { ports, negate } => Self::new(Side::Either, ports, *negate, names),
+            _ => Err(names.wrong_row()),
+        }
+    }
+
     #[inline]
-    pub fn matches(&self, view: &PacketView) -> bool {
+    fn matches(&self, view: &PacketView, _: &AddressLists) -> bool {
         if !matches!(view.tuple.protocol, TCP | UDP) {
             return false;
         }
@@ -47,5 +55,32 @@ impl Ports {
             Side::Either => holds(view.tuple.src_port) || holds(view.tuple.dst_port),
         };
         found != self.negate
+    }
+
+    /// Of several ranges the check covers all from the lowest port to the highest.
+    fn narrow(&self, check: &mut Check) -> bool {
+        check.needs_ports();
+        let lowest = self.ranges.iter().map(|(from, _)| *from).min();
+        let highest = self.ranges.iter().map(|(_, to)| *to).max();
+        let (Some(lowest), Some(highest), false) = (lowest, highest, self.negate) else { return false };
+        let first = match self.side {
+            Side::Source => check.source_port(lowest, highest),
+            Side::Destination => check.destination_port(lowest, highest),
+            Side::Either => false,
+        };
+        first && self.ranges.len() == 1
+    }
+
+    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+        let tuple = &asked.view.tuple;
+        let (found, negate) = match matcher {
+            M::SrcPort { ports, negate } => (in_ports(ports, tuple.src_port), *negate),
+            M::DstPort { ports, negate } => (in_ports(ports, tuple.dst_port), *negate),
+            M::Port { ports, negate } => {
+                (in_ports(ports, tuple.src_port) || in_ports(ports, tuple.dst_port), *negate)
+            }
+            _ => return false,
+        };
+        asked.has_ports() && !asked.view.headerless && found != negate
     }
 }

@@ -1,23 +1,40 @@
 //! `protocol`.
 
-use super::super::{Depends, PacketView};
+use tollway_config::dataplane::Matcher as M;
+
+use super::super::check::Check;
+use super::super::reference::Asked;
+use super::super::{AddressLists, Depends, PacketView};
+use super::{Condition, Names};
+use crate::error::BuildError;
 
 /// The IP protocol number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Protocol {
-    /// Number.
-    pub protocol: u8,
-    /// Invert.
-    pub negate: bool,
+    protocol: u8,
+    negate: bool,
 }
 
-impl Protocol {
+impl Condition for Protocol {
     /// Part of the tuple.
-    pub const DEPENDS_ON: Depends = Depends::FLOW_CONST;
+    const DEPENDS_ON: Depends = Depends::FLOW_CONST;
 
-    /// Whether the packet is of the protocol.
+    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
+        let M::Protocol { protocol, negate } = matcher else { return Err(names.wrong_row()) };
+        Ok(Self { protocol: *protocol, negate: *negate })
+    }
+
     #[inline]
-    pub fn matches(&self, view: &PacketView) -> bool {
+    fn matches(&self, view: &PacketView, _: &AddressLists) -> bool {
         (view.tuple.protocol == self.protocol) != self.negate
+    }
+
+    fn narrow(&self, check: &mut Check) -> bool {
+        !self.negate && check.protocol(self.protocol)
+    }
+
+    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+        let M::Protocol { protocol, negate } = matcher else { return false };
+        (asked.view.tuple.protocol == *protocol) != *negate
     }
 }

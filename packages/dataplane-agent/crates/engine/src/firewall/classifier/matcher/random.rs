@@ -1,10 +1,11 @@
 //! `random`.
 
-use tollway_config::dataplane::RowId;
+use tollway_config::dataplane::{Matcher as M, RowId};
 
-use super::super::{Depends, PacketView};
-use super::Names;
+use super::super::reference::Asked;
+use super::super::{AddressLists, Depends, PacketView};
 use super::shared_count::SharedCount;
+use super::{Condition, Names, Place};
 use crate::error::BuildError;
 
 /// Some share of the packets that get this far. What the n-th of them gets follows from the seed, so that
@@ -16,27 +17,40 @@ pub struct Random {
     count: SharedCount,
 }
 
-impl Random {
+impl Condition for Random {
     /// Another answer for every packet.
-    pub const DEPENDS_ON: Depends = Depends::SHARED;
+    const DEPENDS_ON: Depends = Depends::SHARED;
+    const PLACE: Place = Place::Random;
 
-    /// Checks the share, percent.
-    pub fn new(percent: u8, names: &Names<'_>) -> Result<Self, BuildError> {
+    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
+        let M::Random { percent } = *matcher else { return Err(names.wrong_row()) };
         if !(1..=99).contains(&percent) {
             return Err(names.error(format!("random {percent}: expected 1 to 99")));
         }
         Ok(Self { percent, row: names.row, count: SharedCount::default() })
     }
 
-    /// Whether the packet is chosen.
     #[inline]
-    pub fn matches(&self, view: &PacketView) -> bool {
+    fn matches(&self, view: &PacketView, _: &AddressLists) -> bool {
         let drawn = draw(view.seed ^ u64::from(self.row) << 32, self.count.next(view.peek));
         (u64::from(drawn) * 100) >> 32 < u64::from(self.percent)
     }
 
-    pub(super) fn adopt(&mut self, other: &Self) {
+    fn adopt(&mut self, other: &Self) {
         self.count.adopt(&other.count);
+    }
+
+    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+        let M::Random { percent } = matcher else { return false };
+        let count = asked.memory.counts.entry((asked.row, "random")).or_default();
+        *count += 1;
+        // The n-th number of the sequence that seed and rule begin (SplitMix64, Steele et al., 2014).
+        let start = asked.view.seed ^ u64::from(asked.row) << 32;
+        let mut z = start.wrapping_add(count.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let drawn = ((z ^ (z >> 31)) >> 32) as u32;
+        f64::from(drawn) / 4_294_967_296.0 < f64::from(*percent) / 100.0
     }
 }
 

@@ -1,28 +1,55 @@
 //! `tcp-flags`.
 
+use tollway_config::dataplane::Matcher as M;
 use tollway_wire::ipv4::TCP;
+use tollway_wire::tcp;
 
-use super::super::{Depends, PacketView};
+use super::super::check::Check;
+use super::super::reference::Asked;
+use super::super::{AddressLists, Depends, PacketView};
+use super::{Condition, Names};
+use crate::error::BuildError;
 
 /// Some flags are set and some are clear. Other protocols never match, inverted or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TcpFlags {
     /// Flags that must be set.
-    pub set: u8,
+    set: u8,
     /// Flags that must be clear.
-    pub clear: u8,
+    clear: u8,
     /// Invert the whole.
-    pub negate: bool,
+    negate: bool,
 }
 
-impl TcpFlags {
+impl Condition for TcpFlags {
     /// Each segment has its own.
-    pub const DEPENDS_ON: Depends = Depends::PACKET_FIELD;
+    const DEPENDS_ON: Depends = Depends::PACKET_FIELD;
+    const READS_HEADER: bool = true;
 
-    /// Whether the flags are as asked.
+    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
+        let M::TcpFlags { set, clear, negate } = matcher else { return Err(names.wrong_row()) };
+        Ok(Self { set: *set, clear: *clear, negate: *negate })
+    }
+
     #[inline]
-    pub fn matches(&self, view: &PacketView) -> bool {
+    fn matches(&self, view: &PacketView, _: &AddressLists) -> bool {
         let flags = view.tcp_flags;
         view.tuple.protocol == TCP && (flags & self.set == self.set && flags & self.clear == 0) != self.negate
+    }
+
+    fn narrow(&self, check: &mut Check) -> bool {
+        check.needs_tcp();
+        true
+    }
+
+    fn wants_syn(&self) -> bool {
+        !self.negate && self.set & tcp::flag::SYN != 0
+    }
+
+    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+        let M::TcpFlags { set, clear, negate } = matcher else { return false };
+        let view = asked.view;
+        let as_asked = view.tcp_flags & set == *set && view.tcp_flags & clear == 0;
+        view.tuple.protocol == 6 && !view.headerless && as_asked != *negate
     }
 }

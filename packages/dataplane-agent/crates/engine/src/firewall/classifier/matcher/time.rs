@@ -1,7 +1,10 @@
 //! `time`.
 
-use super::super::{Depends, PacketView};
-use super::Names;
+use tollway_config::dataplane::Matcher as M;
+
+use super::super::reference::Asked;
+use super::super::{AddressLists, Bounds, Depends, PacketView};
+use super::{Condition, Names};
 use crate::error::BuildError;
 use crate::time::Now;
 
@@ -73,29 +76,35 @@ impl TimeOfDay {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Time(TimeOfDay);
 
-impl Time {
+impl Condition for Time {
     /// The clock.
-    pub const DEPENDS_ON: Depends = Depends::TIME;
+    const DEPENDS_ON: Depends = Depends::TIME;
 
-    /// Checks moments and days.
-    pub fn new(
-        moments: (u32, u32),
-        days: u8,
-        utc_offset_s: i32,
-        negate: bool,
-        names: &Names<'_>,
-    ) -> Result<Self, BuildError> {
-        TimeOfDay::new(moments, days, utc_offset_s, negate).map(Self).map_err(|message| names.error(message))
+    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
+        let M::Time { from_ms, to_ms, days, utc_offset_s, negate } = *matcher else {
+            return Err(names.wrong_row());
+        };
+        let time = TimeOfDay::new((from_ms, to_ms), days, utc_offset_s, negate);
+        time.map(Self).map_err(|message| names.error(message))
     }
 
-    /// Whether now is in the span.
     #[inline]
-    pub fn matches(&self, view: &PacketView) -> bool {
+    fn matches(&self, view: &PacketView, _: &AddressLists) -> bool {
         self.0.holds(view.utc_ns)
     }
 
-    /// The moment until which the answer stays, or after which it should be asked for anew.
-    pub fn changes_at(&self, view: &PacketView) -> Now {
-        Now(view.now.0.saturating_add(self.0.stays_for_ns(view.utc_ns)))
+    fn bound(&self, view: &PacketView, bounds: &mut Bounds) {
+        bounds.narrow(u64::MAX, Now(view.now.0.saturating_add(self.0.stays_for_ns(view.utc_ns))));
+    }
+
+    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+        let M::Time { from_ms, to_ms, days, utc_offset_s, negate } = matcher else { return false };
+        let local = asked.view.utc_ns / 1_000_000 + i64::from(*utc_offset_s) * 1000;
+        let (day, ms) = (local / 86_400_000, (local % 86_400_000) as u32);
+        let inside =
+            if from_ms <= to_ms { *from_ms <= ms && ms <= *to_ms } else { ms <= *to_ms || ms >= *from_ms };
+        // Day 3 of 1970 was its first Sunday.
+        let days_after_sunday = (day + 7 - 3) % 7;
+        (inside && days & 1 << days_after_sunday != 0) != *negate
     }
 }
