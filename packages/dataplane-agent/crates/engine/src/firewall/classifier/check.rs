@@ -145,7 +145,10 @@ impl Check {
     /// field the last one counts.
     pub fn new(matchers: &[Matcher]) -> (Self, bool) {
         let mut check = Self::default();
-        let says_all = matchers.iter().fold(true, |all, matcher| matcher.narrow(&mut check) && all);
+        let mut says_all = true;
+        for matcher in matchers {
+            says_all &= matcher.narrow(&mut check);
+        }
         (check, says_all)
     }
 
