@@ -70,7 +70,7 @@ fn ask_for(config: &mut DataplaneConfig, list: AddressList) {
 pub fn addrlist_1m(windows: usize) -> Result<CaseResult, String> {
     let memory = {
         let router = Router::new(setup(true, true), Tsc::new())?;
-        let bytes = router.tables().0.lists.memory();
+        let bytes = router.tables().0.address_sets.memory();
         format!("{:.1} bytes an entry in the tables", bytes as f64 / f64::from(ENTRIES))
     };
     let mut result = compare(
@@ -99,9 +99,10 @@ fn update(changing: &Changing, shared: &Shared, prefix_len: u8) -> Result<(), St
         next = next.wrapping_add(1);
         let (added, removed) = changing.timed(|| {
             let now = Now::from_ms(1000);
-            let added = shared.lists.add_to(CHANGING, new, prefix_len, 0, now, &shared.epochs);
-            let removed =
-                old.is_some_and(|old| shared.lists.remove_from(CHANGING, old, prefix_len, &shared.epochs));
+            let added = shared.address_sets.add_to(CHANGING, new, prefix_len, 0, now, &shared.epochs);
+            let removed = old.is_some_and(|old| {
+                shared.address_sets.remove_from(CHANGING, old, prefix_len, &shared.epochs)
+            });
             (added == Added::New, removed)
         });
         Ok(u64::from(added) + u64::from(removed))

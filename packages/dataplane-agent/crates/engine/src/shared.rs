@@ -76,7 +76,7 @@ pub struct Shared {
     /// Time from which on the next one may say so, ns.
     tell_refused: AtomicU64,
     /// What the address lists hold.
-    pub lists: Arc<AddressSets>,
+    pub address_sets: Arc<AddressSets>,
     /// Wall clock less the clock of [`Now`], ns.
     utc_offset_ns: AtomicI64,
 }
@@ -98,7 +98,7 @@ impl Shared {
             log_pending: AtomicBool::new(false),
             refused: AtomicU64::new(0),
             tell_refused: AtomicU64::new(0),
-            lists: Arc::new(AddressSets::new(seed)),
+            address_sets: Arc::new(AddressSets::new(seed)),
             utc_offset_ns: AtomicI64::new(0),
         }
     }
@@ -114,7 +114,7 @@ impl Shared {
             errors: self.errors.iter().map(error).collect(),
             all_errors_due: AtomicU64::new(self.all_errors_due.load(Ordering::Relaxed)),
             utc_offset_ns: AtomicI64::new(self.utc_offset_ns()),
-            lists: Arc::clone(&self.lists),
+            address_sets: Arc::clone(&self.address_sets),
             ..Shared::new(self.workers, self.seed)
         }
     }
@@ -208,8 +208,8 @@ impl Shared {
     /// in them; to be called just before the workers take it over.
     pub fn take_over_lists(&self, new: &Snapshot) {
         let (lists, contents) = new.lists();
-        let numbers = self.lists.take_over(lists.names(), contents, &self.epochs);
-        lists.bind(&self.lists, numbers);
+        let numbers = self.address_sets.take_over(lists.names(), contents, &self.epochs);
+        lists.bind(&self.address_sets, numbers);
     }
 
     /// Drops tables of queues that workers compared with those after them, and do not any more. Not for a worker.
@@ -220,7 +220,7 @@ impl Shared {
     /// Takes entries out of address lists whose time is over; to be called about ten times a
     /// second. Looks at no more than `budget` of them.
     pub fn expire_list_entries(&self, now: Now, budget: usize) {
-        self.lists.expire(now, budget, &self.epochs);
+        self.address_sets.expire(now, budget, &self.epochs);
     }
 
     /// Does to the routes what other programs did to theirs. Says for how many destinations packets go

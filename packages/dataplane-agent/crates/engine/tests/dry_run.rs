@@ -121,10 +121,10 @@ fn check(
     last: &mut usize,
 ) -> (TracedPacket, TracedPacket) {
     let before = (router.stats(), router.connections(), router.queues());
-    let listed = router.shared().lists.dynamic();
+    let listed = router.shared().address_sets.dynamic();
     let dry = router.dry_run(&packet.description()).expect("a packet");
     assert_eq!(before, (router.stats(), router.connections(), router.queues()), "a dry run changes nothing");
-    assert_eq!((router.shared().take_log(), router.shared().lists.dynamic()), (Vec::new(), listed));
+    assert_eq!((router.shared().take_log(), router.shared().address_sets.dynamic()), (Vec::new(), listed));
     packet.send(router);
     router.sleep(1_000_000_001);
     let noted = router.traced(trace).packets;

@@ -413,7 +413,7 @@ fn listed(router: &Router) -> Vec<(String, Addr)> {
     let mut entries = Vec::new();
     router
         .shared()
-        .lists
+        .address_sets
         .for_each_dynamic(router.now(), |entry| entries.push((entry.list.to_string(), entry.address)));
     entries.sort();
     entries

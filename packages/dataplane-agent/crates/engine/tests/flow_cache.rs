@@ -149,7 +149,7 @@ fn networks_in_lists_concern_the_flows_that_they_may_hold() {
         for number in 0..50 {
             let shared = router.shared();
             let address = Ipv4Addr::from_bits(ip("20.0.0.0") + (number << 8));
-            shared.lists.add_to("blocked", IpAddr::V4(address).into(), 24, 0, now, &shared.epochs);
+            shared.address_sets.add_to("blocked", IpAddr::V4(address).into(), 24, 0, now, &shared.epochs);
             assert!(router.send(0, &udp())[0].fast, "network {number}");
         }
         // One beside it in the same block has the flow decided again, to the same end.
@@ -157,9 +157,9 @@ fn networks_in_lists_concern_the_flows_that_they_may_hold() {
             let shared = router.shared();
             let address = IpAddr::V4(Ipv4Addr::from_bits(address)).into();
             if add {
-                shared.lists.add_to("blocked", address, len, 0, now, &shared.epochs);
+                shared.address_sets.add_to("blocked", address, len, 0, now, &shared.epochs);
             } else {
-                assert!(shared.lists.remove_from("blocked", address, len, &shared.epochs));
+                assert!(shared.address_sets.remove_from("blocked", address, len, &shared.epochs));
             }
         };
         change(&router, ip(network) + (1 << 8), 24, true);
@@ -189,7 +189,7 @@ fn a_network_in_a_list_stops_replies_to_the_host_behind_masquerade() {
     router.send(1, &reply);
     assert!(router.send(1, &reply)[0].fast);
     let (shared, network) = (router.shared(), IpAddr::from([10, 1, 0, 0]).into());
-    shared.lists.add_to("blocked", network, 24, 0, router.now(), &shared.epochs);
+    shared.address_sets.add_to("blocked", network, 24, 0, router.now(), &shared.epochs);
     assert_eq!(router.send(1, &reply).len(), 0);
     assert_eq!(router.send(0, &udp()).len(), 1);
 }

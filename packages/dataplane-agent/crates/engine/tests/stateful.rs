@@ -78,7 +78,7 @@ fn is_fast(out: &[Output]) -> bool {
 fn an_entry_lives_as_long_as_packets_come_and_nearly_all_of_them_are_forwarded_from_the_cache() {
     let add = Action::AddSrcToAddressList { list: 0, timeout_ms: 8000 };
     let mut router = started(base().filter("forward", rule().protocol(17).then(add)), 1);
-    let entries = |router: &Router| router.shared().lists.dynamic();
+    let entries = |router: &Router| router.shared().address_sets.dynamic();
     let mut fast = 0;
     for _ in 0..200 {
         fast += u32::from(is_fast(&router.send(0, &packet(4000))));
@@ -108,12 +108,12 @@ fn an_address_that_finds_no_room_in_a_list_is_not_in_it_for_the_rules_that_follo
     let now = router.now();
     let shared = router.shared();
     for address in 1..=MAX_DYNAMIC as u32 {
-        shared.lists.add_to("list", Addr::v4(address), 32, 60_000, now, &shared.epochs);
+        shared.address_sets.add_to("list", Addr::v4(address), 32, 60_000, now, &shared.epochs);
     }
-    assert!(shared.lists.is_full());
+    assert!(shared.address_sets.is_full());
     assert_eq!(router.send(0, &packet(4001)).len(), 1);
     let shared = router.shared();
-    assert!(shared.lists.remove_from("list", Addr::v4(1), 32, &shared.epochs));
+    assert!(shared.address_sets.remove_from("list", Addr::v4(1), 32, &shared.epochs));
     assert!(router.send(0, &packet(4002)).is_empty());
 }
 
@@ -127,20 +127,27 @@ fn cached_flows_follow_changes_of_the_lists_that_they_rest_on() {
     let (now, network) = (router.now(), std::net::IpAddr::from([203, 0, 113, 0]));
     for (address, len) in [(server, 32), (network, 24)] {
         let shared = router.shared();
-        shared.lists.add_to("list", address.into(), len, 1000, now, &shared.epochs);
+        shared.address_sets.add_to("list", address.into(), len, 1000, now, &shared.epochs);
         assert!(router.send(0, &packet(4000)).is_empty());
         let shared = router.shared();
-        assert!(shared.lists.remove_from("list", address.into(), len, &shared.epochs));
+        assert!(shared.address_sets.remove_from("list", address.into(), len, &shared.epochs));
         assert!(!is_fast(&router.send(0, &packet(4000))));
         assert!(is_fast(&router.send(0, &packet(4000))));
     }
     // The configuration's own entries come and go without a new set of rules; those of others stay.
     let shared = router.shared();
-    shared.lists.add_to("list", std::net::IpAddr::from([198, 51, 100, 1]).into(), 32, 0, now, &shared.epochs);
+    shared.address_sets.add_to(
+        "list",
+        std::net::IpAddr::from([198, 51, 100, 1]).into(),
+        32,
+        0,
+        now,
+        &shared.epochs,
+    );
     let range = tollway_config::dataplane::AddressRange { from: server, to: server };
     router.swap(|config| config.address_lists[0].entries = vec![range]);
     assert!(router.send(0, &packet(4000)).is_empty());
     router.swap(|config| config.address_lists[0].entries.clear());
     assert_eq!(router.send(0, &packet(4000)).len(), 1);
-    assert_eq!(router.shared().lists.dynamic(), 1);
+    assert_eq!(router.shared().address_sets.dynamic(), 1);
 }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use tollway_config::protocol::{ADDRESS_LIST_RECORD, DynamicAddress, ReplyBody};
-use tollway_engine::firewall::address_set::{Added, AddressSets, DynamicEntry, Key, MAX_DYNAMIC};
+use tollway_engine::firewall::address_set::{Added, AddressSets, DynamicEntry, MAX_DYNAMIC, SetKey};
 use tollway_engine::shared::Shared;
 use tollway_engine::time::Now;
 
@@ -43,13 +43,19 @@ pub fn add(shared: &Shared, entries: &[DynamicAddress], now: Now) -> Result<u64,
     for entry in entries {
         check(entry)?;
     }
-    if shared.lists.dynamic().saturating_add(entries.len()) > MAX_DYNAMIC {
+    if shared.address_sets.dynamic().saturating_add(entries.len()) > MAX_DYNAMIC {
         return Err(format!("address lists take {MAX_DYNAMIC} entries beside the configuration, no more"));
     }
     for entry in entries {
         let DynamicAddress { list, address, prefix_len, timeout_ms } = entry;
-        let added =
-            shared.lists.add_to(list, (*address).into(), *prefix_len, *timeout_ms, now, &shared.epochs);
+        let added = shared.address_sets.add_to(
+            list,
+            (*address).into(),
+            *prefix_len,
+            *timeout_ms,
+            now,
+            &shared.epochs,
+        );
         if added == Added::Full {
             return Err("there are too many address lists, or too many entries in them".to_owned());
         }
@@ -66,7 +72,7 @@ pub fn remove(shared: &Shared, entries: &[DynamicAddress]) -> Result<u64, String
         check(entry)?;
     }
     let removed = entries.iter().filter(|entry| {
-        shared.lists.remove_from(&entry.list, entry.address.into(), entry.prefix_len, &shared.epochs)
+        shared.address_sets.remove_from(&entry.list, entry.address.into(), entry.prefix_len, &shared.epochs)
     });
     Ok(removed.count() as u64)
 }
@@ -81,7 +87,7 @@ fn check(entry: &DynamicAddress) -> Result<(), String> {
         return Err(format!("prefix-len {prefix_len}: expected 0 to {bits}"));
     }
     let mapped = matches!(address, IpAddr::V6(v6) if v6.to_ipv4_mapped().is_some());
-    if mapped || Key::around(0, (*address).into(), *prefix_len).address != (*address).into() {
+    if mapped || SetKey::around(0, (*address).into(), *prefix_len).address != (*address).into() {
         return Err(format!("address {address}/{prefix_len}: expected the first address of a network"));
     }
     Ok(())
@@ -106,7 +112,7 @@ mod tests {
         ];
         assert_eq!(add(&shared, &all, now), Ok(3));
         let later = Now::from_ms(1_002_500);
-        let ReplyBody::AddressListEntries { lists, records } = entries(&shared.lists, later) else {
+        let ReplyBody::AddressListEntries { lists, records } = entries(&shared.address_sets, later) else {
             panic!()
         };
         assert_eq!(lists, ["a", "b"]);
@@ -139,6 +145,6 @@ mod tests {
             assert!(error.contains("expected"), "{error}");
             assert!(remove(&shared, &[bad]).is_err());
         }
-        assert_eq!(shared.lists.dynamic(), 0);
+        assert_eq!(shared.address_sets.dynamic(), 0);
     }
 }

@@ -153,7 +153,7 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
         }
         RequestBody::Routes => Ok(routes::all(&agent.snapshot)),
         RequestBody::RouteTo { address } => Ok(routes::to(&agent.snapshot, address)),
-        RequestBody::AddressListEntries => Ok(lists::entries(&agent.shared.lists, clock::now())),
+        RequestBody::AddressListEntries => Ok(lists::entries(&agent.shared.address_sets, clock::now())),
         RequestBody::AddAddressListEntries { entries } => {
             let count = lists::add(&agent.shared, &entries, clock::now());
             count.map(|count| ReplyBody::Done { count }).map_err(|why| refusal(ErrorCode::BadRequest, why))

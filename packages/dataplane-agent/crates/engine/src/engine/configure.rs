@@ -34,8 +34,8 @@ impl<F: Frame> Engine<F> {
         let new = &self.snapshot;
         let state = &mut self.state;
         state.now = now;
-        if !new.has_policy_of(&old) {
-            state.policy.renew();
+        if !new.shares_cache_epoch_with(&old) {
+            state.cache_epoch.renew();
             state.paths.renew(new.rule_rows());
             state.resumes.clear();
             // What was masqueraded behind an address that is gone would answer to nobody.
@@ -57,11 +57,11 @@ impl<F: Frame> Engine<F> {
         if new.tracking() && !old.tracking() {
             state.table.forget_all_windows();
         }
-        if !new.has_policy_of(&old) {
+        if !new.shares_cache_epoch_with(&old) {
             state.utc_offset_ns = state.shared.utc_offset_ns();
             let utc_ns = state.utc_ns();
             let (before, plan) = (old.plan(utc_ns), new.plan(utc_ns));
-            let named = (new.policy(), new.port_interfaces());
+            let named = (new.cache_epoch(), new.port_interfaces());
             state.queues.swap(&before, &plan, (named.0, &named.1), &state.shared.queues, now);
             renumber(state, &old, new);
             self.sync_neighbors();

@@ -65,8 +65,8 @@ pub enum DryRunError<E> {
 impl<F: Frame> Engine<F> {
     /// What this worker knows of a flow.
     pub fn probe(&self, tuple: &Tuple) -> Probe {
-        let (table, policy, random) = self.for_probe();
-        Probe { connection: table.copy_of(tuple, policy), random, full: table.is_full() }
+        let (table, cache_epoch, random) = self.for_probe();
+        Probe { connection: table.copy_of(tuple, cache_epoch), random, full: table.is_full() }
     }
 }
 
@@ -329,9 +329,9 @@ impl Run<'_> {
             Engine::<Bytes>::new(worker, workers, Arc::clone(shared), Arc::clone(self.snapshot), LIMITS);
         let known = || self.known.iter().filter(|(known, _)| *known == worker).map(|(_, probe)| probe);
         let first = known().next();
-        engine.become_throw_away(first.map_or(0, |probe| probe.random), |table, policy| {
+        engine.become_throw_away(first.map_or(0, |probe| probe.random), |table, cache_epoch| {
             for copied in known().filter_map(|probe| probe.connection.as_ref()) {
-                table.paste(copied, cached, policy);
+                table.paste(copied, cached, cache_epoch);
             }
             if first.is_some_and(|probe| probe.full) {
                 table.close();

@@ -10,7 +10,7 @@ pub mod stats;
 use std::sync::Arc;
 
 use crate::flow::cache_epoch::CacheEpoch;
-use crate::flow::conntrack::{Change, Table, Translated};
+use crate::flow::conntrack::{Change, ConnectionTable, Translated};
 use crate::flow::paths::Paths;
 use crate::ids::PortId;
 use crate::ip::fragments::Fragments;
@@ -83,7 +83,7 @@ impl<F: Frame> Engine<F> {
         let mut queues = Queues::new(worker, workers.max(1), most, seed);
         let none = Plan { forest: &Arc::default(), table: &Arc::default(), utc_ns: 0 };
         let ports = snapshot.port_interfaces();
-        let named = (snapshot.policy(), ports.as_slice());
+        let named = (snapshot.cache_epoch(), ports.as_slice());
         queues.swap(&none, &snapshot.plan(shared.utc_offset_ns()), named, &shared.queues, Now(0));
         let mut engine = Self {
             state: WorkerState {
@@ -92,8 +92,8 @@ impl<F: Frame> Engine<F> {
                 shared,
                 now: Now(0),
                 batch: 0,
-                policy: CacheEpoch::default(),
-                table: Table::new(worker, workers, share, seed as u32),
+                cache_epoch: CacheEpoch::default(),
+                table: ConnectionTable::new(worker, workers, share, seed as u32),
                 paths: Paths::new(snapshot.rule_rows()),
                 holds: Holds::default(),
                 fragments: Fragments::default(),
@@ -372,16 +372,16 @@ impl<F: Frame> Engine<F> {
     }
 
     /// What [`Self::probe`] looks at: the connections, and the state of the random numbers.
-    pub(crate) fn for_probe(&self) -> (&Table, u32, u64) {
-        (&self.state.table, self.state.policy.number, self.state.random)
+    pub(crate) fn for_probe(&self) -> (&ConnectionTable, u32, u64) {
+        (&self.state.table, self.state.cache_epoch.number, self.state.random)
     }
 
     /// Makes an engine of which nobody else is to see anything: rules count and remember nothing.
-    pub(crate) fn become_throw_away(&mut self, random: u64, fill: impl FnOnce(&mut Table, u32)) {
+    pub(crate) fn become_throw_away(&mut self, random: u64, fill: impl FnOnce(&mut ConnectionTable, u32)) {
         self.state.random = random;
         self.state.peek = true;
         self.state.follow_changes();
-        fill(&mut self.state.table, self.state.policy.number);
+        fill(&mut self.state.table, self.state.cache_epoch.number);
     }
 
     /// How answers to packets with this tuple come, if a connection is known.

@@ -9,7 +9,7 @@ use tollway_wire::ipv4;
 
 use crate::engine::Engine;
 use crate::flow::cache_epoch::CacheEpoch;
-use crate::flow::conntrack::{CachedAction, Table, action_flag};
+use crate::flow::conntrack::{CachedAction, ConnectionTable, action_flag};
 use crate::flow::paths::Remembered;
 use crate::ids::AdjacencyId;
 use crate::ids::PortId;
@@ -57,7 +57,7 @@ pub struct Offload {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ticket {
     subject: Subject,
-    policy: CacheEpoch,
+    cache_epoch: CacheEpoch,
     in_port: PortId,
     out_port: PortId,
     adjacency: AdjacencyId,
@@ -131,9 +131,9 @@ impl<F: Frame> Engine<F> {
             found.extend([this, other]);
         }
         if found.len() > before
-            && let Some(line) = state.table.get_mut(conn)
+            && let Some(hot) = state.table.get_mut(conn)
         {
-            line.status.set_offloaded();
+            hot.status.set_offloaded();
         }
     }
 
@@ -141,9 +141,9 @@ impl<F: Frame> Engine<F> {
     pub fn end_offload(&mut self, ticket: &Ticket) {
         let (_, state) = self.offload_parts();
         if let Subject::Connection { conn, .. } = ticket.subject
-            && let Some(line) = state.table.get_mut(conn)
+            && let Some(hot) = state.table.get_mut(conn)
         {
-            line.status.clear_offloaded();
+            hot.status.clear_offloaded();
         }
     }
 
@@ -185,7 +185,7 @@ fn pair<F>(snapshot: &Snapshot, state: &WorkerState<F>, meta: &Meta) -> Option<O
         mtu: port.1,
         ticket: Ticket {
             subject: Subject::Pair { src, dst },
-            policy: state.policy,
+            cache_epoch: state.cache_epoch,
             in_port: meta.in_port,
             out_port,
             adjacency,
@@ -202,12 +202,12 @@ fn connection<F>(
     conn: ConnRef,
     entry: EntryIndex,
 ) -> Option<Offload> {
-    let direction = Table::direction_of(entry);
+    let direction = ConnectionTable::direction_of(entry);
     let action = state.table.installed(entry)?;
-    let version = state.table.line(conn)?.version;
+    let version = state.table.hot(conn)?.version;
     let in_port = state.table.in_port(entry)?;
-    let same = action.policy == state.policy.number
-        && action.stamp == state.policy.stamp
+    let same = action.cache_epoch == state.cache_epoch.number
+        && action.stamp == state.cache_epoch.stamp
         && action.version == version
         && decides_alone(action);
     if !same || !snapshot.allow_fast_path() {
@@ -233,7 +233,7 @@ fn connection<F>(
                 version,
                 path: state.paths.remember(action.path),
             },
-            policy: state.policy,
+            cache_epoch: state.cache_epoch,
             in_port,
             out_port: action.out_port,
             adjacency: action.adjacency,
@@ -270,7 +270,7 @@ fn note<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, ticket: &Ticket, cou
     let mut fasttracked = false;
     if let Subject::Connection { conn, direction, path, .. } = ticket.subject {
         state.table.credit(conn, direction, (count.packets, count.bytes), state.now, snapshot.timeouts());
-        fasttracked = state.table.line(conn).is_some_and(|line| line.status.fasttrack());
+        fasttracked = state.table.hot(conn).is_some_and(|hot| hot.status.fasttrack());
         state.paths.count_remembered(path, count.packets, count.bytes);
     }
     let counter = if fasttracked { &mut state.fasttrack } else { &mut state.fast_path };
@@ -283,33 +283,33 @@ fn note<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, ticket: &Ticket, cou
 }
 
 fn is_right<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, ticket: &mut Ticket) -> bool {
-    if ticket.policy.number != state.policy.number
+    if ticket.cache_epoch.number != state.cache_epoch.number
         || state.shared.neighbors.peek(ticket.adjacency) != Adjacency::Ready(ticket.dst_mac)
     {
         return false;
     }
     match ticket.subject {
         Subject::Pair { dst, .. } => {
-            let same = !state.shared.epochs.route_changed_since(dst, ticket.policy.stamp)
+            let same = !state.shared.epochs.route_changed_since(dst, ticket.cache_epoch.stamp)
                 || stateless::way(snapshot, state, dst) == Some((ticket.out_port, ticket.adjacency));
-            ticket.policy.stamp = state.policy.stamp;
+            ticket.cache_epoch.stamp = state.cache_epoch.stamp;
             same
         }
         Subject::Connection { conn, direction, version, path } => {
             let entry = conn.slot << 1 | direction as u32;
             let (now, timeouts) = (state.now, snapshot.timeouts());
             let installed = state.table.installed(entry).copied();
-            let Some((line, action)) = state.table.line(conn).zip(installed) else { return false };
-            let same = line.version == version
+            let Some((hot, action)) = state.table.hot(conn).zip(installed) else { return false };
+            let same = hot.version == version
                 && action.version == version
-                && action.policy == ticket.policy.number
+                && action.cache_epoch == ticket.cache_epoch.number
                 && (action.out_port, action.adjacency) == (ticket.out_port, ticket.adjacency)
                 // A packet for the worker may have had it decided anew meanwhile.
                 && state.paths.remember(action.path) == path
                 && decides_alone(&action)
                 && state.table.in_port(entry) == Some(ticket.in_port)
                 && state.table.may_offload(conn, now, timeouts);
-            if !same || action.stamp == state.policy.stamp {
+            if !same || action.stamp == state.cache_epoch.stamp {
                 return same;
             }
             let Some(tuples) = state.table.tuples(conn) else { return false };

@@ -1,4 +1,4 @@
-//! What packets are judged by: rules, address sets, marks.
+//! Firewall: rules, address sets, marks.
 
 pub mod address_set;
 pub mod classifier;

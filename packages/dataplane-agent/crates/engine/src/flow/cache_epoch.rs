@@ -1,5 +1,5 @@
-//! What cached decisions rest on beside the tables that change by themselves: the rules, interfaces,
-//! settings, queues and static neighbours of the configuration.
+//! The cache epoch: a number that changes with everything cached actions depend on and that is not counted on its own
+//! in [`Epochs`]: rules, interfaces, settings, queues and static neighbours. An action of another epoch is not used.
 
 use crate::flow::epochs::{Epochs, Era, Stamp};
 
@@ -20,13 +20,13 @@ impl Default for CacheEpoch {
 }
 
 impl CacheEpoch {
-    /// Every flow is decided anew.
+    /// Begins a new epoch: every cached action becomes invalid.
     pub fn renew(&mut self) {
         self.number = self.number.checked_add(1).unwrap_or(1);
     }
 
-    /// At the start of a batch: what has changed meanwhile. `true` when everything has, so that every flow is decided
-    /// anew.
+    /// At the start of a batch: reads the counts of changes. `true` when a new epoch began, because no count says which flows
+    /// a change concerns.
     #[inline]
     pub fn follow(&mut self, epochs: &Epochs) -> bool {
         let count = epochs.count();

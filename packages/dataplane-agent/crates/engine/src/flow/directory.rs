@@ -1,12 +1,12 @@
-//! Which worker has a flow whose first packets [`crate::packet::tuple::steer`] gives to another one.
+//! The directory of flows that are owned by another worker than [`crate::packet::tuple::steer`] names, their *home*.
 //!
-//! A reply tuple is given out by one worker only, the one that answers are steered to. A flow whose reply tuple is
-//! another worker's moves there with its first packet: the worker that its packets are steered to, its *home*, writes
-//! it down here before it hands the packet over. From then on the entry is its owner's: who has a flow passes it on or
-//! removes it. No entry is ever overwritten, so no flow has two owners.
+//! A reply tuple is allocated only by the worker to which replies are steered. A flow whose reply tuple belongs to
+//! another worker moves there with its first packet: its home enters the new owner here before it hands the packet
+//! over. From then on only the owner changes the entry: it passes the flow on or removes it. An entry is never
+//! overwritten, so a flow never has two owners.
 //!
-//! Only the home of a flow looks here, for packets that its table does not know, and before it gives out a reply
-//! tuple; and the owner, for packets that come while its table does not know the flow any more.
+//! The home of a flow reads the directory for packets that miss its connection table, and before it allocates a reply
+//! tuple. The owner reads it for packets that arrive after its table has lost the flow.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

@@ -1,5 +1,5 @@
-//! What of the shared tables has changed since a flow was decided: routes and address lists, which change
-//! far more often than the configuration and mostly concern other flows.
+//! Counts of changes of shared tables, from which a worker sees whether a cached action is still right: routes and
+//! address lists change far more often than the configuration, and mostly concern other flows.
 //!
 //! One counter moves with every change. Beside it a cell for each block of destinations, one for each of many
 //! hashes of addresses in lists, and one for each block that networks in lists lie in, holds the count at which
@@ -26,18 +26,18 @@ pub type Stamp = u32;
 /// Cells of one kind, and the count at which any of them changed last: where only others change, nobody looks at the
 /// cells.
 #[derive(Debug)]
-struct Cells {
+struct ChangeCells {
     newest: AtomicU32,
     cells: Box<[AtomicU32]>,
 }
 
-impl Default for Cells {
+impl Default for ChangeCells {
     fn default() -> Self {
         Self { newest: AtomicU32::new(0), cells: (0..CELLS).map(|_| AtomicU32::new(0)).collect() }
     }
 }
 
-impl Cells {
+impl ChangeCells {
     fn set(&self, first: usize, count: usize, stamp: Stamp) {
         self.newest.store(stamp, Ordering::Relaxed);
         for cell in self.cells.iter().skip(first).take(count) {
@@ -62,9 +62,9 @@ impl Cells {
 #[derive(Debug, Default)]
 pub struct Epochs {
     count: AtomicU64,
-    routes: Cells,
-    lists: Cells,
-    networks: Cells,
+    routes: ChangeCells,
+    lists: ChangeCells,
+    networks: ChangeCells,
     /// Held by whoever counts a change.
     writer: Mutex<()>,
 }

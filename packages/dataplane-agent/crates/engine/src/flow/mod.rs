@@ -1,4 +1,4 @@
-//! Flows: connections and their cached actions, translation, and what decisions about a flow rest on.
+//! Flows: connection tracking, cached actions and what they depend on, address translation.
 
 pub mod cache_epoch;
 pub mod conntrack;

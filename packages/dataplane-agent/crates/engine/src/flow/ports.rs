@@ -1,10 +1,9 @@
-//! Which ports and ICMP identifiers are free.
+//! Free ports and ICMP identifiers for source NAT.
 //!
-//! What two connections must not share is a whole reply tuple: one outside port serves many destinations. Where ports
-//! are plenty a few looks into the connection table find a free one. Where they are not, a worker keeps a map of
-//! those that it may give out: [`FreePorts`], for one [`PortSpace`] and one range. It is a memory of what the table
-//! holds, filled as it is asked and kept up with every connection that comes and goes, so it can be dropped at any
-//! time.
+//! Two connections must not share a reply tuple; one outside port serves many destinations. While ports are plentiful a
+//! few probes of the connection table find a free one. Otherwise a worker keeps a map of the ports that it may
+//! allocate, [`FreePorts`], for one [`PortSpace`] and one range. The map is a cache of what the table holds: filled on
+//! demand, updated as connections are created and removed, and dropped without loss at any time.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};

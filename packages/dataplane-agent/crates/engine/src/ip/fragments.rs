@@ -24,7 +24,7 @@ const ORDER: usize = 65_536;
 const RANGES: usize = 16;
 
 /// Source, destination, identification, protocol (RFC 791 §3.2).
-pub type Key = (u32, u32, u16, u8);
+pub type DatagramKey = (u32, u32, u16, u8);
 
 #[derive(Debug, Clone, Copy)]
 struct First {
@@ -75,11 +75,11 @@ pub struct Place {
 /// Datagrams under way.
 #[derive(Debug)]
 pub struct Fragments<F> {
-    datagrams: HashMap<Key, Datagram<F>>,
+    datagrams: HashMap<DatagramKey, Datagram<F>>,
     /// In order of their start; some may be complete already.
-    order: VecDeque<(u64, Key)>,
+    order: VecDeque<(u64, DatagramKey)>,
     /// Those with fragments that wait, in order of the first one that did; some may wait no longer.
-    waiting: VecDeque<(u64, Key)>,
+    waiting: VecDeque<(u64, DatagramKey)>,
     held: usize,
 }
 
@@ -92,7 +92,13 @@ impl<F> Default for Fragments<F> {
 impl<F> Fragments<F> {
     /// Takes a fragment. `packet` comes back unless it is held; the returned `Known` list does not
     /// contain it.
-    pub fn take(&mut self, key: Key, place: Place, packet: &mut Option<Packet<F>>, now: Now) -> Seen<F> {
+    pub fn take(
+        &mut self,
+        key: DatagramKey,
+        place: Place,
+        packet: &mut Option<Packet<F>>,
+        now: Now,
+    ) -> Seen<F> {
         let Some(mut fragment) = packet.take() else { return Seen::Held };
         self.forget_finished();
         let full = self.datagrams.len() >= DATAGRAMS || self.order.len() >= ORDER;
@@ -161,7 +167,11 @@ impl<F> Fragments<F> {
     /// when there is none for this fragment to wait; returns its fragments that waited. `None` when there is room.
     /// The parts of a datagram come within microseconds of each other. Refusing new ones until old ones time out
     /// would let a few hundred a second, from anybody, keep out every datagram in parts.
-    pub fn make_room(&mut self, key: Key, place: Place) -> Option<ArrayVec<Packet<F>, HELD_PER_DATAGRAM>> {
+    pub fn make_room(
+        &mut self,
+        key: DatagramKey,
+        place: Place,
+    ) -> Option<ArrayVec<Packet<F>, HELD_PER_DATAGRAM>> {
         self.forget_finished();
         let full = self.datagrams.len() >= DATAGRAMS || self.order.len() >= ORDER;
         let known = self.datagrams.get(&key);
@@ -181,7 +191,7 @@ impl<F> Fragments<F> {
         None
     }
 
-    fn give_up(&mut self, key: Key) -> Option<ArrayVec<Packet<F>, HELD_PER_DATAGRAM>> {
+    fn give_up(&mut self, key: DatagramKey) -> Option<ArrayVec<Packet<F>, HELD_PER_DATAGRAM>> {
         let waited = self.datagrams.remove(&key)?.held;
         self.held -= waited.len();
         self.forget_finished();
@@ -189,7 +199,7 @@ impl<F> Fragments<F> {
     }
 
     /// Whether fragments of the datagram that began then wait for its first one.
-    fn waits(&self, started: u64, key: Key) -> bool {
+    fn waits(&self, started: u64, key: DatagramKey) -> bool {
         self.datagrams
             .get(&key)
             .is_some_and(|datagram| datagram.started == started && !datagram.held.is_empty())

@@ -3,26 +3,26 @@
 use super::tuple::{Addr, Tuple};
 
 /// What a lookup compares. IPv6 has 32 bits of a fingerprint of both addresses here; the addresses
-/// themselves are elsewhere and are compared afterwards.
+/// themselves are kept beside the table and compared afterwards.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Key {
+pub struct FlowKey {
     /// IPv4: source and destination. IPv6: fingerprint, and in an entry below it where the addresses are.
     pub(crate) addresses: u64,
     /// Protocol, family, ports, and in an entry on top the ingress port of its action.
     pub(crate) rest: u64,
 }
 
-/// Shift of the ingress port in [`Key::rest`].
+/// Shift of the ingress port in [`FlowKey::rest`].
 pub(crate) const IN_PORT: u32 = 48;
 const V4: u64 = 4 << 8;
 pub(crate) const V6: u64 = 6 << 8;
 pub(crate) const FAMILY: u64 = 0x0f << 8;
-/// Shift of [`Tuple::icmp`] in [`Key::rest`]: beside the family.
+/// Shift of [`Tuple::icmp`] in [`FlowKey::rest`]: beside the family.
 const ICMP_KIND: u32 = 12;
-/// In the family byte of a key for IPv6 only.
-pub(crate) const ELSEWHERE: u64 = V6 & !V4;
+/// Bits that the family byte of an IPv6 key has and that of an IPv4 key has not.
+pub(crate) const V6_ONLY: u64 = V6 & !V4;
 
-impl Key {
+impl FlowKey {
     /// Of packets with a tuple.
     #[inline]
     pub fn of(tuple: &Tuple) -> Self {

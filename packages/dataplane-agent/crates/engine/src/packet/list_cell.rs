@@ -1,11 +1,11 @@
-//! What a cached decision remembers of a question to an address list.
+//! What a cached action keeps of a lookup in an address list: the cell in which a change would be counted.
 
 use crate::packet::tuple::Addr;
 
 /// Bits of a cell's number. Loom watches every cell, so there it gets along with two.
 pub(crate) const CELL_BITS: u8 = if cfg!(feature = "loom") { 1 } else { 16 };
 
-/// What decisions that ask an address list remember of the question: a hash of list and address, never 0.
+/// A hash of list and address, never 0: the cell that changes when the membership may have changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ListCell(u16);
 
@@ -16,7 +16,7 @@ impl ListCell {
         self.0 as usize
     }
 
-    /// No question.
+    /// No lookup.
     pub const NONE: Self = Self(0);
 
     /// The cell of an address in the list with a number that stays the same as long as the list is there.

@@ -19,7 +19,7 @@ use tollway_config::dataplane::{ConnectionState, Mark, RowId};
 
 use crate::ids::QueueRef;
 use crate::ids::{ConnRef, Direction};
-use crate::packet::key::Key;
+use crate::packet::key::FlowKey;
 use crate::packet::list_cell::ListCell;
 use crate::packet::slow_reason::SlowReason;
 use crate::packet::tuple::Tuple;
@@ -38,7 +38,7 @@ pub enum Origin {
     Generated,
 }
 
-/// Which hook of the filter a packet passes.
+/// Where on its way rules are asked about a packet: the hooks of netfilter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum Hook {
@@ -49,6 +49,15 @@ pub enum Hook {
     Forward,
     /// From the router itself.
     Output,
+    /// Before it is routed; here the destination is translated.
+    Prerouting,
+    /// Before it leaves; here the source is translated.
+    Postrouting,
+}
+
+impl Hook {
+    /// How many there are.
+    pub const COUNT: usize = 5;
 }
 
 /// Flag bits of [`Meta::flags`].
@@ -117,7 +126,7 @@ pub struct Meta {
     /// Version of the connection when the packet was tracked: what is decided of it holds for that one.
     pub version: u16,
     /// The tuple the packet came with, as the connection table compares it.
-    pub key: Key,
+    pub key: FlowKey,
     /// Hash of it.
     pub hash: u32,
     /// Direction entry found for the tuple, or [`NONE`].
@@ -185,11 +194,11 @@ pub struct Meta {
     pub handovers: u8,
     /// Where it entered.
     pub origin: Origin,
-    /// Filter hook.
+    /// Hook of the filter: `Input`, `Forward` or `Output`.
     pub hook: Hook,
     /// Number of the packet in traces; 0 when none wants it.
     pub trace: u32,
-    /// Parts of its way that are told already.
+    /// Parts of its path that the trace has already.
     pub trace_part: u8,
     /// Why the flow cache did not forward it, or not alone.
     pub slow: Option<SlowReason>,
@@ -207,7 +216,7 @@ impl Default for Meta {
             tuple: Tuple::default(),
             conn: None,
             version: 0,
-            key: Key::default(),
+            key: FlowKey::default(),
             hash: 0,
             entry: NONE,
             path: 0,

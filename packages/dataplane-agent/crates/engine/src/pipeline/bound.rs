@@ -1,16 +1,16 @@
 //! Cached actions that hold only for a while: what they are bounded by, and whether they still hold.
 
-use crate::flow::conntrack::Bound;
+use crate::flow::conntrack::Validity;
 use crate::packet::Meta;
 use crate::packet::slow_reason::SlowReason;
 use crate::pipeline::alter::dscp_of;
 use crate::pipeline::state::WorkerState;
 
 /// What the cached action for a packet's direction is bounded by; `None` when it holds without end.
-pub(crate) fn of<F>(state: &WorkerState<F>, meta: &Meta) -> Option<Bound> {
+pub(crate) fn of<F>(state: &WorkerState<F>, meta: &Meta) -> Option<Validity> {
     let place = usize::from(meta.bounds).checked_sub(1)?;
     let bounds = state.bounds.get(place)?;
-    let bound = Bound { bytes: bounds.bytes, until: bounds.until, dscp: bounds.dscp };
+    let bound = Validity { bytes: bounds.bytes, until: bounds.until, dscp: bounds.dscp };
     bound.ends().then_some(bound)
 }
 
@@ -18,7 +18,7 @@ pub(crate) fn of<F>(state: &WorkerState<F>, meta: &Meta) -> Option<Bound> {
 /// does. Nothing has been counted yet.
 #[inline(never)]
 pub(crate) fn broken<F>(state: &WorkerState<F>, meta: &Meta, head: &[u8]) -> Option<SlowReason> {
-    let Some(bound) = state.table.bound(meta.entry) else { return Some(SlowReason::Stale) };
+    let Some(bound) = state.table.validity(meta.entry) else { return Some(SlowReason::Stale) };
     let carried = state.table.carried(meta.entry >> 1);
     let due = carried.saturating_add(meta.wire_bytes()) >= bound.bytes
         || state.now >= bound.until

@@ -1,6 +1,7 @@
 //! What a stage decided about a packet, read from its metadata before and after the stage.
 
-use crate::flow::conntrack::Table;
+use crate::firewall::classifier::TableKind;
+use crate::flow::conntrack::ConnectionTable;
 use crate::ids::PortId;
 use crate::ids::Way;
 use crate::ids::{ConnRef, NO_ENTRY};
@@ -30,7 +31,7 @@ pub(super) fn as_it_came<F>(stage: &str, state: &WorkerState<F>, meta: &Meta) ->
         "fragment" => meta.is(flag::REASSEMBLED).then_some((meta.tuple, meta.tuple)),
         "fast_path" if meta.entry != NO_ENTRY => {
             let conn = state.table.tuples(state.table.reference(meta.entry)?)?;
-            let direction = Table::direction_of(meta.entry);
+            let direction = ConnectionTable::direction_of(meta.entry);
             let (from, to) = (*conn.tuple(direction), conn.target(direction));
             (from != to).then_some((from, to))
         }
@@ -112,7 +113,7 @@ pub(super) fn decision<F: Frame>(
             if meta.is(flag::BYPASS) {
                 return Some(Decision::Bypassed);
             }
-            if snapshot.filter_hook(meta.hook).is_none() {
+            if snapshot.start(TableKind::Filter, meta.hook).is_none() {
                 return ended;
             }
             rows.extend(new_rows(state, seen, meta));
@@ -174,7 +175,7 @@ fn from_cache<F>(state: &WorkerState<F>, meta: &Meta, rows: &mut Vec<RowId>) -> 
     if !resumed && let Some(action) = state.table.installed(meta.entry) {
         rows.extend(state.paths.rows_of(action.path));
     }
-    let direction = Table::direction_of(meta.entry);
+    let direction = ConnectionTable::direction_of(meta.entry);
     let (from, to) = (*conn.tuple(direction), conn.target(direction));
     let changed = |from: (Addr, u16), to: (Addr, u16)| (from != to).then_some(to);
     Some(Decision::FromCache {
@@ -227,7 +228,7 @@ fn decided<F>(snapshot: &Snapshot, state: &WorkerState<F>, meta: &Meta) -> Optio
     if !snapshot.tracking() || meta.is(flag::ATTACHED | flag::ICMP_ERROR) {
         return None;
     }
-    let conn = meta.conn.and_then(|reference| state.table.line(reference));
+    let conn = meta.conn.and_then(|reference| state.table.hot(reference));
     let uncached = conn.and_then(|conn| conn.slow_reason(meta.direction));
     Some(Decision::Decided { tracked: conn.is_some(), uncached })
 }

@@ -53,7 +53,7 @@ pub(super) fn give_away<F>(
     } else if directory.pass_on(conn.original, state.worker, to).is_err() {
         return false;
     }
-    state.table.give_away(reference);
+    state.table.note_moved(reference);
     let mut flow = FlowHandover {
         destination: (dst, conn.reply.src_port),
         target,
@@ -93,7 +93,7 @@ pub(super) fn send_after<F>(
 fn follow<F>(state: &WorkerState<F>, meta: &Meta, flow: &mut FlowHandover, reference: ConnRef) {
     flow.marks = Marks { packet: meta.mark, routing: meta.routing_mark, connection: meta.connection_mark };
     flow.new_dscp = meta.new_dscp;
-    flow.fasttrack = state.table.line(reference).is_some_and(|line| line.status.fasttrack());
+    flow.fasttrack = state.table.hot(reference).is_some_and(|hot| hot.status.fasttrack());
 }
 
 fn hand_over(meta: &mut Meta, flow: (Tuple, FlowHandover), moving: &mut FlowHandovers, to: u32) {
@@ -134,7 +134,7 @@ pub(super) fn take_in<F>(
     let (Some(flow), Some((reference, conn))) = (flow(meta, arrived).copied(), conn) else {
         return stay(meta);
     };
-    let undecided = state.table.line(reference).is_some_and(|line| !line.status.source_bound());
+    let undecided = state.table.hot(reference).is_some_and(|hot| !hot.status.source_bound());
     let (address, port) = flow.destination;
     let mut reply = conn.original.reversed();
     (reply.src, reply.src_port) = (Addr::v4(address), port);
@@ -153,7 +153,7 @@ pub(super) fn take_in<F>(
     (meta.mark, meta.routing_mark) = (flow.marks.packet, flow.marks.routing);
     (meta.connection_mark, meta.mark_before) = (flow.marks.connection, flow.marks.connection);
     meta.new_dscp = flow.new_dscp;
-    meta.version = state.table.line(reference).map_or(0, |line| line.version);
+    meta.version = state.table.hot(reference).map_or(0, |hot| hot.version);
     meta.verdict = Verdict::Resume;
 }
 

@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use tollway_wire::{field, icmp, ipv4};
 
-use crate::firewall::classifier::{PacketView, Table};
+use crate::firewall::classifier::{PacketView, RuleTable};
 use crate::packet::{Meta, Origin};
 use crate::shared::{LogLine, Shared, format_mac};
 use crate::snapshot::Snapshot;
@@ -16,7 +16,7 @@ use crate::snapshot::Snapshot;
 pub(crate) fn rules(
     snapshot: &Snapshot,
     shared: &Shared,
-    table: &Table,
+    table: &RuleTable,
     rules: &[u32],
     meta: &Meta,
     view: &PacketView,

@@ -3,7 +3,7 @@
 use tollway_wire::ipv4;
 
 use crate::firewall::classifier::{
-    Add, AddressLists, Bounds, Changes, Evaluation, PacketView, Position, Side, Table, Verdict,
+    Add, AddressLists, Bounds, Changes, Evaluation, PacketView, Position, RuleTable, Side, Verdict,
 };
 use crate::ids::NO_INTERFACE;
 use crate::packet::frame::VnetState;
@@ -16,7 +16,7 @@ use crate::snapshot::Snapshot;
 
 /// Whom to ask.
 pub(crate) struct Questions<'a> {
-    pub table: &'a Table,
+    pub table: &'a RuleTable,
     /// A built-in chain, or a resume point.
     pub start: &'a Position,
     /// Decides which interfaces rules see.
@@ -75,7 +75,7 @@ pub(crate) fn add_to_lists<F>(state: &WorkerState<F>, lists: &AddressLists, adds
     for add in adds.iter().filter(|_| !state.peek) {
         if let Some(number) = lists.number(add.list) {
             let shared = &state.shared;
-            shared.lists.add(number, add.address, add.timeout_ms, state.now, &shared.epochs);
+            shared.address_sets.add(number, add.address, add.timeout_ms, state.now, &shared.epochs);
         }
     }
 }
@@ -135,10 +135,14 @@ pub(crate) fn view<F>(
     let known = |index: u16| Some(index).filter(|index| *index != NO_INTERFACE);
     let icmp = meta.tuple.protocol == ipv4::ICMP;
     let (kind, code) = (meta.l4_kind, meta.icmp_code);
-    let status = meta.conn.and_then(|reference| state.table.line(reference)).map(|line| line.status);
+    let status = meta.conn.and_then(|reference| state.table.hot(reference)).map(|hot| hot.status);
     PacketView {
         in_interface: if hook == Hook::Output { None } else { known(meta.in_interface) },
-        out_interface: if hook == Hook::Input { None } else { known(meta.out_interface) },
+        out_interface: if matches!(hook, Hook::Input | Hook::Prerouting) {
+            None
+        } else {
+            known(meta.out_interface)
+        },
         tuple: meta.tuple,
         headerless: meta.is(flag::LATER_FRAGMENT) && !meta.is(flag::REASSEMBLED),
         tcp_flags: if meta.tuple.protocol == ipv4::TCP { kind } else { 0 },

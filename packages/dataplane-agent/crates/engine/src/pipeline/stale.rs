@@ -39,7 +39,7 @@ pub(crate) fn is_still_right<F>(snapshot: &Snapshot, state: &mut WorkerState<F>,
     if epochs.route_changed_since(dst, stamp) && !leads_to(snapshot, state, dst, &action) {
         return false;
     }
-    let now = state.policy.stamp;
+    let now = state.cache_epoch.stamp;
     if let Some((entry, _)) = state.table.flow_mut(meta.entry) {
         entry.action.stamp = now;
     }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use crate::firewall::classifier::{Bounds, Evaluation, Position};
 use crate::flow::cache_epoch::CacheEpoch;
-use crate::flow::conntrack::Table;
+use crate::flow::conntrack::ConnectionTable;
 use crate::flow::paths::Paths;
 use crate::ids::AdjacencyId;
 use crate::ids::NONE;
 use crate::ip::fragments::Fragments;
 use crate::ip::neighbor::hold::Holds;
-use crate::ip::neighbor::{Key, Solicit};
+use crate::ip::neighbor::{NeighborKey, Solicit};
 use crate::observe::trace::Tracer;
 use crate::packet::count::Count;
 use crate::packet::slow_reason::{SLOW_REASONS, SlowReason};
@@ -35,8 +35,8 @@ pub struct WorkerState<F> {
     /// Number of this batch; never 0.
     pub(crate) batch: u32,
     /// What cached decisions are compared with.
-    pub(crate) policy: CacheEpoch,
-    pub(crate) table: Table,
+    pub(crate) cache_epoch: CacheEpoch,
+    pub(crate) table: ConnectionTable,
     pub(crate) paths: Paths,
     pub(crate) holds: Holds<F>,
     pub(crate) fragments: Fragments<F>,
@@ -120,7 +120,7 @@ impl<F> WorkerState<F> {
     /// At the start of a batch: what has changed meanwhile.
     #[inline]
     pub(crate) fn follow_changes(&mut self) {
-        if self.policy.follow(&self.shared.epochs) {
+        if self.cache_epoch.follow(&self.shared.epochs) {
             // Ids of neighbours hold no longer than decisions.
             self.next_hops = NextHops::default();
         }
@@ -166,7 +166,7 @@ const NEXT_HOPS: usize = 1024;
 /// The worker's own memory of which adjacency a next hop has, so that the shared table is locked only
 /// for the first packet to it.
 #[derive(Debug)]
-pub struct NextHops(Box<[(Key, AdjacencyId)]>);
+pub struct NextHops(Box<[(NeighborKey, AdjacencyId)]>);
 
 impl Default for NextHops {
     fn default() -> Self {
@@ -175,19 +175,19 @@ impl Default for NextHops {
 }
 
 impl NextHops {
-    fn place(key: Key) -> usize {
+    fn place(key: NeighborKey) -> usize {
         let mixed = (u64::from(key.0) << 32 | u64::from(key.1)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (mixed >> 32) as usize % NEXT_HOPS
     }
 
     /// Adjacency of a next hop, if it is remembered.
     #[inline]
-    pub fn get(&self, key: Key) -> Option<AdjacencyId> {
+    pub fn get(&self, key: NeighborKey) -> Option<AdjacencyId> {
         self.0.get(Self::place(key)).filter(|(known, id)| *known == key && *id != NONE).map(|(_, id)| *id)
     }
 
     /// Remembers one.
-    pub fn put(&mut self, key: Key, id: AdjacencyId) {
+    pub fn put(&mut self, key: NeighborKey, id: AdjacencyId) {
         if let Some(slot) = self.0.get_mut(Self::place(key)) {
             *slot = (key, id);
         }

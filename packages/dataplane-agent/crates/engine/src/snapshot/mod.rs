@@ -9,49 +9,63 @@ use tollway_config::dataplane::{Action, Chain, DataplaneConfig, IpSettings, RowI
 
 pub use crate::error::BuildError;
 use crate::firewall::address_set::Contents;
-use crate::firewall::classifier::{AddressLists, Position, Table, TableKind};
+use crate::firewall::classifier::{AddressLists, Position, RuleTable, TableKind};
 use crate::firewall::marks::MarkNames;
 use crate::flow::conntrack::Timeouts;
 use crate::interface::InterfaceMap;
 use crate::ip::fib::{Fib, Planned};
 use crate::ip::neighbor::Fixed;
+use crate::packet::Hook;
 use crate::qos::classify::QueueTable;
 use crate::qos::forest::Forest;
 
 pub use interface::{Interface, Port, PortFacts};
 use interface::{add_networks, build_fixed, build_interfaces, build_ports, same_numbers};
 
-/// Where evaluation of the built-in chains starts; `None` without rules.
+/// Where evaluation of the built-in chains starts, by table and hook; `None` without rules.
 #[derive(Debug, Clone, Copy, Default)]
-struct Hooks {
-    input: Option<Position>,
-    forward: Option<Position>,
-    output: Option<Position>,
-    srcnat: Option<Position>,
-    dstnat: Option<Position>,
-    mangle: MangleHooks,
-}
+struct Hooks([[Option<Position>; Hook::COUNT]; TableKind::ALL.len()]);
 
-/// The same for mangle.
-#[derive(Debug, Clone, Copy, Default)]
-struct MangleHooks {
-    prerouting: Option<Position>,
-    input: Option<Position>,
-    forward: Option<Position>,
-    output: Option<Position>,
-    postrouting: Option<Position>,
-}
-
-impl MangleHooks {
-    fn of(table: &Table) -> Self {
-        Self {
-            prerouting: table.hook("prerouting"),
-            input: table.hook("input"),
-            forward: table.hook("forward"),
-            output: table.hook("output"),
-            postrouting: table.hook("postrouting"),
+impl Hooks {
+    fn of(tables: [&RuleTable; TableKind::ALL.len()]) -> Self {
+        let mut hooks = Self::default();
+        for ((kind, table), by_hook) in TableKind::ALL.iter().zip(tables).zip(&mut hooks.0) {
+            for (chain, hook) in kind.chains() {
+                if let Some(start) = by_hook.get_mut(*hook as usize) {
+                    *start = table.hook(chain);
+                }
+            }
         }
+        hooks
     }
+
+    #[inline]
+    fn get(&self, table: TableKind, hook: Hook) -> Option<&Position> {
+        self.0.get(table as usize)?.get(hook as usize)?.as_ref()
+    }
+}
+
+/// A part of the configuration that snapshots share when it did not change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The routes.
+    Routes,
+    /// What the configuration holds in address lists.
+    AddressLists,
+    /// `/ip/firewall/filter`.
+    Filter,
+    /// `/ip/firewall/nat`.
+    Nat,
+    /// `/ip/firewall/mangle`.
+    Mangle,
+    /// Queues and their trees.
+    Queues,
+}
+
+impl Part {
+    /// Every part.
+    pub const ALL: [Self; 6] =
+        [Self::Routes, Self::AddressLists, Self::Filter, Self::Nat, Self::Mangle, Self::Queues];
 }
 
 /// Everything the stages look up, for one generation of the configuration.
@@ -69,9 +83,9 @@ pub struct Snapshot {
     fib: Arc<Fib>,
     lists: Arc<AddressLists>,
     list_contents: Arc<Contents>,
-    filter: Arc<Table>,
-    nat: Arc<Table>,
-    mangle: Arc<Table>,
+    filter: Arc<RuleTable>,
+    nat: Arc<RuleTable>,
+    mangle: Arc<RuleTable>,
     mark_names: Arc<MarkNames>,
     knows_marks: bool,
     filter_resumes: bool,
@@ -81,8 +95,8 @@ pub struct Snapshot {
     has_fasttrack: bool,
     forest: Arc<Forest>,
     queues: Arc<QueueTable>,
-    /// Generation of the first of those snapshots that decide about flows alike.
-    policy: u32,
+    /// Cache epoch: generation of the first of the consecutive snapshots under which flows are decided alike.
+    cache_epoch: u32,
 }
 
 /// What a new snapshot is compared with: parts that did not change are shared with it.
@@ -109,9 +123,6 @@ const UNUSED_BLOCKS: usize = 1 << 14;
 /// Routes up to which a commit that changes more than routes gets a new table of them too, which takes
 /// effect together with the rest.
 const FEW_ROUTES: usize = 1 << 14;
-
-/// Parts that snapshots share.
-const PARTS: usize = 6;
 
 impl Snapshot {
     /// Builds the tables. `ports` is indexed by [`PortId`]; `generation` must differ from that of every
@@ -167,7 +178,7 @@ impl Snapshot {
                 Some(basis) => Ok(Arc::clone(basis.snapshot.table(kind))),
                 None => {
                     let before = before.map(|table| &**table);
-                    Table::compile(kind, chains(config, kind), &lists, &map, before).map(Arc::new)
+                    RuleTable::compile(kind, chains(config, kind), &lists, &map, before).map(Arc::new)
                 }
             }
         };
@@ -190,14 +201,7 @@ impl Snapshot {
                 (Arc::new(forest), Arc::new(queues))
             }
         };
-        let hooks = Hooks {
-            input: filter.hook("input"),
-            forward: filter.hook("forward"),
-            output: filter.hook("output"),
-            srcnat: nat.hook("srcnat"),
-            dstnat: nat.hook("dstnat"),
-            mangle: MangleHooks::of(&mangle),
-        };
+        let hooks = Hooks::of([&filter, &nat, &mangle]);
         let tracking = match config.tracking.enabled {
             TrackingMode::Auto => !filter.is_empty() || !nat.is_empty() || !mangle.is_empty(),
             TrackingMode::Yes => true,
@@ -226,7 +230,8 @@ impl Snapshot {
             list_contents,
             rule_rows,
             knows_marks: !mangle.is_empty() || filter.asks_connection_mark() || nat.asks_connection_mark(),
-            filter_resumes: mangle.is_empty() || hooks.mangle.postrouting.is_none() && !filter.asks_packet(),
+            filter_resumes: mangle.is_empty()
+                || hooks.get(TableKind::Mangle, Hook::Postrouting).is_none() && !filter.asks_packet(),
             filter,
             nat,
             mangle,
@@ -235,7 +240,7 @@ impl Snapshot {
             fixed,
             forest,
             queues,
-            policy: generation,
+            cache_epoch: generation,
             has_fasttrack: config
                 .filter
                 .iter()
@@ -243,7 +248,7 @@ impl Snapshot {
                 .any(|chain| chain.rules.iter().any(fasttracks)),
         };
         if let Some(basis) = basis.filter(|basis| snapshot.decides_as(basis, config)) {
-            snapshot.policy = basis.snapshot.policy;
+            snapshot.cache_epoch = basis.snapshot.cache_epoch;
         }
         Ok(Renewed { snapshot, routes })
     }
@@ -253,8 +258,8 @@ impl Snapshot {
     fn decides_as(&self, basis: &Basis<'_>, config: &DataplaneConfig) -> bool {
         let (other, before) = (basis.snapshot, basis.config);
         // What is in lists is counted by the epochs too, but not which list has which number.
-        let parts = self.shares_with(other).into_iter().filter(|name| *name != "address lists").count();
-        parts == PARTS - 1
+        let mut rules = Part::ALL.iter().filter(|part| **part != Part::AddressLists);
+        rules.all(|part| self.shares(*part, other))
             && Arc::ptr_eq(&self.lists, &other.lists)
             && self.interfaces == other.interfaces
             && self.ports == other.ports
@@ -263,27 +268,26 @@ impl Snapshot {
             && before.neighbors == config.neighbors
     }
 
-    /// Number of the first of those snapshots that decide about flows as this one does.
-    pub(crate) fn policy(&self) -> u32 {
-        self.policy
+    /// Cache epoch of the snapshot: the generation of the first of those under which flows are decided alike.
+    pub(crate) fn cache_epoch(&self) -> u32 {
+        self.cache_epoch
     }
 
-    /// Whether flows are decided as with the other one, but for what [`crate::flow::epochs::Epochs`] counts.
-    pub(crate) fn has_policy_of(&self, other: &Snapshot) -> bool {
-        self.policy == other.policy
+    /// Whether cached actions stay valid from one to the other, but for what [`crate::flow::epochs::Epochs`] counts.
+    pub(crate) fn shares_cache_epoch_with(&self, other: &Snapshot) -> bool {
+        self.cache_epoch == other.cache_epoch
     }
 
-    /// Names of the parts that this snapshot and another one have in common.
-    pub fn shares_with(&self, other: &Snapshot) -> Vec<&'static str> {
-        let parts: [_; PARTS] = [
-            ("routes", Arc::ptr_eq(&self.fib, &other.fib)),
-            ("address lists", Arc::ptr_eq(&self.list_contents, &other.list_contents)),
-            ("filter", Arc::ptr_eq(&self.filter, &other.filter)),
-            ("nat", Arc::ptr_eq(&self.nat, &other.nat)),
-            ("mangle", Arc::ptr_eq(&self.mangle, &other.mangle)),
-            ("queues", Arc::ptr_eq(&self.queues, &other.queues)),
-        ];
-        parts.into_iter().filter(|(_, shared)| *shared).map(|(name, _)| name).collect()
+    /// Whether this snapshot and another one have a part in common.
+    pub fn shares(&self, part: Part, other: &Snapshot) -> bool {
+        match part {
+            Part::Routes => Arc::ptr_eq(&self.fib, &other.fib),
+            Part::AddressLists => Arc::ptr_eq(&self.list_contents, &other.list_contents),
+            Part::Filter => Arc::ptr_eq(&self.filter, &other.filter),
+            Part::Nat => Arc::ptr_eq(&self.nat, &other.nat),
+            Part::Mangle => Arc::ptr_eq(&self.mangle, &other.mangle),
+            Part::Queues => Arc::ptr_eq(&self.queues, &other.queues),
+        }
     }
 }
 

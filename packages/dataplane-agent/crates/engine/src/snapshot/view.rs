@@ -6,7 +6,7 @@ use tollway_config::dataplane::{FasttrackMode, RowId, RpFilter, TrackingMode};
 
 use super::{Interface, Port, Snapshot};
 use crate::firewall::address_set::Contents;
-use crate::firewall::classifier::{AddressLists, Position, Table, TableKind};
+use crate::firewall::classifier::{AddressLists, Position, RuleTable, TableKind};
 use crate::firewall::marks::MarkNames;
 use crate::flow::conntrack::Timeouts;
 use crate::ids::PortId;
@@ -196,15 +196,15 @@ impl Snapshot {
         self.fib.source_for(destination)
     }
 
-    pub(crate) fn filter(&self) -> &Table {
+    pub(crate) fn filter(&self) -> &RuleTable {
         &self.filter
     }
 
-    pub(crate) fn nat(&self) -> &Table {
+    pub(crate) fn nat(&self) -> &RuleTable {
         &self.nat
     }
 
-    pub(super) fn table(&self, kind: TableKind) -> &Arc<Table> {
+    pub(super) fn table(&self, kind: TableKind) -> &Arc<RuleTable> {
         match kind {
             TableKind::Filter => &self.filter,
             TableKind::Nat => &self.nat,
@@ -212,7 +212,7 @@ impl Snapshot {
         }
     }
 
-    pub(crate) fn mangle(&self) -> &Table {
+    pub(crate) fn mangle(&self) -> &RuleTable {
         &self.mangle
     }
 
@@ -239,40 +239,10 @@ impl Snapshot {
         self.filter_resumes
     }
 
-    /// Where mangle starts for a hook of the filter.
+    /// Where evaluation of a table starts at a hook; `None` when it has no rules there.
     #[inline]
-    pub(crate) fn mangle_hook(&self, hook: Hook) -> Option<&Position> {
-        match hook {
-            Hook::Input => self.hooks.mangle.input.as_ref(),
-            Hook::Forward => self.hooks.mangle.forward.as_ref(),
-            Hook::Output => self.hooks.mangle.output.as_ref(),
-        }
-    }
-
-    pub(crate) fn prerouting(&self) -> Option<&Position> {
-        self.hooks.mangle.prerouting.as_ref()
-    }
-
-    pub(crate) fn postrouting(&self) -> Option<&Position> {
-        self.hooks.mangle.postrouting.as_ref()
-    }
-
-    /// Where the filter starts for a hook, and the hook's name.
-    #[inline]
-    pub(crate) fn filter_hook(&self, hook: Hook) -> Option<&Position> {
-        match hook {
-            Hook::Input => self.hooks.input.as_ref(),
-            Hook::Forward => self.hooks.forward.as_ref(),
-            Hook::Output => self.hooks.output.as_ref(),
-        }
-    }
-
-    pub(crate) fn srcnat(&self) -> Option<&Position> {
-        self.hooks.srcnat.as_ref()
-    }
-
-    pub(crate) fn dstnat(&self) -> Option<&Position> {
-        self.hooks.dstnat.as_ref()
+    pub(crate) fn start(&self, table: TableKind, hook: Hook) -> Option<&Position> {
+        self.hooks.get(table, hook)
     }
 
     /// The trees of queues.

@@ -82,7 +82,7 @@ impl<const TICK: u64> Wheel<TICK> {
 
     /// Has the memory of `slot` fetched.
     #[inline]
-    pub fn fetch(&self, slot: u32) {
+    pub fn prefetch(&self, slot: u32) {
         if let Some(link) = self.links.get(slot as usize) {
             tollway_prefetch::fetch(link);
         }

@@ -126,7 +126,7 @@ impl Router {
         let mut out = std::mem::take(&mut self.early);
         let mut stood = 0;
         loop {
-            let lists = Some(Now(self.shared.lists.next_due())).filter(|due| due.0 != u64::MAX);
+            let lists = Some(Now(self.shared.address_sets.next_due())).filter(|due| due.0 != u64::MAX);
             let due = self.engines.iter().filter_map(Engine::next_deadline).chain(lists).min();
             let Some(due) = due.filter(|due| *due <= end) else { break };
             stood = if due > self.now { 0 } else { stood + 1 };

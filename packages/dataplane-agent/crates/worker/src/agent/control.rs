@@ -177,7 +177,7 @@ impl Agent {
         self.shared.drop_spent();
         let now = now.0;
         if now >= self.rates.due_ns() {
-            let refused = self.shared.lists.take_refused();
+            let refused = self.shared.address_sets.take_refused();
             if refused != 0 {
                 let message = format!("{refused} addresses were not added to lists: {MAX_DYNAMIC} are there");
                 self.log("firewall,warning", message);

@@ -1,4 +1,4 @@
-//! What the configuration holds in its lists: disjoint prefixes, ascending.
+//! Configured contents of address lists: disjoint prefixes in ascending order.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

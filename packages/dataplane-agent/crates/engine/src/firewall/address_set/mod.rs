@@ -9,6 +9,7 @@
 //! configuration's another 75 for their time.
 
 mod contents;
+mod dynamic;
 pub(crate) mod table;
 
 #[cfg(test)]
@@ -23,15 +24,14 @@ use arrayvec::ArrayVec;
 use crate::flow::epochs::Epochs;
 use crate::packet::list_cell::ListCell;
 use crate::packet::tuple::Addr;
-use crate::time::Now;
 use crate::time::wheel::{self, Wheel};
 
 pub use contents::{Contents, Entries};
-pub use table::Key;
+use dynamic::Record;
+pub use dynamic::{Added, DynamicEntry, MAX_DYNAMIC};
+pub use table::SetKey;
 use table::{Place, PrefixTable, mark};
 
-/// Most entries beside those of the configuration, over all lists: what a flood of addresses can make.
-pub const MAX_DYNAMIC: usize = 2 << 20;
 /// Most lists.
 pub const MAX_LISTS: usize = 1 << 15;
 /// Resolution of timeouts, ns.
@@ -40,22 +40,12 @@ const TICK: u64 = 100_000_000;
 const SLICE: usize = 64;
 /// Lists of a chunk.
 const CHUNK: usize = 256;
-/// Without end.
-const NEVER: Now = Now(u64::MAX);
 
 /// Lengths of the prefixes that a list has, a bit each.
 #[derive(Debug, Default)]
 struct Lengths {
     v4: AtomicU64,
     v6: [AtomicU64; 3],
-}
-
-/// An entry beside the configuration.
-#[derive(Debug, Clone, Copy)]
-struct Record {
-    key: Key,
-    expires: Now,
-    created: Now,
 }
 
 /// What the writer knows of a list.
@@ -90,34 +80,6 @@ impl Writer {
     fn dynamic(&self) -> usize {
         self.records.len() - self.free_records.len()
     }
-}
-
-/// An entry beside the configuration, for clients.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DynamicEntry {
-    /// Name of the list.
-    pub list: Arc<str>,
-    /// First address.
-    pub address: Addr,
-    /// Length of the prefix, bits.
-    pub len: u8,
-    /// Time left, ms; `None` without end.
-    pub left_ms: Option<u64>,
-    /// Since it was added, ms.
-    pub age_ms: u64,
-}
-
-/// What became of an entry to add.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Added {
-    /// It is new.
-    New,
-    /// It was there: its life begins anew.
-    Renewed,
-    /// The configuration holds it already.
-    Configured,
-    /// There are too many.
-    Full,
 }
 
 /// The contents of all lists.
@@ -171,12 +133,12 @@ impl AddressSets {
     pub fn contains(&self, list: u16, address: Addr) -> bool {
         let Some(lengths) = self.lengths(list) else { return false };
         if address.as_v4().is_some() {
-            let has = |len| self.v4.contains(&Key::around(list, address, len));
+            let has = |len| self.v4.contains(&SetKey::around(list, address, len));
             return any_length(lengths.v4.load(Ordering::Acquire), 0, has);
         }
         let mut words = lengths.v6.iter().enumerate().rev();
         words.any(|(at, word)| {
-            let has = |len| self.v6.contains(&Key::around(list, address, len));
+            let has = |len| self.v6.contains(&SetKey::around(list, address, len));
             any_length(word.load(Ordering::Acquire), at as u8 * 64, has)
         })
     }
@@ -188,12 +150,12 @@ impl AddressSets {
         self.v4.memory() + self.v6.memory() + records
     }
 
-    fn find(&self, key: &Key) -> Option<Place> {
+    fn find(&self, key: &SetKey) -> Option<Place> {
         if key.address.as_v4().is_some() { self.v4.find(key) } else { self.v6.find(key) }
     }
 
     /// Marks an entry; `None` without room. The second says whether the prefix is new in its list.
-    fn mark(&self, writer: &mut Writer, key: &Key, mark: u64) -> Option<(Place, bool)> {
+    fn mark(&self, writer: &mut Writer, key: &SetKey, mark: u64) -> Option<(Place, bool)> {
         let known = self.find(key).is_some();
         let place = if key.address.as_v4().is_some() {
             self.v4.insert(key, mark)
@@ -213,7 +175,7 @@ impl AddressSets {
     }
 
     /// Takes a mark from an entry. Says whether the prefix is gone from its list.
-    fn unmark(&self, writer: &mut Writer, key: &Key, mark: u64) -> bool {
+    fn unmark(&self, writer: &mut Writer, key: &SetKey, mark: u64) -> bool {
         if key.address.as_v4().is_some() {
             self.v4.remove(key, mark);
         } else {
@@ -234,7 +196,7 @@ impl AddressSets {
         true
     }
 
-    fn set_length(&self, key: &Key, present: bool) {
+    fn set_length(&self, key: &SetKey, present: bool) {
         let Some(lengths) = self.lengths(key.list) else { return };
         let word = if key.address.as_v4().is_some() {
             Some(&lengths.v4)
@@ -323,7 +285,7 @@ impl AddressSets {
                 let mut changed = Changed::default();
                 let mut writer = self.writer();
                 for (address, len) in prefixes.by_ref().take(SLICE) {
-                    let key = Key { list, address, len };
+                    let key = SetKey { list, address, len };
                     let changes = if adds {
                         self.mark(&mut writer, &key, mark::CONFIGURED).is_some_and(|(_, new)| new)
                     } else {
@@ -340,223 +302,6 @@ impl AddressSets {
         change(&mut new.missing_in(old), true);
         change(&mut old.missing_in(new), false);
     }
-
-    /// Puts an address into a list, as a rule does; the life of an entry that is there begins anew.
-    /// `timeout_ms` 0 has no end.
-    pub fn add(&self, list: u16, address: Addr, timeout_ms: u64, now: Now, epochs: &Epochs) -> Added {
-        let len = if address.as_v4().is_some() { 32 } else { 128 };
-        let key = Key { list, address, len };
-        if self.lengths(list).is_none() {
-            return Added::Full;
-        }
-        if self.find(&key).is_some_and(|place| place.is(mark::CONFIGURED)) {
-            return Added::Configured;
-        }
-        let mut changed = Changed::default();
-        let added = self.add_locked(&mut self.writer(), &key, timeout_ms, now, &mut changed);
-        changed.count(epochs);
-        added
-    }
-
-    /// The same for a prefix, in the list with a name.
-    pub fn add_to(
-        &self,
-        name: &str,
-        address: Addr,
-        len: u8,
-        timeout_ms: u64,
-        now: Now,
-        epochs: &Epochs,
-    ) -> Added {
-        let mut writer = self.writer();
-        let Some(list) = self.number(&mut writer, name) else { return Added::Full };
-        let key = Key::around(list, address, len);
-        let mut changed = Changed::default();
-        let added = self.add_locked(&mut writer, &key, timeout_ms, now, &mut changed);
-        drop(writer);
-        changed.count(epochs);
-        added
-    }
-
-    fn add_locked(
-        &self,
-        writer: &mut Writer,
-        key: &Key,
-        timeout_ms: u64,
-        now: Now,
-        changed: &mut Changed,
-    ) -> Added {
-        let life = timeout_ms.saturating_mul(1_000_000);
-        let expires = if timeout_ms == 0 { NEVER } else { Now(now.0.saturating_add(life)) };
-        let known = self.find(key).filter(|place| place.is(mark::DYNAMIC));
-        if let Some(number) = known.and_then(|place| self.record(key, place)) {
-            if let Some(record) = writer.records.get_mut(number as usize).and_then(Option::as_mut) {
-                record.expires = expires;
-            }
-            self.arm(writer, number, expires);
-            return Added::Renewed;
-        }
-        if writer.dynamic() >= MAX_DYNAMIC {
-            writer.refused += 1;
-            return Added::Full;
-        }
-        let Some((place, new)) = self.mark(writer, key, mark::DYNAMIC) else {
-            writer.refused += 1;
-            return Added::Full;
-        };
-        let record = Some(Record { key: *key, expires, created: now });
-        let number = match writer.free_records.pop() {
-            Some(number) => {
-                if let Some(free) = writer.records.get_mut(number as usize) {
-                    *free = record;
-                }
-                number
-            }
-            None => {
-                writer.records.push(record);
-                (writer.records.len() - 1) as u32
-            }
-        };
-        self.full.store(writer.dynamic() >= MAX_DYNAMIC, Ordering::Relaxed);
-        if key.address.as_v4().is_some() {
-            self.v4.set_record(place, number);
-        } else {
-            self.v6.set_record(place, number);
-        }
-        if let Some(list) = writer.lists.get_mut(usize::from(key.list)) {
-            list.dynamic += 1;
-        }
-        writer.wheel.follow(now);
-        self.arm(writer, number, expires);
-        if new {
-            changed.note(key);
-        }
-        Added::New
-    }
-
-    fn record(&self, key: &Key, place: Place) -> Option<u32> {
-        if key.address.as_v4().is_some() { self.v4.record(place) } else { self.v6.record(place) }
-    }
-
-    fn arm(&self, writer: &mut Writer, number: u32, expires: Now) {
-        if expires == NEVER {
-            writer.wheel.disarm(number);
-        } else {
-            writer.wheel.arm(number, expires);
-        }
-        let due = writer.wheel.next_deadline().unwrap_or(NEVER);
-        self.due.store(due.0, Ordering::Relaxed);
-    }
-
-    fn forget(&self, writer: &mut Writer, number: u32, changed: &mut Changed) {
-        let Some(record) = writer.records.get_mut(number as usize).and_then(Option::take) else { return };
-        writer.wheel.disarm(number);
-        writer.free_records.push(number);
-        self.full.store(false, Ordering::Relaxed);
-        if let Some(list) = writer.lists.get_mut(usize::from(record.key.list)) {
-            list.dynamic = list.dynamic.saturating_sub(1);
-        }
-        if self.unmark(writer, &record.key, mark::DYNAMIC) {
-            changed.note(&record.key);
-        }
-    }
-
-    /// Removes an entry that the configuration does not hold; `false` when there is none.
-    pub fn remove_from(&self, name: &str, address: Addr, len: u8, epochs: &Epochs) -> bool {
-        let mut writer = self.writer();
-        let Some(list) = writer.numbers.get(name).copied() else { return false };
-        let key = Key { list, address, len };
-        let known = self.find(&key).filter(|place| place.is(mark::DYNAMIC));
-        let Some(number) = known.and_then(|place| self.record(&key, place)) else { return false };
-        let mut changed = Changed::default();
-        self.forget(&mut writer, number, &mut changed);
-        let due = writer.wheel.next_deadline().unwrap_or(NEVER);
-        self.due.store(due.0, Ordering::Relaxed);
-        drop(writer);
-        changed.count(epochs);
-        true
-    }
-
-    /// Removes entries whose time is over, looking at no more than `budget`. Says how many were removed.
-    pub fn expire(&self, now: Now, budget: usize, epochs: &Epochs) -> usize {
-        let (mut looked, mut removed) = (0, 0);
-        while looked < budget && self.due.load(Ordering::Relaxed) <= now.0 {
-            let mut writer = self.writer();
-            let mut changed = Changed::default();
-            for _ in 0..SLICE {
-                let Some(number) = writer.wheel.pop(now) else { break };
-                looked += 1;
-                let record = writer.records.get(number as usize).and_then(Option::as_ref);
-                if let Some(expires) = record.map(|record| record.expires).filter(|&expires| expires > now) {
-                    // Further away than the wheel looks ahead.
-                    writer.wheel.arm(number, expires);
-                    continue;
-                }
-                removed += 1;
-                self.forget(&mut writer, number, &mut changed);
-            }
-            let due = writer.wheel.next_deadline().unwrap_or(NEVER);
-            self.due.store(due.0, Ordering::Relaxed);
-            drop(writer);
-            looked += 1;
-            changed.count(epochs);
-        }
-        removed
-    }
-
-    /// When [`Self::expire`] has something to do next; `u64::MAX` never. One relaxed load.
-    pub fn next_due(&self) -> u64 {
-        self.due.load(Ordering::Relaxed)
-    }
-
-    /// How many entries could not be added since the last call, because there were too many.
-    pub fn take_refused(&self) -> u64 {
-        std::mem::take(&mut self.writer().refused)
-    }
-
-    /// How many entries there are beside those of the configuration.
-    pub fn dynamic(&self) -> usize {
-        self.writer().dynamic()
-    }
-
-    /// Whether there are as many of them as there may be: what a rule adds is refused.
-    #[inline]
-    pub fn is_full(&self) -> bool {
-        self.full.load(Ordering::Relaxed)
-    }
-
-    /// Calls `each` for every entry beside the configuration's, a slice at a time under the lock. What lives
-    /// all the while is seen once.
-    pub fn for_each_dynamic(&self, now: Now, mut each: impl FnMut(&DynamicEntry)) {
-        let mut names: HashMap<u16, Arc<str>> = HashMap::new();
-        let mut from = 0;
-        loop {
-            let mut part = Vec::with_capacity(4 * SLICE);
-            {
-                let writer = self.writer();
-                let records = writer.records.get(from..).unwrap_or_default();
-                if records.is_empty() {
-                    return;
-                }
-                from += 4 * SLICE;
-                for record in records.iter().take(4 * SLICE).flatten() {
-                    let name = names.entry(record.key.list).or_insert_with(|| {
-                        let list = writer.lists.get(usize::from(record.key.list));
-                        list.map_or("", |list| list.name.as_str()).into()
-                    });
-                    part.push(DynamicEntry {
-                        list: Arc::clone(name),
-                        address: record.key.address,
-                        len: record.key.len,
-                        left_ms: (record.expires != NEVER)
-                            .then(|| record.expires.0.saturating_sub(now.0) / 1_000_000),
-                        age_ms: now.0.saturating_sub(record.created.0) / 1_000_000,
-                    });
-                }
-            }
-            part.iter().for_each(&mut each);
-        }
-    }
 }
 
 /// Whether a prefix of one of the lengths that the bits stand for is there, longest first.
@@ -572,7 +317,7 @@ fn any_length(mut bits: u64, base: u8, has: impl Fn(u8) -> bool) -> bool {
     false
 }
 
-fn length_place(key: &Key) -> usize {
+fn length_place(key: &SetKey) -> usize {
     usize::from(key.len) + if key.address.as_v4().is_some() { 0 } else { 33 }
 }
 
@@ -586,7 +331,7 @@ struct Changed {
 }
 
 impl Changed {
-    fn note(&mut self, key: &Key) {
+    fn note(&mut self, key: &SetKey) {
         self.any = true;
         let noted = match key.address.as_v4() {
             _ if key.is_host() => self.cells.try_push(ListCell::of(u32::from(key.list), key.address)).is_ok(),

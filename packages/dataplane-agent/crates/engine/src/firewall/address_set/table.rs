@@ -37,7 +37,7 @@ const MARKS: u64 = mark::CONFIGURED | mark::DYNAMIC;
 
 /// A prefix in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Key {
+pub struct SetKey {
     /// Number of the list.
     pub list: u16,
     /// Its first address.
@@ -46,7 +46,7 @@ pub struct Key {
     pub len: u8,
 }
 
-impl Key {
+impl SetKey {
     /// The prefix of a length that an address lies in.
     #[inline]
     pub const fn around(list: u16, address: Addr, len: u8) -> Self {
@@ -141,13 +141,13 @@ impl<const WORDS: usize> PrefixTable<WORDS> {
 
     /// Whether a prefix is there.
     #[inline]
-    pub fn contains(&self, key: &Key) -> bool {
+    pub fn contains(&self, key: &SetKey) -> bool {
         self.find(key).is_some()
     }
 
     /// Where a prefix is.
     #[inline]
-    pub fn find(&self, key: &Key) -> Option<Place> {
+    pub fn find(&self, key: &SetKey) -> Option<Place> {
         let hash = self.hash(key);
         let mut pages = self.pages.load(Ordering::Acquire);
         loop {
@@ -165,7 +165,7 @@ impl<const WORDS: usize> PrefixTable<WORDS> {
     }
 
     /// Adds a mark to a prefix, which is made if it is not there. `None` when there is no room.
-    pub fn insert(&self, key: &Key, mark: u64) -> Option<Place> {
+    pub fn insert(&self, key: &SetKey, mark: u64) -> Option<Place> {
         if let Some(place) = self.find(key) {
             return Some(self.set(place, place.word | mark));
         }
@@ -187,7 +187,7 @@ impl<const WORDS: usize> PrefixTable<WORDS> {
     }
 
     /// Takes a mark from an entry, and the entry away when none is left.
-    pub fn remove(&self, key: &Key, mark: u64) {
+    pub fn remove(&self, key: &SetKey, mark: u64) {
         let Some(place) = self.find(key) else { return };
         let word = place.word & !mark;
         if word & MARKS != 0 {
@@ -247,7 +247,7 @@ impl<const WORDS: usize> PrefixTable<WORDS> {
     }
 
     #[inline]
-    fn hash(&self, key: &Key) -> u64 {
+    fn hash(&self, key: &SetKey) -> u64 {
         let rest = u64::from(key.list) << 8 | u64::from(key.len);
         let upper = (key.address.0 >> 64) as u64 ^ rest.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let product = u128::from(key.address.0 as u64 ^ self.seed)
@@ -257,25 +257,25 @@ impl<const WORDS: usize> PrefixTable<WORDS> {
     }
 
     #[inline]
-    fn bare_word(key: &Key) -> u64 {
+    fn bare_word(key: &SetKey) -> u64 {
         let address = if WORDS == 1 { key.address.0 as u64 } else { 0 };
         address << 32 | u64::from(key.list) << 16 | u64::from(key.len) << 8 | mark::TAKEN
     }
 
-    fn first_word(&self, key: &Key) -> u64 {
+    fn first_word(&self, key: &SetKey) -> u64 {
         if WORDS == 1 {
             return Self::bare_word(key);
         }
         Self::bare_word(key) | u64::from(self.used.fetch_add(1, Ordering::Relaxed)) << 32
     }
 
-    fn key_at(page: &Page, slot: u32, word: u64) -> Key {
+    fn key_at(page: &Page, slot: u32, word: u64) -> SetKey {
         let (list, len) = ((word >> 16) as u16, (word >> 8) as u8);
         if WORDS == 1 {
-            return Key { list, address: Addr::v4((word >> 32) as u32), len };
+            return SetKey { list, address: Addr::v4((word >> 32) as u32), len };
         }
         let half = |at| Self::cell(page, slot, at).map_or(0, |cell| cell.load(Ordering::Acquire));
-        Key { list, address: Addr(u128::from(half(1)) << 64 | u128::from(half(2))), len }
+        SetKey { list, address: Addr(u128::from(half(1)) << 64 | u128::from(half(2))), len }
     }
 
     #[inline]
@@ -297,7 +297,7 @@ impl<const WORDS: usize> PrefixTable<WORDS> {
     }
 
     #[inline]
-    fn probe(page: &Page, key: &Key, hash: u64) -> Option<(u32, u64)> {
+    fn probe(page: &Page, key: &SetKey, hash: u64) -> Option<(u32, u64)> {
         let wanted = Self::bare_word(key);
         let ignored = if WORDS == 1 { MARKS } else { MARKS | !0 << 32 };
         for step in 0..BUCKETS {
@@ -325,7 +325,7 @@ impl<const WORDS: usize> PrefixTable<WORDS> {
     }
 
     /// Writes an entry into a page; `None` when the page is full.
-    fn put(page: &Page, key: &Key, hash: u64, word: u64) -> Option<u32> {
+    fn put(page: &Page, key: &SetKey, hash: u64, word: u64) -> Option<u32> {
         let free = |bucket: usize| {
             let slots = (0..Self::SLOTS).map(|at| (bucket * Self::SLOTS + at) as u32);
             slots

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use tollway_config::dataplane::{AddressList, AddressRange};
 
 use super::*;
+use crate::time::Now;
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
 
@@ -34,7 +35,7 @@ fn prefixes() -> impl Strategy<Value = (Addr, u8)> {
     (0u32..64, 0u8..6, any::<bool>()).prop_map(|(address, host_bits, v4)| {
         let address = if v4 { Addr::v4(address) } else { Addr(u128::from(address) << 64) };
         let len = if v4 { 32 - host_bits } else { [128, 64, 62, 60, 59, 0][usize::from(host_bits)] };
-        (Key::around(0, address, len).address, len)
+        (SetKey::around(0, address, len).address, len)
     })
 }
 
@@ -107,7 +108,7 @@ proptest! {
                     for address in [Addr::v4(n), Addr(u128::from(n) << 64 | 1)] {
                         let by_rules = dynamic.keys().any(|(of, first, len)| {
                             let same = first.as_v4().is_some() == address.as_v4().is_some();
-                            *of == list && same && Key::around(0, address, *len).address == *first
+                            *of == list && same && SetKey::around(0, address, *len).address == *first
                         });
                         let configured = address.as_v4().is_some()
                             && ranges.get(list).is_some_and(|ranges| {

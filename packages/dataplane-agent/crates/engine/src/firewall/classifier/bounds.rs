@@ -1,5 +1,5 @@
-//! How long an outcome holds that rests on volume, time or lists: thresholds instead of asking the rules
-//! for every packet.
+//! Bounds of an outcome that depends on volume, time, DSCP or address lists: until when it holds, so that the rules
+//! need not be evaluated for every packet.
 
 use super::matcher::Side;
 use super::view::PacketView;

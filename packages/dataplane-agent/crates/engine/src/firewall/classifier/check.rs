@@ -1,5 +1,5 @@
-//! What the flow alone says about a rule, in half a cache line: enough to pass over nearly every rule that
-//! does not match without touching the rule itself.
+//! Necessary conditions of a rule on the fields of the flow, in half a cache line: they exclude nearly every rule that
+//! does not match without a load of the rule itself.
 
 use tollway_wire::ipv4::{ICMP, TCP, UDP};
 
@@ -11,7 +11,7 @@ const NO_INTERFACE: u16 = u16::MAX - 1;
 /// Stands for every interface in a [`Check`].
 const ANY_INTERFACE: u16 = u16::MAX;
 
-/// What a packet must have for a rule to match; bits of [`Check::needs`] and [`Key::has`].
+/// What a packet must have for a rule to match; bits of [`Check::needs`] and [`Fields::has`].
 mod need {
     /// IPv4 addresses.
     pub const IP4: u8 = 1;
@@ -23,7 +23,7 @@ mod need {
     pub const ICMP: u8 = 8;
 }
 
-/// A field by which rules may be told apart.
+/// A field by which rules may be distinguished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Field {
     /// IPv4 source.
@@ -47,7 +47,7 @@ impl Field {
 
 /// The fields of a packet that checks and indexes look at.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Key {
+pub(super) struct Fields {
     src: u32,
     dst: u32,
     src_port: u16,
@@ -59,7 +59,7 @@ pub(super) struct Key {
     has: u8,
 }
 
-impl Key {
+impl Fields {
     #[inline]
     pub fn new(view: &PacketView) -> Self {
         let tuple = &view.tuple;
@@ -215,7 +215,7 @@ impl Check {
 
     /// Whether the rule may match.
     #[inline]
-    pub fn admits(&self, key: &Key) -> bool {
+    pub fn admits(&self, key: &Fields) -> bool {
         let within = (key.src.wrapping_sub(self.src) <= self.src_span)
             & (key.dst.wrapping_sub(self.dst) <= self.dst_span)
             & (key.src_port.wrapping_sub(self.src_port) <= self.src_port_span)

@@ -1,10 +1,11 @@
-//! From configured chains to flat arrays.
+//! Compilation of configured chains to flat arrays of rules and an index per chain.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tollway_config::dataplane::{Action, Chain, NewMss, RowId};
+use tollway_config::dataplane::{Action, Chain, RowId};
 
+use super::action;
 use super::check::Check;
 use super::depends::Depends;
 use super::evaluate::Position;
@@ -13,6 +14,7 @@ use super::list::AddressLists;
 use super::matcher::{Asks, Matcher, Names, Place};
 use crate::error::BuildError;
 use crate::interface::InterfaceMap;
+use crate::packet::Hook;
 
 /// How many jumps may be nested.
 pub const MAX_JUMP_DEPTH: usize = 16;
@@ -31,15 +33,31 @@ pub enum TableKind {
 }
 
 impl TableKind {
-    /// Names of the built-in chains.
-    pub const fn hooks(self) -> &'static [&'static str] {
+    /// Every table.
+    pub const ALL: [Self; 3] = [Self::Filter, Self::Nat, Self::Mangle];
+
+    /// The built-in chains: their names, and the hooks that they are evaluated at.
+    pub const fn chains(self) -> &'static [(&'static str, Hook)] {
+        use Hook::{Forward, Input, Output, Postrouting, Prerouting};
         match self {
-            Self::Filter => &["input", "forward", "output"],
-            Self::Nat => &["srcnat", "dstnat"],
-            Self::Mangle => &["prerouting", "input", "forward", "output", "postrouting"],
+            Self::Filter => &[("input", Input), ("forward", Forward), ("output", Output)],
+            Self::Nat => &[("srcnat", Postrouting), ("dstnat", Prerouting)],
+            Self::Mangle => &[
+                ("prerouting", Prerouting),
+                ("input", Input),
+                ("forward", Forward),
+                ("output", Output),
+                ("postrouting", Postrouting),
+            ],
         }
     }
-    const fn menu(self) -> &'static str {
+
+    /// The name of a built-in chain, if it is one of this table's.
+    pub(super) fn chain(self, name: &str) -> Option<&'static str> {
+        self.chains().iter().map(|(chain, _)| *chain).find(|chain| *chain == name)
+    }
+
+    pub(super) const fn menu(self) -> &'static str {
         match self {
             Self::Filter => "filter",
             Self::Nat => "nat",
@@ -87,13 +105,13 @@ pub(super) struct CompiledChain {
 
 /// A compiled table.
 #[derive(Debug, Clone)]
-pub struct Table {
+pub struct RuleTable {
     pub(super) rules: Vec<Rule>,
     pub(super) chains: Vec<CompiledChain>,
     pub(super) lists: Arc<AddressLists>,
 }
 
-impl Table {
+impl RuleTable {
     /// Compiles the chains of a table. Errors name the rule: an action the table or hook does not know, a
     /// jump to nowhere, to a built-in chain, in a circle or nested deeper than [`MAX_JUMP_DEPTH`], a
     /// reference that does not resolve. Rules that are in the table before go on with what they have
@@ -123,9 +141,8 @@ impl Table {
             let from = table.rules.len() as u32;
             let mut checks = Vec::with_capacity(chain.rules.len());
             for rule in &chain.rules {
-                check_action(kind, None, chain, rule.row, &rule.action)?;
-                check_jump(kind, chains, rule.row, &rule.action)?;
-                check_list(lists, rule.row, &rule.action)?;
+                action::check(kind, None, chain, rule.row, &rule.action)?;
+                action::check_references(kind, chains, lists, rule.row, &rule.action)?;
                 let names = Names { interfaces, lists, row: rule.row };
                 let (rule, check) = compile_rule(rule, index as u32, &names)?;
                 table.rules.push(rule);
@@ -170,12 +187,9 @@ impl Table {
     /// Whether outcomes may rest on volume, time or lists.
     pub fn has_bounds(&self) -> bool {
         self.rules.iter().any(|rule| {
-            let adds = matches!(
-                rule.action,
-                Action::AddSrcToAddressList { .. } | Action::AddDstToAddressList { .. }
-            );
             let bounded = Depends::BOUNDED.union(Depends::LIST);
-            adds || rule.matchers.iter().any(|matcher| matcher.depends_on().meets(bounded))
+            action::added(&rule.action).is_some()
+                || rule.matchers.iter().any(|matcher| matcher.depends_on().meets(bounded))
         })
     }
 
@@ -246,113 +260,6 @@ fn compile_rule(
     Ok((compiled, check))
 }
 
-/// Which of the hooks of mangle know an action; all of them unless it says otherwise.
-fn mangles(kind: TableKind, hook: Option<&str>, action: &Action) -> bool {
-    let hooks: &[&str] = match action {
-        Action::MarkRouting { .. } => &["prerouting", "output"],
-        // Only there is it known where the packet goes.
-        Action::ChangeMss { mss: NewMss::ClampToPmtu, .. } => &["forward", "output", "postrouting"],
-        _ => return kind == TableKind::Mangle,
-    };
-    kind == TableKind::Mangle && hook.is_none_or(|hook| hooks.contains(&hook))
-}
-
-fn check_action(
-    kind: TableKind,
-    hook: Option<&str>,
-    chain: &Chain,
-    row: RowId,
-    action: &Action,
-) -> Result<(), BuildError> {
-    let hook = hook.or_else(|| kind.hooks().iter().copied().find(|hook| *hook == chain.name));
-    let (allowed, name) = match action {
-        Action::Accept
-        | Action::Jump { .. }
-        | Action::Return
-        | Action::Log
-        | Action::Passthrough
-        | Action::AddSrcToAddressList { .. }
-        | Action::AddDstToAddressList { .. } => (true, ""),
-        Action::Drop => (kind == TableKind::Filter, "drop"),
-        Action::Reject { .. } => (kind == TableKind::Filter, "reject"),
-        Action::FasttrackConnection => (kind != TableKind::Nat, "fasttrack-connection"),
-        Action::MarkPacket { .. } => (mangles(kind, hook, action), "mark-packet"),
-        Action::MarkConnection { .. } => (mangles(kind, hook, action), "mark-connection"),
-        Action::MarkRouting { .. } => (mangles(kind, hook, action), "mark-routing"),
-        Action::ChangeDscp { .. } => (mangles(kind, hook, action), "change-dscp"),
-        Action::ChangeMss { mss: NewMss::ClampToPmtu, .. } => {
-            (mangles(kind, hook, action), "change-mss with clamp-to-pmtu")
-        }
-        Action::ChangeMss { .. } => (mangles(kind, hook, action), "change-mss"),
-        Action::Masquerade { .. } => (kind == TableKind::Nat && hook != Some("dstnat"), "masquerade"),
-        Action::SrcNat { .. } => (kind == TableKind::Nat && hook != Some("dstnat"), "src-nat"),
-        Action::DstNat { .. } => (kind == TableKind::Nat && hook != Some("srcnat"), "dst-nat"),
-        Action::Redirect { .. } => (kind == TableKind::Nat && hook != Some("srcnat"), "redirect"),
-    };
-    if !allowed {
-        let place = hook.map_or_else(|| kind.menu().to_owned(), |hook| format!("{} {hook}", kind.menu()));
-        return Err(BuildError::row(row, format!("action {name} is not possible in {place}")));
-    }
-    if let Action::ChangeDscp { dscp, .. } = action
-        && *dscp > 63
-    {
-        return Err(BuildError::row(row, format!("new-dscp {dscp}: expected 0 to 63")));
-    }
-    if let Some(range) = action_ports(action)
-        && range.from > range.to
-    {
-        return Err(BuildError::row(
-            row,
-            format!("to-ports {}-{}: expected the lower port first", range.from, range.to),
-        ));
-    }
-    if let Action::SrcNat { to_addresses: Some(range), .. } | Action::DstNat { to_addresses: Some(range), .. } =
-        action
-        && (range.from.is_ipv4() != range.to.is_ipv4() || range.from > range.to)
-    {
-        return Err(BuildError::row(
-            row,
-            format!(
-                "to-addresses {}-{}: expected two addresses of one family in ascending order",
-                range.from, range.to
-            ),
-        ));
-    }
-    Ok(())
-}
-
-fn action_ports(action: &Action) -> Option<tollway_config::dataplane::PortRange> {
-    match action {
-        Action::Masquerade { to_ports, .. }
-        | Action::SrcNat { to_ports, .. }
-        | Action::DstNat { to_ports, .. }
-        | Action::Redirect { to_ports } => *to_ports,
-        _ => None,
-    }
-}
-
-fn check_jump(kind: TableKind, chains: &[Chain], row: RowId, action: &Action) -> Result<(), BuildError> {
-    let Action::Jump { chain } = action else { return Ok(()) };
-    match chains.get(*chain as usize) {
-        None => Err(BuildError::row(row, format!("jumps to chain {chain}, which does not exist"))),
-        Some(target) if kind.hooks().contains(&target.name.as_str()) => {
-            Err(BuildError::row(row, format!("jumps to the built-in chain {}", target.name)))
-        }
-        Some(_) => Ok(()),
-    }
-}
-
-fn check_list(lists: &AddressLists, row: RowId, action: &Action) -> Result<(), BuildError> {
-    match action {
-        Action::AddSrcToAddressList { list, .. } | Action::AddDstToAddressList { list, .. }
-            if *list as usize >= lists.len() =>
-        {
-            Err(BuildError::row(row, format!("adds to address list {list}, which does not exist")))
-        }
-        _ => Ok(()),
-    }
-}
-
 /// Looks for circles, too deep nesting, and actions that a hook reaches but does not know.
 fn check_paths(kind: TableKind, chains: &[Chain]) -> Result<(), BuildError> {
     let mut depths = vec![None; chains.len()];
@@ -360,7 +267,7 @@ fn check_paths(kind: TableKind, chains: &[Chain]) -> Result<(), BuildError> {
         let mut path = Vec::new();
         depth(chains, index, &mut path, &mut depths)?;
     }
-    for hook in kind.hooks() {
+    for (hook, _) in kind.chains() {
         let mut seen = vec![false; chains.len()];
         let mut open: Vec<usize> = chains.iter().position(|chain| chain.name == *hook).into_iter().collect();
         while let Some(index) = open.pop() {
@@ -372,7 +279,7 @@ fn check_paths(kind: TableKind, chains: &[Chain]) -> Result<(), BuildError> {
             }
             let Some(chain) = chains.get(index) else { continue };
             for rule in &chain.rules {
-                check_action(kind, Some(hook), chain, rule.row, &rule.action)?;
+                action::check(kind, Some(hook), chain, rule.row, &rule.action)?;
                 if let Action::Jump { chain } = rule.action {
                     open.push(chain as usize);
                 }

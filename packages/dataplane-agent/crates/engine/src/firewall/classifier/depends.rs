@@ -1,4 +1,4 @@
-//! What an outcome rests on, and so how long it may be remembered.
+//! What an outcome depends on beside the flow, which decides whether and for how long it may be cached.
 
 /// A set of things beside the flow itself that a matcher or action rests on. The empty set is *flow
 /// constant*: every packet of the direction gets the same outcome while connection state, mark and NAT

@@ -1,11 +1,12 @@
-//! Running a packet through a compiled table.
+//! Evaluation of a compiled table for one packet.
 
-use tollway_config::dataplane::{Action, Mark, NewMss, RejectWith, RowId};
+use tollway_config::dataplane::{Action, RejectWith, RowId};
 use tollway_wire::tcp;
 
+use super::action::{self, Changes};
 use super::bounds::{Bounds, Listed};
-use super::check::Key;
-use super::compile::{CompiledChain, MAX_JUMP_DEPTH, Rule, Table};
+use super::check::Fields;
+use super::compile::{CompiledChain, MAX_JUMP_DEPTH, Rule, RuleTable};
 use super::depends::Depends;
 use super::index::Candidates;
 use super::matcher::{Condition, Matcher, Side};
@@ -25,7 +26,7 @@ pub enum Verdict {
     Reject(RejectWith),
     /// A NAT rule, by its index in the table, decides the translation.
     Nat {
-        /// For [`Table::rule`].
+        /// For [`RuleTable::rule`].
         rule: u32,
     },
 }
@@ -69,60 +70,6 @@ impl Position {
         (self.chain, self.rule) = ((place >> 32) as u16, place as u32);
         self.depth = depth;
         true
-    }
-}
-
-/// What rules of mangle want of a packet. Later rules of the same evaluation see the marks and the DSCP.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Changes {
-    /// New mark of the packet.
-    pub packet_mark: Option<Mark>,
-    /// New mark of the connection.
-    pub connection_mark: Option<Mark>,
-    /// New mark for routing.
-    pub routing_mark: Option<Mark>,
-    /// New DSCP.
-    pub dscp: Option<u8>,
-    /// Largest segment size that a SYN segment may announce, bytes.
-    pub mss: Option<u16>,
-    /// It may announce no more than fits the MTU of the interface it leaves by.
-    pub clamp_mss: bool,
-}
-
-impl Changes {
-    /// Notes what an action wants, also in what later rules see. `None` if it is none of mangle; else whether the
-    /// next rule is asked.
-    fn note(&mut self, action: &Action, view: &mut PacketView) -> Option<bool> {
-        match action {
-            Action::MarkPacket { mark, passthrough } => {
-                view.mark = *mark;
-                self.packet_mark = Some(*mark);
-                Some(*passthrough)
-            }
-            Action::MarkConnection { mark, passthrough } => {
-                view.connection_mark = *mark;
-                self.connection_mark = Some(*mark);
-                Some(*passthrough)
-            }
-            Action::MarkRouting { mark, passthrough } => {
-                self.routing_mark = Some(*mark);
-                Some(*passthrough)
-            }
-            Action::ChangeDscp { dscp, passthrough } => {
-                (view.dscp, view.dscp_written) = (*dscp, true);
-                self.dscp = Some(*dscp);
-                Some(*passthrough)
-            }
-            Action::ChangeMss { mss: NewMss::Value { bytes }, passthrough } => {
-                self.mss = Some(self.mss.map_or(*bytes, |mss| mss.min(*bytes)));
-                Some(*passthrough)
-            }
-            Action::ChangeMss { mss: NewMss::ClampToPmtu, passthrough } => {
-                self.clamp_mss = true;
-                Some(*passthrough)
-            }
-            _ => None,
-        }
     }
 }
 
@@ -221,8 +168,8 @@ enum Step {
     GiveBack,
 }
 
-impl Table {
-    /// Runs a packet from `start`: a built-in chain's [`Table::hook`], or the resume point of an earlier
+impl RuleTable {
+    /// Runs a packet from `start`: a built-in chain's [`RuleTable::hook`], or the resume point of an earlier
     /// evaluation of the same flow. Rules see in `view` what rules before them have changed; afterwards it is as it was.
     pub fn evaluate(&self, view: &mut PacketView, start: &Position, out: &mut Evaluation) {
         out.reset();
@@ -236,7 +183,7 @@ impl Table {
     }
 
     fn run(&self, view: &mut PacketView, mut position: Position, out: &mut Evaluation) {
-        let key = Key::new(view);
+        let key = Fields::new(view);
         loop {
             let Some(chain) = self.chains.get(usize::from(position.chain)) else { return };
             match self.run_chain(chain, &key, view, &mut position, out) {
@@ -261,7 +208,7 @@ impl Table {
     fn run_chain(
         &self,
         chain: &CompiledChain,
-        key: &Key,
+        key: &Fields,
         view: &mut PacketView,
         position: &mut Position,
         out: &mut Evaluation,
@@ -279,14 +226,8 @@ impl Table {
                 out.rests_on(Depends::SIDE_EFFECT, position);
                 out.logs.push(position.rule);
             }
-            match &rule.action {
-                Action::AddSrcToAddressList { list, timeout_ms } => {
-                    out.add(Listed { list: *list, side: Side::Source }, *timeout_ms, view, position);
-                }
-                Action::AddDstToAddressList { list, timeout_ms } => {
-                    out.add(Listed { list: *list, side: Side::Destination }, *timeout_ms, view, position);
-                }
-                _ => {}
+            if let Some((listed, timeout_ms)) = action::added(&rule.action) {
+                out.add(listed, timeout_ms, view, position);
             }
             out.matched.push(rule.row);
             match &rule.action {

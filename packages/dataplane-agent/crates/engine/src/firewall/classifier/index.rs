@@ -1,4 +1,4 @@
-//! The rules of a chain that a packet may match, in order, without asking all of them.
+//! The index of a chain: the rules that a packet may match, in order, without evaluating all of them.
 //!
 //! A tree. A *split* tells apart those rules of a node that are narrow in one field: each segment of the
 //! field's values has a child with the rules that cover it, and the rules that are wide in that field are a
@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use super::check::{Check, Field, Key};
+use super::check::{Check, Field, Fields};
 use super::segments::Segments;
 
 /// Longest list that is not worth a split.
@@ -86,7 +86,7 @@ impl Index {
     }
 
     #[inline]
-    fn visit(&self, mut node: Node, key: &Key, from: u32, found: &mut Candidates<'_>) {
+    fn visit(&self, mut node: Node, key: &Fields, from: u32, found: &mut Candidates<'_>) {
         while node.len == SPLIT {
             let Some(split) = self.splits.get(node.at as usize) else { return };
             let segment = split.segments.find(key.field(split.field));
@@ -102,13 +102,13 @@ impl Index {
     }
 
     #[cold]
-    fn visit_below(&self, node: Node, key: &Key, from: u32, found: &mut Candidates<'_>) {
+    fn visit_below(&self, node: Node, key: &Fields, from: u32, found: &mut Candidates<'_>) {
         self.visit(node, key, from, found);
     }
 
     /// Adds a list, if it has a candidate.
     #[inline]
-    fn take(&self, node: Node, key: &Key, from: u32, found: &mut Candidates<'_>) {
+    fn take(&self, node: Node, key: &Fields, from: u32, found: &mut Candidates<'_>) {
         let end = node.at + node.len;
         let mut at = node.at;
         if from != 0 {
@@ -126,7 +126,7 @@ impl Index {
 
     /// The first candidate of a list from `at` on.
     #[inline]
-    fn next(&self, key: &Key, at: u32, end: u32) -> List {
+    fn next(&self, key: &Fields, at: u32, end: u32) -> List {
         let ahead = self.checks.get(at as usize..end as usize).unwrap_or_default();
         let Some(passed) = ahead.iter().position(|check| check.admits(key)) else {
             return List { at: end, end, rule: u32::MAX };
@@ -165,13 +165,13 @@ impl<'a> Candidates<'a> {
 
     /// Finds the rules from `from` on that a packet may match.
     #[inline]
-    pub fn find(&mut self, key: &Key, from: u32) {
+    pub fn find(&mut self, key: &Fields, from: u32) {
         self.index.visit(self.index.root, key, from, self);
     }
 
     /// The next one, in order.
     #[inline]
-    pub fn next(&mut self, key: &Key) -> Option<u32> {
+    pub fn next(&mut self, key: &Fields) -> Option<u32> {
         let lists = self.lists.get_mut(..self.count)?;
         if let Some(list) = lists.get_mut(self.given) {
             *list = self.index.next(key, list.at + 1, list.end);
@@ -189,7 +189,7 @@ struct Builder<'a> {
     index: Index,
 }
 
-/// How the rules of a node may be told apart.
+/// How the rules of a node may be distinguished.
 struct Plan {
     field: Field,
     /// First values of the segments.
@@ -247,8 +247,8 @@ impl Builder<'_> {
             };
             narrow.push(node);
         }
-        let mut told = plan.narrow.iter().map(|(rule, ..)| *rule).peekable();
-        let wide: Vec<u32> = rules.iter().copied().filter(|rule| told.next_if_eq(rule).is_none()).collect();
+        let mut split = plan.narrow.iter().map(|(rule, ..)| *rule).peekable();
+        let wide: Vec<u32> = rules.iter().copied().filter(|rule| split.next_if_eq(rule).is_none()).collect();
         let (wide, more) = if wide.is_empty() { (NOTHING, 0) } else { self.node(&wide, lists - visited) };
         let at = self.index.splits.len() as u32;
         let segments = Segments::new(&plan.starts);
@@ -397,7 +397,7 @@ mod tests {
             let checks: Vec<Check> = rules.iter().map(|rule| check(rule)).collect();
             let index = Index::with_lists_of(&checks, list);
             for (view, from) in packets {
-                let key = Key::new(&view);
+                let key = Fields::new(&view);
                 let scan = (0..).zip(&checks).skip(from as usize);
                 let expected: Vec<u32> =
                     scan.filter(|(_, check)| check.admits(&key)).map(|(rule, _)| rule).collect();

@@ -1,9 +1,10 @@
 //! Firewall rules: which of them a packet hits and what they say.
 //!
-//! [`Table`] is a compiled table (filter or NAT). [`reference`] evaluates the configuration as it was
-//! written, rule by rule, and is what `Table` must agree with. Nothing here acts: verdict, log lines and
-//! the fasttrack mark are reported in an [`Evaluation`].
+//! [`RuleTable`] is a compiled table (filter, NAT or mangle). [`reference`] evaluates the configuration as it was
+//! written, rule by rule, and is what `RuleTable` must agree with. Conditions are in `matcher`, actions in `action`.
+//! Nothing here acts: verdict, log lines and the fasttrack mark are reported in an [`Evaluation`].
 
+mod action;
 mod bounds;
 mod check;
 mod compile;
@@ -21,10 +22,11 @@ mod stateful_tests;
 #[cfg(test)]
 mod tests;
 
+pub use action::Changes;
 pub use bounds::{Bounds, Listed, MAX_LISTED};
-pub use compile::{MAX_CHAINS, MAX_JUMP_DEPTH, Rule, Table, TableKind};
+pub use compile::{MAX_CHAINS, MAX_JUMP_DEPTH, Rule, RuleTable, TableKind};
 pub use depends::Depends;
-pub use evaluate::{Add, Changes, Evaluation, Position, Verdict};
+pub use evaluate::{Add, Evaluation, Position, Verdict};
 pub use list::AddressLists;
 pub use matcher::{Side, TimeOfDay};
 pub(crate) use segments::Segments;

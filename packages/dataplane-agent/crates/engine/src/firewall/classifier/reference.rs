@@ -1,14 +1,15 @@
-//! The truth: rules as configured, one after the other, as slowly as they read.
+//! The reference evaluator: rules as configured, one after the other. Compiled tables are tested against it.
 //!
 //! Shares no code with the compiled form, so that each can be wrong on its own. How a condition reads is said in its
-//! matcher's file ([`Condition::reference`](super::matcher::Condition::reference)).
+//! matcher's file (`Condition::reference`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use tollway_config::dataplane::{Action, AddressList, AddressRange, Chain, NewMss, PortRange, RowId, Rule};
+use tollway_config::dataplane::{Action, AddressList, AddressRange, Chain, PortRange, RowId, Rule};
 
-use super::evaluate::{Add, Changes, Verdict};
+use super::action::{self, Changes};
+use super::evaluate::{Add, Verdict};
 use super::matcher::Matcher;
 use super::view::PacketView;
 use crate::interface::InterfaceMap;
@@ -117,7 +118,7 @@ impl Reference<'_> {
                 | Action::MarkRouting { passthrough, .. }
                 | Action::ChangeDscp { passthrough, .. }
                 | Action::ChangeMss { passthrough, .. }) => {
-                    change(action, view, &mut outcome.changes);
+                    action::reference(action, view, &mut outcome.changes);
                     if !passthrough {
                         return Some(Verdict::Accept);
                     }
@@ -165,30 +166,6 @@ impl Asked<'_> {
         let list = self.lists.get(number as usize);
         self.memory.added.contains(&(number, address))
             || list.is_some_and(|list| list.entries.iter().any(|range| in_range(range, address)))
-    }
-}
-
-/// What an action of mangle does, to what later rules see too.
-fn change(action: &Action, view: &mut PacketView, changes: &mut Changes) {
-    match action {
-        Action::MarkPacket { mark, .. } => {
-            changes.packet_mark = Some(*mark);
-            view.mark = *mark;
-        }
-        Action::MarkConnection { mark, .. } => {
-            changes.connection_mark = Some(*mark);
-            view.connection_mark = *mark;
-        }
-        Action::MarkRouting { mark, .. } => changes.routing_mark = Some(*mark),
-        Action::ChangeDscp { dscp, .. } => {
-            changes.dscp = Some(*dscp);
-            view.dscp = *dscp;
-        }
-        Action::ChangeMss { mss: NewMss::ClampToPmtu, .. } => changes.clamp_mss = true,
-        Action::ChangeMss { mss: NewMss::Value { bytes }, .. } => {
-            changes.mss = Some(changes.mss.unwrap_or(u16::MAX).min(*bytes));
-        }
-        _ => {}
     }
 }
 

@@ -166,11 +166,11 @@ proptest! {
     }
 }
 
-fn one(matchers: Vec<Matcher>) -> Table {
+fn one(matchers: Vec<Matcher>) -> RuleTable {
     compile(TableKind::Filter, &[chain("forward", vec![rule(1, matchers, Action::Passthrough)])]).unwrap()
 }
 
-fn matches(table: &Table, view: &PacketView) -> bool {
+fn matches(table: &RuleTable, view: &PacketView) -> bool {
     run(table, "forward", view).matched == [1]
 }
 

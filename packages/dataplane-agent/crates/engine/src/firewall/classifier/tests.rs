@@ -51,9 +51,9 @@ pub(super) fn chain(name: &str, rules: Vec<Rule>) -> Chain {
     Chain { name: name.into(), rules }
 }
 
-pub(super) fn compile(kind: TableKind, chains: &[Chain]) -> Result<Table, BuildError> {
+pub(super) fn compile(kind: TableKind, chains: &[Chain]) -> Result<RuleTable, BuildError> {
     let lists = Arc::new(AddressLists::build(&lists())?);
-    Table::compile(kind, chains, &lists, &interfaces(), None)
+    RuleTable::compile(kind, chains, &lists, &interfaces(), None)
 }
 
 pub(super) fn view() -> PacketView {
@@ -76,7 +76,7 @@ pub(super) fn view() -> PacketView {
     }
 }
 
-pub(super) fn run(table: &Table, hook: &str, view: &PacketView) -> Evaluation {
+pub(super) fn run(table: &RuleTable, hook: &str, view: &PacketView) -> Evaluation {
     let mut out = Evaluation::default();
     if let Some(start) = table.hook(hook) {
         table.evaluate(&mut view.clone(), &start, &mut out);
@@ -279,8 +279,8 @@ fn chains_whose_conditions_did_not_change_keep_their_index() {
         chain("forward", vec![rule(1, vec![], jump), rule(2, vec![protocol(17)], Action::Accept)]),
         chain("user", vec![rule(3, vec![protocol(6)], Action::Accept)]),
     ];
-    let build = |chains: &[Chain], before: Option<&Table>| {
-        Table::compile(TableKind::Filter, chains, &lists, &interfaces(), before).unwrap()
+    let build = |chains: &[Chain], before: Option<&RuleTable>| {
+        RuleTable::compile(TableKind::Filter, chains, &lists, &interfaces(), before).unwrap()
     };
     let before = build(&chains, None);
     chains[0].rules[1] = rule(2, vec![protocol(6)], Action::Accept);

@@ -1,4 +1,4 @@
-//! What rules see of a packet.
+//! The fields of a packet and its connection that conditions are evaluated on.
 
 use tollway_config::dataplane::{ConnectionState, Mark};
 

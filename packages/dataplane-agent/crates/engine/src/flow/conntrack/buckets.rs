@@ -1,4 +1,4 @@
-//! From hash to entry: buckets of eight slots, one cache line each.
+//! The hash index from tuples to flow entries: buckets of eight slots, one cache line each.
 //!
 //! A slot holds the whole 32-bit hash beside the entry's place, so that one line nearly always decides
 //! which entry line to read. A full bucket overflows into the next one; a removal pulls overflowed slots
@@ -96,7 +96,7 @@ impl Buckets {
 
     /// Has the home bucket's line fetched.
     #[inline]
-    pub fn fetch(&self, hash: u32) {
+    pub fn prefetch(&self, hash: u32) {
         tollway_prefetch::fetch(self.bucket(self.home(hash)));
     }
 

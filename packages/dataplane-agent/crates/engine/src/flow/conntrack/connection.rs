@@ -1,9 +1,9 @@
-//! The record of one connection.
+//! One connection as a whole, put together from the table's arrays; and its status bits.
 
 use crate::ids::Direction;
 use tollway_config::dataplane::RowId;
 
-use super::line::{self, Line};
+use super::hot_state::{self, HotState};
 use super::tcp::Tracker;
 use crate::packet::slow_reason::SlowReason;
 use crate::packet::tuple::Tuple;
@@ -59,8 +59,8 @@ status_bits! {
     srcnat, set_srcnat = 16;
     /// Its destination is translated.
     dstnat, set_dstnat = 32;
-    /// Its flow moves to another worker, where only the reply tuple can be had.
-    given_away, set_given_away = 0x8000;
+    /// Its flow moves to another worker, the only one that can allocate the reply tuple.
+    moved, set_moved = 0x8000;
     /// Something outside the engine forwards packets of it.
     offloaded, set_offloaded = 128;
     /// The destination is decided, perhaps as "unchanged".
@@ -182,8 +182,8 @@ pub struct Connection {
 
 impl Connection {
     #[inline]
-    pub(super) fn new(line: &Line, id: u64, mark: u32, masquerade: RowId, tuples: Tuples) -> Self {
-        let status = line.status;
+    pub(super) fn new(hot: &HotState, id: u64, mark: u32, masquerade: RowId, tuples: Tuples) -> Self {
+        let status = hot.status;
         let nat = NatInfo {
             destination_bound: status.destination_bound(),
             source_bound: status.source_bound(),
@@ -191,8 +191,8 @@ impl Connection {
             published: status.published(),
         };
         let Tuples { original, reply } = tuples;
-        let (tcp, version) = (line.tcp, line.version);
-        let (expires, slow) = (line.expires, line.slow);
+        let (tcp, version) = (hot.tcp, hot.version);
+        let (expires, slow) = (hot.expires, hot.slow);
         Self { tcp, status, version, id, mark, nat, original, reply, expires, slow }
     }
     /// Both tuples.
@@ -213,7 +213,7 @@ impl Connection {
     }
     /// How long it lives without another packet, ns.
     pub fn left(&self, now: Now) -> u64 {
-        line::left(self.expires, now)
+        hot_state::left(self.expires, now)
     }
 }
 

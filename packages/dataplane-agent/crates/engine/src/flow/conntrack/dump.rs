@@ -1,26 +1,23 @@
 //! Connections as the control protocol shows them.
 
 use tollway_config::protocol::CONNECTION_RECORD;
+use tollway_wire::ipv4::{ICMP, TCP};
 
 use super::connection::{Connection, Totals};
-use super::table::Table;
+use super::table::ConnectionTable;
 use crate::ids::Direction;
 use crate::packet::slow_reason::SlowReason;
 use crate::time::Now;
 
-/// IP protocol number of TCP.
-const TCP: u8 = 6;
-/// IP protocol number of ICMP.
-const ICMP: u8 = 1;
 /// Status bits that the record has.
 const SHOWN: u16 = 0xff;
 
-impl Table {
+impl ConnectionTable {
     /// Appends a packed record (`protocol::ReplyBody::Connections`) for each confirmed connection in `places`
     /// places of the table from `from` on; says from where to go on, `None` at the end of the table. A
     /// connection keeps its place, so what lives all the while is in exactly one of the parts.
     pub fn dump(&self, from: u32, places: u32, now: Now, out: &mut Vec<u8>) -> Option<u32> {
-        let (end, slots) = (from.saturating_add(places), self.lines.len() as u32);
+        let (end, slots) = (from.saturating_add(places), self.hot.len() as u32);
         for slot in (from..end.min(slots)).filter(|slot| self.is_shown(*slot)) {
             if let Some(conn) = self.connection(slot) {
                 out.extend_from_slice(&self.record(slot, &conn, now));

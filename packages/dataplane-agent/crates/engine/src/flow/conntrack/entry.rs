@@ -1,12 +1,13 @@
-//! The key line of one direction: what a lookup compares, and what the fast path does on a hit.
+//! The flow entry of one direction of a connection: the key that a lookup compares, and the cached action that the fast
+//! path applies on a hit. One cache line.
 
 use crate::flow::epochs::Stamp;
 use crate::ids::QueueRef;
-use crate::packet::key::ELSEWHERE;
 use crate::packet::key::FAMILY;
+use crate::packet::key::FlowKey;
 use crate::packet::key::IN_PORT;
-use crate::packet::key::Key;
 use crate::packet::key::V6;
+use crate::packet::key::V6_ONLY;
 use crate::packet::list_cell::ListCell;
 
 /// Bits of [`CachedAction::flags`].
@@ -15,7 +16,7 @@ pub mod action_flag {
     pub const NAT_SRC: u16 = 2;
     /// Rewrite the destination.
     pub const NAT_DST: u16 = 4;
-    /// Holds only for a while: the entry has a [`Bound`](crate::flow::conntrack::Bound).
+    /// Holds only for a while: the entry has a [`Validity`](crate::flow::conntrack::Validity).
     pub const BOUNDED: u16 = 8;
     /// Write the DSCP that stands in [`DSCP`].
     pub const SET_DSCP: u16 = 16;
@@ -46,13 +47,13 @@ impl CachedAction {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct CachedAction {
-    /// CacheEpoch of the worker at install; 0 when there is no action.
-    pub policy: u32,
+    /// Number of the worker's [cache epoch](crate::flow::cache_epoch) at install; 0 when there is no action.
+    pub cache_epoch: u32,
     /// Changes of routes and lists at install, or when it was found that they do not matter.
     pub stamp: Stamp,
     /// Adjacency: the ready L2 header.
     pub adjacency: u32,
-    /// Queue that takes the packets, in the numbers of this policy.
+    /// Queue reference of the packets, valid within this cache epoch.
     pub queue: QueueRef,
     /// Path id: the rules counted.
     pub path: u32,
@@ -76,41 +77,41 @@ pub struct CachedAction {
     pub l3_delta: u16,
     /// Change of a complete L4 checksum.
     pub l4_delta: u16,
-    /// Questions to address lists that it rests on.
+    /// Address list lookups that it depends on.
     pub lists: [ListCell; 2],
 }
 
-/// A direction entry, one cache line.
+/// One direction of a connection in the flow cache: key and cached action, in one cache line of 64 bytes.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C, align(64))]
-pub struct Entry {
-    key: Key,
+pub struct FlowEntry {
+    key: FlowKey,
     /// What later packets get.
     pub action: CachedAction,
 }
 
-impl Entry {
+impl FlowEntry {
     /// An entry without an action.
-    pub(super) fn new(key: Key) -> Self {
+    pub(super) fn new(key: FlowKey) -> Self {
         Self { key, action: CachedAction::default() }
     }
 
     /// The key.
     #[inline]
-    pub(super) fn key(&self) -> &Key {
+    pub(super) fn key(&self) -> &FlowKey {
         &self.key
     }
 
     /// Whether the key is that of an IPv4 tuple. `false` for every IPv6 entry.
     #[inline]
-    pub(super) fn is_exactly(&self, key: &Key) -> bool {
+    pub(super) fn is_exactly(&self, key: &FlowKey) -> bool {
         let ports = (self.key.rest ^ key.rest) << (64 - IN_PORT);
-        (self.key.addresses ^ key.addresses) | ports | (self.key.rest & ELSEWHERE) == 0
+        (self.key.addresses ^ key.addresses) | ports | (self.key.rest & V6_ONLY) == 0
     }
 
     /// Whether the key is that of a tuple; for IPv6 its addresses must still be compared.
     #[inline]
-    pub(super) fn is(&self, key: &Key) -> bool {
+    pub(super) fn is(&self, key: &FlowKey) -> bool {
         let place = if self.key.rest & FAMILY == V6 { u64::from(u32::MAX) } else { 0 };
         ((self.key.addresses ^ key.addresses) & !place) | (self.key.rest ^ key.rest) << (64 - IN_PORT) == 0
     }
@@ -129,4 +130,4 @@ impl Entry {
     }
 }
 
-const _: () = assert!(size_of::<Entry>() == 64);
+const _: () = assert!(size_of::<FlowEntry>() == 64);

@@ -1,5 +1,5 @@
 //! ICMP queries, keyed by identifier, by what they ask, and by whether they ask or answer. Errors are no flow of
-//! their own: see [`Table::related`](super::Table::related).
+//! their own: see [`ConnectionTable::related`](super::ConnectionTable::related).
 
 use tollway_wire::icmp;
 

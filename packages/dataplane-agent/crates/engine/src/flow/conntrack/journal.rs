@@ -1,20 +1,19 @@
-//! What must outlive the process so that translated TCP connections do: which they are and how they are
-//! translated. Everything else is learned again from their next packets.
+//! The journal of translated TCP connections, so that they survive a restart of the process: their tuples and their
+//! translation. The rest of their state is learned again from their next packets.
 
 use std::collections::VecDeque;
 
 use tollway_config::dataplane::RowId;
+use tollway_wire::ipv4::TCP;
 
 use super::connection::{Connection, Status};
-use super::table::Table;
+use super::table::ConnectionTable;
 use super::tcp::{State, Tracker};
 use super::timeouts::Timeouts;
 use crate::ids::{ConnRef, Direction};
-use crate::packet::key::Key;
+use crate::packet::key::FlowKey;
 use crate::packet::tuple::Tuple;
 use crate::time::Now;
-
-const TCP: u8 = 6;
 
 /// Connections that appeared and wait for whoever keeps the journal; what comes beyond is not kept. Ends
 /// may be more by the size of the table, since an end that is forgotten would leave its connection in the
@@ -54,7 +53,7 @@ pub enum Change {
 #[derive(Debug, Default)]
 pub(super) struct Journal {
     /// Ends of IPv4 connections by their keys: a sixth of the memory that is written when a connection closes.
-    ends: VecDeque<(u64, Key)>,
+    ends: VecDeque<(u64, FlowKey)>,
     /// All others.
     others: VecDeque<(u64, Change)>,
     /// Number of the next change; they are taken in the order in which they came.
@@ -79,7 +78,7 @@ impl Journal {
     }
 
     /// The end of an IPv4 connection.
-    fn push_end(&mut self, original: Key, limit: usize) {
+    fn push_end(&mut self, original: FlowKey, limit: usize) {
         if self.len() < limit {
             let number = self.number();
             self.ends.push_back((number, original));
@@ -126,7 +125,7 @@ fn translated(conn: &Connection) -> Translated {
     }
 }
 
-impl Table {
+impl ConnectionTable {
     /// The oldest change that has not been taken.
     pub fn take_change(&mut self) -> Option<Change> {
         self.journal.pop()
@@ -142,7 +141,7 @@ impl Table {
 
     fn is_kept_at(&self, slot: u32) -> bool {
         let protocol = self.protocol(slot);
-        self.connection_at(slot << 1).is_some_and(|line| is_kept(protocol, line.status))
+        self.connection_at(slot << 1).is_some_and(|hot| is_kept(protocol, hot.status))
     }
 
     /// A connection was closed, and will not be open again.
@@ -154,7 +153,7 @@ impl Table {
 
     /// A connection ended, with this status and state.
     pub(super) fn note_ended(&mut self, slot: u32, status: Status, state: State) {
-        // The journal has been told when it was over.
+        // The journal has the end already since the connection was closed.
         if is_kept(self.protocol(slot), status) && !is_over(state) {
             self.push_end(slot);
         }
@@ -182,14 +181,14 @@ impl Table {
         let slot = self.create(saved.original, Tracker::restored())?;
         self.extend(slot, now, PATIENCE, timeouts);
         let reference = self.reference(slot << 1)?;
-        if let Some(line) = self.get_mut(reference) {
-            line.status.set_seen_reply();
-            line.status.set_assured();
+        if let Some(hot) = self.get_mut(reference) {
+            hot.status.set_seen_reply();
+            hot.status.set_assured();
             if saved.srcnat {
-                line.status.set_srcnat();
+                hot.status.set_srcnat();
             }
             if saved.dstnat {
-                line.status.set_dstnat();
+                hot.status.set_dstnat();
             }
         }
         self.bind_destination(reference, None);
@@ -232,7 +231,7 @@ mod tests {
     #[test]
     fn a_restored_connection_takes_up_both_directions_and_its_end_is_noted() {
         let timeouts = Timeouts::new(&Tracking::default());
-        let mut table = Table::new(0, 1, 16, 5);
+        let mut table = ConnectionTable::new(0, 1, 16, 5);
         let saved = saved();
         assert!(table.restore(&saved, Now(1), &timeouts).is_some());
         assert!(table.restore(&saved, Now(1), &timeouts).is_none());
@@ -273,7 +272,7 @@ mod tests {
         let segment =
             |seq, ack, flags| Transport::Tcp(Segment { seq, ack, window: 500, flags, ..Default::default() });
         for flags in [0x04, 0x14, 0x11] {
-            let mut table = Table::new(0, 1, 16, 5);
+            let mut table = ConnectionTable::new(0, 1, 16, 5);
             let saved = saved();
             assert!(table.restore(&saved, Now(1), &timeouts).is_some());
             let states: Vec<_> = [
@@ -308,7 +307,7 @@ mod tests {
         const RESET: [u8; 2] = [0x10, 0x14];
         let timeouts = Timeouts::new(&Tracking::default());
         for flags in [CLOSED, RESET] {
-            let mut table = Table::new(0, 1, 16, 5);
+            let mut table = ConnectionTable::new(0, 1, 16, 5);
             let saved = saved();
             assert!(table.restore(&saved, Now(1), &timeouts).is_some());
             let segment = |seq, ack, flags| {
@@ -340,7 +339,7 @@ mod tests {
     #[test]
     fn every_end_is_told_however_many_come_at_once() {
         let count = 2 * PENDING as u32;
-        let mut table = Table::new(0, 1, count, 5);
+        let mut table = ConnectionTable::new(0, 1, count, 5);
         let timeouts = Timeouts::default();
         for host in 1..=count {
             let (original, reply) = (tuple(host, 2, 1000, 80), tuple(2, host + count, 80, 1000));
@@ -367,7 +366,7 @@ mod tests {
             };
             match change {
                 Change::Ended(original) if original.src.as_v4().is_some() => {
-                    journal.push_end(Key::of(&original), 300);
+                    journal.push_end(FlowKey::of(&original), 300);
                 }
                 change => journal.push(change, 300),
             }
@@ -378,13 +377,13 @@ mod tests {
         }
         let limit = journal.len();
         journal.push(Change::Ended(tuple(9, 9, 9, 9)), limit);
-        journal.push_end(Key::of(&tuple(9, 9, 9, 9)), limit);
+        journal.push_end(FlowKey::of(&tuple(9, 9, 9, 9)), limit);
         assert_eq!(std::iter::from_fn(|| journal.pop()).collect::<Vec<_>>(), expected);
     }
 
     #[test]
     fn what_cannot_have_been_a_translated_connection_is_not_restored() {
-        let mut table = Table::new(0, 1, 16, 5);
+        let mut table = ConnectionTable::new(0, 1, 16, 5);
         let plain = saved();
         for wrong in [
             Translated { reply: plain.original, ..plain },

@@ -1,33 +1,33 @@
-//! Connections of which packets pass that are not tracked: something else forwards them, and says later how many, or
-//! tracking was off.
+//! Connections with packets that were not tracked: forwarded outside the engine, which reports their number later, or
+//! while tracking was off.
 
 use tollway_wire::ipv4;
 
-use super::table::Table;
+use super::table::ConnectionTable;
 use super::tcp::{State, Tracker};
 use super::timeouts::Timeouts;
 use super::{generic, udp};
 use crate::ids::{ConnRef, Direction};
 use crate::time::Now;
 
-impl Table {
+impl ConnectionTable {
     /// Whether packets of a connection may be forwarded without being looked at. What they do to the windows of a TCP
     /// connection is not known from then on, so that must be all that they can change.
     pub(crate) fn may_offload(&self, reference: ConnRef, now: Now, timeouts: &Timeouts) -> bool {
-        let Some((line, tuples)) = self.line(reference).zip(self.tuples(reference)) else { return false };
+        let Some((hot, tuples)) = self.hot(reference).zip(self.tuples(reference)) else { return false };
         let settled = match tuples.original.protocol {
-            ipv4::TCP => timeouts.loose && line.status.assured() && line.tcp.state() == State::Established,
+            ipv4::TCP => timeouts.loose && hot.status.assured() && hot.tcp.state() == State::Established,
             protocol => protocol == ipv4::UDP,
         };
-        settled && line.status.confirmed() && line.is_alive(now)
+        settled && hot.status.confirmed() && hot.is_alive(now)
     }
 
     /// From now on windows are learnt anew from whatever segment comes.
     pub(crate) fn forget_windows(&mut self, reference: ConnRef) {
-        if let Some(line) = self.get_mut(reference)
-            && line.tcp.state() == State::Established
+        if let Some(hot) = self.get_mut(reference)
+            && hot.tcp.state() == State::Established
         {
-            line.tcp = Tracker::resumed();
+            hot.tcp = Tracker::resumed();
         }
     }
 
@@ -35,11 +35,11 @@ impl Table {
     /// against what was known before all that follow would be out of window. Linux does so as well.
     /// One look at each line, in the order of memory.
     pub(crate) fn forget_all_windows(&mut self) {
-        for line in self.lines.iter_mut().filter(|line| line.status.used()) {
-            match line.tcp.state() {
+        for hot in self.hot.iter_mut().filter(|hot| hot.status.used()) {
+            match hot.tcp.state() {
                 // Of what is no TCP there are none; a handshake is over soon, and has hardly any.
                 State::None | State::SynSent | State::SynRecv | State::Listen => {}
-                _ => line.tcp = line.tcp.forgotten(),
+                _ => hot.tcp = hot.tcp.forgotten(),
             }
         }
     }
@@ -56,13 +56,13 @@ impl Table {
     ) -> bool {
         let Some(tuples) = self.tuples(reference) else { return false };
         self.forget_windows(reference);
-        let Some(line) = self.get_mut(reference) else { return false };
+        let Some(hot) = self.get_mut(reference) else { return false };
         let lifetime = match tuples.original.protocol {
-            ipv4::TCP => line.tcp.timeout(timeouts),
-            ipv4::UDP => udp::timeout(line.status, timeouts),
+            ipv4::TCP => hot.tcp.timeout(timeouts),
+            ipv4::UDP => udp::timeout(hot.status, timeouts),
             _ => generic::timeout(timeouts),
         };
-        line.extend(now, lifetime);
+        hot.extend(now, lifetime);
         let index = reference.slot << 1 | direction as u32;
         self.count(index, u32::try_from(packets).unwrap_or(u32::MAX), bytes);
         true

@@ -1,4 +1,4 @@
-//! `/ip/firewall/connection/tracking` as the trackers read it.
+//! Lifetimes of connections without packets, from `/ip/firewall/connection/tracking`.
 
 use tollway_config::dataplane::Tracking;
 

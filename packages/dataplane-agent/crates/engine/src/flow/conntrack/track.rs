@@ -1,15 +1,15 @@
-//! What a packet does to its connection.
+//! Tracking: the lookup or creation of a packet's connection, and the update of its state.
 
 use tollway_config::dataplane::ConnectionState;
 
-use super::line::Line;
-use super::table::Table;
+use super::hot_state::HotState;
+use super::table::ConnectionTable;
 use super::tcp::{Order, Outcome, Segment, State, Tracker};
 use super::timeouts::Timeouts;
 use super::{generic, icmp, udp};
 use crate::ids::{ConnRef, Direction};
 use crate::ids::{EntryIndex, NO_ENTRY};
-use crate::packet::key::Key;
+use crate::packet::key::FlowKey;
 use crate::packet::tuple::Tuple;
 use crate::time::Now;
 
@@ -37,8 +37,8 @@ pub struct Flow<'a> {
     /// Tuple.
     pub tuple: &'a Tuple,
     /// Key of the tuple.
-    pub key: &'a Key,
-    /// Hash of the key, see [`Table::hash_of`].
+    pub key: &'a FlowKey,
+    /// Hash of the key, see [`ConnectionTable::hash_of`].
     pub hash: u32,
     /// The entry found for it, which may be another's by now; [`NO_ENTRY`] if there was none.
     pub entry: EntryIndex,
@@ -88,12 +88,12 @@ enum Judged {
     Reopened,
 }
 
-impl Table {
+impl ConnectionTable {
     /// Finds or makes the connection of a packet and updates it. A connection made here is
-    /// *unconfirmed*: every packet that holds it must be given to [`Table::confirm`] or
-    /// [`Table::abandon`].
+    /// *unconfirmed*: every packet that holds it must be given to [`ConnectionTable::confirm`] or
+    /// [`ConnectionTable::abandon`].
     pub fn track(&mut self, tuple: &Tuple, transport: &Transport, now: Now, timeouts: &Timeouts) -> Tracked {
-        let key = Key::of(tuple);
+        let key = FlowKey::of(tuple);
         let flow = Flow { tuple, key: &key, hash: self.hash_of(&key), entry: NO_ENTRY };
         self.track_flow(&flow, transport, now, timeouts)
     }
@@ -108,7 +108,7 @@ impl Table {
     ) -> Tracked {
         if let Some(index) = self.entry_of(flow) {
             let direction = Self::direction_of(index);
-            if self.connection_at(index).is_some_and(|line| line.is_alive(now)) {
+            if self.connection_at(index).is_some_and(|hot| hot.is_alive(now)) {
                 match self.judge(index, direction, transport, now, timeouts) {
                     Judged::Taken(order) => return Tracked { order, ..self.taken(index, direction) },
                     Judged::Invalid => return Tracked::invalid(direction, InvalidReason::State),
@@ -126,8 +126,8 @@ impl Table {
     pub fn join(&mut self, tuple: &Tuple, end: u32, now: Now) -> Option<Tracked> {
         let index = self.find_entry(tuple, self.hash(tuple))?;
         let direction = Self::direction_of(index);
-        let line = self.connection_at_mut(index).filter(|line| line.is_alive(now))?;
-        line.tcp.extend(direction, end);
+        let hot = self.connection_at_mut(index).filter(|hot| hot.is_alive(now))?;
+        hot.tcp.extend(direction, end);
         Some(self.taken(index, direction))
     }
 
@@ -140,10 +140,10 @@ impl Table {
     }
 
     fn taken(&mut self, index: EntryIndex, direction: Direction) -> Tracked {
-        let (Some(line), Some(conn)) = (self.connection_at(index), self.reference(index)) else {
+        let (Some(hot), Some(conn)) = (self.connection_at(index), self.reference(index)) else {
             return Tracked::invalid(direction, InvalidReason::NoEntry);
         };
-        let status = line.status;
+        let status = hot.status;
         if !status.confirmed() {
             self.hold(index >> 1);
         }
@@ -235,7 +235,7 @@ impl Table {
     }
 
     /// Takes a packet that changes nothing but windows and timers, and is in order, on the fast path. `false`: nothing was
-    /// changed, and the packet must go through [`Table::track`].
+    /// changed, and the packet must go through [`ConnectionTable::track`].
     #[inline]
     pub fn fast_update(
         &mut self,
@@ -245,12 +245,12 @@ impl Table {
         timeouts: &Timeouts,
     ) -> bool {
         let direction = Self::direction_of(index);
-        self.connection_at_mut(index).is_some_and(|line| line.update(direction, transport, now, timeouts))
+        self.connection_at_mut(index).is_some_and(|hot| hot.update(direction, transport, now, timeouts))
     }
 
     /// Takes a TCP segment out of order, or that closes its connection, or comes while it is being closed, on the
     /// fast path, and says where it stands: rules see the state `established` to the end. `None`: nothing was changed,
-    /// and the packet must go through [`Table::track`].
+    /// and the packet must go through [`ConnectionTable::track`].
     #[cold]
     #[inline(never)]
     pub fn track_apart(
@@ -262,29 +262,29 @@ impl Table {
     ) -> Option<Order> {
         let Transport::Tcp(segment) = transport else { return None };
         let direction = Self::direction_of(index);
-        let line = self.connection_at_mut(index)?;
-        let status = line.status;
+        let hot = self.connection_at_mut(index)?;
+        let status = hot.status;
         let known = direction == Direction::Original || status.seen_reply();
-        if !known || !line.is_alive(now) || !status.confirmed() || !status.assured() {
+        if !known || !hot.is_alive(now) || !status.confirmed() || !status.assured() {
             return None;
         }
-        let order = line.tcp.order(direction, segment);
-        if line.tcp.track_below(direction, segment) {
-            line.extend(now, line.tcp.timeout(timeouts));
+        let order = hot.tcp.order(direction, segment);
+        if hot.tcp.track_below(direction, segment) {
+            hot.extend(now, hot.tcp.timeout(timeouts));
             return Some(order);
         }
-        if !line.tcp.track_closing(direction, segment, timeouts) {
+        if !hot.tcp.track_closing(direction, segment, timeouts) {
             return None;
         }
-        let lifetime = line.tcp.timeout(timeouts);
+        let lifetime = hot.tcp.timeout(timeouts);
         self.relist(index >> 1);
         self.extend(index >> 1, now, lifetime, timeouts);
         Some(order)
     }
 }
 
-impl Line {
-    /// See [`Table::fast_update`].
+impl HotState {
+    /// See [`ConnectionTable::fast_update`].
     #[inline(always)]
     pub(crate) fn update(
         &mut self,
@@ -320,7 +320,7 @@ impl Line {
 }
 
 /// Notes an answer, which changes the state that rules see in both directions.
-fn see(conn: &mut Line, direction: Direction) {
+fn see(conn: &mut HotState, direction: Direction) {
     if direction == Direction::Reply && !conn.status.seen_reply() {
         conn.status.set_seen_reply();
         conn.invalidate();

@@ -1,9 +1,9 @@
-//! What NAT decides with the first packet of a connection.
+//! Binding: the translation that the first packet of a connection gets, which all later ones follow.
 
 use tollway_config::dataplane::{Action, AddressRange, PortRange, RowId};
 
 use super::{ICMP, TCP, UDP};
-use crate::flow::conntrack::{Table, Tuples};
+use crate::flow::conntrack::{ConnectionTable, Tuples};
 use crate::flow::ports::{self, PortRooms, PortSpace, with_port};
 use crate::ids::ConnRef;
 use crate::packet::tuple::{Addr, Tuple, steer};
@@ -87,19 +87,19 @@ pub struct Context<'a> {
     pub rooms: Option<&'a PortRooms>,
     /// The flow has moved before: it is to find a port here, and moves on only if there is none.
     pub moved: bool,
-    /// The packet only might come: other workers are told nothing.
+    /// The packet is hypothetical (a dry run): nothing that other workers see is changed.
     pub peek: bool,
 }
 
-/// A decision about the source.
+/// What [`bind_source`] decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bound {
-    /// It was made by an earlier packet.
-    Before,
-    /// It is made, and the reply tuple reserved.
+pub enum SourceBinding {
+    /// Nothing: an earlier packet of the connection has bound it.
+    Earlier,
+    /// The source is bound, and the reply tuple reserved.
     Fresh,
-    /// It is the other worker's: only there the reply tuple may be had. The flow is to move.
-    Elsewhere(u32),
+    /// Replies are steered to this other worker, which alone may allocate the reply tuple. The flow moves there.
+    OtherWorker(u32),
 }
 
 /// Why no decision could be made; the packet must be dropped.
@@ -113,12 +113,12 @@ pub enum BindError {
 
 /// Decides the destination; `None` leaves it. A later call for the same connection changes nothing.
 pub fn bind_destination(
-    table: &mut Table,
+    table: &mut ConnectionTable,
     reference: ConnRef,
     target: Option<&Target>,
     random: u32,
 ) -> Result<(), BindError> {
-    let status = table.line(reference).ok_or(BindError::Gone)?.status;
+    let status = table.hot(reference).ok_or(BindError::Gone)?.status;
     if status.destination_bound() || status.confirmed() {
         return Ok(());
     }
@@ -141,7 +141,13 @@ pub fn bind_destination(
 
 /// A port of the range with which the client can keep its own: from a random one on, the first whose answers are known to be
 /// nobody else's. Of those that are steered to another worker nothing is known here.
-fn destination_port(table: &Table, reference: ConnRef, reply: Tuple, range: PortRange, random: u32) -> u16 {
+fn destination_port(
+    table: &ConnectionTable,
+    reference: ConnRef,
+    reply: Tuple,
+    range: PortRange,
+    random: u32,
+) -> u16 {
     let (worker, workers) = (table.worker(), table.workers());
     let span = ports::span(range);
     let port = |step| range.from.saturating_add((random % span).wrapping_add(step).rem_euclid(span) as u16);
@@ -164,14 +170,14 @@ fn destination_port(table: &Table, reference: ConnRef, reply: Tuple, range: Port
 /// A reply tuple is given out by the worker that answers are steered to and by no other, so what this worker's table
 /// and the flows that have moved from here do not hold is free.
 pub fn bind_source(
-    table: &mut Table,
+    table: &mut ConnectionTable,
     reference: ConnRef,
     target: Option<&Target>,
     context: &Context<'_>,
-) -> Result<Bound, BindError> {
-    let status = table.line(reference).ok_or(BindError::Gone)?.status;
+) -> Result<SourceBinding, BindError> {
+    let status = table.hot(reference).ok_or(BindError::Gone)?.status;
     if status.source_bound() || status.confirmed() {
-        return Ok(Bound::Before);
+        return Ok(SourceBinding::Earlier);
     }
     let conn = table.tuples(reference).ok_or(BindError::Gone)?;
     let original = conn.original;
@@ -185,15 +191,15 @@ pub fn bind_source(
             let kept = (reply.dst, reply.dst_port) == (original.src, original.src_port);
             let masquerade = target.and_then(|target| target.masquerade).unwrap_or(0);
             table.bind_source(reference, (!kept).then_some(reply.dst), masquerade);
-            Ok(Bound::Fresh)
+            Ok(SourceBinding::Fresh)
         }
-        Choice::Elsewhere(worker) => Ok(Bound::Elsewhere(worker)),
+        Choice::OtherWorker(worker) => Ok(SourceBinding::OtherWorker(worker)),
     }
 }
 
 enum Choice {
     Here(Tuple),
-    Elsewhere(u32),
+    OtherWorker(u32),
 }
 
 /// Looks into the connection table for a port, before a map of the free ones is asked.
@@ -202,7 +208,7 @@ const LOOKS: u32 = 16;
 const STRIDE: u32 = 40_503;
 
 fn choose(
-    table: &mut Table,
+    table: &mut ConnectionTable,
     reference: ConnRef,
     base: Tuple,
     target: Option<&Target>,
@@ -211,8 +217,8 @@ fn choose(
     let (worker, workers) = (table.worker(), table.workers());
     let alone = workers == 1 || context.rooms.is_none();
     let home = |reply: &Tuple| alone || steer(reply, workers) == worker;
-    let unheld = |table: &Table, reply: &Tuple| home(reply) && table.is_free_for(reference, reply);
-    let free = |table: &Table, reply: &Tuple| unheld(table, reply) && !(context.taken)(reply);
+    let unheld = |table: &ConnectionTable, reply: &Tuple| home(reply) && table.is_free_for(reference, reply);
+    let free = |table: &ConnectionTable, reply: &Tuple| unheld(table, reply) && !(context.taken)(reply);
     let port = base.dst_port;
     let (range, keep) = match (base.protocol, target) {
         (TCP | UDP, Some(Target { ports: Some(range), randomise, .. })) => {
@@ -222,7 +228,7 @@ fn choose(
         (TCP | UDP, None) => (ports::class(port), true),
         (ICMP, _) => (PortRange { from: 0, to: u16::MAX }, true),
         _ if home(&base) => return free(table, &base).then_some(Choice::Here(base)),
-        _ => return Some(Choice::Elsewhere(steer(&base, workers))),
+        _ => return Some(Choice::OtherWorker(steer(&base, workers))),
     };
     if keep && free(table, &base) {
         return Some(Choice::Here(base));
@@ -230,7 +236,7 @@ fn choose(
     // A port is kept if it can be: others know the source by it. Whether it is free only its home knows; if it is not, the
     // flow finds another one there.
     if keep && !context.moved && !home(&base) {
-        return Some(Choice::Elsewhere(steer(&base, workers)));
+        return Some(Choice::OtherWorker(steer(&base, workers)));
     }
     let space = PortSpace::of(&base)?;
     let span = ports::span(range);
@@ -261,7 +267,7 @@ fn choose(
     match (found, context.rooms) {
         (Some(port), _) => Some(Choice::Here(with(port))),
         (None, Some(rooms)) => {
-            rooms.elsewhere(&base, range, worker, workers, context.random).map(Choice::Elsewhere)
+            rooms.elsewhere(&base, range, worker, workers, context.random).map(Choice::OtherWorker)
         }
         (None, None) => None,
     }

@@ -1,8 +1,9 @@
 //! The identification of translated datagrams that are in fragments.
 //!
-//! Two hosts behind one address may give datagrams to one destination the same identification, and whoever puts them
-//! together tells them apart by it (RFC 791 §3.2, RFC 6864 §5.2): a translator has to keep it unique. It is moved by a distance
-//! that hangs on the addresses from before, so that all fragments agree whichever worker has them and in any order.
+//! Two hosts behind one address may use the same identification for datagrams to one destination, where reassembly
+//! distinguishes datagrams by it (RFC 791 §3.2, RFC 6864 §5.2): a translator has to keep it unique. An offset that is a
+//! function of the addresses before translation is added, so that all fragments get the same one on any worker and in
+//! any order.
 
 use tollway_wire::checksum::Delta;
 use tollway_wire::{field, ipv4};

@@ -13,15 +13,11 @@ mod rewrite;
 #[cfg(test)]
 mod tests;
 
-pub use bind::{BindError, Bound, Context, Target, bind_destination, bind_source};
+pub use bind::{BindError, Context, SourceBinding, Target, bind_destination, bind_source};
 pub use rewrite::{Part, Rewrite, apply_cached, apply_plain};
 
-/// IP protocol number of ICMP.
-const ICMP: u8 = tollway_wire::ipv4::ICMP;
-/// IP protocol number of TCP.
-const TCP: u8 = tollway_wire::ipv4::TCP;
-/// IP protocol number of UDP.
-const UDP: u8 = tollway_wire::ipv4::UDP;
+use tollway_wire::ipv4::{ICMP, TCP, UDP};
+
 /// IP protocol number of DCCP.
 const DCCP: u8 = 33;
 /// IP protocol number of UDP-Lite.

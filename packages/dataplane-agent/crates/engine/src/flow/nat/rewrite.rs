@@ -6,7 +6,7 @@ use tollway_wire::{field, ipv4};
 use super::{ICMP, TCP, UDP, checksum_offset};
 use crate::flow::conntrack::{CachedAction, Tuples, action_flag};
 use crate::ids::Direction;
-use crate::packet::key::Key;
+use crate::packet::key::FlowKey;
 use crate::packet::tuple::{Addr, Tuple};
 
 /// Half of a translation.
@@ -46,7 +46,7 @@ impl Ends {
     }
 
     #[inline(always)]
-    fn of_key(key: &Key) -> Self {
+    fn of_key(key: &FlowKey) -> Self {
         let ((src, dst), (src_port, dst_port)) = (key.v4_addresses(), key.ports());
         Self { src, dst, src_port, dst_port }
     }
@@ -97,7 +97,7 @@ impl Rewrite {
     /// The same from the keys of an IPv4 connection: of the packets of the direction, and of those that go the other way.
     /// Tuples would be put together in memory for it, and read again.
     #[inline(always)]
-    pub fn of_keys(key: &Key, other: &Key, direction: Direction) -> Self {
+    pub fn of_keys(key: &FlowKey, other: &FlowKey, direction: Direction) -> Self {
         let (from, to) = (Ends::of_key(key), Ends::of_key(other).reversed());
         Self::between(key.protocol(), &from, &to, direction, (true, true))
     }

@@ -6,7 +6,7 @@ use tollway_wire::{checksum, icmp, ipv4, tcp, udp};
 
 use super::*;
 use crate::flow::conntrack::tcp::Segment;
-use crate::flow::conntrack::{CachedAction, Table, Timeouts, Transport};
+use crate::flow::conntrack::{CachedAction, ConnectionTable, Timeouts, Transport};
 use crate::flow::ports::PortRooms;
 use crate::ids::{ConnRef, Direction};
 use crate::packet::tuple::{Addr, ICMP_ANSWER, Tuple, steer};
@@ -44,7 +44,7 @@ fn to(address: u32, port: Option<u16>) -> Target {
     }
 }
 
-fn open(table: &mut Table, tuple: &Tuple) -> ConnRef {
+fn open(table: &mut ConnectionTable, tuple: &Tuple) -> ConnRef {
     let transport = match tuple.protocol {
         TCP => Transport::Tcp(Segment { flags: tcp::flag::SYN, window: 100, ..Segment::default() }),
         UDP => Transport::Udp,
@@ -54,7 +54,12 @@ fn open(table: &mut Table, tuple: &Tuple) -> ConnRef {
     table.track(tuple, &transport, Now(1), &Timeouts::default()).conn.unwrap()
 }
 
-fn flow(table: &mut Table, tuple: &Tuple, dst: Option<&Target>, src: Option<&Target>) -> (ConnRef, Bound) {
+fn flow(
+    table: &mut ConnectionTable,
+    tuple: &Tuple,
+    dst: Option<&Target>,
+    src: Option<&Target>,
+) -> (ConnRef, SourceBinding) {
     let conn = open(table, tuple);
     bind_destination(table, conn, dst, 0).unwrap();
     let bound = bind_source(table, conn, src, &context(5)).unwrap();
@@ -64,11 +69,11 @@ fn flow(table: &mut Table, tuple: &Tuple, dst: Option<&Target>, src: Option<&Tar
 
 #[test]
 fn masquerade_keeps_the_port_and_a_clash_gets_another() {
-    let mut table = Table::new(0, 1, 100, 1);
+    let mut table = ConnectionTable::new(0, 1, 100, 1);
     let first = tuple(TCP, LAN, 5000, SERVER, 80);
     let second = tuple(TCP, LAN2, 5000, SERVER, 80);
     let (a, bound) = flow(&mut table, &first, None, Some(&masquerade()));
-    assert_eq!(bound, Bound::Fresh);
+    assert_eq!(bound, SourceBinding::Fresh);
     let (b, _) = flow(&mut table, &second, None, Some(&masquerade()));
     let (a, b) = (table.get(a).unwrap().clone(), table.get(b).unwrap().clone());
     assert_eq!(a.reply, tuple(TCP, SERVER, 80, WAN, 5000));
@@ -92,7 +97,7 @@ fn masquerade_keeps_the_port_and_a_clash_gets_another() {
 
 #[test]
 fn clashes_within_one_batch_are_seen_before_confirmation() {
-    let mut table = Table::new(0, 1, 100, 1);
+    let mut table = ConnectionTable::new(0, 1, 100, 1);
     let refs = [LAN, LAN2].map(|src| open(&mut table, &tuple(UDP, src, 5000, SERVER, 53)));
     for conn in refs {
         bind_destination(&mut table, conn, None, 0).unwrap();
@@ -104,7 +109,7 @@ fn clashes_within_one_batch_are_seen_before_confirmation() {
 
 #[test]
 fn an_untranslated_flow_gives_way_to_a_translated_one() {
-    let mut table = Table::new(0, 1, 100, 1);
+    let mut table = ConnectionTable::new(0, 1, 100, 1);
     flow(&mut table, &tuple(UDP, LAN, 5000, SERVER, 53), None, Some(&masquerade()));
     // The router itself asks the same server from the same port.
     let (own, _) = flow(&mut table, &tuple(UDP, WAN, 5000, SERVER, 53), None, None);
@@ -116,19 +121,19 @@ fn an_untranslated_flow_gives_way_to_a_translated_one() {
 
 #[test]
 fn the_first_packet_decides() {
-    let mut table = Table::new(0, 1, 100, 1);
+    let mut table = ConnectionTable::new(0, 1, 100, 1);
     let conn = open(&mut table, &tuple(UDP, LAN, 5000, SERVER, 53));
     bind_destination(&mut table, conn, None, 0).unwrap();
     bind_source(&mut table, conn, None, &context(0)).unwrap();
     let again = bind_source(&mut table, conn, Some(&masquerade()), &context(0)).unwrap();
-    assert_eq!(again, Bound::Before);
+    assert_eq!(again, SourceBinding::Earlier);
     bind_destination(&mut table, conn, Some(&to(INSIDE, None)), 0).unwrap();
     assert_eq!(table.get(conn).unwrap().reply, tuple(UDP, SERVER, 53, LAN, 5000));
 }
 
 #[test]
 fn destination_ports_are_chosen_so_that_the_client_keeps_its_own() {
-    let mut table = Table::new(0, 1, 100, 1);
+    let mut table = ConnectionTable::new(0, 1, 100, 1);
     let ports = Some(PortRange { from: 6000, to: 6003 });
     let target = Target { ports, ..to(INSIDE, None) };
     let mut chosen = Vec::new();
@@ -146,7 +151,7 @@ fn destination_ports_are_chosen_so_that_the_client_keeps_its_own() {
 
 #[test]
 fn ports_come_from_the_range_and_run_out() {
-    let mut table = Table::new(0, 1, 100, 1);
+    let mut table = ConnectionTable::new(0, 1, 100, 1);
     let ports = PortRange { from: 6000, to: 6002 };
     let target = Target { ports: Some(ports), ..masquerade() };
     let mut seen = std::collections::BTreeSet::new();
@@ -164,7 +169,7 @@ fn ports_come_from_the_range_and_run_out() {
 
 #[test]
 fn privileged_ports_stay_privileged_and_other_workers_are_asked() {
-    let mut table = Table::new(0, 1, 100, 1);
+    let mut table = ConnectionTable::new(0, 1, 100, 1);
     let taken = |reply: &Tuple| reply.dst_port == 123;
     let conn = open(&mut table, &tuple(UDP, LAN, 123, SERVER, 123));
     let context = Context { random: 40_000, taken: &taken, rooms: None, moved: false, peek: false };
@@ -184,21 +189,21 @@ fn a_reply_tuple_is_had_from_the_worker_that_answers_are_steered_to() {
         (tuple(47, LAN, 0, SERVER, 0), None, Some(masquerade())),
     ] {
         let worker = steer(&request, workers);
-        let mut table = Table::new(worker, workers, 100, 1);
+        let mut table = ConnectionTable::new(worker, workers, 100, 1);
         let conn = open(&mut table, &request);
         bind_destination(&mut table, conn, destination.as_ref(), 0).unwrap();
         let bound = bind_source(&mut table, conn, target.as_ref(), &context).unwrap();
-        let Bound::Elsewhere(there) = bound else { panic!("{bound:?} of {request:?}") };
+        let SourceBinding::OtherWorker(there) = bound else { panic!("{bound:?} of {request:?}") };
         assert_ne!(there, worker);
-        table.give_away(conn);
+        table.note_moved(conn);
         table.abandon(conn);
         assert!(table.is_empty() && table.take_unpublished().is_none());
         // There it goes on.
-        let mut table = Table::new(there, workers, 100, 1);
+        let mut table = ConnectionTable::new(there, workers, 100, 1);
         let conn = open(&mut table, &request);
         assert!(table.get(conn).unwrap().nat.published);
         bind_destination(&mut table, conn, destination.as_ref(), 0).unwrap();
-        assert_eq!(bind_source(&mut table, conn, target.as_ref(), &context), Ok(Bound::Fresh));
+        assert_eq!(bind_source(&mut table, conn, target.as_ref(), &context), Ok(SourceBinding::Fresh));
         assert_eq!(steer(&table.get(conn).unwrap().reply, workers), there);
         table.confirm(conn).unwrap();
     }
@@ -218,7 +223,7 @@ proptest! {
             tuple(TCP, LAN, port, SERVER, if equal { port } else { 443 })
         };
         let worker = steer(&request, workers);
-        let mut table = Table::new(worker, workers, 100, 1);
+        let mut table = ConnectionTable::new(worker, workers, 100, 1);
         for clash in 0..clashes {
             flow(&mut table, &Tuple { src: Addr::v4(LAN2 + clash), ..request }, None, Some(&masquerade()));
         }
@@ -234,13 +239,13 @@ proptest! {
         let home = steer(&kept, workers);
         let clashes = clashes > 0 && !hairpin;
         if home == worker || randomise {
-            prop_assert_eq!(bound, Bound::Fresh);
+            prop_assert_eq!(bound, SourceBinding::Fresh);
             let reply = table.get(conn).unwrap().reply;
             prop_assert_eq!(steer(&reply, workers), worker);
             prop_assert!(randomise || (reply == kept) != clashes);
         } else {
-            prop_assert_eq!(bound, Bound::Elsewhere(home));
-            table = Table::new(home, workers, 100, 1);
+            prop_assert_eq!(bound, SourceBinding::OtherWorker(home));
+            table = ConnectionTable::new(home, workers, 100, 1);
             let destination = hairpin.then_some(&destination);
             if occupied {
                 flow(&mut table, &Tuple { src: Addr::v4(LAN2), ..request }, destination, Some(&masquerade()));
@@ -248,7 +253,7 @@ proptest! {
             conn = open(&mut table, &request);
             bind_destination(&mut table, conn, destination, random).unwrap();
             bound = bind_source(&mut table, conn, Some(&target), &Context { moved: true, ..context }).unwrap();
-            prop_assert_eq!(bound, Bound::Fresh);
+            prop_assert_eq!(bound, SourceBinding::Fresh);
             let reply = table.get(conn).unwrap().reply;
             prop_assert_eq!(steer(&reply, workers), home);
             prop_assert_eq!(reply == kept, !occupied);
@@ -319,8 +324,8 @@ fn partial(tuple: &Tuple, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-fn translated(protocol: u8, port: u16, hairpin: bool) -> (Table, ConnRef) {
-    let mut table = Table::new(0, 1, 100, 1);
+fn translated(protocol: u8, port: u16, hairpin: bool) -> (ConnectionTable, ConnRef) {
+    let mut table = ConnectionTable::new(0, 1, 100, 1);
     let request = match protocol {
         ICMP => tuple(ICMP, LAN, port, SERVER, port),
         TCP | UDP => tuple(protocol, LAN, port, SERVER, 443),

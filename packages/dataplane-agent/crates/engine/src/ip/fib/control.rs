@@ -10,8 +10,8 @@ use tollway_config::dataplane::RowId;
 
 use super::cells::Cells;
 use super::lookup::{HOPS, NextHops};
-use super::plan::{Ground, Origin, Path, Planned};
-use super::table::{Prefix, Table};
+use super::plan::{ConnectedBase, Origin, Path, Planned};
+use super::table::{Prefix, RouteTable};
 use super::{DynamicRoute, FibFull, RouteChange};
 
 /// Number of the first path. 0 is what nothing but the default route covers, 1 leads nowhere.
@@ -35,8 +35,8 @@ impl Static {
 /// The writer's half of a forwarding table.
 #[derive(Debug)]
 pub struct Control {
-    pub ground: Ground,
-    table: Table,
+    pub connected_base: ConnectedBase,
+    table: RouteTable,
     /// By number, from [`FIRST`] on, with whether it leads anywhere.
     paths: Vec<(Path, bool)>,
     numbers: HashMap<Path, u16>,
@@ -56,10 +56,10 @@ pub struct Published<'a> {
 }
 
 impl Control {
-    pub fn new(ground: Ground) -> Self {
+    pub fn new(connected_base: ConnectedBase) -> Self {
         Self {
-            ground,
-            table: Table::new(),
+            connected_base,
+            table: RouteTable::new(),
             paths: Vec::new(),
             numbers: HashMap::new(),
             fixed: Vec::new(),
@@ -91,7 +91,7 @@ impl Control {
         }
         let place = self.paths.len() + usize::from(FIRST);
         let number = u16::try_from(place).ok().filter(|_| place < HOPS).ok_or(FibFull)?;
-        let hop = self.ground.resolve(path);
+        let hop = self.connected_base.resolve(path);
         if let Some(hop) = hop {
             published.hops.publish(number, hop);
         }
@@ -122,7 +122,7 @@ impl Control {
         published: Published<'_>,
         changed: &mut Vec<Prefix>,
     ) -> Result<(), FibFull> {
-        for planned in std::mem::take(&mut self.ground.fixed) {
+        for planned in std::mem::take(&mut self.connected_base.fixed) {
             let number = self.number(published, &planned.path)?;
             self.fixed.push((planned.prefix, number));
         }

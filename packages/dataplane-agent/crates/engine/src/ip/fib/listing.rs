@@ -58,7 +58,7 @@ impl Fib {
     /// programs. Routes cannot be changed meanwhile; lookups go on.
     pub fn for_each_route(&self, mut tell: impl FnMut(&ListedRoute)) {
         let control = self.control();
-        for route in &control.ground.connected {
+        for route in &control.connected_base.connected {
             let (destination, prefix_len) = route.prefix;
             // A /32 address is both local and its own connected network: the address answers lookups.
             let wins =
@@ -119,7 +119,11 @@ impl Fib {
             active,
             discard: path.discard(),
             gateway: path.gateway(),
-            interface: self.hops.lookup(number).interface().map_or(0, |index| control.ground.row(index)),
+            interface: self
+                .hops
+                .lookup(number)
+                .interface()
+                .map_or(0, |index| control.connected_base.row(index)),
             pref_src: path.source,
         }
     }

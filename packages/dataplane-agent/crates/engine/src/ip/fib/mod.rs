@@ -34,7 +34,7 @@ pub use listing::{ListedRoute, RouteSource};
 use lookup::NextHops;
 pub use lookup::{Discard, Lookup};
 pub use plan::Planned;
-use plan::{Ground, Origin, Path, Target, mask};
+use plan::{ConnectedBase, Origin, Path, Target, mask};
 pub use table::Prefix;
 
 /// Number that leads nowhere.
@@ -154,15 +154,15 @@ impl Fib {
         interfaces: &InterfaceMap,
         running: &[bool],
     ) -> Result<Self, BuildError> {
-        let ground = Ground::new(config, interfaces, running)?;
-        let planned = ground.plan(&config.routes)?;
+        let connected_base = ConnectedBase::new(config, interfaces, running)?;
+        let planned = connected_base.plan(&config.routes)?;
         let fib = Self {
             cells: Cells::new(),
             hops: NextHops::new(),
             default: AtomicU16::new(NOWHERE),
-            own: OwnAddresses::new(ground.own_addresses()),
-            addresses: ground.addresses.clone(),
-            control: Mutex::new(Control::new(ground)),
+            own: OwnAddresses::new(connected_base.own_addresses()),
+            addresses: connected_base.addresses.clone(),
+            control: Mutex::new(Control::new(connected_base)),
         };
         {
             let mut control = fib.control();
@@ -196,7 +196,7 @@ impl Fib {
     /// Checks the configured routes against the interfaces and addresses of this table, which they must
     /// have been made with. Errors name the row.
     pub fn plan(&self, routes: &[Route]) -> Result<Vec<Planned>, BuildError> {
-        self.control().ground.plan(routes)
+        self.control().connected_base.plan(routes)
     }
 
     /// Whether [`Self::replace_static`] can take these routes: there are numbers left for their next hops.

@@ -83,9 +83,10 @@ pub struct Planned {
     pub(super) row: RowId,
 }
 
-/// The interfaces and addresses that routes rest on. While it stays, routes can change one by one.
+/// The interfaces and own addresses on which routes are resolved. Routes can be replaced one by one only while it is the
+/// same.
 #[derive(Debug, Clone, Default)]
-pub struct Ground {
+pub struct ConnectedBase {
     interfaces: InterfaceMap,
     /// By interface: enabled, with carrier.
     running: Vec<bool>,
@@ -109,7 +110,7 @@ pub struct Connected {
     pub path: Option<Path>,
 }
 
-impl Ground {
+impl ConnectedBase {
     /// Errors name the row: an IPv6 address, a prefix longer than 32, an unknown interface.
     pub fn new(
         config: &DataplaneConfig,
@@ -119,7 +120,7 @@ impl Ground {
         let enabled = |index: InterfaceIndex| {
             config.interfaces.get(usize::from(index)).is_some_and(|interface| !interface.disabled)
         };
-        let mut ground = Self {
+        let mut connected_base = Self {
             interfaces: interfaces.clone(),
             running: (0..).zip(running).map(|(index, running)| *running && enabled(index)).collect(),
             addresses: vec![Vec::new(); interfaces.len()],
@@ -131,35 +132,35 @@ impl Ground {
             let network = v4(address.row, "network", address.network)?;
             let len = checked_len(address.row, address.prefix_len)?;
             if enabled(interface) {
-                if let Some(addresses) = ground.addresses.get_mut(usize::from(interface)) {
+                if let Some(addresses) = connected_base.addresses.get_mut(usize::from(interface)) {
                     addresses.push((own, len));
                 }
-                ground.host(address.row, own, Lookup::Local { interface }, own);
+                connected_base.host(address.row, own, Lookup::Local { interface }, own);
             }
             let prefix = (network & mask(len), len);
-            let path = ground.runs(interface).then_some(Path {
+            let path = connected_base.runs(interface).then_some(Path {
                 origin: Origin::Connected,
                 distance: 0,
                 target: Target::Fixed(Lookup::Connected { interface }),
                 source: own,
             });
-            ground.connected.push(Connected {
+            connected_base.connected.push(Connected {
                 prefix,
                 address_row: address.row,
                 interface: address.interface,
                 path,
             });
             let Some(path) = path else { continue };
-            ground.fixed.push(Planned { prefix, path, row: address.row });
+            connected_base.fixed.push(Planned { prefix, path, row: address.row });
             if len <= 30 {
-                ground.host(address.row, prefix.0 | !mask(len), Lookup::Broadcast { interface }, own);
+                connected_base.host(address.row, prefix.0 | !mask(len), Lookup::Broadcast { interface }, own);
             }
         }
         // Of equal prefixes and origins the one configured first comes first, and wins.
-        ground.fixed.sort_by_key(|planned| (planned.prefix, planned.path.origin));
-        let own = ground.fixed.iter().filter(|planned| planned.path.origin == Origin::Own);
-        ground.own = own.map(|planned| planned.prefix.0).collect();
-        Ok(ground)
+        connected_base.fixed.sort_by_key(|planned| (planned.prefix, planned.path.origin));
+        let own = connected_base.fixed.iter().filter(|planned| planned.path.origin == Origin::Own);
+        connected_base.own = own.map(|planned| planned.prefix.0).collect();
+        Ok(connected_base)
     }
 
     /// The router's addresses and the broadcast addresses of their networks.

@@ -19,7 +19,7 @@ pub type Prefix = (u32, u8);
 
 /// The prefixes with the number, from 1 to 2¹⁵ − 1, that each leads to.
 #[derive(Debug)]
-pub struct Table {
+pub struct RouteTable {
     /// By heap number; 0 is none.
     short: Box<[u16]>,
     /// Per /16 its place in `middle` plus one, 0 without one.
@@ -94,7 +94,7 @@ fn longest(bucket: &[u32], mut heap: u32, base: u16) -> u16 {
     base
 }
 
-impl Table {
+impl RouteTable {
     pub fn new() -> Self {
         Self {
             short: bytemuck::zeroed_slice_box(2 * ROOT),
@@ -350,7 +350,7 @@ mod tests {
             steps in proptest::collection::vec(step(), 1..120),
             probes in proptest::collection::vec(any::<u32>(), 20),
         ) {
-            let (cells, mut table) = (Cells::new(), Table::new());
+            let (cells, mut table) = (Cells::new(), RouteTable::new());
             let mut routes = BTreeMap::new();
             for (at, step) in steps.iter().enumerate() {
                 let prefix = (network(step.bits, step.len), step.len);
@@ -383,7 +383,7 @@ mod tests {
     /// replaced and removed around it meanwhile.
     #[test]
     fn a_reader_beside_the_writer_sees_old_or_new() {
-        let (cells, mut table) = (Cells::new(), Table::new());
+        let (cells, mut table) = (Cells::new(), RouteTable::new());
         let address = 0x0a01_02c8;
         table.set(&cells, (0x0a00_0000, 8), 1);
         let stop = std::sync::atomic::AtomicBool::new(false);
@@ -417,7 +417,7 @@ mod tests {
 
     #[test]
     fn blocks_are_counted_and_stay() {
-        let (cells, mut table) = (Cells::new(), Table::new());
+        let (cells, mut table) = (Cells::new(), RouteTable::new());
         for third in 0..100 {
             table.set(&cells, (0x0a01_0000 | third << 8, 32), 1);
         }

@@ -1,4 +1,4 @@
-//! Packets that wait until their next hop's link-layer address is known; one queue per worker.
+//! Packets held until the link-layer address of their next hop is resolved; one queue per worker.
 
 use arrayvec::ArrayVec;
 

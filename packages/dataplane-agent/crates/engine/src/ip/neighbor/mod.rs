@@ -16,11 +16,18 @@ use tollway_config::protocol::NeighborStatus;
 use crate::ids::NONE;
 use crate::time::Now;
 
+mod aging;
 pub mod arp;
+mod cell;
 pub mod hold;
+mod table;
 
 #[cfg(test)]
 mod tests;
+
+pub use cell::Adjacency;
+use cell::Cell;
+use table::{NeighborEntry, NeighborTable};
 
 /// Requests sent for one address before giving up (RFC 4861 §10, MAX_MULTICAST_SOLICIT and
 /// MAX_UNICAST_SOLICIT).
@@ -30,22 +37,11 @@ pub const PROBE_INTERVAL: u64 = 1_000_000_000;
 /// How long an address that did not answer is not asked for again, ns: requests for it have no shorter distance than those
 /// before had.
 pub const NEGATIVE_TIME: u64 = PROBE_INTERVAL;
-/// Shortest distance between two runs of the timers, ns.
-const AGE_INTERVAL: u64 = 10_000_000;
 /// How long a neighbour that has answered is kept in a full table after its confirmation ran out, ns: if it is
 /// used at all, it is asked again within that time. Linux's forced collection spares entries for as long.
 const SPARED_TIME: u64 = 5_000_000_000;
-/// Entries that have not answered that an interface may have in any case, however small the table.
-const UNCONFIRMED: usize = 64;
 /// How long an unconfirmed entry that nobody uses is kept, ns (Linux's `gc_stale_time`).
 pub const STALE_TIME: u64 = 60_000_000_000;
-
-/// How long slots whose numbers have come to an end are left alone once all ids were called back, ns: no batch of
-/// packets takes as long.
-const RENUMBER_TIME: u64 = 60_000_000_000;
-/// Slots whose numbers have come to an end before all ids are called back. With the fastest change of neighbours
-/// that a table of 16,384 allows that is once in an hour.
-const RENUMBER: usize = if cfg!(test) { 16 } else { 4096 };
 
 const CHUNK: usize = 1024;
 const CHUNKS: usize = 1024;
@@ -53,84 +49,17 @@ const INDEX_BITS: u32 = 20;
 const INDEX_MASK: u32 = (1 << INDEX_BITS) - 1;
 /// Last number of a slot's use; the one after it marks an empty slot.
 const LAST_USAGE: u16 = 0xffe;
-const MAC_MASK: u64 = (1 << 48) - 1;
-
-/// State in the cell, as far as the packet path distinguishes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Adjacency {
-    /// The address is known and needs no attention.
-    Ready([u8; 6]),
-    /// The address is known but must be confirmed: use it, and call [`Neighbors::resolve`].
-    Stale([u8; 6]),
-    /// Being asked for.
-    Incomplete,
-    /// Does not answer.
-    Failed,
-    /// The slot belongs to another neighbour now.
-    Gone,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Cell(u64);
-
-impl Cell {
-    fn new(mac: [u8; 6], status: NeighborStatus, usage: u16) -> Self {
-        let [a, b, c, d, e, f] = mac;
-        let mac = u64::from_be_bytes([0, 0, a, b, c, d, e, f]);
-        let status = match status {
-            NeighborStatus::Incomplete => 1,
-            NeighborStatus::Reachable => 2,
-            NeighborStatus::Stale => 3,
-            NeighborStatus::Probe => 4,
-            NeighborStatus::Failed => 5,
-            NeighborStatus::Permanent => 6,
-        };
-        Self(u64::from(usage & 0xfff) << 52 | status << 48 | mac)
-    }
-    #[inline]
-    fn adjacency(self, id: AdjacencyId) -> Adjacency {
-        if (self.0 >> 52) as u32 != id >> INDEX_BITS {
-            return Adjacency::Gone;
-        }
-        let [_, _, a, b, c, d, e, f] = (self.0 & MAC_MASK).to_be_bytes();
-        let mac = [a, b, c, d, e, f];
-        match self.0 >> 48 & 15 {
-            2 | 4 | 6 => Adjacency::Ready(mac),
-            3 => Adjacency::Stale(mac),
-            1 => Adjacency::Incomplete,
-            5 => Adjacency::Failed,
-            _ => Adjacency::Gone,
-        }
-    }
-}
 
 type Chunk = Box<[AtomicU64]>;
 
 /// Identity of a neighbour: interface row and IPv4 address in host order.
-pub type Key = (RowId, u32);
-
-#[derive(Debug, Clone, Copy)]
-struct Entry {
-    key: Key,
-    /// Static entry's row, 0 for a learned one.
-    row: RowId,
-    mac: [u8; 6],
-    status: NeighborStatus,
-    /// Requests sent in this state.
-    probes: u8,
-    /// When the state ends; `u64::MAX` never.
-    due: u64,
-    usage: u16,
-    live: bool,
-    /// It has answered: both directions worked once.
-    confirmed: bool,
-}
+pub type NeighborKey = (RowId, u32);
 
 /// An ARP request that is to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Solicit {
     /// Interface and address asked for.
-    pub key: Key,
+    pub key: NeighborKey,
     /// To this station only; `None` broadcasts.
     pub unicast: Option<[u8; 6]>,
 }
@@ -152,7 +81,7 @@ pub struct Resolution {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fixed {
     /// Interface row and address.
-    pub key: Key,
+    pub key: NeighborKey,
     /// Row of `/ip/arp`.
     pub row: RowId,
     /// Link-layer address.
@@ -170,64 +99,11 @@ pub enum Learned {
     Announcement,
 }
 
-#[derive(Debug, Default, Clone)]
-struct Table {
-    index: HashMap<Key, u32>,
-    entries: Vec<Entry>,
-    free: Vec<u32>,
-    /// Free slots whose numbers have come to an end.
-    spent: Vec<u32>,
-    /// Such slots after the ids were called back, and when they may be used again, ns.
-    resting: Option<(Vec<u32>, u64)>,
-    /// Generation whose static entries are in place; `None` before the first.
-    synced: Option<u32>,
-    /// Next time at which a full table may be searched for entries to forget, ns.
-    collect_after: u64,
-    /// Entries that have not answered, by interface.
-    unconfirmed: HashMap<RowId, usize>,
-}
-
 /// The table.
 pub struct Neighbors {
     cells: Box<[OnceLock<Chunk>]>,
-    table: Mutex<Table>,
+    table: Mutex<NeighborTable>,
     next_due: AtomicU64,
-}
-
-impl Table {
-    /// Whether there is no room for another neighbour of an interface. In a table that is half full an interface may not
-    /// have more than a quarter of it in entries that have not answered: a scan of the addresses behind one interface
-    /// leaves room for the neighbours at the others.
-    fn is_full(&self, interface: RowId, limit: u32) -> bool {
-        let (limit, used) = (limit as usize, self.index.len());
-        let unconfirmed = || self.unconfirmed.get(&interface).copied().unwrap_or(0);
-        used >= limit || used >= limit / 2 && unconfirmed() >= (limit / 4).max(UNCONFIRMED)
-    }
-
-    /// Counts an entry among those that have not answered, or takes it out.
-    fn count_unconfirmed(&mut self, interface: RowId, added: bool) {
-        let count = self.unconfirmed.entry(interface).or_default();
-        *count = if added { *count + 1 } else { count.saturating_sub(1) };
-        if *count == 0 {
-            self.unconfirmed.remove(&interface);
-        }
-    }
-
-    /// Gives slots whose numbers have come to an end back, in two steps. `true` when all ids have to be called back.
-    fn renumber(&mut self, now: Now) -> bool {
-        if let Some((slots, until)) = &mut self.resting {
-            if now.0 < *until {
-                return false;
-            }
-            self.free.append(slots);
-            self.resting = None;
-        }
-        if self.spent.len() < RENUMBER {
-            return false;
-        }
-        self.resting = Some((std::mem::take(&mut self.spent), now.0.saturating_add(RENUMBER_TIME)));
-        true
-    }
 }
 
 impl std::fmt::Debug for Neighbors {
@@ -263,7 +139,7 @@ impl Neighbors {
         copy
     }
 
-    fn lock(&self) -> MutexGuard<'_, Table> {
+    fn lock(&self) -> MutexGuard<'_, NeighborTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -285,7 +161,7 @@ impl Neighbors {
         self.next_due.load(Ordering::Relaxed)
     }
 
-    fn publish(&self, index: u32, entry: &Entry) {
+    fn publish(&self, index: u32, entry: &NeighborEntry) {
         if let Some(chunk) = self.cells.get(index as usize / CHUNK) {
             let chunk = chunk.get_or_init(|| (0..CHUNK).map(|_| AtomicU64::new(0)).collect());
             if let Some(cell) = chunk.get(index as usize % CHUNK) {
@@ -300,7 +176,7 @@ impl Neighbors {
         self.next_due.fetch_min(entry.due, Ordering::Relaxed);
     }
 
-    fn insert(&self, table: &mut Table, mut entry: Entry) -> Option<AdjacencyId> {
+    fn insert(&self, table: &mut NeighborTable, mut entry: NeighborEntry) -> Option<AdjacencyId> {
         let index = match table.free.pop() {
             Some(index) => index,
             None => {
@@ -322,7 +198,7 @@ impl Neighbors {
         Some(u32::from(entry.usage) << INDEX_BITS | index)
     }
 
-    fn forget(&self, table: &mut Table, index: u32) {
+    fn forget(&self, table: &mut NeighborTable, index: u32) {
         if let Some(entry) = table.entries.get_mut(index as usize)
             && entry.live
         {
@@ -344,7 +220,7 @@ impl Neighbors {
 
     /// Looks a neighbour up, and starts or restarts asking for it where that is due. With `ask` false
     /// (ARP does not ask on the interface) only known neighbours are found. `limit` bounds the table.
-    pub fn resolve(&self, key: Key, ask: bool, limit: u32, now: Now) -> Resolution {
+    pub fn resolve(&self, key: NeighborKey, ask: bool, limit: u32, now: Now) -> Resolution {
         let mut guard = self.lock();
         let table = &mut *guard;
         let none = Resolution { id: NONE, adjacency: Adjacency::Failed, solicit: None, full: false };
@@ -378,7 +254,7 @@ impl Neighbors {
         if table.is_full(key.0, limit) && !self.collect(table, key.0, limit, now) {
             return Resolution { full: true, ..none };
         }
-        let entry = Entry {
+        let entry = NeighborEntry {
             key,
             row: 0,
             mac: [0; 6],
@@ -402,15 +278,15 @@ impl Neighbors {
 
     /// Makes room for a neighbour of an interface by forgetting entries that nobody confirmed, or nobody used of late;
     /// searched at most once a second.
-    fn collect(&self, table: &mut Table, interface: RowId, limit: u32, now: Now) -> bool {
+    fn collect(&self, table: &mut NeighborTable, interface: RowId, limit: u32, now: Now) -> bool {
         if now.0 < table.collect_after {
             return false;
         }
         table.collect_after = now.0.saturating_add(PROBE_INTERVAL);
-        let spared = |entry: &Entry| {
+        let spared = |entry: &NeighborEntry| {
             entry.confirmed && now.0.saturating_add(STALE_TIME) < entry.due.saturating_add(SPARED_TIME)
         };
-        let idle = |entry: &Entry| match entry.status {
+        let idle = |entry: &NeighborEntry| match entry.status {
             NeighborStatus::Failed => entry.live,
             NeighborStatus::Stale => entry.live && !spared(entry),
             _ => false,
@@ -424,7 +300,15 @@ impl Neighbors {
     }
 
     /// Notes a station's link-layer address. `reachable_ms` is the base reachable time of the interface.
-    pub fn learn(&self, key: Key, mac: [u8; 6], how: Learned, reachable_ms: u32, limit: u32, now: Now) {
+    pub fn learn(
+        &self,
+        key: NeighborKey,
+        mac: [u8; 6],
+        how: Learned,
+        reachable_ms: u32,
+        limit: u32,
+        now: Now,
+    ) {
         let mut guard = self.lock();
         let table = &mut *guard;
         let reachable_until = now.0.saturating_add(u64::from(reachable_ms).saturating_mul(1_000_000));
@@ -458,7 +342,7 @@ impl Neighbors {
         {
             return;
         }
-        let entry = Entry {
+        let entry = NeighborEntry {
             key,
             row: 0,
             mac,
@@ -470,66 +354,6 @@ impl Neighbors {
             confirmed: false,
         };
         self.insert(table, entry);
-    }
-
-    /// Runs the timers that are due; `solicit` sends the requests. `true` calls all ids back: workers have to
-    /// forget those that they have before their next batch, because the numbers of many slots have come to an end.
-    #[must_use]
-    pub fn age(&self, now: Now, mut solicit: impl FnMut(Solicit)) -> bool {
-        if now.0 < self.next_due() {
-            return false;
-        }
-        let mut guard = self.lock();
-        let table = &mut *guard;
-        let mut next = u64::MAX;
-        for index in 0..u32::try_from(table.entries.len()).unwrap_or(0) {
-            let Some(entry) = table.entries.get_mut(index as usize) else { break };
-            if !entry.live {
-                continue;
-            }
-            if now.0 >= entry.due {
-                match entry.status {
-                    NeighborStatus::Incomplete | NeighborStatus::Probe if entry.probes < MAX_PROBES => {
-                        entry.probes += 1;
-                        entry.due = now.0.saturating_add(PROBE_INTERVAL);
-                        let unicast = (entry.status == NeighborStatus::Probe).then_some(entry.mac);
-                        solicit(Solicit { key: entry.key, unicast });
-                    }
-                    NeighborStatus::Incomplete => {
-                        entry.status = NeighborStatus::Failed;
-                        entry.due = now.0.saturating_add(NEGATIVE_TIME);
-                    }
-                    // A confirmed station that fell silent is asked for by broadcast at once: it may
-                    // have come back with another link-layer address.
-                    NeighborStatus::Probe | NeighborStatus::Failed => {
-                        self.forget(table, index);
-                        continue;
-                    }
-                    NeighborStatus::Reachable => {
-                        entry.status = NeighborStatus::Stale;
-                        entry.due = now.0.saturating_add(STALE_TIME);
-                    }
-                    NeighborStatus::Stale => {
-                        self.forget(table, index);
-                        continue;
-                    }
-                    NeighborStatus::Permanent => entry.due = u64::MAX,
-                }
-                let entry = *entry;
-                self.publish(index, &entry);
-            }
-            if let Some(entry) = table.entries.get(index as usize) {
-                next = next.min(entry.due);
-            }
-        }
-        // Every run looks at all entries, so timers that are close to each other share one.
-        let soonest = now.0.saturating_add(AGE_INTERVAL);
-        let called_back = table.renumber(now);
-        if let Some((_, until)) = &table.resting {
-            next = next.min(*until);
-        }
-        self.next_due.store(next.max(soonest), Ordering::Relaxed);
-        called_back
     }
 
     /// Puts the static entries of a configuration in place, once per generation, and forgets learned
@@ -548,7 +372,7 @@ impl Neighbors {
             return;
         }
         table.synced = Some(generation);
-        let stays = |entry: &Entry| match entry.status {
+        let stays = |entry: &NeighborEntry| match entry.status {
             NeighborStatus::Permanent => wanted.get(&entry.key) == Some(&(entry.mac, entry.row)),
             _ => keep(entry.key.0) && !wanted.contains_key(&entry.key),
         };
@@ -562,7 +386,7 @@ impl Neighbors {
         }
         for new in fixed {
             if !table.index.contains_key(&new.key) {
-                let entry = Entry {
+                let entry = NeighborEntry {
                     key: new.key,
                     row: new.row,
                     mac: new.mac,
@@ -579,7 +403,7 @@ impl Neighbors {
     }
 
     /// Forgets a learned entry.
-    pub fn remove(&self, key: Key) -> bool {
+    pub fn remove(&self, key: NeighborKey) -> bool {
         let mut guard = self.lock();
         let table = &mut *guard;
         let Some(&index) = table.index.get(&key) else { return false };
@@ -592,7 +416,7 @@ impl Neighbors {
     }
 
     /// Every entry: key, row, link-layer address if known, status; ascending by key.
-    pub fn list(&self) -> Vec<(Key, RowId, Option<[u8; 6]>, NeighborStatus)> {
+    pub fn list(&self) -> Vec<(NeighborKey, RowId, Option<[u8; 6]>, NeighborStatus)> {
         let table = self.lock();
         let mut list: Vec<_> = table
             .entries

@@ -1,6 +1,7 @@
+use super::table::RENUMBER_TIME;
 use super::*;
 
-const KEY: Key = (7, 0x0a00_0002);
+const KEY: NeighborKey = (7, 0x0a00_0002);
 const MAC: [u8; 6] = [2, 0, 0, 0, 0, 9];
 
 fn at(ms: u64) -> Now {

@@ -26,7 +26,7 @@ pub(crate) const fn is_tag(trace: u32) -> bool {
 pub(crate) struct WaitingPacket {
     /// Its number.
     pub id: u32,
-    /// Parts of its way that are told already.
+    /// Parts of its path that the trace has already.
     pub part: u8,
     /// When it began to.
     pub since: Now,

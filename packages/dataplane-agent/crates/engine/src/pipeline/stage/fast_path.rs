@@ -8,7 +8,7 @@ use crate::packet::header::write_link;
 use tollway_wire::{ipv4, tcp};
 
 use crate::firewall::classifier::Verdict as RuleVerdict;
-use crate::flow::conntrack::{CachedAction, Status, Table, Transport, action_flag};
+use crate::flow::conntrack::{CachedAction, ConnectionTable, Status, Transport, action_flag};
 use crate::flow::nat::icmp_error::embedded_tuple;
 use crate::flow::nat::{apply_cached, apply_plain};
 use crate::ids::NO_ENTRY;
@@ -94,9 +94,9 @@ fn look_up<F>(state: &WorkerState<F>, packet: &mut Packet<F>) {
         return;
     }
     meta.entry = state.table.probe(meta.hash);
-    state.table.fetch_entry(meta.entry);
+    state.table.prefetch_entry(meta.entry);
     if changes_state(meta) {
-        state.table.fetch_timer(meta.entry);
+        state.table.prefetch_timer(meta.entry);
     }
 }
 
@@ -122,7 +122,7 @@ fn forward_tracked<F: Frame, S: FrameSource<F>>(
         if (index - first).is_multiple_of(TOGETHER) {
             let ahead = index + BUCKETS_AHEAD;
             for later in batch.packets.get(ahead.min(end)..end.min(ahead + TOGETHER)).unwrap_or_default() {
-                state.table.fetch_bucket(later.meta.hash);
+                state.table.prefetch_bucket(later.meta.hash);
             }
             look_up_some(state, batch, index + TOGETHER);
         }
@@ -153,7 +153,7 @@ fn forward_tracked<F: Frame, S: FrameSource<F>>(
         };
         let Some(packet) = batch.packets.get_mut(index) else { break };
         if stays(state, packet) {
-            state.table.fetch_timer(packet.meta.entry);
+            state.table.prefetch_timer(packet.meta.entry);
             batch.slow.push(index as u32);
             state.note_slow(&mut packet.meta, reason);
         } else if packet.meta.is(flag::MOVED) {
@@ -189,8 +189,8 @@ fn slow_without_entry<F>(state: &WorkerState<F>, meta: &Meta) -> SlowReason {
     if let Some(reason) = meta.slow_by_itself() {
         return reason;
     }
-    let Some(line) = state.table.connection_at(meta.entry) else { return SlowReason::NewConnection };
-    let noted = line.slow_reason(Table::direction_of(meta.entry));
+    let Some(hot) = state.table.connection_at(meta.entry) else { return SlowReason::NewConnection };
+    let noted = hot.slow_reason(ConnectionTable::direction_of(meta.entry));
     if state.table.installed(meta.entry).is_none() {
         noted.unwrap_or(SlowReason::NewConnection)
     } else if state.table.in_port(meta.entry) != Some(meta.in_port) {
@@ -216,9 +216,9 @@ fn slow_by_connection(meta: &Meta, status: Status) -> SlowReason {
 fn act<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut Packet<F>) -> Act {
     const GONE: Act = Act::Slow(SlowReason::NewConnection);
     let Packet { frame: Some(frame), vnet, meta } = packet else { return GONE };
-    let policy = state.policy;
+    let cache_epoch = state.cache_epoch;
     let (stamp, flags) = state.table.stamp(meta.entry);
-    if stamp != policy.stamp && !is_still_right(snapshot, state, meta) {
+    if stamp != cache_epoch.stamp && !is_still_right(snapshot, state, meta) {
         return Act::Slow(slow_without_entry(state, meta));
     }
     if flags & action_flag::BOUNDED != 0
@@ -226,18 +226,18 @@ fn act<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut P
     {
         return Act::Slow(reason);
     }
-    let Some((entry, line)) = state.table.flow_mut(meta.entry) else {
+    let Some((entry, hot)) = state.table.flow_mut(meta.entry) else {
         return Act::Slow(slow_without_entry(state, meta));
     };
     let action = &entry.action;
-    let stale = (action.policy ^ policy.number)
-        | u32::from(action.version ^ line.version)
+    let stale = (action.cache_epoch ^ cache_epoch.number)
+        | u32::from(action.version ^ hot.version)
         | u32::from(entry.in_port() ^ meta.in_port);
     if stale != 0 {
         return Act::Slow(slow_without_entry(state, meta));
     }
-    if line.slow_batch == state.batch as u16 {
-        return Act::Slow(match slow_by_connection(meta, line.status) {
+    if hot.slow_batch == state.batch as u16 {
+        return Act::Slow(match slow_by_connection(meta, hot.status) {
             SlowReason::TcpWindow => SlowReason::Order,
             reason => reason,
         });
@@ -249,26 +249,26 @@ fn act<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut P
     if meta.largest_segment(vnet) > u32::from(port.mtu) {
         return Act::Slow(SlowReason::TooLong);
     }
-    let direction = Table::direction_of(meta.entry);
+    let direction = ConnectionTable::direction_of(meta.entry);
     let Some(transport) = transport(meta, frame.head()) else {
-        return Act::Slow(slow_by_connection(meta, line.status));
+        return Act::Slow(slow_by_connection(meta, hot.status));
     };
-    let updated = line.update(direction, &transport, state.now, snapshot.timeouts());
-    let (frame, vnet, meta, entry, line) = if updated {
-        (frame, vnet, meta, entry, line)
+    let updated = hot.update(direction, &transport, state.now, snapshot.timeouts());
+    let (frame, vnet, meta, entry, hot) = if updated {
+        (frame, vnet, meta, entry, hot)
     } else {
         if let Err(reason) = track_apart(snapshot, state, packet, &transport) {
             return Act::Slow(reason);
         }
         // Neither the action nor where it leads has changed, but for these the table had to be let go.
         let Packet { frame: Some(frame), vnet, meta } = packet else { return GONE };
-        let Some((entry, line)) = state.table.flow_mut(meta.entry) else { return GONE };
-        (frame, vnet, meta, entry, line)
+        let Some((entry, hot)) = state.table.flow_mut(meta.entry) else { return GONE };
+        (frame, vnet, meta, entry, hot)
     };
     let action = &entry.action;
     let (packets, bytes) = (meta.segments, meta.wire_bytes());
-    let counted = line.count(direction, packets, bytes);
-    let fasttracked = line.status.fasttrack();
+    let counted = hot.count(direction, packets, bytes);
+    let fasttracked = hot.status.fasttrack();
     meta.queue = action.queue;
     state.queues.prefetch(meta.queue);
     if action.resume != 0 {
@@ -303,7 +303,7 @@ fn track_apart<F: Frame>(
     transport: &Transport,
 ) -> Result<(), SlowReason> {
     let entry = packet.meta.entry;
-    let status = state.table.connection_at(entry).map_or(Status::default(), |line| line.status);
+    let status = state.table.connection_at(entry).map_or(Status::default(), |hot| hot.status);
     // With FastTrack as RouterOS has it, what closes a connection meets the rules.
     if snapshot.fasttrack_bypasses() && packet.meta.closes() && status.fasttrack() {
         return Err(SlowReason::TcpControl);
@@ -360,7 +360,7 @@ fn resume<F: Frame, S: FrameSource<F>>(
     let place = usize::from(action.resume).checked_sub(1);
     let start = place.and_then(|place| state.resumes.get(place)).copied();
     let Some(start) = start else {
-        // Resume points live as long as the policy, which was compared.
+        // Resume points live as long as the cache epoch, which was compared.
         state.drop(packet, DropReason::HandoverStale);
         return;
     };
@@ -368,12 +368,12 @@ fn resume<F: Frame, S: FrameSource<F>>(
     state.note_slow(meta, SlowReason::Rule);
     let entry = meta.entry;
     meta.conn = state.table.reference(entry);
-    meta.direction = Table::direction_of(entry);
+    meta.direction = ConnectionTable::direction_of(entry);
     if let Some(reference) = meta.conn
-        && let (Some(line), Some(conn)) = (state.table.line(reference), state.table.tuples(reference))
+        && let (Some(hot), Some(conn)) = (state.table.hot(reference), state.table.tuples(reference))
     {
         use tollway_config::dataplane::ConnectionState as State;
-        meta.state = if line.status.seen_reply() { State::Established } else { State::New };
+        meta.state = if hot.status.seen_reply() { State::Established } else { State::New };
         let target = conn.target(meta.direction);
         (meta.tuple.dst, meta.tuple.dst_port) = (target.dst, target.dst_port);
         meta.connection_bytes = state.table.carried(entry >> 1);

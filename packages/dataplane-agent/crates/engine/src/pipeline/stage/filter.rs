@@ -1,5 +1,6 @@
 //! The firewall filter: input, forward or output.
 
+use crate::firewall::classifier::TableKind;
 use crate::pipeline::slow_path::Pass;
 use crate::pipeline::slow_path::Step;
 use crate::pipeline::slow_path::each_slow;
@@ -20,7 +21,8 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         if packet.meta.verdict != Verdict::Continue {
             return Step::Skip;
         }
-        let start = snapshot.filter_hook(packet.meta.hook).filter(|_| !packet.meta.is(flag::BYPASS));
+        let start =
+            snapshot.start(TableKind::Filter, packet.meta.hook).filter(|_| !packet.meta.is(flag::BYPASS));
         let Some(start) = start else { return Step::Next };
         let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
         match decide(snapshot, state, &mut packet.meta, &packet.vnet, head, start) {

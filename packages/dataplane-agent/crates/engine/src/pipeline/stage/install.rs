@@ -87,9 +87,9 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
 fn end_stale_actions<F>(state: &mut WorkerState<F>, meta: &Meta) {
     if let Some(reference) = meta.conn
         && state.table.mark(reference) != meta.mark_before
-        && let Some(line) = state.table.get_mut(reference)
+        && let Some(hot) = state.table.get_mut(reference)
     {
-        line.invalidate();
+        hot.invalidate();
     }
 }
 
@@ -173,18 +173,18 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
         return Err(SlowReason::Neighbor);
     }
     let reference = meta.conn.ok_or(SlowReason::NewConnection)?;
-    let line = state.table.line(reference).ok_or(SlowReason::NewConnection)?;
+    let hot = state.table.hot(reference).ok_or(SlowReason::NewConnection)?;
     // Another packet of the batch may have changed what the decision rests on.
-    if line.version != meta.version {
+    if hot.version != meta.version {
         return Err(SlowReason::Stale);
     }
     // What rules said of a SYN, FIN or RST does not hold for the packets of its connection that they are not asked about.
-    if snapshot.fasttrack_bypasses() && line.status.fasttrack() && !meta.is(flag::BYPASS) {
+    if snapshot.fasttrack_bypasses() && hot.status.fasttrack() && !meta.is(flag::BYPASS) {
         let installed = state.table.installed(reference.slot << 1 | meta.direction as u32);
         return installed.map(drop).ok_or(SlowReason::TcpControl);
     }
     // The answer changes the state that rules see.
-    if meta.tuple.protocol == ipv4::TCP && !line.status.seen_reply() {
+    if meta.tuple.protocol == ipv4::TCP && !hot.status.seen_reply() {
         return Err(SlowReason::Handshake);
     }
     // SYN segments are never forwarded by an entry, and what makes them special concerns no others.
@@ -194,8 +194,8 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
     let port = snapshot.interface(meta.out_interface).and_then(|interface| interface.port);
     let port = port.ok_or(SlowReason::Neighbor)?;
     let mut action = CachedAction {
-        policy: state.policy.number,
-        stamp: state.policy.stamp,
+        cache_epoch: state.cache_epoch.number,
+        stamp: state.cache_epoch.stamp,
         adjacency: meta.adjacency,
         path: meta.prefix,
         resume: u16::try_from(meta.resume).map_err(|_| SlowReason::TooManyPaths)?,

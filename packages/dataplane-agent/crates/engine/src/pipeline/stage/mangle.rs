@@ -1,7 +1,8 @@
 //! Mangle: input, forward or output; and what `prerouting` and `postrouting` share with them.
 
+use crate::firewall::classifier::TableKind;
 use crate::firewall::classifier::{Changes, Position};
-use crate::flow::conntrack::Line;
+use crate::flow::conntrack::HotState;
 use crate::flow::paths::ROOT;
 use crate::packet::Packet;
 use crate::packet::count::Count;
@@ -27,7 +28,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
             return Step::Skip;
         }
         let hook = packet.meta.hook;
-        let Some(start) = snapshot.mangle_hook(hook) else { return Step::Skip };
+        let Some(start) = snapshot.start(TableKind::Mangle, hook) else { return Step::Skip };
         change(snapshot, state, packet, start, hook);
         Step::Next
     })
@@ -38,11 +39,11 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
 /// IP options, ICMP errors).
 pub(crate) fn may_bypass<F>(snapshot: &Snapshot, state: &WorkerState<F>, meta: &Meta) -> bool {
     const SLOW: u32 = flag::SLOW | flag::FRAGMENT | flag::ICMP_ERROR | flag::ATTACHED;
-    let marked = |line: &Line| line.status.fasttrack();
+    let marked = |hot: &HotState| hot.status.fasttrack();
     snapshot.fasttrack_bypasses()
         && !meta.is(SLOW)
         && !meta.closes()
-        && meta.conn.and_then(|reference| state.table.line(reference)).is_some_and(marked)
+        && meta.conn.and_then(|reference| state.table.hot(reference)).is_some_and(marked)
 }
 
 /// Whether a packet skips the rules, and later the queues but those of the interface. Counted with the fasttracked

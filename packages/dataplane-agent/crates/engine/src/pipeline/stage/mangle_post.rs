@@ -1,5 +1,6 @@
 //! Mangle before the source is translated: the chain `postrouting`.
 
+use crate::firewall::classifier::TableKind;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::verdict::Verdict;
 use crate::packet::{Hook, flag};
@@ -9,12 +10,12 @@ use crate::pipeline::slow_path::each_slow;
 use crate::pipeline::stage::mangle::change;
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
-    let Some(start) = pass.snapshot.postrouting() else { return 0 };
+    let Some(start) = pass.snapshot.start(TableKind::Mangle, Hook::Postrouting) else { return 0 };
     each_slow(pass, |snapshot, state, packet| {
         if packet.meta.verdict != Verdict::Continue || packet.meta.is(flag::TO_ROUTER | flag::BYPASS) {
             return Step::Skip;
         }
-        change(snapshot, state, packet, start, Hook::Forward);
+        change(snapshot, state, packet, start, Hook::Postrouting);
         Step::Next
     })
 }

@@ -1,5 +1,6 @@
 //! Mangle before the destination is translated: the chain `prerouting`.
 
+use crate::firewall::classifier::TableKind;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::verdict::Verdict;
 use crate::packet::{Hook, Origin};
@@ -20,11 +21,13 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
             packet.meta.connection_mark = state.table.mark(reference);
             packet.meta.mark_before = packet.meta.connection_mark;
         }
-        let start = snapshot.prerouting().filter(|_| packet.meta.origin == Origin::Port);
+        let start = snapshot
+            .start(TableKind::Mangle, Hook::Prerouting)
+            .filter(|_| packet.meta.origin == Origin::Port);
         let Some(start) = start.filter(|_| !may_bypass(snapshot, state, &packet.meta)) else {
             return Step::Skip;
         };
-        change(snapshot, state, packet, start, Hook::Input);
+        change(snapshot, state, packet, start, Hook::Prerouting);
         Step::Next
     })
 }

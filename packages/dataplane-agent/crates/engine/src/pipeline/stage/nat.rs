@@ -5,9 +5,10 @@
 use tollway_config::dataplane::Action;
 use tollway_wire::icmp;
 
+use crate::firewall::classifier::TableKind;
 use crate::firewall::classifier::{Position, Rule, Verdict as RuleVerdict};
 use crate::flow::conntrack::Status;
-use crate::flow::nat::{Bound, Context, Target, bind_destination, bind_source};
+use crate::flow::nat::{Context, SourceBinding, Target, bind_destination, bind_source};
 use crate::ids::{ConnRef, Direction, QueueRef};
 use crate::packet::frame::{Frame, FrameSource, VnetState};
 use crate::packet::tuple::{Addr, Tuple};
@@ -48,11 +49,11 @@ pub(super) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>, end: E
         let Some(reference) = packet.meta.conn.filter(|_| !packet.meta.is(flag::ATTACHED)) else {
             return Step::Skip;
         };
-        let Some(line) = state.table.line(reference) else {
+        let Some(hot) = state.table.hot(reference) else {
             // Gone since `track`: evicted for another connection of this batch.
             return if end == End::Source { Step::Drop(DropReason::ConnectionGone) } else { Step::Skip };
         };
-        let status = line.status;
+        let status = hot.status;
         let is_error = packet.meta.is(flag::ICMP_ERROR);
         if end == End::Destination && is_error && is_redirect_of_translated(&packet.meta, status) {
             return Step::Drop(DropReason::IcmpRedirect);
@@ -61,7 +62,7 @@ pub(super) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>, end: E
         if !bound && !status.confirmed() && !is_error {
             let decided = match end {
                 End::Destination => bind_by_rules(snapshot, state, packet, reference).map(|()| true),
-                End::Source if status.given_away() => {
+                End::Source if status.moved() => {
                     // An earlier packet of the batch has moved the flow.
                     let sent = flow_handover::send_after(state, &mut packet.meta, &mut departing, reference);
                     if sent { Ok(false) } else { Err(DropReason::NatExhausted) }
@@ -74,7 +75,7 @@ pub(super) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>, end: E
                 Err(reason) => return Step::Drop(reason),
             }
         }
-        let Some(status) = state.table.line(reference).map(|line| line.status) else { return Step::Next };
+        let Some(status) = state.table.hot(reference).map(|hot| hot.status) else { return Step::Next };
         let meta = &mut packet.meta;
         if end == End::Source
             && status.srcnat()
@@ -83,7 +84,7 @@ pub(super) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>, end: E
             && leaves(meta)
         {
             let out = snapshot.interface(meta.out_interface).map_or(0, |out| out.row);
-            if state.table.end_masqueraded_elsewhere(reference, out) {
+            if state.table.end_masqueraded_by_other(reference, out) {
                 // `track` has not seen it: the packet cannot open another connection, was routed by another worker, or
                 // the route has changed since.
                 return Step::Drop(DropReason::ConnectionGone);
@@ -148,8 +149,9 @@ fn bind_by_rules<F: Frame>(
 ) -> Result<(), DropReason> {
     let Packet { meta, vnet, .. } = packet;
     let mut target = None;
-    if let Some(start) = snapshot.dstnat().filter(|_| meta.origin == Origin::Port)
-        && let Some(rule) = ask(snapshot, state, meta, vnet, head(packet), start, Hook::Input)
+    if let Some(start) =
+        snapshot.start(TableKind::Nat, Hook::Prerouting).filter(|_| meta.origin == Origin::Port)
+        && let Some(rule) = ask(snapshot, state, meta, vnet, head(packet), start, Hook::Prerouting)
     {
         let interface = snapshot.interface(meta.in_interface);
         let own = interface
@@ -182,8 +184,8 @@ fn decide_source<F: Frame>(
         None => ask_srcnat(snapshot, state, packet, &mut target)?,
     }
     match bind_source_of(state, reference, target.as_ref(), flow.is_some())? {
-        Bound::Before | Bound::Fresh => Ok(true),
-        Bound::Elsewhere(worker) => {
+        SourceBinding::Earlier | SourceBinding::Fresh => Ok(true),
+        SourceBinding::OtherWorker(worker) => {
             let meta = &mut packet.meta;
             let moves =
                 flow_handover::give_away(snapshot, state, meta, departing, (reference, worker), target);
@@ -209,8 +211,10 @@ fn ask_srcnat<F: Frame>(
     // Who asks for its address has none yet: no rule may give it one.
     let nameless = meta.tuple.src.as_v4() == Some(0);
     let asks = meta.hook != Hook::Input && !meta.is(flag::TO_ROUTER) && !nameless;
-    let Some(start) = snapshot.srcnat().filter(|_| asks) else { return Ok(()) };
-    let Some(rule) = ask(snapshot, state, meta, vnet, head(packet), start, Hook::Forward) else {
+    let Some(start) = snapshot.start(TableKind::Nat, Hook::Postrouting).filter(|_| asks) else {
+        return Ok(());
+    };
+    let Some(rule) = ask(snapshot, state, meta, vnet, head(packet), start, Hook::Postrouting) else {
         return Ok(());
     };
     let interface = snapshot.interface(meta.out_interface);
@@ -228,7 +232,7 @@ fn bind_source_of<F>(
     reference: ConnRef,
     target: Option<&Target>,
     moved: bool,
-) -> Result<Bound, DropReason> {
+) -> Result<SourceBinding, DropReason> {
     let random = state.random();
     let WorkerState { shared, worker, workers, table, peek, .. } = state;
     let peek = *peek;

@@ -5,7 +5,7 @@ use tollway_wire::{checksum, ethernet, field, icmp, ipv4, udp};
 
 use crate::packet::Packet;
 use crate::packet::frame::{Frame, FrameSource};
-use crate::packet::key::Key;
+use crate::packet::key::FlowKey;
 use crate::packet::tuple::{Addr, Tuple, icmp_kind};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Meta, Origin, flag};
@@ -42,7 +42,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         }
         // The buckets of the others are fetched while these are looked up.
         if tracking && place < BUCKETS_AHEAD {
-            state.table.fetch_bucket(packet.meta.hash);
+            state.table.prefetch_bucket(packet.meta.hash);
         }
     }
     entered
@@ -149,7 +149,7 @@ fn parse_plain<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> bool {
     }
     meta.in_interface = port.interface;
     meta.flags |= dont_fragment | flag::L4_HEADER;
-    meta.key = Key::of_v4(src, dst, src_port, dst_port, protocol);
+    meta.key = FlowKey::of_v4(src, dst, src_port, dst_port, protocol);
     let (src, dst) = (Addr::v4(src), Addr::v4(dst));
     meta.tuple = Tuple { src, dst, src_port, dst_port, protocol, icmp: 0 };
     (meta.ttl, meta.l4_kind) = (ttl, if tcp { flags } else { 0 });

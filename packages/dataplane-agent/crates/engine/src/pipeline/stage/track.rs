@@ -51,10 +51,10 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         if tracked.state != ConnectionState::Related
             && let Some(reference) = tracked.conn
         {
-            let line = state.table.line(reference);
-            meta.version = line.map_or(0, |line| line.version);
-            if line.is_some_and(|line| !line.status.source_bound()) {
-                state.table.foresee_reply(&meta.tuple);
+            let hot = state.table.hot(reference);
+            meta.version = hot.map_or(0, |hot| hot.version);
+            if hot.is_some_and(|hot| !hot.status.source_bound()) {
+                state.table.prefetch_reply(&meta.tuple);
             }
             state.table.count_slow(reference, tracked.direction, meta.segments, meta.wire_bytes());
             meta.connection_bytes = state.table.carried(reference.slot);
@@ -128,7 +128,7 @@ fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Pac
     }
     let flow = Flow { tuple: &meta.tuple, key: &meta.key, hash: meta.hash, entry: meta.entry };
     if meta.entry != NO_ENTRY && transport.may_open_anew() {
-        begin_anew_elsewhere(snapshot, state, &flow);
+        replace_masqueraded(snapshot, state, &flow);
     }
     Some(state.table.track_flow(&flow, &transport, state.now, snapshot.timeouts()))
 }
@@ -138,8 +138,8 @@ fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Pac
 /// (nf_nat_oif_changed).
 // Apart from what every packet on the slow path passes.
 #[inline(never)]
-fn begin_anew_elsewhere<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, flow: &Flow<'_>) {
-    state.table.begin_anew_elsewhere(flow, |row, address| leaves_by_another(snapshot, row, address));
+fn replace_masqueraded<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, flow: &Flow<'_>) {
+    state.table.replace_masqueraded(flow, |row, address| leaves_by_another(snapshot, row, address));
 }
 
 /// Whether packets to an address leave by an interface, and by another one than that of a row.

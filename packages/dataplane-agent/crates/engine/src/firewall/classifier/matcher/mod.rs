@@ -1,4 +1,4 @@
-//! The conditions of rules. A matcher is a file here and a row of [`matchers!`]; the file says with [`Condition`] how
+//! The conditions of rules. A matcher is a file here and a row of `matchers!`; the file says with [`Condition`] how
 //! it is compiled, how it matches, what it depends on and how the index of a chain may use it.
 //! `docs/adding/matcher.md` goes through one.
 
@@ -63,7 +63,7 @@ impl Names<'_> {
         BuildError::row(self.row, message)
     }
 
-    /// The row of [`matchers!`] gives a file a condition that it does not know.
+    /// The row of `matchers!` gives a file a condition that it does not know.
     fn wrong_row(&self) -> BuildError {
         self.error("the condition is not compiled by this matcher")
     }

@@ -1,4 +1,4 @@
-//! What a condition keeps from packet to packet, for all workers together.
+//! A counter of a condition that all workers share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

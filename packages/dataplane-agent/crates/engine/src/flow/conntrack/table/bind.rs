@@ -1,27 +1,27 @@
-//! From a first packet to a confirmed connection: slots, tuples, translations and marks.
+//! Creation of connections: slots, reservation of tuples, translations, marks and confirmation.
 
 use std::sync::Arc;
 
 use tollway_config::dataplane::{PortRange, RowId};
 
 use super::store::Record;
-use super::{Clash, Table};
+use super::{Clash, ConnectionTable};
 use crate::flow::conntrack::connection::NIL;
-use crate::flow::conntrack::entry::Entry;
-use crate::flow::conntrack::line::Line;
+use crate::flow::conntrack::entry::FlowEntry;
+use crate::flow::conntrack::hot_state::HotState;
 use crate::flow::conntrack::tcp::Tracker;
 use crate::flow::ports::{FreePorts, PortRooms, PortSpace};
 use crate::ids::{ConnRef, Direction};
 use crate::packet::tuple::{Addr, Tuple, steer};
 
-impl Table {
+impl ConnectionTable {
     /// Makes an unconfirmed connection, found by its original tuple only. It is to be given a lifetime.
     #[inline(always)]
     pub(in crate::flow::conntrack) fn create(&mut self, tuple: Tuple, tracker: Tracker) -> Option<u32> {
         if self.live >= self.max_entries && !self.evict() {
             return None;
         }
-        let slot = self.take_slot(Line::new(tracker))?;
+        let slot = self.take_slot(HotState::new(tracker))?;
         self.live += 1;
         if tuple.src.as_v4().is_some() {
             self.counters.ip4 += 1;
@@ -37,27 +37,27 @@ impl Table {
     }
 
     #[inline(always)]
-    pub(super) fn take_slot(&mut self, line: Line) -> Option<u32> {
+    pub(super) fn take_slot(&mut self, hot: HotState) -> Option<u32> {
         if self.free == NIL {
-            let slot = self.lines.len() as u32;
-            self.lines.push(line);
+            let slot = self.hot.len() as u32;
+            self.hot.push(hot);
             self.records.push(Record::new(1));
-            self.entries.extend([Entry::default(); 2]);
+            self.entries.extend([FlowEntry::default(); 2]);
             return Some(slot);
         }
         let slot = self.free;
         let record = self.records.get_mut(slot as usize)?;
         self.free = record.newer;
         *record = Record::new(record.serial);
-        *self.lines.get_mut(slot as usize)? = line;
+        *self.hot.get_mut(slot as usize)? = hot;
         Some(slot)
     }
 
     #[inline]
     pub(super) fn is_indexed(&self, slot: u32, direction: Direction) -> bool {
-        self.lines.get(slot as usize).is_some_and(|line| match direction {
-            Direction::Original => line.status.original_indexed(),
-            Direction::Reply => line.status.reply_indexed(),
+        self.hot.get(slot as usize).is_some_and(|hot| match direction {
+            Direction::Original => hot.status.original_indexed(),
+            Direction::Reply => hot.status.reply_indexed(),
         })
     }
 
@@ -65,10 +65,10 @@ impl Table {
         let key = self.set_tuple(slot, direction, tuple);
         let entered = self.buckets.insert(self.hash_of(&key), Self::index(slot, direction));
         self.note_port(tuple, false);
-        if let Some(line) = self.lines.get_mut(slot as usize).filter(|_| entered) {
+        if let Some(hot) = self.hot.get_mut(slot as usize).filter(|_| entered) {
             match direction {
-                Direction::Original => line.status.set_original_indexed(),
-                Direction::Reply => line.status.set_reply_indexed(),
+                Direction::Original => hot.status.set_original_indexed(),
+                Direction::Reply => hot.status.set_reply_indexed(),
             }
         }
     }
@@ -80,11 +80,11 @@ impl Table {
 
     /// Decides the destination of a connection: its answers come as `reply`, or as they would anyway.
     pub fn bind_destination(&mut self, reference: ConnRef, reply: Option<Tuple>) {
-        let Some(line) = self.get_mut(reference) else { return };
-        line.status.set_destination_bound();
+        let Some(hot) = self.get_mut(reference) else { return };
+        hot.status.set_destination_bound();
         if reply.is_some() {
-            line.status.set_dstnat();
-            line.invalidate();
+            hot.status.set_dstnat();
+            hot.invalidate();
         }
         if let Some(reply) = reply {
             self.set_tuple(reference.slot, Direction::Reply, &reply);
@@ -94,11 +94,11 @@ impl Table {
     /// Decides the source of a connection: the address that it takes, `None` when it keeps address and port.
     /// `masquerade` is the interface row whose address that is, 0 without masquerade.
     pub fn bind_source(&mut self, reference: ConnRef, address: Option<Addr>, masquerade: RowId) {
-        let Some(line) = self.get_mut(reference) else { return };
-        line.status.set_source_bound();
+        let Some(hot) = self.get_mut(reference) else { return };
+        hot.status.set_source_bound();
         if address.is_some() {
-            line.status.set_srcnat();
-            line.invalidate();
+            hot.status.set_srcnat();
+            hot.invalidate();
         }
         self.last_source = address.unwrap_or_default();
         if let Some(record) = self.records.get_mut(reference.slot as usize) {
@@ -109,18 +109,18 @@ impl Table {
     /// The flow of a connection's first packet is steered to another worker: it stands in the directory.
     #[cold]
     fn note_published(&mut self, slot: u32, tuple: &Tuple) {
-        if let Some(line) = self.lines.get_mut(slot as usize) {
-            line.status.set_published();
+        if let Some(hot) = self.hot.get_mut(slot as usize) {
+            hot.status.set_published();
         }
         // The connection may take the place of one with the same tuples that has just ended.
         self.unpublished.retain(|ended| ended != tuple);
     }
 
-    /// The flow of an unconfirmed connection moves to another worker, which the directory knows already.
-    pub fn give_away(&mut self, reference: ConnRef) {
-        if let Some(line) = self.get_mut(reference) {
-            line.status.clear_published();
-            line.status.set_given_away();
+    /// Notes that the flow of an unconfirmed connection moves to another worker. The directory has been updated already.
+    pub fn note_moved(&mut self, reference: ConnRef) {
+        if let Some(hot) = self.get_mut(reference) {
+            hot.status.clear_published();
+            hot.status.set_moved();
         }
     }
 
@@ -199,15 +199,15 @@ impl Table {
     /// A packet of the connection leaves the router or is delivered: the connection stays. Again for a
     /// confirmed one does nothing.
     pub fn confirm(&mut self, reference: ConnRef) -> Result<(), Clash> {
-        let Some(line) = self.get_mut(reference) else { return Ok(()) };
-        if line.status.confirmed() {
+        let Some(hot) = self.get_mut(reference) else { return Ok(()) };
+        if hot.status.confirmed() {
             return Ok(());
         }
-        if !line.status.reply_indexed() {
+        if !hot.status.reply_indexed() {
             self.reserve_reply(reference, self.tuple(reference.slot, Direction::Reply))?;
         }
-        if let Some(line) = self.get_mut(reference) {
-            line.status.set_confirmed();
+        if let Some(hot) = self.get_mut(reference) {
+            hot.status.set_confirmed();
         }
         self.relist(reference.slot);
         Ok(())
@@ -217,7 +217,7 @@ impl Table {
     /// packet holds it.
     pub fn abandon(&mut self, reference: ConnRef) {
         let Some(slot) = self.slot(reference) else { return };
-        if self.lines.get(slot).is_some_and(|line| line.status.confirmed()) {
+        if self.hot.get(slot).is_some_and(|hot| hot.status.confirmed()) {
             return;
         }
         let Some(record) = self.records.get_mut(slot) else { return };

@@ -1,29 +1,29 @@
-//! What is cached with a direction, and what it carried.
+//! Cached actions and traffic counters of the directions of a connection.
 
-use super::Table;
-use crate::flow::conntrack::bound::Bound;
+use super::ConnectionTable;
 use crate::flow::conntrack::connection::Totals;
-use crate::flow::conntrack::entry::{CachedAction, Entry, action_flag};
+use crate::flow::conntrack::entry::{CachedAction, FlowEntry, action_flag};
+use crate::flow::conntrack::validity::Validity;
 use crate::flow::epochs::Stamp;
 use crate::ids::EntryIndex;
 use crate::ids::{ConnRef, Direction};
 
-impl Table {
+impl ConnectionTable {
     /// The cached action of an entry, if it still holds for packets from this port.
     #[inline]
     pub fn cached(
         &self,
         index: EntryIndex,
-        policy: u32,
+        cache_epoch: u32,
         stamp: Stamp,
         in_port: u16,
     ) -> Option<&CachedAction> {
         let entry = self.entries.get(index as usize)?;
         let action = &entry.action;
-        let holds = action.policy == policy
+        let holds = action.cache_epoch == cache_epoch
             && action.stamp == stamp
             && entry.in_port() == in_port
-            && self.connection_at(index).is_some_and(|line| line.version == action.version);
+            && self.connection_at(index).is_some_and(|hot| hot.version == action.version);
         holds.then_some(action)
     }
 
@@ -36,12 +36,12 @@ impl Table {
     /// The action that was cached last for an entry, whether or not it still holds.
     pub fn installed(&self, index: EntryIndex) -> Option<&CachedAction> {
         let action = &self.entries.get(index as usize)?.action;
-        (action.policy != 0).then_some(action)
+        (action.cache_epoch != 0).then_some(action)
     }
 
     /// Port by which the packets come that the action of an entry is for.
     pub fn in_port(&self, index: EntryIndex) -> Option<u16> {
-        self.entries.get(index as usize).map(Entry::in_port)
+        self.entries.get(index as usize).map(FlowEntry::in_port)
     }
 
     /// Caches an action for a direction, for the connection as it is and packets from `in_port`. `false`
@@ -56,8 +56,8 @@ impl Table {
         action: CachedAction,
     ) -> bool {
         let Some(slot) = self.slot(reference) else { return false };
-        let Some(line) = self.lines.get(slot).filter(|line| line.status.confirmed()) else { return false };
-        let version = line.version;
+        let Some(hot) = self.hot.get(slot).filter(|hot| hot.status.confirmed()) else { return false };
+        let version = hot.version;
         let Some(entry) = self.entries.get_mut(Self::index(reference.slot, direction) as usize) else {
             return false;
         };
@@ -72,19 +72,19 @@ impl Table {
         direction: Direction,
         in_port: u16,
         action: CachedAction,
-        bound: Bound,
+        validity: Validity,
     ) -> bool {
         let flags = action.flags | action_flag::BOUNDED;
-        self.bounds.set(Self::index(reference.slot, direction), bound)
+        self.validities.set(Self::index(reference.slot, direction), validity)
             && self.install(reference, direction, in_port, CachedAction { flags, ..action })
     }
 
     /// L3 bytes that a connection has carried in both directions together.
     #[inline]
     pub fn carried(&self, slot: u32) -> u64 {
-        let Some(line) = self.lines.get(slot as usize) else { return 0 };
-        let [original, reply] = if line.status.spilled() { self.spilled.get(slot).bytes } else { [0; 2] };
-        line.carried().wrapping_add(original).wrapping_add(reply)
+        let Some(hot) = self.hot.get(slot as usize) else { return 0 };
+        let [original, reply] = if hot.status.spilled() { self.spilled.get(slot).bytes } else { [0; 2] };
+        hot.carried().wrapping_add(original).wrapping_add(reply)
     }
 
     /// Counts packets that did not go by the flow cache.
@@ -93,7 +93,7 @@ impl Table {
         if let Some(slot) = self.slot(reference) {
             let index = Self::index(slot as u32, direction);
             self.count(index, packets, bytes);
-            if self.connection_at(index).is_some_and(|line| line.status.fasttrack()) {
+            if self.connection_at(index).is_some_and(|hot| hot.status.fasttrack()) {
                 self.slow_part.add(reference.slot, direction, packets, bytes);
             }
         }
@@ -110,7 +110,7 @@ impl Table {
     #[inline]
     pub fn count(&mut self, index: EntryIndex, packets: u32, bytes: u64) {
         let direction = Self::direction_of(index);
-        if !self.connection_at_mut(index).is_some_and(|line| line.count(direction, packets, bytes)) {
+        if !self.connection_at_mut(index).is_some_and(|hot| hot.count(direction, packets, bytes)) {
             self.spill(index, packets, bytes);
         }
     }
@@ -119,34 +119,34 @@ impl Table {
     #[cold]
     pub(super) fn spill(&mut self, index: EntryIndex, packets: u32, bytes: u64) {
         let (slot, direction) = (index >> 1, Self::direction_of(index));
-        let Some(line) = self.lines.get_mut(slot as usize) else { return };
-        line.status.set_spilled();
-        let (line_packets, line_bytes) = line.take_counts();
-        self.spilled.add_both(slot, line_packets, line_bytes);
+        let Some(hot) = self.hot.get_mut(slot as usize) else { return };
+        hot.status.set_spilled();
+        let (hot_packets, hot_bytes) = hot.take_counts();
+        self.spilled.add_both(slot, hot_packets, hot_bytes);
         self.spilled.add(slot, direction, packets, bytes);
     }
 
     /// Packets and bytes of a connection, and those of them that were fasttracked.
     pub fn totals(&self, slot: u32) -> (Totals, Totals) {
-        let Some(line) = self.lines.get(slot as usize) else { return Default::default() };
-        let (packets, bytes) = line.counts();
+        let Some(hot) = self.hot.get(slot as usize) else { return Default::default() };
+        let (packets, bytes) = hot.counts();
         let mut totals = Totals { packets, bytes };
-        if line.status.spilled() {
+        if hot.status.spilled() {
             totals = totals.plus(self.spilled.get(slot));
         }
         let fasttracked =
-            if line.status.fasttrack() { totals.minus(self.slow_part.get(slot)) } else { Totals::default() };
+            if hot.status.fasttrack() { totals.minus(self.slow_part.get(slot)) } else { Totals::default() };
         (totals, fasttracked)
     }
 
     /// Marks a connection as fasttracked; `false` when it was already, or is gone.
     pub fn set_fasttrack(&mut self, reference: ConnRef) -> bool {
         let (totals, _) = self.totals(reference.slot);
-        let Some(line) = self.get_mut(reference).filter(|line| !line.status.fasttrack()) else {
+        let Some(hot) = self.get_mut(reference).filter(|hot| !hot.status.fasttrack()) else {
             return false;
         };
-        line.status.set_fasttrack();
-        line.invalidate();
+        hot.status.set_fasttrack();
+        hot.invalidate();
         self.slow_part.set(reference.slot, totals);
         self.counters.fasttracked += 1;
         true

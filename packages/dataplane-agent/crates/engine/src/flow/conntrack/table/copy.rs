@@ -1,11 +1,11 @@
 //! Copying single connections from one table to another, for the dry run of a packet.
 
-use super::Table;
+use super::ConnectionTable;
 use super::evict::Evictables;
-use crate::flow::conntrack::bound::Bound;
 use crate::flow::conntrack::connection::{Connection, Totals};
 use crate::flow::conntrack::entry::CachedAction;
-use crate::flow::conntrack::line::Line;
+use crate::flow::conntrack::hot_state::HotState;
+use crate::flow::conntrack::validity::Validity;
 use crate::ids::Direction;
 use crate::ids::QueueRef;
 use crate::packet::tuple::Tuple;
@@ -15,13 +15,13 @@ use tollway_wire::ipv4;
 #[derive(Debug, Clone)]
 pub struct Copied {
     connection: Connection,
-    line: Line,
+    hot: HotState,
     totals: Totals,
     /// Of a fasttracked one what does not count as fasttracked.
     slow_part: Totals,
     /// Ingress port and action per direction.
     actions: [(u16, Option<CachedAction>); 2],
-    bounds: [Option<Bound>; 2],
+    validities: [Option<Validity>; 2],
 }
 
 impl Copied {
@@ -49,27 +49,27 @@ impl Copied {
     }
 }
 
-impl Table {
+impl ConnectionTable {
     /// The connection that packets with this tuple belong to, as it is, with what is cached of it under a
-    /// policy.
-    pub fn copy_of(&self, tuple: &Tuple, policy: u32) -> Option<Copied> {
+    /// cache epoch.
+    pub fn copy_of(&self, tuple: &Tuple, cache_epoch: u32) -> Option<Copied> {
         let (reference, _) = self.find(tuple)?;
-        let (connection, line) = (self.get(reference)?, self.lines.get(reference.slot as usize)?.clone());
+        let (connection, hot) = (self.get(reference)?, self.hot.get(reference.slot as usize)?.clone());
         let entries = [Direction::Original, Direction::Reply].map(|way| Self::index(reference.slot, way));
         let actions = entries.map(|entry| {
-            let action = self.installed(entry).filter(|action| action.policy == policy);
+            let action = self.installed(entry).filter(|action| action.cache_epoch == cache_epoch);
             (self.in_port(entry).unwrap_or_default(), action.copied())
         });
         let (totals, fasttracked) = self.totals(reference.slot);
         let slow_part = totals.minus(fasttracked);
-        let bounds = entries.map(|entry| self.bound(entry));
-        Some(Copied { connection, line, totals, slow_part, actions, bounds })
+        let validities = entries.map(|entry| self.validity(entry));
+        Some(Copied { connection, hot, totals, slow_part, actions, validities })
     }
 
-    /// Puts a connection of another table here, with what is cached of it if `cached`, for another policy:
+    /// Puts a connection of another table here, with what is cached of it if `cached`, for another cache epoch:
     /// the decision, but neither its queue nor its rules, whose numbers hold for one worker only. `false`
     /// without room.
-    pub(crate) fn paste(&mut self, copied: &Copied, cached: bool, policy: u32) -> bool {
+    pub(crate) fn paste(&mut self, copied: &Copied, cached: bool, cache_epoch: u32) -> bool {
         let from = &copied.connection;
         let Some(slot) = self.create(from.original, from.tcp) else { return false };
         if from.status.reply_indexed() {
@@ -77,13 +77,13 @@ impl Table {
         } else {
             self.set_tuple(slot, Direction::Reply, &from.reply);
         }
-        let Some(line) = self.lines.get_mut(slot as usize) else { return false };
-        *line = copied.line.clone();
-        line.slow_batch = 0;
+        let Some(hot) = self.hot.get_mut(slot as usize) else { return false };
+        *hot = copied.hot.clone();
+        hot.slow_batch = 0;
         // What the line counts goes with the rest.
-        line.take_counts();
-        line.status.set_spilled();
-        let status = line.status;
+        hot.take_counts();
+        hot.status.set_spilled();
+        let status = hot.status;
         self.spilled.set(slot, copied.totals);
         self.slow_part.set(slot, copied.slow_part);
         if let Some(record) = self.records.get_mut(slot as usize) {
@@ -92,16 +92,16 @@ impl Table {
         self.counters.fasttracked += u64::from(status.fasttrack());
         self.relist(slot);
         let directions = [Direction::Original, Direction::Reply].into_iter().filter(|_| cached);
-        for (direction, ((in_port, action), bound)) in
-            directions.zip(copied.actions.into_iter().zip(copied.bounds))
+        for (direction, ((in_port, action), validity)) in
+            directions.zip(copied.actions.into_iter().zip(copied.validities))
         {
             let index = Self::index(slot, direction);
             if let (Some(entry), Some(action)) = (self.entries.get_mut(index as usize), action) {
                 let queue = QueueRef::default();
-                entry.set(in_port, CachedAction { policy, path: 0, resume: 0, queue, ..action });
+                entry.set(in_port, CachedAction { cache_epoch, path: 0, resume: 0, queue, ..action });
             }
-            if let Some(bound) = bound {
-                self.bounds.set(index, bound);
+            if let Some(validity) = validity {
+                self.validities.set(index, validity);
             }
         }
         true

@@ -1,8 +1,8 @@
-//! Which connections a full table gives up for newer ones: lists of them, in the order in which they came to be so.
+//! Eviction from a full table: lists of the connections that may be removed for new ones, oldest first.
 
-use super::Table;
+use super::ConnectionTable;
 use crate::flow::conntrack::connection::NIL;
-use crate::flow::conntrack::line::Line;
+use crate::flow::conntrack::hot_state::HotState;
 use crate::flow::conntrack::tcp::State;
 
 /// Connections that are given up before others, in this order.
@@ -21,7 +21,7 @@ pub(super) enum Evictable {
 /// Number of [`Evictable`] kinds.
 const KINDS: usize = 3;
 
-/// What connections are in no list are told by.
+/// Marks connections that are in no list.
 pub(super) const UNLISTED: u8 = u8::MAX;
 
 #[derive(Debug, Clone, Copy)]
@@ -52,21 +52,21 @@ impl Evictables {
 }
 
 /// The list that a connection belongs to. One that has ended and is to be freed is in none.
-fn kind(line: &Line) -> Option<Evictable> {
-    let status = line.status;
+fn kind(hot: &HotState) -> Option<Evictable> {
+    let status = hot.status;
     let ended = !status.original_indexed() && !status.reply_indexed();
     if !status.used() || !status.confirmed() || ended {
         return None;
     }
-    match line.tcp.state() {
+    match hot.tcp.state() {
         State::TimeWait | State::Close => Some(Evictable::Over),
-        _ if !line.status.assured() => Some(Evictable::Unassured),
+        _ if !hot.status.assured() => Some(Evictable::Unassured),
         State::FinWait | State::CloseWait | State::LastAck => Some(Evictable::Closing),
         State::None | State::SynSent | State::SynRecv | State::Established | State::Listen => None,
     }
 }
 
-impl Table {
+impl ConnectionTable {
     /// Gives up the connection that can be missed most easily; `false` when all are in use.
     pub(super) fn evict(&mut self) -> bool {
         let Some(slot) = self.evictables.first() else { return false };
@@ -78,8 +78,8 @@ impl Table {
     /// Puts a connection into the list that it belongs to now; to be called when it was confirmed or assured, and
     /// when its TCP state has changed.
     pub(in crate::flow::conntrack) fn relist(&mut self, slot: u32) {
-        let Some(line) = self.lines.get(slot as usize) else { return };
-        let list = kind(line).map_or(UNLISTED, |kind| kind as u8);
+        let Some(hot) = self.hot.get(slot as usize) else { return };
+        let list = kind(hot).map_or(UNLISTED, |kind| kind as u8);
         if self.records.get(slot as usize).is_some_and(|record| record.list != list) {
             self.unlist(slot);
             self.append(slot, list);
@@ -127,7 +127,7 @@ impl Table {
     /// Whether the lists hold exactly what belongs there.
     #[cfg(test)]
     pub(in crate::flow::conntrack) fn lists_agree(&self) -> bool {
-        let mut listed = vec![UNLISTED; self.lines.len()];
+        let mut listed = vec![UNLISTED; self.hot.len()];
         for (number, list) in (0u8..).zip(&self.evictables.0) {
             let (mut slot, mut before) = (list.oldest, NIL);
             while slot != NIL {
@@ -142,7 +142,7 @@ impl Table {
                 return false;
             }
         }
-        let expected = self.lines.iter().map(|line| kind(line).map_or(UNLISTED, |kind| kind as u8));
+        let expected = self.hot.iter().map(|hot| kind(hot).map_or(UNLISTED, |kind| kind as u8));
         listed.into_iter().eq(expected)
     }
 }

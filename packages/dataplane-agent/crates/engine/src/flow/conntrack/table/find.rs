@@ -1,47 +1,47 @@
-//! How a packet finds its connection.
+//! Lookup of a packet's flow entry, in three steps so that each can be prefetched.
 
-use super::Table;
+use super::ConnectionTable;
 use crate::ids::{ConnRef, Direction};
 use crate::ids::{EntryIndex, NO_ENTRY};
 use crate::packet::Meta;
-use crate::packet::key::Key;
+use crate::packet::key::FlowKey;
 use crate::packet::tuple::{Addr, Tuple};
 
-impl Table {
-    /// Hash of a tuple, for [`Table::probe`] and [`Table::verify`].
+impl ConnectionTable {
+    /// Hash of a tuple, for [`ConnectionTable::probe`] and [`ConnectionTable::verify`].
     #[inline]
     pub fn hash(&self, tuple: &Tuple) -> u32 {
-        self.hash_of(&Key::of(tuple))
+        self.hash_of(&FlowKey::of(tuple))
     }
 
     /// The same of its key.
     #[inline]
-    pub fn hash_of(&self, key: &Key) -> u32 {
+    pub fn hash_of(&self, key: &FlowKey) -> u32 {
         key.hash(self.seed)
     }
 
-    /// Works out what the table needs of a packet's tuple.
+    /// Computes the key and the hash of a packet's tuple.
     #[inline]
     pub(crate) fn identify(&self, meta: &mut Meta) {
-        meta.key = Key::of(&meta.tuple);
+        meta.key = FlowKey::of(&meta.tuple);
         meta.hash = self.hash_of(&meta.key);
     }
 
-    /// Before the first step: has the line fetched that it will read.
+    /// Before the first step: prefetches the bucket that it will read.
     #[inline]
-    pub fn fetch_bucket(&self, hash: u32) {
-        self.buckets.fetch(hash);
+    pub fn prefetch_bucket(&self, hash: u32) {
+        self.buckets.prefetch(hash);
     }
 
-    /// Has the line fetched in which the answers to a new connection's first packet will probably stand:
-    /// with the address that the last translation chose.
+    /// Prefetches the bucket in which the reply tuple of a new connection will probably be entered: the one for the source
+    /// address that the last translation chose.
     #[inline]
-    pub fn foresee_reply(&self, tuple: &Tuple) {
+    pub fn prefetch_reply(&self, tuple: &Tuple) {
         let mut reply = tuple.reversed();
         if self.last_source != Addr::default() {
             reply.dst = self.last_source;
         }
-        self.buckets.fetch(self.hash(&reply));
+        self.buckets.prefetch(self.hash(&reply));
     }
 
     /// First step of a lookup: the likely entry, [`NO_ENTRY`] if there is none in the home bucket. Reads
@@ -51,22 +51,22 @@ impl Table {
         self.buckets.probe(hash)
     }
 
-    /// Between the first two steps: has the lines of an entry and of its connection fetched.
+    /// Between the first two steps: prefetches a flow entry and the hot state of its connection.
     #[inline]
-    pub fn fetch_entry(&self, index: EntryIndex) {
-        if let (Some(entry), Some(line)) = (self.entries.get(index as usize), self.connection_at(index)) {
+    pub fn prefetch_entry(&self, index: EntryIndex) {
+        if let (Some(entry), Some(hot)) = (self.entries.get(index as usize), self.connection_at(index)) {
             tollway_prefetch::fetch(entry);
-            tollway_prefetch::fetch(line);
+            tollway_prefetch::fetch(hot);
         }
     }
 
-    /// The same of what is needed beside them when the TCP state changes: the timer, the list that a full table evicts
-    /// from, and the name that the journal knows the connection by.
+    /// Prefetches what a change of the TCP state needs besides: the timer, the record with the links of the eviction list,
+    /// and the original flow entry, whose key the journal stores.
     #[inline]
-    pub fn fetch_timer(&self, index: EntryIndex) {
+    pub fn prefetch_timer(&self, index: EntryIndex) {
         if let Some(record) = self.records.get(index as usize >> 1) {
             tollway_prefetch::fetch(record);
-            self.wheel.fetch(index >> 1);
+            self.wheel.prefetch(index >> 1);
         }
         if let Some(original) = self.entries.get(index as usize & !1) {
             tollway_prefetch::fetch(original);
@@ -75,7 +75,7 @@ impl Table {
 
     /// Third step: the entry of the tuple with this key, [`NO_ENTRY`] if there is none. Usually `candidate`.
     #[inline]
-    pub fn verify(&self, candidate: EntryIndex, key: &Key, tuple: &Tuple) -> EntryIndex {
+    pub fn verify(&self, candidate: EntryIndex, key: &FlowKey, tuple: &Tuple) -> EntryIndex {
         match self.entries.get(candidate as usize) {
             Some(entry) if entry.is_exactly(key) => candidate,
             _ => self.search(key, tuple),
@@ -84,13 +84,13 @@ impl Table {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn search(&self, key: &Key, tuple: &Tuple) -> EntryIndex {
+    pub(super) fn search(&self, key: &FlowKey, tuple: &Tuple) -> EntryIndex {
         let found = self.buckets.find(self.hash_of(key), |index| self.is_entry_of(index, tuple, key));
         found.unwrap_or(NO_ENTRY)
     }
 
     #[inline]
-    pub(super) fn is_entry_of(&self, index: EntryIndex, tuple: &Tuple, key: &Key) -> bool {
+    pub(super) fn is_entry_of(&self, index: EntryIndex, tuple: &Tuple, key: &FlowKey) -> bool {
         let Some(entry) = self.entries.get(index as usize) else { return false };
         entry.is(key)
             && entry
@@ -101,14 +101,14 @@ impl Table {
 
     #[inline]
     pub(in crate::flow::conntrack) fn find_entry(&self, tuple: &Tuple, hash: u32) -> Option<EntryIndex> {
-        self.find_key(tuple, &Key::of(tuple), hash)
+        self.find_key(tuple, &FlowKey::of(tuple), hash)
     }
 
     #[inline]
     pub(in crate::flow::conntrack) fn find_key(
         &self,
         tuple: &Tuple,
-        key: &Key,
+        key: &FlowKey,
         hash: u32,
     ) -> Option<EntryIndex> {
         self.buckets.find(hash, |index| self.is_entry_of(index, tuple, key))
@@ -116,7 +116,7 @@ impl Table {
 
     /// Whether an entry can be found, and by this key only. Never with IPv6, where keys are ambiguous.
     #[inline]
-    pub(in crate::flow::conntrack) fn is_entry(&self, index: EntryIndex, key: &Key) -> bool {
+    pub(in crate::flow::conntrack) fn is_entry(&self, index: EntryIndex, key: &FlowKey) -> bool {
         self.entries.get(index as usize).is_some_and(|entry| entry.is_exactly(key))
             && self.is_indexed(index >> 1, Self::direction_of(index))
     }

@@ -3,22 +3,22 @@
 use arrayvec::ArrayVec;
 use tollway_config::dataplane::RowId;
 
-use super::{MAX_SLOTS, SLOT_BITS, Table};
+use super::{ConnectionTable, MAX_SLOTS, SLOT_BITS};
 use crate::flow::conntrack::connection::{NIL, Totals};
-use crate::flow::conntrack::entry::Entry;
+use crate::flow::conntrack::entry::FlowEntry;
 use crate::flow::conntrack::tcp::State;
 use crate::flow::conntrack::timeouts::Timeouts;
 use crate::ids::Direction;
 use crate::packet::tuple::{Addr, Tuple};
 use crate::time::Now;
 
-/// How often a slot is given away before its ids come again: an id has the worker's number above.
+/// How often a slot is allocated before its ids repeat; the bits above hold the worker's number.
 const MAX_SERIAL: u32 = 1 << (56 - SLOT_BITS);
 /// Connections whose time is over that are looked at together: a processor has some 10 to 24 fetches under way, and each
 /// needs about six.
 const AHEAD: usize = 8;
 
-impl Table {
+impl ConnectionTable {
     /// Removes a connection by id; `false` when there is none.
     pub fn remove(&mut self, id: u64) -> bool {
         self.remove_all(&[id]) != 0
@@ -30,7 +30,7 @@ impl Table {
         for &id in ids {
             let slot = (id & u64::from(MAX_SLOTS - 1)) as u32;
             let current = self.records.get(slot as usize).map(|record| self.id(slot, record.serial));
-            if current == Some(id) && self.lines.get(slot as usize).is_some_and(|line| line.status.used()) {
+            if current == Some(id) && self.hot.get(slot as usize).is_some_and(|hot| hot.status.used()) {
                 self.remove_slot(slot);
                 removed += 1;
             }
@@ -53,7 +53,7 @@ impl Table {
     /// took and that address, looking at `budget` slots. Says how many.
     pub fn purge_masqueraded(&mut self, budget: u32, mut gone: impl FnMut(RowId, Addr) -> bool) -> usize {
         let Some(from) = self.purge else { return 0 };
-        let slots = self.lines.len() as u32;
+        let slots = self.hot.len() as u32;
         let end = from.saturating_add(budget).min(slots);
         self.purge = (end < slots).then_some(end);
         (from..end).filter(|slot| self.purge_slot(*slot, &mut gone)).count()
@@ -72,7 +72,7 @@ impl Table {
     }
 
     fn purge_slot(&mut self, slot: u32, gone: &mut impl FnMut(RowId, Addr) -> bool) -> bool {
-        let used = self.lines.get(slot as usize).is_some_and(|line| line.status.used());
+        let used = self.hot.get(slot as usize).is_some_and(|hot| hot.status.used());
         let masquerade = self.masquerade(slot);
         let purge = used && masquerade != 0 && gone(masquerade, self.tuple(slot, Direction::Reply).dst);
         if purge {
@@ -82,7 +82,7 @@ impl Table {
     }
 
     /// Removes connections whose time is over, looking at no more than `budget` of them. Says how many
-    /// were removed; when some may be left, [`Table::next_deadline`] lies in the past.
+    /// were removed; when some may be left, [`ConnectionTable::next_deadline`] lies in the past.
     ///
     /// What their ends need lies anywhere in memory. It is fetched for a few of them while those before are ended.
     pub fn expire(&mut self, now: Now, budget: usize, timeouts: &Timeouts) -> usize {
@@ -110,7 +110,7 @@ impl Table {
         while due.len() < most.min(AHEAD)
             && let Some(slot) = self.wheel.pop(now)
         {
-            self.fetch_slot(slot);
+            self.prefetch_slot(slot);
             due.push(slot);
         }
         due
@@ -118,22 +118,22 @@ impl Table {
 
     /// The hashes by which a connection is found, if its time is over; else its timer runs anew.
     fn expired(&mut self, slot: u32, now: Now, timeouts: &Timeouts) -> Option<[u32; 2]> {
-        let line = self.lines.get(slot as usize).filter(|line| line.status.used())?;
-        if line.is_alive(now) {
-            let left = line.left(now).min(self.shortest_timeout(slot, timeouts));
+        let hot = self.hot.get(slot as usize).filter(|hot| hot.status.used())?;
+        if hot.is_alive(now) {
+            let left = hot.left(now).min(self.shortest_timeout(slot, timeouts));
             self.wheel.arm(slot, now.after(left));
             return None;
         }
         let hashes = self.hashes(slot);
-        hashes.iter().for_each(|hash| self.buckets.fetch(*hash));
+        hashes.iter().for_each(|hash| self.buckets.prefetch(*hash));
         Some(hashes)
     }
 
     /// Has all memory of a connection fetched that its end needs, but for that by which it is found.
-    fn fetch_slot(&self, slot: u32) {
-        let (line, record) = (self.lines.get(slot as usize), self.records.get(slot as usize));
-        if let (Some(line), Some(record)) = (line, record) {
-            tollway_prefetch::fetch(line);
+    fn prefetch_slot(&self, slot: u32) {
+        let (hot, record) = (self.hot.get(slot as usize), self.records.get(slot as usize));
+        if let (Some(hot), Some(record)) = (hot, record) {
+            tollway_prefetch::fetch(hot);
             tollway_prefetch::fetch(record);
         }
         for direction in [Direction::Original, Direction::Reply] {
@@ -145,9 +145,9 @@ impl Table {
 
     /// The shortest time that packets of the fast path may give a connection, ns.
     fn shortest_timeout(&self, slot: u32, timeouts: &Timeouts) -> u64 {
-        match self.lines.get(slot as usize) {
+        match self.hot.get(slot as usize) {
             // Others have no TCP state; their entry need not be read.
-            Some(line) if line.tcp.state() != State::None => line.tcp.shortest_timeout(timeouts),
+            Some(hot) if hot.tcp.state() != State::None => hot.tcp.shortest_timeout(timeouts),
             _ => u64::MAX,
         }
     }
@@ -162,8 +162,8 @@ impl Table {
         lifetime: u64,
         timeouts: &Timeouts,
     ) {
-        if let Some(line) = self.lines.get_mut(slot as usize) {
-            line.extend(now, lifetime);
+        if let Some(hot) = self.hot.get_mut(slot as usize) {
+            hot.extend(now, lifetime);
         }
         let deadline = now.after(lifetime.min(self.shortest_timeout(slot, timeouts)));
         self.wheel.arm_by(slot, deadline);
@@ -174,7 +174,7 @@ impl Table {
         self.unpublished.pop()
     }
 
-    /// When [`Table::expire`] should run next; `None` when the table is empty.
+    /// When [`ConnectionTable::expire`] should run next; `None` when the table is empty.
     pub fn next_deadline(&self) -> Option<Now> {
         self.wheel.next_deadline()
     }
@@ -186,10 +186,10 @@ impl Table {
     }
 
     /// Makes room for a new connection with the tuple of an old one. Packets of the same batch that hold the
-    /// old one still find it; [`Table::free_ended`] frees it. When the table is full, or the old one has only
+    /// old one still find it; [`ConnectionTable::free_ended`] frees it. When the table is full, or the old one has only
     /// begun itself, it is removed at once.
     pub(in crate::flow::conntrack) fn replace(&mut self, slot: u32) {
-        let confirmed = self.lines.get(slot as usize).is_some_and(|line| line.status.confirmed());
+        let confirmed = self.hot.get(slot as usize).is_some_and(|hot| hot.status.confirmed());
         if !confirmed || self.live >= self.max_entries {
             self.remove_slot(slot);
         } else if self.end(slot, self.hashes(slot))
@@ -212,11 +212,11 @@ impl Table {
     /// Ends a connection, by the hashes of its directions: nothing finds it any more but references. `false`
     /// when the slot is not in use.
     fn end(&mut self, slot: u32, hashes: [u32; 2]) -> bool {
-        let Some(line) = self.lines.get_mut(slot as usize).filter(|line| line.status.used()) else {
+        let Some(hot) = self.hot.get_mut(slot as usize).filter(|hot| hot.status.used()) else {
             return false;
         };
-        let (status, state) = (line.status, line.tcp.state());
-        line.status.clear_indexed();
+        let (status, state) = (hot.status, hot.tcp.state());
+        hot.status.clear_indexed();
         let (original, reply) = (self.tuple(slot, Direction::Original), self.tuple(slot, Direction::Reply));
         let [original_hash, reply_hash] = hashes;
         if status.original_indexed() {
@@ -238,8 +238,8 @@ impl Table {
 
     /// Gives the slot of an ended connection back.
     fn free_slot(&mut self, slot: u32) {
-        let Some(line) = self.lines.get_mut(slot as usize) else { return };
-        let status = std::mem::take(&mut line.status);
+        let Some(hot) = self.hot.get_mut(slot as usize) else { return };
+        let status = std::mem::take(&mut hot.status);
         let original = self.entries.get(Self::index(slot, Direction::Original) as usize);
         let family = if original.is_some_and(|entry| entry.key().is_v4()) {
             &mut self.counters.ip4
@@ -252,7 +252,7 @@ impl Table {
         }
         for direction in [Direction::Original, Direction::Reply] {
             if let Some(entry) = self.entries.get_mut(Self::index(slot, direction) as usize) {
-                *entry = Entry::default();
+                *entry = FlowEntry::default();
             }
         }
         if status.spilled() {

@@ -1,7 +1,7 @@
 //! The connection table of one worker.
 //!
-//! A connection is a slot: two direction entries of one cache line, one line of its own, and a record of
-//! what is seldom asked. Memory per connection at most: 2 × 64 + 64 + 24 bytes, 12 of timer link and 25 of
+//! A connection is a slot: two flow entries and a hot state of one cache line each, and a record of what is needed
+//! rarely. Memory per connection at most: 2 × 64 + 64 + 24 bytes, 12 of timer link and 25 of
 //! hash slots, 253 in all; IPv6 connections have their addresses beside, 64 bytes more. Where counters run
 //! over, or a connection is fasttracked, 32 bytes each. All of it is reserved at start but touched, and so
 //! backed by memory, only as it is used for the first time.
@@ -9,10 +9,10 @@
 mod bind;
 mod cached;
 mod copy;
-mod elsewhere;
 mod evict;
 mod find;
 mod lifecycle;
+mod masqueraded;
 mod opened;
 mod store;
 
@@ -20,17 +20,17 @@ pub(crate) use copy::Copied;
 
 use self::evict::Evictables;
 use self::opened::Opened;
-use self::store::{Cells, Record, V6};
-use crate::flow::conntrack::bound::{Bound, EntryBounds};
+use self::store::{Record, TotalsBySlot, V6};
 use crate::flow::conntrack::buckets::Buckets;
 use crate::flow::conntrack::connection::{Connection, NIL, Tuples};
-use crate::flow::conntrack::entry::Entry;
+use crate::flow::conntrack::entry::FlowEntry;
+use crate::flow::conntrack::hot_state::HotState;
 use crate::flow::conntrack::journal::Journal;
-use crate::flow::conntrack::line::Line;
+use crate::flow::conntrack::validity::{Validities, Validity};
 use crate::flow::ports::PortMaps;
 use crate::ids::EntryIndex;
 use crate::ids::{ConnRef, Direction};
-use crate::packet::key::Key;
+use crate::packet::key::FlowKey;
 use crate::packet::tuple::{Addr, Tuple};
 use crate::time::wheel::Wheel;
 
@@ -61,16 +61,16 @@ const SLOT_BITS: u32 = 26;
 
 /// Connections of one worker.
 #[derive(Debug)]
-pub struct Table {
+pub struct ConnectionTable {
     buckets: Buckets,
-    entries: Vec<Entry>,
-    pub(in crate::flow::conntrack) lines: Vec<Line>,
+    entries: Vec<FlowEntry>,
+    pub(in crate::flow::conntrack) hot: Vec<HotState>,
     records: Vec<Record>,
     v6: V6,
     /// What did not fit into the counters of the lines.
-    spilled: Cells,
+    spilled: TotalsBySlot,
     /// Of fasttracked connections what does not count as fasttracked.
-    slow_part: Cells,
+    slow_part: TotalsBySlot,
     /// First free slot; the others follow by [`Record::newer`].
     free: u32,
     /// First slot of those that end with the batch; the others follow likewise.
@@ -95,11 +95,11 @@ pub struct Table {
     /// Free ports, where they are scarce.
     ports: PortMaps,
     pub(in crate::flow::conntrack) journal: Journal,
-    bounds: EntryBounds,
+    validities: Validities,
     bounded: bool,
 }
 
-impl Table {
+impl ConnectionTable {
     /// For at most `max_entries` connections (at least 1). `seed` should be unpredictable: it keeps
     /// senders from choosing tuples that share a bucket.
     pub fn new(worker: u32, workers: u32, max_entries: u32, seed: u32) -> Self {
@@ -108,11 +108,11 @@ impl Table {
         Self {
             buckets: Buckets::new(capacity * 2),
             entries: Vec::with_capacity(capacity * 2),
-            lines: Vec::with_capacity(capacity),
+            hot: Vec::with_capacity(capacity),
             records: Vec::with_capacity(capacity),
             v6: V6::default(),
-            spilled: Cells::new(capacity),
-            slow_part: Cells::new(capacity),
+            spilled: TotalsBySlot::new(capacity),
+            slow_part: TotalsBySlot::new(capacity),
             free: NIL,
             ended: NIL,
             last_source: Addr::default(),
@@ -129,7 +129,7 @@ impl Table {
             unpublished: Vec::new(),
             ports: PortMaps::default(),
             journal: Journal::default(),
-            bounds: EntryBounds::default(),
+            validities: Validities::default(),
             bounded: false,
         }
     }
@@ -168,18 +168,17 @@ impl Table {
     /// rebuilds the hash structure.
     pub fn set_max_entries(&mut self, max_entries: u32) {
         let max_entries = max_entries.clamp(1, MAX_SLOTS);
-        if max_entries as usize > self.lines.capacity() {
+        if max_entries as usize > self.hot.capacity() {
             let capacity = max_entries as usize;
-            self.lines.reserve_exact(capacity - self.lines.len());
+            self.hot.reserve_exact(capacity - self.hot.len());
             self.records.reserve_exact(capacity - self.records.len());
             self.entries.reserve_exact(capacity * 2 - self.entries.len());
-            let spilled = |slot: u32| self.lines.get(slot as usize).is_some_and(|line| line.status.spilled());
+            let spilled = |slot: u32| self.hot.get(slot as usize).is_some_and(|hot| hot.status.spilled());
             self.spilled.grow(capacity, spilled);
-            let marked =
-                |slot: u32| self.lines.get(slot as usize).is_some_and(|line| line.status.fasttrack());
+            let marked = |slot: u32| self.hot.get(slot as usize).is_some_and(|hot| hot.status.fasttrack());
             self.slow_part.grow(capacity, marked);
             self.buckets = Buckets::new(capacity * 2);
-            for slot in 0..self.lines.len() as u32 {
+            for slot in 0..self.hot.len() as u32 {
                 for direction in [Direction::Original, Direction::Reply] {
                     if self.is_indexed(slot, direction) {
                         let hash = self.hash(&self.tuple(slot, direction));
@@ -196,16 +195,16 @@ impl Table {
     pub fn set_bounded(&mut self, bounded: bool) {
         self.bounded = bounded;
         if bounded {
-            self.bounds.reserve(self.lines.capacity() * 2);
+            self.validities.reserve(self.hot.capacity() * 2);
         } else {
-            self.bounds.release();
+            self.validities.release();
         }
     }
 
     /// What the cached action of an entry is bounded by.
     #[inline]
-    pub fn bound(&self, index: EntryIndex) -> Option<Bound> {
-        self.bounds.get(index)
+    pub fn validity(&self, index: EntryIndex) -> Option<Validity> {
+        self.validities.get(index)
     }
 
     /// A reference to the connection of an entry.
@@ -243,7 +242,7 @@ impl Table {
     fn hashes(&self, slot: u32) -> [u32; 2] {
         [Direction::Original, Direction::Reply].map(|direction| {
             let entry = self.entries.get(Self::index(slot, direction) as usize);
-            match entry.map(Entry::key).filter(|key| key.is_v4()) {
+            match entry.map(FlowEntry::key).filter(|key| key.is_v4()) {
                 Some(key) => self.hash_of(&key.without_port()),
                 None => self.hash(&self.tuple(slot, direction)),
             }
@@ -251,9 +250,9 @@ impl Table {
     }
 
     /// The key of a connection's original direction as packets have it; `None` for IPv6, whose keys are not all of it.
-    pub(in crate::flow::conntrack) fn original_key(&self, slot: u32) -> Option<Key> {
+    pub(in crate::flow::conntrack) fn original_key(&self, slot: u32) -> Option<FlowKey> {
         let entry = self.entries.get(Self::index(slot, Direction::Original) as usize)?;
-        Some(entry.key().without_port()).filter(Key::is_v4)
+        Some(entry.key().without_port()).filter(FlowKey::is_v4)
     }
 
     /// IP protocol number of a connection.
@@ -264,8 +263,8 @@ impl Table {
 
     /// Writes the key of a direction. Returns it as packets have it.
     #[inline]
-    fn set_tuple(&mut self, slot: u32, direction: Direction, tuple: &Tuple) -> Key {
-        let sought = Key::of(tuple);
+    fn set_tuple(&mut self, slot: u32, direction: Direction, tuple: &Tuple) -> FlowKey {
+        let sought = FlowKey::of(tuple);
         let mut key = sought;
         if !key.is_v4() {
             let original = self.entries.get(Self::index(slot, Direction::Original) as usize);
@@ -275,27 +274,27 @@ impl Table {
             key = key.with_place(place);
         }
         if let Some(entry) = self.entries.get_mut(Self::index(slot, direction) as usize) {
-            *entry = Entry::new(key);
+            *entry = FlowEntry::new(key);
         }
         sought
     }
 
     /// The line of an entry's connection.
     #[inline]
-    pub fn connection_at(&self, index: EntryIndex) -> Option<&Line> {
-        self.lines.get((index >> 1) as usize)
+    pub fn connection_at(&self, index: EntryIndex) -> Option<&HotState> {
+        self.hot.get((index >> 1) as usize)
     }
 
     /// The same, writable.
     #[inline]
-    pub fn connection_at_mut(&mut self, index: EntryIndex) -> Option<&mut Line> {
-        self.lines.get_mut((index >> 1) as usize)
+    pub fn connection_at_mut(&mut self, index: EntryIndex) -> Option<&mut HotState> {
+        self.hot.get_mut((index >> 1) as usize)
     }
 
     /// An entry, and the line of its connection.
     #[inline]
-    pub fn flow_mut(&mut self, index: EntryIndex) -> Option<(&mut Entry, &mut Line)> {
-        Some((self.entries.get_mut(index as usize)?, self.lines.get_mut((index >> 1) as usize)?))
+    pub fn flow_mut(&mut self, index: EntryIndex) -> Option<(&mut FlowEntry, &mut HotState)> {
+        Some((self.entries.get_mut(index as usize)?, self.hot.get_mut((index >> 1) as usize)?))
     }
 
     /// Slot of a reference, `None` when the connection is gone.
@@ -303,13 +302,13 @@ impl Table {
     fn slot(&self, reference: ConnRef) -> Option<usize> {
         let slot = reference.slot as usize;
         let current = self.records.get(slot)?.serial == reference.serial;
-        (current && self.lines.get(slot)?.status.used()).then_some(slot)
+        (current && self.hot.get(slot)?.status.used()).then_some(slot)
     }
 
     /// The line of a reference's connection, `None` when it is gone.
     #[inline]
-    pub fn line(&self, reference: ConnRef) -> Option<&Line> {
-        self.lines.get(self.slot(reference)?)
+    pub fn hot(&self, reference: ConnRef) -> Option<&HotState> {
+        self.hot.get(self.slot(reference)?)
     }
 
     /// The tuples of a reference's connection, `None` when it is gone.
@@ -321,11 +320,11 @@ impl Table {
     /// Keys of the packets of a direction of a reference's connection, and of those that go the other way, as they
     /// arrive; `None` when it is gone, or of IPv6, whose keys are not all of it.
     #[inline(always)]
-    pub(crate) fn keys(&self, reference: ConnRef, direction: Direction) -> Option<(&Key, &Key)> {
+    pub(crate) fn keys(&self, reference: ConnRef, direction: Direction) -> Option<(&FlowKey, &FlowKey)> {
         self.slot(reference)?;
         let key = |direction| {
             let entry = self.entries.get(Self::index(reference.slot, direction) as usize);
-            entry.map(Entry::key).filter(|key| key.is_v4())
+            entry.map(FlowEntry::key).filter(|key| key.is_v4())
         };
         Some((key(direction)?, key(direction.reverse())?))
     }
@@ -346,25 +345,25 @@ impl Table {
     }
 
     /// The connection of a reference as it is now, `None` when it is gone. Puts all of it together; what
-    /// packets need is to be had from [`Table::line`] and [`Table::tuples`].
+    /// packets need is to be had from [`ConnectionTable::hot`] and [`ConnectionTable::tuples`].
     pub fn get(&self, reference: ConnRef) -> Option<Connection> {
         self.slot(reference)?;
         self.connection(reference.slot)
     }
 
-    /// The same as [`Table::line`], writable.
+    /// The same as [`ConnectionTable::hot`], writable.
     #[inline]
-    pub fn get_mut(&mut self, reference: ConnRef) -> Option<&mut Line> {
+    pub fn get_mut(&mut self, reference: ConnRef) -> Option<&mut HotState> {
         let slot = self.slot(reference)?;
-        self.lines.get_mut(slot)
+        self.hot.get_mut(slot)
     }
 
     pub(in crate::flow::conntrack) fn connection(&self, slot: u32) -> Option<Connection> {
-        let line = self.lines.get(slot as usize)?;
+        let hot = self.hot.get(slot as usize)?;
         let record = self.records.get(slot as usize)?;
         let tuples = self.tuples_of(slot);
         let id = self.id(slot, record.serial);
-        Some(Connection::new(line, id, record.mark, record.masquerade, tuples))
+        Some(Connection::new(hot, id, record.mark, record.masquerade, tuples))
     }
 
     fn id(&self, slot: u32, serial: u32) -> u64 {
@@ -373,14 +372,14 @@ impl Table {
 
     /// All confirmed connections.
     pub fn connections(&self) -> impl Iterator<Item = Connection> {
-        (0..self.lines.len() as u32)
+        (0..self.hot.len() as u32)
             .filter(|slot| self.is_shown(*slot))
             .filter_map(|slot| self.connection(slot))
     }
 
     /// Whether a slot is in use, for a connection that others may know of.
     pub(in crate::flow::conntrack) fn is_shown(&self, slot: u32) -> bool {
-        self.lines.get(slot as usize).is_some_and(|line| line.status.used() && line.status.confirmed())
+        self.hot.get(slot as usize).is_some_and(|hot| hot.status.used() && hot.status.confirmed())
     }
 }
 
@@ -392,7 +391,8 @@ mod tests {
     #[test]
     fn a_connection_takes_at_most_256_bytes_and_64_more_with_ipv6() {
         for slots in [1000, 65_536, 200_000, 1 << 20] {
-            let fixed = 2 * size_of::<Entry>() + size_of::<Line>() + size_of::<Record>() + wheel::SLOT_BYTES;
+            let fixed =
+                2 * size_of::<FlowEntry>() + size_of::<HotState>() + size_of::<Record>() + wheel::SLOT_BYTES;
             let hashed = Buckets::new(2 * slots).bytes().div_ceil(slots);
             assert!(fixed + hashed <= 256, "{fixed} + {hashed} with {slots} connections");
         }

@@ -1,11 +1,11 @@
-//! Flows that packets of the running pass have opened, to be found by packets that go the other way.
+//! Connections that packets of the current pass have opened, by the reverse of their original tuple.
 //!
-//! Until an unconfirmed connection's source is decided nobody knows how its answers come, so they do not find it. That
-//! matters where both ends send at once: TCP's simultaneous open (RFC 9293 §3.5), the two ways of a call, a stream that
-//! goes on when the router has restarted. Both packets would open a connection, and each hold the tuple that the other
-//! needs for its answers.
+//! The reply tuple of an unconfirmed connection is not known until its source is bound, so replies do not find it. That
+//! matters where both ends send at the same time: a simultaneous open of TCP (RFC 9293 §3.5), both directions of a call,
+//! a stream that continues after a restart of the router. Both packets would open a connection, and each connection
+//! would hold the tuple that the other needs for its replies.
 
-use super::Table;
+use super::ConnectionTable;
 use crate::ids::Direction;
 use crate::packet::tuple::Tuple;
 
@@ -52,7 +52,7 @@ impl Opened {
     }
 }
 
-impl Table {
+impl ConnectionTable {
     /// Before the packets of a pass are tracked.
     #[inline]
     pub fn begin_pass(&mut self) {
@@ -71,7 +71,7 @@ impl Table {
     fn has_unconfirmed(&self, original: &Tuple) -> bool {
         let index = self.find_entry(original, self.hash(original));
         index.is_some_and(|index| {
-            let confirmed = self.connection_at(index).is_none_or(|line| line.status.confirmed());
+            let confirmed = self.connection_at(index).is_none_or(|hot| hot.status.confirmed());
             !confirmed && Self::direction_of(index) == Direction::Original
         })
     }

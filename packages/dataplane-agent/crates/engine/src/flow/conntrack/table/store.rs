@@ -1,4 +1,4 @@
-//! What the table keeps beside the lines.
+//! What the table keeps of a connection beside its flow entries and hot state.
 
 use tollway_config::dataplane::RowId;
 
@@ -10,7 +10,7 @@ use crate::packet::tuple::Addr;
 /// What is seldom asked of a connection.
 #[derive(Debug, Clone)]
 pub(super) struct Record {
-    /// How often the slot has been given away; never 0.
+    /// How often the slot has been allocated; never 0.
     pub serial: u32,
     /// Neighbours in the list of evictable connections that it is in, oldest first.
     pub older: u32,
@@ -75,9 +75,9 @@ impl V6 {
 
 /// Counters of the few connections that need them, in memory that is touched only for those.
 #[derive(Debug)]
-pub(super) struct Cells(Vec<[u64; 4]>);
+pub(super) struct TotalsBySlot(Vec<[u64; 4]>);
 
-impl Cells {
+impl TotalsBySlot {
     pub fn new(slots: usize) -> Self {
         Self(vec![[0; 4]; slots])
     }

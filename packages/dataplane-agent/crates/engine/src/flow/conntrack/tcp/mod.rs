@@ -251,11 +251,11 @@ impl Tracker {
         if own.max_win == 0 || self.state == State::SynSent || simultaneous || self.may_be_answered() {
             return false;
         }
-        let bounds = self.bounds(direction, segment);
-        if !self.in_window::<false>(direction, &bounds) {
+        let span = self.span(direction, segment);
+        if !self.in_window::<false>(direction, &span) {
             return false;
         }
-        self.advance(direction, segment, &bounds);
+        self.advance(direction, segment, &span);
         self.count_retransmission(direction, segment);
         if next == State::Established && self.state != State::Established {
             self.course &= !CHALLENGED;
@@ -374,11 +374,11 @@ impl Tracker {
         if !plain || self.state != State::Established || own.max_win == 0 || peer.max_win == 0 {
             return false;
         }
-        let bounds = self.bounds(direction, segment);
-        if !self.in_window::<ABOVE>(direction, &bounds) {
+        let span = self.span(direction, segment);
+        if !self.in_window::<ABOVE>(direction, &span) {
             return false;
         }
-        self.advance(direction, segment, &bounds);
+        self.advance(direction, segment, &span);
         self.count_retransmission(direction, segment);
         true
     }

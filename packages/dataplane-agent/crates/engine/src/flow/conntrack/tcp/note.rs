@@ -1,12 +1,12 @@
-//! What is remembered of segments that are let through without effect, until the peer answers them.
+//! The note of a segment that passed without changing the tracked state, kept until the peer answers it.
 //!
 //! A SYN that does not fit the connection may be that of an end that has forgotten it. The router cannot tell, so the
 //! SYN passes and the connection stays; if the peer answers it with a SYN-ACK, both ends have begun anew, and so does
 //! the router. If the peer knows the connection it answers with an acknowledgement (RFC 9293 §3.5.1, RFC 5961 §4),
 //! which an end that knows nothing of it resets.
 //!
-//! There is room for 16 bits of the number that the answer must have, which is enough: who could send both, the
-//! segment and its answer, in the names of both ends, needs no luck.
+//! The note holds 16 bits of the acknowledgement number that the answer must have. That is enough: a sender that can
+//! forge both the segment and its answer does not have to guess.
 
 use tollway_wire::tcp::{Options, flag};
 

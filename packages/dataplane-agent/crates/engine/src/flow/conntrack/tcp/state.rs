@@ -1,4 +1,4 @@
-//! The states, and which packet leads from where to where.
+//! The TCP states and the transitions between them, by kind of segment and direction.
 
 use crate::ids::Direction;
 

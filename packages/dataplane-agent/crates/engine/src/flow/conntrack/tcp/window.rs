@@ -1,4 +1,4 @@
-//! The window check, and what a segment in window changes.
+//! The window check, and how a segment in the window updates the tracked windows.
 
 use tollway_wire::tcp::{Options, flag};
 
@@ -89,7 +89,7 @@ pub(super) enum Place {
 
 /// The segment as it counts in the window.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bounds {
+pub(super) struct SegmentSpan {
     seq: u32,
     end: u32,
     ack: u32,
@@ -140,9 +140,9 @@ impl Tracker {
             sender.max_win = window.max(1);
             sender.max_end = end.wrapping_add(sender.max_win);
         }
-        let bounds = self.bounds(direction, segment);
-        if self.in_window::<false>(direction, &bounds) {
-            self.advance(direction, segment, &bounds);
+        let span = self.span(direction, segment);
+        if self.in_window::<false>(direction, &span) {
+            self.advance(direction, segment, &span);
             self.count_retransmission(direction, segment);
             return Place::Within;
         }
@@ -150,19 +150,19 @@ impl Tracker {
         let (sender, receiver) = pick_mut(&mut self.sides, direction);
         if segment.has(flag::RST) {
             // As long as the peer has not been seen, neither its window nor its data say what fits.
-            let fits = picked_up && receiver.max_win == 0 && !before(sender.max_end, bounds.seq);
+            let fits = picked_up && receiver.max_win == 0 && !before(sender.max_end, span.seq);
             return if fits { Place::Within } else { Place::Outside };
         }
         if picked_up {
-            sender.end = bounds.end;
-            sender.max_end = bounds.end.wrapping_add(MAX_WINDOW);
-            if after(bounds.sack, receiver.end) {
-                receiver.end = bounds.sack;
+            sender.end = span.end;
+            sender.max_end = span.end.wrapping_add(MAX_WINDOW);
+            if after(span.sack, receiver.end) {
+                receiver.end = span.sack;
             }
             self.remember(direction, segment);
             return Place::Within;
         }
-        let behind = !after(bounds.seq, sender.max_end) && !after(bounds.sack, receiver.end);
+        let behind = !after(span.seq, sender.max_end) && !after(span.sack, receiver.end);
         match timeouts.liberal {
             true => Place::Within,
             false if behind => Place::Behind,
@@ -171,7 +171,7 @@ impl Tracker {
     }
 
     #[inline]
-    pub(super) fn bounds(&self, direction: Direction, segment: &Segment) -> Bounds {
+    pub(super) fn span(&self, direction: Direction, segment: &Segment) -> SegmentSpan {
         let (sender, receiver) = pick(&self.sides, direction);
         let (mut seq, mut end) = (segment.seq, segment.end());
         let (mut ack, mut sack) = (segment.ack, segment.ack);
@@ -190,12 +190,12 @@ impl Tracker {
             seq = sender.end;
             end = sender.end;
         }
-        Bounds { seq, end, ack, sack }
+        SegmentSpan { seq, end, ack, sack }
     }
 
     /// Whether a segment lies in the window; with `ABOVE` also, whether it begins below no other.
     #[inline]
-    pub(super) fn in_window<const ABOVE: bool>(&self, direction: Direction, at: &Bounds) -> bool {
+    pub(super) fn in_window<const ABOVE: bool>(&self, direction: Direction, at: &SegmentSpan) -> bool {
         let (sender, receiver) = pick(&self.sides, direction);
         let ack_window = sender.max_win.max(MAX_ACK_WINDOW);
         // Each difference is negative when its bound does not hold: one branch decides all.
@@ -219,7 +219,7 @@ impl Tracker {
     }
 
     #[inline]
-    pub(super) fn advance(&mut self, direction: Direction, segment: &Segment, at: &Bounds) {
+    pub(super) fn advance(&mut self, direction: Direction, segment: &Segment, at: &SegmentSpan) {
         let (sender, receiver) = pick_mut(&mut self.sides, direction);
         let (sends, receives) = pick_mut(&mut self.traits, direction);
         let scale = if segment.has(flag::SYN) { 0 } else { sends.scale };

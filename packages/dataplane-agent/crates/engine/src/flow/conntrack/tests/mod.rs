@@ -9,7 +9,7 @@ use super::tcp::{Order, Outcome, Segment, State, Tracker};
 use super::*;
 use crate::ids::ConnRef;
 use crate::ids::EntryIndex;
-use crate::packet::key::Key;
+use crate::packet::key::FlowKey;
 use crate::packet::tuple::{Addr, Tuple};
 use crate::time::Now;
 use tollway_config::dataplane::{ConnectionState, Tracking};
@@ -39,12 +39,12 @@ fn v6(src: u128) -> Tuple {
     }
 }
 
-fn table(max: u32) -> Table {
-    Table::new(1, 2, max, 7)
+fn table(max: u32) -> ConnectionTable {
+    ConnectionTable::new(1, 2, max, 7)
 }
 
 struct Harness {
-    table: Table,
+    table: ConnectionTable,
     timeouts: Timeouts,
     now: Now,
 }
@@ -108,7 +108,7 @@ fn handshake(harness: &mut Harness, flow: &Tuple) {
 
 /// Tracks a UDP packet that was looked up when `entry` was its own.
 fn track_looked_up(harness: &mut Harness, tuple: &Tuple, entry: EntryIndex) -> Tracked {
-    let key = Key::of(tuple);
+    let key = FlowKey::of(tuple);
     let flow = Flow { tuple, key: &key, hash: harness.table.hash_of(&key), entry };
     harness.table.track_flow(&flow, &Transport::Udp, harness.now, &harness.timeouts)
 }

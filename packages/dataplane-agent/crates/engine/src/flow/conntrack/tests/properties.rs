@@ -1,7 +1,7 @@
 //! The fast way against the whole one, and the table against a model.
 
 use crate::ids::Direction;
-use crate::packet::key::Key;
+use crate::packet::key::FlowKey;
 use proptest::prelude::*;
 
 use super::*;
@@ -59,7 +59,7 @@ proptest! {
             fast.now = slow.now;
             let judged = slow.pass(&tuple, &transport);
             let hash = fast.table.hash(&tuple);
-            let index = fast.table.verify(fast.table.probe(hash), &Key::of(&tuple), &tuple);
+            let index = fast.table.verify(fast.table.probe(hash), &FlowKey::of(&tuple), &tuple);
             let taken = fast.take(index, &transport);
             if let Some(order) = taken {
                 prop_assert_eq!((judged.state, judged.order), (ConnectionState::Established, order));
@@ -138,7 +138,7 @@ proptest! {
             fast.now = slow.now;
             let judged = slow.pass(&tuple, &Transport::Udp);
             let hash = fast.table.hash(&tuple);
-            let index = fast.table.verify(fast.table.probe(hash), &Key::of(&tuple), &tuple);
+            let index = fast.table.verify(fast.table.probe(hash), &FlowKey::of(&tuple), &tuple);
             if fast.table.fast_update(index, &Transport::Udp, fast.now, &fast.timeouts) {
                 prop_assert!(judged.reason.is_none());
             } else {

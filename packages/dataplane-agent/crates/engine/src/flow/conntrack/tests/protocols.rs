@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::ids::Direction;
-use crate::packet::key::Key;
+use crate::packet::key::FlowKey;
 use crate::packet::tuple::icmp_kind;
 
 #[test]
@@ -285,7 +285,7 @@ fn plain_segments_in_window_are_fast_and_others_are_not() {
     let flow = tuple(6, 1, 1000);
     handshake(&mut harness, &flow);
     let hash = harness.table.hash(&flow);
-    let index = harness.table.verify(harness.table.probe(hash), &Key::of(&flow), &flow);
+    let index = harness.table.verify(harness.table.probe(hash), &FlowKey::of(&flow), &flow);
     let mut fast = |index, segment| {
         harness.table.fast_update(index, &Transport::Tcp(segment), harness.now, &harness.timeouts)
     };

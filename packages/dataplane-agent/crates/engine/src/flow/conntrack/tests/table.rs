@@ -3,7 +3,7 @@
 use super::*;
 use crate::ids::Direction;
 use crate::ids::NO_ENTRY;
-use crate::packet::key::Key;
+use crate::packet::key::FlowKey;
 use crate::packet::tuple::steer;
 
 #[test]
@@ -55,7 +55,7 @@ fn a_connection_with_the_tuples_of_an_ended_one_stays_in_the_directory() {
     let mut harness = Harness::new(10);
     let flow = tuple(6, 1, 1000);
     // Its packets are steered to the other worker.
-    harness.table = Table::new(1 - steer(&flow, 2), 2, 10, 7);
+    harness.table = ConnectionTable::new(1 - steer(&flow, 2), 2, 10, 7);
     handshake(&mut harness, &flow);
     harness.tcp(&flow, segment(flag::RST, 101, 0, 0));
     let new = harness.tcp(&flow, segment(flag::SYN, 9000, 0, 0)).conn.unwrap();
@@ -200,12 +200,12 @@ fn cached_actions_end_with_the_version_the_generation_and_the_port() {
     let mut harness = Harness::new(10);
     let flow = tuple(17, 1, 1);
     let conn = harness.track(&flow, &Transport::Udp).conn.unwrap();
-    let action = CachedAction { policy: 3, stamp: 8, path: 9, ..CachedAction::default() };
+    let action = CachedAction { cache_epoch: 3, stamp: 8, path: 9, ..CachedAction::default() };
     assert!(!harness.table.install(conn, Direction::Original, 1, action));
     harness.table.confirm(conn).unwrap();
     assert!(harness.table.install(conn, Direction::Original, 1, action));
     let hash = harness.table.hash(&flow);
-    let index = harness.table.verify(harness.table.probe(hash), &Key::of(&flow), &flow);
+    let index = harness.table.verify(harness.table.probe(hash), &FlowKey::of(&flow), &flow);
     assert_eq!(harness.table.cached(index, 3, 8, 1).map(|action| action.path), Some(9));
     assert!(harness.table.cached(index, 4, 8, 1).is_none());
     assert!(harness.table.cached(index, 3, 9, 1).is_none());

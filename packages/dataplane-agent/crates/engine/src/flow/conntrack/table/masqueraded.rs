@@ -1,9 +1,9 @@
-//! Masqueraded connections whose packets leave by another interface than when they began: nobody there would send answers to
-//! the address that they took.
+//! Masqueraded connections whose packets leave by another interface than the one whose address they took. Replies to that
+//! address would not arrive there, so the connection ends and a new one takes its place.
 
 use tollway_config::dataplane::RowId;
 
-use super::Table;
+use super::ConnectionTable;
 use crate::flow::conntrack::icmp;
 use crate::flow::conntrack::track::{Flow, Transport};
 use crate::ids::{ConnRef, Direction};
@@ -22,13 +22,17 @@ impl Transport {
     }
 }
 
-impl Table {
-    /// Ends the masqueraded connection of a packet that is to open another one in its place, if `elsewhere` holds of it:
+impl ConnectionTable {
+    /// Ends the masqueraded connection of a packet that is to open another one in its place, if `leaves_by_other` holds of it:
     /// of the interface row whose address it took, and the address that its packets go to. Only for a packet in original
     /// direction that [may open](Transport::may_open_anew) one.
-    pub fn begin_anew_elsewhere(&mut self, flow: &Flow<'_>, elsewhere: impl FnOnce(RowId, Addr) -> bool) {
+    pub fn replace_masqueraded(
+        &mut self,
+        flow: &Flow<'_>,
+        leaves_by_other: impl FnOnce(RowId, Addr) -> bool,
+    ) {
         if let Some((row, address)) = self.masquerade_of(flow)
-            && elsewhere(row, address)
+            && leaves_by_other(row, address)
         {
             self.replace(flow.entry >> 1);
         }
@@ -51,15 +55,15 @@ impl Table {
 
     /// Removes a connection that took the address of another interface than that of row `out`, by which it leaves now.
     /// `false` for one that is not masqueraded, or leaves as before.
-    pub fn end_masqueraded_elsewhere(&mut self, reference: ConnRef, out: RowId) -> bool {
+    pub fn end_masqueraded_by_other(&mut self, reference: ConnRef, out: RowId) -> bool {
         let masquerade = self.masquerade(reference.slot);
-        let elsewhere = masquerade != 0 && masquerade != out;
+        let leaves_by_other = masquerade != 0 && masquerade != out;
         // One that an earlier packet of the batch ended has gone already, and is freed behind it.
         let is_there =
             [Direction::Original, Direction::Reply].iter().any(|way| self.is_indexed(reference.slot, *way));
-        if elsewhere && is_there {
+        if leaves_by_other && is_there {
             self.remove_slot(reference.slot);
         }
-        elsewhere
+        leaves_by_other
     }
 }

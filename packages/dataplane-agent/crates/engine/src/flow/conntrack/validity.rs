@@ -1,11 +1,11 @@
-//! What cached actions are bounded by, beside the key lines: only flows that rest on volume or time have
-//! any, and only while such rules exist is there room for them.
+//! Until when cached actions hold. Only actions that depend on volume, time or DSCP have a validity, so it is kept
+//! beside the flow entries, and memory for it is reserved only while such rules exist.
 
 use crate::time::Now;
 
 /// Until when a cached action holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bound {
+pub struct Validity {
     /// While the connection has carried less, L3 bytes of both directions together.
     pub bytes: u64,
     /// Until this moment.
@@ -17,8 +17,8 @@ pub struct Bound {
 /// Bytes have the lower bits of their word, the DSCP plus one those above.
 const BYTES: u64 = (1 << 56) - 1;
 
-impl Bound {
-    /// Whether it is one at all.
+impl Validity {
+    /// Whether it ends: by volume, by time or with another DSCP.
     pub fn ends(self) -> bool {
         self.bytes != u64::MAX || self.until != Now(u64::MAX) || self.dscp.is_some()
     }
@@ -35,11 +35,11 @@ impl Bound {
     }
 }
 
-/// The bounds of a table's entries, by their index. Words, so that memory is backed only as it is used.
+/// The validities of a table's entries, by their index. Words, so that memory is backed only as it is used.
 #[derive(Debug, Default)]
-pub struct EntryBounds(Vec<[u64; 2]>);
+pub struct Validities(Vec<[u64; 2]>);
 
-impl EntryBounds {
+impl Validities {
     /// Makes room for so many entries.
     pub fn reserve(&mut self, entries: usize) {
         if self.0.len() < entries {
@@ -56,15 +56,15 @@ impl EntryBounds {
     }
 
     /// Of an entry.
-    pub fn get(&self, index: u32) -> Option<Bound> {
+    pub fn get(&self, index: u32) -> Option<Validity> {
         let words = self.0.get(index as usize);
-        words.copied().map(Bound::of_words)
+        words.copied().map(Validity::of_words)
     }
 
     /// Sets it; `false` without room.
-    pub fn set(&mut self, index: u32, bound: Bound) -> bool {
+    pub fn set(&mut self, index: u32, validity: Validity) -> bool {
         let Some(place) = self.0.get_mut(index as usize) else { return false };
-        *place = bound.words();
+        *place = validity.words();
         true
     }
 }
@@ -74,14 +74,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bound_is_kept_as_it_is() {
-        let mut bounds = EntryBounds::default();
-        bounds.reserve(2);
+    fn a_validity_is_kept_as_it_is() {
+        let mut validities = Validities::default();
+        validities.reserve(2);
         for bytes in [0, 1 << 40, u64::MAX] {
             for dscp in [None, Some(0), Some(63)] {
-                let bound = Bound { bytes, until: Now(7), dscp };
-                assert!(bounds.set(1, bound));
-                assert_eq!(bounds.get(1), Some(bound));
+                let validity = Validity { bytes, until: Now(7), dscp };
+                assert!(validities.set(1, validity));
+                assert_eq!(validities.get(1), Some(validity));
             }
         }
     }

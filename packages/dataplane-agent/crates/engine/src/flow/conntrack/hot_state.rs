@@ -1,4 +1,5 @@
-//! The line of a connection: all that every packet of it touches beside the key line of its direction.
+//! The hot state of a connection: what every packet of it reads or writes beside the flow entry of its direction. One
+//! cache line, so that a cached packet touches two of them: the flow entry and this one.
 
 use super::connection::Status;
 use super::tcp::Tracker;
@@ -6,7 +7,7 @@ use crate::ids::Direction;
 use crate::packet::slow_reason::SlowReason;
 use crate::time::Now;
 
-/// Deadlines in the line are in units of 2²² ns (4.2 ms), of which 32 bits are kept. They are compared as
+/// Deadlines in the hot state are in units of 2²² ns (4.2 ms), of which 32 bits are kept. They are compared as
 /// numbers on a circle: half of it is more than a hundred days, the longest timeout fifty.
 const TICK_BITS: u32 = 22;
 
@@ -22,10 +23,10 @@ pub(super) fn left(deadline: u32, now: Now) -> u64 {
     end.saturating_sub(now.0 & ((1 << TICK_BITS) - 1))
 }
 
-/// One cache line.
+/// What a connection keeps in one cache line of 64 bytes.
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
-pub struct Line {
+pub struct HotState {
     /// TCP windows and state; untouched for other protocols.
     pub tcp: Tracker,
     /// L3 bytes per direction that are not counted elsewhere yet.
@@ -45,8 +46,8 @@ pub struct Line {
     pub(super) slow: [Option<SlowReason>; 2],
 }
 
-impl Line {
-    /// Of a connection that is new.
+impl HotState {
+    /// The state of a connection that is being created.
     pub(super) fn new(tcp: Tracker) -> Self {
         let mut status = Status::default();
         status.set_used();
@@ -67,18 +68,18 @@ impl Line {
         self.version = self.version.wrapping_add(1);
     }
 
-    /// Whether it lives.
+    /// Whether its lifetime has not ended.
     #[inline]
     pub fn is_alive(&self, now: Now) -> bool {
         (self.expires.wrapping_sub(ticks(now)) as i32) > 0
     }
 
-    /// How long it lives without another packet, ns.
+    /// Time until it expires if no further packet arrives, ns.
     pub(super) fn left(&self, now: Now) -> u64 {
         left(self.expires, now)
     }
 
-    /// Lets it live for `lifetime` ns from now on without another packet.
+    /// Sets its expiry to `lifetime` ns from now, rounded up to a tick.
     #[inline]
     pub(super) fn extend(&mut self, now: Now, lifetime: u64) {
         const ROUND_UP: u64 = (1 << TICK_BITS) - 1;
@@ -97,8 +98,8 @@ impl Line {
         }
     }
 
-    /// Adds to the counters of a direction. `false`, counting nothing, when they would run over: then
-    /// they are to be emptied by [`Self::take_counts`].
+    /// Adds to the counters of a direction. `false`, without counting, when one would
+    /// overflow: the caller then empties them with [`Self::take_counts`].
     #[inline]
     pub(crate) fn count(&mut self, direction: Direction, packets: u32, bytes: u64) -> bool {
         let (Some(packet_cell), Some(byte_cell)) =
@@ -136,4 +137,4 @@ impl Line {
     }
 }
 
-const _: () = assert!(size_of::<Line>() == 64);
+const _: () = assert!(size_of::<HotState>() == 64);

@@ -1,0 +1,272 @@
+//! Dynamic entries: those that rules and clients add to address lists, with or without a timeout. They are kept over
+//! changes of the configuration and end on their own.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::table::{Place, SetKey, mark};
+use super::{AddressSets, Changed, SLICE, Writer};
+use crate::flow::epochs::Epochs;
+use crate::packet::tuple::Addr;
+use crate::time::Now;
+
+/// Most entries beside those of the configuration, over all lists: what a flood of addresses can make.
+pub const MAX_DYNAMIC: usize = 2 << 20;
+/// Without end.
+const NEVER: Now = Now(u64::MAX);
+
+/// A dynamic entry, as the writer keeps it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Record {
+    key: SetKey,
+    expires: Now,
+    created: Now,
+}
+
+/// An entry beside the configuration, for clients.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DynamicEntry {
+    /// Name of the list.
+    pub list: Arc<str>,
+    /// First address.
+    pub address: Addr,
+    /// Length of the prefix, bits.
+    pub len: u8,
+    /// Time left, ms; `None` without end.
+    pub left_ms: Option<u64>,
+    /// Since it was added, ms.
+    pub age_ms: u64,
+}
+
+/// What became of an entry to add.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Added {
+    /// It is new.
+    New,
+    /// It was there: its life begins anew.
+    Renewed,
+    /// The configuration holds it already.
+    Configured,
+    /// There are too many.
+    Full,
+}
+
+impl AddressSets {
+    /// Puts an address into a list, as a rule does; the life of an entry that is there begins anew.
+    /// `timeout_ms` 0 has no end.
+    pub fn add(&self, list: u16, address: Addr, timeout_ms: u64, now: Now, epochs: &Epochs) -> Added {
+        let len = if address.as_v4().is_some() { 32 } else { 128 };
+        let key = SetKey { list, address, len };
+        if self.lengths(list).is_none() {
+            return Added::Full;
+        }
+        if self.find(&key).is_some_and(|place| place.is(mark::CONFIGURED)) {
+            return Added::Configured;
+        }
+        let mut changed = Changed::default();
+        let added = self.add_locked(&mut self.writer(), &key, timeout_ms, now, &mut changed);
+        changed.count(epochs);
+        added
+    }
+
+    /// The same for a prefix, in the list with a name.
+    pub fn add_to(
+        &self,
+        name: &str,
+        address: Addr,
+        len: u8,
+        timeout_ms: u64,
+        now: Now,
+        epochs: &Epochs,
+    ) -> Added {
+        let mut writer = self.writer();
+        let Some(list) = self.number(&mut writer, name) else { return Added::Full };
+        let key = SetKey::around(list, address, len);
+        let mut changed = Changed::default();
+        let added = self.add_locked(&mut writer, &key, timeout_ms, now, &mut changed);
+        drop(writer);
+        changed.count(epochs);
+        added
+    }
+
+    fn add_locked(
+        &self,
+        writer: &mut Writer,
+        key: &SetKey,
+        timeout_ms: u64,
+        now: Now,
+        changed: &mut Changed,
+    ) -> Added {
+        let life = timeout_ms.saturating_mul(1_000_000);
+        let expires = if timeout_ms == 0 { NEVER } else { Now(now.0.saturating_add(life)) };
+        let known = self.find(key).filter(|place| place.is(mark::DYNAMIC));
+        if let Some(number) = known.and_then(|place| self.record(key, place)) {
+            if let Some(record) = writer.records.get_mut(number as usize).and_then(Option::as_mut) {
+                record.expires = expires;
+            }
+            self.arm(writer, number, expires);
+            return Added::Renewed;
+        }
+        if writer.dynamic() >= MAX_DYNAMIC {
+            writer.refused += 1;
+            return Added::Full;
+        }
+        let Some((place, new)) = self.mark(writer, key, mark::DYNAMIC) else {
+            writer.refused += 1;
+            return Added::Full;
+        };
+        let record = Some(Record { key: *key, expires, created: now });
+        let number = match writer.free_records.pop() {
+            Some(number) => {
+                if let Some(free) = writer.records.get_mut(number as usize) {
+                    *free = record;
+                }
+                number
+            }
+            None => {
+                writer.records.push(record);
+                (writer.records.len() - 1) as u32
+            }
+        };
+        self.full.store(writer.dynamic() >= MAX_DYNAMIC, Ordering::Relaxed);
+        if key.address.as_v4().is_some() {
+            self.v4.set_record(place, number);
+        } else {
+            self.v6.set_record(place, number);
+        }
+        if let Some(list) = writer.lists.get_mut(usize::from(key.list)) {
+            list.dynamic += 1;
+        }
+        writer.wheel.follow(now);
+        self.arm(writer, number, expires);
+        if new {
+            changed.note(key);
+        }
+        Added::New
+    }
+
+    fn record(&self, key: &SetKey, place: Place) -> Option<u32> {
+        if key.address.as_v4().is_some() { self.v4.record(place) } else { self.v6.record(place) }
+    }
+
+    fn arm(&self, writer: &mut Writer, number: u32, expires: Now) {
+        if expires == NEVER {
+            writer.wheel.disarm(number);
+        } else {
+            writer.wheel.arm(number, expires);
+        }
+        let due = writer.wheel.next_deadline().unwrap_or(NEVER);
+        self.due.store(due.0, Ordering::Relaxed);
+    }
+
+    fn forget(&self, writer: &mut Writer, number: u32, changed: &mut Changed) {
+        let Some(record) = writer.records.get_mut(number as usize).and_then(Option::take) else { return };
+        writer.wheel.disarm(number);
+        writer.free_records.push(number);
+        self.full.store(false, Ordering::Relaxed);
+        if let Some(list) = writer.lists.get_mut(usize::from(record.key.list)) {
+            list.dynamic = list.dynamic.saturating_sub(1);
+        }
+        if self.unmark(writer, &record.key, mark::DYNAMIC) {
+            changed.note(&record.key);
+        }
+    }
+
+    /// Removes an entry that the configuration does not hold; `false` when there is none.
+    pub fn remove_from(&self, name: &str, address: Addr, len: u8, epochs: &Epochs) -> bool {
+        let mut writer = self.writer();
+        let Some(list) = writer.numbers.get(name).copied() else { return false };
+        let key = SetKey { list, address, len };
+        let known = self.find(&key).filter(|place| place.is(mark::DYNAMIC));
+        let Some(number) = known.and_then(|place| self.record(&key, place)) else { return false };
+        let mut changed = Changed::default();
+        self.forget(&mut writer, number, &mut changed);
+        let due = writer.wheel.next_deadline().unwrap_or(NEVER);
+        self.due.store(due.0, Ordering::Relaxed);
+        drop(writer);
+        changed.count(epochs);
+        true
+    }
+
+    /// Removes entries whose time is over, looking at no more than `budget`. Says how many were removed.
+    pub fn expire(&self, now: Now, budget: usize, epochs: &Epochs) -> usize {
+        let (mut looked, mut removed) = (0, 0);
+        while looked < budget && self.due.load(Ordering::Relaxed) <= now.0 {
+            let mut writer = self.writer();
+            let mut changed = Changed::default();
+            for _ in 0..SLICE {
+                let Some(number) = writer.wheel.pop(now) else { break };
+                looked += 1;
+                let record = writer.records.get(number as usize).and_then(Option::as_ref);
+                if let Some(expires) = record.map(|record| record.expires).filter(|&expires| expires > now) {
+                    // Further away than the wheel looks ahead.
+                    writer.wheel.arm(number, expires);
+                    continue;
+                }
+                removed += 1;
+                self.forget(&mut writer, number, &mut changed);
+            }
+            let due = writer.wheel.next_deadline().unwrap_or(NEVER);
+            self.due.store(due.0, Ordering::Relaxed);
+            drop(writer);
+            looked += 1;
+            changed.count(epochs);
+        }
+        removed
+    }
+
+    /// When [`Self::expire`] has something to do next; `u64::MAX` never. One relaxed load.
+    pub fn next_due(&self) -> u64 {
+        self.due.load(Ordering::Relaxed)
+    }
+
+    /// How many entries could not be added since the last call, because there were too many.
+    pub fn take_refused(&self) -> u64 {
+        std::mem::take(&mut self.writer().refused)
+    }
+
+    /// How many entries there are beside those of the configuration.
+    pub fn dynamic(&self) -> usize {
+        self.writer().dynamic()
+    }
+
+    /// Whether there are as many of them as there may be: what a rule adds is refused.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.full.load(Ordering::Relaxed)
+    }
+
+    /// Calls `each` for every entry beside the configuration's, a slice at a time under the lock. What lives
+    /// all the while is seen once.
+    pub fn for_each_dynamic(&self, now: Now, mut each: impl FnMut(&DynamicEntry)) {
+        let mut names: HashMap<u16, Arc<str>> = HashMap::new();
+        let mut from = 0;
+        loop {
+            let mut part = Vec::with_capacity(4 * SLICE);
+            {
+                let writer = self.writer();
+                let records = writer.records.get(from..).unwrap_or_default();
+                if records.is_empty() {
+                    return;
+                }
+                from += 4 * SLICE;
+                for record in records.iter().take(4 * SLICE).flatten() {
+                    let name = names.entry(record.key.list).or_insert_with(|| {
+                        let list = writer.lists.get(usize::from(record.key.list));
+                        list.map_or("", |list| list.name.as_str()).into()
+                    });
+                    part.push(DynamicEntry {
+                        list: Arc::clone(name),
+                        address: record.key.address,
+                        len: record.key.len,
+                        left_ms: (record.expires != NEVER)
+                            .then(|| record.expires.0.saturating_sub(now.0) / 1_000_000),
+                        age_ms: now.0.saturating_sub(record.created.0) / 1_000_000,
+                    });
+                }
+            }
+            part.iter().for_each(&mut each);
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! The actions of rules: in which tables and at which hooks each is possible, what it may name, and what those of mangle
+//! change. Where an evaluation goes on after a rule is in [`RuleTable::evaluate`](super::RuleTable::evaluate), what NAT
+//! translates to in [`Target`](crate::flow::nat::Target). `docs/adding/action.md` goes through one.
+
+use tollway_config::dataplane::{Action, Chain, Mark, NewMss, PortRange, RowId};
+
+use super::bounds::Listed;
+use super::compile::TableKind;
+use super::list::AddressLists;
+use super::matcher::Side;
+use super::view::PacketView;
+use crate::error::BuildError;
+
+/// Which of the hooks of mangle know an action; all of them unless it says otherwise.
+fn mangles(kind: TableKind, hook: Option<&str>, action: &Action) -> bool {
+    let hooks: &[&str] = match action {
+        Action::MarkRouting { .. } => &["prerouting", "output"],
+        // Only there is it known where the packet goes.
+        Action::ChangeMss { mss: NewMss::ClampToPmtu, .. } => &["forward", "output", "postrouting"],
+        _ => return kind == TableKind::Mangle,
+    };
+    kind == TableKind::Mangle && hook.is_none_or(|hook| hooks.contains(&hook))
+}
+
+/// Whether a table knows an action, at the hook if one is given or the chain is built in, and whether its parameters are
+/// possible. The error names the rule.
+pub(super) fn check(
+    kind: TableKind,
+    hook: Option<&str>,
+    chain: &Chain,
+    row: RowId,
+    action: &Action,
+) -> Result<(), BuildError> {
+    let hook = hook.or_else(|| kind.chain(&chain.name));
+    let (allowed, name) = match action {
+        Action::Accept
+        | Action::Jump { .. }
+        | Action::Return
+        | Action::Log
+        | Action::Passthrough
+        | Action::AddSrcToAddressList { .. }
+        | Action::AddDstToAddressList { .. } => (true, ""),
+        Action::Drop => (kind == TableKind::Filter, "drop"),
+        Action::Reject { .. } => (kind == TableKind::Filter, "reject"),
+        Action::FasttrackConnection => (kind != TableKind::Nat, "fasttrack-connection"),
+        Action::MarkPacket { .. } => (mangles(kind, hook, action), "mark-packet"),
+        Action::MarkConnection { .. } => (mangles(kind, hook, action), "mark-connection"),
+        Action::MarkRouting { .. } => (mangles(kind, hook, action), "mark-routing"),
+        Action::ChangeDscp { .. } => (mangles(kind, hook, action), "change-dscp"),
+        Action::ChangeMss { mss: NewMss::ClampToPmtu, .. } => {
+            (mangles(kind, hook, action), "change-mss with clamp-to-pmtu")
+        }
+        Action::ChangeMss { .. } => (mangles(kind, hook, action), "change-mss"),
+        Action::Masquerade { .. } => (kind == TableKind::Nat && hook != Some("dstnat"), "masquerade"),
+        Action::SrcNat { .. } => (kind == TableKind::Nat && hook != Some("dstnat"), "src-nat"),
+        Action::DstNat { .. } => (kind == TableKind::Nat && hook != Some("srcnat"), "dst-nat"),
+        Action::Redirect { .. } => (kind == TableKind::Nat && hook != Some("srcnat"), "redirect"),
+    };
+    if !allowed {
+        let place = hook.map_or_else(|| kind.menu().to_owned(), |hook| format!("{} {hook}", kind.menu()));
+        return Err(BuildError::row(row, format!("action {name} is not possible in {place}")));
+    }
+    if let Action::ChangeDscp { dscp, .. } = action
+        && *dscp > 63
+    {
+        return Err(BuildError::row(row, format!("new-dscp {dscp}: expected 0 to 63")));
+    }
+    if let Some(range) = action_ports(action)
+        && range.from > range.to
+    {
+        return Err(BuildError::row(
+            row,
+            format!("to-ports {}-{}: expected the lower port first", range.from, range.to),
+        ));
+    }
+    if let Action::SrcNat { to_addresses: Some(range), .. } | Action::DstNat { to_addresses: Some(range), .. } =
+        action
+        && (range.from.is_ipv4() != range.to.is_ipv4() || range.from > range.to)
+    {
+        return Err(BuildError::row(
+            row,
+            format!(
+                "to-addresses {}-{}: expected two addresses of one family in ascending order",
+                range.from, range.to
+            ),
+        ));
+    }
+    Ok(())
+}
+
+fn action_ports(action: &Action) -> Option<PortRange> {
+    match action {
+        Action::Masquerade { to_ports, .. }
+        | Action::SrcNat { to_ports, .. }
+        | Action::DstNat { to_ports, .. }
+        | Action::Redirect { to_ports } => *to_ports,
+        _ => None,
+    }
+}
+
+/// Whether what an action names is there: a chain that is not built in, an address list. The error names the rule.
+pub(super) fn check_references(
+    kind: TableKind,
+    chains: &[Chain],
+    lists: &AddressLists,
+    row: RowId,
+    action: &Action,
+) -> Result<(), BuildError> {
+    if let Some((listed, _)) = added(action)
+        && listed.list as usize >= lists.len()
+    {
+        let message = format!("adds to address list {}, which does not exist", listed.list);
+        return Err(BuildError::row(row, message));
+    }
+    let Action::Jump { chain } = action else { return Ok(()) };
+    match chains.get(*chain as usize) {
+        None => Err(BuildError::row(row, format!("jumps to chain {chain}, which does not exist"))),
+        Some(target) if kind.chain(&target.name).is_some() => {
+            Err(BuildError::row(row, format!("jumps to the built-in chain {}", target.name)))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+/// The list, with the address, that an action adds to, and the life of the entry in milliseconds (0 has no end).
+#[inline]
+pub(super) fn added(action: &Action) -> Option<(Listed, u64)> {
+    match action {
+        Action::AddSrcToAddressList { list, timeout_ms } => {
+            Some((Listed { list: *list, side: Side::Source }, *timeout_ms))
+        }
+        Action::AddDstToAddressList { list, timeout_ms } => {
+            Some((Listed { list: *list, side: Side::Destination }, *timeout_ms))
+        }
+        _ => None,
+    }
+}
+
+/// What rules of mangle want of a packet. Later rules of the same evaluation see the marks and the DSCP.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// New mark of the packet.
+    pub packet_mark: Option<Mark>,
+    /// New mark of the connection.
+    pub connection_mark: Option<Mark>,
+    /// New mark for routing.
+    pub routing_mark: Option<Mark>,
+    /// New DSCP.
+    pub dscp: Option<u8>,
+    /// Largest segment size that a SYN segment may announce, bytes.
+    pub mss: Option<u16>,
+    /// It may announce no more than fits the MTU of the interface it leaves by.
+    pub clamp_mss: bool,
+}
+
+impl Changes {
+    /// Notes what an action wants, also in what later rules see. `None` if it is none of mangle; else whether the
+    /// next rule is asked.
+    pub(super) fn note(&mut self, action: &Action, view: &mut PacketView) -> Option<bool> {
+        match action {
+            Action::MarkPacket { mark, passthrough } => {
+                view.mark = *mark;
+                self.packet_mark = Some(*mark);
+                Some(*passthrough)
+            }
+            Action::MarkConnection { mark, passthrough } => {
+                view.connection_mark = *mark;
+                self.connection_mark = Some(*mark);
+                Some(*passthrough)
+            }
+            Action::MarkRouting { mark, passthrough } => {
+                self.routing_mark = Some(*mark);
+                Some(*passthrough)
+            }
+            Action::ChangeDscp { dscp, passthrough } => {
+                (view.dscp, view.dscp_written) = (*dscp, true);
+                self.dscp = Some(*dscp);
+                Some(*passthrough)
+            }
+            Action::ChangeMss { mss: NewMss::Value { bytes }, passthrough } => {
+                self.mss = Some(self.mss.map_or(*bytes, |mss| mss.min(*bytes)));
+                Some(*passthrough)
+            }
+            Action::ChangeMss { mss: NewMss::ClampToPmtu, passthrough } => {
+                self.clamp_mss = true;
+                Some(*passthrough)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The same as [`Changes::note`] for the [reference](super::reference), of which it is independent.
+pub(super) fn reference(action: &Action, view: &mut PacketView, changes: &mut Changes) {
+    match action {
+        Action::MarkPacket { mark, .. } => {
+            changes.packet_mark = Some(*mark);
+            view.mark = *mark;
+        }
+        Action::MarkConnection { mark, .. } => {
+            changes.connection_mark = Some(*mark);
+            view.connection_mark = *mark;
+        }
+        Action::MarkRouting { mark, .. } => changes.routing_mark = Some(*mark),
+        Action::ChangeDscp { dscp, .. } => {
+            changes.dscp = Some(*dscp);
+            view.dscp = *dscp;
+        }
+        Action::ChangeMss { mss: NewMss::ClampToPmtu, .. } => changes.clamp_mss = true,
+        Action::ChangeMss { mss: NewMss::Value { bytes }, .. } => {
+            changes.mss = Some(changes.mss.unwrap_or(u16::MAX).min(*bytes));
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,74 @@
+//! The timers of the neighbour state machine (RFC 4861 §7.3): requests sent again, confirmations that run out, entries
+//! that nobody uses.
+
+use std::sync::atomic::Ordering;
+
+use tollway_config::protocol::NeighborStatus;
+
+use super::{MAX_PROBES, NEGATIVE_TIME, Neighbors, PROBE_INTERVAL, STALE_TIME, Solicit};
+use crate::time::Now;
+
+/// Shortest distance between two runs of the timers, ns.
+const AGE_INTERVAL: u64 = 10_000_000;
+
+impl Neighbors {
+    /// Runs the timers that are due; `solicit` sends the requests. `true` calls all ids back: workers have to
+    /// forget those that they have before their next batch, because the numbers of many slots have come to an end.
+    #[must_use]
+    pub fn age(&self, now: Now, mut solicit: impl FnMut(Solicit)) -> bool {
+        if now.0 < self.next_due() {
+            return false;
+        }
+        let mut guard = self.lock();
+        let table = &mut *guard;
+        let mut next = u64::MAX;
+        for index in 0..u32::try_from(table.entries.len()).unwrap_or(0) {
+            let Some(entry) = table.entries.get_mut(index as usize) else { break };
+            if !entry.live {
+                continue;
+            }
+            if now.0 >= entry.due {
+                match entry.status {
+                    NeighborStatus::Incomplete | NeighborStatus::Probe if entry.probes < MAX_PROBES => {
+                        entry.probes += 1;
+                        entry.due = now.0.saturating_add(PROBE_INTERVAL);
+                        let unicast = (entry.status == NeighborStatus::Probe).then_some(entry.mac);
+                        solicit(Solicit { key: entry.key, unicast });
+                    }
+                    NeighborStatus::Incomplete => {
+                        entry.status = NeighborStatus::Failed;
+                        entry.due = now.0.saturating_add(NEGATIVE_TIME);
+                    }
+                    // A confirmed station that fell silent is asked for by broadcast at once: it may
+                    // have come back with another link-layer address.
+                    NeighborStatus::Probe | NeighborStatus::Failed => {
+                        self.forget(table, index);
+                        continue;
+                    }
+                    NeighborStatus::Reachable => {
+                        entry.status = NeighborStatus::Stale;
+                        entry.due = now.0.saturating_add(STALE_TIME);
+                    }
+                    NeighborStatus::Stale => {
+                        self.forget(table, index);
+                        continue;
+                    }
+                    NeighborStatus::Permanent => entry.due = u64::MAX,
+                }
+                let entry = *entry;
+                self.publish(index, &entry);
+            }
+            if let Some(entry) = table.entries.get(index as usize) {
+                next = next.min(entry.due);
+            }
+        }
+        // Every run looks at all entries, so timers that are close to each other share one.
+        let soonest = now.0.saturating_add(AGE_INTERVAL);
+        let called_back = table.renumber(now);
+        if let Some((_, until)) = &table.resting {
+            next = next.min(*until);
+        }
+        self.next_due.store(next.max(soonest), Ordering::Relaxed);
+        called_back
+    }
+}

@@ -1,0 +1,91 @@
+//! The entries of the neighbour table, under its lock.
+
+use std::collections::HashMap;
+
+use tollway_config::dataplane::RowId;
+use tollway_config::protocol::NeighborStatus;
+
+use super::NeighborKey;
+use crate::time::Now;
+
+/// Entries that have not answered that an interface may have in any case, however small the table.
+const UNCONFIRMED: usize = 64;
+
+/// How long slots whose numbers have come to an end are left alone once all ids were called back, ns: no batch of
+/// packets takes as long.
+pub(super) const RENUMBER_TIME: u64 = 60_000_000_000;
+/// Slots whose numbers have come to an end before all ids are called back. With the fastest change of neighbours
+/// that a table of 16,384 allows that is once in an hour.
+const RENUMBER: usize = if cfg!(test) { 16 } else { 4096 };
+
+/// A neighbour, as the state machine keeps it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NeighborEntry {
+    pub key: NeighborKey,
+    /// Static entry's row, 0 for a learned one.
+    pub row: RowId,
+    pub mac: [u8; 6],
+    pub status: NeighborStatus,
+    /// Requests sent in this state.
+    pub probes: u8,
+    /// When the state ends; `u64::MAX` never.
+    pub due: u64,
+    pub usage: u16,
+    pub live: bool,
+    /// It has answered: both directions worked once.
+    pub confirmed: bool,
+}
+
+/// The entries, and which slots are free.
+#[derive(Debug, Default, Clone)]
+pub(super) struct NeighborTable {
+    pub index: HashMap<NeighborKey, u32>,
+    pub entries: Vec<NeighborEntry>,
+    pub free: Vec<u32>,
+    /// Free slots whose numbers have come to an end.
+    pub spent: Vec<u32>,
+    /// Such slots after the ids were called back, and when they may be used again, ns.
+    pub resting: Option<(Vec<u32>, u64)>,
+    /// Generation whose static entries are in place; `None` before the first.
+    pub synced: Option<u32>,
+    /// Next time at which a full table may be searched for entries to forget, ns.
+    pub collect_after: u64,
+    /// Entries that have not answered, by interface.
+    pub unconfirmed: HashMap<RowId, usize>,
+}
+
+impl NeighborTable {
+    /// Whether there is no room for another neighbour of an interface. In a table that is half full an interface may not
+    /// have more than a quarter of it in entries that have not answered: a scan of the addresses behind one interface
+    /// leaves room for the neighbours at the others.
+    pub fn is_full(&self, interface: RowId, limit: u32) -> bool {
+        let (limit, used) = (limit as usize, self.index.len());
+        let unconfirmed = || self.unconfirmed.get(&interface).copied().unwrap_or(0);
+        used >= limit || used >= limit / 2 && unconfirmed() >= (limit / 4).max(UNCONFIRMED)
+    }
+
+    /// Counts an entry among those that have not answered, or takes it out.
+    pub fn count_unconfirmed(&mut self, interface: RowId, added: bool) {
+        let count = self.unconfirmed.entry(interface).or_default();
+        *count = if added { *count + 1 } else { count.saturating_sub(1) };
+        if *count == 0 {
+            self.unconfirmed.remove(&interface);
+        }
+    }
+
+    /// Gives slots whose numbers have come to an end back, in two steps. `true` when all ids have to be called back.
+    pub fn renumber(&mut self, now: Now) -> bool {
+        if let Some((slots, until)) = &mut self.resting {
+            if now.0 < *until {
+                return false;
+            }
+            self.free.append(slots);
+            self.resting = None;
+        }
+        if self.spent.len() < RENUMBER {
+            return false;
+        }
+        self.resting = Some((std::mem::take(&mut self.spent), now.0.saturating_add(RENUMBER_TIME)));
+        true
+    }
+}
