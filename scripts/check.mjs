@@ -102,7 +102,18 @@ async function drawGraphs() {
   console.log(`The import graph of the TypeScript side is drawn in ${path.relative(inProject(), file)}.`);
   // The engine's own test of its modules reads the imports, and draws them as a Mermaid flow chart.
   const chart = path.join(cacheDir, 'graph', 'engine.mmd');
-  const test = ['test', '--locked', '--quiet', '-p', 'tollway-engine', '--profile', 'checked', '--test', 'all', 'modules'];
+  const test = [
+    'test',
+    '--locked',
+    '--quiet',
+    '-p',
+    'tollway-engine',
+    '--profile',
+    'checked',
+    '--test',
+    'all',
+    'modules',
+  ];
   await command('cargo', test, { ...inAgent, env: { ...process.env, TOLLWAY_GRAPH: chart } });
   console.log(`The modules of the engine are drawn in ${path.relative(inProject(), chart)}.`);
 }
