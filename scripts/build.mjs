@@ -73,6 +73,7 @@ export async function buildTypeScript() {
         'packages/protocol',
         'apps/api',
         'packages/dataplane-agent/generated/agent.d.ts',
+        'packages/dataplane-agent/generated/records.d.ts',
       ],
       outputs: ['packages/schema/dist/index.js', 'packages/protocol/dist/endpoints.js', 'apps/api/dist/server.js'],
     },

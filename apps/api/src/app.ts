@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { MAX_TRACES } from '@tollway/dataplane-agent/records';
 import fastify, { type FastifyInstance, type FastifyReply, LogController } from 'fastify';
 import { QueueAccounting } from './accounting/queue-days.js';
 import { QueueRecords } from './accounting/records.js';
@@ -88,8 +89,6 @@ export interface AppOptions {
 /** How often the offset of the clock from UTC is looked at, ms. */
 const CLOCK_MS = 30_000;
 
-/** Traces that the data plane follows at a time, `TRACES` of the engine's `trace/mod.rs`. */
-const TRACES = 4;
 /** Lists that are sent at once, to all users and to one; more wait. Each may hold a quarter of a million connections. */
 const MAX_LISTS = 32;
 const MAX_LISTS_OF_USER = 8;
@@ -185,7 +184,7 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
   );
   const editor = new Editor(store);
   const lists = new UserSemaphore(MAX_LISTS, MAX_LISTS_OF_USER);
-  const traces = new FairShare(TRACES);
+  const traces = new FairShare(MAX_TRACES);
   const failures = new FailureReport(({ user, address, text }) => {
     log.add('system,error,critical', text);
     recordFailedLogin(db, user, address, text).catch((error: unknown) => watch?.failed(error) ?? app.log.error(error));

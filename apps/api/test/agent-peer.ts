@@ -1,8 +1,9 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import type { DataplaneConfig, PortInfo } from '@tollway/dataplane-agent';
+import { PROTOCOL } from '@tollway/dataplane-agent/records';
 import { encodeFrame, FrameDecoder } from '../src/agent/frames.js';
-import { type NeighborInfo, PROTOCOL, type Stats, type TracedPacket } from '../src/agent/messages.js';
+import type { NeighborInfo, Stats, TracedPacket } from '../src/agent/messages.js';
 import { contentHash, digestOf } from '../src/compiler/digest.js';
 
 /**

@@ -1048,26 +1048,9 @@ export type ReplyBody =
       'now-ns': number;
       op: 'queue-scope';
       /**
-       * Packed little-endian records of [`QUEUE_SCOPE_RECORD`] bytes, oldest first, of the last 4,096 milliseconds at
+       * Packed [`record::QueueScopeRecord`]s, oldest first, of the last 4,096 milliseconds at
        * most; those in which nothing passed, came or waited are left out. Several workers may each have a record of
-       * one millisecond, which add up. Of a tree's node only the first of the two parts is used, which are:
-       *
-       * | offset | size | field |
-       * |---|---|---|
-       * | 0 | 8 | number of the millisecond, monotonic time |
-       * | 8 | 28 | upload |
-       * | 36 | 28 | download |
-       *
-       * and of each:
-       *
-       * | offset | size | field |
-       * |---|---|---|
-       * | 0 | 4 | L3 bytes that passed |
-       * | 4 | 4 | packets dropped |
-       * | 8 | 4 | L3 bytes waiting at the end |
-       * | 12 | 8 | tokens at the end, bits, signed |
-       * | 20 | 4 | longest wait of a packet that passed, µs |
-       * | 24 | 4 | rate at which tokens came, kbit/s |
+       * one millisecond, which add up. Of a tree's node only the first of the two parts is used.
        */
       records: Uint8Array;
     }
@@ -1104,9 +1087,7 @@ export type ReplyBody =
       lists: string[];
       op: 'address-list-entries';
       /**
-       * Packed records of [`ADDRESS_LIST_RECORD`] bytes, little endian: list u32 (place in `lists`), family
-       * u8 (4 or 6), prefix length u8, 2 bytes 0, address 16 bytes (IPv4 mapped, network order), time
-       * left u32 (ms, `u32::MAX` without end), age u32 (s).
+       * Packed [`record::AddressListRecord`]s.
        */
       records: Uint8Array;
     }

@@ -1,14 +1,12 @@
 import { createHash } from 'node:crypto';
+import { addressListRecord as field, NO_END } from '@tollway/dataplane-agent/records';
 import { datetimeText, durationText, ipv4Text, ipv6Prefix, ipv6Text } from '@tollway/schema';
 import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { AddressListEntries } from './messages.js';
 
-/** Size of a record, bytes; the layout is documented at `ReplyBody::AddressListEntries` in crates/config/src/protocol/reply.rs. */
-const RECORD = 32;
+const RECORD = field.size;
 /** Where its last four bytes of the address are; those of IPv4 are all. */
-const LAST_WORD = 20;
-/** Time left of an entry that stays until the data plane ends. */
-const NO_END = 0xffff_ffff;
+const LAST_WORD = field.address + 12;
 
 /** An entry as its id names it. */
 export interface DynamicEntry {
@@ -131,9 +129,9 @@ export class AddressListDump {
 
   id(index: number): string {
     const at = index * RECORD;
-    const code = this.#codes[this.#view.getUint32(at, true)] ?? '';
-    const prefixLen = this.#bytes[at + 5] ?? 0;
-    if (this.#bytes[at + 4] === 4) return id4(code, prefixLen, this.#view.getUint32(at + LAST_WORD, false));
+    const code = this.#codes[this.#view.getUint32(at + field.list, true)] ?? '';
+    const prefixLen = this.#bytes[at + field.prefixLen] ?? 0;
+    if (this.#bytes[at + field.family] === 4) return id4(code, prefixLen, this.#view.getUint32(at + LAST_WORD, false));
     return id6(code, prefixLen, this.#ipv6(at));
   }
 
@@ -147,8 +145,9 @@ export class AddressListDump {
     // No texts are made on the way: there may be a million entries.
     for (let index = 0; index < this.count; index += 1) {
       const at = index * RECORD;
-      if (this.#view.getUint32(at + LAST_WORD, false) !== last || this.#view.getUint32(at, true) !== list) continue;
-      if (this.#bytes[at + 4] !== family || this.#bytes[at + 5] !== entry.prefixLen) continue;
+      if (this.#view.getUint32(at + LAST_WORD, false) !== last || this.#view.getUint32(at + field.list, true) !== list)
+        continue;
+      if (this.#bytes[at + field.family] !== family || this.#bytes[at + field.prefixLen] !== entry.prefixLen) continue;
       const first = at + LAST_WORD - 4 * (words.length - 1);
       if (words.every((word, place) => this.#view.getUint32(first + 4 * place, false) === word)) return index;
     }
@@ -189,29 +188,29 @@ export class AddressListDump {
   }
 
   list(index: number): string | undefined {
-    return this.lists[this.#view.getUint32(index * RECORD, true)];
+    return this.lists[this.#view.getUint32(index * RECORD + field.list, true)];
   }
 
   address(index: number): string {
     const at = index * RECORD;
-    const four = this.#bytes[at + 4] === 4;
+    const four = this.#bytes[at + field.family] === 4;
     const text = four ? this.#bytes.subarray(at + LAST_WORD, at + LAST_WORD + 4).join('.') : ipv6Text(this.#ipv6(at));
-    const prefixLen = this.#bytes[at + 5] ?? 0;
+    const prefixLen = this.#bytes[at + field.prefixLen] ?? 0;
     return prefixLen === (four ? 32 : 128) ? text : `${text}/${prefixLen}`;
   }
 
   timeout(index: number): string | undefined {
-    const left = this.#view.getUint32(index * RECORD + 24, true);
+    const left = this.#view.getUint32(index * RECORD + field.left, true);
     return left === NO_END ? undefined : durationText(Math.floor(left / 1000) * 1000);
   }
 
   createdMs(index: number): number {
-    const age = this.#view.getUint32(index * RECORD + 28, true);
+    const age = this.#view.getUint32(index * RECORD + field.age, true);
     return this.#memory.createdAt(this.id(index), this.#readS - age) * 1000;
   }
 
   #ipv6(at: number): bigint {
-    return (this.#view.getBigUint64(at + 8, false) << 64n) | this.#view.getBigUint64(at + 16, false);
+    return (this.#view.getBigUint64(at + field.address, false) << 64n) | this.#view.getBigUint64(at + field.address + 8, false);
   }
 }
 

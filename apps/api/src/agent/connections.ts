@@ -1,42 +1,20 @@
+import { connectionFlag, connectionRecord as field, tcpState } from '@tollway/dataplane-agent/records';
 import { durationText, ipv6Text, protocolText } from '@tollway/schema';
 import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { Connections } from './messages.js';
 
-/** Size of a record, bytes; the layout is documented at `ReplyBody::Connections` in crates/config/src/protocol/reply.rs. */
-export const RECORD = 160;
+/** Size of a record, bytes. */
+export const RECORD = field.size;
 
 /** Records that are looked at between two looks at the clock. */
 const PART = 1_024;
 
-const tcpStates = [
-  'none',
-  'syn-sent',
-  'syn-recv',
-  'established',
-  'fin-wait',
-  'close-wait',
-  'last-ack',
-  'time-wait',
-  'close',
-  'listen',
-] as const;
+const tcpStates = new Map<number, string>(Object.entries(tcpState).map(([name, code]) => [code, name]));
 
 const ICMP = 1;
 const ICMPV6 = 58;
-/** Protocols whose records carry ports. */
 /** Protocols whose ports the data plane reads: TCP and UDP. */
 const portProtocols = new Set([6, 17]);
-
-const flagBits = {
-  'seen-reply': 1,
-  assured: 2,
-  confirmed: 4,
-  fasttrack: 8,
-  srcnat: 16,
-  dstnat: 32,
-  dying: 64,
-  'hw-offload': 128,
-} as const;
 
 type Reader = (dump: ConnectionDump, at: number) => string | undefined;
 
@@ -106,7 +84,7 @@ export class ConnectionDump {
   }
 
   id(index: number): bigint {
-    return this.#view.getBigUint64(index * RECORD, true);
+    return this.#view.getBigUint64(index * RECORD + field.id, true);
   }
 
   indexOf(id: bigint): number | undefined {
@@ -135,7 +113,7 @@ export class ConnectionDump {
   }
 
   slowReason(at: number): string | undefined {
-    return this.#slowReasons[this.u8(at + 15) - 1];
+    return this.#slowReasons[this.u8(at + field.slowReason) - 1];
   }
 
   u8(at: number): number {
@@ -155,12 +133,12 @@ export class ConnectionDump {
   }
 
   address(at: number): string {
-    if (this.u8(at - (at % RECORD) + 9) === 4) return this.#bytes.subarray(at + 12, at + 16).join('.');
+    if (this.u8(at - (at % RECORD) + field.family) === 4) return this.#bytes.subarray(at + 12, at + 16).join('.');
     return ipv6Text((this.#view.getBigUint64(at, false) << 64n) | this.#view.getBigUint64(at + 8, false));
   }
 
   hasPorts(at: number): boolean {
-    return portProtocols.has(this.u8(at - (at % RECORD) + 8));
+    return portProtocols.has(this.u8(at - (at % RECORD) + field.protocol));
   }
 
   /** A counter as a number; beyond 2^53 it loses its last digits. */
@@ -170,7 +148,7 @@ export class ConnectionDump {
 
   /** A number in the order of addresses; those of IPv6 come after all of IPv4. */
   addressNumber(at: number): number {
-    if (this.u8(at - (at % RECORD) + 9) === 4) return this.#view.getUint32(at + 12, false);
+    if (this.u8(at - (at % RECORD) + field.family) === 4) return this.#view.getUint32(at + 12, false);
     return 0x1_0000_0000 + this.#view.getUint32(at, false);
   }
 
@@ -179,7 +157,7 @@ export class ConnectionDump {
     const before = this.#previous;
     const time = this.snapshot.nowNs - (before?.nowNs ?? 0);
     if (before === undefined || time <= 0) return 0;
-    const earlier = before.find(this.u32(at), this.u32(at + 4));
+    const earlier = before.find(this.u32(at + field.id), this.u32(at + field.id + 4));
     if (earlier === undefined) return 0;
     const bytes = this.count64(at + offset) - count64(before.view, earlier * RECORD + offset);
     return bytes > 0 ? Math.round((bytes * 8e9) / time) : 0;
@@ -211,7 +189,7 @@ class IdIndex {
     const end = Math.min(this.#count, this.#added + more);
     for (; this.#added < end; this.#added += 1) {
       const at = this.#added * RECORD;
-      let place = this.#home(this.#view.getUint32(at, true), this.#view.getUint32(at + 4, true));
+      let place = this.#home(this.#view.getUint32(at + field.id, true), this.#view.getUint32(at + field.id + 4, true));
       while (this.#places[place] !== 0) place = (place + 1) & (this.#places.length - 1);
       this.#places[place] = this.#added + 1;
     }
@@ -223,7 +201,8 @@ class IdIndex {
       const index = (this.#places[place] ?? 0) - 1;
       if (index < 0) return undefined;
       const at = index * RECORD;
-      if (this.#view.getUint32(at, true) === low && this.#view.getUint32(at + 4, true) === high) return index;
+      if (this.#view.getUint32(at + field.id, true) === low && this.#view.getUint32(at + field.id + 4, true) === high)
+        return index;
     }
   }
 
@@ -250,7 +229,7 @@ function port(offset: number): Reader {
 
 function icmp(read: (dump: ConnectionDump, at: number) => number): Reader {
   return (dump, at) => {
-    const protocol = dump.u8(at + 8);
+    const protocol = dump.u8(at + field.protocol);
     return protocol === ICMP || protocol === ICMPV6 ? String(read(dump, at)) : undefined;
   };
 }
@@ -260,37 +239,37 @@ function counter(offset: number): Reader {
 }
 
 function flag(bit: number): Reader {
-  return (dump, at) => ((dump.u16(at + 10) & bit) !== 0 ? 'true' : 'false');
+  return (dump, at) => ((dump.u16(at + field.flags) & bit) !== 0 ? 'true' : 'false');
 }
 
 const readers: Readonly<Record<string, Reader>> = {
-  protocol: (dump, at) => protocolText(dump.u8(at + 8)),
-  'src-address': endpoint(16, 80),
-  'dst-address': endpoint(32, 82),
-  'reply-src-address': endpoint(48, 84),
-  'reply-dst-address': endpoint(64, 86),
-  'src-port': port(80),
-  'dst-port': port(82),
-  'reply-src-port': port(84),
-  'reply-dst-port': port(86),
-  'tcp-state': (dump, at) => tcpStates[dump.u8(at + 12)],
-  'icmp-type': icmp((dump, at) => dump.u8(at + 13)),
-  'icmp-code': icmp((dump, at) => dump.u8(at + 14)),
-  'icmp-id': icmp((dump, at) => dump.u16(at + 80)),
+  protocol: (dump, at) => protocolText(dump.u8(at + field.protocol)),
+  'src-address': endpoint(field.srcAddress, field.srcPort),
+  'dst-address': endpoint(field.dstAddress, field.dstPort),
+  'reply-src-address': endpoint(field.replySrcAddress, field.replySrcPort),
+  'reply-dst-address': endpoint(field.replyDstAddress, field.replyDstPort),
+  'src-port': port(field.srcPort),
+  'dst-port': port(field.dstPort),
+  'reply-src-port': port(field.replySrcPort),
+  'reply-dst-port': port(field.replyDstPort),
+  'tcp-state': (dump, at) => tcpStates.get(dump.u8(at + field.tcpState)),
+  'icmp-type': icmp((dump, at) => dump.u8(at + field.icmpType)),
+  'icmp-code': icmp((dump, at) => dump.u8(at + field.icmpCode)),
+  'icmp-id': icmp((dump, at) => dump.u16(at + field.srcPort)),
   'slow-path-reason': (dump, at) => dump.slowReason(at),
-  timeout: (dump, at) => durationText(Math.floor(dump.u32(at + 88) / 1000) * 1000),
-  'connection-mark': (dump, at) => (dump.u32(at + 92) === 0 ? undefined : String(dump.u32(at + 92))),
-  'orig-packets': counter(96),
-  'orig-bytes': counter(104),
-  'repl-packets': counter(112),
-  'repl-bytes': counter(120),
-  'orig-fasttrack-packets': counter(128),
-  'orig-fasttrack-bytes': counter(136),
-  'repl-fasttrack-packets': counter(144),
-  'repl-fasttrack-bytes': counter(152),
-  'orig-rate': (dump, at) => String(dump.rate(at, 104)),
-  'repl-rate': (dump, at) => String(dump.rate(at, 120)),
-  ...Object.fromEntries(Object.entries(flagBits).map(([name, bit]) => [name, flag(bit)])),
+  timeout: (dump, at) => durationText(Math.floor(dump.u32(at + field.timeout) / 1000) * 1000),
+  'connection-mark': (dump, at) => (dump.u32(at + field.mark) === 0 ? undefined : String(dump.u32(at + field.mark))),
+  'orig-packets': counter(field.origPackets),
+  'orig-bytes': counter(field.origBytes),
+  'repl-packets': counter(field.replPackets),
+  'repl-bytes': counter(field.replBytes),
+  'orig-fasttrack-packets': counter(field.origFasttrackPackets),
+  'orig-fasttrack-bytes': counter(field.origFasttrackBytes),
+  'repl-fasttrack-packets': counter(field.replFasttrackPackets),
+  'repl-fasttrack-bytes': counter(field.replFasttrackBytes),
+  'orig-rate': (dump, at) => String(dump.rate(at, field.origBytes)),
+  'repl-rate': (dump, at) => String(dump.rate(at, field.replBytes)),
+  ...Object.fromEntries(Object.entries(connectionFlag).map(([name, bit]) => [name, flag(bit)])),
 };
 
 type NumberReader = (dump: ConnectionDump, at: number) => number;
@@ -306,20 +285,20 @@ const counterNumber =
     dump.count64(at + offset);
 
 const numbers: Readonly<Record<string, NumberReader>> = {
-  'src-address': endpointNumber(16, 80),
-  'dst-address': endpointNumber(32, 82),
-  'reply-src-address': endpointNumber(48, 84),
-  'reply-dst-address': endpointNumber(64, 86),
+  'src-address': endpointNumber(field.srcAddress, field.srcPort),
+  'dst-address': endpointNumber(field.dstAddress, field.dstPort),
+  'reply-src-address': endpointNumber(field.replySrcAddress, field.replySrcPort),
+  'reply-dst-address': endpointNumber(field.replyDstAddress, field.replyDstPort),
   protocol: (dump, at) => dump.u8(at + 8),
-  timeout: (dump, at) => Math.floor(dump.u32(at + 88) / 1000),
-  'orig-packets': counterNumber(96),
-  'orig-bytes': counterNumber(104),
-  'repl-packets': counterNumber(112),
-  'repl-bytes': counterNumber(120),
-  'orig-fasttrack-packets': counterNumber(128),
-  'orig-fasttrack-bytes': counterNumber(136),
-  'repl-fasttrack-packets': counterNumber(144),
-  'repl-fasttrack-bytes': counterNumber(152),
-  'orig-rate': (dump, at) => dump.rate(at, 104),
-  'repl-rate': (dump, at) => dump.rate(at, 120),
+  timeout: (dump, at) => Math.floor(dump.u32(at + field.timeout) / 1000),
+  'orig-packets': counterNumber(field.origPackets),
+  'orig-bytes': counterNumber(field.origBytes),
+  'repl-packets': counterNumber(field.replPackets),
+  'repl-bytes': counterNumber(field.replBytes),
+  'orig-fasttrack-packets': counterNumber(field.origFasttrackPackets),
+  'orig-fasttrack-bytes': counterNumber(field.origFasttrackBytes),
+  'repl-fasttrack-packets': counterNumber(field.replFasttrackPackets),
+  'repl-fasttrack-bytes': counterNumber(field.replFasttrackBytes),
+  'orig-rate': (dump, at) => dump.rate(at, field.origBytes),
+  'repl-rate': (dump, at) => dump.rate(at, field.replBytes),
 };

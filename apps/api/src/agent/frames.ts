@@ -1,6 +1,6 @@
+import { MAX_FRAME } from '@tollway/dataplane-agent/records';
 import { Packr } from 'msgpackr';
 import { encodeFragments } from './fragments.js';
-import { MAX_FRAME } from './messages.js';
 
 /** Counters beyond 2^53 lose their last digits (9 PB); maps are plain objects with the agent's own keys. */
 const codec = new Packr({ useRecords: false, int64AsType: 'number', variableMapSize: true });

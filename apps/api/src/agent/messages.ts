@@ -59,11 +59,6 @@ export interface ReplyFor {
   readonly 'dry-run': Trace;
 }
 
-/** The agent's `PROTOCOL`. */
-export const PROTOCOL = 9;
-/** The agent's `MAX_FRAME`, bytes. */
-export const MAX_FRAME = 256 << 20;
-
 /** The agent answered, and the answer is no. */
 export class AgentRefusal extends Error {
   readonly code: ErrorReply['code'];

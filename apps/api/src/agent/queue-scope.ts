@@ -1,8 +1,7 @@
+import { queueScopePart as field, queueScopeRecord as slot } from '@tollway/dataplane-agent/records';
 import type { QueueScope } from './messages.js';
 
-/** Size of a record, bytes; the layout is documented at `ReplyBody::QueueScope` in crates/config/src/protocol/reply.rs. */
-const RECORD = 64;
-const PARTS = [8, 36] as const;
+const RECORD = slot.size;
 
 /** What one direction of a queue did in a millisecond. */
 export interface ScopePart {
@@ -36,10 +35,10 @@ export function scopeSlots({ records }: Pick<QueueScope, 'records'>, after: numb
   const view = new DataView(records.buffer, records.byteOffset, records.byteLength);
   const slots = new Map<number, ScopeSlot>();
   for (let at = 0; at + RECORD <= view.byteLength; at += RECORD) {
-    const ms = Number(view.getBigUint64(at, true));
+    const ms = Number(view.getBigUint64(at + slot.millisecond, true));
     if (ms <= after || ms > until) continue;
     const before = slots.get(ms);
-    const [first, second] = [part(view, at + PARTS[0]), part(view, at + PARTS[1])];
+    const [first, second] = [part(view, at + slot.upload), part(view, at + slot.download)];
     const parts: ScopeSlot['parts'] =
       before === undefined ? [first, second] : [together(before.parts[0], first), together(before.parts[1], second)];
     slots.set(ms, { ms, parts });
@@ -48,12 +47,12 @@ export function scopeSlots({ records }: Pick<QueueScope, 'records'>, after: numb
 }
 
 const part = (view: DataView, at: number): ScopePart => ({
-  bytes: view.getUint32(at, true),
-  dropped: view.getUint32(at + 4, true),
-  queued: view.getUint32(at + 8, true),
-  tokens: Number(view.getBigInt64(at + 12, true)),
-  wait: view.getUint32(at + 20, true),
-  rate: 1_000 * view.getUint32(at + 24, true),
+  bytes: view.getUint32(at + field.passed, true),
+  dropped: view.getUint32(at + field.dropped, true),
+  queued: view.getUint32(at + field.waiting, true),
+  tokens: Number(view.getBigInt64(at + field.tokens, true)),
+  wait: view.getUint32(at + field.longestWait, true),
+  rate: 1_000 * view.getUint32(at + field.rateKbit, true),
 });
 
 function together(a: ScopePart, b: ScopePart): ScopePart {

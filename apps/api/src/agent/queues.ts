@@ -1,10 +1,11 @@
+import { queueRecord as layout, queuePart } from '@tollway/dataplane-agent/records';
 import type { Queues } from './messages.js';
 
-/** Size of a record, bytes; the layout is documented at `ReplyBody::Queues` in crates/config/src/protocol/reply.rs. */
-export const RECORD = 104;
+/** Size of a record, bytes. */
+export const RECORD = layout.size;
 
 /** What a record is about. */
-export const PART = { upload: 0, download: 1, total: 2, whole: 3, interface: 4 } as const;
+export const PART = queuePart;
 
 export type Part = (typeof PART)[keyof typeof PART];
 
@@ -30,20 +31,20 @@ const add = (a: bigint, b: bigint): bigint => a + b;
 const longest = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
 const fields: Readonly<Record<string, Field>> = {
-  bytes: { read: u64(8), together: add },
-  packets: { read: u64(16), together: add },
-  dropped: { read: u64(24), together: add },
-  rate: { read: u64(32), together: add },
-  'packet-rate': { read: u64(40), together: add },
-  'queued-bytes': { read: u64(48), together: add },
-  'queued-packets': { read: u32(56), together: add },
-  'pcq-queues': { read: u32(60), together: add },
-  borrows: { read: u64(64), together: add },
-  lends: { read: u64(72), together: add },
-  marked: { read: u64(80), together: add },
-  'max-wait': { read: u32(88), together: longest },
-  'avg-wait': { read: u32(92), together: longest },
-  'out-of-order': { read: u64(96), together: add },
+  bytes: { read: u64(layout.bytes), together: add },
+  packets: { read: u64(layout.packets), together: add },
+  dropped: { read: u64(layout.dropped), together: add },
+  rate: { read: u64(layout.rate), together: add },
+  'packet-rate': { read: u64(layout.packetRate), together: add },
+  'queued-bytes': { read: u64(layout.queuedBytes), together: add },
+  'queued-packets': { read: u32(layout.queuedPackets), together: add },
+  'pcq-queues': { read: u32(layout.subQueues), together: add },
+  borrows: { read: u64(layout.borrows), together: add },
+  lends: { read: u64(layout.lends), together: add },
+  marked: { read: u64(layout.marked), together: add },
+  'max-wait': { read: u32(layout.longestWait), together: longest },
+  'avg-wait': { read: u32(layout.averageWait), together: longest },
+  'out-of-order': { read: u64(layout.outOfOrder), together: add },
 };
 
 /** One snapshot of all queues. Nothing is decoded until it is asked for. */
@@ -60,7 +61,7 @@ export class QueueDump {
     const count = Math.floor(records.byteLength / RECORD);
     this.#before = new Int32Array(count);
     for (let number = 0; number < count; number += 1) {
-      const row = this.#view.getUint32(number * RECORD, true);
+      const row = this.#view.getUint32(number * RECORD + layout.row, true);
       this.#before[number] = this.#last.get(row) ?? -1;
       this.#last.set(row, number);
     }
@@ -69,7 +70,7 @@ export class QueueDump {
   /** Whether the data plane has counted anything of a part. */
   has(row: number, part: Part): boolean {
     for (let number = this.#last.get(row) ?? -1; number >= 0; number = this.#before[number] ?? -1) {
-      if (this.#view.getUint8(number * RECORD + 6) === part) return true;
+      if (this.#view.getUint8(number * RECORD + layout.part) === part) return true;
     }
     return false;
   }
@@ -84,7 +85,7 @@ export class QueueDump {
     let sum = 0n;
     for (let number = this.#last.get(row) ?? -1; number >= 0; number = this.#before[number] ?? -1) {
       const at = number * RECORD;
-      if (this.#view.getUint8(at + 6) === part) sum = field.together(sum, field.read(this.#view, at));
+      if (this.#view.getUint8(at + layout.part) === part) sum = field.together(sum, field.read(this.#view, at));
     }
     return sum;
   }

@@ -1,15 +1,8 @@
+import { routeRecord as field, routeFlag } from '@tollway/dataplane-agent/records';
 import { ipv4Text } from '@tollway/schema';
 import type { Routes } from './messages.js';
 
-/** Size of a record, bytes; the layout is documented at `ReplyBody::Routes` in crates/config/src/protocol/reply.rs. */
-const RECORD = 24;
-const ACTIVE = 1;
-const CONNECTED = 2;
-const STATIC = 4;
-const BLACKHOLE = 8;
-const UNREACHABLE = 16;
-const PROHIBIT = 32;
-const MULTIPATH = 64;
+const RECORD = field.size;
 
 /** An `.id` of a route of another program: `*8` …, of the prefix length, the destination and the metric, which name it. */
 const LEARNED_ID = /^\*800000([0-9A-F]{2})([0-9A-F]{8})([0-9A-F]{8})$/i;
@@ -30,9 +23,10 @@ export class RouteDump {
     this.#view = new DataView(records.buffer, records.byteOffset, records.byteLength);
     this.count = Math.floor(records.byteLength / RECORD);
     let place = 0;
-    while (place < this.count && this.#flag(place, CONNECTED)) place += 1;
+    while (place < this.count && this.#flag(place, routeFlag.connected)) place += 1;
     this.firstStatic = place;
-    for (; place < this.count && this.#flag(place, STATIC); place += 1) this.#places.set(this.row(place), place);
+    for (; place < this.count && this.#flag(place, routeFlag.static); place += 1)
+      this.#places.set(this.row(place), place);
     this.firstLearned = place;
   }
 
@@ -52,8 +46,12 @@ export class RouteDump {
     const wanted = [length, network, metric].map((part) => Number.parseInt(part, 16));
     for (let place = this.firstLearned; place < this.count; place += 1) {
       const at = place * RECORD;
-      if (this.#view.getUint32(at, true) !== wanted[1] || this.#view.getUint8(at + 4) !== wanted[0]) continue;
-      if (this.#view.getUint32(at + 20, true) === wanted[2]) return place;
+      if (
+        this.#view.getUint32(at + field.destination, true) !== wanted[1] ||
+        this.#view.getUint8(at + field.prefixLen) !== wanted[0]
+      )
+        continue;
+      if (this.#view.getUint32(at + field.metric, true) === wanted[2]) return place;
     }
     return undefined;
   }
@@ -61,13 +59,16 @@ export class RouteDump {
   /** `.id` of a route of another program. */
   learnedId(place: number): string {
     const at = place * RECORD;
-    const [length, network] = [this.#view.getUint8(at + 4), this.#view.getUint32(at, true)];
-    return `*${hex(0x8000_0000 + length)}${hex(network)}${hex(this.#view.getUint32(at + 20, true))}`;
+    const [length, network] = [
+      this.#view.getUint8(at + field.prefixLen),
+      this.#view.getUint32(at + field.destination, true),
+    ];
+    return `*${hex(0x8000_0000 + length)}${hex(network)}${hex(this.#view.getUint32(at + field.metric, true))}`;
   }
 
   /** First address of the destination, as a number. */
   first(place: number): number {
-    return this.#view.getUint32(place * RECORD, true);
+    return this.#view.getUint32(place * RECORD + field.destination, true);
   }
 
   /** Last address of the destination. */
@@ -76,7 +77,7 @@ export class RouteDump {
   }
 
   prefixLength(place: number): number {
-    return this.#view.getUint8(place * RECORD + 4);
+    return this.#view.getUint8(place * RECORD + field.prefixLen);
   }
 
   destination(place: number): string {
@@ -84,54 +85,54 @@ export class RouteDump {
   }
 
   active(place: number): boolean {
-    return this.#flag(place, ACTIVE);
+    return this.#flag(place, routeFlag.active);
   }
 
   blackhole(place: number): boolean {
-    return this.#flag(place, BLACKHOLE);
+    return this.#flag(place, routeFlag.blackhole);
   }
 
   /** Answers packets with host unreachable. */
   unreachable(place: number): boolean {
-    return this.#flag(place, UNREACHABLE);
+    return this.#flag(place, routeFlag.unreachable);
   }
 
   /** Answers packets with communication administratively prohibited. */
   prohibit(place: number): boolean {
-    return this.#flag(place, PROHIBIT);
+    return this.#flag(place, routeFlag.prohibit);
   }
 
   /** A route of another program that has more next hops, which are not used. */
   multipath(place: number): boolean {
-    return this.#flag(place, MULTIPATH);
+    return this.#flag(place, routeFlag.multipath);
   }
 
   distance(place: number): number {
-    return this.#view.getUint8(place * RECORD + 6);
+    return this.#view.getUint8(place * RECORD + field.distance);
   }
 
   /** Routing protocol number (rtnetlink(7)). */
   protocol(place: number): number {
-    return this.#view.getUint8(place * RECORD + 7);
+    return this.#view.getUint8(place * RECORD + field.protocol);
   }
 
   /** Address of the next hop, if the route has one. */
   gateway(place: number): string | undefined {
-    const address = this.#view.getUint32(place * RECORD + 8, true);
+    const address = this.#view.getUint32(place * RECORD + field.gateway, true);
     return address === 0 ? undefined : ipv4Text(address);
   }
 
   /** Row of the interface that it leaves by; 0 without one. */
   interface(place: number): number {
-    return this.#view.getUint32(place * RECORD + 12, true);
+    return this.#view.getUint32(place * RECORD + field.interface, true);
   }
 
   /** Row of a configured route; row of the address that a connected one follows from. */
   row(place: number): number {
-    return this.#view.getUint32(place * RECORD + 16, true);
+    return this.#view.getUint32(place * RECORD + field.row, true);
   }
 
   #flag(place: number, flag: number): boolean {
-    return (this.#view.getUint8(place * RECORD + 5) & flag) !== 0;
+    return (this.#view.getUint8(place * RECORD + field.flags) & flag) !== 0;
   }
 }

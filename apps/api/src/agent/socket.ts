@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { PROTOCOL } from '@tollway/dataplane-agent/records';
 import { encodeFrame, FrameDecoder } from './frames.js';
 import {
   AgentGone,
@@ -8,7 +9,6 @@ import {
   type Hello,
   type Message,
   type PortInfo,
-  PROTOCOL,
   type ReplyFor,
   type RequestBody,
 } from './messages.js';

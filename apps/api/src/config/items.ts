@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
+import { FIRST_DYNAMIC_ROW } from '@tollway/dataplane-agent/records';
 import { type Menu, type Prop, registry } from '@tollway/schema';
 import { type ApiError, errors } from '../errors.js';
 import { TimeSlicer } from '../scheduling/time-slicer.js';
 import { builtinRow } from '../snapshot/builtin.js';
 import { nameOf, RowsByKey } from '../snapshot/rows-by-key.js';
-import { FIRST_DYNAMIC_ROW, parseRowId, type Row } from '../snapshot/snapshot.js';
+import { parseRowId, type Row } from '../snapshot/snapshot.js';
 import { type Arguments, textOf } from './content.js';
 import type { Draft } from './draft.js';
 

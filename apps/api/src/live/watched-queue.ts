@@ -1,4 +1,4 @@
-import { MAX_SCOPES } from '@tollway/protocol/live/limits';
+import { MAX_SCOPES } from '@tollway/dataplane-agent/records';
 import type { Subscribe } from '@tollway/protocol/live/requests';
 import type { AgentPort } from '../agent/port.js';
 import type { ConfigStore } from '../config/store.js';

@@ -2,7 +2,7 @@
 
 /** A stored row. Settings menus have at most one; its absence means all defaults. */
 export interface Row {
-  /** Unique over all menus and never reused, u32 below {@link FIRST_DYNAMIC_ROW}; `.id` in REST is `*` and this in upper-case hex. */
+  /** Unique over all menus and never reused, u32 below `FIRST_DYNAMIC_ROW` of the data plane; `.id` in REST is `*` and this in upper-case hex. */
   readonly id: number;
   /** Canonical texts by property name; a property that is not set is absent. Without `disabled` and `comment`. */
   readonly values: Readonly<Record<string, string>>;
@@ -13,9 +13,6 @@ export interface Row {
 
 /** Rows of all menus by REST path, in order of evaluation. A menu without rows may be absent. */
 export type ConfigSnapshot = ReadonlyMap<string, readonly Row[]>;
-
-/** First id of the range that the data plane gives to rows it makes itself. */
-export const FIRST_DYNAMIC_ROW = 0x8000_0000;
 
 /** `.id` of a row: `*1F`. */
 export const rowIdText = (id: number): string => `*${id.toString(16).toUpperCase()}`;

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { PROTOCOL } from '@tollway/dataplane-agent/records';
 import { AddressListDump, EntryMemory } from '../agent/address-list-entries.js';
 import { ConnectionDump, type Snapshot } from '../agent/connections.js';
-import { AgentGone, type NeighborInfo, type PortInfo, PROTOCOL, type Stats } from '../agent/messages.js';
+import { AgentGone, type NeighborInfo, type PortInfo, type Stats } from '../agent/messages.js';
 import type { AgentPort } from '../agent/port.js';
 import { QueueDump } from '../agent/queues.js';
 import { RouteDump } from '../agent/routes.js';

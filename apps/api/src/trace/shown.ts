@@ -1,9 +1,10 @@
+import { FIRST_DYNAMIC_ROW } from '@tollway/dataplane-agent/records';
 import type { ShownPacket, TracedRow, TracedStep } from '@tollway/protocol/live/trace';
 import { datetimeText, menuByPath, protocolText } from '@tollway/schema';
 import type { TracedPacket, TraceStep } from '../agent/messages.js';
 import type { Services } from '../services.js';
 import { interfaceName, interfacesOf } from '../snapshot/interfaces.js';
-import { type ConfigSnapshot, FIRST_DYNAMIC_ROW, type Row, rowIdText, rowsOf } from '../snapshot/snapshot.js';
+import { type ConfigSnapshot, type Row, rowIdText, rowsOf } from '../snapshot/snapshot.js';
 import type { RestRow } from '../view/rows.js';
 
 /** Menus whose rows stages decide by. */

@@ -1,7 +1,8 @@
+import { FIRST_DYNAMIC_ROW } from '@tollway/dataplane-agent/records';
 import type { Menu } from '@tollway/schema';
 import type { Stats } from '../agent/messages.js';
 import type { ConfigStore } from '../config/store.js';
-import { FIRST_DYNAMIC_ROW, type Row, rowIdText } from '../snapshot/snapshot.js';
+import { type Row, rowIdText } from '../snapshot/snapshot.js';
 import type { LiveState } from '../state/live-state.js';
 import { type RestRow, type View, yesNo } from './rows.js';
 import { type LiveValues, StoredParts, StoredRows } from './stored-rows.js';

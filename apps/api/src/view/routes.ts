@@ -1,9 +1,10 @@
+import { FIRST_DYNAMIC_ROW } from '@tollway/dataplane-agent/records';
 import { ipv4Mask, ipv4Prefix, ipv4Text, type Menu, parseNexthop } from '@tollway/schema';
 import { RouteDump } from '../agent/routes.js';
 import type { AddressRange } from '../config/membership.js';
 import type { ConfigStore } from '../config/store.js';
 import { interfaceNames, interfacesOf } from '../snapshot/interfaces.js';
-import { FIRST_DYNAMIC_ROW, parseRowId, type Row, rowIdText } from '../snapshot/snapshot.js';
+import { parseRowId, type Row, rowIdText } from '../snapshot/snapshot.js';
 import type { LiveState } from '../state/live-state.js';
 import { type RestRow, type RowSet, type View, yesNo } from './rows.js';
 import { StoredParts, StoredRows } from './stored-rows.js';

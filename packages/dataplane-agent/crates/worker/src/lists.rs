@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use tollway_config::protocol::record::{AddressListRecord, NO_END, PackedAddress};
 use tollway_config::protocol::{ADDRESS_LIST_RECORD, DynamicAddress, ReplyBody};
 use tollway_engine::firewall::address_set::{Added, AddressSets, DynamicEntry, MAX_DYNAMIC, SetKey};
 use tollway_engine::shared::Shared;
@@ -26,13 +27,11 @@ pub fn entries(sets: &AddressSets, now: Now) -> ReplyBody {
 
 fn pack(list: u32, entry: &DynamicEntry, out: &mut Vec<u8>) {
     let family = if entry.address.as_v4().is_some() { 4 } else { 6 };
-    let left_ms = entry.left_ms.map_or(u32::MAX, |left| left.min(u64::from(u32::MAX - 1)) as u32);
-    let age_s = (entry.age_ms / 1000).min(u64::from(u32::MAX)) as u32;
-    out.extend_from_slice(&list.to_le_bytes());
-    out.extend_from_slice(&[family, entry.len, 0, 0]);
-    out.extend_from_slice(&entry.address.0.to_be_bytes());
-    out.extend_from_slice(&left_ms.to_le_bytes());
-    out.extend_from_slice(&age_s.to_le_bytes());
+    let left = entry.left_ms.map_or(NO_END, |left| left.min(u64::from(NO_END - 1)) as u32);
+    let age = (entry.age_ms / 1000).min(u64::from(u32::MAX)) as u32;
+    let address = PackedAddress(entry.address.0);
+    let record = AddressListRecord { list, family, prefix_len: entry.len, reserved: 0, address, left, age };
+    record.write(out);
 }
 
 /// Adds entries, or restarts the timeouts of those that exist. Returns how many there were.

@@ -2,17 +2,13 @@
 
 use std::net::Ipv4Addr;
 
+use tollway_config::protocol::record::RouteRecord;
+use tollway_config::protocol::record::route_flag::{
+    ACTIVE, BLACKHOLE, CONNECTED, MULTIPATH, PROHIBIT, STATIC, UNREACHABLE,
+};
 use tollway_config::protocol::{ROUTE_RECORD, ReplyBody};
 use tollway_engine::ip::fib::{Discard, ListedRoute, Lookup, RouteSource};
 use tollway_engine::snapshot::Snapshot;
-
-const ACTIVE: u8 = 1;
-const CONNECTED: u8 = 2;
-const STATIC: u8 = 4;
-const BLACKHOLE: u8 = 8;
-const UNREACHABLE: u8 = 16;
-const PROHIBIT: u8 = 32;
-const MULTIPATH: u8 = 64;
 
 /// Every route, packed.
 pub fn all(snapshot: &Snapshot) -> ReplyBody {
@@ -37,13 +33,18 @@ fn pack(route: &ListedRoute, out: &mut Vec<u8>) {
         Some(Discard::Unreachable) => UNREACHABLE,
         Some(Discard::Prohibit) => PROHIBIT,
     };
-    let flags = kind | flag(route.active, ACTIVE) | discard;
-    out.extend_from_slice(&route.destination.to_le_bytes());
-    out.extend_from_slice(&[route.prefix_len, flags, route.distance, protocol]);
-    out.extend_from_slice(&route.gateway.unwrap_or(0).to_le_bytes());
-    out.extend_from_slice(&route.interface.to_le_bytes());
-    out.extend_from_slice(&row.to_le_bytes());
-    out.extend_from_slice(&metric.to_le_bytes());
+    let packed = RouteRecord {
+        destination: route.destination,
+        prefix_len: route.prefix_len,
+        flags: kind | flag(route.active, ACTIVE) | discard,
+        distance: route.distance,
+        protocol,
+        gateway: route.gateway.unwrap_or(0),
+        interface: route.interface,
+        row,
+        metric,
+    };
+    packed.write(out);
 }
 
 /// The route to an address.

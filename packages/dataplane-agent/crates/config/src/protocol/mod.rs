@@ -6,6 +6,7 @@
 //! every client. Counters travel only when asked for: a screen nobody looks at costs nothing.
 
 mod event;
+pub mod record;
 mod reply;
 mod request;
 mod stats;
@@ -32,19 +33,25 @@ pub const PROTOCOL: u32 = 9;
 pub const MAX_FRAME: u32 = 256 << 20;
 
 /// Size of one record in [`ReplyBody::Connections`], bytes.
-pub const CONNECTION_RECORD: usize = 160;
+pub const CONNECTION_RECORD: usize = record::ConnectionRecord::SIZE;
 
 /// Size of a record in [`ReplyBody::AddressListEntries`], bytes.
-pub const ADDRESS_LIST_RECORD: usize = 32;
+pub const ADDRESS_LIST_RECORD: usize = record::AddressListRecord::SIZE;
 
 /// Size of a record in [`ReplyBody::Routes`], bytes.
-pub const ROUTE_RECORD: usize = 24;
+pub const ROUTE_RECORD: usize = record::RouteRecord::SIZE;
 
 /// Size of a packed queue record, bytes.
-pub const QUEUE_RECORD: usize = 104;
+pub const QUEUE_RECORD: usize = record::QueueRecord::SIZE;
 
 /// Size of a record in [`ReplyBody::QueueScope`], bytes.
-pub const QUEUE_SCOPE_RECORD: usize = 64;
+pub const QUEUE_SCOPE_RECORD: usize = record::QueueScopeRecord::SIZE;
+
+/// Traces that are followed at a time.
+pub const MAX_TRACES: usize = 4;
+
+/// Queues whose milliseconds are noted at a time.
+pub const MAX_SCOPES: usize = 4;
 
 /// Agent to client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

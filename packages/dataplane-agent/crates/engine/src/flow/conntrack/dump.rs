@@ -1,9 +1,9 @@
 //! Connections as the control protocol shows them.
 
-use tollway_config::protocol::CONNECTION_RECORD;
+use tollway_config::protocol::record::{ConnectionRecord, PackedAddress, connection_flag};
 use tollway_wire::ipv4::{ICMP, TCP};
 
-use super::connection::{Connection, Totals};
+use super::connection::{Connection, Status, Totals};
 use super::table::ConnectionTable;
 use crate::ids::Direction;
 use crate::packet::slow_reason::SlowReason;
@@ -20,7 +20,7 @@ impl ConnectionTable {
         let (end, slots) = (from.saturating_add(places), self.hot.len() as u32);
         for slot in (from..end.min(slots)).filter(|slot| self.is_shown(*slot)) {
             if let Some(conn) = self.connection(slot) {
-                out.extend_from_slice(&self.record(slot, &conn, now));
+                self.record(slot, &conn, now).write(out);
             }
         }
         (end <= slots).then_some(end)
@@ -57,7 +57,7 @@ impl ConnectionTable {
         }
     }
 
-    fn record(&self, slot: u32, conn: &Connection, now: Now) -> [u8; CONNECTION_RECORD] {
+    fn record(&self, slot: u32, conn: &Connection, now: Now) -> ConnectionRecord {
         let (totals, fasttracked) = self.totals(slot);
         let slow = self.slow_reason(slot, conn, &totals).map_or(0, SlowReason::place);
         record(conn, &totals, &fasttracked, slow, now)
@@ -68,38 +68,50 @@ fn record(
     conn: &Connection,
     totals: &Totals,
     fasttracked: &Totals,
-    slow: u8,
+    slow_reason: u8,
     now: Now,
-) -> [u8; CONNECTION_RECORD] {
-    let mut record = [0u8; CONNECTION_RECORD];
-    let mut put = |at: usize, bytes: &[u8]| {
-        if let Some(field) = record.get_mut(at..at + bytes.len()) {
-            field.copy_from_slice(bytes);
-        }
-    };
-    let protocol = conn.original.protocol;
-    let family = if conn.original.src.as_v4().is_some() { 4 } else { 6 };
-    let state = if protocol == TCP { conn.tcp.state() as u8 } else { 255 };
-    let left = conn.left(now) / 1_000_000;
+) -> ConnectionRecord {
+    let Connection { original, reply, .. } = conn;
+    let protocol = original.protocol;
     let (icmp_type, icmp_code) = if protocol == ICMP { conn.tcp.icmp_kind() } else { (0, 0) };
-    put(0, &conn.id.to_le_bytes());
-    put(8, &[protocol, family]);
-    put(10, &(conn.status.0 & SHOWN).to_le_bytes());
-    put(12, &[state, icmp_type, icmp_code, slow]);
-    for (tuple, addresses, ports) in [(&conn.original, 16, 80), (&conn.reply, 48, 84)] {
-        put(addresses, &tuple.src.0.to_be_bytes());
-        put(addresses + 16, &tuple.dst.0.to_be_bytes());
-        put(ports, &tuple.src_port.to_le_bytes());
-        put(ports + 2, &tuple.dst_port.to_le_bytes());
+    let cell = |cells: &[u64; 2], direction: Direction| cells.get(direction.index()).copied().unwrap_or(0);
+    ConnectionRecord {
+        id: conn.id,
+        protocol,
+        family: if original.src.as_v4().is_some() { 4 } else { 6 },
+        flags: conn.status.0 & SHOWN,
+        tcp_state: if protocol == TCP { conn.tcp.state() as u8 } else { 255 },
+        icmp_type,
+        icmp_code,
+        slow_reason,
+        src_address: PackedAddress(original.src.0),
+        dst_address: PackedAddress(original.dst.0),
+        reply_src_address: PackedAddress(reply.src.0),
+        reply_dst_address: PackedAddress(reply.dst.0),
+        src_port: original.src_port,
+        dst_port: original.dst_port,
+        reply_src_port: reply.src_port,
+        reply_dst_port: reply.dst_port,
+        timeout: u32::try_from(conn.left(now) / 1_000_000).unwrap_or(u32::MAX),
+        mark: conn.mark,
+        orig_packets: cell(&totals.packets, Direction::Original),
+        orig_bytes: cell(&totals.bytes, Direction::Original),
+        repl_packets: cell(&totals.packets, Direction::Reply),
+        repl_bytes: cell(&totals.bytes, Direction::Reply),
+        orig_fasttrack_packets: cell(&fasttracked.packets, Direction::Original),
+        orig_fasttrack_bytes: cell(&fasttracked.bytes, Direction::Original),
+        repl_fasttrack_packets: cell(&fasttracked.packets, Direction::Reply),
+        repl_fasttrack_bytes: cell(&fasttracked.bytes, Direction::Reply),
     }
-    put(88, &u32::try_from(left).unwrap_or(u32::MAX).to_le_bytes());
-    put(92, &conn.mark.to_le_bytes());
-    for (direction, at) in [(Direction::Original, 0), (Direction::Reply, 16)] {
-        let cell = |cells: &[u64; 2]| cells.get(direction.index()).copied().unwrap_or(0).to_le_bytes();
-        put(96 + at, &cell(&totals.packets));
-        put(104 + at, &cell(&totals.bytes));
-        put(128 + at, &cell(&fasttracked.packets));
-        put(136 + at, &cell(&fasttracked.bytes));
-    }
-    record
 }
+
+/// The bits of the record are those of the connection.
+const _: () = assert!(
+    Status(connection_flag::SEEN_REPLY).seen_reply()
+        && Status(connection_flag::ASSURED).assured()
+        && Status(connection_flag::CONFIRMED).confirmed()
+        && Status(connection_flag::FASTTRACK).fasttrack()
+        && Status(connection_flag::SRCNAT).srcnat()
+        && Status(connection_flag::DSTNAT).dstnat()
+        && Status(connection_flag::HW_OFFLOAD).offloaded()
+);

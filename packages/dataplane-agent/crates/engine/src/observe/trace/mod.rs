@@ -31,7 +31,7 @@ use crate::time::Now;
 use waiting::WaitingPackets;
 
 /// Most traces at a time.
-pub const TRACES: usize = 4;
+pub const TRACES: usize = tollway_config::protocol::MAX_TRACES;
 /// Filters of the traces that run, by place.
 pub type Filters = [Option<Filter>; TRACES];
 /// Packets that a buffer holds.

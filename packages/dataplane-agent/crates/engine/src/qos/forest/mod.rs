@@ -10,6 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use tollway_config::dataplane::{Mark, QueueLimit, QueueType, RowId};
+use tollway_config::protocol::record::queue_part;
 
 use crate::ids::Way;
 
@@ -25,15 +26,15 @@ pub struct ClassId(pub u32);
 #[repr(u8)]
 pub enum Part {
     /// From the targets of a simple queue.
-    Upload = 0,
+    Upload = queue_part::UPLOAD,
     /// To the targets of a simple queue.
-    Download = 1,
+    Download = queue_part::DOWNLOAD,
     /// Both directions of a simple queue.
-    Total = 2,
+    Total = queue_part::TOTAL,
     /// A node of `/queue/tree`.
-    Whole = 3,
+    Whole = queue_part::WHOLE,
     /// The queue of an interface; the row is the interface's.
-    Interface = 4,
+    Interface = queue_part::INTERFACE,
 }
 
 impl Part {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use tollway_config::dataplane::RowId;
+use tollway_config::protocol::record::QueueRecord;
 
 use crate::packet::frame::Frame;
 use crate::qos::forest::{Class, ClassId, Forest, Identity};
@@ -259,24 +260,26 @@ impl Record {
     }
 
     fn write(&self, identity: Identity, worker: u32, out: &mut Vec<u8>) {
-        out.extend_from_slice(&identity.row.to_le_bytes());
-        out.extend_from_slice(&(worker as u16).to_le_bytes());
-        out.extend_from_slice(&[identity.part as u8, 0]);
-        let Passed { packets, bytes } = self.passed;
-        let values =
-            [bytes, packets, self.dropped, self.second.bytes * 8, self.second.packets, self.queued_bytes];
-        for value in values {
-            out.extend_from_slice(&value.to_le_bytes());
-        }
-        for value in [self.queued_packets, self.sub_queues] {
-            out.extend_from_slice(&value.to_le_bytes());
-        }
-        for value in [self.borrows, self.lends, self.marked] {
-            out.extend_from_slice(&value.to_le_bytes());
-        }
-        for value in [self.longest_wait, self.average_wait] {
-            out.extend_from_slice(&value.to_le_bytes());
-        }
-        out.extend_from_slice(&self.out_of_order.to_le_bytes());
+        let packed = QueueRecord {
+            row: identity.row,
+            worker: worker as u16,
+            part: identity.part as u8,
+            reserved: 0,
+            bytes: self.passed.bytes,
+            packets: self.passed.packets,
+            dropped: self.dropped,
+            rate: self.second.bytes * 8,
+            packet_rate: self.second.packets,
+            queued_bytes: self.queued_bytes,
+            queued_packets: self.queued_packets,
+            sub_queues: self.sub_queues,
+            borrows: self.borrows,
+            lends: self.lends,
+            marked: self.marked,
+            longest_wait: self.longest_wait,
+            average_wait: self.average_wait,
+            out_of_order: self.out_of_order,
+        };
+        packed.write(out);
     }
 }

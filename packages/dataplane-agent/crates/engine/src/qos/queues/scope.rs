@@ -4,7 +4,8 @@
 use std::collections::VecDeque;
 
 use tollway_config::dataplane::RowId;
-use tollway_config::protocol::QUEUE_SCOPE_RECORD;
+use tollway_config::protocol::MAX_SCOPES;
+use tollway_config::protocol::record::{QueueScopePart, QueueScopeRecord};
 
 use crate::packet::frame::Frame;
 use crate::qos::forest::{Identity, Part};
@@ -14,8 +15,6 @@ use crate::time::Now;
 
 /// Milliseconds that are remembered.
 const MILLISECONDS: u64 = 4096;
-/// Rows that are watched at a time.
-const ROWS: usize = 4;
 /// A row is watched for so long after the last query, ns.
 const LOOKED_AWAY: u64 = 10_000_000_000;
 const NS_PER_MS: u64 = 1_000_000;
@@ -175,7 +174,7 @@ impl<F: Frame> Queues<F> {
             let scope = Scope { row, asked: now, milliseconds };
             let all = &mut self.scopes.all;
             all.retain(|scope| scope.asked.0.saturating_add(LOOKED_AWAY) >= now.0);
-            if all.len() >= ROWS
+            if all.len() >= MAX_SCOPES
                 && let Some(longest) = (0..all.len()).min_by_key(|at| all.get(*at).map(|scope| scope.asked))
             {
                 all.swap_remove(longest);
@@ -194,18 +193,15 @@ impl<F: Frame> Queues<F> {
 
 impl Millisecond {
     fn write(&self, out: &mut Vec<u8>) {
-        let start = out.len();
-        out.extend_from_slice(&self.number.to_le_bytes());
-        for way in &self.ways {
-            for value in [way.passed, way.dropped, way.waiting] {
-                out.extend_from_slice(&value.to_le_bytes());
-            }
-            out.extend_from_slice(&way.tokens.to_le_bytes());
-            for value in [way.longest_wait, way.rate_kbit] {
-                out.extend_from_slice(&value.to_le_bytes());
-            }
-        }
-        debug_assert_eq!(out.len() - start, QUEUE_SCOPE_RECORD);
+        let [upload, download] = self.ways.map(|way| QueueScopePart {
+            passed: way.passed,
+            dropped: way.dropped,
+            waiting: way.waiting,
+            tokens: way.tokens,
+            longest_wait: way.longest_wait,
+            rate_kbit: way.rate_kbit,
+        });
+        QueueScopeRecord { millisecond: self.number, upload, download }.write(out);
     }
 }
 

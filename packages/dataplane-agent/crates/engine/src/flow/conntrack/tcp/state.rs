@@ -1,5 +1,7 @@
 //! The TCP states and the transitions between them, by kind of segment and direction.
 
+use tollway_config::protocol::record::tcp_state;
+
 use crate::ids::Direction;
 
 /// Connection state. The numbers are those of the connection dump.
@@ -8,25 +10,25 @@ use crate::ids::Direction;
 pub enum State {
     /// Nothing seen.
     #[default]
-    None = 0,
+    None = tcp_state::NONE,
     /// SYN of the originator seen.
-    SynSent = 1,
+    SynSent = tcp_state::SYN_SENT,
     /// SYN-ACK of the responder seen.
-    SynRecv = 2,
+    SynRecv = tcp_state::SYN_RECV,
     /// Handshake complete.
-    Established = 3,
+    Established = tcp_state::ESTABLISHED,
     /// FIN of one side seen.
-    FinWait = 4,
+    FinWait = tcp_state::FIN_WAIT,
     /// That FIN acknowledged.
-    CloseWait = 5,
+    CloseWait = tcp_state::CLOSE_WAIT,
     /// FIN of both sides seen.
-    LastAck = 6,
+    LastAck = tcp_state::LAST_ACK,
     /// Both FINs acknowledged.
-    TimeWait = 7,
+    TimeWait = tcp_state::TIME_WAIT,
     /// Reset.
-    Close = 8,
+    Close = tcp_state::CLOSE,
     /// SYN of both sides seen (simultaneous open).
-    Listen = 9,
+    Listen = tcp_state::LISTEN,
 }
 
 impl State {

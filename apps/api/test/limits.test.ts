@@ -1,0 +1,7 @@
+import { MAX_SCOPES } from '@tollway/dataplane-agent/records';
+import * as limits from '@tollway/protocol/live/limits';
+import { expect, it } from 'vitest';
+
+it('browsers keep the milliseconds of as many queues as the data plane notes them of', () => {
+  expect(limits.MAX_SCOPES).toBe(MAX_SCOPES);
+});

@@ -1,0 +1,35 @@
+//! Prints where the fields of packed records are, the names of numbers in them, and the constants of the protocol: the
+//! module that clients read them by is made from it.
+
+use std::io::Write;
+
+use serde_json::json;
+use tollway_config::dataplane::FIRST_DYNAMIC_ROW;
+use tollway_config::protocol::record::{CODES, NO_END, layouts};
+use tollway_config::protocol::{MAX_FRAME, MAX_SCOPES, MAX_TRACES, PROTOCOL};
+
+fn main() -> std::io::Result<()> {
+    let records: Vec<_> = layouts()
+        .into_iter()
+        .map(|layout| {
+            let fields: Vec<_> = layout
+                .fields
+                .iter()
+                .map(|field| json!({ "name": field.name, "doc": field.doc, "offset": field.offset }))
+                .collect();
+            json!({ "name": layout.name, "size": layout.size, "fields": fields })
+        })
+        .collect();
+    let codes: Vec<_> =
+        CODES.into_iter().map(|codes| json!({ "name": codes.name, "codes": codes.codes })).collect();
+    let constants = json!([
+        ["PROTOCOL", PROTOCOL, "Version of the message set."],
+        ["MAX_FRAME", MAX_FRAME, "Largest frame either side accepts, bytes."],
+        ["MAX_TRACES", MAX_TRACES, "Traces that are followed at a time."],
+        ["MAX_SCOPES", MAX_SCOPES, "Queues whose milliseconds are noted at a time."],
+        ["FIRST_DYNAMIC_ROW", FIRST_DYNAMIC_ROW, "First id of rows that the agent makes itself."],
+        ["NO_END", NO_END, "Time left of an address list entry that stays until the agent ends."],
+    ]);
+    let text = serde_json::to_string(&json!({ "records": records, "codes": codes, "constants": constants }))?;
+    std::io::stdout().write_all(text.as_bytes())
+}
