@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
-import { addressListRecord as field, NO_END } from '@tollway/dataplane-agent/records';
+import { addressListRecord, NO_END } from '@tollway/dataplane-agent/records';
 import { datetimeText, durationText, ipv4Text, ipv6Prefix, ipv6Text } from '@tollway/schema';
 import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { AddressListEntries } from './messages.js';
 
+/** An own name: hot loops would look an imported one up each time, where modules are not bound natively. */
+const field = addressListRecord;
 const RECORD = field.size;
 /** Where its last four bytes of the address are; those of IPv4 are all. */
 const LAST_WORD = field.address + 12;

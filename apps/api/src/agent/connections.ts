@@ -1,8 +1,10 @@
-import { connectionFlag, connectionRecord as field, tcpState } from '@tollway/dataplane-agent/records';
+import { connectionFlag, connectionRecord, tcpState } from '@tollway/dataplane-agent/records';
 import { durationText, ipv6Text, protocolText } from '@tollway/schema';
 import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { Connections } from './messages.js';
 
+/** An own name: hot loops would look an imported one up each time, where modules are not bound natively. */
+const field = connectionRecord;
 /** Size of a record, bytes. */
 export const RECORD = field.size;
 

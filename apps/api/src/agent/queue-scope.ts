@@ -1,6 +1,8 @@
-import { queueScopePart as field, queueScopeRecord as slot } from '@tollway/dataplane-agent/records';
+import { queueScopePart, queueScopeRecord } from '@tollway/dataplane-agent/records';
 import type { QueueScope } from './messages.js';
 
+const field = queueScopePart;
+const slot = queueScopeRecord;
 const RECORD = slot.size;
 
 /** What one direction of a queue did in a millisecond. */

@@ -1,6 +1,7 @@
-import { queueRecord as layout, queuePart } from '@tollway/dataplane-agent/records';
+import { queuePart, queueRecord } from '@tollway/dataplane-agent/records';
 import type { Queues } from './messages.js';
 
+const layout = queueRecord;
 /** Size of a record, bytes. */
 export const RECORD = layout.size;
 

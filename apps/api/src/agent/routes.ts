@@ -1,7 +1,10 @@
-import { routeRecord as field, routeFlag } from '@tollway/dataplane-agent/records';
+import { routeFlag, routeRecord } from '@tollway/dataplane-agent/records';
 import { ipv4Text } from '@tollway/schema';
 import type { Routes } from './messages.js';
 
+/** Own names: reading a million routes looks imported ones up each time, where modules are not bound natively. */
+const field = routeRecord;
+const flag = routeFlag;
 const RECORD = field.size;
 
 /** An `.id` of a route of another program: `*8` …, of the prefix length, the destination and the metric, which name it. */
@@ -23,10 +26,9 @@ export class RouteDump {
     this.#view = new DataView(records.buffer, records.byteOffset, records.byteLength);
     this.count = Math.floor(records.byteLength / RECORD);
     let place = 0;
-    while (place < this.count && this.#flag(place, routeFlag.connected)) place += 1;
+    while (place < this.count && this.#flag(place, flag.connected)) place += 1;
     this.firstStatic = place;
-    for (; place < this.count && this.#flag(place, routeFlag.static); place += 1)
-      this.#places.set(this.row(place), place);
+    for (; place < this.count && this.#flag(place, flag.static); place += 1) this.#places.set(this.row(place), place);
     this.firstLearned = place;
   }
 
@@ -85,26 +87,26 @@ export class RouteDump {
   }
 
   active(place: number): boolean {
-    return this.#flag(place, routeFlag.active);
+    return this.#flag(place, flag.active);
   }
 
   blackhole(place: number): boolean {
-    return this.#flag(place, routeFlag.blackhole);
+    return this.#flag(place, flag.blackhole);
   }
 
   /** Answers packets with host unreachable. */
   unreachable(place: number): boolean {
-    return this.#flag(place, routeFlag.unreachable);
+    return this.#flag(place, flag.unreachable);
   }
 
   /** Answers packets with communication administratively prohibited. */
   prohibit(place: number): boolean {
-    return this.#flag(place, routeFlag.prohibit);
+    return this.#flag(place, flag.prohibit);
   }
 
   /** A route of another program that has more next hops, which are not used. */
   multipath(place: number): boolean {
-    return this.#flag(place, routeFlag.multipath);
+    return this.#flag(place, flag.multipath);
   }
 
   distance(place: number): number {
@@ -132,7 +134,7 @@ export class RouteDump {
     return this.#view.getUint32(place * RECORD + field.row, true);
   }
 
-  #flag(place: number, flag: number): boolean {
-    return (this.#view.getUint8(place * RECORD + field.flags) & flag) !== 0;
+  #flag(place: number, bit: number): boolean {
+    return (this.#view.getUint8(place * RECORD + field.flags) & bit) !== 0;
   }
 }
