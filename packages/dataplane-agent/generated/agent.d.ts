@@ -1048,7 +1048,7 @@ export type ReplyBody =
       'now-ns': number;
       op: 'queue-scope';
       /**
-       * Packed [`record::QueueScopeRecord`]s, oldest first, of the last 4,096 milliseconds at
+       * Packed [`QueueScopeRecord`](super::record::QueueScopeRecord)s, oldest first, of the last 4,096 milliseconds at
        * most; those in which nothing passed, came or waited are left out. Several workers may each have a record of
        * one millisecond, which add up. Of a tree's node only the first of the two parts is used.
        */
@@ -1087,7 +1087,7 @@ export type ReplyBody =
       lists: string[];
       op: 'address-list-entries';
       /**
-       * Packed [`record::AddressListRecord`]s.
+       * Packed [`AddressListRecord`](super::record::AddressListRecord)s.
        */
       records: Uint8Array;
     }
