@@ -212,7 +212,10 @@ export class AddressListDump {
   }
 
   #ipv6(at: number): bigint {
-    return (this.#view.getBigUint64(at + field.address, false) << 64n) | this.#view.getBigUint64(at + field.address + 8, false);
+    return (
+      (this.#view.getBigUint64(at + field.address, false) << 64n) |
+      this.#view.getBigUint64(at + field.address + 8, false)
+    );
   }
 }
 

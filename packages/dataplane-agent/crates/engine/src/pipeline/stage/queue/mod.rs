@@ -2,15 +2,18 @@
 //! worker that has the queue. A packet passes its leaves one after the other; behind them is its port, which may have a
 //! queue too.
 
+mod release;
+
+pub(crate) use release::{complete, count_dropped, go_on, release_at_most};
+
 use crate::ids::{QueueRef, QueueRefKind};
 use crate::observe::trace::tag;
 use crate::packet::Packet;
 use crate::packet::frame::{Frame, FrameSource, VnetState};
-use crate::packet::tuple::{Addr, Tuple};
 use crate::packet::verdict::{DropReason, Verdict};
-use crate::packet::{Meta, Origin, flag};
+use crate::packet::{Meta, flag};
 use crate::pipeline::batch::Batch;
-use crate::pipeline::handover::{QueueHandover, QueueHandovers};
+use crate::pipeline::handover::QueueHandover;
 use crate::pipeline::icmp::echo_meta;
 use crate::pipeline::slow_path::Pass;
 use crate::pipeline::stage::local::answer;
@@ -467,105 +470,4 @@ pub(crate) fn before_port<F: Frame, S: FrameSource<F>>(
         let addresses = addresses(packet);
         wait(state, packet, leaf, addresses, source);
     }
-}
-
-/// Adds what is due, at most so many packets, to the end of the batch. Replies to echo requests that have
-/// waited are still to take a pass.
-pub(crate) fn release_at_most<F: Frame, S: FrameSource<F>>(
-    snapshot: &Snapshot,
-    state: &mut WorkerState<F>,
-    batch: &mut Batch<F>,
-    source: &mut S,
-    most: usize,
-) {
-    let plan = snapshot.plan(state.utc_ns());
-    state.queues.wake(state.now);
-    let mut left = most;
-    while left > 0 {
-        let before = batch.packets.len();
-        let packets = &mut batch.packets;
-        let sent = state.queues.release(&plan, state.now, left, |waiting| packets.push(complete(waiting)));
-        let Some(sent) = sent else { break };
-        left -= sent.min(left);
-        for packet in batch.packets.iter_mut().skip(before) {
-            if let Some(reply) = go_on(snapshot, state, &mut batch.departing, packet, source) {
-                *packet = Packet { frame: Some(reply), vnet: VnetState::default(), meta: echo_meta() };
-            }
-        }
-    }
-}
-
-/// A packet that has waited in a leaf goes to the next, and so on until it has passed all. Gives the reply to an echo
-/// request, which is to take a pass of its own.
-pub(crate) fn go_on<F: Frame, S: FrameSource<F>>(
-    snapshot: &Snapshot,
-    state: &mut WorkerState<F>,
-    departing: &mut QueueHandovers,
-    packet: &mut Packet<F>,
-    source: &mut S,
-) -> Option<F> {
-    if let Some((worker, handover)) = walk(snapshot, state, packet, source) {
-        packet.meta.verdict = Verdict::Handover(worker as u16);
-        packet.meta.queue = departing.push(handover);
-        return None;
-    }
-    let reply = leave(snapshot, state, packet);
-    before_port(state, packet, source);
-    // It may take part in a further pass of the batch.
-    packet.meta.queue = QueueRef::DONE;
-    reply
-}
-
-/// A packet that has waited is on its way, unless the interface it was to leave by went down meanwhile.
-/// Gives the reply to an echo request, which is to take a pass of its own.
-fn leave<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut Packet<F>) -> Option<F> {
-    match packet.meta.verdict {
-        Verdict::Echo => {
-            let reply = answer(state, packet);
-            // Its reply takes its place in the batch.
-            if let Verdict::Drop(reason) = packet.meta.verdict {
-                state.queues.ended.note(tag(packet.meta.trace), reason);
-            }
-            reply
-        }
-        Verdict::Tx(port) if !snapshot.port(port).is_some_and(|port| port.up) => {
-            state.drop(packet, DropReason::OutInterfaceDown);
-            None
-        }
-        _ => None,
-    }
-}
-
-/// A packet that has waited and goes now, to what its queue still leads to.
-// In line, as it is put together in the batch then, not copied there.
-#[inline(always)]
-pub(crate) fn complete<F>(waiting: Waiting<F>) -> Packet<F> {
-    let meta = complete_meta(&waiting);
-    Packet { frame: Some(waiting.frame), vnet: waiting.vnet, meta }
-}
-
-#[inline(always)]
-fn complete_meta<F>(waiting: &Waiting<F>) -> Meta {
-    let origin = if waiting.own { Origin::Generated } else { Origin::Port };
-    let flags = if waiting.fast { flag::FAST } else { 0 };
-    let tuple = Tuple { src: Addr::v4(waiting.addresses.0), ..Tuple::default() };
-    Meta {
-        verdict: waiting.exit,
-        segments: waiting.segments,
-        origin,
-        flags,
-        queue: waiting.queue,
-        // Headers that are not known count nothing: this is the length of all segments together.
-        l3_len: u32::try_from(waiting.bytes).unwrap_or(u32::MAX),
-        lan_src: waiting.addresses.0,
-        tuple,
-        trace: waiting.trace.into(),
-        ..Meta::default()
-    }
-}
-
-pub(crate) fn count_dropped<F>(state: &mut WorkerState<F>) {
-    let dropped = state.queues.take_dropped();
-    state.count_drop(DropReason::QueueFull, dropped.full);
-    state.count_drop(DropReason::QueueMemory, dropped.memory);
 }
