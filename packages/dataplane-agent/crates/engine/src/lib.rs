@@ -12,7 +12,7 @@
 //! ```
 //!
 //! No I/O, no threads, no clock, no randomness of its own: frames, time ([`time::Now`]) and the cycle
-//! counter ([`profiler::CycleClock`]) are arguments, so every behaviour can be replayed in a unit test.
+//! counter ([`observe::profiler::CycleClock`]) are arguments, so every behaviour can be replayed in a unit test.
 #![forbid(unsafe_code)]
 
 // From the bottom up: a module uses those declared before it (tests/modules.rs).

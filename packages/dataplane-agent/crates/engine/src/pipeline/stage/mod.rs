@@ -1,6 +1,6 @@
 //! The stages, in the order in which a batch passes them; [`crate::pipeline::STAGES`] is that order.
 //!
-//! Each is `fn(&Snapshot, &mut WorkerState, &mut Batch, &mut FrameSource) -> packets that entered`.
+//! Each has `run(&mut Pass) -> u64`, which returns how many packets entered it.
 
 pub(crate) mod parse;
 
