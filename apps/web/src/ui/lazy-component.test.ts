@@ -32,3 +32,23 @@ test('a failure is told, and the next one who asks tries again', async () => {
   await again;
   expect(lazy.state()).toBe(Drawn);
 });
+
+test('a retry fetches all that did not come, and nothing else', async () => {
+  let isAway = true;
+  const fetched: string[] = [];
+  const part = (name: string) =>
+    new LazyComponent<object>(async () => {
+      fetched.push(name);
+      if (isAway) throw new TypeError('Failed to fetch dynamically imported module');
+      return Drawn;
+    });
+  const [tabs, table, other] = [part('tabs'), part('table'), part('other')];
+  await Promise.all([tabs.preload(), table.preload()]);
+  isAway = false;
+  LazyComponent.retry();
+  await Promise.all([tabs.preload(), table.preload()]);
+  expect([tabs.state(), table.state(), other.state()]).toEqual([Drawn, Drawn, 'absent']);
+  expect(fetched).toEqual(['tabs', 'table', 'tabs', 'table']);
+  LazyComponent.retry();
+  expect(fetched).toHaveLength(4);
+});

@@ -6,6 +6,9 @@ export const Arrival = createContext<() => void>(() => {});
 
 /** A component whose code may not be there yet; {@link Lazy} draws it. */
 export class LazyComponent<P extends object> {
+  /** Fetch the code of those whose code did not come. */
+  static readonly #failed = new Set<() => Promise<void>>();
+
   #state: 'absent' | 'failed' | ComponentType<P> = 'absent';
   #fetching: Promise<void> | undefined;
   readonly #listeners = new Set<() => void>();
@@ -29,6 +32,11 @@ export class LazyComponent<P extends object> {
     return this.#fetching;
   };
 
+  /** Fetches all code that did not come: of a window's parts more than one may be missing. */
+  static retry(): void {
+    for (const fetch of [...LazyComponent.#failed]) void fetch();
+  }
+
   async #fetch(): Promise<void> {
     if (this.#state === 'failed') this.#tell('absent');
     try {
@@ -41,6 +49,8 @@ export class LazyComponent<P extends object> {
 
   #tell(state: 'absent' | 'failed' | ComponentType<P>): void {
     this.#state = state;
+    if (state === 'failed') LazyComponent.#failed.add(this.preload);
+    else LazyComponent.#failed.delete(this.preload);
     for (const listener of [...this.#listeners]) listener();
   }
 }
@@ -73,7 +83,7 @@ export function Lazy<P extends object>({ component, props }: Props<P>) {
           The router has not sent this part of the page. Try again; where that does not help, the router may have been
           updated: reload the page.
         </p>
-        <button type="button" className="button" onClick={() => void component.preload()}>
+        <button type="button" className="button" onClick={LazyComponent.retry}>
           Try again
         </button>
       </div>
