@@ -1,10 +1,11 @@
-import { type Given, type Menu, menuByPath, type Prop, registry } from '@tollway/schema';
+import { type Given, type Menu, menuByPath, type Prop } from '@tollway/schema';
 import { errors } from '../errors.js';
 import { withBuiltin } from '../snapshot/builtin.js';
 import { holdersOf } from '../snapshot/interfaces.js';
 import { type ConfigSnapshot, type Row, rowIdText, rowsOf } from '../snapshot/snapshot.js';
 import type { RowChange } from './draft.js';
 import { storageOf } from './items.js';
+import { holdingRows } from './references.js';
 
 /**
  * What rows refer to must not be taken from under them: a rule that names what is gone is left out, and a drop that is
@@ -32,9 +33,6 @@ export const MARKS: readonly Given[] = menuByPath(MANGLE)?.gives ?? [];
 /** What a row gives others to name. */
 export const given = ({ property, when }: Given, { values }: Row): string | undefined =>
   when === undefined || values[when.prop] === when.value ? values[property] : undefined;
-
-/** Menus that have properties of stored rows. */
-const holdingRows = registry.filter(({ source, rowsOf: other }) => source !== 'live' || other !== undefined);
 
 /**
  * Refuses changes that take away what others still name.

@@ -13,7 +13,7 @@ export interface Referrer {
 }
 
 /** Menus that have properties of stored rows. */
-const holdingRows = registry.filter(({ source, rowsOf: other }) => source !== 'live' || other !== undefined);
+export const holdingRows = registry.filter(({ source, rowsOf: other }) => source !== 'live' || other !== undefined);
 
 /** Properties of a menu that name items of `menu`, the menu that holds the rows. */
 function referringProps(candidate: Menu, menu: string): [string, Prop][] {

@@ -1,5 +1,5 @@
 //! Numbers by which modules name each other's things: ports, interfaces, connections, neighbours, queues. Every other
-//! module may use this one; it uses none but [`crate::packet::tuple`].
+//! module may use this one; it uses none.
 
 mod queue_ref;
 
@@ -11,15 +11,15 @@ pub type PortId = u16;
 /// Position of an interface in `DataplaneConfig::interfaces`. Valid within one snapshot only.
 pub type InterfaceIndex = u16;
 
-/// "No interface", "no connection", "no adjacency" in the index fields of [`Meta`].
+/// "No interface", "no connection", "no adjacency" in the index fields of [`Meta`](crate::packet::Meta).
 pub const NONE: u32 = u32::MAX;
 
-/// "No interface" in the 16-bit index fields of [`Meta`].
+/// "No interface" in the 16-bit index fields of [`Meta`](crate::packet::Meta).
 pub const NO_INTERFACE: u16 = u16::MAX;
 
 /// A neighbour's slot and the use of the slot it was given for: an id kept for long never names a later
-/// neighbour in the same slot. When the numbers of a slot have come to an end, it rests until nobody has an id any
-/// more, see [`Neighbors::age`].
+/// neighbour in the same slot. When the numbers of a slot have come to an end, it is not used until nobody has an id any
+/// more: see `Neighbors::age` in [`crate::ip::neighbor`].
 pub type AdjacencyId = u32;
 
 /// Which way a packet of a connection goes.

@@ -125,7 +125,7 @@ const UNUSED_BLOCKS: usize = 1 << 14;
 const FEW_ROUTES: usize = 1 << 14;
 
 impl Snapshot {
-    /// Builds the tables. `ports` is indexed by [`PortId`]; `generation` must differ from that of every
+    /// Builds the tables. `ports` is indexed by [`PortId`](crate::ids::PortId); `generation` must differ from that of every
     /// snapshot that is still in use.
     ///
     /// # Errors

@@ -100,7 +100,7 @@ impl Buckets {
         tollway_prefetch::fetch(self.bucket(self.home(hash)));
     }
 
-    /// An entry in the home bucket with this hash, [`NO_ENTRY`](super::entry::NO_ENTRY) when there is none.
+    /// An entry in the home bucket with this hash, [`NO_ENTRY`](crate::ids::NO_ENTRY) when there is none.
     #[inline]
     pub fn probe(&self, hash: u32) -> EntryIndex {
         let bucket = self.bucket(self.home(hash));

@@ -120,7 +120,7 @@ pub struct Queues<F> {
     /// Leaves that have had their turn until the port behind them was asked.
     again: Vec<u32>,
     /// Packets that leave their queues in a change of the configuration, by the last leaf that they have passed: see
-    /// [`super::changeover`].
+    /// [`changeover`].
     pub(super) leaving: [NodeQueue; SLOTS],
     changeover: Changeover,
     /// When the configuration was taken over.
