@@ -21,7 +21,7 @@ it('gives all places to who asks, and some of his to others, until they have as 
   expect(given).toEqual(['a4', 'a3']);
   expect(await take(BOB, 'b3')).toBeUndefined();
   expect(await take(ALICE, 'a6')).toBeUndefined();
-  place?.leave();
+  place?.release();
   expect(await take(CAROL, 'c1')).toBeDefined();
   expect(given).toEqual(['a4', 'a3']);
 });

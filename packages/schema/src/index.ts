@@ -8,10 +8,10 @@ export type {
   Constant,
   Derived,
   Flag,
-  Given,
   Menu,
   MenuKind,
   Prop,
+  ReferenceTarget,
   TabbedWindow,
   WindowSize,
 } from './menu.js';

@@ -81,12 +81,13 @@ export interface MenuWindow {
   readonly dialogSize?: WindowSize;
 }
 
-/** What rows give others to name. */
-export interface Given {
+/** What rows of other menus can reference, beside the item's name: a list or a mark that rows define. */
+export interface ReferenceTarget {
+  /** The property that holds the name. */
   readonly property: string;
-  /** Word for people, before the name. */
+  /** Noun in messages, before the name: `packet mark`. */
   readonly word: string;
-  /** A row gives it while another property has this value. */
+  /** A row defines it only while another property has this value. */
   readonly when?: { readonly prop: string; readonly value: string };
 }
 
@@ -123,8 +124,8 @@ export interface Menu {
   readonly source: 'stored' | 'live' | 'union';
   /** Items that the data plane made can be removed, though not changed. It `learns` them anew, or they are gone `for-good`. */
   readonly dynamicRemovable?: 'learns' | 'for-good';
-  /** What others may name of its rows. Absent: their names, where they have some. */
-  readonly gives?: readonly Given[];
+  /** What other rows can reference. Absent: the name, where rows have one. */
+  readonly referenceTargets?: readonly ReferenceTarget[];
   /** What becomes of a row that others name: removing it is `refused` (the default), or they `keep-name`. */
   readonly onReferencedRemove?: 'refused' | 'keep-name';
   /** Rows that are given no name are called by this and a number, `queue1`. */

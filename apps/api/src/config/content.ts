@@ -8,12 +8,12 @@ export type Arguments = Readonly<Record<string, unknown>>;
 /**
  * Longest text of one value, characters. It is parsed in one go, and eight of them in one slice of a list.
  */
-export const LONGEST_VALUE = 8_192;
+export const MAX_VALUE_LENGTH = 8_192;
 
 /** @throws ApiError for a value, of a JSON object, whose text is longer. */
 export function refuseLong(name: string, value: unknown): void {
   const length = lengthOf(value);
-  if (length > LONGEST_VALUE) throw errors.badProperty(name, `value of ${name}: ${tooLong(length)}`);
+  if (length > MAX_VALUE_LENGTH) throw errors.badProperty(name, `value of ${name}: ${tooLong(length)}`);
 }
 
 /** Characters of the text of a JSON value; of a list that of its elements, with a comma behind each. */
@@ -24,7 +24,7 @@ function lengthOf(value: unknown): number {
 
 /** What is wrong with a longer one. */
 export const tooLong = (length: number): string =>
-  `it has ${length} characters, and ${LONGEST_VALUE} are accepted at most`;
+  `it has ${length} characters, and ${MAX_VALUE_LENGTH} are accepted at most`;
 
 /** Arguments without those that name the item. */
 export function withoutItem(args: Arguments): Arguments {
@@ -33,7 +33,7 @@ export function withoutItem(args: Arguments): Arguments {
 }
 
 /** The content that was found right. @throws ApiError naming the first property that is wrong. */
-export function accepted(verified: Verified): RowContent {
+export function verifiedContent(verified: Verified): RowContent {
   if (verified.ok) return verified.content;
   const [{ property, detail }] = verified.errors;
   throw property === undefined ? errors.badRequest(detail) : errors.badProperty(property, detail);

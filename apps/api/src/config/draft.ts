@@ -13,108 +13,108 @@ export interface StoredRow extends Row {
 
 export type StoredSnapshot = ReadonlyMap<string, readonly StoredRow[]>;
 
-/** What a commit does to one row. `before` absent: added; `after` absent: removed. */
+/** The change of one row by a commit. `before` absent: added; `after` absent: removed. */
 export interface RowChange {
   readonly menu: string;
   readonly id: number;
   readonly before?: StoredRow;
   readonly after?: StoredRow;
-  /** It stands where it did and is what it was: there was no room between two others, and ranks were given anew. */
+  /** Only the rank differs, neither content nor position: ranks were reassigned as there was none left between two rows. */
   readonly renumbered?: true;
 }
 
-/** The row stands elsewhere, and is what it was. */
+/** Whether a change alters the position of a row and not its content. */
 export const isMove = ({ before, after }: RowChange): boolean =>
   before !== undefined && after !== undefined && equal(before, after);
 
-/** What a commit was about: without the rows that only got other ranks. */
+/** Changes without those of rows that only got another rank. */
 export const ownChanges = (changes: readonly RowChange[]): readonly RowChange[] =>
   changes.filter(({ renumbered }) => renumbered === undefined);
 
-type Place = Row & { readonly rank: number | undefined };
+/** A row of a draft; one that was added or moved gets its rank when the draft is finished. */
+type DraftRow = Row & { readonly rank: number | undefined };
 
-/** Rows of a menu in the making: in their order, by id, and by what they hold. */
+/** Rows of one menu of a draft: in their order, by id, and by the keys that checks look them up by. */
 class DraftRows {
-  readonly places: Place[];
+  readonly rows: DraftRow[];
   readonly byKey: RowsByKey;
-  /** Made when a row is looked for by its id: rows that are added are not. */
-  #byId: Map<number, Place> | undefined;
+  /** Built at the first look-up by id: a bulk add does none. */
+  #byId: Map<number, DraftRow> | undefined;
 
   constructor(base: readonly StoredRow[]) {
-    this.places = [...base];
-    this.byKey = new RowsByKey(this.places);
+    this.rows = [...base];
+    this.byKey = new RowsByKey(this.rows);
   }
 
-  find(id: number): Place | undefined {
+  find(id: number): DraftRow | undefined {
     if (this.#byId === undefined) {
       this.#byId = new Map();
-      // Pairs of a hundred thousand rows would have to be collected again, and nothing else has its turn meanwhile.
-      for (const place of this.places) this.#byId.set(place.id, place);
+      // A loop, as `new Map(rows.map(…))` would allocate a pair for each of a hundred thousand rows.
+      for (const row of this.rows) this.#byId.set(row.id, row);
     }
     return this.#byId.get(id);
   }
 
   /** Adds a row before another, or at the end. */
-  add(place: Place, before: Place | undefined): void {
-    if (before === undefined) this.places.push(place);
-    else this.places.splice(this.places.indexOf(before), 0, place);
-    this.#byId?.set(place.id, place);
-    this.byKey.added(place);
+  add(row: DraftRow, before: DraftRow | undefined): void {
+    if (before === undefined) this.rows.push(row);
+    else this.rows.splice(this.rows.indexOf(before), 0, row);
+    this.#byId?.set(row.id, row);
+    this.byKey.added(row);
   }
 
-  replace(old: Place, place: Place): void {
-    this.places[this.places.indexOf(old)] = place;
-    this.#byId?.set(place.id, place);
+  replace(old: DraftRow, row: DraftRow): void {
+    this.rows[this.rows.indexOf(old)] = row;
+    this.#byId?.set(row.id, row);
     this.byKey.removed(old);
-    this.byKey.added(place);
+    this.byKey.added(row);
   }
 
-  remove(place: Place): void {
-    this.places.splice(this.places.indexOf(place), 1);
-    this.#byId?.delete(place.id);
-    this.byKey.removed(place);
+  remove(row: DraftRow): void {
+    this.rows.splice(this.rows.indexOf(row), 1);
+    this.#byId?.delete(row.id);
+    this.byKey.removed(row);
   }
 
-  /** Has these rows instead of its own. */
-  become(places: readonly Place[]): void {
-    for (const place of this.places) this.byKey.removed(place);
-    this.places.splice(0);
+  replaceAll(rows: readonly DraftRow[]): void {
+    for (const row of this.rows) this.byKey.removed(row);
+    this.rows.splice(0);
     this.#byId?.clear();
-    for (const place of places) {
-      this.places.push(place);
-      this.#byId?.set(place.id, place);
-      this.byKey.added(place);
+    for (const row of rows) {
+      this.rows.push(row);
+      this.#byId?.set(row.id, row);
+      this.byKey.added(row);
     }
   }
 
   /** Gives the rows another order; those of `moved` get new ranks. */
-  reorder(places: readonly Place[], moved: ReadonlySet<Place>): void {
-    this.places.splice(0);
-    for (const place of places) {
-      if (!moved.has(place)) this.places.push(place);
+  reorder(rows: readonly DraftRow[], moved: ReadonlySet<DraftRow>): void {
+    this.rows.splice(0);
+    for (const row of rows) {
+      if (!moved.has(row)) this.rows.push(row);
       else {
-        const fresh = { ...place, rank: undefined };
-        this.places.push(fresh);
-        this.#byId?.set(fresh.id, fresh);
-        this.byKey.removed(place);
-        this.byKey.added(fresh);
+        const unranked = { ...row, rank: undefined };
+        this.rows.push(unranked);
+        this.#byId?.set(unranked.id, unranked);
+        this.byKey.removed(row);
+        this.byKey.added(unranked);
       }
     }
   }
 }
 
-/** A configuration in the making: the snapshot it starts from stays untouched. */
+/** An uncommitted copy of the configuration: the snapshot it starts from stays as it is. */
 export class Draft {
   readonly rules: Rules;
   readonly #base: StoredSnapshot;
   readonly #touched = new Map<string, DraftRows>();
   readonly #nextId: () => number;
-  /** The configuration as it is now; its lists are those of the drafts. */
+  /** The base with the lists of rows of the menus that were changed. */
   readonly #snapshot: Map<string, readonly Row[]>;
-  /** Number from which a free name is looked for, by menu. */
+  /** The number that {@link freeName} tries first, by menu. */
   readonly #nextName = new Map<string, number>();
 
-  /** @param rules what is checked of its rows beyond the declarations of their menus */
+  /** @param rules checks beyond the declarations of the menus */
   constructor(base: StoredSnapshot, nextId: () => number, rules = NO_RULES) {
     this.#base = base;
     this.rules = rules;
@@ -122,7 +122,7 @@ export class Draft {
     this.#snapshot = new Map(base);
   }
 
-  /** The configuration as it would be now. It goes on changing with the draft. */
+  /** The configuration with the changes so far: a live view, which later changes of the draft alter. */
   snapshot(): ConfigSnapshot {
     return this.#snapshot;
   }
@@ -135,7 +135,7 @@ export class Draft {
     return this.#edit(menu).find(id);
   }
 
-  /** Rows of a menu by what they hold. */
+  /** Rows of a menu by name and other keys. */
   byKey(menu: string): RowsByKey {
     return this.#edit(menu).byKey;
   }
@@ -175,14 +175,14 @@ export class Draft {
   }
 
   /**
-   * Gives a menu these rows in this order; a row whose id it has becomes what is given.
-   * @param placed ids of rows whose place is another one than before
+   * Replaces all rows of a menu, in this order; rows that it has are known by their ids.
+   * @param moved ids of rows whose position differs from the one before; they get new ranks
    */
-  rewrite(menu: string, rows: readonly Row[], placed: ReadonlySet<number>): void {
+  rewrite(menu: string, rows: readonly Row[], moved: ReadonlySet<number>): void {
     const drafted = this.#edit(menu);
-    drafted.become(
+    drafted.replaceAll(
       rows.map(({ id, values, disabled, comment }) => {
-        const rank = placed.has(id) ? undefined : drafted.find(id)?.rank;
+        const rank = moved.has(id) ? undefined : drafted.find(id)?.rank;
         return { id, values, disabled, comment, rank };
       }),
     );
@@ -193,48 +193,47 @@ export class Draft {
    * that is itself moved stands for the next row that is not.
    */
   move(menu: string, ids: readonly number[], destination?: number): void {
-    const rows = this.#edit(menu);
-    const moved = new Set(ids.flatMap((id) => rows.find(id) ?? []));
-    const { places } = rows;
-    const target = destination === undefined ? undefined : rows.find(destination);
-    const start = target === undefined ? places.length : places.indexOf(target);
-    const anchor = places.slice(start).find((row) => !moved.has(row));
-    const rest = places.filter((row) => !moved.has(row));
+    const drafted = this.#edit(menu);
+    const { rows } = drafted;
+    const moved = new Set(ids.flatMap((id) => drafted.find(id) ?? []));
+    const target = destination === undefined ? undefined : drafted.find(destination);
+    const start = target === undefined ? rows.length : rows.indexOf(target);
+    const anchor = rows.slice(start).find((row) => !moved.has(row));
+    const rest = rows.filter((row) => !moved.has(row));
     rest.splice(anchor === undefined ? rest.length : rest.indexOf(anchor), 0, ...moved);
-    rows.reorder(rest, moved);
+    drafted.reorder(rest, moved);
   }
 
-  /** The finished snapshot and what differs from the start, last what only was renumbered. Menus and rows that are equal keep their identity. */
+  /**
+   * The new snapshot, and its differences from the base: real changes first, rows that only got another rank last. Unchanged menus
+   * and rows are the same objects as in the base.
+   */
   finish(): { snapshot: StoredSnapshot; changes: RowChange[] } {
     const snapshot = new Map(this.#base);
     const changes: RowChange[] = [];
     const renumbered: RowChange[] = [];
-    for (const [menu, { places }] of this.#touched) {
+    for (const [menu, { rows: drafted }] of this.#touched) {
       const before = new Map((this.#base.get(menu) ?? []).map((row) => [row.id, row]));
-      const ranks = assignRanks(keptInOrder(places, this.#base.get(menu) ?? []));
-      const rows = places.map((place, index): StoredRow => {
-        // assignRanks returns one rank per place.
+      const ranks = assignRanks(ranksToKeep(drafted, this.#base.get(menu) ?? []));
+      const rows = drafted.map((row, index): StoredRow => {
+        // assignRanks returns one rank for each row.
         const rank = ranks[index] ?? 0;
-        const old = before.get(place.id);
-        return old !== undefined && (old === place || equal(old, place)) && old.rank === rank
-          ? old
-          : { ...place, rank };
+        const old = before.get(row.id);
+        return old !== undefined && (old === row || equal(old, row)) && old.rank === rank ? old : { ...row, rank };
       });
-      const anew = places.some(({ rank }, index) => rank !== undefined && rank !== ranks[index]);
+      const anew = drafted.some(({ rank }, index) => rank !== undefined && rank !== ranks[index]);
       const earlier = changes.length + renumbered.length;
       for (const [index, row] of rows.entries()) {
         const old = before.get(row.id);
         before.delete(row.id);
-        // What is moved has no rank until now.
-        const moved = places[index]?.rank === undefined;
-        // Where all get ranks anew, what is moved may get the one that it had.
+        const moved = drafted[index]?.rank === undefined;
+        // When all rows are renumbered, a moved one may get the rank that it had.
         if (old === row && !(moved && anew)) continue;
         const change = { menu, id: row.id, ...(old && { before: old }), after: row };
         if (old !== undefined && !moved && equal(old, row)) renumbered.push({ ...change, renumbered: true });
         else changes.push(change);
       }
       for (const old of before.values()) changes.push({ menu, id: old.id, before: old });
-      // Whatever is stored is in memory, too.
       if (changes.length + renumbered.length > earlier) snapshot.set(menu, rows);
     }
     return { snapshot, changes: [...changes, ...renumbered] };
@@ -245,19 +244,19 @@ export class Draft {
     if (rows === undefined) {
       rows = new DraftRows(this.#base.get(menu) ?? []);
       this.#touched.set(menu, rows);
-      this.#snapshot.set(menu, rows.places);
+      this.#snapshot.set(menu, rows.rows);
     }
     return rows;
   }
 }
 
-/** A move that ends where it began keeps the ranks: it is no change. */
-function keptInOrder(places: readonly Place[], before: readonly StoredRow[]): (number | undefined)[] {
-  const same = places.length === before.length && places.every((place, index) => place.id === before[index]?.id);
-  return same ? before.map((row) => row.rank) : places.map((place) => place.rank);
+/** Ranks of the rows as far as they have one. Rows that were moved back to where they were have their old ranks: no change. */
+function ranksToKeep(rows: readonly DraftRow[], before: readonly StoredRow[]): (number | undefined)[] {
+  const same = rows.length === before.length && rows.every((row, index) => row.id === before[index]?.id);
+  return (same ? before : rows).map(({ rank }) => rank);
 }
 
-/** Whether two rows hold the same, wherever they stand. */
+/** Whether two rows have the same content, whatever their ids and positions. */
 export function equal(a: Row, b: Row): boolean {
   const keys = Object.keys(a.values);
   return (

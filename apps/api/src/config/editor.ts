@@ -4,7 +4,7 @@ import { TimeSlicer } from '../scheduling/time-slicer.js';
 import { builtinRow } from '../snapshot/builtin.js';
 import { type Row, rowIdText } from '../snapshot/snapshot.js';
 import { describeChanges, describeSettings } from './change-summary.js';
-import { type Arguments, accepted, textOf } from './content.js';
+import { type Arguments, textOf, verifiedContent } from './content.js';
 import { type Draft, equal, type RowContent } from './draft.js';
 import { findDrafted, noSuchItem, storageOf } from './items.js';
 import type { Author } from './record.js';
@@ -34,7 +34,7 @@ export class Editor {
       author,
       (id, changes) => describeChanges('add', menu, [id], changes),
       async (draft) => {
-        await prepared(draft, menu);
+        await prepareSlicer(draft, menu);
         return addOne(draft, menu, args);
       },
     );
@@ -53,14 +53,14 @@ export class Editor {
    * @throws ApiError that says which element is wrong, counted from 0.
    */
   setAll(author: Author, menu: Menu, list: readonly ItemChange[]): Promise<number[]> {
-    const named = new Set<number>();
+    const withAutoName = new Set<number>();
     return this.#listed(author, 'set', menu, list, ({ item, args }, draft) => {
-      const id = changeOne(draft, menu, item, noSuchItem, (row) => verified(draft, menu, row, args));
+      const id = changeOne(draft, menu, item, noSuchItem, (row) => verifiedChange(draft, menu, row, args));
       // Of two changes of one item, one would be lost without a word.
-      if (named.has(id)) {
+      if (withAutoName.has(id)) {
         throw errors.badProperty('.id', `value of .id: an element before this one names ${rowIdText(id)} too`);
       }
-      named.add(id);
+      withAutoName.add(id);
       return id;
     });
   }
@@ -79,7 +79,7 @@ export class Editor {
         author,
         (_, changes) => describeChanges(command, menu, ids, changes),
         async (draft) => {
-          const slicer = await prepared(draft, menu);
+          const slicer = await prepareSlicer(draft, menu);
           await slicer.map(list, (element, index) => {
             current = index;
             ids.push(edit(element, draft));
@@ -104,12 +104,12 @@ export class Editor {
     args: Arguments,
     missing: (item: string) => ApiError = noSuchItem,
   ): Promise<number[]> {
-    return this.#each(author, 'set', menu, items, missing, (row, draft) => verified(draft, menu, row, args));
+    return this.#each(author, 'set', menu, items, missing, (row, draft) => verifiedChange(draft, menu, row, args));
   }
 
   setComment(author: Author, menu: Menu, items: readonly string[], comment: string): Promise<number[]> {
     return this.#each(author, 'comment', menu, items, noSuchItem, (row, draft) =>
-      verified(draft, menu, row, { comment }),
+      verifiedChange(draft, menu, row, { comment }),
     );
   }
 
@@ -120,7 +120,7 @@ export class Editor {
 
   unset(author: Author, menu: Menu, items: readonly string[], names: readonly string[]): Promise<number[]> {
     const args = Object.fromEntries(names.map((name) => [`!${name}`, '']));
-    return this.#each(author, 'unset', menu, items, noSuchItem, (row, draft) => verified(draft, menu, row, args));
+    return this.#each(author, 'unset', menu, items, noSuchItem, (row, draft) => verifiedChange(draft, menu, row, args));
   }
 
   remove(
@@ -141,7 +141,7 @@ export class Editor {
   }
 
   /** Moves items, in the order given, to their place, or to the end. */
-  move(author: Author, menu: Menu, items: readonly string[], place: Place): Promise<number[]> {
+  move(author: Author, menu: Menu, items: readonly string[], place: RowPosition): Promise<number[]> {
     let above: ReadonlyMap<number, number | undefined> = new Map();
     const where = (id: number): string => {
       const other = above.get(id);
@@ -162,7 +162,7 @@ export class Editor {
     const described: Summary<void> = (_, changes) => describeSettings(menu, changes);
     return this.#store.commit(author, described, (draft) => {
       const row = draft.rows(menu.path)[0];
-      const content = accepted(verifySet(draft.rules, menu, row, args, draft.snapshot()));
+      const content = verifiedContent(verifySet(draft.rules, menu, row, args, draft.snapshot()));
       if (row !== undefined) draft.set(menu.path, row.id, content);
       else if (Object.keys(content.values).length > 0) draft.add(menu.path, content);
     });
@@ -178,14 +178,14 @@ export class Editor {
     checks = true,
   ): Promise<number[]> {
     return this.#store.commit(author, summary(command, menu), async (draft: Draft) => {
-      const slicer = checks ? await prepared(draft, menu) : new TimeSlicer();
+      const slicer = checks ? await prepareSlicer(draft, menu) : new TimeSlicer();
       return slicer.map(items, (item) => changeOne(draft, menu, item, missing, (row) => change(row, draft)));
     });
   }
 }
 
 /** Slices in which rows of a menu are changed, with what they are looked up by. */
-async function prepared(draft: Draft, menu: Menu): Promise<TimeSlicer> {
+async function prepareSlicer(draft: Draft, menu: Menu): Promise<TimeSlicer> {
   const slicer = new TimeSlicer();
   await prepareChecks(draft.rules.get(storageOf(menu)), draft.byKey(storageOf(menu)), slicer);
   return slicer;
@@ -202,7 +202,7 @@ function changeOne(
   const storage = storageOf(menu);
   const row = findDrafted(menu, draft, item, missing);
   const { values, disabled, comment } = change(row);
-  put(draft, menu, row.id, { values, disabled, comment });
+  writeRow(draft, menu, row.id, { values, disabled, comment });
   // Items refer to each other by name.
   if (row.values.name !== undefined && values.name !== undefined && row.values.name !== values.name) {
     followRename(draft, storage, row.values.name, values.name);
@@ -211,7 +211,7 @@ function changeOne(
 }
 
 /** Changes a row. One that always exists is stored as long as it is not what it is at first. */
-function put(draft: Draft, menu: Menu, id: number, content: RowContent): void {
+function writeRow(draft: Draft, menu: Menu, id: number, content: RowContent): void {
   const storage = storageOf(menu);
   const first = builtinRow(menu, { id });
   if (first !== undefined && equal(first, { id, ...content })) draft.remove(storage, id);
@@ -222,12 +222,12 @@ function put(draft: Draft, menu: Menu, id: number, content: RowContent): void {
 /** Adds a row before the item of `place-before`, after that of `place-after`, or at the end. Returns its id. */
 function addOne(draft: Draft, menu: Menu, args: Arguments): number {
   const { 'place-before': _before, 'place-after': _after, ...given } = args;
-  const wanted = placeOf(args, 'place-before');
+  const wanted = rowPosition(args, 'place-before');
   if (menu.kind !== 'ordered' && wanted.by !== undefined) throw errors.unknownParameter(wanted.by);
   const content = named(
     draft,
     menu,
-    accepted(verifyAdd(draft.rules, menu, given, draft.snapshot(), draft.byKey(menu.path))),
+    verifiedContent(verifyAdd(draft.rules, menu, given, draft.snapshot(), draft.byKey(menu.path))),
   );
   const place = rowBelow(draft, menu, wanted, new Set(), () => {
     const by = wanted.by ?? 'place-before';
@@ -239,7 +239,7 @@ function addOne(draft: Draft, menu: Menu, args: Arguments): number {
 }
 
 /** Where items go in an ordered menu: beside another one, or to the end. */
-export interface Place {
+export interface RowPosition {
   /** The argument that names the other item; undefined for the end. */
   readonly by: string | undefined;
   readonly item: string;
@@ -251,7 +251,7 @@ export interface Place {
  * The place that arguments name: by `place-after`, or by the argument of this name, which RouterOS has.
  * @throws ApiError when they name two.
  */
-export function placeOf(args: Arguments, above: 'place-before' | 'destination'): Place {
+export function rowPosition(args: Arguments, above: 'place-before' | 'destination'): RowPosition {
   const after = args['place-after'];
   // An empty destination is the end.
   const before = above === 'destination' && args.destination === '' ? undefined : args[above];
@@ -267,7 +267,7 @@ export function placeOf(args: Arguments, above: 'place-before' | 'destination'):
 function rowBelow(
   draft: Draft,
   menu: Menu,
-  { by, item, below }: Place,
+  { by, item, below }: RowPosition,
   moved: ReadonlySet<number>,
   missing: (item: string) => ApiError = noSuchItem,
 ): number | undefined {
@@ -278,8 +278,10 @@ function rowBelow(
   return rows.slice(rows.findIndex((row) => row.id === id) + 1).find((row) => !moved.has(row.id))?.id;
 }
 
-function verified(draft: Draft, menu: Menu, row: Row, args: Arguments): RowContent {
-  const content = accepted(verifySet(draft.rules, menu, row, args, draft.snapshot(), draft.byKey(storageOf(menu))));
+function verifiedChange(draft: Draft, menu: Menu, row: Row, args: Arguments): RowContent {
+  const content = verifiedContent(
+    verifySet(draft.rules, menu, row, args, draft.snapshot(), draft.byKey(storageOf(menu))),
+  );
   if (menu.autoName !== undefined && content.values.name === undefined) {
     throw errors.badProperty('name', `name cannot be unset: ${menu.props.name?.kind.accepts}`);
   }

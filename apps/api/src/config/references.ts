@@ -1,28 +1,20 @@
 import { type Menu, type Prop, registry } from '@tollway/schema';
 import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import { holdersOf } from '../snapshot/interfaces.js';
-import type { KeyOf } from '../snapshot/rows-by-key.js';
 import { type ConfigSnapshot, type Row, rowsOf } from '../snapshot/snapshot.js';
 import type { Draft } from './draft.js';
 import { storageOf } from './items.js';
 
-/** A row that names an item of another menu. */
+/** A row with a reference to a row of another menu, or of its own. */
 export interface Referrer {
   readonly menu: string;
   readonly row: Row;
 }
 
-/** Menus that have properties of stored rows. */
-export const holdingRows = registry.filter(({ source, rowsOf: other }) => source !== 'live' || other !== undefined);
+/** Menus that store rows, or declare properties of rows that another menu stores. */
+const storedMenus = registry.filter(({ source, rowsOf: other }) => source !== 'live' || other !== undefined);
 
-/** Properties of a menu that name items of `menu`, the menu that holds the rows. */
-function referringProps(candidate: Menu, menu: string): [string, Prop][] {
-  return Object.entries(candidate.props).filter(([, { kind }]) =>
-    kind.ref?.some((ref) => holdersOf(ref.menu).includes(menu) && ref.prop === 'name'),
-  );
-}
-
-/** A property of rows that names items of other menus, or of its own. */
+/** A property of rows that references items by name, of other menus or of its own. */
 export interface Reference {
   readonly property: string;
   /** The menus that hold the rows of those items. */
@@ -39,7 +31,7 @@ const referencesOfMenus = new Map<string, readonly Reference[]>();
 export function referencesOf(menu: string): readonly Reference[] {
   let found = referencesOfMenus.get(menu);
   if (found === undefined) {
-    found = holdingRows
+    found = storedMenus
       .filter((candidate) => storageOf(candidate) === menu)
       .flatMap(({ props }) => Object.entries(props))
       .flatMap(([property, prop]): Reference[] => {
@@ -56,59 +48,68 @@ export function referencesOf(menu: string): readonly Reference[] {
   return found;
 }
 
-/** Finds the rows that name an item: one index for each menu that names items of another. */
-interface Referring {
+/** A menu with properties that reference rows of another menu, or of its own. */
+export interface ReferringMenu {
   readonly menu: Menu;
   readonly properties: readonly [string, Prop][];
-  readonly namesOf: KeyOf;
+  /** The names that a row references; a name is repeated when several properties reference it. */
+  readonly namesOf: (values: Row['values']) => readonly string[];
 }
 
-const referringMenus = new Map<string, readonly Referring[]>();
+const knownReferringMenus = new Map<string, readonly ReferringMenu[]>();
 
-/** Menus whose rows name items of `menu`, the menu that holds the rows. */
-function referringTo(menu: string): readonly Referring[] {
-  let found = referringMenus.get(menu);
+/**
+ * Menus whose rows may reference rows of `menu` by what those have in `property`.
+ * @param menu the menu that stores the referenced rows.
+ */
+export function referringMenus(menu: string, property = 'name'): readonly ReferringMenu[] {
+  const key = `${menu} ${property}`;
+  let found = knownReferringMenus.get(key);
   if (found === undefined) {
-    found = holdingRows.flatMap((candidate) => {
-      const properties = referringProps(candidate, menu);
-      const namesOf: KeyOf = (values) =>
-        properties.flatMap(([property, prop]) => {
-          const value = values[property];
-          return value === undefined ? [] : (prop.kind.references?.(value) ?? []);
+    found = storedMenus.flatMap((candidate) => {
+      const properties = Object.entries(candidate.props).filter(
+        ([own, { kind }]) =>
+          !(candidate.path === menu && own === property) &&
+          kind.ref?.some((ref) => holdersOf(ref.menu).includes(menu) && ref.prop === property),
+      );
+      const namesOf = (values: Row['values']) =>
+        properties.flatMap(([own, { kind }]) => {
+          const value = values[own];
+          return value === undefined ? [] : (kind.references?.(value) ?? []);
         });
       return properties.length === 0 ? [] : [{ menu: candidate, properties, namesOf }];
     });
-    referringMenus.set(menu, found);
+    knownReferringMenus.set(key, found);
   }
   return found;
 }
 
-/** Names of items of `menu` that other rows name, each with all of these rows; others get their turn in between. */
-export async function usersOfNames(
+/** Rows that reference items of `menu`, by the names of those items. Yields to other requests between slices. */
+export async function referrersOfNames(
   snapshot: ConfigSnapshot,
   menu: string,
   slicer: TimeSlicer,
 ): Promise<ReadonlyMap<string, readonly Referrer[]>> {
-  const users = new Map<string, Referrer[]>();
-  for (const { menu: candidate, namesOf } of referringTo(menu)) {
+  const referrers = new Map<string, Referrer[]>();
+  for (const { menu: candidate, namesOf } of referringMenus(menu)) {
     await slicer.map(rowsOf(snapshot, storageOf(candidate)), (row) => {
-      for (const name of [namesOf(row.values) ?? []].flat()) {
-        const known = users.get(name);
-        if (known === undefined) users.set(name, [{ menu: candidate.path, row }]);
+      for (const name of namesOf(row.values)) {
+        const known = referrers.get(name);
+        if (known === undefined) referrers.set(name, [{ menu: candidate.path, row }]);
         else known.push({ menu: candidate.path, row });
       }
     });
   }
-  return users;
+  return referrers;
 }
 
 /**
- * Has the rows of a draft that refer to an item of `menu` by its old name do so by the new one. A thousand renames
- * look through the rows once.
- * @param menu the menu that holds the row (`/interface/ethernet` for interfaces).
+ * Updates the references to a renamed item in the rows of a draft. An index is built at the first rename, so that a thousand
+ * renames go through the rows once.
+ * @param menu the menu that stores the item (`/interface/ethernet` for interfaces).
  */
 export function followRename(draft: Draft, menu: string, from: string, to: string): void {
-  for (const { menu: candidate, properties, namesOf } of referringTo(menu)) {
+  for (const { menu: candidate, properties, namesOf } of referringMenus(menu)) {
     const path = storageOf(candidate);
     for (const row of [...draft.byKey(path).having(namesOf, from)]) {
       const changed = properties.flatMap(([property, prop]) => {

@@ -2,7 +2,7 @@ import type { Database } from '../database/client.js';
 import { errors } from '../errors.js';
 import { TimeSlicer } from '../scheduling/time-slicer.js';
 import { isMove } from './draft.js';
-import { markSettersIn, namingMenus } from './marks.js';
+import { markReferringMenus, markSettersIn } from './marks.js';
 import { ownOf, type PastPlaces, type PastRevision, placesOf } from './past.js';
 import {
   type Author,
@@ -15,36 +15,35 @@ import {
   readUndoing,
   SYSTEM,
 } from './record.js';
-import { usersOfNames } from './references.js';
+import { referrersOfNames } from './references.js';
 import { asLeftBefore, type IsAsLeft, namedMenus, perMenu, type RowsOf } from './renames.js';
 import { firstOf, revertedBy } from './replay.js';
 import type { ConfigStore } from './store.js';
 import {
   type Conflict,
   changedSince,
+  marksStillReferenced,
   movedSince,
-  type Names,
   NONE,
+  namesStillReferenced,
+  type ReferenceLookup,
   revert,
   rowsById,
-  stillMissed,
-  stillUsed,
 } from './undo.js';
 
-/** Taking revisions back, and telling of which that is possible. */
+/** Undo of revisions, and which revisions can be undone. */
 
-/** Why nobody can take a revision back, whatever its rows are now; undefined when that depends on them. */
+/** Why a revision can never be undone; undefined when that depends on the present rows. */
 function neverUndone({ author, rows }: RevisionLine): string | undefined {
   if (rows === 0) return 'it changed no rows';
   return author === SYSTEM.name ? 'the router made it itself' : undefined;
 }
 
 /**
- * Takes back what a revision did, in a revision of its own.
+ * Undoes a revision by a new one.
  * @param allowed throws when the author may not change one of the menus
- * @returns what was taken back, and the revision that did it.
- * @throws ApiError when it is not kept, cannot be taken back, or would change nothing, or rows are not as it left them: it
- * names them.
+ * @returns the changes that were undone, and the number of the new revision.
+ * @throws ApiError when the revision is no longer stored, cannot be undone, or its undo changes nothing; conflicts are listed.
  */
 export async function undoRevision(
   { store, db }: { readonly store: ConfigStore; readonly db: Database },
@@ -68,19 +67,19 @@ export async function undoRevision(
     author,
     `undo revision ${number}`,
     async (draft) => {
-      // Those that came between are read in its turn, when no more can come.
+      // Revisions that were committed while this one waited for the lock; with the lock held there are no more to come.
       if (newest() < store.revision) later = [...(await readPlacesSince(db, newest(), menus)), ...later];
       if (newest() !== store.revision) throw otherDatabase(number, store.revision, newest());
       const undoing = await readUndoing(db);
       const first = firstOf(number, undoing);
       const earlier = first < number ? await readPlacesSince(db, first - 1, menus, number - 1) : [];
-      const rowsBefore = () => readRowsBefore(db, number, namingMenus);
+      const rowsBefore = () => readRowsBefore(db, number, markReferringMenus);
       const known = { ...past, revertedBy: revertedBy(undoing).get(number) };
       await revert(draft, store.snapshot, known, later, earlier, rowsBefore);
     },
     number,
   );
-  // A move past rows that are gone: it shows again when they are back, and then it can be taken back.
+  // A move past rows that were removed since: it can be undone once those rows are restored.
   if (revision === undefined) {
     throw errors.failure(`revision ${number} cannot be undone now: rows stand as they would without it`);
   }
@@ -93,14 +92,14 @@ const otherDatabase = (number: number, newest: number, stored: number) =>
       `database ${stored}. The database is not the one that the router was started with: restart it`,
   );
 
-/** Rows that are looked at for telling which revisions of a list can be taken back; of a menu for telling of moves. */
+/** Changed rows in all that {@link undoReasons} examines; and rows of a menu up to which it looks for moves. */
 const MAX_ROWS = 2_000;
-/** What they may take in the database, bytes, with rows that only got other ranks. */
+/** Size of those changes in the database at most, bytes, renumbered rows included. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
 /**
- * Why revisions cannot be taken back now, by their number: an empty text for one that can. The newest ones are looked
- * at, as far as they changed few rows; of those that are not in the answer only the attempt tells.
+ * Why revisions cannot be undone now, by their number; an empty text for one that can. The newest revisions are examined up to the
+ * limits above; for a revision that is missing in the answer only the attempt tells.
  * @param lines newest first
  */
 export async function undoReasons(
@@ -121,7 +120,7 @@ export async function undoReasons(
   const places = past.map(placesOf);
   const slicer = new TimeSlicer();
   const rowsOf = perMenu((menu) => rowsById(store.snapshot, menu));
-  const names = namesByMenu(store, slicer);
+  const references = referenceLookup(store, slicer);
   const undone = revertedBy(await readUndoing(db));
   const oldestFirst = past.toReversed();
   const since = (first: number) => () => places.filter(({ number }) => number > first);
@@ -136,7 +135,7 @@ export async function undoReasons(
         rowsOf(menu).size > MAX_ROWS ? NONE : movedSince(store.snapshot, menu, later());
       const isAsLeft = asLeftBefore(rowsOf, later);
       const changes = () => oldestFirst.filter(({ number }) => number >= line.number);
-      const known = { rowsOf, movedIn, isAsLeft, names, changes };
+      const known = { rowsOf, movedIn, isAsLeft, references, changes };
       const asNow = { ...ownOf(revision), revertedBy: undone.get(line.number) };
       reasons.set(line.number, await reasonNow(known, asNow, slicer));
     }
@@ -144,8 +143,8 @@ export async function undoReasons(
   return reasons;
 }
 
-/** Names and who uses them now; those of a menu are gone through once. */
-function namesByMenu({ snapshot }: ConfigStore, slicer: TimeSlicer): Names {
+/** Searches each menu at its first look-up. */
+function referenceLookup({ snapshot }: ConfigStore, slicer: TimeSlicer): ReferenceLookup {
   const once = <Found>(find: (menu: string) => Promise<Found>) => {
     const known = new Map<string, Promise<Found>>();
     return (menu: string) => {
@@ -156,8 +155,8 @@ function namesByMenu({ snapshot }: ConfigStore, slicer: TimeSlicer): Names {
   };
   return {
     markSetters: markSettersIn(snapshot, slicer),
-    usersIn: once((menu) => usersOfNames(snapshot, menu, slicer)),
-    namedIn: once(async (menu) => {
+    referrersOf: once((menu) => referrersOfNames(snapshot, menu, slicer)),
+    idsByName: once(async (menu) => {
       const ids = new Map<string, number[]>();
       await slicer.map(snapshot.get(menu) ?? [], ({ id, values: { name = '' } }) => {
         const known = ids.get(name);
@@ -169,19 +168,19 @@ function namesByMenu({ snapshot }: ConfigStore, slicer: TimeSlicer): Names {
   };
 }
 
-/** What has become of rows since a revision. */
+/** The state of the rows after a revision. */
 interface Since {
   readonly rowsOf: RowsOf;
-  /** Rows of a menu that somebody has moved. */
+  /** Rows of a menu that later revisions moved. */
   readonly movedIn: (menu: string) => ReadonlySet<number>;
   readonly isAsLeft: IsAsLeft;
-  readonly names: Names;
-  /** The revision and those after it, oldest first. */
+  readonly references: ReferenceLookup;
+  /** The revision and the later ones, oldest first. */
   readonly changes: () => readonly PastRevision[];
 }
 
 async function reasonNow(
-  { rowsOf, movedIn, isAsLeft, names, changes }: Since,
+  { rowsOf, movedIn, isAsLeft, references, changes }: Since,
   past: PastRevision,
   slicer: TimeSlicer,
 ): Promise<string> {
@@ -192,8 +191,8 @@ async function reasonNow(
     found.push(await changedSince(rowsOf(menu), moved, menu, past, isAsLeft, slicer));
   }
   let conflicts: readonly Conflict[] = found.flat();
-  if (conflicts.length === 0) conflicts = await stillUsed(names, past);
-  if (conflicts.length === 0) conflicts = await stillMissed(names, past, rowsOf, changes);
+  if (conflicts.length === 0) conflicts = await namesStillReferenced(references, past);
+  if (conflicts.length === 0) conflicts = await marksStillReferenced(references, past, rowsOf, changes);
   const [first, ...more] = conflicts;
   if (first === undefined) return '';
   return `${first.menu} ${first.name} ${first.why}${more.length > 0 ? `, and ${more.length} more` : ''}`;

@@ -10,9 +10,9 @@ import { Mutex } from '../scheduling/mutex.js';
 import { rowIdText } from '../snapshot/snapshot.js';
 import { AgentSync, type SyncState, timeLeft } from './agent-sync.js';
 import { Draft, type RowChange, type StoredSnapshot } from './draft.js';
-import { refuseTakingFromUsers } from './in-use.js';
 import { refuseEndingRules } from './jumps.js';
 import { type Author, confirmed, type StoredConfig, writeRevision } from './record.js';
+import { refuseDanglingReferences } from './referential-integrity.js';
 import type { Rules } from './rules.js';
 
 /** How long a write waits for those before it; then for the agent until it can be stored, and after that, ms each. */
@@ -221,7 +221,7 @@ export class ConfigStore {
       const { snapshot, changes } = draft.finish();
       if (changes.length === 0 && !this.#clockMoved()) return { result, revision: undefined };
       // What is taken back may leave them what they had: whoever takes it back says so.
-      if (undoes === undefined) refuseTakingFromUsers(changes, snapshot);
+      if (undoes === undefined) refuseDanglingReferences(changes, snapshot);
       const compiled = this.#compile(snapshot, utcOffsetS());
       refuseEndingRules(changes, { before: this.#compiled.invalid, after: compiled.invalid }, snapshot);
       const revision = this.#revision + 1;

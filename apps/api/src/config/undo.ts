@@ -5,20 +5,20 @@ import { builtinRow } from '../snapshot/builtin.js';
 import { nameOf } from '../snapshot/rows-by-key.js';
 import { type Row, rowIdText } from '../snapshot/snapshot.js';
 import { type Draft, isMove, type StoredRow, type StoredSnapshot } from './draft.js';
-import { MANGLE, usersText } from './in-use.js';
 import { menusOf } from './items.js';
-import { type MarkSetters, markSettersIn, removedMarks, UsersSince } from './marks.js';
+import { type MarkSetters, markSettersIn, ReferrersSince, removedMarks } from './marks.js';
 import { ownOf, type PastPlaces, type PastRevision, placesOf, type RowBefore } from './past.js';
 import { besideOthers, movedBetween, placedBefore } from './places.js';
-import { type Referrer, usersOfNames } from './references.js';
+import { type Referrer, referrersOfNames } from './references.js';
+import { MANGLE, referrersText } from './referential-integrity.js';
 import { asLeftBefore, followRenames, type IsAsLeft, perMenu, type RowsOf } from './renames.js';
 import { inOrder, orderWithout, without } from './replay.js';
 import { prepareChecks } from './rules.js';
 import { verifyAgain } from './verify.js';
 
-/** Taking back what a revision did: rows are again what they were and where they stood, with the ids that they had. */
+/** Undo of a revision: its rows get their former content, position and id. */
 
-/** Why a row cannot be taken back. */
+/** Why the change of a row cannot be undone. */
 export interface Conflict {
   readonly menu: string;
   readonly id: number;
@@ -28,17 +28,16 @@ export interface Conflict {
   readonly why: string;
 }
 
-/** Conflicts that an error names. */
+/** Conflicts that an error lists at most. */
 const MAX_LISTED = 20;
 
 /**
- * Takes back what a revision did.
- * @param later revisions since, newest first: they tell where rows of its menus stood, and how those of all menus that it
- * names items of were called
- * @param earlier revisions before it, newest first, as far as those since took them back
- * @param rowsBefore what rows that may name marks held before it and before each one since, oldest first
- * @throws ApiError that names each row which is not any more as the revision left it, or which is not possible beside
- * what has come since; nothing may be committed then.
+ * Undoes a revision in a draft.
+ * @param later later revisions, newest first: former positions in its menus, and former names in the menus that its rows reference
+ * @param earlier earlier revisions that later ones undid, newest first
+ * @param rowsBefore contents of rows that may reference marks, before this revision and before each later one, oldest first
+ * @throws ApiError that lists the conflicts: rows that were changed since, and rows that the present configuration no longer
+ * allows. The draft must not be committed then.
  */
 export async function revert(
   draft: Draft,
@@ -60,11 +59,11 @@ export async function revert(
     changed.push(await changedSince(rowsOf(menu), moved, menu, past, isAsLeft, slicer));
   }
   refuse(past.number, changed.flat());
-  const going = await removedMarks(past, markSettersIn(now, slicer));
-  if (going.length > 0) {
-    const users = new UsersSince(past, going, rowsOf);
-    for await (const rows of rowsBefore()) await slicer.map(rows, (row) => users.see(row));
-    refuse(past.number, missedMarks(users));
+  const removed = await removedMarks(past, markSettersIn(now, slicer));
+  if (removed.length > 0) {
+    const referrers = new ReferrersSince(past, removed, rowsOf);
+    for await (const rows of rowsBefore()) await slicer.map(rows, (row) => referrers.add(row));
+    refuse(past.number, markConflicts(referrers));
   }
   const revisions = [...later, placesOf(stored), ...earlier];
   const left = without(past.number, revisions);
@@ -90,9 +89,9 @@ export const rowsById = (now: StoredSnapshot, menu: string): ReadonlyMap<number,
   new Map((now.get(menu) ?? []).map((row) => [row.id, row]));
 
 /**
- * Rows of a menu that are not any more as the revision left them, in the order of its changes.
- * @param rows of the menu now
- * @param moved those that somebody has moved since
+ * Rows of a menu that were changed after the revision, in the order of its changes.
+ * @param rows the present rows of the menu
+ * @param moved rows that were moved after the revision
  */
 export async function changedSince(
   rows: ReadonlyMap<number, StoredRow>,
@@ -109,12 +108,11 @@ export async function changedSince(
     const conflict = (why: string) => [{ menu, id, name: titleOf(after ?? before ?? row), why }];
     if (after === undefined) {
       if (row !== undefined) return conflict('is there again');
-      // Its removal has been taken back; that it is gone now is not of this revision.
+      // The revision that removed the row was undone itself, and a later one removed the row again.
       return past.revertedBy === undefined ? [] : conflict(`was removed again after revision ${past.revertedBy}`);
     }
     if (row === undefined) return conflict(`was removed after revision ${past.number}`);
-    // Who has moved it since has said where it belongs; where the revision only moved it, there is nothing else to do, and
-    // what the row holds is no concern of it.
+    // Of a row that the revision only moved, later changes of content are no conflict, and later moves are.
     if (isMove(change)) return moved.has(id) ? conflict(`was moved after revision ${past.number}`) : [];
     return isAsLeft(menu, row, after) ? [] : conflict(`was changed after revision ${past.number}`);
   });
@@ -123,7 +121,7 @@ export async function changedSince(
 
 export const NONE: ReadonlySet<number> = new Set();
 
-/** Ranks of a menu's rows by their ids, in order, before the oldest of some revisions. @param revisions newest first */
+/** Ranks by row id, ascending, as they were before the oldest of these revisions. @param revisions newest first */
 function ranksBefore(now: StoredSnapshot, menu: string, revisions: readonly PastPlaces[]): ReadonlyMap<number, number> {
   const ranks = new Map((now.get(menu) ?? []).map(({ id, rank }) => [id, rank]));
   for (const { changes } of revisions) {
@@ -136,7 +134,7 @@ function ranksBefore(now: StoredSnapshot, menu: string, revisions: readonly Past
   return inOrder(ranks);
 }
 
-/** Rows that somebody has moved since; that ranks were given anew is no move. */
+/** Rows that later revisions moved. A rank that changed because all were reassigned is no move. */
 export function movedSince(now: StoredSnapshot, menu: string, later: readonly PastPlaces[]): ReadonlySet<number> {
   if (later.length === 0) return NONE;
   const left = ranksBefore(now, menu, later);
@@ -145,7 +143,7 @@ export function movedSince(now: StoredSnapshot, menu: string, later: readonly Pa
   return new Set([...beside].filter((id) => left.get(id) !== present.get(id)));
 }
 
-/** @param order in which the rows would be if the revision had never been */
+/** Restores the rows of a menu. @param order ids in the order that the menu would have without the revision */
 function restore(draft: Draft, menu: string, past: PastRevision, order: readonly number[]): void {
   const changes = new Map(past.changes.flatMap((change) => (change.menu === menu ? [[change.id, change]] : [])));
   const rows = new Map(draft.rows(menu).map((row) => [row.id, row]));
@@ -153,7 +151,7 @@ function restore(draft: Draft, menu: string, past: PastRevision, order: readonly
   const gone = [...changes.values()].flatMap(({ id, after }) => (after === undefined ? [id] : []));
   const there = new Set([...staying, ...gone]);
   const known = new Set(order.filter((id) => there.has(id)));
-  // Whatever the history does not know of stays before the row that it is before.
+  // A row that the history does not mention stays before its present successor.
   const ids = placedBefore([...known], staying, new Set(staying.filter((id) => !known.has(id))));
   draft.rewrite(
     menu,
@@ -165,7 +163,7 @@ function restore(draft: Draft, menu: string, past: PastRevision, order: readonly
   );
 }
 
-/** Rows that cannot be as they were beside what has come since. */
+/** Restored rows that the present configuration does not allow. */
 async function impossibleRows(
   draft: Draft,
   path: string,
@@ -189,39 +187,43 @@ async function impossibleRows(
   });
   const names = past.changes.flatMap(({ menu: of, after }) => (of === path && after?.values.name ? [after] : []));
   if (names.length === 0) return found.flat();
-  const users = await usersOfNames(draft.snapshot(), path, slicer);
+  const referrers = await referrersOfNames(draft.snapshot(), path, slicer);
   await rows.prepare(nameOf, slicer);
-  const used = await slicer.map(names, (row): readonly Conflict[] => {
+  const referenced = await slicer.map(names, (row): readonly Conflict[] => {
     const { name = '' } = row.values;
-    const [user] = users.get(name) ?? [];
-    if (user === undefined || rows.having(nameOf, name).size > 0 || builtinRow(menu, { name })) return [];
-    return [conflict(row, usedBy(user))];
+    const [referrer] = referrers.get(name) ?? [];
+    if (referrer === undefined || rows.having(nameOf, name).size > 0 || builtinRow(menu, { name })) return [];
+    return [conflict(row, referencedBy(referrer))];
   });
-  return [...found, ...used].flat();
+  return [...found, ...referenced].flat();
 }
 
-const usedBy = ({ menu, row }: Referrer): string => `is in use by ${menu} ${titleOf(row)}, which names it since then`;
+const referencedBy = ({ menu, row }: Referrer): string =>
+  `is in use by ${menu} ${titleOf(row)}, which names it since then`;
 
-const missedMarks = ({ found }: UsersSince): readonly Conflict[] =>
-  [...found].map(([{ named, mark, rule }, users]) => {
-    const why = `gives ${named.word} ${mark}, which is in use by ${usersText(users)} since then`;
+const markConflicts = ({ found }: ReferrersSince): readonly Conflict[] =>
+  [...found].map(([{ target, mark, rule }, referrers]) => {
+    const why = `gives ${target.word} ${mark}, which is in use by ${referrersText(referrers)} since then`;
     return { menu: MANGLE, id: rule.id, name: titleOf(rule), why };
   });
 
-/** What tells whether names that go are in use; found when it is asked for, once for each menu. */
-export interface Names {
-  /** Rows that name items of a menu, by these names. */
-  usersIn(menu: string): Promise<ReadonlyMap<string, readonly Referrer[]>>;
-  /** Rows of a menu by their names. */
-  namedIn(menu: string): Promise<ReadonlyMap<string, readonly number[]>>;
+/** Look-ups of the present references and names. Each menu is searched at its first look-up. */
+export interface ReferenceLookup {
+  /** Rows that reference items of a menu, by the names of those items. */
+  referrersOf(menu: string): Promise<ReadonlyMap<string, readonly Referrer[]>>;
+  /** Ids of the rows of a menu by their names. */
+  idsByName(menu: string): Promise<ReadonlyMap<string, readonly number[]>>;
   readonly markSetters: MarkSetters;
 }
 
 /**
- * Rows of a revision whose names would go although others use them, which do not go back with it.
- * @see impossibleRows which looks at the rows as they would be
+ * Rows of a revision whose names would disappear by its undo although other rows reference them.
+ * @see impossibleRows, which checks a draft after the undo
  */
-export async function stillUsed(names: Names, past: PastRevision): Promise<readonly Conflict[]> {
+export async function namesStillReferenced(
+  references: ReferenceLookup,
+  past: PastRevision,
+): Promise<readonly Conflict[]> {
   const own = new Set(past.changes.map(({ id }) => id));
   const back = new Set(past.changes.map(({ menu, before }) => `${menu} ${before?.values.name}`));
   const found: Conflict[] = [];
@@ -229,32 +231,32 @@ export async function stillUsed(names: Names, past: PastRevision): Promise<reado
     const name = after?.values.name;
     const menu = menuByPath(path);
     if (name === undefined || name === '' || menu === undefined || back.has(`${path} ${name}`)) continue;
-    const user = (await names.usersIn(path)).get(name)?.find(({ row }) => !own.has(row.id));
-    if (user === undefined || builtinRow(menu, { name })) continue;
-    if ((await names.namedIn(path)).get(name)?.some((other) => !own.has(other))) continue;
-    found.push({ menu: path, id, name: titleOf(after), why: usedBy(user) });
+    const referrer = (await references.referrersOf(path)).get(name)?.find(({ row }) => !own.has(row.id));
+    if (referrer === undefined || builtinRow(menu, { name })) continue;
+    if ((await references.idsByName(path)).get(name)?.some((other) => !own.has(other))) continue;
+    found.push({ menu: path, id, name: titleOf(after), why: referencedBy(referrer) });
   }
   return found;
 }
 
 /**
- * Rules of a revision whose marks would go although others name them since then.
- * @param since it and those after it, oldest first
+ * Rules of a revision whose marks would disappear by its undo although rows reference them since then.
+ * @param since the revision and the later ones, oldest first
  */
-export async function stillMissed(
-  { markSetters }: Names,
+export async function marksStillReferenced(
+  { markSetters }: ReferenceLookup,
   past: PastRevision,
   rowsOf: RowsOf,
   since: () => Iterable<PastRevision>,
 ): Promise<readonly Conflict[]> {
-  const going = await removedMarks(past, markSetters);
-  if (going.length === 0) return [];
-  const users = new UsersSince(past, going, rowsOf);
-  for (const { changes } of since()) for (const change of changes) users.see(change);
-  return missedMarks(users);
+  const removed = await removedMarks(past, markSetters);
+  if (removed.length === 0) return [];
+  const referrers = new ReferrersSince(past, removed, rowsOf);
+  for (const { changes } of since()) for (const change of changes) referrers.add(change);
+  return markConflicts(referrers);
 }
 
-/** What of a row requests could give, by the menus that take it; what no menu knows is its own menu's. */
+/** The values of a row as bodies of `set`, by the menu that declares the property; undeclared ones under the row's own menu. */
 function settable(menu: Menu, { values }: Row): ReadonlyMap<Menu, Readonly<Record<string, string>>> {
   const bodies = new Map<Menu, Record<string, string>>([[menu, {}]]);
   const menus = menusOf(menu);

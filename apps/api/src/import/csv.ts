@@ -1,4 +1,4 @@
-import { LONGEST_VALUE, tooLong } from '../config/content.js';
+import { MAX_VALUE_LENGTH, tooLong } from '../config/content.js';
 import { TimeSlicer } from '../scheduling/time-slicer.js';
 
 /** A line of a list. */
@@ -48,7 +48,7 @@ export async function csvLines(text: string, slicer = new TimeSlicer()): Promise
       at = end;
     } else {
       const cells = plain.split(separator, MAX_CELLS + 1).map((cell) => cell.trim());
-      const long = cells.findIndex(({ length }) => length > LONGEST_VALUE);
+      const long = cells.findIndex(({ length }) => length > MAX_VALUE_LENGTH);
       if (cells.length > MAX_CELLS) lines.push({ number, cells: [], problem: TOO_MANY });
       else if (long >= 0) lines.push({ number, cells: [], problem: cellTooLong(long + 1, cells[long]?.length ?? 0) });
       else if (cells.some((cell) => cell !== '')) lines.push({ number, cells });
@@ -91,13 +91,13 @@ class Cell {
   length = 0;
 
   add(piece: string): void {
-    if (this.length <= LONGEST_VALUE) this.#pieces.push(piece);
+    if (this.length <= MAX_VALUE_LENGTH) this.#pieces.push(piece);
     this.length += piece.length;
     this.blank &&= piece.trim() === '';
   }
 
   get tooLong(): boolean {
-    return this.length > LONGEST_VALUE;
+    return this.length > MAX_VALUE_LENGTH;
   }
 
   text(): string {

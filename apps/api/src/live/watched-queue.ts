@@ -2,7 +2,7 @@ import { MAX_SCOPES } from '@tollway/dataplane-agent/records';
 import type { Subscribe } from '@tollway/protocol/live/requests';
 import type { AgentPort } from '../agent/port.js';
 import type { ConfigStore } from '../config/store.js';
-import { FairShare, type Place } from '../scheduling/fair-share.js';
+import { FairShare, type Slot } from '../scheduling/fair-share.js';
 import { parseRowId, type Row } from '../snapshot/snapshot.js';
 import { type ScopeReading, ScopeReadings } from './scope-readings.js';
 
@@ -41,7 +41,7 @@ function hasChildren(compiled: ConfigStore['compiled'], menu: Watched['menu'], {
 interface WatchedRow {
   /** Those that look at it, with their users: they need no place of their own. */
   readonly watchers: Map<object, number>;
-  readonly place: Promise<Place | undefined>;
+  readonly place: Promise<Slot | undefined>;
   readonly readings: ScopeReadings;
 }
 
@@ -78,7 +78,7 @@ export class WatchedRows {
         const [next] = users;
         if (next === undefined) {
           this.#forget(row, watched);
-          place.leave();
+          place.release();
         } else if (!users.includes(place.user)) place.user = next;
       },
     };

@@ -1,7 +1,7 @@
 import { type Menu, missingElement } from '@tollway/schema';
 import { AgentGone } from '../agent/messages.js';
 import { type Arguments, textOf, withoutItem } from '../config/content.js';
-import { type ItemChange, type Place, placeOf } from '../config/editor.js';
+import { type ItemChange, type RowPosition, rowPosition } from '../config/editor.js';
 import { isDynamicId, namedItems, noSuchItem } from '../config/items.js';
 import { type ApiError, errors } from '../errors.js';
 import { TimeSlicer } from '../scheduling/time-slicer.js';
@@ -28,7 +28,7 @@ export async function add(call: Call): Promise<string> {
   const { own, dynamic } = ownOf(call);
   if (own !== undefined) return own.add(call);
   if (dynamic?.asked?.(args)) return (await dynamic.add?.(services, menu, [args]))?.[0] ?? '';
-  await refuseBesideDynamic(services, menu, placeOf(args, 'place-before'));
+  await refuseBesideDynamic(services, menu, rowPosition(args, 'place-before'));
   return rowIdText(await services.editor.add(authorOf(principal), menu, args));
 }
 
@@ -178,7 +178,7 @@ function defaultsOf(menu: Menu, names: readonly string[]): Readonly<Record<strin
 export async function move(call: Call): Promise<void> {
   const { services, menu, principal, args } = call;
   checkArguments(args, [...ITEMS, 'destination', 'place-after']);
-  const place = placeOf(args, 'destination');
+  const place = rowPosition(args, 'destination');
   const items = await namedItems(args);
   await refuseDynamic(services, menu, items, noSuchItem);
   await refuseBesideDynamic(services, menu, place);
@@ -186,7 +186,7 @@ export async function move(call: Call): Promise<void> {
 }
 
 /** Items that the data plane made have a place of their own. */
-async function refuseBesideDynamic(services: Services, menu: Menu, { by, item, below }: Place): Promise<void> {
+async function refuseBesideDynamic(services: Services, menu: Menu, { by, item, below }: RowPosition): Promise<void> {
   if (by === undefined) return;
   const why = below
     ? 'nothing can be placed after a dynamic item; place it before the first rule below'

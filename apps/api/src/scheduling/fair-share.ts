@@ -1,49 +1,49 @@
-/** A place that is taken. */
-export interface Place {
-  /** To whom it counts. */
+/** A slot in use. */
+export interface Slot {
+  /** The user to whose share it counts. */
   user: number;
-  readonly leave: () => void;
+  readonly release: () => void;
 }
 
-interface Taken extends Place {
-  /** Ends when what the place was used for has ended. */
-  readonly giveUp: () => Promise<void>;
+interface TakenSlot extends Slot {
+  /** Resolves when the use of the slot has ended. */
+  readonly revoke: () => Promise<void>;
 }
 
 /**
- * The few places that something has, shared by all users. When none is free, whoever has more of them than another gives
- * one up to him, until both have as many; so one user may have all as long as nobody else asks.
+ * Max-min fair sharing of a limited number of slots among users. When none is free, a request takes one from the user who has
+ * most, as long as that one has more than the requesting user gets; so one user may have all while nobody else asks.
  */
 export class FairShare {
-  readonly #most: number;
+  readonly #capacity: number;
   /** In the order in which they were taken. */
-  readonly #taken = new Set<Taken>();
+  readonly #taken = new Set<TakenSlot>();
 
-  /** @param most places that there are. */
-  constructor(most: number) {
-    this.#most = most;
+  /** @param capacity number of slots. */
+  constructor(capacity: number) {
+    this.#capacity = capacity;
   }
 
   /**
-   * Takes a place, if need be from a user who has more of them: after he has given it up.
-   * @param giveUp called when it goes to another user; it need not be left then.
-   * @returns the place; undefined when there is none for this user.
+   * Takes a slot, revoking one of a user who has more if none is free.
+   * @param revoke called when the slot goes to another user; `release` need not be called then.
+   * @returns undefined when there is no slot for this user.
    */
-  async take(user: number, giveUp: () => Promise<void>): Promise<Place | undefined> {
-    const other = this.#taken.size < this.#most ? undefined : this.#tooMany(user);
-    if (other === undefined && this.#taken.size >= this.#most) return undefined;
+  async take(user: number, revoke: () => Promise<void>): Promise<Slot | undefined> {
+    const other = this.#taken.size < this.#capacity ? undefined : this.#revocable(user);
+    if (other === undefined && this.#taken.size >= this.#capacity) return undefined;
     if (other !== undefined) this.#taken.delete(other);
-    const place: Taken = { user, giveUp, leave: () => this.#taken.delete(place) };
-    this.#taken.add(place);
-    await other?.giveUp();
-    return place;
+    const slot: TakenSlot = { user, revoke, release: () => this.#taken.delete(slot) };
+    this.#taken.add(slot);
+    await other?.revoke();
+    return slot;
   }
 
-  /** The place that was taken last by the user who has most, if he has more than this one will have. */
-  #tooMany(user: number): Taken | undefined {
-    const places = [...this.#taken];
-    const of = (one: number) => places.filter((place) => place.user === one);
-    const most = places.map((place) => of(place.user)).reduce((a, b) => (b.length > a.length ? b : a), []);
-    return most.length > of(user).length + 1 ? most.at(-1) : undefined;
+  /** The newest slot of the user who has most, if that is more than `user` will have. */
+  #revocable(user: number): TakenSlot | undefined {
+    const slots = [...this.#taken];
+    const of = (one: number) => slots.filter((slot) => slot.user === one);
+    const largest = slots.map((slot) => of(slot.user)).reduce((a, b) => (b.length > a.length ? b : a), []);
+    return largest.length > of(user).length + 1 ? largest.at(-1) : undefined;
   }
 }

@@ -46,7 +46,7 @@ export async function* traced(
     }
     if (given.signal.aborted) throw errors.failure('the trace has ended for one of another user, who had fewer');
   } finally {
-    place.leave();
+    place.release();
     end();
   }
 }

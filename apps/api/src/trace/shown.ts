@@ -22,24 +22,24 @@ const MENUS = [
 /** Protocols whose ports the data plane reads: TCP and UDP. */
 const PORT_PROTOCOLS = [6, 17];
 
-/** What packets are shown by. */
+/** What turns the ids in a trace into names and rule numbers. */
 export interface Names {
   readonly snapshot: ConfigSnapshot;
-  /** How many rows of the data plane's own stand above the filter rules: they are counted, too. */
+  /** Number of dynamic rules above the filter rules of the configuration: rule numbers count them too. */
   readonly above: number;
 }
 
-/** The names as they are now. */
+/** The names of the present configuration. */
 export async function namesNow({ store, views }: Pick<Services, 'store' | 'views'>): Promise<Names> {
   const shown = await views.get(FILTER)?.();
   const { snapshot } = store;
   return { snapshot, above: Math.max(0, (shown?.length ?? 0) - rowsOf(snapshot, FILTER).length) };
 }
 
-/** A row with its menu and its place there. */
-type Place = { readonly menu: string; readonly row: Row; readonly at: number };
+/** A row, its menu, and its number there from 0. */
+type IndexedRow = { readonly menu: string; readonly row: Row; readonly at: number };
 
-/** What rules do that leave the decision to those after them, by their actions. */
+/** Texts for actions after which the next rules are evaluated. */
 const EFFECTS: Readonly<Record<string, string>> = {
   log: 'logged by',
   passthrough: 'counted by',
@@ -49,9 +49,9 @@ const EFFECTS: Readonly<Record<string, string>> = {
   'add-src-to-address-list': 'source listed by',
   'add-dst-to-address-list': 'destination listed by',
 };
-const indexes = new WeakMap<ConfigSnapshot, ReadonlyMap<number, Place>>();
+const indexes = new WeakMap<ConfigSnapshot, ReadonlyMap<number, IndexedRow>>();
 
-function indexOf(snapshot: ConfigSnapshot): ReadonlyMap<number, Place> {
+function indexOf(snapshot: ConfigSnapshot): ReadonlyMap<number, IndexedRow> {
   let index = indexes.get(snapshot);
   if (index === undefined) {
     index = new Map(
@@ -62,30 +62,30 @@ function indexOf(snapshot: ConfigSnapshot): ReadonlyMap<number, Place> {
   return index;
 }
 
-const actionOf = ({ menu, row: { values } }: Place): string =>
+const actionOf = ({ menu, row: { values } }: IndexedRow): string =>
   values.action ?? menuByPath(menu)?.props.action?.default ?? '';
 
-function labelOf(place: Place, above: number): string {
-  const { menu } = place;
-  const at = place.at + (menu === FILTER ? above : 0);
-  const { values, comment } = place.row;
+function labelOf(indexed: IndexedRow, above: number): string {
+  const { menu } = indexed;
+  const at = indexed.at + (menu === FILTER ? above : 0);
+  const { values, comment } = indexed.row;
   if (values.name !== undefined) return values.name;
-  const rule = values.chain === undefined ? '' : `#${at} ${values.chain}: ${actionOf(place)}`;
+  const rule = values.chain === undefined ? '' : `#${at} ${values.chain}: ${actionOf(indexed)}`;
   const what =
     rule || (values['dst-address'] ?? values.address ?? menuByPath(menu)?.props['dst-address']?.default ?? '');
   return comment === '' ? what : `${what} (${comment})`;
 }
 
-/** The row of this id, as far as it is known. */
+/** The row with this id; without menu when the configuration has none. */
 function rowReference({ snapshot, above }: Names, id: number): TracedRow {
-  const place = indexOf(snapshot).get(id);
-  if (place !== undefined) {
-    const action = place.row.values.chain === undefined ? '' : actionOf(place);
+  const indexed = indexOf(snapshot).get(id);
+  if (indexed !== undefined) {
+    const action = indexed.row.values.chain === undefined ? '' : actionOf(indexed);
     const effect = Object.hasOwn(EFFECTS, action) ? EFFECTS[action] : undefined;
     return {
       id: rowIdText(id),
-      menu: place.menu,
-      label: labelOf(place, above),
+      menu: indexed.menu,
+      label: labelOf(indexed, above),
       ...(effect !== undefined && { effect }),
     };
   }

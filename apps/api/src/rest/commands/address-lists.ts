@@ -1,7 +1,7 @@
 import { durationMs, type Menu } from '@tollway/schema';
 import { AgentGone, type DynamicAddress } from '../../agent/messages.js';
 import { addressIn } from '../../config/checks/addresses.js';
-import { type Arguments, accepted } from '../../config/content.js';
+import { type Arguments, verifiedContent } from '../../config/content.js';
 import { verifyAdd } from '../../config/verify.js';
 import { ApiError, errors } from '../../errors.js';
 import { TimeSlicer } from '../../scheduling/time-slicer.js';
@@ -31,7 +31,7 @@ export async function addDynamicEntries(
   await rows.prepare(addressIn, slicer);
   const entries = await slicer.map(list, (args, index): DynamicAddress => {
     try {
-      return dynamicEntry(args, accepted(verifyAdd(store.rules, menu, args, store.snapshot, rows)));
+      return dynamicEntry(args, verifiedContent(verifyAdd(store.rules, menu, args, store.snapshot, rows)));
     } catch (error) {
       throw error instanceof ApiError && list.length > 1 ? errors.inElement(index, error) : error;
     }
@@ -42,7 +42,10 @@ export async function addDynamicEntries(
   );
 }
 
-function dynamicEntry(args: Arguments, { values, disabled, comment }: ReturnType<typeof accepted>): DynamicAddress {
+function dynamicEntry(
+  args: Arguments,
+  { values, disabled, comment }: ReturnType<typeof verifiedContent>,
+): DynamicAddress {
   if (!hasTimeout(args)) {
     throw errors.badProperty('timeout', 'timeout is required: other elements of the list have one, all or none must');
   }

@@ -3,7 +3,7 @@ import type { Principal } from '../../auth/authenticator.js';
 import { refusePassword } from '../../auth/passwords.js';
 import { groups, type User, type UserChange, type UserContent } from '../../auth/users.js';
 import { differences } from '../../config/change-summary.js';
-import { type Arguments, accepted } from '../../config/content.js';
+import { type Arguments, verifiedContent } from '../../config/content.js';
 import { authorText, confirmed, SYSTEM } from '../../config/record.js';
 import { type RowContent, verifyAdd, verifySet } from '../../config/verify.js';
 import { type ApiError, errors } from '../../errors.js';
@@ -24,7 +24,7 @@ const UNCHANGED_PASSWORD = { password: 'unchanged' };
 /** Returns the `.id` of the new user. */
 export function addUser(services: Services, by: Principal, menu: Menu, args: Arguments): Promise<string> {
   return oneAtATime.run(async () => {
-    const content = accepted(verifyAdd(services.store.rules, menu, args, NO_CONFIGURATION));
+    const content = verifiedContent(verifyAdd(services.store.rules, menu, args, NO_CONFIGURATION));
     refuseTakenName(services, content.values.name);
     refuseWeak(content.values.password);
     const added = userContent(content);
@@ -59,7 +59,7 @@ async function change(
     const { name, group, disabled, comment } = user;
     const before = { id: user.id, values: { name, group }, disabled, comment };
     const row = { id: user.id, values: { name, group, ...UNCHANGED_PASSWORD }, disabled, comment };
-    const content = userContent(accepted(verifySet(services.store.rules, menu, row, args, NO_CONFIGURATION)));
+    const content = userContent(verifiedContent(verifySet(services.store.rules, menu, row, args, NO_CONFIGURATION)));
     if (Object.hasOwn(args, 'password')) {
       refuseWeak(content.password);
       return { user, before, content };

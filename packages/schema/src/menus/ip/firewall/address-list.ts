@@ -58,7 +58,7 @@ export const addressList = defineMenu({
   refreshMs: 1_000,
   dynamicRemovable: 'for-good',
   // A list that has no entries matches nothing, and is there as long as a rule names it.
-  gives: [{ property: 'list', word: 'address list' }],
+  referenceTargets: [{ property: 'list', word: 'address list' }],
   onReferencedRemove: 'keep-name',
   window: { tabOf: FIREWALL_WINDOW },
   source: 'union',

@@ -33,7 +33,7 @@ export const firewallMangle = defineMenu({
   title: 'Mangle',
   singular: 'Mangle Rule',
   ...ruleList,
-  gives: ['packet', 'connection', 'routing'].map((what) => ({
+  referenceTargets: ['packet', 'connection', 'routing'].map((what) => ({
     property: `new-${what}-mark`,
     word: `${what} mark`,
     when: { prop: 'action', value: `mark-${what}` },

@@ -1,0 +1,108 @@
+import { type Menu, menuByPath, type ReferenceTarget } from '@tollway/schema';
+import { errors } from '../errors.js';
+import { withBuiltin } from '../snapshot/builtin.js';
+import { type ConfigSnapshot, type Row, rowIdText, rowsOf } from '../snapshot/snapshot.js';
+import type { RowChange } from './draft.js';
+import { storageOf } from './items.js';
+import { type Referrer, referringMenus } from './references.js';
+
+/**
+ * Referential integrity: what rows reference must stay. A rule with a dangling reference is left out of the data plane, and a
+ * missing drop rule opens the router. Named items (interface lists, queues, queue types) and marks of mangle rules
+ * cannot be removed or renamed away while other rows reference them.
+ */
+
+/** Its rules set packet, connection and routing marks. */
+export const MANGLE = '/ip/firewall/mangle';
+
+/** What of the rows of a menu cannot be removed while it is referenced. */
+function protectedTargets(menu: Menu): readonly ReferenceTarget[] {
+  if (menu.onReferencedRemove === 'keep-name') return [];
+  return (
+    menu.referenceTargets ?? ('name' in menu.props ? [{ property: 'name', word: menu.singular.toLowerCase() }] : [])
+  );
+}
+
+export const MARK_TARGETS: readonly ReferenceTarget[] = menuByPath(MANGLE)?.referenceTargets ?? [];
+
+/** The name by which other rows can reference a row; undefined for a row that has none. */
+export const targetName = ({ property, when }: ReferenceTarget, { values }: Row): string | undefined =>
+  when === undefined || values[when.prop] === when.value ? values[property] : undefined;
+
+/**
+ * Refuses changes that would leave references to nothing.
+ * @param snapshot the configuration after the changes.
+ * @throws ApiError that names the rows with the references.
+ */
+export function refuseDanglingReferences(changes: readonly RowChange[], snapshot: ConfigSnapshot): void {
+  for (const path of new Set(changes.map(({ menu }) => menu))) {
+    const menu = menuByPath(path);
+    if (menu === undefined) continue;
+    for (const target of protectedTargets(menu)) {
+      const removed = new Set<string>();
+      for (const { menu: changed, before, after } of changes) {
+        if (changed !== path || before === undefined) continue;
+        // A disabled rule sets no mark already; a disabled item still has its name.
+        const name = before.disabled && target.property !== 'name' ? undefined : targetName(target, before);
+        if (name !== undefined && (after === undefined || targetName(target, after) !== name)) removed.add(name);
+      }
+      if (removed.size === 0) continue;
+      for (const row of withBuiltin(menu, rowsOf(snapshot, path))) removed.delete(targetName(target, row) ?? '');
+      refuseReferenced(path, target, removed, snapshot);
+    }
+  }
+}
+
+function refuseReferenced(
+  path: string,
+  target: ReferenceTarget,
+  removed: ReadonlySet<string>,
+  snapshot: ConfigSnapshot,
+): void {
+  if (removed.size === 0) return;
+  const referrers = referrersByName(path, target, removed, snapshot);
+  for (const name of removed) {
+    const rows = referrers.get(name);
+    if (rows === undefined) continue;
+    const change = rows.length > 1 ? 'change those first' : 'change that first';
+    throw errors.failure(`${target.word} ${name} is in use by ${referrersText(rows)}; ${change}`);
+  }
+}
+
+/** Rows that an error lists at most. */
+const MAX_REFERRERS = 5;
+
+/** `/queue/simple q, /queue/tree voice and 3 more`. */
+export function referrersText(referrers: readonly Referrer[]): string {
+  const listed = referrers.slice(0, MAX_REFERRERS).map(referrerText).join(', ');
+  return referrers.length > MAX_REFERRERS ? `${listed} and ${referrers.length - MAX_REFERRERS} more` : listed;
+}
+
+/** `/queue/simple q`, or `/ip/firewall/filter *B (chain forward, comment)`. */
+function referrerText({ menu, row }: Referrer): string {
+  if (row.values.name !== undefined) return `${menu} ${row.values.name}`;
+  const chain = row.values.chain === undefined ? [] : [`chain ${row.values.chain}`];
+  const notes = [...chain, ...(row.comment === '' ? [] : [row.comment])];
+  return `${menu} ${rowIdText(row.id)}${notes.length === 0 ? '' : ` (${notes.join(', ')})`}`;
+}
+
+/** Rows that reference one of `names`, found in one pass. */
+function referrersByName(
+  path: string,
+  { property }: ReferenceTarget,
+  names: ReadonlySet<string>,
+  snapshot: ConfigSnapshot,
+): ReadonlyMap<string, readonly Referrer[]> {
+  const referrers = new Map<string, Referrer[]>();
+  for (const { menu, namesOf } of referringMenus(path, property)) {
+    for (const row of rowsOf(snapshot, storageOf(menu))) {
+      for (const name of namesOf(row.values)) {
+        if (!names.has(name)) continue;
+        const known = referrers.get(name);
+        if (known === undefined) referrers.set(name, [{ menu: menu.path, row }]);
+        else if (known.at(-1)?.row !== row) known.push({ menu: menu.path, row });
+      }
+    }
+  }
+  return referrers;
+}
