@@ -87,7 +87,7 @@ export class Win {
     return box;
   }
 
-  /** Gives the window the whole desk, or takes it away again. */
+  /** Gives the window the whole desktop, or takes it away again. */
   async toggleSize(): Promise<void> {
     const { x, y, width } = await this.box();
     await this.page.mouse.dblclick(x + width / 2, y + TITLE_MIDDLE_PX);

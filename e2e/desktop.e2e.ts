@@ -51,24 +51,24 @@ test('a window that is pulled fast from over a link goes with the pointer', asyn
   expect(await win.box()).toEqual({ ...before, y: before.y + 300 });
 });
 
-test('the desk does not scroll to what gets the focus: its window comes onto the desk', async ({ ui }) => {
+test('the desktop does not scroll to what gets the focus: its window comes onto the desktop', async ({ ui }) => {
   const { keyboard } = ui.page;
   const scrolled = () =>
     ui.page.evaluate(() => {
       const of = (element: Element | null) => [element?.scrollLeft, element?.scrollTop];
-      return [...of(document.querySelector('main.desk')), ...of(document.scrollingElement)];
+      return [...of(document.querySelector('main.desktop')), ...of(document.scrollingElement)];
     });
   const rules = await ui.open('/ip/firewall/filter');
   const dashboard = ui.window('Dashboard');
   const before = await dashboard.box();
-  const desk = await ui.page.getByRole('main').boundingBox();
-  if (desk === null) throw new Error('there is no desk');
+  const desktop = await ui.page.getByRole('main').boundingBox();
+  if (desktop === null) throw new Error('there is no desktop');
   const isWhole = async () => {
     const { x, y, width, height } = await rules.box();
-    return x + width <= desk.x + desk.width && y + height <= desk.y + desk.height;
+    return x + width <= desktop.x + desktop.width && y + height <= desktop.y + desktop.height;
   };
   const box = await rules.box();
-  await rules.pull({ x: 60, y: TITLE_MIDDLE_PX }, { x: desk.x + desk.width - box.x - 150, y: 60 });
+  await rules.pull({ x: 60, y: TITLE_MIDDLE_PX }, { x: desktop.x + desktop.width - box.x - 150, y: 60 });
   await ui.page.mouse.click((await rules.box()).x + 70, (await rules.box()).y + TITLE_MIDDLE_PX);
   // A press of the pointer moves nothing.
   expect(await isWhole()).toBe(false);
@@ -79,7 +79,7 @@ test('the desk does not scroll to what gets the focus: its window comes onto the
 
   // Below the lower edge, when the window before it is closed by key.
   const { width } = await rules.box();
-  await rules.pull({ x: width / 2, y: TITLE_MIDDLE_PX }, { x: 0, y: desk.height - 200 });
+  await rules.pull({ x: width / 2, y: TITLE_MIDDLE_PX }, { x: 0, y: desktop.height - 200 });
   await rules.grid.focus();
   expect(await isWhole()).toBe(false);
   await ui.open('/log');

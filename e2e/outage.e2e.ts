@@ -12,8 +12,8 @@ test('with the router gone nothing is well: banner, grey values; a list says tha
   ui,
   router,
 }) => {
-  const verdict = ui.page.getByRole('status', { name: 'State of the router' });
-  await expect(verdict).toContainText(FINE);
+  const health = ui.page.getByRole('status', { name: 'State of the router' });
+  await expect(health).toContainText(FINE);
   const tile = ui.page.locator('.tile').first();
   await expect(tile).toHaveCSS('filter', 'none');
   const api = router.pid('api');
@@ -22,8 +22,8 @@ test('with the router gone nothing is well: banner, grey values; a list says tha
   try {
     const banner = ui.page.getByRole('alert').filter({ hasText: 'No answer from the router' });
     await expect(banner).toBeVisible({ timeout: 30_000 });
-    await expect(verdict).not.toContainText('All is well');
-    await expect(verdict).toContainText('does not answer');
+    await expect(health).not.toContainText('All is well');
+    await expect(health).toContainText('does not answer');
     await expect(tile).toHaveCSS('filter', 'grayscale(1)');
     const addresses = await ui.open('/ip/address');
     await expect(addresses.root.getByText('Nothing comes from the router now; trying again.').first()).toBeVisible();
@@ -31,7 +31,7 @@ test('with the router gone nothing is well: banner, grey values; a list says tha
     process.kill(api, 'SIGCONT');
     await expect(addresses.row('192.168.88.1/24')).toHaveCount(1, { timeout: 30_000 });
     await expect(banner).toHaveCount(0);
-    await expect(verdict).toContainText(/All is well|Needs a look/, { timeout: 30_000 });
+    await expect(health).toContainText(/All is well|Needs a look/, { timeout: 30_000 });
     await expect(tile).toHaveCSS('filter', 'none');
   } finally {
     process.kill(api, 'SIGCONT');
@@ -43,20 +43,20 @@ test('with the packet engine silent the page says so, and what it counted is gre
   router,
 }) => {
   test.setTimeout(180_000);
-  const verdict = ui.page.getByRole('status', { name: 'State of the router' });
-  await expect(verdict).toContainText(FINE);
+  const health = ui.page.getByRole('status', { name: 'State of the router' });
+  await expect(health).toContainText(FINE);
   const tile = ui.page.locator('.tile').first();
   const agent = router.pid('agent');
   process.kill(agent, 'SIGSTOP');
   try {
-    await expect(verdict).toContainText('The packet engine does not answer', { timeout: 90_000 });
+    await expect(health).toContainText('The packet engine does not answer', { timeout: 90_000 });
     await expect(tile).toHaveCSS('filter', 'grayscale(1)');
     await ui.open('/interface');
     await expect(ui.page.locator('.split-below .chart').first()).toHaveCSS('filter', 'grayscale(1)');
     const connections = await ui.open('/ip/firewall/connection');
     await expect(connections.root.getByText('Not known now: the packet engine does not answer').first()).toBeVisible();
     process.kill(agent, 'SIGCONT');
-    await expect(verdict).toContainText(/All is well|Needs a look/, { timeout: 60_000 });
+    await expect(health).toContainText(/All is well|Needs a look/, { timeout: 60_000 });
     await expect(tile).toHaveCSS('filter', 'none');
   } finally {
     process.kill(agent, 'SIGCONT');

@@ -192,15 +192,15 @@ test('a window that is pulled over an edge stays in reach, and opens whole', asy
   const rules = await ui.open('/ip/route');
   const start = await rules.box();
   await rules.pull({ x: start.width / 2, y: TITLE_MIDDLE_PX }, { x: -start.x - 400, y: 0 });
-  const desk = await ui.page.locator('.desk').boundingBox();
-  await expect.poll(async () => (await rules.box()).x).toBeGreaterThanOrEqual(desk?.x ?? 0);
+  const desktop = await ui.page.locator('.desktop').boundingBox();
+  await expect.poll(async () => (await rules.box()).x).toBeGreaterThanOrEqual(desktop?.x ?? 0);
   await rules.command('Add').click({ trial: true });
   await rules.pull({ x: 150, y: TITLE_MIDDLE_PX }, { x: 900, y: 0 });
   await ui.page.keyboard.press('F4');
   await expect(rules.root).toBeHidden();
   const again = await ui.open('/ip/route');
   const box = await again.box();
-  expect(box.x + box.width).toBeLessThanOrEqual((desk?.x ?? 0) + (desk?.width ?? 0) + 1);
+  expect(box.x + box.width).toBeLessThanOrEqual((desktop?.x ?? 0) + (desktop?.width ?? 0) + 1);
 });
 
 test('sixteen windows: their buttons tell them apart', async ({ ui, router }) => {

@@ -30,7 +30,7 @@ const knock = (router: Router) => router.host('lan').run('curl', '-sm', '1', `ht
 const packets = ({ root }: Win): Locator => root.getByRole('grid', { name: 'Packets' }).locator('tbody tr');
 const steps = ({ root }: Win): Locator => root.getByRole('region', { name: 'Steps' });
 
-test('three clicks from the desk say which rule drops a packet, and lead to it', async ({ ui, router }) => {
+test('three clicks from the desktop say which rule drops a packet, and lead to it', async ({ ui, router }) => {
   const rule = await forbid(router);
   try {
     await ui.open('/tool/packet-trace');

@@ -1,5 +1,5 @@
 // @ts-check
-/** How much a browser loads of the web page before its desk can be used, and the most that may be. */
+/** How much a browser loads of the web page before its desktop can be used, and the most that may be. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -28,5 +28,5 @@ export function tooLarge(bytes, most = FIRST_LOAD_MOST) {
   const kib = (/** @type {number} */ each) => `${(each / 1024).toFixed(1)} KiB`;
   return bytes <= most
     ? undefined
-    : `the page loads ${kib(bytes)} before its desk can be used; at most ${kib(most)}. What only some windows need is to be fetched with them: see docs/adding/window.md`;
+    : `the page loads ${kib(bytes)} before its desktop can be used; at most ${kib(most)}. What only some windows need is to be fetched with them: see docs/adding/window.md`;
 }

@@ -22,7 +22,7 @@ async function main(): Promise<number> {
   }
   try {
     const number = wanted === undefined ? undefined : Number(wanted);
-    const { generation, revision, keptAs, damaged, isBehind, replaced } = await restore(
+    const { generation, revision, keptAs, damaged, isOutdated, replaced } = await restore(
       databaseUrl,
       dataDir,
       await readMigrations(migrations),
@@ -36,7 +36,11 @@ async function main(): Promise<number> {
         ? ''
         : `; revision ${replaced}, which the data plane has and nothing else has kept, is replaced by it`;
     const why =
-      damaged.length > 0 ? `${damaged.join(', ')} is damaged` : isBehind ? 'what was kept last is missing' : undefined;
+      damaged.length > 0
+        ? `${damaged.join(', ')} is damaged`
+        : isOutdated
+          ? 'what was kept last is missing'
+          : undefined;
     const unsure = why === undefined ? '' : `; users are those of the newest whole copy, as ${why}: look at them`;
     process.stdout.write(
       `restored generation ${generation.revision} of ${generation.time} (${generation.summary}) as revision ${revision}${old}${lost}${unsure}\n`,

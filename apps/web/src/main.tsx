@@ -3,7 +3,7 @@ import { useSession } from './api/session.ts';
 import { App } from './shell/App.tsx';
 import { applyAppearance } from './shell/appearance.ts';
 import { followZone } from './ui/router-clock.ts';
-import { swallowStrayPresses } from './ui/second-click.ts';
+import { suppressStrayPresses } from './ui/stray-presses.ts';
 import './ui/tokens.css';
 import './ui/widgets.css';
 import './ui/chart.css';
@@ -16,7 +16,7 @@ import './menu/rows.css';
 import './menu/form.css';
 
 applyAppearance();
-swallowStrayPresses();
+suppressStrayPresses();
 // Before anything is drawn of the session.
 useSession.subscribe((session) => {
   if (session.phase === 'in') followZone(session.timeZone);

@@ -36,7 +36,7 @@ export interface Restored {
   /** Revision that the data plane had and nothing here has kept: it is replaced, too. Undefined when there is none. */
   readonly replaced: number | undefined;
   /** Copies of the last revisions are missing, with the users of that time. */
-  readonly isBehind: boolean;
+  readonly isOutdated: boolean;
 }
 
 /** With less free space than this, a disk counts as full, bytes. */
@@ -63,8 +63,8 @@ export function restorableFrom(dataDir: string): { readonly value: number | unde
   // With copies from before anybody could log in nobody could who could before.
   if (newest === undefined || isBeforeUsers(dataDir, newest)) return undefined;
   const last = lastKept(newest);
-  const isBehind = agentRevision(dataDir) > last || hasMissedUsers(dataDir, newest.users);
-  return { value: damagedNewest(dataDir).length > 0 || isBehind ? last : undefined };
+  const isOutdated = agentRevision(dataDir) > last || hasMissedUsers(dataDir, newest.users);
+  return { value: damagedNewest(dataDir).length > 0 || isOutdated ? last : undefined };
 }
 
 /** Says that later changes would be lost, which only whoever names the revision wants. */
@@ -108,15 +108,15 @@ export async function restore(
     const connection = await adapter(`file:${building}`).connect();
     let revision: number;
     let known: number;
-    let isBehind: boolean;
+    let isOutdated: boolean;
     let keep: () => void;
     try {
       const old = await keepHistory(connection, file, newest?.database);
       known = old.revision;
       const there = Math.max(known, ahead);
       const missedUsers = hasMissedUsers(dataDir, users);
-      isBehind = there > lastKept(newest) || missedUsers;
-      if (wanted === undefined && isBehind) {
+      isOutdated = there > lastKept(newest) || missedUsers;
+      if (wanted === undefined && isOutdated) {
         const what = missedUsers ? 'users may have been changed since' : `there was revision ${there}`;
         refuseLosing(`missing (${what}, the copies end with ${lastKept(newest)})`, generation);
       }
@@ -154,7 +154,7 @@ export async function restore(
       revision,
       keptAs,
       damaged,
-      isBehind,
+      isOutdated,
       replaced: ahead > Math.max(known, lastKept(newest)) ? ahead : undefined,
     };
   } catch (error) {

@@ -29,7 +29,7 @@ const BUSY_MS = 100;
 const TERMINATE_BYTES = 16 << 20;
 /** Subscriptions of one connection. */
 const MAX_SUBSCRIPTIONS = 64;
-/** Those of one user on all connections: of some dozen pages with as many windows as fit on a desk. */
+/** Those of one user on all connections: of some dozen pages with as many windows as fit on a desktop. */
 const MAX_OF_USER = 512;
 /** Of those, queues that are watched: each takes a hundred times what another subscription does. */
 const MAX_SCOPES_OF_USER = 32;

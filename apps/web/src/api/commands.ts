@@ -2,8 +2,8 @@
 import { request, send } from './rest.ts';
 import { type Row, rowId, toRow } from './row.ts';
 
-/** A place beside a row that is shown: what Find and the filter leave out, and what is not loaded, stays where it is. */
-export type Place = { readonly before: string } | { readonly after: string };
+/** A position beside a row that is shown: what Find and the filter leave out, and what is not loaded, stays where it is. */
+export type RowPosition = { readonly before: string } | { readonly after: string };
 
 function url(menu: string, rest = ''): string {
   return `/rest${menu}${rest}`;
@@ -73,8 +73,8 @@ export async function run(
 }
 
 /** Moves items, in the order given, to beside another one. */
-export async function move(menu: string, ids: readonly string[], place: Place): Promise<Revision> {
-  const beside = 'before' in place ? { destination: place.before } : { 'place-after': place.after };
+export async function move(menu: string, ids: readonly string[], position: RowPosition): Promise<Revision> {
+  const beside = 'before' in position ? { destination: position.before } : { 'position-after': position.after };
   const body = { numbers: ids.join(','), ...beside };
   return (await send('POST', url(menu, '/move'), body)).revision;
 }

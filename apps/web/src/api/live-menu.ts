@@ -85,7 +85,7 @@ export class LiveMenu {
   #listed: Query;
   #state: WindowState = emptyWindow;
   #shown: readonly string[] = [];
-  #ghosts = new Map<string, Row>();
+  #staleRows = new Map<string, Row>();
   /** Moves that the server has not confirmed. */
   #reorders: ((order: readonly string[]) => readonly string[])[] = [];
   #heldSince: number | undefined;
@@ -133,12 +133,12 @@ export class LiveMenu {
 
   /** A row of the window, or one that left while its place is held. */
   row(id: string): Row | undefined {
-    return this.#state.rows.get(id) ?? this.#ghosts.get(id);
+    return this.#state.rows.get(id) ?? this.#staleRows.get(id);
   }
 
   /** True for a row that is gone but whose place is held. */
-  isGhost(id: string): boolean {
-    return !this.#state.rows.has(id) && this.#ghosts.has(id);
+  isStale(id: string): boolean {
+    return !this.#state.rows.has(id) && this.#staleRows.has(id);
   }
 
   /** Calls `listener` after each change. */
@@ -214,7 +214,7 @@ export class LiveMenu {
 
   #settle(): void {
     this.#shown = this.#state.order;
-    this.#ghosts.clear();
+    this.#staleRows.clear();
   }
 
   /** Stops news, or lets them in again and asks for what was missed. Answers to {@link show} still come. */
@@ -250,7 +250,7 @@ export class LiveMenu {
     const now = performance.now();
     const held = this.#heldSince !== undefined && now - this.#heldSince < HOLD_MS && state.first === before.first;
     if (held) {
-      for (const [id, row] of before.rows) if (!state.rows.has(id)) this.#ghosts.set(id, row);
+      for (const [id, row] of before.rows) if (!state.rows.has(id)) this.#staleRows.set(id, row);
       this.#shown = heldOrder(this.#shown, state.order);
     } else {
       if (this.#heldSince !== undefined) this.#heldSince = now;

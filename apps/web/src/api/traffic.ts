@@ -31,8 +31,8 @@ export const toSample = ({ interfaces, cpu, drops, ...sample }: TrafficSample): 
  */
 export function extend(samples: Sample[], fresh: readonly Sample[]): void {
   const [first, last] = [fresh[0], fresh.at(-1)];
-  const isBehind = last !== undefined && last.t < (samples.at(-1)?.t ?? last.t);
-  if (first !== undefined && isBehind && !samples.some(({ t }) => t === last.t)) {
+  const isOutdated = last !== undefined && last.t < (samples.at(-1)?.t ?? last.t);
+  if (first !== undefined && isOutdated && !samples.some(({ t }) => t === last.t)) {
     samples.splice(samples.findIndex((sample) => sample.t >= first.t));
   }
   for (const sample of fresh) if (sample.t > (samples.at(-1)?.t ?? Number.NEGATIVE_INFINITY)) samples.push(sample);

@@ -145,7 +145,7 @@ export function Grid(props: GridProps) {
   }
 
   /** Copies what is selected when the router has told the rows of it that are out of sight. */
-  async function copyTold() {
+  async function copyLoaded() {
     try {
       if ((await props.pending.current) === false) return;
       const { ids } = latest.current.selection;
@@ -177,7 +177,7 @@ export function Grid(props: GridProps) {
     },
     copy() {
       const text = selectedText();
-      if (text === undefined) return void copyTold();
+      if (text === undefined) return void copyLoaded();
       copyText(text);
       scroller.current?.focus({ preventScroll: true });
     },
@@ -329,7 +329,7 @@ export function Grid(props: GridProps) {
     if (window.getSelection()?.isCollapsed === false || selection.ids.size === 0) return;
     event.preventDefault();
     const text = selectedText();
-    if (text === undefined) void copyTold();
+    if (text === undefined) void copyLoaded();
     else event.clipboardData.setData('text/plain', text);
   }
 
@@ -393,7 +393,7 @@ function useHold(body: RefObject<HTMLDivElement | null>, menu: Menu, live: LiveM
 /** True for the handle that folds a row of a tree. */
 function isHandle(target: EventTarget): boolean {
   if (!(target instanceof Element)) return false;
-  return target.closest('[data-fold]:not([data-fold="none"]) [data-twisty]') !== null;
+  return target.closest('[data-fold]:not([data-fold="none"]) [data-expander]') !== null;
 }
 
 function rowIdAt(target: EventTarget): string | undefined {

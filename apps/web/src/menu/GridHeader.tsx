@@ -24,7 +24,7 @@ function pinStyle(column: Column): CSSProperties {
 }
 
 /** Flags and number stay at the start. */
-const movable = (column: Column) => column.shows !== undefined;
+const movable = (column: Column) => column.source !== undefined;
 
 function nameOf(cell: Element): string | undefined {
   return cell instanceof HTMLElement ? cell.dataset.column : undefined;

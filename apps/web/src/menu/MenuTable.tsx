@@ -138,7 +138,7 @@ export function MenuTable(props: MenuTableProps) {
     else if (name === 'comment') setOverlay({ kind: 'comment', ids: selected.chosen() });
     else if (name === 'tree') {
       // The column of the tree needs more room, or less.
-      const carrier = columns.find(({ shows }) => shows !== undefined)?.name ?? '';
+      const carrier = columns.find(({ source }) => source !== undefined)?.name ?? '';
       setFitted(({ [carrier]: _, ...rest }) => rest);
       setGrown(({ [carrier]: _, ...rest }) => rest);
       change({ tree: asTree ? null : UNFOLDED });

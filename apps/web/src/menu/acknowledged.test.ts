@@ -1,6 +1,6 @@
 import { type Menu, menuByPath } from '@tollway/schema';
 import { expect, test } from 'vitest';
-import { acknowledgedBy, isBehind, typedSince, withAcknowledged, withBody } from './acknowledged.ts';
+import { acknowledgedBy, isOutdated, typedSince, withAcknowledged, withBody } from './acknowledged.ts';
 
 function menu(path: string): Menu {
   const found = menuByPath(path);
@@ -44,7 +44,7 @@ test('an answer counts until the news of the item know of the change, or of anot
   });
   for (const address of ['10.2.1.5', '10.9.9.9']) {
     const news = { ...rest, address };
-    expect(isBehind(news, acknowledged)).toBe(false);
+    expect(isOutdated(news, acknowledged)).toBe(false);
     expect(withAcknowledged(news, acknowledged)).toBe(news);
   }
 });

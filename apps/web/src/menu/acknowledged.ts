@@ -1,19 +1,19 @@
-/** What becomes of a form when the answer to what it sent comes. Pure. */
+/** The state of a form after the response to its request. Pure. */
 import type { Menu } from '@tollway/schema';
 import type { Row } from '../api/row.ts';
 import { type Edits, edit } from './form-model.ts';
 
-/** Values that were typed while an answer was awaited, by property; undefined for one that was unset. */
+/** Values that the user entered while a request was pending, by property; undefined for one that was unset. */
 export type Typed = ReadonlyMap<string, string | undefined>;
 
-/** The edits that remain: what was typed since the request went out, against the item as it is now. */
+/** The edits that remain after a response: those made since the request, relative to the item as it is now. */
 export function typedSince(menu: Menu, row: Row, typed: Typed): Edits {
   let edits: Edits = {};
   for (const [name, value] of typed) edits = edit(menu, edits, row, name, value);
   return edits;
 }
 
-/** An item after a change that was taken, where no answer tells how it is now. */
+/** An item after an accepted change whose response has no body: the sent properties applied to the row. */
 export function withBody(row: Row, body: Readonly<Record<string, string>>): Row {
   const removed = new Set(Object.keys(body).flatMap((name) => (name.startsWith('!') ? [name.slice(1)] : [])));
   return Object.fromEntries(
@@ -21,15 +21,15 @@ export function withBody(row: Row, body: Readonly<Record<string, string>>): Row 
   );
 }
 
-/** What an answer acknowledged of an item. News of the item come another way, before the answer or after it. */
+/** The changed properties of a response. Updates of the live feed may arrive before or after the response. */
 export interface Acknowledged {
-  /** The properties that the change gave other values, as they were. */
+  /** Their values before the change. */
   readonly before: Readonly<Record<string, string | undefined>>;
-  /** The same as they are now. */
+  /** Their values after it. */
   readonly after: Readonly<Record<string, string | undefined>>;
 }
 
-/** What an answer acknowledges of the properties that were sent; undefined when they are as before. Secrets are in no answer. */
+/** The changed ones of the properties that were sent; undefined for none. Secrets are left out, as responses do not hold them. */
 export function acknowledgedBy(
   menu: Menu,
   before: Row,
@@ -44,14 +44,14 @@ export function acknowledgedBy(
   return { before: of(before), after: of(after) };
 }
 
-/** True while the news do not know of the change yet. */
-export function isBehind(row: Row, { before }: Acknowledged): boolean {
+/** Whether a row of the live feed is older than the acknowledged change. */
+export function isOutdated(row: Row, { before }: Acknowledged): boolean {
   return Object.entries(before).every(([name, value]) => row[name] === value);
 }
 
-/** The item by its news, or by the answer where that knows more. */
+/** A row of the live feed, with the acknowledged values while it is older than those. */
 export function withAcknowledged(row: Row, acknowledged: Acknowledged | undefined): Row {
-  if (acknowledged === undefined || !isBehind(row, acknowledged)) return row;
+  if (acknowledged === undefined || !isOutdated(row, acknowledged)) return row;
   const now: Record<string, string> = { ...row };
   for (const [name, value] of Object.entries(acknowledged.after)) {
     if (value === undefined) delete now[name];

@@ -98,9 +98,9 @@ function triedText(menu: Menu, command: string, count: number): string {
 }
 
 /** Moves items of an ordered menu. */
-export async function moveItems(menu: Menu, { ids, place }: Move): Promise<boolean> {
+export async function moveItems(menu: Menu, { ids, position }: Move): Promise<boolean> {
   try {
-    const revision = await tried(`Move ${items(ids.length)} in ${menu.title}`, move(menu.path, ids, place));
+    const revision = await tried(`Move ${items(ids.length)} in ${menu.title}`, move(menu.path, ids, position));
     if (revision !== undefined) notifyChange(`Moved ${items(ids.length)} in ${menu.title}.`, revision);
     return true;
   } catch (error) {

@@ -11,7 +11,7 @@ import { treePlace } from './tree.ts';
 const ICON_PX = 20;
 /** Room for the sign of a hint, px. */
 const HINT_PX = 18;
-/** Room for the handle that folds, and for each level of a tree, px. */
+/** Room for the button that folds a branch, and for each level of a tree, px. */
 const HANDLE_PX = 16;
 const LEVEL_PX = 14;
 /** Narrowest column that carries a tree: levels come and go. */
@@ -21,23 +21,23 @@ const SHARE_PX = 110;
 /** Widest title that alone decides the width of a column, px; longer ones are cut. */
 const WIDEST_TITLE = 150;
 
-/** Wider no content makes a column, px. */
+/** Largest width that content gives a column, px. */
 const MAX_PX = 1200;
 
 const pxOf = ({ width, label }: Column): number => width ?? Math.max(60, label.length * 8 + 26);
 
 /**
- * Column tracks in a table that is `tableWidth` px wide. Columns whose texts are cut take the space that is left, as far
- * as they need it; then a text at the end does, and after a number an empty track.
+ * The value of `grid-template-columns` for a table that is `tableWidth` px wide. Free space goes to columns whose texts are cut,
+ * as far as they need it; the rest goes to the last column, or to an empty track after it if it is right-aligned.
  */
 export function tracks(columns: readonly Column[], tableWidth = 0): string {
   const last = columns.length - 1;
-  let spare = Math.max(0, tableWidth - columns.reduce((sum, column) => sum + pxOf(column), 0));
+  let freeSpace = Math.max(0, tableWidth - columns.reduce((sum, column) => sum + pxOf(column), 0));
   return columns
     .map((column, index) => {
       const own = pxOf(column);
-      const more = Math.min(spare, Math.max(0, (column.most ?? own) - own));
-      spare -= more;
+      const more = Math.min(freeSpace, Math.max(0, (column.contentWidth ?? own) - own));
+      freeSpace -= more;
       const px = `${own + more}px`;
       if (index < last) return px;
       return column.right ? `${px} minmax(0, 1fr)` : `minmax(${px}, 1fr)`;
@@ -45,7 +45,7 @@ export function tracks(columns: readonly Column[], tableWidth = 0): string {
     .join(' ');
 }
 
-/** Columns of which content that is loaded now needs more than they may take, with what it needs, px. */
+/** Columns among `names` that are too narrow for the loaded rows, with the widths that they need, px. */
 export function grownWidths(
   columns: readonly Column[],
   names: ReadonlySet<string>,
@@ -54,7 +54,7 @@ export function grownWidths(
   return columns.flatMap((column) => {
     if (!names.has(column.name) || column.width === undefined) return [];
     const needs = fit(column);
-    return needs > Math.max(column.width, column.most ?? 0) ? [[column.name, needs] as const] : [];
+    return needs > Math.max(column.width, column.contentWidth ?? 0) ? [[column.name, needs] as const] : [];
   });
 }
 
@@ -63,9 +63,9 @@ export function fitWidth(menu: Menu, live: LiveMenu, column: Column, font: strin
   const context = document.createElement('canvas').getContext('2d');
   if (context !== null) context.font = font;
   const width = (text: string) => context?.measureText(text).width ?? text.length * 7;
-  const { shows } = column;
+  const { source } = column;
   let widest = Math.min(WIDEST_TITLE, width(column.label) * 1.06 + 16);
-  if (shows !== undefined) {
+  if (source !== undefined) {
     const icon = column.name === 'action' || column.name === markColumn(menu) ? ICON_PX : 2;
     for (const id of live.shown) {
       const row = live.row(id);
@@ -73,14 +73,14 @@ export function fitWidth(menu: Menu, live: LiveMenu, column: Column, font: strin
       const place = column.tree === true ? treePlace(row) : undefined;
       const indent = place === undefined ? 0 : HANDLE_PX + place.above.length * LEVEL_PX;
       const sign = column.name === markColumn(menu) && (row.hint ?? '') !== '' ? HINT_PX : 0;
-      widest = Math.max(widest, width(cellText(shows, row)) + icon + sign + indent);
+      widest = Math.max(widest, width(cellText(source, row)) + icon + sign + indent);
     }
     // Numbers that tick get room to grow, so that columns stay where they are.
-    if (shows.kind.share === true) widest = Math.max(widest, SHARE_PX);
+    if (source.kind.share === true) widest = Math.max(widest, SHARE_PX);
     const unseen = live.state.matched > live.shown.length;
     // Addresses do not tick: they are wider only where rows are not loaded.
-    const grows = shows.kind.asked === 'address' ? unseen : shows.prop.readOnly === true;
-    if (grows) widest = Math.max(widest, width(shows.kind.widest ?? ''));
+    const grows = source.kind.asked === 'address' ? unseen : source.prop.readOnly === true;
+    if (grows) widest = Math.max(widest, width(source.kind.widest ?? ''));
   }
   if (column.tree === true) widest = Math.max(widest, TREE_PX);
   return Math.ceil(Math.min(MAX_PX, Math.max(MIN_WIDTH, widest)) + 14);

@@ -188,7 +188,7 @@ test('a column grows for longer texts, as far as there is room; counters at the 
 
   const findings = { fitted: { bytes: 80, packets: 70 }, grown: { bytes: 95 } };
   const bytes = tableColumns(filter, {}, false, findings).find(({ name }) => name === 'bytes');
-  expect(bytes).toMatchObject({ width: 95, fromEnd: 1 });
+  expect(bytes).toMatchObject({ width: 95, pinIndex: 1 });
 });
 
 test('only columns with longer texts are measured, and none shrinks', () => {

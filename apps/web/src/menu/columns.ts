@@ -2,18 +2,19 @@
 import { type Menu, type MenuColumn, menuColumn } from '@tollway/schema';
 
 export interface Column {
-  /** Name of a property or of half of one; `.flags` and `.nr` for the two columns that are neither. */
+  /** Name of a property, or of half of a pair; `.flags` and `.nr` for the columns of flags and row numbers. */
   readonly name: string;
   readonly label: string;
-  readonly shows: MenuColumn | undefined;
+  /** The property, or half of a pair, whose values the cells show; undefined for `.flags` and `.nr`. */
+  readonly source: MenuColumn | undefined;
   readonly right: boolean;
   /** Width in px; undefined until the content has been measured. */
   readonly width: number | undefined;
-  /** As wide as its content would need; it becomes so where the table has room to spare. */
-  readonly most?: number;
-  /** Stays in view at the right edge when the table is wider than the screen: columns between it and the edge. */
-  readonly fromEnd?: number;
-  /** Carries the tree: indentation, and the handle that folds. */
+  /** Width that the longest text needs, px, where it is more than `width`; used as far as the table has free space. */
+  readonly contentWidth?: number;
+  /** Of a column that is pinned to the right edge while others scroll: number of columns to its right. */
+  readonly pinIndex?: number;
+  /** Shows the tree: indentation, and the button that folds a branch. */
   readonly tree?: true;
 }
 
@@ -27,7 +28,7 @@ export interface Layout {
 
 /** Narrowest column, px. */
 export const MIN_WIDTH = 32;
-/** Widest column that measuring the content makes while room is short, px. */
+/** Largest width that a column gets from measuring its content while the table has no free space, px. */
 export const WIDEST = 354;
 
 /** Counters that stay in view at the right edge where they end the table: what a rule did, beside what it says. */
@@ -59,13 +60,13 @@ export function shownColumns(menu: Menu, layout: Layout): readonly string[] {
   return chosen.length > 0 ? chosen : menu.columns;
 }
 
-/** What a table finds out about its columns. */
+/** What a table has measured of its rows, by column. */
 export interface Findings {
-  /** Columns that no row has a value for. */
+  /** Columns without a value in any row. */
   readonly empty?: ReadonlySet<string>;
-  /** Widths that fit the content when the table was shown first, px. */
+  /** Widths that fit the rows that were shown first, px. */
   readonly fitted?: Readonly<Record<string, number>>;
-  /** Widths that longer texts need, which came into view since, px. */
+  /** Widths that fit longer texts of rows shown later, px. */
   readonly grown?: Readonly<Record<string, number>>;
 }
 
@@ -80,15 +81,15 @@ export function filledColumns(menu: Menu, layout: Layout, { empty }: Findings): 
 export function tableColumns(menu: Menu, layout: Layout, tree = false, findings: Findings = {}): readonly Column[] {
   const columns: Column[] = [];
   const special = (name: string, label: string, width: number, right: boolean) => {
-    columns.push({ name, label, shows: undefined, right, width: layout.widths?.[name] ?? width });
+    columns.push({ name, label, source: undefined, right, width: layout.widths?.[name] ?? width });
   };
   if (menu.flags.length > 0)
     special('.flags', 'Flags', Math.max(MIN_WIDTH, 14 + 9 * Math.min(menu.flags.length, 6)), false);
   if (menu.kind === 'ordered') special('.nr', '#', 52, true);
   for (const name of filledColumns(menu, layout, findings)) {
-    const shows = menuColumn(menu, name);
-    if (shows === undefined) continue;
-    const { label, kind } = shows;
+    const source = menuColumn(menu, name);
+    if (source === undefined) continue;
+    const { label, kind } = source;
     const chosen = layout.widths?.[name];
     const fits = findings.fitted?.[name];
     const width = fits === undefined ? undefined : Math.min(fits, WIDEST);
@@ -96,20 +97,20 @@ export function tableColumns(menu: Menu, layout: Layout, tree = false, findings:
     columns.push({
       name,
       label,
-      shows,
+      source,
       right: kind.align === 'right',
       width: chosen ?? width,
-      ...(chosen === undefined && width !== undefined && needs > width && { most: needs }),
+      ...(chosen === undefined && width !== undefined && needs > width && { contentWidth: needs }),
       ...(tree && !columns.some((column) => column.tree) && { tree }),
     });
   }
   const plain = columns.findLastIndex((column) => !PINNED.has(column.name)) + 1;
   return columns.map((column, at) => {
     if (at < plain) return column;
-    // Those that stay in view take the room of those that scroll.
-    const { most, ...rest } = column;
-    const grown = most === undefined ? rest : { ...rest, width: Math.min(most, WIDEST) };
-    return { ...grown, fromEnd: columns.length - 1 - at };
+    // A pinned column gets its full width at the expense of the columns that scroll.
+    const { contentWidth, ...rest } = column;
+    const grown = contentWidth === undefined ? rest : { ...rest, width: Math.min(contentWidth, WIDEST) };
+    return { ...grown, pinIndex: columns.length - 1 - at };
   });
 }
 

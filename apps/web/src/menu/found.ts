@@ -60,7 +60,7 @@ export function writeMarked(element: HTMLElement, text: string, find: string): v
  */
 export function foundElsewhere(menu: Menu, columns: readonly Column[], row: Row, find: string): string | undefined {
   if (find === '') return undefined;
-  if (columns.some(({ shows }) => shows !== undefined && holds(cellText(shows, row), find))) return undefined;
+  if (columns.some(({ source }) => source !== undefined && holds(cellText(source, row), find))) return undefined;
   if (hasCommentLines(menu, columns) && holds(row.comment, find)) return undefined;
   if (holds(flagLetters(menu, row), find)) return undefined;
   for (const [name, prop] of Object.entries(menu.props)) {

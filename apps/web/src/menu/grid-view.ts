@@ -46,15 +46,15 @@ export class GridView {
   #measures: Measures = { line: 24, head: 24, viewport: 0, width: 0 };
   #scrollTop = 0;
   /** What was wanted when the keyboard last went to a row. */
-  #aimed: Query | undefined;
+  #focusQuery: Query | undefined;
   #height = -1;
   #rows = -1;
   #frame = 0;
   /** Runs while the list is being scrolled. */
-  #resting: ReturnType<typeof setTimeout> | undefined;
+  #scrollEnd: ReturnType<typeof setTimeout> | undefined;
   #asking: ReturnType<typeof setTimeout> | undefined;
   /** The pointer is on the table, or drags something of it: columns stay where they are. */
-  #pointed = false;
+  #isHovered = false;
   #atEnd = true;
   #pending: { index: number; found: (id: string) => void } | undefined;
   /** Number of the row that the keyboard is on, or was when that was last known. */
@@ -74,9 +74,9 @@ export class GridView {
     const scroll = () => {
       this.#scrollTop = scroller.scrollTop;
       this.#atEnd = this.#isAtEnd();
-      clearTimeout(this.#resting);
-      this.#resting = setTimeout(() => {
-        this.#resting = undefined;
+      clearTimeout(this.#scrollEnd);
+      this.#scrollEnd = setTimeout(() => {
+        this.#scrollEnd = undefined;
         this.#schedule();
       }, REST_MS);
       this.#schedule();
@@ -84,10 +84,10 @@ export class GridView {
     scroller.addEventListener('scroll', scroll, { passive: true });
     this.#stops.push(() => scroller.removeEventListener('scroll', scroll));
     const point = () => {
-      this.#pointed = true;
+      this.#isHovered = true;
     };
     const leave = () => {
-      this.#pointed = false;
+      this.#isHovered = false;
       this.#schedule();
     };
     scroller.addEventListener('pointerenter', point);
@@ -110,7 +110,7 @@ export class GridView {
   dispose(): void {
     cancelAnimationFrame(this.#frame);
     clearTimeout(this.#asking);
-    clearTimeout(this.#resting);
+    clearTimeout(this.#scrollEnd);
     for (const stop of this.#stops) stop();
   }
 
@@ -199,7 +199,7 @@ export class GridView {
     if (last < 0) return;
     const to = Math.min(Math.max(index, 0), last);
     this.#lastFocus = to;
-    this.#aimed = this.#options.live.query;
+    this.#focusQuery = this.#options.live.query;
     this.#reveal(to);
     const id = this.#idAt(to);
     if (id !== undefined) found(id);
@@ -302,9 +302,9 @@ export class GridView {
     if (before === undefined) return;
     const same = isSameList(before.query, query);
     // Whoever went somewhere while the list was on its way meant a place in it.
-    const aimed = this.#aimed !== undefined && isSameList(this.#aimed, query);
+    const aimed = this.#focusQuery !== undefined && isSameList(this.#focusQuery, query);
     if (!same && state.loaded && !aimed) this.#scrollTo(0);
-    if (!same) this.#aimed = undefined;
+    if (!same) this.#focusQuery = undefined;
     if (!same && !aimed) this.#lastFocus = 0;
     if (!same || before.matched !== state.matched) this.#geometry.clearExtra();
   }
@@ -382,9 +382,9 @@ export class GridView {
       top: (index) => geometry.top(index) - shift,
       height: (index) => geometry.height(index),
       idAt: (index) => this.#idAt(index),
-      moving: this.#resting !== undefined,
+      isScrolling: this.#scrollEnd !== undefined,
       row: (id) => live.row(id),
-      ghost: (id) => live.isGhost(id),
+      isStale: (id) => live.isStale(id),
       lines: this.#lines,
       selected: this.#selection.ids,
       focus: this.#selection.focus,
@@ -408,7 +408,7 @@ export class GridView {
     }
     if (live.state.loaded && live.state.order.length > 0) {
       this.#layout.measureNew();
-      if (!this.#pointed && this.#resting === undefined) this.#layout.grow(this.#painter.takeLonger());
+      if (!this.#isHovered && this.#scrollEnd === undefined) this.#layout.grow(this.#painter.takeOutgrownColumns());
     }
   }
 

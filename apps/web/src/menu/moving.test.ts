@@ -6,8 +6,8 @@ const order = ['a', 'b', 'c', 'd', 'e'];
 const set = (...ids: string[]) => new Set(ids);
 
 test('rows drop into a gap in their own order', () => {
-  expect(dropAt(order, ['a', 'd'], 2)).toEqual({ ids: ['a', 'd'], place: { after: 'b' } });
-  expect(dropAt(order, ['a'], 5)).toEqual({ ids: ['a'], place: { after: 'e' } });
+  expect(dropAt(order, ['a', 'd'], 2)).toEqual({ ids: ['a', 'd'], position: { after: 'b' } });
+  expect(dropAt(order, ['a'], 5)).toEqual({ ids: ['a'], position: { after: 'e' } });
 });
 
 test('dropping rows where they are is no move', () => {
@@ -18,20 +18,20 @@ test('dropping rows where they are is no move', () => {
 });
 
 test('one step up and down', () => {
-  expect(step(order, set('c'), -1)).toEqual({ ids: ['c'], place: { before: 'b' } });
-  expect(step(order, set('c'), 1)).toEqual({ ids: ['c'], place: { after: 'd' } });
-  expect(step(order, set('d'), 1)).toEqual({ ids: ['d'], place: { after: 'e' } });
+  expect(step(order, set('c'), -1)).toEqual({ ids: ['c'], position: { before: 'b' } });
+  expect(step(order, set('c'), 1)).toEqual({ ids: ['c'], position: { after: 'd' } });
+  expect(step(order, set('d'), 1)).toEqual({ ids: ['d'], position: { after: 'e' } });
   expect(step(order, set('a'), -1)).toBeUndefined();
   expect(step(order, set('e'), 1)).toBeUndefined();
 });
 
 test('nothing is moved above the rows that stay on top', () => {
   expect(step(order, set('b'), -1, 1)).toBeUndefined();
-  expect(step(order, set('c'), -1, 1)).toEqual({ ids: ['c'], place: { before: 'b' } });
+  expect(step(order, set('c'), -1, 1)).toEqual({ ids: ['c'], position: { before: 'b' } });
 });
 
 test('a row that was dragged out of the loaded part goes where it is dropped', () => {
-  expect(dropAt(['m', 'n', 'o'], ['a'], 2)).toEqual({ ids: ['a'], place: { before: 'o' } });
+  expect(dropAt(['m', 'n', 'o'], ['a'], 2)).toEqual({ ids: ['a'], position: { before: 'o' } });
 });
 
 test('a move keeps every row once and the selected ones together', () => {
@@ -61,9 +61,9 @@ test('a row that moves passes only rows that are shown, and lies between them in
         // What is shown stands as it was dropped.
         expect(whole.filter((each) => shown.includes(each))).toEqual(reordered(shown, move));
         // Beside it is a row that is shown: nothing that is left out was passed beyond it.
-        const beside = 'before' in move.place ? move.place.before : move.place.after;
+        const beside = 'before' in move.position ? move.position.before : move.position.after;
         expect(Math.abs(whole.indexOf(id) - whole.indexOf(beside))).toBe(1);
-        expect('after' in move.place).toBe(order.indexOf(id) < order.indexOf(beside));
+        expect('after' in move.position).toBe(order.indexOf(id) < order.indexOf(beside));
       },
     ),
   );

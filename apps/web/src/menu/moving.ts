@@ -1,20 +1,20 @@
 /** Where rows of an ordered menu go when they are moved. Pure. */
-import type { Place } from '../api/commands.ts';
+import type { RowPosition } from '../api/commands.ts';
 
 /** Arguments of the `move` command. */
 export interface Move {
   /** Rows to move, in their order. */
   readonly ids: readonly string[];
-  readonly place: Place;
+  readonly position: RowPosition;
 }
 
 /** The order after a move; the same order when the row beside it has gone. */
-export function reordered(order: readonly string[], { ids, place }: Move): readonly string[] {
+export function reordered(order: readonly string[], { ids, position }: Move): readonly string[] {
   const moved = new Set(ids);
   const rest = order.filter((id) => !moved.has(id));
-  const beside = rest.indexOf('before' in place ? place.before : place.after);
+  const beside = rest.indexOf('before' in position ? position.before : position.after);
   if (beside < 0) return order;
-  const at = 'before' in place ? beside : beside + 1;
+  const at = 'before' in position ? beside : beside + 1;
   return [...rest.slice(0, at), ...ids, ...rest.slice(at)];
 }
 
@@ -32,14 +32,15 @@ export function dropAt(order: readonly string[], ids: readonly string[], gap: nu
   const below = order.slice(at).find((id) => !moved.has(id));
   const first = order.findIndex((id) => moved.has(id));
   const down = above !== undefined && first >= 0 && first < order.indexOf(above);
-  const place = below !== undefined && !down ? { before: below } : above === undefined ? undefined : { after: above };
-  if (place === undefined) return undefined;
-  const move = { ids, place };
+  const position =
+    below !== undefined && !down ? { before: below } : above === undefined ? undefined : { after: above };
+  if (position === undefined) return undefined;
+  const move = { ids, position };
   return reordered(order, move).every((id, index) => id === order[index]) ? undefined : move;
 }
 
 /**
- * Moves the selected rows one place up or down, as one block. Undefined at the end of the list.
+ * Moves the selected rows up or down by one row, as one block. Undefined at the end of the list.
  *
  * @param fixed rows at the start of `order` that stay there
  */

@@ -9,7 +9,7 @@ if (filter === undefined || route === undefined) throw new Error('menus are miss
 
 const widths = { bytes: 80, packets: 70 };
 const pinned = (layout: Parameters<typeof tableColumns>[1]) =>
-  tableColumns(filter, layout).flatMap(({ name, fromEnd }) => (fromEnd === undefined ? [] : [[name, fromEnd]]));
+  tableColumns(filter, layout).flatMap(({ name, pinIndex }) => (pinIndex === undefined ? [] : [[name, pinIndex]]));
 
 test('counters that end a table stay in view; others scroll', () => {
   expect(pinned({})).toEqual([
@@ -21,7 +21,7 @@ test('counters that end a table stay in view; others scroll', () => {
     ['bytes', 0],
   ]);
   expect(pinned({ columns: ['bytes', 'chain'] })).toEqual([]);
-  expect(tableColumns(route, {}).every((column) => column.fromEnd === undefined)).toBe(true);
+  expect(tableColumns(route, {}).every((column) => column.pinIndex === undefined)).toBe(true);
 });
 
 test('each stands left of those after it, while they leave room for the rest', () => {

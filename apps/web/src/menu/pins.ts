@@ -5,13 +5,13 @@ import type { Column } from './columns.ts';
 const MAX_SHARE = 0.3;
 
 /** Class of a cell of the column; empty for one that scrolls. */
-export function pinClass({ fromEnd }: Column): string {
-  return fromEnd === undefined ? '' : 'cell-pinned';
+export function pinClass({ pinIndex }: Column): string {
+  return pinIndex === undefined ? '' : 'cell-pinned';
 }
 
 /** Distance of a cell of the column from the right edge. */
-export function pinOffset({ fromEnd }: Column): string | undefined {
-  return fromEnd === undefined ? undefined : `var(--pin-${fromEnd})`;
+export function pinOffset({ pinIndex }: Column): string | undefined {
+  return pinIndex === undefined ? undefined : `var(--pin-${pinIndex})`;
 }
 
 /** Distances by custom property, and whether the columns fit a table that is `width` px wide. */
@@ -22,8 +22,8 @@ export function pins(
   const offsets = new Map<string, string>();
   let sum = 0;
   for (const column of columns.toReversed()) {
-    if (column.fromEnd === undefined) break;
-    offsets.set(`--pin-${column.fromEnd}`, `${sum}px`);
+    if (column.pinIndex === undefined) break;
+    offsets.set(`--pin-${column.pinIndex}`, `${sum}px`);
     sum += column.width ?? 0;
   }
   return { offsets, fit: sum > 0 && sum <= width * MAX_SHARE };

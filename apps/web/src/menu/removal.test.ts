@@ -74,7 +74,7 @@ test.each([
 });
 
 test('moves, enabling and disabling offer it too; only the newest change does so, the others go by Ctrl+Z', async () => {
-  await moveItems(simple, { ids: ['*1'], place: { before: '*2' } });
+  await moveItems(simple, { ids: ['*1'], position: { before: '*2' } });
   await runOn(simple, 'disable', ['*1', '*2']);
   expect(useToasts.getState().toasts.map(({ text, action }) => [text, action?.label])).toEqual([
     ['Disabled 2 items in Simple Queues.', 'Undo'],
@@ -208,7 +208,7 @@ test('a change without an answer may have been made: Ctrl+Z says so before it ta
     'Remove: No answer came, so it is not known whether this was done: look before you do it again.',
   );
   sent.mockImplementationOnce(lost);
-  await moveItems(simple, { ids: ['*1'], place: { before: '*3' } });
+  await moveItems(simple, { ids: ['*1'], position: { before: '*3' } });
   expect(newest()?.text).toMatch(/^Move: No answer came/);
   // What is certain and newer than the doubt does not hide it.
   await runOn(simple, 'enable', ['*1', '*3']);

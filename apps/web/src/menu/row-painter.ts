@@ -22,9 +22,9 @@ export interface View {
   /** Id at a row number; undefined while it is not loaded. */
   readonly idAt: (index: number) => string | undefined;
   /** While the list is being scrolled, elements may stand in another order than rows: moving them is what costs. */
-  readonly moving: boolean;
+  readonly isScrolling: boolean;
   readonly row: (id: string) => Row | undefined;
-  readonly ghost: (id: string) => boolean;
+  readonly isStale: (id: string) => boolean;
   readonly lines: RowLines;
   readonly selected: ReadonlySet<string>;
   readonly focus: string | undefined;
@@ -40,7 +40,7 @@ interface Cell {
   text: string | undefined;
 }
 
-interface Drawn {
+interface DrawnRow {
   readonly root: HTMLElement;
   comment: HTMLElement | undefined;
   reason: HTMLElement | undefined;
@@ -89,18 +89,18 @@ export class RowLines {
 }
 
 /** Makes the inside of a cell that carries the tree; returns what holds its text. */
-function treeLabel(cell: HTMLElement): HTMLElement {
+function treeCellLabel(cell: HTMLElement): HTMLElement {
   cell.classList.add('cell-tree');
   const handle = document.createElement('span');
-  handle.className = 'twisty';
-  handle.dataset.twisty = '';
+  handle.className = 'tree-expander';
+  handle.dataset.expander = '';
   const label = document.createElement('span');
   cell.append(handle, label);
   return label;
 }
 
 /** Lets all texts of a row be written anew. */
-function forget(drawn: Drawn): void {
+function invalidate(drawn: DrawnRow): void {
   drawn.row = undefined;
   for (const cell of drawn.cells) cell.text = undefined;
   for (const line of [drawn.comment, drawn.reason, drawn.found]) if (line !== undefined) line.title = '';
@@ -110,15 +110,15 @@ export class RowPainter {
   readonly #pane: HTMLElement;
   readonly #menu: Menu;
   readonly #gridId: string;
-  readonly #drawn = new Map<string, Drawn>();
-  #spare: Drawn[] = [];
+  readonly #drawn = new Map<string, DrawnRow>();
+  #recycled: DrawnRow[] = [];
   #columns: readonly Column[] = [];
   readonly #marked: string | undefined;
   /** What is marked in the rows. */
   #find = '';
   /** Characters of the longest text of each column so far. */
   readonly #longest = new Map<string, number>();
-  #longer = new Set<string>();
+  #outgrown = new Set<string>();
   /** Place of the column that carries the tree; -1 in a list. */
   #tree = -1;
 
@@ -141,33 +141,34 @@ export class RowPainter {
       tree === this.#tree &&
       columns.length === this.#columns.length &&
       columns.every(
-        (column, i) => column.name === this.#columns[i]?.name && column.fromEnd === this.#columns[i]?.fromEnd,
+        (column, i) => column.name === this.#columns[i]?.name && column.pinIndex === this.#columns[i]?.pinIndex,
       );
     this.#columns = columns;
     this.#tree = tree;
     if (same) return;
     this.#pane.replaceChildren();
     this.#drawn.clear();
-    this.#spare = [];
+    this.#recycled = [];
   }
 
   /** Columns in which a text was written that is longer than all before, since this was asked last. */
-  takeLonger(): ReadonlySet<string> {
-    const longer = this.#longer;
-    if (longer.size > 0) this.#longer = new Set();
+  takeOutgrownColumns(): ReadonlySet<string> {
+    const longer = this.#outgrown;
+    if (longer.size > 0) this.#outgrown = new Set();
     return longer;
   }
 
   paint(view: View): void {
     // Every text is written anew.
-    if (view.lines.find !== this.#find) for (const drawn of [...this.#drawn.values(), ...this.#spare]) forget(drawn);
+    if (view.lines.find !== this.#find)
+      for (const drawn of [...this.#drawn.values(), ...this.#recycled]) invalidate(drawn);
     this.#find = view.lines.find;
     const wanted = new Set<string>();
     for (let index = view.first; index <= view.last; index++) wanted.add(view.idAt(index) ?? `#${index}`);
     for (const [key, drawn] of this.#drawn) {
       if (wanted.has(key)) continue;
       this.#drawn.delete(key);
-      this.#spare.push(drawn);
+      this.#recycled.push(drawn);
     }
     for (let index = view.first; index <= view.last; index++) {
       const id = view.idAt(index);
@@ -175,9 +176,9 @@ export class RowPainter {
       if (!drawn.root.isConnected) this.#pane.append(drawn.root);
       this.#write(drawn, index, id, view);
     }
-    for (const drawn of this.#spare) drawn.root.remove();
-    this.#spare.length = Math.min(this.#spare.length, 64);
-    if (!view.moving) this.#sort();
+    for (const drawn of this.#recycled) drawn.root.remove();
+    this.#recycled.length = Math.min(this.#recycled.length, 64);
+    if (!view.isScrolling) this.#sort();
   }
 
   /** Puts the elements into the order of the rows, as screen readers read them. */
@@ -189,15 +190,15 @@ export class RowPainter {
     }
   }
 
-  #take(key: string): Drawn {
+  #take(key: string): DrawnRow {
     const known = this.#drawn.get(key);
     if (known !== undefined) return known;
-    const drawn = this.#spare.pop() ?? this.#make();
+    const drawn = this.#recycled.pop() ?? this.#make();
     this.#drawn.set(key, drawn);
     return drawn;
   }
 
-  #make(): Drawn {
+  #make(): DrawnRow {
     const root = document.createElement('div');
     root.setAttribute('role', 'row');
     const cells = this.#columns.map((column, index) => {
@@ -208,9 +209,9 @@ export class RowPainter {
       if (column.name === '.flags') element.className = 'cell cell-flags';
       if (column.name === 'action') element.className = 'cell cell-action';
       if (column.name === 'comment') element.className = 'cell cell-comment';
-      if (column.shows?.kind.share === true) element.classList.add('cell-share');
+      if (column.source?.kind.share === true) element.classList.add('cell-share');
       if (column.name === '.flags') element.classList.add('cell-stuck');
-      else if (column === this.#columns.find(({ shows }) => shows !== undefined)) {
+      else if (column === this.#columns.find(({ source }) => source !== undefined)) {
         element.classList.add('cell-stuck', 'cell-stuck-last');
       }
       const offset = pinOffset(column);
@@ -218,7 +219,7 @@ export class RowPainter {
         element.classList.add(pinClass(column));
         element.style.insetInlineEnd = offset;
       }
-      const label = column.tree ? treeLabel(element) : element;
+      const label = column.tree ? treeCellLabel(element) : element;
       if (column.name === this.#marked) label.classList.add('cell-marked');
       root.append(element);
       return { element, label, text: '' };
@@ -238,7 +239,7 @@ export class RowPainter {
     };
   }
 
-  #write(drawn: Drawn, index: number, id: string | undefined, view: View): void {
+  #write(drawn: DrawnRow, index: number, id: string | undefined, view: View): void {
     const row = id === undefined ? undefined : view.row(id);
     const { root } = drawn;
     if (drawn.index !== index) {
@@ -262,7 +263,7 @@ export class RowPainter {
       row === undefined ? 'row-loading' : rowTone(this.#menu, row),
       selected ? 'row-selected' : '',
       id !== undefined && id === view.focus ? 'row-focus' : '',
-      id !== undefined && view.ghost(id) ? 'row-ghost' : '',
+      id !== undefined && view.isStale(id) ? 'row-stale' : '',
     ]
       .filter((name) => name !== '')
       .join(' ');
@@ -301,18 +302,18 @@ export class RowPainter {
           ? flagLetters(this.#menu, row)
           : column.name === '.nr'
             ? view.number(index, row)
-            : column.shows === undefined
+            : column.source === undefined
               ? ''
-              : cellText(column.shows, row);
+              : cellText(column.source, row);
     if (column.name === this.#marked) this.#writeMark(cell, row);
     if (text === cell.text) return;
     cell.text = text;
     if (text.length > (this.#longest.get(column.name) ?? 0)) {
       this.#longest.set(column.name, text.length);
-      if (column.shows !== undefined) this.#longer.add(column.name);
+      if (column.source !== undefined) this.#outgrown.add(column.name);
     }
-    writeMarked(cell.label, text, column.shows === undefined ? '' : this.#find);
-    if (column.shows?.kind.share === true) cell.element.style.backgroundSize = `${Number.parseFloat(text) || 0}% 100%`;
+    writeMarked(cell.label, text, column.source === undefined ? '' : this.#find);
+    if (column.source?.kind.share === true) cell.element.style.backgroundSize = `${Number.parseFloat(text) || 0}% 100%`;
     if (column.name === this.#marked) return;
     if (column.name === '.flags') cell.element.title = row === undefined ? '' : flagWords(this.#menu, row);
     else if (column.name === 'action') cell.element.dataset.action = text;
@@ -320,7 +321,7 @@ export class RowPainter {
   }
 
   /** Indentation, the handle that folds, and the same for screen readers. */
-  #writePlace({ root, cells }: Drawn, row: Row | undefined): void {
+  #writePlace({ root, cells }: DrawnRow, row: Row | undefined): void {
     const place = row === undefined ? undefined : treePlace(row);
     const element = cells[this.#tree]?.element;
     const depth = place?.above.length ?? 0;
@@ -346,7 +347,7 @@ export class RowPainter {
     if (cell.element.title !== title) cell.element.title = title;
   }
 
-  #writeLines(drawn: Drawn, row: Row | undefined, lines: RowLines): void {
+  #writeLines(drawn: DrawnRow, row: Row | undefined, lines: RowLines): void {
     const comment = row === undefined ? '' : lines.comment(row);
     drawn.comment = this.#line(drawn, drawn.comment, 'row-comment', comment === '' ? '' : `;;; ${comment}`, true);
     const why = row === undefined ? undefined : reason(row);
@@ -356,7 +357,7 @@ export class RowPainter {
   }
 
   #line(
-    drawn: Drawn,
+    drawn: DrawnRow,
     element: HTMLElement | undefined,
     className: string,
     text: string,

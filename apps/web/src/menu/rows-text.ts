@@ -9,7 +9,7 @@ function plain(text: string): string {
 }
 
 export function rowsText(columns: readonly Column[], rows: readonly Row[]): string {
-  const shown = columns.flatMap((column) => column.shows ?? []);
+  const shown = columns.flatMap((column) => column.source ?? []);
   const lines = [
     shown.map((column) => column.label),
     ...rows.map((row) => shown.map((column) => cellText(column, row))),

@@ -194,7 +194,7 @@ export function rowMenu(state: TableState, run: (name: CommandName) => void): re
 /** Commands for one column, and for all of them. */
 export interface ColumnCommands {
   /** Name and title of the column; undefined for the one of the flags, which is not of any property. */
-  readonly column: { readonly name: string; readonly label: string; readonly shows: unknown };
+  readonly column: { readonly name: string; readonly label: string; readonly source: unknown };
   readonly sort: { readonly by: string; readonly desc: boolean } | null;
   /** It is not the last one. */
   readonly hides: boolean;
@@ -213,7 +213,7 @@ export function columnMenu(
   const [by, desc] = [sort?.by, sort?.desc === true];
   const all: readonly CommandName[] = ['columns', 'inline-comments'];
   const own: (Command | 'line')[] =
-    column.shows === undefined
+    column.source === undefined
       ? []
       : [
           { label: 'Sort ascending', checked: by === name && !desc, run: () => onSort({ by: name, desc: false }) },

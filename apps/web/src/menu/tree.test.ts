@@ -53,11 +53,11 @@ test('a row that is not loaded is not the root', () => {
 });
 
 test('the edges of rows move among siblings, where the order counts', () => {
-  expect(drop('e', 'a', 0.1)).toEqual({ kind: 'move', index: 0, move: { ids: ['*e'], place: { before: '*a' } } });
-  expect(drop('d', 'b', 0.1)).toEqual({ kind: 'move', index: 1, move: { ids: ['*d'], place: { before: '*b' } } });
+  expect(drop('e', 'a', 0.1)).toEqual({ kind: 'move', index: 0, move: { ids: ['*e'], position: { before: '*a' } } });
+  expect(drop('d', 'b', 0.1)).toEqual({ kind: 'move', index: 1, move: { ids: ['*d'], position: { before: '*b' } } });
   // Behind all that is below the last sibling.
-  expect(drop('a', 'e', 0.9)).toEqual({ kind: 'move', index: 5, move: { ids: ['*a'], place: { after: '*e' } } });
-  expect(drop('b', 'd', 0.9)).toEqual({ kind: 'move', index: 4, move: { ids: ['*b'], place: { after: '*d' } } });
+  expect(drop('a', 'e', 0.9)).toEqual({ kind: 'move', index: 5, move: { ids: ['*a'], position: { after: '*e' } } });
+  expect(drop('b', 'd', 0.9)).toEqual({ kind: 'move', index: 4, move: { ids: ['*b'], position: { after: '*d' } } });
   expect(drop('d', 'c', 0.9)).toMatchObject({ kind: 'none', why: '' });
   // Between rows of another parent: below the row.
   expect(drop('e', 'c', 0.1)).toEqual({ kind: 'below', index: 2, parent: '*c' });
@@ -71,7 +71,7 @@ test('rows go where the mark is: behind the last sibling only below all that is 
   const aim = (index: number, share: number, order = WHOLE) => dropOf(rows, [z], index, share, order);
   expect(aim(3, 0.9)).toEqual({ kind: 'below', index: 3, parent: '*c' });
   expect(aim(4, 0.1)).toEqual({ kind: 'below', index: 4, parent: '*d' });
-  expect(aim(4, 0.9)).toEqual({ kind: 'move', index: 5, move: { ids: ['*z'], place: { after: '*a' } } });
+  expect(aim(4, 0.9)).toEqual({ kind: 'move', index: 5, move: { ids: ['*z'], position: { after: '*a' } } });
   // Nobody knows yet what comes behind the last row that is loaded.
   expect(aim(4, 0.9, { ...WHOLE, ended: false })).toEqual({ kind: 'below', index: 4, parent: '*d' });
 });
@@ -87,8 +87,8 @@ test('rows that are not loaded go along', () => {
 test('steps with the keyboard', () => {
   expect(siblingAbove(lines, at('d'))).toBe(at('b'));
   expect(siblingAbove(lines, at('b'))).toBeUndefined();
-  expect(stepAmongSiblings(lines, [at('d')], -1)).toEqual({ ids: ['*d'], place: { before: '*b' } });
+  expect(stepAmongSiblings(lines, [at('d')], -1)).toEqual({ ids: ['*d'], position: { before: '*b' } });
   expect(stepAmongSiblings(lines, [at('b')], -1)).toBeUndefined();
-  expect(stepAmongSiblings(lines, [at('b')], 1)).toEqual({ ids: ['*b'], place: { after: '*d' } });
+  expect(stepAmongSiblings(lines, [at('b')], 1)).toEqual({ ids: ['*b'], position: { after: '*d' } });
   expect(stepAmongSiblings(lines, [at('b'), at('e')], 1)).toBeUndefined();
 });

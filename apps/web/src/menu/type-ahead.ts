@@ -26,7 +26,9 @@ export class TypeAhead {
     this.#at = now;
     const { query, state, shown } = this.#live;
     const by = query.sort?.by;
-    const column = columns.find(({ name, shows }) => shows !== undefined && (by === undefined || name === by))?.shows;
+    const column = columns.find(
+      ({ name, source }) => source !== undefined && (by === undefined || name === by),
+    )?.source;
     if (column === undefined) return;
     const wanted = this.#typed.toLowerCase();
     const index = shown.findIndex((id) => {

@@ -3,7 +3,14 @@ import type { Menu } from '@tollway/schema';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { RequestError } from '../api/rest.ts';
 import type { Row } from '../api/row.ts';
-import { type Acknowledged, acknowledgedBy, isBehind, typedSince, withAcknowledged, withBody } from './acknowledged.ts';
+import {
+  type Acknowledged,
+  acknowledgedBy,
+  isOutdated,
+  typedSince,
+  withAcknowledged,
+  withBody,
+} from './acknowledged.ts';
 import {
   additions,
   changes,
@@ -75,7 +82,7 @@ export function useForm(menu: Menu, news: Row, isNew: boolean, initial: Edits = 
     return () => clearTimeout(timer);
   }, [acknowledged]);
   // Should somebody put back what was before, that is no old news.
-  if (acknowledged !== undefined && !isBehind(news, acknowledged)) setAcknowledged(undefined);
+  if (acknowledged !== undefined && !isOutdated(news, acknowledged)) setAcknowledged(undefined);
 
   const latest = useRef({ base, edits });
   latest.current = { base, edits };

@@ -10,8 +10,8 @@ import { Toasts } from '../ui/Toasts.tsx';
 import { showError } from '../ui/toasts.ts';
 import { groupOf } from '../windows/groups.ts';
 import { OpenWindow } from '../windows/open-window.ts';
-import { Desk } from '../wm/Desk.tsx';
-import { act, useDesk } from '../wm/desk-state.ts';
+import { Desktop } from '../wm/Desktop.tsx';
+import { act, useDesktop } from '../wm/desktop-state.ts';
 import { activeId, windowOf } from '../wm/reducer.ts';
 import { Taskbar } from '../wm/Taskbar.tsx';
 import { isPage } from './content.ts';
@@ -19,10 +19,10 @@ import { DiscardDialog, LoginAgain, WindowList } from './dialogs.ts';
 import { Header } from './Header.tsx';
 import { Login } from './Login.tsx';
 import { Leave } from './leave.ts';
-import { parsePlace } from './location.ts';
+import { parseAddress } from './location.ts';
 import { MenuTree } from './MenuTree.tsx';
 import { useNarrow } from './narrow.ts';
-import { followAddress, goBack, keepDesk, leaveWindow, openAddress, openAnother } from './open.ts';
+import { followAddress, goBack, keepDesktop, leaveWindow, openAddress, openAnother } from './open.ts';
 import { Palette } from './Palette.tsx';
 import { pageTitle } from './page-title.ts';
 import { preloadWindows } from './preload.ts';
@@ -56,7 +56,7 @@ export function App() {
   );
 }
 
-const windowTitle = (id: string): string => windowOf(useDesk.getState(), id)?.title ?? '';
+const windowTitle = (id: string): string => windowOf(useDesktop.getState(), id)?.title ?? '';
 
 /** How often the router is asked what is wrong while no values come, ms. */
 const ASK_MS = 2_000;
@@ -80,7 +80,7 @@ function StaleNote() {
   );
 }
 
-/** What is open over the desk. */
+/** What is open over the desktop. */
 type Over = 'nothing' | 'palette' | 'windows';
 
 /** @param user id of who is logged in */
@@ -89,7 +89,7 @@ function Console({ user }: { readonly user: string }) {
   /** Windows that are to be closed though what was changed in them is not stored, and how. */
   const [losing, setLosing] = useState<{ readonly ids: readonly string[]; readonly close: () => void }>();
   /** How many of them are still there: an answer may have closed them. */
-  const left = useDesk((state) => losing?.ids.filter((id) => windowOf(state, id) !== undefined).length);
+  const left = useDesktop((state) => losing?.ids.filter((id) => windowOf(state, id) !== undefined).length);
   const isMoot = left === 0;
   useEffect(() => {
     if (isMoot) setLosing(undefined);
@@ -97,14 +97,14 @@ function Console({ user }: { readonly user: string }) {
   const [over, setOver] = useState<Over>('nothing');
   const [tree, setTree] = useState<'shown' | 'hidden'>('shown');
   const [drawer, setDrawer] = useState(false);
-  const current = useDesk((state) => {
+  const current = useDesktop((state) => {
     const id = activeId(state);
     const address = id === undefined ? undefined : windowOf(state, id)?.address;
-    return address === undefined ? undefined : groupOf(parsePlace(address, isPage).menu ?? '')?.key;
+    return address === undefined ? undefined : groupOf(parseAddress(address, isPage).menu ?? '')?.key;
   });
   // Before the first paint, and before the children that open windows.
   useLayoutEffect(() => {
-    const stop = keepDesk(user);
+    const stop = keepDesktop(user);
     const unfollow = followAddress();
     return () => {
       unfollow();
@@ -164,7 +164,7 @@ function Console({ user }: { readonly user: string }) {
     return () => window.removeEventListener('beforeunload', ask);
   }, []);
   const unlessUnsaved = useCallback((close: () => void) => {
-    const ids = useDesk.getState().windows.flatMap(({ id }) => (isUnsaved(id) ? [id] : []));
+    const ids = useDesktop.getState().windows.flatMap(({ id }) => (isUnsaved(id) ? [id] : []));
     if (ids.some(isBeingSent)) notifySending();
     else if (ids.length > 0) setLosing({ ids, close });
     else close();
@@ -207,7 +207,7 @@ function Console({ user }: { readonly user: string }) {
       />
       <OpenWindow value={openAddress}>
         <Leave value={leave}>
-          <Desk
+          <Desktop
             narrow={narrow}
             render={renderWindow}
             onAnother={openAnother}
@@ -215,8 +215,8 @@ function Console({ user }: { readonly user: string }) {
             onLeaveAll={leaveAll}
             onBack={back}
           >
-            <p className="desk-note">No window is open. Choose one from the menus, or press Ctrl+K and type.</p>
-          </Desk>
+            <p className="desktop-note">No window is open. Choose one from the menus, or press Ctrl+K and type.</p>
+          </Desktop>
         </Leave>
       </OpenWindow>
       {!narrow && <Taskbar onLeave={leave} />}

@@ -7,7 +7,7 @@ import { type Liveness, useStatus } from '../api/status.ts';
 import { Icon } from '../ui/icons.tsx';
 import { ToolButton } from '../ui/ToolButton.tsx';
 import { useLive, write } from '../ui/use-live.ts';
-import { useDesk } from '../wm/desk-state.ts';
+import { useDesktop } from '../wm/desktop-state.ts';
 import { DENSITIES, setAppearance, THEMES, useAppearance } from './appearance.ts';
 import { CoreLoads } from './CoreLoads.tsx';
 import { openAddress } from './open.ts';
@@ -108,7 +108,7 @@ function Link() {
 
 /** On a phone, where there is no taskbar. */
 function WindowsButton({ onPress }: { readonly onPress: () => void }) {
-  const count = useDesk((state) => state.windows.length);
+  const count = useDesktop((state) => state.windows.length);
   return (
     <button
       type="button"

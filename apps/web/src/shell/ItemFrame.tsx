@@ -2,7 +2,7 @@
 import { type ReactNode, useCallback, useContext, useEffect, useLayoutEffect, useRef } from 'react';
 import { Fit } from '../menu/fit.ts';
 import { Arrival } from '../ui/lazy-component.tsx';
-import { act } from '../wm/desk-state.ts';
+import { act } from '../wm/desktop-state.ts';
 import { WindowId } from '../wm/window-id.ts';
 import { focusArrived } from './arrival.ts';
 import { isNarrow } from './narrow.ts';

@@ -24,7 +24,7 @@ function Form({ name }: { readonly name: string }) {
     <div ref={box} className="login-again">
       <p>
         The session of {name} has ended. Log in again, and what is open here stays as it is. Another user begins with an
-        empty desk: what was not saved is lost then.
+        empty desktop: what was not saved is lost then.
       </p>
       <PasswordForm name={name} />
       <DialogDismiss className="button" onClick={forgetSession}>

@@ -2,7 +2,7 @@
 import type { Menu } from '@tollway/schema';
 import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
-import { act, useDesk } from '../wm/desk-state.ts';
+import { act, useDesktop } from '../wm/desktop-state.ts';
 import { DENSITIES, setAppearance, THEMES } from './appearance.ts';
 import { openAddress } from './open.ts';
 import { type Entry, found, menuEntries, shortcutEntries } from './palette-entries.ts';
@@ -18,7 +18,7 @@ interface Props {
 }
 
 function windowEntries(): readonly Entry[] {
-  return useDesk.getState().windows.map(({ id, title, minimised }) => ({
+  return useDesktop.getState().windows.map(({ id, title, minimised }) => ({
     label: title,
     hint: minimised ? 'open window, minimised' : 'open window',
     words: 'window',
@@ -30,7 +30,7 @@ function commandEntries({ onTree, onLeaveAll, onLogOut }: Omit<Props, 'onClose'>
   const entry = (label: string, words: string, run: () => void): Entry => ({ label, hint: 'command', words, run });
   return [
     entry('Cascade windows', 'arrange', () => act({ do: 'cascade' })),
-    entry('Minimise all windows', 'hide desk', () => act({ do: 'minimise-all' })),
+    entry('Minimise all windows', 'hide desktop', () => act({ do: 'minimise-all' })),
     entry('Close all windows', '', onLeaveAll),
     entry('Show or hide the menu tree', 'toggle sidebar', onTree),
     ...THEMES.map((theme) => entry(`Theme: ${theme}`, 'appearance dark light colours', () => setAppearance({ theme }))),

@@ -7,7 +7,7 @@ import { Arrival, Lazy } from '../ui/lazy-component.tsx';
 import { Visibility } from '../ui/visibility.ts';
 import { bespokePages, bespokeWindows, tabExtras } from '../windows/bespoke.ts';
 import { type Group, groupOf } from '../windows/groups.ts';
-import { act } from '../wm/desk-state.ts';
+import { act } from '../wm/desktop-state.ts';
 import { WindowId } from '../wm/window-id.ts';
 import { useAppearance } from './appearance.ts';
 import { focusArrived } from './arrival.ts';
@@ -15,13 +15,13 @@ import { isPage } from './content.ts';
 import { ItemForm, MenuTable, NewItemForm, SettingsForm, TabList } from './generated-windows.ts';
 import { ItemFrame } from './ItemFrame.tsx';
 import { Leave } from './leave.ts';
-import { formatPlace, type Item as PlaceItem, parsePlace } from './location.ts';
+import { type Item as AddressItem, formatAddress, parseAddress } from './location.ts';
 import { leaveWindow, openAddress } from './open.ts';
 import { mayOpen, permitted, useGroup } from './permitted.ts';
 
 /** Draws the window `id`. */
 export function renderWindow(id: string, address: string): ReactNode {
-  const { menu: path, item } = parsePlace(address, isPage);
+  const { menu: path, item } = parseAddress(address, isPage);
   const group = path === undefined ? undefined : groupOf(path);
   if (path === undefined || group === undefined) return null;
   if (item.kind === 'none') {
@@ -42,7 +42,7 @@ export function renderWindow(id: string, address: string): ReactNode {
 interface ItemProps {
   readonly id: string;
   readonly menu: Menu;
-  readonly item: Exclude<PlaceItem, { readonly kind: 'none' }>;
+  readonly item: Exclude<AddressItem, { readonly kind: 'none' }>;
 }
 
 function Item({ id, menu, item: now }: ItemProps) {
@@ -55,9 +55,9 @@ function Item({ id, menu, item: now }: ItemProps) {
     onClose: () => leaveWindow(id),
     onLeave: () => leave(id),
     onCopy: (copy: string, values: Readonly<Record<string, string>>) =>
-      openAddress(formatPlace(path, { kind: 'new', copy, values })),
+      openAddress(formatAddress(path, { kind: 'new', copy, values })),
     onAdded: (added: string) => {
-      const to = formatPlace(path, { kind: 'id', id: added });
+      const to = formatAddress(path, { kind: 'id', id: added });
       act({ do: 'show', id, address: to, key: to });
     },
   };
@@ -168,9 +168,11 @@ function MenuPage({ menu: whole }: { readonly menu: Menu }) {
   const list = {
     menu,
     density,
-    onOpen: (id: string) => openAddress(formatPlace(menu.path, { kind: 'id', id })),
+    onOpen: (id: string) => openAddress(formatAddress(menu.path, { kind: 'id', id })),
     onAdd: (start: NewItem = {}) =>
-      openAddress(formatPlace(menu.path, { kind: 'new', copy: start.copy, before: start.before, after: start.after })),
+      openAddress(
+        formatAddress(menu.path, { kind: 'new', copy: start.copy, before: start.before, after: start.after }),
+      ),
   };
   const leave = useContext(Leave);
   const closing = { onClose: () => leaveWindow(id), onLeave: () => leave(id) };

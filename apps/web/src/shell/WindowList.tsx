@@ -1,7 +1,7 @@
 /** On a phone: the open windows, to go to or to close. */
 import { ModalDialog } from '../ui/ModalDialog.tsx';
 import { ToolButton } from '../ui/ToolButton.tsx';
-import { act, useActiveId, useDesk } from '../wm/desk-state.ts';
+import { act, useActiveId, useDesktop } from '../wm/desktop-state.ts';
 
 interface Props {
   readonly onLeave: (id: string) => void;
@@ -9,7 +9,7 @@ interface Props {
 }
 
 export function WindowList({ onLeave, onClose }: Props) {
-  const windows = useDesk((state) => state.windows);
+  const windows = useDesktop((state) => state.windows);
   const active = useActiveId();
   return (
     <ModalDialog title="Open windows" size="small" onClose={onClose}>

@@ -4,7 +4,7 @@ import { newTitle } from '../menu/item.ts';
 import { groupOf, sizeOf } from '../windows/groups.ts';
 import type { Size } from '../wm/geometry.ts';
 import type { Content } from '../wm/reducer.ts';
-import { parsePlace } from './location.ts';
+import { parseAddress } from './location.ts';
 
 const LIST: Size = { width: 960, height: 500 };
 const FORM: Size = { width: 560, height: 420 };
@@ -25,7 +25,7 @@ export function isPage(path: string): boolean {
 
 /** What a window with this address shows; undefined for an address that leads nowhere. */
 export function contentOf(address: string): Content | undefined {
-  const { menu: path, item } = parsePlace(address, isPage);
+  const { menu: path, item } = parseAddress(address, isPage);
   const group = path === undefined ? undefined : groupOf(path);
   if (path === undefined || group === undefined) return undefined;
   const menu = menuByPath(path);
@@ -54,6 +54,6 @@ export function contentOf(address: string): Content | undefined {
 
 /** True for what is worth being opened again by itself: everything but items that were never added. */
 export function isLasting(address: string): boolean {
-  const place = parsePlace(address, isPage);
-  return place.menu !== undefined && place.item.kind !== 'new';
+  const { menu, item } = parseAddress(address, isPage);
+  return menu !== undefined && item.kind !== 'new';
 }

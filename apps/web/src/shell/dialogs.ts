@@ -1,4 +1,4 @@
-/** Dialogs in front of the desk. Their code is fetched behind the page, long before one is shown. */
+/** Dialogs in front of the desktop. Their code is fetched behind the page, long before one is shown. */
 import { LazyComponent } from '../ui/lazy-component.tsx';
 
 export const DiscardDialog = new LazyComponent(async () => (await import('./DiscardDialog.tsx')).DiscardDialog);

@@ -1,9 +1,9 @@
 import { menuByPath, registry } from '@tollway/schema';
 import { expect, test } from 'vitest';
-import { formatPlace, parsePlace } from './location.ts';
+import { formatAddress, parseAddress } from './location.ts';
 
 const isMenu = (path: string) => menuByPath(path) !== undefined;
-const parse = (address: string) => parsePlace(address, isMenu);
+const parse = (address: string) => parseAddress(address, isMenu);
 
 test('every menu, item and new item has an address that leads back to it', () => {
   const items = [
@@ -18,7 +18,7 @@ test('every menu, item and new item has an address that leads back to it', () =>
   ] as const;
   for (const menu of registry) {
     for (const item of items) {
-      expect(parse(formatPlace(menu.path, item)), menu.path).toEqual({ menu: menu.path, item });
+      expect(parse(formatAddress(menu.path, item)), menu.path).toEqual({ menu: menu.path, item });
     }
   }
 });

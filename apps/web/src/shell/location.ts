@@ -1,6 +1,7 @@
 /**
- * Addresses: `/ip/firewall/filter` is a menu, `/ip/firewall/filter/*1A` an item's dialog, `/ip/firewall/filter/new` a new
- * item (`?copy=*1A` filled from another, `?before=*1B` and `?after=*1B` placed beside one, other words are values of it). Pure.
+ * Addresses of windows: `/ip/firewall/filter` is a menu, `/ip/firewall/filter/*1A` an item's dialog, `/ip/firewall/filter/new` a
+ * new item. Its parameters: `copy=*1A` copies the values of an item, `before=*1B` and `after=*1B` give the position, any
+ * other one is a value. Pure.
  */
 
 /** The item that an address names. */
@@ -16,19 +17,20 @@ export type Item =
     }
   | { readonly kind: 'id'; readonly id: string };
 
-export interface Place {
+/** A parsed address. */
+export interface WindowAddress {
   /** Path of a menu; undefined for an address that names none. */
   readonly menu: string | undefined;
   readonly item: Item;
 }
 
-/** Words of a new item's address that are no properties of it. */
+/** Parameters of a new item's address that are no properties. */
 const START: ReadonlySet<string> = new Set(['copy', 'before', 'after']);
 
 const NO_ITEM: Item = { kind: 'none' };
 
 /** Reads an address. `isMenu` knows the menu paths. */
-export function parsePlace(address: string, isMenu: (path: string) => boolean): Place {
+export function parseAddress(address: string, isMenu: (path: string) => boolean): WindowAddress {
   const [pathname = '', search = ''] = address.split('?');
   const path = pathname.replace(/\/+$/, '');
   if (isMenu(path)) return { menu: path, item: NO_ITEM };
@@ -55,7 +57,7 @@ export function parsePlace(address: string, isMenu: (path: string) => boolean): 
 }
 
 /** Writes an address. */
-export function formatPlace(menu: string, item: Item = NO_ITEM): string {
+export function formatAddress(menu: string, item: Item = NO_ITEM): string {
   switch (item.kind) {
     case 'none':
       return menu;

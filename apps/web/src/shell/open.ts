@@ -1,9 +1,9 @@
 /** Opening, leaving and keeping windows; the address bar and the browser's back button follow. */
 import { showToast } from '../ui/toasts.ts';
 import { DASHBOARD } from '../windows/groups.ts';
-import { act, focusActive, useDesk } from '../wm/desk-state.ts';
+import { act, focusActive, useDesktop } from '../wm/desktop-state.ts';
 import { deserialise, serialise } from '../wm/persist.ts';
-import { activeId, type DeskWindow, emptyDesk, windowOf } from '../wm/reducer.ts';
+import { activeId, type DesktopWindow, emptyDesktop, windowOf } from '../wm/reducer.ts';
 import { contentOf, isLasting } from './content.ts';
 import { isNarrow } from './narrow.ts';
 import { readStored, writeStored } from './stored.ts';
@@ -21,7 +21,7 @@ export function openAddress(address: string, another = false): void {
 
 /** Opens a second window with the content of an open one. */
 export function openAnother(id: string): void {
-  const win = windowOf(useDesk.getState(), id);
+  const win = windowOf(useDesktop.getState(), id);
   if (win !== undefined) openAddress(win.address, true);
 }
 
@@ -42,14 +42,14 @@ let leaving: string | undefined;
 
 /** Closes a window. On a phone that goes back in the history, too, so that the back button finds no closed page. */
 export function leaveWindow(id: string): void {
-  if (isNarrow() && depth() > 0 && activeId(useDesk.getState()) === id) {
+  if (isNarrow() && depth() > 0 && activeId(useDesktop.getState()) === id) {
     leaving = id;
     window.history.back();
   } else act({ do: 'close', id });
 }
 
 /** A dialog closes with the step back from it, unless that would lose what was changed in it. */
-function closesBehind(win: DeskWindow | undefined): boolean {
+function closesBehind(win: DesktopWindow | undefined): boolean {
   if (win?.role !== 'dialog') return false;
   if (!isUnsaved(win.id)) return true;
   showToast({ kind: 'info', text: `${win.title} stays open: what was changed in it is not applied.` });
@@ -58,7 +58,7 @@ function closesBehind(win: DeskWindow | undefined): boolean {
 
 /** Goes from a page to the one before it. A dialog closes; a list stays open behind. The last one is left. */
 export function goBack(id: string, leave: (id: string) => void): void {
-  const state = useDesk.getState();
+  const state = useDesktop.getState();
   const below = state.order.at(-2);
   if (depth() > 0) window.history.back();
   else if (below === undefined) leave(id);
@@ -70,18 +70,18 @@ export function goBack(id: string, leave: (id: string) => void): void {
 export function followAddress(): () => void {
   let following = false;
   const write = (windows: number, before: number) => {
-    const state = useDesk.getState();
+    const state = useDesktop.getState();
     const active = activeId(state);
     const address = (active === undefined ? undefined : windowOf(state, active)?.address) ?? '/';
     if (following || address === here()) return;
-    // On a desk the active window changes all the time; on a phone each page is a step that one can take back.
+    // On a desktop the active window changes all the time; on a phone each page is a step that one can take back.
     if (isNarrow() && windows >= before) window.history.pushState({ depth: depth() + 1 }, '', address);
     else window.history.replaceState({ depth: depth() }, '', address);
   };
   write(0, 1);
-  const stop = useDesk.subscribe((state, before) => write(state.windows.length, before.windows.length));
+  const stop = useDesktop.subscribe((state, before) => write(state.windows.length, before.windows.length));
   const follow = () => {
-    const state = useDesk.getState();
+    const state = useDesktop.getState();
     const id = activeId(state);
     const win = id === undefined ? undefined : windowOf(state, id);
     following = true;
@@ -105,16 +105,16 @@ const SAVE_MS = 400;
  * Opens the windows that a user had open, and the one of the address bar; keeps them until it is stopped.
  * @param user id of the user
  */
-export function keepDesk(user: string): () => void {
+export function keepDesktop(user: string): () => void {
   const name = `desk.${user}`;
-  const { desk } = useDesk.getState();
+  const { desktop } = useDesktop.getState();
   const restored = deserialise(
     readStored(name),
     (win) => isLasting(win.address) && contentOf(win.address)?.key === win.key,
   );
-  useDesk.setState({ ...(restored ?? emptyDesk), desk }, true);
+  useDesktop.setState({ ...(restored ?? emptyDesktop), desktop }, true);
   if (here() !== '/') openAddress(here());
-  if (restored === undefined && useDesk.getState().windows.length === 0) openAddress(DASHBOARD);
+  if (restored === undefined && useDesktop.getState().windows.length === 0) openAddress(DASHBOARD);
 
   let timer: ReturnType<typeof setTimeout> | undefined;
   const save = () => {
@@ -122,11 +122,11 @@ export function keepDesk(user: string): () => void {
     timer = undefined;
     writeStored(
       name,
-      serialise(useDesk.getState(), (win) => isLasting(win.address)),
+      serialise(useDesktop.getState(), (win) => isLasting(win.address)),
     );
   };
   const flush = () => timer !== undefined && save();
-  const stop = useDesk.subscribe(() => {
+  const stop = useDesktop.subscribe(() => {
     timer ??= setTimeout(save, SAVE_MS);
   });
   window.addEventListener('pagehide', flush);
@@ -134,6 +134,6 @@ export function keepDesk(user: string): () => void {
     stop();
     flush();
     window.removeEventListener('pagehide', flush);
-    useDesk.setState({ ...emptyDesk, desk: useDesk.getState().desk }, true);
+    useDesktop.setState({ ...emptyDesktop, desktop: useDesktop.getState().desktop }, true);
   };
 }

@@ -3,7 +3,7 @@ import { type Menu, menuByPath } from '@tollway/schema';
 import { newTitle } from '../menu/item.ts';
 import { addsTo, groups } from '../windows/groups.ts';
 import { newItemShortcuts } from '../windows/new-item-shortcuts.ts';
-import { formatPlace } from './location.ts';
+import { formatAddress } from './location.ts';
 
 export interface Entry {
   readonly label: string;
@@ -20,7 +20,7 @@ export function shortcutEntries(open: (address: string) => void, mayAdd: (menu: 
   return newItemShortcuts.flatMap(({ label, words, menu: path, values }): readonly Entry[] => {
     const menu = menuByPath(path);
     if (menu === undefined || !mayAdd(menu)) return [];
-    const run = () => open(formatPlace(path, { kind: 'new', copy: undefined, values }));
+    const run = () => open(formatAddress(path, { kind: 'new', copy: undefined, values }));
     return [{ label, hint: 'add', words: `${words} ${menu.tree.join(' ')}`, run }];
   });
 }
@@ -50,7 +50,7 @@ export function menuEntries(open: (address: string) => void, mayAdd: (menu: Menu
           label: newTitle(menu),
           hint: 'add',
           words: `add ${place.join(' ')}`,
-          run: () => open(formatPlace(menu.path, { kind: 'new', copy: undefined })),
+          run: () => open(formatAddress(menu.path, { kind: 'new', copy: undefined })),
         },
       ];
     }),

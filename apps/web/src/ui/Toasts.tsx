@@ -1,35 +1,35 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { ActivationDelay } from './activation-delay.ts';
 import { Icon } from './icons.tsx';
-import { Resting } from './resting.ts';
 import { dismissToast, useToasts } from './toasts.ts';
 
-/** Within this time a second click belongs to the first, ms. */
-const SECOND_CLICK_MS = 500;
+/** Longest time between the clicks of a double click, ms. */
+const DOUBLE_CLICK_MS = 500;
 
 /**
- * The messages that stand now; errors interrupt a screen reader, the others wait. Who presses a button here goes on with
- * the keyboard where it was before, not nowhere.
+ * The current messages; errors interrupt a screen reader, the others wait. After a press of a button here the focus returns to
+ * the element that had it before.
  */
 export function Toasts() {
   const toasts = useToasts((state) => state.toasts);
   const before = useRef<Element>(null);
-  /** Those whose button was pressed. They stay for a moment, so that the second click of two does not go to what is beneath. */
-  const [spent, setSpent] = useState<ReadonlySet<number>>(new Set());
+  /** Ids of messages whose button was pressed. They stay for the time of a double click, to keep its second click off the page below. */
+  const [pressed, setPressed] = useState<ReadonlySet<number>>(new Set());
   const leave = (id: number) => {
-    setSpent((now) => new Set([...now, id]));
+    setPressed((now) => new Set([...now, id]));
     setTimeout(() => {
       dismissToast(id);
-      setSpent((now) => new Set([...now].filter((each) => each !== id)));
-    }, SECOND_CLICK_MS);
+      setPressed((now) => new Set([...now].filter((each) => each !== id)));
+    }, DOUBLE_CLICK_MS);
     if (before.current instanceof HTMLElement && before.current.isConnected)
       before.current.focus({ preventScroll: true });
   };
-  const isHeld = useHeld(toasts);
+  const isDelayed = useActivationDelay(toasts);
   return (
     <div
       className="toasts"
       onClickCapture={(event) => {
-        if (event.detail > 0 && isHeld(event.timeStamp)) event.stopPropagation();
+        if (event.detail > 0 && isDelayed(event.timeStamp)) event.stopPropagation();
       }}
       onFocus={(event) => {
         if (!event.currentTarget.contains(event.relatedTarget)) before.current = event.relatedTarget;
@@ -50,9 +50,9 @@ export function Toasts() {
                   key={action.label}
                   type="button"
                   className="button"
-                  disabled={spent.has(toast.id)}
+                  disabled={pressed.has(toast.id)}
                   onClick={({ detail }) => {
-                    // A message that took the place of the one that was meant.
+                    // The second click of a double click on a message that has moved up.
                     if (detail > 1) return;
                     leave(toast.id);
                     action.run();
@@ -71,25 +71,25 @@ export function Toasts() {
   );
 }
 
-/** Which message is at a place of the page. */
+/** Id of the message at a point of the page. */
 function toastAt(x: number, y: number): string | undefined {
   const toast = document.elementFromPoint(x, y)?.closest<HTMLElement>('[data-toast]');
   return toast?.dataset.toast;
 }
 
-/** Tells whether the message under the pointer came there by itself just now: nobody has read it who presses there. */
-function useHeld(toasts: readonly unknown[]): (at: number) => boolean {
-  const resting = useRef(new Resting());
+/** Whether the message under the pointer appeared there so recently that a press cannot be meant for it. */
+function useActivationDelay(toasts: readonly unknown[]): (at: number) => boolean {
+  const delay = useRef(new ActivationDelay());
   const pointer = useRef({ x: -1, y: -1 });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: they come, go and move up
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of the messages may put another one under the pointer
   useLayoutEffect(() => {
     const { x, y } = pointer.current;
-    resting.current.changed(toastAt(x, y), performance.now());
+    delay.current.changed(toastAt(x, y), performance.now());
   }, [toasts]);
   useEffect(() => {
     const move = (event: PointerEvent) => {
       pointer.current = { x: event.clientX, y: event.clientY };
-      if (useToasts.getState().toasts.length > 0) resting.current.moved(toastAt(event.clientX, event.clientY));
+      if (useToasts.getState().toasts.length > 0) delay.current.moved(toastAt(event.clientX, event.clientY));
     };
     const types = ['pointermove', 'pointerdown'] as const;
     for (const type of types) window.addEventListener(type, move, { capture: true, passive: true });
@@ -97,5 +97,5 @@ function useHeld(toasts: readonly unknown[]): (at: number) => boolean {
       for (const type of types) window.removeEventListener(type, move, { capture: true });
     };
   }, []);
-  return (at) => resting.current.isHeld(at);
+  return (at) => delay.current.isActive(at);
 }

@@ -1,11 +1,11 @@
 /** The open windows in the order in which they were opened. A press brings one up, or puts the active one away. */
 import { useEffect, useRef } from 'react';
-import { act, openWindowMenu, useDesk } from './desk-state.ts';
+import { act, openWindowMenu, useDesktop } from './desktop-state.ts';
 import { activeId } from './reducer.ts';
 import { taskLabels } from './task-label.ts';
 
 export function Taskbar({ onLeave }: { readonly onLeave: (id: string) => void }) {
-  const state = useDesk();
+  const state = useDesktop();
   const active = activeId(state);
   const labels = taskLabels(state.windows);
   const bar = useRef<HTMLElement>(null);

@@ -1,12 +1,12 @@
-/** A window of the desk: title bar, edges to pull, and whatever the owner of the desk puts into it. */
+/** A window of the desktop: title bar, edges to pull, and whatever the owner of the desktop puts into it. */
 import { type KeyboardEvent, memo, type ReactNode, useEffect, useId, useLayoutEffect, useRef } from 'react';
 import { Icon } from '../ui/icons.tsx';
 import { Visibility } from '../ui/visibility.ts';
-import { act, openWindowMenu, useDesk, useFocusRequests, useKeyGrip } from './desk-state.ts';
+import { act, openWindowMenu, useDesktop, useFocusRequests, useKeyGrip } from './desktop-state.ts';
 import { focusContent } from './focus.ts';
 import type { Edges, Rect, Size } from './geometry.ts';
 import { steppedRect } from './key-grip.ts';
-import { type DeskWindow, shownRect, windowOf } from './reducer.ts';
+import { type DesktopWindow, shownRect, windowOf } from './reducer.ts';
 import { useReveal } from './reveal.ts';
 import { useGrip } from './use-grip.ts';
 import { WindowId } from './window-id.ts';
@@ -15,13 +15,13 @@ import { WindowId } from './window-id.ts';
 export type Render = (id: string, address: string) => ReactNode;
 
 interface Props {
-  readonly win: DeskWindow;
-  readonly desk: Size;
+  readonly win: DesktopWindow;
+  readonly desktop: Size;
   /** Place in the stack, from the bottom. */
   readonly z: number;
   readonly active: boolean;
   readonly visible: boolean;
-  /** Fills the desk, with a way back instead of a frame: how a phone shows a window. */
+  /** Fills the desktop, with a way back instead of a frame: how a phone shows a window. */
   readonly page: boolean;
   readonly render: Render;
   readonly onLeave: (id: string) => void;
@@ -51,9 +51,9 @@ const Content = memo(function Content({
   return render(id, address);
 });
 
-export const Window = memo(function Window({ win, desk, z, active, visible, page, render, onLeave, onBack }: Props) {
+export const Window = memo(function Window({ win, desktop, z, active, visible, page, render, onLeave, onBack }: Props) {
   const { id, title, maximised, minimised } = win;
-  const rect = shownRect(win, desk);
+  const rect = shownRect(win, desktop);
   const root = useRef<HTMLElement>(null);
   const titleId = useId();
   const grip = useGrip(root, id);
@@ -210,10 +210,10 @@ function useFocus(root: { readonly current: HTMLElement | null }, active: boolea
 }
 
 function onGripKey(event: KeyboardEvent, id: string, what: 'move' | 'resize'): void {
-  const state = useDesk.getState();
+  const state = useDesktop.getState();
   const win = windowOf(state, id);
   if (win === undefined) return;
-  const rect = steppedRect(shownRect(win, state.desk), what, event.key, event.shiftKey);
+  const rect = steppedRect(shownRect(win, state.desktop), what, event.key, event.shiftKey);
   if (rect !== undefined) act({ do: 'put', id, rect });
   else if (event.key === 'Enter' || event.key === 'Escape') {
     useKeyGrip.setState({ id: undefined });
@@ -232,9 +232,9 @@ function useKeyGripEnd(root: { readonly current: HTMLElement | null }, id: strin
   useLayoutEffect(() => {
     const element = root.current;
     if (!gripped || element === null) return;
-    const state = useDesk.getState();
+    const state = useDesktop.getState();
     const win = windowOf(state, id);
-    if (win !== undefined) gripStart.set(id, shownRect(win, state.desk));
+    if (win !== undefined) gripStart.set(id, shownRect(win, state.desktop));
     if (!element.contains(document.activeElement)) element.focus();
     const release = (event: FocusEvent) => {
       if (!(event.relatedTarget instanceof Node && element.contains(event.relatedTarget))) {

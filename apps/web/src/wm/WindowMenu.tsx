@@ -1,6 +1,6 @@
 /** The menu of a window: everything that mouse and keys do with it, with the keys. */
 import { type Command, PopupMenu } from '../ui/PopupMenu.tsx';
-import { act, useDesk, useKeyGrip, useWindowMenu } from './desk-state.ts';
+import { act, useDesktop, useKeyGrip, useWindowMenu } from './desktop-state.ts';
 import { windowOf } from './reducer.ts';
 
 interface Props {
@@ -12,10 +12,10 @@ interface Props {
 
 export function WindowMenu({ onAnother, onLeave, onLeaveAll }: Props) {
   const menu = useWindowMenu();
-  const win = useDesk((state) => (menu.id === undefined ? undefined : windowOf(state, menu.id)));
+  const win = useDesktop((state) => (menu.id === undefined ? undefined : windowOf(state, menu.id)));
   if (win === undefined) return null;
   const { id, maximised, minimised } = win;
-  const fixed = maximised ? 'a maximised window fills the desk' : minimised ? 'the window is minimised' : undefined;
+  const fixed = maximised ? 'a maximised window fills the desktop' : minimised ? 'the window is minimised' : undefined;
   const grip = (what: 'move' | 'resize'): Command => ({
     label: what === 'move' ? 'Move' : 'Resize',
     shortcut: 'arrow keys',

@@ -2,24 +2,24 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isCovered } from './cover.ts';
 
-const desk = { width: 100, height: 100 };
+const desktop = { width: 100, height: 100 };
 const rect = { x: 20, y: 20, width: 40, height: 40 };
 
 test('a window below others is covered only when no part of it shows', () => {
-  expect(isCovered(rect, [], desk)).toBe(false);
-  expect(isCovered(rect, [{ x: 0, y: 0, width: 100, height: 100 }], desk)).toBe(true);
-  expect(isCovered(rect, [{ x: 0, y: 0, width: 40, height: 100 }], desk)).toBe(false);
+  expect(isCovered(rect, [], desktop)).toBe(false);
+  expect(isCovered(rect, [{ x: 0, y: 0, width: 100, height: 100 }], desktop)).toBe(true);
+  expect(isCovered(rect, [{ x: 0, y: 0, width: 40, height: 100 }], desktop)).toBe(false);
   const halves = [
     { x: 0, y: 0, width: 40, height: 100 },
     { x: 40, y: 10, width: 30, height: 60 },
   ];
-  expect(isCovered(rect, halves, desk)).toBe(true);
+  expect(isCovered(rect, halves, desktop)).toBe(true);
 });
 
-test('what hangs over the edge of the desk does not count', () => {
+test('what hangs over the edge of the desktop does not count', () => {
   const over = { x: 80, y: 20, width: 60, height: 20 };
-  expect(isCovered(over, [{ x: 80, y: 0, width: 20, height: 100 }], desk)).toBe(true);
-  expect(isCovered({ ...over, x: 120 }, [], desk)).toBe(true);
+  expect(isCovered(over, [{ x: 80, y: 0, width: 20, height: 100 }], desktop)).toBe(true);
+  expect(isCovered({ ...over, x: 120 }, [], desktop)).toBe(true);
 });
 
 test('agrees with counting pixels', () => {

@@ -16,12 +16,12 @@ function without(rect: Rect, cover: Rect): readonly Rect[] {
   ].filter((part) => part.width > 0 && part.height > 0);
 }
 
-/** True when nothing of `rect` shows on the desk below the rectangles of `above`. */
-export function isCovered(rect: Rect, above: readonly Rect[], desk: Size): boolean {
+/** True when nothing of `rect` shows on the desktop below the rectangles of `above`. */
+export function isCovered(rect: Rect, above: readonly Rect[], desktop: Size): boolean {
   const left = Math.max(rect.x, 0);
   const top = Math.max(rect.y, 0);
-  const width = Math.min(rect.x + rect.width, desk.width) - left;
-  const height = Math.min(rect.y + rect.height, desk.height) - top;
+  const width = Math.min(rect.x + rect.width, desktop.width) - left;
+  const height = Math.min(rect.y + rect.height, desktop.height) - top;
   if (width <= 0 || height <= 0) return true;
   let parts: readonly Rect[] = [{ x: left, y: top, width, height }];
   for (const cover of above) {

@@ -1,4 +1,4 @@
-/** Rectangles on the desk, in CSS pixels from its top left corner. Pure. */
+/** Rectangles on the desktop, in CSS pixels from its top left corner. Pure. */
 
 export interface Size {
   readonly width: number;
@@ -13,76 +13,76 @@ export interface Rect extends Size {
 /** Height of a title bar. */
 export const TITLE_PX = 28;
 
-/** Smaller no window gets; a desk that is smaller still makes it smaller. */
+/** Smaller no window gets; a desktop that is smaller still makes it smaller. */
 export const MIN_SIZE: Size = { width: 260, height: 130 };
 
-/** As much of a title bar stays on the desk, so that every window can be taken hold of. */
+/** As much of a title bar stays on the desktop, so that every window can be taken hold of. */
 export const KEEP_PX = 120;
 
 function clamp(value: number, least: number, most: number): number {
   return Math.max(least, Math.min(value, Math.max(least, most)));
 }
 
-/** The size that a window of the wanted size gets on a desk. */
-function fitted(size: Size, desk: Size): Size {
+/** The size that a window of the wanted size gets on a desktop. */
+function fitted(size: Size, desktop: Size): Size {
   return {
-    width: Math.min(Math.max(size.width, MIN_SIZE.width), Math.max(desk.width, 1)),
-    height: Math.min(Math.max(size.height, MIN_SIZE.height), Math.max(desk.height, 1)),
+    width: Math.min(Math.max(size.width, MIN_SIZE.width), Math.max(desktop.width, 1)),
+    height: Math.min(Math.max(size.height, MIN_SIZE.height), Math.max(desktop.height, 1)),
   };
 }
 
 /**
- * Keeps enough of a window on the desk that its title bar can be taken hold of. It may hang over the right and the
+ * Keeps enough of a window on the desktop that its title bar can be taken hold of. It may hang over the right and the
  * lower edge; over the left one it would take its menu, its tabs and its first buttons out of reach.
  */
-export function reachable(rect: Rect, desk: Size): Rect {
-  const { width, height } = fitted(rect, desk);
+export function reachable(rect: Rect, desktop: Size): Rect {
+  const { width, height } = fitted(rect, desktop);
   const keep = Math.min(KEEP_PX, width);
   return {
-    x: Math.round(clamp(rect.x, 0, desk.width - keep)),
-    y: Math.round(clamp(rect.y, 0, desk.height - TITLE_PX)),
+    x: Math.round(clamp(rect.x, 0, desktop.width - keep)),
+    y: Math.round(clamp(rect.y, 0, desktop.height - TITLE_PX)),
     width: Math.round(width),
     height: Math.round(height),
   };
 }
 
 /**
- * Where a window is that was put to `rect` when the desk had the size `within`: what was wholly on the desk stays so
- * when the desk shrinks, and comes back when it grows again.
+ * Where a window is that was put to `rect` when the desktop had the size `within`: what was wholly on the desktop stays so
+ * when the desktop shrinks, and comes back when it grows again.
  */
-export function settled(rect: Rect, within: Size, desk: Size): Rect {
-  const { width, height } = fitted(rect, desk);
+export function settled(rect: Rect, within: Size, desktop: Size): Rect {
+  const { width, height } = fitted(rect, desktop);
   const insideX = rect.x >= 0 && rect.x + rect.width <= within.width;
   const insideY = rect.y >= 0 && rect.y + rect.height <= within.height;
   return reachable(
     {
-      x: insideX ? clamp(rect.x, 0, desk.width - width) : rect.x,
-      y: insideY ? clamp(rect.y, 0, desk.height - height) : rect.y,
+      x: insideX ? clamp(rect.x, 0, desktop.width - width) : rect.x,
+      y: insideY ? clamp(rect.y, 0, desktop.height - height) : rect.y,
       width,
       height,
     },
-    desk,
+    desktop,
   );
 }
 
-/** The place nearest to a rectangle where all of it is on the desk. */
-export function whole(rect: Rect, desk: Size): Rect {
-  const { width, height } = fitted(rect, desk);
+/** The place nearest to a rectangle where all of it is on the desktop. */
+export function whole(rect: Rect, desktop: Size): Rect {
+  const { width, height } = fitted(rect, desktop);
   return reachable(
-    { x: clamp(rect.x, 0, desk.width - width), y: clamp(rect.y, 0, desk.height - height), width, height },
-    desk,
+    { x: clamp(rect.x, 0, desktop.width - width), y: clamp(rect.y, 0, desktop.height - height), width, height },
+    desktop,
   );
 }
 
-/** Of something that has the focus, as much must be on the desk in each direction, px; of less, all. */
+/** Of something that has the focus, as much must be on the desktop in each direction, px; of less, all. */
 const SEEN_PX: Size = { width: 200, height: 80 };
 
-/** Whether enough of a part of a window is on the desk to work with it. */
-export function isInSight({ x, y, width, height }: Rect, desk: Size): boolean {
+/** Whether enough of a part of a window is on the desktop to work with it. */
+export function isInSight({ x, y, width, height }: Rect, desktop: Size): boolean {
   const seen = (from: number, size: number, room: number) => Math.min(from + size, room) - Math.max(from, 0);
   return (
-    seen(x, width, desk.width) >= Math.min(width, SEEN_PX.width, desk.width) - 1 &&
-    seen(y, height, desk.height) >= Math.min(height, SEEN_PX.height, desk.height) - 1
+    seen(x, width, desktop.width) >= Math.min(width, SEEN_PX.width, desktop.width) - 1 &&
+    seen(y, height, desktop.height) >= Math.min(height, SEEN_PX.height, desktop.height) - 1
   );
 }
 
@@ -104,7 +104,7 @@ export function stretched(rect: Rect, edges: Edges, dx: number, dy: number): Rec
     x = rect.x + rect.width - width;
   }
   if (edges.top) {
-    // The title bar must not leave the desk at the top.
+    // The title bar must not leave the desktop at the top.
     height = Math.max(MIN_SIZE.height, Math.min(height - dy, rect.y + rect.height));
     y = rect.y + rect.height - height;
   }

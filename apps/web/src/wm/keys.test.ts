@@ -1,26 +1,26 @@
 import { expect, test } from 'vitest';
 import { steppedRect } from './key-grip.ts';
-import { deskCommand } from './keys.ts';
+import { desktopCommand } from './keys.ts';
 
 const none = { code: '', ctrlKey: false, metaKey: false, altKey: false, shiftKey: false };
 
-test('the desk takes the keys that RouterOS users know, and stand-ins for those that browsers keep', () => {
-  expect(deskCommand({ ...none, key: 'F4' })).toBe('close');
-  expect(deskCommand({ ...none, key: 'F4', ctrlKey: true })).toBe('close');
-  expect(deskCommand({ ...none, key: '∑', code: 'KeyW', altKey: true })).toBe('close');
-  expect(deskCommand({ ...none, key: 'F6' })).toBe('next');
-  expect(deskCommand({ ...none, key: 'F6', shiftKey: true })).toBe('previous');
-  expect(deskCommand({ ...none, key: ']', code: 'BracketRight', altKey: true })).toBe('next');
-  expect(deskCommand({ ...none, key: '-', code: 'Minus', altKey: true })).toBe('menu');
-  expect(deskCommand({ ...none, key: 'Escape' })).toBe('escape');
+test('the desktop takes the keys that RouterOS users know, and stand-ins for those that browsers keep', () => {
+  expect(desktopCommand({ ...none, key: 'F4' })).toBe('close');
+  expect(desktopCommand({ ...none, key: 'F4', ctrlKey: true })).toBe('close');
+  expect(desktopCommand({ ...none, key: '∑', code: 'KeyW', altKey: true })).toBe('close');
+  expect(desktopCommand({ ...none, key: 'F6' })).toBe('next');
+  expect(desktopCommand({ ...none, key: 'F6', shiftKey: true })).toBe('previous');
+  expect(desktopCommand({ ...none, key: ']', code: 'BracketRight', altKey: true })).toBe('next');
+  expect(desktopCommand({ ...none, key: '-', code: 'Minus', altKey: true })).toBe('menu');
+  expect(desktopCommand({ ...none, key: 'Escape' })).toBe('escape');
 });
 
 test('what belongs to the browser or to a table is left alone', () => {
-  expect(deskCommand({ ...none, key: 'w', code: 'KeyW', ctrlKey: true })).toBeUndefined();
-  expect(deskCommand({ ...none, key: 'w', code: 'KeyW' })).toBeUndefined();
-  expect(deskCommand({ ...none, key: 'F5' })).toBeUndefined();
-  expect(deskCommand({ ...none, key: 'ArrowUp', altKey: true })).toBeUndefined();
-  expect(deskCommand({ ...none, key: '@', code: 'KeyW', altKey: true, ctrlKey: true })).toBeUndefined();
+  expect(desktopCommand({ ...none, key: 'w', code: 'KeyW', ctrlKey: true })).toBeUndefined();
+  expect(desktopCommand({ ...none, key: 'w', code: 'KeyW' })).toBeUndefined();
+  expect(desktopCommand({ ...none, key: 'F5' })).toBeUndefined();
+  expect(desktopCommand({ ...none, key: 'ArrowUp', altKey: true })).toBeUndefined();
+  expect(desktopCommand({ ...none, key: '@', code: 'KeyW', altKey: true, ctrlKey: true })).toBeUndefined();
 });
 
 test('arrow keys move or stretch, finely with Shift; others do nothing', () => {

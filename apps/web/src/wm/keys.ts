@@ -1,4 +1,4 @@
-/** Keys that mean something for the desk as a whole. Pure. */
+/** Keys that mean something for the desktop as a whole. Pure. */
 
 export interface Key {
   readonly key: string;
@@ -9,10 +9,10 @@ export interface Key {
   readonly shiftKey: boolean;
 }
 
-export type DeskCommand = 'close' | 'escape' | 'next' | 'previous' | 'menu';
+export type DesktopCommand = 'close' | 'escape' | 'next' | 'previous' | 'menu';
 
-/** What a key means; undefined when the desk has no use for it. Letters by place, as Alt makes other signs of them. */
-export function deskCommand({ key, code, ctrlKey, metaKey, altKey, shiftKey }: Key): DeskCommand | undefined {
+/** What a key means; undefined when the desktop has no use for it. Letters by place, as Alt makes other signs of them. */
+export function desktopCommand({ key, code, ctrlKey, metaKey, altKey, shiftKey }: Key): DesktopCommand | undefined {
   if (metaKey) return undefined;
   if (altKey) {
     if (ctrlKey || shiftKey) return undefined;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { deserialise, serialise } from './persist.ts';
-import { activeId, type Content, emptyDesk, reduce } from './reducer.ts';
+import { activeId, type Content, emptyDesktop, reduce } from './reducer.ts';
 
 const content = (name: string): Content => ({
   address: `/${name}`,
@@ -23,7 +23,7 @@ const state = (
     { do: 'put', id: 'w2', rect: { x: 50, y: 60, width: 400, height: 300 } },
     { do: 'focus', id: 'w2' },
   ] as const
-).reduce(reduce, emptyDesk);
+).reduce(reduce, emptyDesktop);
 const all = () => true;
 
 test('windows, their places, their order and their modes are kept', () => {
@@ -32,7 +32,7 @@ test('windows, their places, their order and their modes are kept', () => {
   expect(again && shape(again)).toEqual(shape(state));
   const titles = ({ windows, order }: typeof state) => order.map((id) => windows.find((win) => win.id === id)?.title);
   expect(again && titles(again)).toEqual(titles(state));
-  expect(again?.places).toEqual(state.places);
+  expect(again?.placements).toEqual(state.placements);
   expect(again && activeId(again)).toBe(again?.windows[0]?.id);
   // New windows get names of their own.
   const more = again && reduce(again, { do: 'open', content: content('d') });
@@ -49,13 +49,13 @@ test('windows that nobody wants back are left out', () => {
   expect(deserialise(serialise(state, all), (win) => win.title === 'a')?.order.length).toBe(1);
 });
 
-test('nothing, nonsense and other versions are no desk', () => {
+test('nothing, nonsense and other versions are no desktop', () => {
   for (const text of [null, '', '{', '[]', '{"version":1}', '{"version":2,"windows":[]}', '"x"']) {
     expect(deserialise(text, all)).toBeUndefined();
   }
 });
 
-test('whatever stands there, what comes out is a desk that holds together', () => {
+test('whatever stands there, what comes out is a desktop that holds together', () => {
   const good = JSON.parse(serialise(state, all));
   const odd = fc.oneof(fc.jsonValue(), fc.constantFrom(...good.windows));
   fc.assert(

@@ -1,6 +1,12 @@
-/** The desk as text, to be kept over a reload. What does not have the right shape is left out. Pure. */
+/** The state of the desktop as JSON, restored after a reload. Entries of the wrong shape are left out. Pure. */
 import type { Rect, Size } from './geometry.ts';
-import { type DeskState, type DeskWindow, emptyDesk, MAX_PLACES, type Place } from './reducer.ts';
+import {
+  type DesktopState,
+  type DesktopWindow,
+  emptyDesktop,
+  MAX_PLACEMENTS,
+  type WindowPlacement,
+} from './reducer.ts';
 
 const VERSION = 1;
 
@@ -28,7 +34,7 @@ function toRect(value: unknown): Rect | undefined {
   return Math.abs(x) < 1e5 && Math.abs(y) < 1e5 ? { x, y, ...size } : undefined;
 }
 
-function toPlace(value: unknown): Place | undefined {
+function toPlacement(value: unknown): WindowPlacement | undefined {
   if (!isFields(value)) return undefined;
   const rect = toRect(value.rect);
   const within = toSize(value.within);
@@ -36,22 +42,22 @@ function toPlace(value: unknown): Place | undefined {
   return { rect, within, maximised: value.maximised === true, sized: value.sized === true };
 }
 
-function toWin(value: unknown): DeskWindow | undefined {
-  const place = toPlace(value);
-  if (place === undefined || !isFields(value)) return undefined;
+function toWin(value: unknown): DesktopWindow | undefined {
+  const placement = toPlacement(value);
+  if (placement === undefined || !isFields(value)) return undefined;
   const { id, address, key, place: name, title, role, minimised } = value;
   if (typeof id !== 'string' || typeof address !== 'string' || typeof key !== 'string') return undefined;
   if (typeof name !== 'string' || typeof title !== 'string') return undefined;
   if (role !== 'region' && role !== 'dialog') return undefined;
-  return { ...place, id, address, key, place: name, title, role, minimised: minimised === true };
+  return { ...placement, id, address, key, place: name, title, role, minimised: minimised === true };
 }
 
 /** Writes the windows that `keep` wants. */
-export function serialise(state: DeskState, keep: (win: DeskWindow) => boolean): string {
+export function serialise(state: DesktopState, keep: (win: DesktopWindow) => boolean): string {
   const windows = state.windows.filter(keep).slice(-MAX_WINDOWS);
   const kept = new Set(windows.map((win) => win.id));
   const order = state.order.filter((id) => kept.has(id));
-  return JSON.stringify({ version: VERSION, windows, order, places: state.places });
+  return JSON.stringify({ version: VERSION, windows, order, places: state.placements });
 }
 
 /**
@@ -59,7 +65,7 @@ export function serialise(state: DeskState, keep: (win: DeskWindow) => boolean):
  *
  * @param keep says whether a window is still of use, e.g. whether what it shows exists
  */
-export function deserialise(text: string | null, keep: (win: DeskWindow) => boolean): DeskState | undefined {
+export function deserialise(text: string | null, keep: (win: DesktopWindow) => boolean): DesktopState | undefined {
   let raw: unknown;
   try {
     raw = JSON.parse(text ?? '');
@@ -69,7 +75,7 @@ export function deserialise(text: string | null, keep: (win: DeskWindow) => bool
   if (!isFields(raw) || raw.version !== VERSION || !Array.isArray(raw.windows)) return undefined;
   // Ids are given anew: those of the text may be anything.
   const names = new Map<string, string>();
-  const windows: DeskWindow[] = [];
+  const windows: DesktopWindow[] = [];
   for (const each of raw.windows.slice(-MAX_WINDOWS)) {
     const win = toWin(each);
     if (win === undefined || names.has(win.id) || !keep(win)) continue;
@@ -82,9 +88,9 @@ export function deserialise(text: string | null, keep: (win: DeskWindow) => bool
     .map((id) => (typeof id === 'string' ? names.get(id) : undefined))
     .filter((id) => id !== undefined);
   const order = [...new Set([...windows.map((win) => win.id).filter((id) => !ranked.includes(id)), ...ranked])];
-  const places = Object.entries(isFields(raw.places) ? raw.places : {})
-    .map(([name, value]) => [name, toPlace(value)] as const)
-    .filter((entry): entry is readonly [string, Place] => entry[1] !== undefined)
-    .slice(-MAX_PLACES);
-  return { ...emptyDesk, windows, order, places: Object.fromEntries(places), nextId: windows.length + 1 };
+  const placements = Object.entries(isFields(raw.places) ? raw.places : {})
+    .map(([name, value]) => [name, toPlacement(value)] as const)
+    .filter((entry): entry is readonly [string, WindowPlacement] => entry[1] !== undefined)
+    .slice(-MAX_PLACEMENTS);
+  return { ...emptyDesktop, windows, order, placements: Object.fromEntries(placements), nextId: windows.length + 1 };
 }

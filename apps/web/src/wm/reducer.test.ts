@@ -5,8 +5,8 @@ import {
   type Action,
   activeId,
   type Content,
-  type DeskState,
-  emptyDesk,
+  type DesktopState,
+  emptyDesktop,
   reduce,
   shownRect,
   windowOf,
@@ -20,7 +20,7 @@ const content = (name: string): Content => ({
   title: name,
   size: { width: 600, height: 400 },
 });
-const run = (...actions: Action[]) => actions.reduce(reduce, emptyDesk);
+const run = (...actions: Action[]) => actions.reduce(reduce, emptyDesktop);
 const opened = (...names: string[]) => run(...names.map((name) => ({ do: 'open', content: content(name) }) as const));
 
 test('the same content is opened once, unless another window is asked for', () => {
@@ -48,7 +48,7 @@ test('when a window closes or is minimised, the one below takes the keys', () =>
 
 test('new windows cascade, and a closed one opens again where it was', () => {
   const state = opened('a', 'b');
-  const [a, b] = state.windows.map((win) => shownRect(win, state.desk));
+  const [a, b] = state.windows.map((win) => shownRect(win, state.desktop));
   expect(b).toEqual({ ...a, x: (a?.x ?? 0) + 28, y: (a?.y ?? 0) + 28 });
   const rect = { x: 300, y: 200, width: 500, height: 300 };
   const again = [
@@ -59,29 +59,29 @@ test('new windows cascade, and a closed one opens again where it was', () => {
   expect(again.reduce(reduce, state).windows.at(-1)?.rect).toEqual(rect);
 });
 
-test('a maximised window fills the desk and finds its place again', () => {
+test('a maximised window fills the desktop and finds its place again', () => {
   const state = reduce(opened('a'), { do: 'maximise', id: 'w1' });
   const before = opened('a').windows[0]?.rect;
   const [win] = state.windows;
-  expect(win && shownRect(win, state.desk)).toEqual({ x: 0, y: 0, ...emptyDesk.desk });
+  expect(win && shownRect(win, state.desktop)).toEqual({ x: 0, y: 0, ...emptyDesktop.desktop });
   const [after] = reduce(state, { do: 'restore', id: 'w1' }).windows;
-  expect(after && shownRect(after, state.desk)).toEqual(before);
+  expect(after && shownRect(after, state.desktop)).toEqual(before);
 });
 
-test('windows come back to their places when a desk that had shrunk grows', () => {
+test('windows come back to their places when a desktop that had shrunk grows', () => {
   const rect = { x: 700, y: 350, width: 480, height: 340 };
   const put = reduce(opened('a'), { do: 'put', id: 'w1', rect });
-  const small = reduce(put, { do: 'desk', size: { width: 800, height: 500 } });
-  const at = (state: DeskState) => state.windows.map((win) => shownRect(win, state.desk))[0];
+  const small = reduce(put, { do: 'desktop', size: { width: 800, height: 500 } });
+  const at = (state: DesktopState) => state.windows.map((win) => shownRect(win, state.desktop))[0];
   expect(at(small)).toEqual({ x: 320, y: 160, width: 480, height: 340 });
-  expect(at(reduce(small, { do: 'desk', size: emptyDesk.desk }))).toEqual(rect);
+  expect(at(reduce(small, { do: 'desktop', size: emptyDesktop.desktop }))).toEqual(rect);
 });
 
 test('a window gets the height of its content, and keeps the one that somebody gave it', () => {
   const heights = (...actions: Action[]) => actions.reduce(reduce, opened('a')).windows.map((win) => win.rect.height);
   expect(heights({ do: 'fit', id: 'w1', height: 250 })).toEqual([250]);
   expect(heights({ do: 'fit', id: 'w1', height: 250 }, { do: 'fit', id: 'w1', height: 300 })).toEqual([300]);
-  expect(heights({ do: 'fit', id: 'w1', height: 5000 })).toEqual([emptyDesk.desk.height - 32]);
+  expect(heights({ do: 'fit', id: 'w1', height: 5000 })).toEqual([emptyDesktop.desktop.height - 32]);
   const rect = { x: 0, y: 0, width: 500, height: 333 };
   expect(heights({ do: 'put', id: 'w1', rect }, { do: 'fit', id: 'w1', height: 250 })).toEqual([333]);
   const moved = { do: 'put', id: 'w1', rect: { x: 0, y: 40, width: 600, height: 400 } } as const;
@@ -139,7 +139,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   fc.record({ do: fc.constant('fit' as const), id, height: length }),
   fc.record({ do: fc.constant('rename' as const), id, title: fc.constantFrom('x', 'y') }),
   fc.record({
-    do: fc.constant('desk' as const),
+    do: fc.constant('desktop' as const),
     size: fc.record({ width: fc.integer({ min: 320, max: 2000 }), height: fc.integer({ min: 200, max: 1400 }) }),
   }),
   fc.record({ do: fc.constantFrom('next', 'previous', 'cascade', 'minimise-all', 'close-all') }),
@@ -148,7 +148,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
 test('whatever happens, every window can be reached, z is an order of all windows, and one window takes the keys', () => {
   fc.assert(
     fc.property(fc.array(action, { maxLength: 40 }), (actions) => {
-      let state: DeskState = emptyDesk;
+      let state: DesktopState = emptyDesktop;
       for (const each of actions) {
         state = reduce(state, each);
         expect([...state.order].sort()).toEqual(state.windows.map((win) => win.id).sort());
@@ -156,12 +156,12 @@ test('whatever happens, every window can be reached, z is an order of all window
         const active = activeId(state);
         expect(active === undefined).toBe(state.windows.every((win) => win.minimised));
         for (const win of state.windows) {
-          const rect = shownRect(win, state.desk);
-          const visible = Math.min(rect.x + rect.width, state.desk.width) - Math.max(rect.x, 0);
+          const rect = shownRect(win, state.desktop);
+          const visible = Math.min(rect.x + rect.width, state.desktop.width) - Math.max(rect.x, 0);
           expect(visible).toBeGreaterThanOrEqual(Math.min(KEEP_PX, rect.width));
           expect(rect.y).toBeGreaterThanOrEqual(0);
-          expect(rect.y).toBeLessThanOrEqual(state.desk.height - TITLE_PX);
-          expect(rect.width).toBeLessThanOrEqual(state.desk.width);
+          expect(rect.y).toBeLessThanOrEqual(state.desktop.height - TITLE_PX);
+          expect(rect.width).toBeLessThanOrEqual(state.desktop.width);
         }
       }
     }),
@@ -169,22 +169,22 @@ test('whatever happens, every window can be reached, z is an order of all window
   );
 });
 
-test('no window leaves the desk at the left, and what hung over an edge opens whole', () => {
+test('no window leaves the desktop at the left, and what hung over an edge opens whole', () => {
   const left = reduce(opened('a'), { do: 'put', id: 'w1', rect: { x: -300, y: 40, width: 600, height: 400 } });
   const at = (state: typeof left, id: string) => {
     const win = windowOf(state, id);
-    return win === undefined ? undefined : shownRect(win, state.desk);
+    return win === undefined ? undefined : shownRect(win, state.desktop);
   };
   expect(at(left, 'w1')).toMatchObject({ x: 0, width: 600 });
   const right = reduce(left, { do: 'put', id: 'w1', rect: { x: 1100, y: 650, width: 600, height: 400 } });
-  expect(at(right, 'w1')).toMatchObject({ x: right.desk.width - KEEP_PX });
+  expect(at(right, 'w1')).toMatchObject({ x: right.desktop.width - KEEP_PX });
   const again = [{ do: 'close', id: 'w1' } as const, { do: 'open', content: content('a') } as const].reduce(
     reduce,
     right,
   );
   expect(at(again, again.windows[0]?.id ?? '')).toMatchObject({
-    x: again.desk.width - 600,
-    y: again.desk.height - 400,
+    x: again.desktop.width - 600,
+    y: again.desktop.height - 400,
     width: 600,
     height: 400,
   });

@@ -1,15 +1,15 @@
 /**
- * The windows of the desk and what can happen to them. Pure: knows neither the DOM nor what the windows show, whose
- * `content` is an address that the owner of the desk understands.
+ * The state of the window manager, and its actions. Pure: it knows neither the DOM nor the content of windows, which is an
+ * address that the shell interprets.
  */
 import { MIN_SIZE, type Rect, reachable, type Size, sameRect, settled, whole } from './geometry.ts';
 
 /** What a new window shows. */
 export interface Content {
   readonly address: string;
-  /** Windows with the same key show the same thing; a second one is opened only on demand. */
+  /** Windows with the same key have the same content; a second one is opened only by "another". */
   readonly key: string;
-  /** Windows of one kind share this name: where the last one was, the next one opens. */
+  /** Key of {@link DesktopState.placements}: windows that share it open where the last one of them was closed. */
   readonly place: string;
   readonly role: 'region' | 'dialog';
   readonly title: string;
@@ -17,7 +17,7 @@ export interface Content {
   readonly size: Size;
 }
 
-export interface DeskWindow {
+export interface DesktopWindow {
   /** Names the window for its whole life. */
   readonly id: string;
   readonly address: string;
@@ -25,31 +25,32 @@ export interface DeskWindow {
   readonly place: string;
   readonly role: Content['role'];
   readonly title: string;
-  /** Where it was put when the desk had the size `within`; {@link shownRect} tells where it is. */
+  /** Position and size, set while the desktop had the size `within`; {@link shownRect} gives the present ones. */
   readonly rect: Rect;
   readonly within: Size;
   readonly maximised: boolean;
   readonly minimised: boolean;
-  /** Somebody chose its size; others are made as high as their content. */
+  /** The user has set the size; otherwise the height follows the content. */
   readonly sized: boolean;
 }
 
-/** Where a closed window was. */
-export interface Place {
+/** Position, size and mode of a closed window. */
+export interface WindowPlacement {
   readonly rect: Rect;
   readonly within: Size;
   readonly maximised: boolean;
   readonly sized: boolean;
 }
 
-export interface DeskState {
-  readonly desk: Size;
+export interface DesktopState {
+  /** Size of the area for windows, px. */
+  readonly desktop: Size;
   /** In the order in which they were opened. */
-  readonly windows: readonly DeskWindow[];
-  /** Ids of all windows, the lowest first. */
+  readonly windows: readonly DesktopWindow[];
+  /** Stacking order: ids of all windows, the lowest first. */
   readonly order: readonly string[];
-  /** By {@link Content.place}, the one that was used longest ago first. */
-  readonly places: Readonly<Record<string, Place>>;
+  /** Of closed windows, by {@link Content.place}, least recently used first. */
+  readonly placements: Readonly<Record<string, WindowPlacement>>;
   readonly nextId: number;
 }
 
@@ -61,42 +62,42 @@ export type Action =
   | { readonly do: 'fit'; readonly id: string; readonly height: number }
   | { readonly do: 'show'; readonly id: string; readonly address: string; readonly key: string }
   | { readonly do: 'rename'; readonly id: string; readonly title: string }
-  | { readonly do: 'desk'; readonly size: Size }
+  | { readonly do: 'desktop'; readonly size: Size }
   | { readonly do: 'next' | 'previous' | 'cascade' | 'minimise-all' | 'close-all' };
 
 /** Distance from one cascading window to the next, px. */
 const CASCADE_PX = 28;
 
-/** So many places of closed windows are remembered. */
-export const MAX_PLACES = 80;
+/** Number of closed windows whose placements are remembered. */
+export const MAX_PLACEMENTS = 80;
 
-export const emptyDesk: DeskState = {
-  desk: { width: 1200, height: 700 },
+export const emptyDesktop: DesktopState = {
+  desktop: { width: 1200, height: 700 },
   windows: [],
   order: [],
-  places: {},
+  placements: {},
   nextId: 1,
 };
 
-export function windowOf(state: DeskState, id: string): DeskWindow | undefined {
+export function windowOf(state: DesktopState, id: string): DesktopWindow | undefined {
   return state.windows.find((win) => win.id === id);
 }
 
 /** The window that takes the keys: the highest that is not minimised. */
-export function activeId(state: DeskState): string | undefined {
+export function activeId(state: DesktopState): string | undefined {
   return state.order.findLast((id) => windowOf(state, id)?.minimised === false);
 }
 
-/** Where a window is on the desk now. */
-export function shownRect(win: DeskWindow, desk: Size): Rect {
-  return win.maximised ? { x: 0, y: 0, ...desk } : settled(win.rect, win.within, desk);
+/** Where a window is on the desktop now. */
+export function shownRect(win: DesktopWindow, desktop: Size): Rect {
+  return win.maximised ? { x: 0, y: 0, ...desktop } : settled(win.rect, win.within, desktop);
 }
 
-function change(state: DeskState, id: string, part: Partial<DeskWindow>): DeskState {
+function change(state: DesktopState, id: string, part: Partial<DesktopWindow>): DesktopState {
   return { ...state, windows: state.windows.map((win) => (win.id === id ? { ...win, ...part } : win)) };
 }
 
-function raise(state: DeskState, id: string): DeskState {
+function raise(state: DesktopState, id: string): DesktopState {
   const win = windowOf(state, id);
   if (win === undefined || (!win.minimised && state.order.at(-1) === id)) return state;
   const order = [...state.order.filter((other) => other !== id), id];
@@ -104,48 +105,48 @@ function raise(state: DeskState, id: string): DeskState {
 }
 
 /** A free place in the cascade that starts at `from`. */
-function cascaded(state: DeskState, from: Rect): Rect {
+function cascaded(state: DesktopState, from: Rect): Rect {
   const taken = new Set(
     state.windows
       .filter((win) => !win.minimised && !win.maximised)
-      .map((win) => shownRect(win, state.desk))
+      .map((win) => shownRect(win, state.desktop))
       .map(({ x, y }) => `${x} ${y}`),
   );
-  const columns = Math.max(1, Math.floor((state.desk.width - from.x - from.width) / CASCADE_PX) + 1);
-  const rows = Math.max(1, Math.floor((state.desk.height - from.y - from.height) / CASCADE_PX) + 1);
+  const columns = Math.max(1, Math.floor((state.desktop.width - from.x - from.width) / CASCADE_PX) + 1);
+  const rows = Math.max(1, Math.floor((state.desktop.height - from.y - from.height) / CASCADE_PX) + 1);
   const most = Math.max(columns, rows, state.windows.length + 1);
   for (let step = 0; step < most; step++) {
     const rect = reachable(
       { ...from, x: from.x + (step % columns) * CASCADE_PX, y: from.y + (step % rows) * CASCADE_PX },
-      state.desk,
+      state.desktop,
     );
     if (!taken.has(`${rect.x} ${rect.y}`)) return rect;
   }
-  return reachable(from, state.desk);
+  return reachable(from, state.desktop);
 }
 
-function firstRect({ desk }: DeskState, size: Size): Rect {
+function firstRect({ desktop }: DesktopState, size: Size): Rect {
   const margin = 16;
-  const width = Math.max(MIN_SIZE.width, Math.min(size.width, desk.width - 2 * margin));
-  const height = Math.max(MIN_SIZE.height, Math.min(size.height, desk.height - 2 * margin));
-  return reachable({ x: margin, y: margin, width, height }, desk);
+  const width = Math.max(MIN_SIZE.width, Math.min(size.width, desktop.width - 2 * margin));
+  const height = Math.max(MIN_SIZE.height, Math.min(size.height, desktop.height - 2 * margin));
+  return reachable({ x: margin, y: margin, width, height }, desktop);
 }
 
-function open(state: DeskState, content: Content, another: boolean): DeskState {
+function open(state: DesktopState, content: Content, another: boolean): DesktopState {
   const here = state.order.findLast((id) => windowOf(state, id)?.key === content.key);
   if (here !== undefined && !another) return raise(change(state, here, { address: content.address }), here);
-  const known = state.places[content.place];
+  const known = state.placements[content.place];
   const first = firstRect(state, content.size);
   // What hung over an edge when it was closed is opened to be worked with.
-  const last = known === undefined ? first : whole(settled(known.rect, known.within, state.desk), state.desk);
+  const last = known === undefined ? first : whole(settled(known.rect, known.within, state.desktop), state.desktop);
   const from =
-    known?.sized === false ? reachable({ ...last, width: first.width, height: first.height }, state.desk) : last;
+    known?.sized === false ? reachable({ ...last, width: first.width, height: first.height }, state.desktop) : last;
   const { size, ...shown } = content;
-  const win: DeskWindow = {
+  const win: DesktopWindow = {
     ...shown,
     id: `w${state.nextId}`,
     rect: cascaded(state, from),
-    within: state.desk,
+    within: state.desktop,
     maximised: known?.maximised ?? false,
     minimised: false,
     sized: known?.sized ?? false,
@@ -158,26 +159,26 @@ function open(state: DeskState, content: Content, another: boolean): DeskState {
   };
 }
 
-function remember(places: DeskState['places'], win: DeskWindow): DeskState['places'] {
-  const { [win.place]: _, ...rest } = places;
+function remember(placements: DesktopState['placements'], win: DesktopWindow): DesktopState['placements'] {
+  const { [win.place]: _, ...rest } = placements;
   const { rect, within, maximised, sized } = win;
-  const kept = Object.entries(rest).slice(-(MAX_PLACES - 1));
+  const kept = Object.entries(rest).slice(-(MAX_PLACEMENTS - 1));
   return { ...Object.fromEntries(kept), [win.place]: { rect, within, maximised, sized } };
 }
 
-function close(state: DeskState, id: string): DeskState {
+function close(state: DesktopState, id: string): DesktopState {
   const win = windowOf(state, id);
   if (win === undefined) return state;
   return {
     ...state,
     windows: state.windows.filter((other) => other.id !== id),
     order: state.order.filter((other) => other !== id),
-    places: remember(state.places, win),
+    placements: remember(state.placements, win),
   };
 }
 
 /** The window that was opened after (1) or before (-1) the active one; minimised ones only when all are. */
-function cycle(state: DeskState, by: 1 | -1): DeskState {
+function cycle(state: DesktopState, by: 1 | -1): DesktopState {
   const awake = state.windows.filter((win) => !win.minimised);
   const among = awake.length > 0 ? awake : state.windows;
   const active = activeId(state);
@@ -186,20 +187,20 @@ function cycle(state: DeskState, by: 1 | -1): DeskState {
   return to === undefined ? state : raise(state, to.id);
 }
 
-function cascade(state: DeskState): DeskState {
-  let made: DeskState = { ...state, windows: [] };
+function cascade(state: DesktopState): DesktopState {
+  let made: DesktopState = { ...state, windows: [] };
   for (const id of state.order) {
     const win = windowOf(state, id);
     if (win === undefined) continue;
     const rect = cascaded(made, { ...win.rect, x: 16, y: 16 });
-    const put = win.minimised ? win : { ...win, maximised: false, rect, within: state.desk };
+    const put = win.minimised ? win : { ...win, maximised: false, rect, within: state.desktop };
     made = { ...made, windows: [...made.windows, put] };
   }
   const byId = new Map(made.windows.map((win) => [win.id, win]));
   return { ...state, windows: state.windows.map((win) => byId.get(win.id) ?? win) };
 }
 
-export function reduce(state: DeskState, action: Action): DeskState {
+export function reduce(state: DesktopState, action: Action): DesktopState {
   switch (action.do) {
     case 'open':
       return open(state, action.content, action.another ?? false);
@@ -215,18 +216,18 @@ export function reduce(state: DeskState, action: Action): DeskState {
       return close(state, action.id);
     case 'put': {
       const win = windowOf(state, action.id);
-      const rect = reachable(action.rect, state.desk);
+      const rect = reachable(action.rect, state.desktop);
       if (win === undefined || (!win.maximised && sameRect(rect, win.rect))) return state;
       const sized = win.sized || rect.width !== win.rect.width || rect.height !== win.rect.height;
-      return change(state, action.id, { rect, within: state.desk, maximised: false, sized });
+      return change(state, action.id, { rect, within: state.desktop, maximised: false, sized });
     }
     case 'fit': {
       const win = windowOf(state, action.id);
       if (win === undefined || win.sized) return state;
-      const at = settled(win.rect, win.within, state.desk);
-      const most = Math.max(MIN_SIZE.height, state.desk.height - at.y - 16);
+      const at = settled(win.rect, win.within, state.desktop);
+      const most = Math.max(MIN_SIZE.height, state.desktop.height - at.y - 16);
       const rect = { ...at, height: Math.min(Math.max(action.height, MIN_SIZE.height), most) };
-      return sameRect(rect, win.rect) ? state : change(state, action.id, { rect, within: state.desk });
+      return sameRect(rect, win.rect) ? state : change(state, action.id, { rect, within: state.desktop });
     }
     case 'show':
       return windowOf(state, action.id)?.address === action.address
@@ -236,10 +237,10 @@ export function reduce(state: DeskState, action: Action): DeskState {
       return windowOf(state, action.id)?.title === action.title
         ? state
         : change(state, action.id, { title: action.title });
-    case 'desk':
-      return state.desk.width === action.size.width && state.desk.height === action.size.height
+    case 'desktop':
+      return state.desktop.width === action.size.width && state.desktop.height === action.size.height
         ? state
-        : { ...state, desk: action.size };
+        : { ...state, desktop: action.size };
     case 'next':
       return cycle(state, 1);
     case 'previous':

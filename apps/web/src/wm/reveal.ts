@@ -1,6 +1,6 @@
-/** The keyboard goes to what cannot be seen, too: into the part of a window that hangs over an edge of the desk. */
+/** The keyboard goes to what cannot be seen, too: into the part of a window that hangs over an edge of the desktop. */
 import { type RefObject, useEffect } from 'react';
-import { act, useDesk } from './desk-state.ts';
+import { act, useDesktop } from './desktop-state.ts';
 import { isInSight, sameRect, whole } from './geometry.ts';
 import { shownRect, windowOf } from './reducer.ts';
 
@@ -21,7 +21,7 @@ window.addEventListener(
   true,
 );
 
-/** Moves a window onto the desk when something in it that is out of sight gets the focus by key. */
+/** Moves a window onto the desktop when something in it that is out of sight gets the focus by key. */
 export function useReveal(root: RefObject<HTMLElement | null>, id: string, page: boolean): void {
   useEffect(() => {
     const element = root.current;
@@ -29,15 +29,15 @@ export function useReveal(root: RefObject<HTMLElement | null>, id: string, page:
     let frame = 0;
     const look = () => {
       const { activeElement: focused } = document;
-      const desk = element.parentElement?.getBoundingClientRect();
-      const state = useDesk.getState();
+      const desktop = element.parentElement?.getBoundingClientRect();
+      const state = useDesktop.getState();
       const win = windowOf(state, id);
       if (focused === null || focused === element || !element.contains(focused)) return;
-      if (desk === undefined || win === undefined || win.maximised) return;
+      if (desktop === undefined || win === undefined || win.maximised) return;
       const { left, top, width, height } = focused.getBoundingClientRect();
-      if (isInSight({ x: left - desk.left, y: top - desk.top, width, height }, state.desk)) return;
-      const rect = shownRect(win, state.desk);
-      const moved = whole(rect, state.desk);
+      if (isInSight({ x: left - desktop.left, y: top - desktop.top, width, height }, state.desktop)) return;
+      const rect = shownRect(win, state.desktop);
+      const moved = whole(rect, state.desktop);
       // What is too large for its window is not seen better elsewhere.
       if (!sameRect(moved, rect)) act({ do: 'put', id, rect: moved });
     };

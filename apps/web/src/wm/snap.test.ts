@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import { stretched } from './geometry.ts';
 import { snapLines, snapMove, snapResize } from './snap.ts';
 
-const desk = { width: 1000, height: 600 };
+const desktop = { width: 1000, height: 600 };
 const other = { x: 400, y: 100, width: 300, height: 200 };
-const lines = snapLines(desk, [other]);
+const lines = snapLines(desktop, [other]);
 
-test('a window that comes near the desk or another window lies against it', () => {
+test('a window that comes near the desktop or another window lies against it', () => {
   expect(snapMove({ x: 6, y: -5, width: 200, height: 100 }, lines)).toMatchObject({ x: 0, y: 0 });
   expect(snapMove({ x: 195, y: 250, width: 200, height: 100 }, lines)).toMatchObject({ x: 200, y: 250 });
   expect(snapMove({ x: 796, y: 505, width: 200, height: 100 }, lines)).toMatchObject({ x: 800, y: 500 });

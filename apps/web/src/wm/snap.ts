@@ -9,11 +9,11 @@ interface Lines {
   readonly y: readonly number[];
 }
 
-/** The edges to snap to: those of the desk, and those of windows. */
-export function snapLines(desk: Size, windows: readonly Rect[]): Lines {
+/** The edges to snap to: those of the desktop, and those of windows. */
+export function snapLines(desktop: Size, windows: readonly Rect[]): Lines {
   return {
-    x: [0, desk.width, ...windows.flatMap((rect) => [rect.x, rect.x + rect.width])],
-    y: [0, desk.height, ...windows.flatMap((rect) => [rect.y, rect.y + rect.height])],
+    x: [0, desktop.width, ...windows.flatMap((rect) => [rect.x, rect.x + rect.width])],
+    y: [0, desktop.height, ...windows.flatMap((rect) => [rect.y, rect.y + rect.height])],
   };
 }
 

@@ -1,5 +1,5 @@
 /** What the button of a window says. Pure. */
-import type { DeskWindow } from './reducer.ts';
+import type { DesktopWindow } from './reducer.ts';
 
 export interface TaskLabel {
   /** The whole title, and a number where others have the same. */
@@ -27,7 +27,7 @@ function parted(name: string): TaskLabel['item'] {
 }
 
 /** Labels of windows, in their order. */
-export function taskLabels(windows: readonly Pick<DeskWindow, 'title'>[]): readonly TaskLabel[] {
+export function taskLabels(windows: readonly Pick<DesktopWindow, 'title'>[]): readonly TaskLabel[] {
   const seen = new Map<string, number>();
   return windows.map(({ title }) => {
     const count = (seen.get(title) ?? 0) + 1;

@@ -1,9 +1,9 @@
 /**
  * Moving and stretching a window with mouse, pen or finger. While it lasts, places are written straight into the
- * element's style; the desk hears of it once, at the end.
+ * element's style; the desktop hears of it once, at the end.
  */
 import { type PointerEvent as Press, type RefObject, useCallback } from 'react';
-import { act, useDesk, useGrabbed } from './desk-state.ts';
+import { act, useDesktop, useGrabbed } from './desktop-state.ts';
 import { type Edges, type Rect, reachable, type Size, sameRect, stretched } from './geometry.ts';
 import { shownRect, windowOf } from './reducer.ts';
 import { snapLines, snapMove, snapResize } from './snap.ts';
@@ -20,8 +20,8 @@ function place(element: HTMLElement, rect: Rect): void {
 
 type Lines = ReturnType<typeof snapLines>;
 
-function aim(from: Rect, edges: Edges | undefined, dx: number, dy: number, lines: Lines, desk: Size): Rect {
-  if (edges === undefined) return reachable(snapMove({ ...from, x: from.x + dx, y: from.y + dy }, lines), desk);
+function aim(from: Rect, edges: Edges | undefined, dx: number, dy: number, lines: Lines, desktop: Size): Rect {
+  if (edges === undefined) return reachable(snapMove({ ...from, x: from.x + dx, y: from.y + dy }, lines), desktop);
   const raw = stretched(from, edges, dx, dy);
   const snap = snapResize(raw, edges, lines);
   return stretched(from, edges, dx + snap.dx, dy + snap.dy);
@@ -33,17 +33,17 @@ const FREE: Lines = { x: [], y: [] };
 export function useGrip(element: RefObject<HTMLElement | null>, id: string) {
   return useCallback(
     (press: Press<HTMLElement>, edges?: Edges) => {
-      const state = useDesk.getState();
+      const state = useDesktop.getState();
       const win = windowOf(state, id);
       const target = element.current;
       if (press.button !== 0 || !press.isPrimary || win === undefined || win.maximised || target === null) return;
-      const { desk } = state;
+      const { desktop } = state;
       const handle = press.currentTarget;
-      const from = shownRect(win, desk);
+      const from = shownRect(win, desktop);
       const others = state.windows.filter((other) => other.id !== id && !other.minimised && !other.maximised);
       const lines = snapLines(
-        desk,
-        others.map((other) => shownRect(other, desk)),
+        desktop,
+        others.map((other) => shownRect(other, desktop)),
       );
       let rect = from;
       let moved = false;
@@ -57,7 +57,7 @@ export function useGrip(element: RefObject<HTMLElement | null>, id: string) {
           moved = true;
           useGrabbed.setState({ id });
         }
-        rect = aim(from, edges, dx, dy, event.altKey ? FREE : lines, desk);
+        rect = aim(from, edges, dx, dy, event.altKey ? FREE : lines, desktop);
         place(target, rect);
       };
       const finish = (kept: boolean) => {
@@ -68,10 +68,10 @@ export function useGrip(element: RefObject<HTMLElement | null>, id: string) {
         handle.removeEventListener('pointercancel', lost);
         if (!moved) return;
         useGrabbed.setState({ id: undefined });
-        // The desk may put it a little elsewhere than it was written, or nowhere new at all.
+        // The desktop may put it a little elsewhere than it was written, or nowhere new at all.
         if (kept && !sameRect(rect, from)) act({ do: 'put', id, rect });
-        const now = windowOf(useDesk.getState(), id);
-        if (now !== undefined) place(target, shownRect(now, useDesk.getState().desk));
+        const now = windowOf(useDesktop.getState(), id);
+        if (now !== undefined) place(target, shownRect(now, useDesktop.getState().desktop));
       };
       const up = (event: PointerEvent) => event.pointerId === press.pointerId && finish(true);
       const lost = (event: PointerEvent) => event.pointerId === press.pointerId && finish(false);

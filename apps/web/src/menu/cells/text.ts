@@ -29,10 +29,10 @@ export function valueText(prop: Prop, value: string | undefined): string {
 }
 
 /** Text of a column in a row. What people set is shown as exactly as they would type it; what is measured is rounded. */
-export function cellText(shows: MenuColumn, row: Row): string {
-  const value = columnValue(shows, row[shows.property]);
+export function cellText(column: MenuColumn, row: Row): string {
+  const value = columnValue(column, row[column.property]);
   if (value === undefined) return '';
-  const { kind, prop } = shows;
+  const { kind, prop } = column;
   return prop.readOnly !== true && kind.edit !== undefined ? editValue(kind, value) : (kind.display?.(value) ?? value);
 }
 

@@ -51,7 +51,7 @@ function together(...all: readonly Subscribe[]): Subscribe {
   };
 }
 
-export const onVerdict: Subscribe = together(onTraffic, tracking.listen, lostLinks.listen, (changed) =>
+export const onHealth: Subscribe = together(onTraffic, tracking.listen, lostLinks.listen, (changed) =>
   useStatus.subscribe(changed),
 );
 export const onCores: Subscribe = together(onTraffic, onProfile);

@@ -3,9 +3,9 @@ import { useLinks } from '../open-window.ts';
 import { CoresTile } from './CoresTile.tsx';
 import './dashboard.css';
 import { ConnectionsTile, DropsTile, FasttrackTile } from './figures.tsx';
+import { RouterHealth } from './RouterHealth.tsx';
 import { ThroughputTile } from './ThroughputTile.tsx';
 import { TopInterfaces, TopQueues } from './TopTables.tsx';
-import { Verdict } from './Verdict.tsx';
 
 export default function Dashboard() {
   const onLink = useLinks();
@@ -13,7 +13,7 @@ export default function Dashboard() {
     // biome-ignore lint/a11y: the links inside take the keyboard; this only keeps their clicks in the page
     <div className="dashboard" onClick={onLink}>
       <div className="dashboard-tiles">
-        <Verdict />
+        <RouterHealth />
         <ThroughputTile />
         <CoresTile />
         <ConnectionsTile />

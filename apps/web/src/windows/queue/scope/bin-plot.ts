@@ -90,9 +90,9 @@ export function paintBins(
   paintMarks(context, data, { width, high, y, colorOf });
 }
 
-type Place = (value: number) => number;
+type Scale = (value: number) => number;
 
-function paintBars(context: CanvasRenderingContext2D, values: BinPlotData['values'], x: Place, y: Place): void {
+function paintBars(context: CanvasRenderingContext2D, values: BinPlotData['values'], x: Scale, y: Scale): void {
   const zero = y(0);
   const gap = x(1) - x(0) > 6 ? 1 : 0;
   for (const [index, value] of values.entries()) {
@@ -102,7 +102,7 @@ function paintBars(context: CanvasRenderingContext2D, values: BinPlotData['value
   }
 }
 
-function paintArea(context: CanvasRenderingContext2D, values: BinPlotData['values'], x: Place, y: Place): void {
+function paintArea(context: CanvasRenderingContext2D, values: BinPlotData['values'], x: Scale, y: Scale): void {
   let from: number | undefined;
   const line = new Path2D();
   const area = new Path2D();
@@ -135,7 +135,7 @@ interface Axes {
   readonly height: number;
   readonly low: number;
   readonly high: number;
-  readonly y: Place;
+  readonly y: Scale;
   readonly colorOf: (property: string) => string;
 }
 

@@ -5,7 +5,7 @@ import { useContext, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { RequestError } from '../../../api/rest.ts';
 import { dryRun, followTrace, type TraceNews } from '../../../api/trace.ts';
 import { timeOfDay } from '../../../ui/router-clock.ts';
-import { act } from '../../../wm/desk-state.ts';
+import { act } from '../../../wm/desktop-state.ts';
 import { WindowId } from '../../../wm/window-id.ts';
 import type { WindowProps } from '../../window-props.ts';
 import { PacketList } from './PacketList.tsx';

@@ -3,7 +3,7 @@ import { useContext, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { flushSync } from 'react-dom';
 import { onProfile, profileHandovers, profileOutOfOrder, profileUsages, type Usage } from '../../../api/profile.ts';
 import { useVisible } from '../../../ui/visibility.ts';
-import { act } from '../../../wm/desk-state.ts';
+import { act } from '../../../wm/desktop-state.ts';
 import { WindowId } from '../../../wm/window-id.ts';
 import { CpuGraph } from '../../system/resource/CpuGraph.tsx';
 import type { WindowProps } from '../../window-props.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Facts, judge, wellText } from './verdict.ts';
+import { type Facts, healthFindings, wellText } from './router-health.ts';
 
 const sample = (cpu: readonly number[], drops: Record<string, number> = {}) => ({
   cpu: new Map(cpu.map((load, core) => [core, load])),
@@ -19,17 +19,17 @@ const WELL: Facts = {
   totalMemory: 100,
 };
 
-const texts = (part: Partial<Facts>) => judge({ ...WELL, ...part }).map((finding) => finding.text);
+const texts = (part: Partial<Facts>) => healthFindings({ ...WELL, ...part }).map((finding) => finding.text);
 
 test('nothing wrong, nothing said; what is unknown is not wrong', () => {
-  expect(judge(WELL)).toEqual([]);
+  expect(healthFindings(WELL)).toEqual([]);
   expect(texts({ recent: [], maxConnections: 0, totalMemory: 0, freeMemory: 0 })).toEqual([]);
 });
 
 test('what the router says must be looked at comes first, and opens its menu', () => {
   const rule =
     'A rule with action drop cannot work and lets packets pass: /ip/firewall/filter *9 (chain forward): why.';
-  expect(judge({ ...WELL, alarms: ['The database is gone.', rule], lostLinks: ['ether1'] })).toEqual([
+  expect(healthFindings({ ...WELL, alarms: ['The database is gone.', rule], lostLinks: ['ether1'] })).toEqual([
     { level: 'trouble', text: 'The database is gone.', opens: '/log' },
     { level: 'trouble', text: rule, opens: '/ip/firewall/filter' },
     { level: 'warning', text: 'ether1 has no link', opens: '/interface' },
@@ -66,7 +66,13 @@ test('the table of one worker may be full long before that of all', () => {
 });
 
 test('trouble comes before warnings', () => {
-  const found = judge({ ...WELL, engine: 'down', lostLinks: ['ether2', 'ether3'], connections: 960, freeMemory: 1 });
+  const found = healthFindings({
+    ...WELL,
+    engine: 'down',
+    lostLinks: ['ether2', 'ether3'],
+    connections: 960,
+    freeMemory: 1,
+  });
   expect(found.map(({ level, text }) => [level, text])).toEqual([
     ['trouble', 'The packet engine does not answer'],
     ['trouble', 'The connection table is 96% full'],
@@ -77,12 +83,12 @@ test('trouble comes before warnings', () => {
 });
 
 test('a router that does not answer is never well, and nothing old is judged', () => {
-  const [lost, ...more] = judge({ ...WELL, heard: 'no-more', lostLinks: ['ether1'] });
+  const [lost, ...more] = healthFindings({ ...WELL, heard: 'no-more', lostLinks: ['ether1'] });
   expect(lost).toMatchObject({ level: 'trouble', text: expect.stringMatching(/does not answer/) });
   expect(more).toEqual([]);
   const problem = 'The database is damaged. Stop the router.';
   expect(texts({ heard: 'no-more', problem })).toEqual([`${problem} What stands here is old`]);
   expect(texts({ heard: 'now', problem })).toEqual([]);
-  expect(judge({ ...WELL, heard: 'not-yet' }).map(({ level }) => level)).toEqual(['warning']);
+  expect(healthFindings({ ...WELL, heard: 'not-yet' }).map(({ level }) => level)).toEqual(['warning']);
   expect(texts({ heard: 'logged-out', lostLinks: ['ether1'] })).toEqual([expect.stringContaining('session has ended')]);
 });

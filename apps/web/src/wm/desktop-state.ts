@@ -1,19 +1,19 @@
-/** The one desk of the page. */
+/** The one desktop of the page. */
 import { create } from 'zustand';
-import { type Action, activeId, type DeskState, emptyDesk, reduce } from './reducer.ts';
+import { type Action, activeId, type DesktopState, emptyDesktop, reduce } from './reducer.ts';
 
-export const useDesk = create<DeskState>(() => emptyDesk);
+export const useDesktop = create<DesktopState>(() => emptyDesktop);
 
 /** Lets something happen to the windows. */
 export function act(action: Action): void {
-  const before = useDesk.getState();
+  const before = useDesktop.getState();
   const after = reduce(before, action);
-  if (after !== before) useDesk.setState(after, true);
+  if (after !== before) useDesktop.setState(after, true);
 }
 
 /** The window that takes the keys. */
 export function useActiveId(): string | undefined {
-  return useDesk(activeId);
+  return useDesktop(activeId);
 }
 
 /** Counts how often the active window was asked for anew; the keyboard then goes into it. */

@@ -1,4 +1,4 @@
-/** The line at the top: is the router all right, and if not, what is wrong and where to look. */
+/** The line at the top of the dashboard: the health of the router, with links to the windows that show more of a problem. */
 import { useCallback, useRef, useSyncExternalStore } from 'react';
 import { type Connection, isStale, useConnection } from '../../api/connection.ts';
 import { useSession } from '../../api/session.ts';
@@ -6,13 +6,13 @@ import { useStatus } from '../../api/status.ts';
 import { trafficSamples } from '../../api/traffic.ts';
 import { useVisible } from '../../ui/visibility.ts';
 import { fullestShare, maxEntries } from '../ip/firewall/connection/tracking.ts';
-import { lostLinks, onVerdict } from './feeds.ts';
-import { type Facts, type Finding, judge, wellText } from './verdict.ts';
+import { lostLinks, onHealth } from './feeds.ts';
+import { type Facts, type Finding, healthFindings, wellText } from './router-health.ts';
 
-/** Samples that the verdict looks back on. */
-const BACK = 10;
+/** Number of past samples that are examined. */
+const SAMPLES = 10;
 
-/** Whether the router answers, by how the connection to it stands. */
+/** Whether the router answers, by the state of the connection. */
 function heardBy(connection: Connection): Facts['heard'] {
   if (isStale(connection)) return 'no-more';
   if (connection.liveness === 'logged-out') return 'logged-out';
@@ -22,8 +22,8 @@ function heardBy(connection: Connection): Facts['heard'] {
 function findings(heard: Facts['heard']): readonly Finding[] {
   const status = useStatus.getState();
   const session = useSession.getState();
-  const recent = trafficSamples().slice(-BACK);
-  return judge({
+  const recent = trafficSamples().slice(-SAMPLES);
+  return healthFindings({
     heard,
     problem: session.phase === 'in' ? session.problem : undefined,
     engine: status.engine,
@@ -38,12 +38,12 @@ function findings(heard: Facts['heard']): readonly Finding[] {
   });
 }
 
-/** The findings; the same array as long as they say the same. */
+/** The findings; the same array while their content is unchanged. */
 function useFindings(): readonly Finding[] {
   const visible = useVisible();
   const heard = heardBy(useConnection());
   const held = useRef<{ readonly key: string; readonly found: readonly Finding[] }>({ key: '[]', found: [] });
-  const subscribe = useCallback((changed: () => void) => (visible ? onVerdict(changed) : () => {}), [visible]);
+  const subscribe = useCallback((changed: () => void) => (visible ? onHealth(changed) : () => {}), [visible]);
   return useSyncExternalStore(subscribe, () => {
     const found = findings(heard);
     const key = JSON.stringify(found);
@@ -55,15 +55,15 @@ function useFindings(): readonly Finding[] {
 const MARK = { ok: '✓', warning: '!', trouble: '✕' } as const;
 const WORDS = { ok: 'All is well', warning: 'Needs a look', trouble: 'Trouble' } as const;
 
-export function Verdict() {
+export function RouterHealth() {
   const found = useFindings();
   const revision = useStatus((status) => status.revision);
   const engine = useStatus((status) => status.engine);
   const level = found[0]?.level ?? 'ok';
   return (
-    <div className={`verdict verdict-${level}`} role="status" aria-label="State of the router">
+    <div className={`health health-${level}`} role="status" aria-label="State of the router">
       <strong>
-        <span className="verdict-mark" aria-hidden="true">
+        <span className="health-mark" aria-hidden="true">
           {MARK[level]}
         </span>
         {WORDS[level]}

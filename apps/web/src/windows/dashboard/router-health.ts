@@ -1,25 +1,25 @@
-/** Is the router all right? Judges what the dashboard knows. Pure. */
+/** The health of the router: problems that follow from the values on the dashboard. Pure. */
 import { dropReason } from './drop-reasons.ts';
 
 export type Level = 'trouble' | 'warning';
 
-/** Something that is not as it should be. */
+/** A problem. */
 export interface Finding {
   readonly level: Level;
   readonly text: string;
-  /** Address of the window where one sees more; absent where nothing would be seen. */
+  /** Address of the window with the details; absent when no window shows any. */
   readonly opens?: string;
 }
 
-/** What is known now. Unknown figures are 0, unknown lists empty. */
+/** The present values. Unknown figures are 0, unknown lists empty. */
 export interface Facts {
-  /** Whether the router answers: nothing else can be judged while it does not, or has not yet. */
+  /** Whether the router answers; without `now` nothing else is examined. */
   readonly heard: 'now' | 'not-yet' | 'no-more' | 'logged-out';
-  /** What keeps its management from working, as the router says it. */
+  /** Why the management plane does not work, a text of the router. */
   readonly problem?: string | undefined;
-  /** How the packet engine stands, as the status topic says: `synced`, `behind`, `refused`, `down` … */
+  /** State of the packet engine, by the topic `status`: `synced`, `behind`, `refused`, `down` … */
   readonly engine: string;
-  /** What the router itself says must be looked at, a sentence each. */
+  /** Alarms of the router, a sentence each. */
   readonly alarms: readonly string[];
   /** Names of enabled interfaces that had a link and lost it. */
   readonly lostLinks: readonly string[];
@@ -37,9 +37,9 @@ export interface Facts {
   readonly totalMemory: number;
 }
 
-/** Samples in a row, one a second, that a condition must hold for; shorter peaks are nothing to look after. */
+/** Consecutive samples, one a second, for which a condition must hold; shorter peaks are no problem. */
 const LASTING = 5;
-/** Load above which a core has no reserve, percent. */
+/** Load from which a core counts as saturated, percent. */
 const SATURATED = 95;
 
 const ENGINE: Readonly<Record<string, Omit<Finding, 'level'>>> = {
@@ -121,12 +121,12 @@ function rooms(facts: Facts): readonly Finding[] {
   return found;
 }
 
-/** What is said when nothing is wrong. No more than was looked at: a core that is full for less time is not judged. */
+/** The text when there is no problem. It claims no more than was examined. */
 export const wellText = (revision: string): string =>
   `Forwarding by configuration ${revision}; no link is lost, and no core has been fully busy for ${LASTING} s.`;
 
-/** What is wrong, the worst first. Nothing: all is well as far as can be seen from here. */
-export function judge(facts: Facts): readonly Finding[] {
+/** The problems, the worst first. */
+export function healthFindings(facts: Facts): readonly Finding[] {
   if (facts.heard === 'not-yet') return [{ level: 'warning', text: 'Nothing has come from the router yet' }];
   if (facts.heard === 'logged-out')
     return [{ level: 'warning', text: 'The session has ended: what stands here is old' }];

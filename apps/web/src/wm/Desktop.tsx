@@ -1,12 +1,12 @@
-/** The desk: all windows one over another, or on a narrow screen one page at a time. */
+/** The desktop: all windows one over another, or on a narrow screen one page at a time. */
 import { type ReactNode, useEffect, useLayoutEffect, useMemo, useRef } from 'react';
 import { takesEscape } from '../ui/escape.ts';
 import { Lazy } from '../ui/lazy-component.tsx';
 import { isCovered } from './cover.ts';
-import { act, openWindowMenu, useDesk, useGrabbed, useWindowMenu } from './desk-state.ts';
+import { act, openWindowMenu, useDesktop, useGrabbed, useWindowMenu } from './desktop-state.ts';
 import type { Rect } from './geometry.ts';
-import { deskCommand } from './keys.ts';
-import { activeId, type DeskState, shownRect } from './reducer.ts';
+import { desktopCommand } from './keys.ts';
+import { activeId, type DesktopState, shownRect } from './reducer.ts';
 import { type Render, Window } from './Window.tsx';
 import { WindowMenu } from './window-menu.ts';
 
@@ -25,7 +25,7 @@ interface Props {
 }
 
 /** The windows that somebody can see. */
-function visibleIds(state: DeskState, grabbed: string | undefined, narrow: boolean): ReadonlySet<string> {
+function visibleIds(state: DesktopState, grabbed: string | undefined, narrow: boolean): ReadonlySet<string> {
   const active = activeId(state);
   if (narrow) return new Set(active === undefined ? [] : [active]);
   const visible = new Set<string>();
@@ -33,17 +33,17 @@ function visibleIds(state: DeskState, grabbed: string | undefined, narrow: boole
   for (const id of [...state.order].reverse()) {
     const win = state.windows.find((each) => each.id === id);
     if (win === undefined || win.minimised) continue;
-    const rect = shownRect(win, state.desk);
-    if (!isCovered(rect, above, state.desk)) visible.add(id);
+    const rect = shownRect(win, state.desktop);
+    if (!isCovered(rect, above, state.desktop)) visible.add(id);
     // What it covers comes to light while it is moved.
     if (id !== grabbed) above.push(rect);
   }
   return visible;
 }
 
-export function Desk({ narrow, render, onAnother, onLeave, onLeaveAll, onBack, children }: Props) {
+export function Desktop({ narrow, render, onAnother, onLeave, onLeaveAll, onBack, children }: Props) {
   const root = useRef<HTMLElement>(null);
-  const state = useDesk();
+  const state = useDesktop();
   const grabbed = useGrabbed((each) => each.id);
   const isMenuOpen = useWindowMenu((menu) => menu.id !== undefined);
   const active = activeId(state);
@@ -54,7 +54,7 @@ export function Desk({ narrow, render, onAnother, onLeave, onLeaveAll, onBack, c
     const element = root.current;
     // A phone that is turned, or its keyboard, is no reason to move windows.
     if (element === null || narrow) return;
-    const measure = () => act({ do: 'desk', size: { width: element.clientWidth, height: element.clientHeight } });
+    const measure = () => act({ do: 'desktop', size: { width: element.clientWidth, height: element.clientHeight } });
     measure();
     const observer = new ResizeObserver(measure);
     observer.observe(element);
@@ -62,13 +62,13 @@ export function Desk({ narrow, render, onAnother, onLeave, onLeaveAll, onBack, c
   }, [narrow]);
 
   return (
-    <main ref={root} className={grabbed === undefined ? 'desk' : 'desk desk-grabbed'}>
+    <main ref={root} className={grabbed === undefined ? 'desktop' : 'desktop desktop-grabbed'}>
       {state.windows.length === 0 && children}
       {state.windows.map((win) => (
         <Window
           key={win.id}
           win={win}
-          desk={state.desk}
+          desktop={state.desktop}
           z={state.order.indexOf(win.id)}
           active={win.id === active}
           visible={visible.has(win.id)}
@@ -93,11 +93,11 @@ function useKeys(root: { readonly current: HTMLElement | null }, onLeave: Props[
   leave.current = onLeave;
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      const command = deskCommand(event);
+      const command = desktopCommand(event);
       if (command === undefined || event.defaultPrevented || event.isComposing) return;
       // A dialog in front of everything has the keys to itself.
       if (document.querySelector('dialog[open]') !== null) return;
-      const state = useDesk.getState();
+      const state = useDesktop.getState();
       const id = activeId(state);
       const element = root.current?.querySelector(`[data-window="${id}"]`);
       const win = state.windows.find((each) => each.id === id);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isStray, type Press } from './second-click.ts';
+import { isStray, type Press } from './stray-presses.ts';
 
 const win = {};
 const list = {};
