@@ -104,7 +104,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await expect(dialog.root.getByRole('figure', { name: 'Rate' }).locator('dd').first()).toHaveText(/bps$/);
       await look('queue-traffic');
       await dialog.tab('Token Bucket');
-      await expect(dialog.root.locator('.scope-text')).toHaveText(/the limit is|has passed/);
+      await expect(dialog.root.locator('.token-bucket-text')).toHaveText(/the limit is|has passed/);
       await look('token-bucket');
       await dialog.tab('Days');
       await expect(dialog.root.getByText('Last 31 days')).toBeVisible();

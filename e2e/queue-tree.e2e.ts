@@ -88,7 +88,7 @@ test('a parent with two children: load, graphs and bucket by real traffic', asyn
     await expect(dialog.root.getByRole('figure', { name: 'Longest wait' }).locator('dd').first()).toHaveText(/ms$/);
 
     await dialog.tab('Token Bucket');
-    const words = dialog.root.locator('.scope-text');
+    const words = dialog.root.locator('.token-bucket-text');
     await expect(words).toHaveText(/upload was [34]\.\d Mbps on average; the limit is 4\.0 Mbps/);
     const bound = dialog.root.getByRole('row', { name: /^Rate · T/ }).getByRole('cell');
     await expect(bound.nth(0)).toHaveText('404 kbit');
@@ -111,7 +111,7 @@ test('a parent with two children: load, graphs and bucket by real traffic', asyn
 
     const idle = await queues.edit(queues.row('office'), /^Simple Queue <office>/);
     await idle.tab('Token Bucket');
-    await expect(idle.root.locator('.scope-text')).toHaveText(/^No upload has passed for \d+ s/);
+    await expect(idle.root.locator('.token-bucket-text')).toHaveText(/^No upload has passed for \d+ s/);
     const plots = await idle.root.locator('canvas').all();
     expect(plots).toHaveLength(4);
     // The bucket is full, and nothing passes.

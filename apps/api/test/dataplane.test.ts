@@ -109,9 +109,9 @@ describe('what moves', () => {
     }
     const client = await Client.open(router.url);
     try {
-      client.send({ op: 'subscribe', id: 1, topic: 'queue-scope', menu: '/queue/simple', queue: 'lan' });
+      client.send({ op: 'subscribe', id: 1, topic: 'token-bucket', menu: '/queue/simple', queue: 'lan' });
       const carried = ({ op, slots }: Message) =>
-        op === 'scope' && Array.isArray(slots) && slots.some(({ upload }) => upload.bytes > 0);
+        op === 'token-bucket' && Array.isArray(slots) && slots.some(({ upload }) => upload.bytes > 0);
       await client.next(carried, SLOW.timeout);
     } finally {
       client.socket.close();

@@ -539,7 +539,7 @@ describe('the event loop goes on', () => {
   it('during a flood of messages on a live connection', async () => {
     const frames = Array.from({ length: 300 }, (_, n) => ({
       op: 'subscribe',
-      topic: 'queue-scope',
+      topic: 'token-bucket',
       id: n,
       menu: QUEUE,
       queue: `queue-${n}`,
@@ -562,7 +562,7 @@ describe('the event loop goes on', () => {
     ['the log', { topic: 'menu', menu: '/log', intervalMs: 200, count: 1 }],
     ['rules', { topic: 'menu', menu: RULE, intervalMs: 200, count: 1 }],
     ['neighbors', { topic: 'menu', menu: ARP, intervalMs: 200, count: 1 }],
-    ['a queue', { topic: 'queue-scope', menu: QUEUE, queue: 'queue-1' }],
+    ['a queue', { topic: 'token-bucket', menu: QUEUE, queue: 'queue-1' }],
     ...inSoak<[string, object]>(
       ['traffic', { topic: 'traffic' }],
       ['profile', { topic: 'profile' }],

@@ -3,5 +3,5 @@ import * as limits from '@tollway/protocol/live/limits';
 import { expect, it } from 'vitest';
 
 it('browsers keep the milliseconds of as many queues as the data plane notes them of', () => {
-  expect(limits.MAX_SCOPES).toBe(MAX_SCOPES);
+  expect(limits.MAX_TOKEN_BUCKETS).toBe(MAX_SCOPES);
 });

@@ -344,7 +344,7 @@ describe('who may connect', () => {
     const [first, ...others] = clients;
     const last = others.at(-1);
     if (first === undefined || last === undefined) throw new Error('no client');
-    const queue = { op: 'subscribe', topic: 'queue-scope', menu: '/queue/simple', queue: 'none' };
+    const queue = { op: 'subscribe', topic: 'token-bucket', menu: '/queue/simple', queue: 'none' };
     for (let id = 0; id < 33; id += 1) first.send({ ...queue, id });
     expect((await first.next((m) => m.id === 32)).detail).toMatch(/^at most 32 token buckets/);
     last.send({ ...queue, id: 1 });

@@ -352,8 +352,8 @@ describe('the milliseconds of a queue', () => {
       Buffer.concat([slot(now - 1_000, 10), slot(now - 999, 20), slot(now - 1_000, 5), slot(now, 7)]);
     const client = await Client.open(router.url);
     try {
-      client.send({ op: 'subscribe', id: 3, topic: 'queue-scope', menu: SIMPLE, queue: 'a' });
-      const first = await client.next(({ op }) => op === 'scope');
+      client.send({ op: 'subscribe', id: 3, topic: 'token-bucket', menu: SIMPLE, queue: 'a' });
+      const first = await client.next(({ op }) => op === 'token-bucket');
       const nowMs = Number(first.nowMs);
       const [one, two] = first.slots as { ms: number }[];
       expect(first.slots).toEqual([
@@ -369,7 +369,7 @@ describe('the milliseconds of a queue', () => {
       // It was watched before: what the data plane remembers counts.
       expect(first.fromMs).toBe(one?.ms);
       peer.scope = () => Buffer.alloc(0);
-      const next = await client.next(({ op, nowMs: later }) => op === 'scope' && Number(later) > nowMs);
+      const next = await client.next(({ op, nowMs: later }) => op === 'token-bucket' && Number(later) > nowMs);
       expect(Number(next.nowMs)).toBeGreaterThan(nowMs);
       expect(next.fromMs).toBe(nowMs + 1);
       const asked = peer.asked.filter(({ op }) => op === 'queue-scope');
@@ -386,10 +386,10 @@ describe('the milliseconds of a queue', () => {
     const before = router.peer?.asked.length;
     const client = await Client.open(router.url);
     for (let id = 1; id <= 20; id += 1) {
-      client.send({ op: 'subscribe', id, topic: 'queue-scope', menu: SIMPLE, queue: 'left' });
+      client.send({ op: 'subscribe', id, topic: 'token-bucket', menu: SIMPLE, queue: 'left' });
       client.send({ op: 'unsubscribe', id });
     }
-    client.send({ op: 'subscribe', id: 21, topic: 'queue-scope', menu: SIMPLE, queue: 'left' });
+    client.send({ op: 'subscribe', id: 21, topic: 'token-bucket', menu: SIMPLE, queue: 'left' });
     await client.next(({ id }) => id === 21);
     client.socket.close();
     const asked = router.peer?.asked.slice(before).filter(({ op, after }) => op === 'queue-scope' && after === 0);
@@ -410,20 +410,20 @@ describe('the milliseconds of a queue', () => {
       expect((await client.next(({ op, id: of }) => op === 'error' && of === id)).detail).toMatch(text);
     try {
       const before = asked().length;
-      client.send({ op: 'subscribe', id: 1, topic: 'queue-scope', menu: SIMPLE, queue: 'line' });
+      client.send({ op: 'subscribe', id: 1, topic: 'token-bucket', menu: SIMPLE, queue: 'line' });
       await told(1, /^Packets pass in the queues below this one/);
-      client.send({ op: 'subscribe', id: 2, topic: 'queue-scope', menu: TREE, queue: 'up' });
+      client.send({ op: 'subscribe', id: 2, topic: 'token-bucket', menu: TREE, queue: 'up' });
       await told(2, /^Packets pass in the queues below this one/);
       expect(asked()).toHaveLength(before);
 
-      client.send({ op: 'subscribe', id: 3, topic: 'queue-scope', menu: SIMPLE, queue: 'desk' });
-      await client.next(({ op, id }) => op === 'scope' && id === 3);
+      client.send({ op: 'subscribe', id: 3, topic: 'token-bucket', menu: SIMPLE, queue: 'desk' });
+      await client.next(({ op, id }) => op === 'token-bucket' && id === 3);
       await call('POST', `${SIMPLE}/disable`, { numbers: 'line' });
       await told(3, /^The queue does not work: parent: line is disabled\.$/);
       await call('POST', `${SIMPLE}/disable`, { numbers: 'desk' });
       await told(3, /^The queue is disabled/);
       await call('PATCH', `${SIMPLE}/${child['.id']}`, { disabled: 'no', parent: 'none' });
-      await client.next(({ op, id }) => op === 'scope' && id === 3);
+      await client.next(({ op, id }) => op === 'token-bucket' && id === 3);
     } finally {
       client.socket.close();
     }
@@ -437,22 +437,22 @@ describe('the milliseconds of a queue', () => {
     const as = `Basic ${Buffer.from('reader:long enough').toString('base64')}`;
     const [greedy, other] = [await Client.open(router.url, { authorization: as }), await Client.open(router.url)];
     const watch = (client: Client, id: number, queue: string) =>
-      client.send({ op: 'subscribe', id, topic: 'queue-scope', menu: SIMPLE, queue });
+      client.send({ op: 'subscribe', id, topic: 'token-bucket', menu: SIMPLE, queue });
     const heard = async (client: Client, id: number, op: string) =>
       await client.next((message) => message.id === id && message.op === op);
     try {
       for (const [id, name] of ['a', 'b', 'c', 'd'].entries()) {
         watch(greedy, id, name);
-        await heard(greedy, id, 'scope');
+        await heard(greedy, id, 'token-bucket');
       }
       watch(other, 7, 'e');
-      await heard(other, 7, 'scope');
+      await heard(other, 7, 'token-bucket');
       expect((await heard(greedy, 3, 'error')).detail).toMatch(/^4 other queues are watched now/);
       // What both look at stays.
       watch(other, 8, 'a');
-      await heard(other, 8, 'scope');
+      await heard(other, 8, 'token-bucket');
       greedy.messages.length = 0;
-      for (const id of [0, 1, 2]) await heard(greedy, id, 'scope');
+      for (const id of [0, 1, 2]) await heard(greedy, id, 'token-bucket');
       expect(greedy.messages.filter(({ op, id }) => op === 'error' && id !== 3)).toEqual([]);
     } finally {
       greedy.socket.close();
@@ -466,29 +466,29 @@ describe('the milliseconds of a queue', () => {
     if (router.peer !== undefined) router.peer.scope = () => Buffer.alloc(0);
     const [one, other] = [await Client.open(router.url), await Client.open(router.url)];
     const watch = (client: Client, id: number, queue: string) =>
-      client.send({ op: 'subscribe', id, topic: 'queue-scope', menu: SIMPLE, queue });
+      client.send({ op: 'subscribe', id, topic: 'token-bucket', menu: SIMPLE, queue });
     const heard = async (client: Client, id: number, op: string) =>
       await client.next((message) => message.id === id && message.op === op);
     try {
       for (const [id, name] of ['a', 'b', 'c'].entries()) {
         watch(one, id, name);
-        await heard(one, id, 'scope');
+        await heard(one, id, 'token-bucket');
       }
       watch(other, 1, 'a');
-      await heard(other, 1, 'scope');
+      await heard(other, 1, 'token-bucket');
       watch(other, 2, 'd');
-      await heard(other, 2, 'scope');
+      await heard(other, 2, 'token-bucket');
       watch(other, 3, 'e');
       expect((await heard(other, 3, 'error')).detail).toMatch(/^4 other queues are watched now/);
       // The other one still looks at it; only then there is a place.
       one.send({ op: 'unsubscribe', id: 0 });
       one.send({ op: 'unsubscribe', id: 1 });
-      await heard(other, 3, 'scope');
+      await heard(other, 3, 'token-bucket');
       watch(one, 4, 'b');
       await heard(one, 4, 'error');
       // Who is gone looks at nothing.
       other.socket.close();
-      await heard(one, 4, 'scope');
+      await heard(one, 4, 'token-bucket');
     } finally {
       one.socket.close();
       other.socket.close();
@@ -503,12 +503,12 @@ describe('the milliseconds of a queue', () => {
     const client = await Client.open(router.url);
     try {
       for (let id = 0; id < 16; id += 1)
-        client.send({ op: 'subscribe', id, topic: 'queue-scope', menu: SIMPLE, queue: 'a' });
-      await client.next(({ op, id }) => op === 'scope' && id === 15);
+        client.send({ op: 'subscribe', id, topic: 'token-bucket', menu: SIMPLE, queue: 'a' });
+      await client.next(({ op, id }) => op === 'token-bucket' && id === 15);
       const asked = () => peer.asked.filter(({ op }) => op === 'queue-scope').length;
       const before = asked();
       client.messages.length = 0;
-      for (let n = 0; n < 5; n += 1) await client.next(({ op, id }) => op === 'scope' && id === 15);
+      for (let n = 0; n < 5; n += 1) await client.next(({ op, id }) => op === 'token-bucket' && id === 15);
       // Each of them would ask five times.
       expect(asked() - before).toBeLessThan(5 * 8);
     } finally {
@@ -523,19 +523,21 @@ describe('the milliseconds of a queue', () => {
     const client = await Client.open(router.url);
     try {
       peer.scope = () => Buffer.alloc(0);
-      client.send({ op: 'subscribe', id: 1, topic: 'queue-scope', menu: SIMPLE, queue: 'a' });
-      const first = await client.next(({ op }) => op === 'scope');
+      client.send({ op: 'subscribe', id: 1, topic: 'token-bucket', menu: SIMPLE, queue: 'a' });
+      const first = await client.next(({ op }) => op === 'token-bucket');
       expect(first.fromMs).toBe(first.nowMs);
       // Answers that stay out for longer than the data plane remembers.
       peer.clockNs += 9_000_000_000n;
-      const late = await client.next(({ op, nowMs }) => op === 'scope' && Number(nowMs) > Number(first.nowMs) + 9_000);
+      const late = await client.next(
+        ({ op, nowMs }) => op === 'token-bucket' && Number(nowMs) > Number(first.nowMs) + 9_000,
+      );
       expect(late.fromMs).toBe(late.nowMs);
       // A queue that cannot be watched for a while.
       await call('POST', `${SIMPLE}/disable`, { numbers: 'a' });
-      const { nowMs } = client.messages.findLast(({ op }) => op === 'scope') ?? late;
+      const { nowMs } = client.messages.findLast(({ op }) => op === 'token-bucket') ?? late;
       await client.next(({ op }) => op === 'error');
       await call('POST', `${SIMPLE}/enable`, { numbers: 'a' });
-      const again = await client.next(({ op }) => op === 'scope');
+      const again = await client.next(({ op }) => op === 'token-bucket');
       expect(again.fromMs).toBe(again.nowMs);
       expect(Number(again.fromMs)).toBeGreaterThan(Number(nowMs) + 1);
     } finally {
@@ -550,14 +552,14 @@ describe('the milliseconds of a queue', () => {
     peer.scope = (now) => slot(now - 500, 10);
     const client = await Client.open(router.url);
     try {
-      client.send({ op: 'subscribe', id: 1, topic: 'queue-scope', menu: TREE, queue: 't' });
-      const { slots } = await client.next(({ op }) => op === 'scope');
+      client.send({ op: 'subscribe', id: 1, topic: 'token-bucket', menu: TREE, queue: 't' });
+      const { slots } = await client.next(({ op }) => op === 'token-bucket');
       expect(slots).toEqual([{ ms: expect.any(Number), upload: part(10) }]);
-      client.send({ op: 'subscribe', id: 2, topic: 'queue-scope', menu: SIMPLE, queue: '*FFFFF' });
+      client.send({ op: 'subscribe', id: 2, topic: 'token-bucket', menu: SIMPLE, queue: '*FFFFF' });
       expect(await client.next(({ op, id }) => op === 'error' && id === 2)).toMatchObject({
         detail: 'there is no queue *FFFFF in /queue/simple',
       });
-      client.send({ op: 'subscribe', id: 4, topic: 'queue-scope', menu: '/interface', queue: 'x' });
+      client.send({ op: 'subscribe', id: 4, topic: 'token-bucket', menu: '/interface', queue: 'x' });
       expect(await client.next(({ op, id }) => op === 'error' && id === 4)).toMatchObject({
         detail: 'menu must be /queue/simple or /queue/tree',
       });

@@ -13,8 +13,8 @@ import { MenuFeed, type MessageSink } from './menu-feed.js';
 import type { MenuWindow } from './menu-window.js';
 import { type ClientMessage, MessageError, readMessage } from './message.js';
 import type { Sampler } from './sampler.js';
-import { ScopeFeed } from './scope-feed.js';
 import type { SharedRows } from './shared-rows.js';
+import { TokenBucketFeed } from './token-bucket-feed.js';
 import type { SendTrace, TraceFeed } from './trace-feed.js';
 import type { Traffic } from './traffic.js';
 import type { Watched } from './watched-queue.js';
@@ -32,7 +32,7 @@ const MAX_SUBSCRIPTIONS = 64;
 /** Those of one user on all connections: of some dozen pages with as many windows as fit on a desktop. */
 const MAX_OF_USER = 512;
 /** Of those, queues that are watched: each takes a hundred times what another subscription does. */
-const MAX_SCOPES_OF_USER = 32;
+const MAX_TOKEN_BUCKETS_OF_USER = 32;
 
 interface Subscription {
   close(): void;
@@ -48,11 +48,11 @@ export interface LiveSources {
   readonly profileSampler: Sampler<ProfileUpdate>;
   readonly statusSampler: Sampler<Status>;
   /** The connections of one user. */
-  clientsOf(user: number): readonly Pick<LiveClient, 'subscriptions' | 'scopes'>[];
+  clientsOf(user: number): readonly Pick<LiveClient, 'subscriptions' | 'tokenBuckets'>[];
   /** Name and group of a user, which others may have changed since the login; undefined for one who is gone. */
   person(user: number): { readonly name: string; readonly group: string } | undefined;
   /** A queue that one browser watches. */
-  scope(sink: MessageSink, id: number, user: number, watched: Watched): ScopeFeed;
+  tokenBucket(sink: MessageSink, id: number, user: number, watched: Watched): TokenBucketFeed;
   /** A packet trace that one browser follows. */
   trace(user: number, dry: boolean, words: Arguments, send: SendTrace): TraceFeed;
 }
@@ -95,8 +95,8 @@ export class LiveClient implements MessageSink {
   }
 
   /** Queues that are watched. */
-  get scopes(): number {
-    return [...this.#subscriptions.values()].filter((subscription) => subscription instanceof ScopeFeed).length;
+  get tokenBuckets(): number {
+    return [...this.#subscriptions.values()].filter((subscription) => subscription instanceof TokenBucketFeed).length;
   }
 
   get ready(): boolean {
@@ -164,12 +164,12 @@ export class LiveClient implements MessageSink {
   /** @throws MessageError when the user has all that he may have. */
   #requireRoom({ id, topic }: ClientMessage & { op: 'subscribe' }): void {
     const own = this.#sources.clientsOf(this.#user);
-    const sum = (count: 'subscriptions' | 'scopes') => own.reduce((sum, client) => sum + client[count], 0);
+    const sum = (count: 'subscriptions' | 'tokenBuckets') => own.reduce((sum, client) => sum + client[count], 0);
     if (sum('subscriptions') >= MAX_OF_USER) {
       throw new MessageError(`at most ${MAX_OF_USER} subscriptions of one user at once; close other windows`, id);
     }
-    if (topic === 'queue-scope' && sum('scopes') >= MAX_SCOPES_OF_USER) {
-      throw new MessageError(`at most ${MAX_SCOPES_OF_USER} token buckets are shown to one user at once`, id);
+    if (topic === 'token-bucket' && sum('tokenBuckets') >= MAX_TOKEN_BUCKETS_OF_USER) {
+      throw new MessageError(`at most ${MAX_TOKEN_BUCKETS_OF_USER} token buckets are shown to one user at once`, id);
     }
   }
 
@@ -197,8 +197,8 @@ export class LiveClient implements MessageSink {
         return this.#listen(
           this.#sources.trafficSampler.listen((sample) => this.#tick({ id, op: 'sample', ...sample })),
         );
-      case 'queue-scope':
-        return this.#sources.scope(this, id, this.#user, message);
+      case 'token-bucket':
+        return this.#sources.tokenBucket(this, id, this.#user, message);
       case 'trace':
         return this.#sources.trace(this.#user, message.dry === true, message.words, (answer) =>
           this.send({ id, ...answer }),

@@ -17,9 +17,9 @@ import { LiveClient, type LiveSources } from './client.js';
 import type { MessageSink } from './menu-feed.js';
 import { ProfileFeed } from './profile-feed.js';
 import { Sampler } from './sampler.js';
-import { ScopeFeed } from './scope-feed.js';
 import { SharedRows } from './shared-rows.js';
 import { takeStatus } from './status.js';
+import { TokenBucketFeed } from './token-bucket-feed.js';
 import { type SendTrace, TraceFeed } from './trace-feed.js';
 import { Traffic } from './traffic.js';
 import { type Watched, WatchedRows } from './watched-queue.js';
@@ -133,9 +133,9 @@ export class Hub implements LiveSources {
     return name === undefined || group === undefined ? undefined : { name, group };
   }
 
-  scope(sink: MessageSink, id: number, user: number, watched: Watched): ScopeFeed {
+  tokenBucket(sink: MessageSink, id: number, user: number, watched: Watched): TokenBucketFeed {
     const rows = { user, take: (row: number) => this.#watchedRows.take(row, user) };
-    return new ScopeFeed(this.#services.store, sink, id, watched, rows);
+    return new TokenBucketFeed(this.#services.store, sink, id, watched, rows);
   }
 
   trace(user: number, dry: boolean, words: Arguments, send: SendTrace): TraceFeed {

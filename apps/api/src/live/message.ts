@@ -1,6 +1,6 @@
 import { checkOf, type Refusal } from '@tollway/protocol/check';
 import type { Data, ObjectSchema } from '@tollway/protocol/data';
-import { MAX_COUNT } from '@tollway/protocol/live/limits';
+import { MAX_ROWS } from '@tollway/protocol/live/limits';
 import {
   numbered,
   operation,
@@ -88,7 +88,7 @@ const read = {
   window: reader(windowRequest),
   menu: reader(subscriptions.menu),
   trace: reader(subscriptions.trace),
-  'queue-scope': reader(subscriptions['queue-scope']),
+  'token-bucket': reader(subscriptions['token-bucket']),
 };
 const checkTest = checkOf(test);
 
@@ -141,7 +141,7 @@ function subscription(message: unknown, id: number): ClientMessage {
     case 'menu':
       return menuSubscription(read.menu(message, id));
     case 'trace':
-    case 'queue-scope':
+    case 'token-bucket':
       return read[topic](message, id);
     default:
       return { op: 'subscribe', id, topic };
@@ -173,7 +173,7 @@ function windowOf({ filter, columns, find, sort, tree, first, count }: WindowPar
     ...(sort !== undefined && { sort: sort === null ? undefined : sortOf(sort, id) }),
     ...(tree !== undefined && { tree: tree === null ? undefined : shapeOf(tree) }),
     ...(first !== undefined && { first }),
-    ...(count !== undefined && { count: Math.min(MAX_COUNT, count) }),
+    ...(count !== undefined && { count: Math.min(MAX_ROWS, count) }),
   };
 }
 

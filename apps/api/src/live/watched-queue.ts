@@ -4,14 +4,14 @@ import type { AgentPort } from '../agent/port.js';
 import type { ConfigStore } from '../config/store.js';
 import { FairShare, type Slot } from '../scheduling/fair-share.js';
 import { parseRowId, type Row } from '../snapshot/snapshot.js';
-import { type ScopeReading, ScopeReadings } from './scope-readings.js';
+import { type TokenBucketReading, TokenBucketReadings } from './token-bucket-readings.js';
 
-/** A queue that a browser watches. */
-export type Watched = Pick<Subscribe & { topic: 'queue-scope' }, 'menu' | 'queue'>;
+/** The queue of a subscription. */
+export type Watched = Pick<Subscribe & { topic: 'token-bucket' }, 'menu' | 'queue'>;
 
 /**
- * The row of a queue in which packets wait and pass.
- * @throws Error that says why there is nothing to see of it.
+ * Id of the queue's row.
+ * @throws Error with the reason why the queue has no samples: it is missing, disabled, invalid, or has children.
  */
 export function watchedRow(
   { snapshot, compiled, invalid }: Pick<ConfigStore, 'snapshot' | 'compiled' | 'invalid'>,
@@ -37,18 +37,18 @@ function hasChildren(compiled: ConfigStore['compiled'], menu: Watched['menu'], {
     : compiled['tree-queues']?.some(({ parent }) => parent.kind === 'queue' && parent.row === id) === true;
 }
 
-/** A row that is watched. */
+/** A watched row. */
 interface WatchedRow {
-  /** Those that look at it, with their users: they need no place of their own. */
+  /** Its viewers with their users; they share the slot. */
   readonly watchers: Map<object, number>;
-  readonly place: Promise<Slot | undefined>;
-  readonly readings: ScopeReadings;
+  readonly slot: Promise<Slot | undefined>;
+  readonly readings: TokenBucketReadings;
 }
 
-/** The rows that are watched, of all browsers. */
+/** All watched rows. The data plane samples {@link MAX_SCOPES} queues at a time; users share them fairly. */
 export class WatchedRows {
   readonly #agent: Pick<AgentPort, 'request'>;
-  readonly #places = new FairShare(MAX_SCOPES);
+  readonly #slots = new FairShare(MAX_SCOPES);
   readonly #rows = new Map<number, WatchedRow>();
 
   constructor(agent: Pick<AgentPort, 'request'>) {
@@ -56,15 +56,15 @@ export class WatchedRows {
   }
 
   /**
-   * @returns the watch: it is over when its place went to another user, and what leaves it.
-   * @throws Error when there is no place for one more row of this user.
+   * Watches a row.
+   * @throws Error when this user gets no slot for it.
    */
   async take(row: number, user: number): Promise<Watch> {
     const watched = this.#rows.get(row) ?? this.#add(row, user);
     const watcher = {};
     watched.watchers.set(watcher, user);
-    const place = await watched.place;
-    if (place === undefined) {
+    const slot = await watched.slot;
+    if (slot === undefined) {
       throw new Error(
         `${MAX_SCOPES} other queues are watched now, as many as can be: leave the token bucket of one of them.`,
       );
@@ -78,17 +78,17 @@ export class WatchedRows {
         const [next] = users;
         if (next === undefined) {
           this.#forget(row, watched);
-          place.release();
-        } else if (!users.includes(place.user)) place.user = next;
+          slot.release();
+        } else if (!users.includes(slot.user)) slot.user = next;
       },
     };
   }
 
   #add(row: number, user: number): WatchedRow {
-    const place = this.#places.take(user, async () => this.#forget(row, watched));
-    const watched: WatchedRow = { watchers: new Map(), place, readings: new ScopeReadings(this.#agent, row) };
+    const slot = this.#slots.take(user, async () => this.#forget(row, watched));
+    const watched: WatchedRow = { watchers: new Map(), slot, readings: new TokenBucketReadings(this.#agent, row) };
     this.#rows.set(row, watched);
-    void place.then((taken) => taken === undefined && this.#forget(row, watched));
+    void slot.then((taken) => taken === undefined && this.#forget(row, watched));
     return watched;
   }
 
@@ -97,10 +97,11 @@ export class WatchedRows {
   }
 }
 
-/** One that looks at a row. */
+/** A viewer of a row. */
 export interface Watch {
+  /** Whether the slot has gone to another user. */
   readonly over: () => boolean;
-  /** What it has done. @see ScopeReadings.read */
-  readonly read: (after: number) => Promise<ScopeReading>;
+  /** @see TokenBucketReadings.read */
+  readonly read: (after: number) => Promise<TokenBucketReading>;
   readonly leave: () => void;
 }

@@ -1,7 +1,7 @@
 /** A live window on one menu: follows scroll, sort, filter and find, and tells listeners what changed. */
 
 import type { Failure, ServerMessage } from '@tollway/protocol/live/answers';
-import { MAX_COUNT } from '@tollway/protocol/live/limits';
+import { MAX_ROWS } from '@tollway/protocol/live/limits';
 import type { Subscription } from '@tollway/protocol/live/requests';
 import type { Condition, Operator, WindowPart } from '@tollway/protocol/live/window';
 import { applyMessage, type Change, emptyWindow, heldOrder, type WindowState } from './live-window.ts';
@@ -310,7 +310,7 @@ export function listed<T>(
   return new Promise((resolve, reject) => {
     const all: T[] = [];
     let read = 0;
-    const live = new LiveMenu(socket, menu, { ...query, first: 0, count: MAX_COUNT }, 60_000);
+    const live = new LiveMenu(socket, menu, { ...query, first: 0, count: MAX_ROWS }, 60_000);
     const late = () => finish('the router did not list the items in time');
     let timer = setTimeout(late, PAGE_MS);
     const finish = (problem: string | undefined) => {

@@ -65,7 +65,7 @@ test('a subscription hears that it begins anew by another connection, before its
   const heard: unknown[] = [];
   const follow = (name: 'early' | 'late' | 'between') =>
     socket.subscribe(
-      { topic: 'queue-scope', menu: '/queue/tree', queue: name },
+      { topic: 'token-bucket', menu: '/queue/tree', queue: name },
       (message) => heard.push(message.op === 'error' && message.detail),
       () => heard.push(`${name} anew`),
     );

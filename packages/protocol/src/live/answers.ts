@@ -2,8 +2,8 @@ import { Type } from 'typebox';
 import type { Data } from '../data.js';
 import type { Delta, Snapshot } from './menu.js';
 import type { ProfileMessage } from './profile.js';
-import type { ScopeMessage } from './queue-scope.js';
 import type { StatusMessage } from './status.js';
+import type { TokenBucketMessage } from './token-bucket.js';
 import type { TraceMessage } from './trace.js';
 import type { History, SampleMessage } from './traffic.js';
 import { condition } from './window.js';
@@ -29,6 +29,6 @@ export type ServerMessage =
   | SampleMessage
   | ProfileMessage
   | StatusMessage
-  | ScopeMessage
+  | TokenBucketMessage
   | TraceMessage
   | Failure;

@@ -1,8 +1,8 @@
-/** What both ends of a WebSocket keep to. Nothing but constants: browsers load it. */
+/** Limits of the WebSocket. Constants only, as the browser loads this module. */
 
-/** Close code for a session that is over (RFC 6455 §7.4.2, private use). */
+/** Close code for an expired session (RFC 6455 §7.4.2, private use). */
 export const SESSION_OVER = 4401;
-/** Most rows of a window. */
-export const MAX_COUNT = 1000;
-/** Most queues of which the milliseconds are told at a time. */
-export const MAX_SCOPES = 4;
+/** Rows of a window at most. */
+export const MAX_ROWS = 1000;
+/** Queues that the data plane samples at a time at most. */
+export const MAX_TOKEN_BUCKETS = 4;

@@ -22,8 +22,8 @@ export const operation = Type.Object({
 
 /** What every subscription has: what is subscribed to. */
 export const topic = Type.Object({
-  topic: Type.Enum(['menu', 'traffic', 'profile', 'status', 'trace', 'queue-scope'], {
-    refusal: 'topic must be menu, traffic, profile, status, trace or queue-scope',
+  topic: Type.Enum(['menu', 'traffic', 'profile', 'status', 'trace', 'token-bucket'], {
+    refusal: 'topic must be menu, traffic, profile, status, trace or token-bucket',
   }),
 });
 
@@ -48,8 +48,8 @@ const traceTopic = {
   }),
 };
 
-const scopeTopic = {
-  topic: Type.Literal('queue-scope'),
+const tokenBucketTopic = {
+  topic: Type.Literal('token-bucket'),
   menu: Type.Enum(['/queue/simple', '/queue/tree'], { refusal: 'menu must be /queue/simple or /queue/tree' }),
   queue: Type.String({
     minLength: 1,
@@ -64,7 +64,7 @@ const plainTopic = <T extends 'traffic' | 'profile' | 'status'>(topic: T) => ({ 
 export const subscriptions = {
   menu: Type.Object({ id, op, ...menuTopic }),
   trace: Type.Object({ id, op, ...traceTopic }),
-  'queue-scope': Type.Object({ id, op, ...scopeTopic }),
+  'token-bucket': Type.Object({ id, op, ...tokenBucketTopic }),
   traffic: Type.Object({ id, op, ...plainTopic('traffic') }),
   profile: Type.Object({ id, op, ...plainTopic('profile') }),
   status: Type.Object({ id, op, ...plainTopic('status') }),

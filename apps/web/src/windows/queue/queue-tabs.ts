@@ -8,7 +8,7 @@ export const queueTabs: TabExtras = {
     after: 'Statistics',
   },
   'Token Bucket': {
-    content: new LazyComponent(async () => (await import('./scope/TokenBucket.tsx')).TokenBucket),
+    content: new LazyComponent(async () => (await import('./token-bucket/TokenBucket.tsx')).TokenBucket),
     after: 'Traffic',
   },
   Days: { content: new LazyComponent(async () => (await import('./accounting/QueueDays.tsx')).QueueDays) },

@@ -4,7 +4,7 @@
  */
 
 /** One direction of a queue in one millisecond. */
-export interface ScopeSide {
+export interface DirectionSample {
   /** L3 bytes that passed. */
   readonly bytes: number;
   /** Packets dropped. */
@@ -19,11 +19,11 @@ export interface ScopeSide {
   readonly tokenRate: number;
 }
 
-export interface ScopeSlot {
+export interface TokenBucketSample {
   /** Number of the millisecond. */
   readonly ms: number;
   /** Upload and download; a node of a queue tree has one. */
-  readonly sides: readonly ScopeSide[];
+  readonly sides: readonly DirectionSample[];
 }
 
 /** Milliseconds held. */
@@ -42,7 +42,7 @@ const columns = (): Readonly<Record<Field, Column>> => ({
   tokenRate: new Float64Array(HELD_MS),
 });
 
-export class ScopeHistory {
+export class TokenBucketHistory {
   readonly #stamps = new Float64Array(HELD_MS).fill(-1);
   readonly #sides = [columns(), columns()] as const;
   #from: number | undefined;
@@ -65,7 +65,7 @@ export class ScopeHistory {
    *   more
    * @param now the last whole millisecond that it covers; what has no slot between them was quiet
    */
-  append(slots: readonly ScopeSlot[], from: number, now: number): void {
+  append(slots: readonly TokenBucketSample[], from: number, now: number): void {
     // A router that was started anew counts from zero.
     if (now < this.#now - HELD_MS) {
       this.#stamps.fill(-1);
@@ -110,7 +110,7 @@ export class ScopeHistory {
   }
 
   /** Most bytes that passed in any stretch of `widthMs`, wherever it begins, and the bytes of all that is held. */
-  busiest(which: number, widthMs: number): { readonly most: number; readonly sum: number } {
+  totals(which: number, widthMs: number): { readonly most: number; readonly sum: number } {
     let [most, sum, window] = [0, 0, 0];
     for (let ms = this.from ?? this.#now; ms <= this.#now; ms++) {
       const bytes = this.at(which, 'bytes', ms) ?? 0;

@@ -5,50 +5,55 @@ const field = queueScopePart;
 const slot = queueScopeRecord;
 const RECORD = slot.size;
 
-/** What one direction of a queue did in a millisecond. */
-export interface ScopePart {
+/** One direction of a queue in one millisecond. */
+export interface DirectionSample {
   /** L3 bytes that passed. */
   readonly bytes: number;
   /** Packets. */
   readonly dropped: number;
   /** L3 bytes waiting at the end. */
   readonly queued: number;
-  /** In the bucket at the end, bits; below zero what was passed in advance. */
+  /** Tokens in the bucket at the end, bits; negative after a packet larger than the bucket held. */
   readonly tokens: number;
   /** Longest wait of a packet that passed, µs. */
   readonly wait: number;
-  /** At which tokens came, bits/s. */
+  /** Rate at which the bucket was filled, bits/s. */
   readonly rate: number;
 }
 
-/** What a queue did in a millisecond. */
-export interface ScopeSlot {
+/** A queue in one millisecond. */
+export interface TokenBucketSample {
   /** Number of the millisecond, monotonic time. */
   readonly ms: number;
-  /** Upload and download of a simple queue; the first is all of a queue of a tree. */
-  readonly parts: readonly [ScopePart, ScopePart];
+  /** Upload and download of a simple queue; a queue of a tree has the first alone. */
+  readonly directions: readonly [DirectionSample, DirectionSample];
 }
 
 /**
- * Milliseconds up to and with `until`, in order, those of several workers put together.
- * @param after only those with a greater number.
+ * Samples of the milliseconds after `after` up to and including `until`, ascending, summed over the workers.
  */
-export function scopeSlots({ records }: Pick<QueueScope, 'records'>, after: number, until: number): ScopeSlot[] {
+export function tokenBucketSamples(
+  { records }: Pick<QueueScope, 'records'>,
+  after: number,
+  until: number,
+): TokenBucketSample[] {
   const view = new DataView(records.buffer, records.byteOffset, records.byteLength);
-  const slots = new Map<number, ScopeSlot>();
+  const slots = new Map<number, TokenBucketSample>();
   for (let at = 0; at + RECORD <= view.byteLength; at += RECORD) {
     const ms = Number(view.getBigUint64(at + slot.millisecond, true));
     if (ms <= after || ms > until) continue;
     const before = slots.get(ms);
-    const [first, second] = [part(view, at + slot.upload), part(view, at + slot.download)];
-    const parts: ScopeSlot['parts'] =
-      before === undefined ? [first, second] : [together(before.parts[0], first), together(before.parts[1], second)];
-    slots.set(ms, { ms, parts });
+    const [first, second] = [directionAt(view, at + slot.upload), directionAt(view, at + slot.download)];
+    const directions: TokenBucketSample['directions'] =
+      before === undefined
+        ? [first, second]
+        : [sumOf(before.directions[0], first), sumOf(before.directions[1], second)];
+    slots.set(ms, { ms, directions });
   }
   return [...slots.values()].sort((a, b) => a.ms - b.ms);
 }
 
-const part = (view: DataView, at: number): ScopePart => ({
+const directionAt = (view: DataView, at: number): DirectionSample => ({
   bytes: view.getUint32(at + field.passed, true),
   dropped: view.getUint32(at + field.dropped, true),
   queued: view.getUint32(at + field.waiting, true),
@@ -57,7 +62,7 @@ const part = (view: DataView, at: number): ScopePart => ({
   rate: 1_000 * view.getUint32(at + field.rateKbit, true),
 });
 
-function together(a: ScopePart, b: ScopePart): ScopePart {
+function sumOf(a: DirectionSample, b: DirectionSample): DirectionSample {
   const { tokens, rate } = bucketOf(a, b);
   return {
     bytes: a.bytes + b.bytes,
@@ -70,13 +75,13 @@ function together(a: ScopePart, b: ScopePart): ScopePart {
 }
 
 /**
- * The one bucket of a direction: it goes from worker to worker, and one that had it tells its last state of it along
- * with what the other direction does there.
+ * State of the bucket of a direction. It moves from worker to worker; a former owner still reports its last state
+ * in the record of the other direction.
  */
-function bucketOf(a: ScopePart, b: ScopePart): Pick<ScopePart, 'tokens' | 'rate'> {
+function bucketOf(a: DirectionSample, b: DirectionSample): Pick<DirectionSample, 'tokens' | 'rate'> {
   const [here, there] = [a, b].map(({ bytes, dropped, queued }) => bytes + dropped + queued > 0);
   if (here !== there) return here ? a : b;
-  // It went over within this millisecond, or rests: what has less in it was told later.
+  // It moved within this millisecond, or is idle: the state with fewer tokens is the later one.
   if (a.rate === 0 || b.rate === 0) return a.rate === 0 ? b : a;
   return a.tokens <= b.tokens ? a : b;
 }

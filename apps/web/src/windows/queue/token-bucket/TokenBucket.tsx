@@ -1,14 +1,14 @@
 /** Why a queue lets more through for a moment than its limit: the same traffic in three bin widths, and its bucket. */
 import { useId, useMemo, useRef, useState } from 'react';
-import { type QueueScope, queueScope } from '../../../api/queue-scope.ts';
 import type { Row } from '../../../api/row.ts';
+import { type TokenBucketSource, tokenBucketOf } from '../../../api/token-bucket.ts';
 import { withUnit } from '../../../ui/units.ts';
 import { useLive, write, writeAll } from '../../../ui/use-live.ts';
 import { type Direction, directionsOf, halves } from '../pair.ts';
 import { BinPlot } from './BinPlot.tsx';
 import type { BinPlotData, Mark } from './bin-plot.ts';
-import { type Bucket, boundBits, explanation, figuresOf, type ScopeFigures, WIDTHS_MS } from './explain.ts';
-import './scope.css';
+import { type Bucket, boundBits, explanation, figuresOf, type TokenBucketFigures, WIDTHS_MS } from './explain.ts';
+import './token-bucket.css';
 
 /** How many bins of each width are shown. */
 const COUNTS = [400, 400, 30] as const;
@@ -33,12 +33,12 @@ export function TokenBucket({ row }: Props) {
   const [held, setHeld] = useState(false);
   const name = useId();
   const menu = directions.length > 1 ? '/queue/simple' : '/queue/tree';
-  const scope = useMemo(() => (id === undefined ? undefined : queueScope(menu, id)), [menu, id]);
+  const source = useMemo(() => (id === undefined ? undefined : tokenBucketOf(menu, id)), [menu, id]);
   const direction = directions[which] ?? directions[0];
-  if (scope === undefined || direction === undefined) return null;
+  if (source === undefined || direction === undefined) return null;
   return (
-    <div className="scope">
-      <div className="scope-bar">
+    <div className="token-bucket">
+      <div className="token-bucket-bar">
         {directions.length > 1 &&
           directions.map((each, index) => (
             <label key={each.label} className="check">
@@ -50,26 +50,26 @@ export function TokenBucket({ row }: Props) {
           Hold
         </button>
       </div>
-      <Plots key={`${id} ${which}`} scope={scope} row={row} which={which} direction={direction} held={held} />
+      <Plots key={`${id} ${which}`} source={source} row={row} which={which} direction={direction} held={held} />
     </div>
   );
 }
 
 interface PlotsProps extends Props {
-  readonly scope: QueueScope;
+  readonly source: TokenBucketSource;
   readonly which: number;
   readonly direction: Direction;
   /** What is shown stays as it is. */
   readonly held: boolean;
 }
 
-function Plots({ scope, row, which, direction, held }: PlotsProps) {
+function Plots({ source, row, which, direction, held }: PlotsProps) {
   const latest = useRef({ row, held });
   latest.current = { row, held };
   const [subscribe, readings] = useMemo(() => {
-    const listen = (changed: () => void) => scope.listen(() => latest.current.held || changed());
+    const listen = (changed: () => void) => source.listen(() => latest.current.held || changed());
     return [listen, new Map<string, BinPlotData>()] as const;
-  }, [scope]);
+  }, [source]);
   const kept = (key: string, read: () => BinPlotData) => () => {
     const before = readings.get(key);
     if (latest.current.held && before !== undefined) return before;
@@ -80,33 +80,39 @@ function Plots({ scope, row, which, direction, held }: PlotsProps) {
   const bucket = () => bucketOf(latest.current.row, which);
   return (
     <>
-      <Words scope={scope} subscribe={subscribe} bucket={bucket} which={which} direction={direction} />
-      <div className="scope-plots">
+      <Words source={source} subscribe={subscribe} bucket={bucket} which={which} direction={direction} />
+      <div className="token-bucket-plots">
         {WIDTHS_MS.map((width, at) => (
           <BinPlot
             key={width}
             title={`${direction.label} in bins of ${WIDTH_TEXTS[at]}`}
             subscribe={subscribe}
-            read={kept(String(width), () => binsOf(scope, which, at, bucket(), direction))}
+            read={kept(String(width), () => binsOf(source, which, at, bucket(), direction))}
           />
         ))}
         <BinPlot
           title="Tokens in the bucket"
           subscribe={subscribe}
-          read={kept('level', () => levelOf(scope, which, bucket(), direction))}
+          read={kept('level', () => levelOf(source, which, bucket(), direction))}
         />
       </div>
     </>
   );
 }
 
-function binsOf(scope: QueueScope, which: number, at: number, bucket: Bucket, { color }: Direction): BinPlotData {
+function binsOf(
+  source: TokenBucketSource,
+  which: number,
+  at: number,
+  bucket: Bucket,
+  { color }: Direction,
+): BinPlotData {
   const width = WIDTHS_MS[at] ?? 1;
   const count = COUNTS[at] ?? 1;
   const perSecond = 8000 / width;
-  const rate = Math.max(bucket.limit, scope.history.extreme(which, 'tokenRate'));
+  const rate = Math.max(bucket.limit, source.history.extreme(which, 'tokenRate'));
   return {
-    values: scope.history.bins(which, width, count).map((bytes) => (bytes === null ? null : bytes * perSecond)),
+    values: source.history.bins(which, width, count).map((bytes) => (bytes === null ? null : bytes * perSecond)),
     unit: 'bps',
     color,
     shape: 'bars',
@@ -122,7 +128,7 @@ function marksOf(bucket: Bucket, rate: number, width: number): readonly Mark[] {
   ];
 }
 
-function levelOf({ history }: QueueScope, which: number, bucket: Bucket, { color }: Direction): BinPlotData {
+function levelOf({ history }: TokenBucketSource, which: number, bucket: Bucket, { color }: Direction): BinPlotData {
   const { limit, capacity } = bucket;
   const values = limit === 0 ? [] : history.levels(which, LEVEL_MS, limit, capacity);
   return {
@@ -144,7 +150,7 @@ function lowest(values: readonly (number | null)[]): number | null {
 }
 
 interface WordsProps {
-  readonly scope: QueueScope;
+  readonly source: TokenBucketSource;
   readonly subscribe: (changed: () => void) => () => void;
   readonly bucket: () => Bucket;
   readonly which: number;
@@ -152,20 +158,22 @@ interface WordsProps {
 }
 
 /** What one sees, in words and figures. */
-function Words({ scope, subscribe, bucket, which, direction }: WordsProps) {
+function Words({ source, subscribe, bucket, which, direction }: WordsProps) {
   const element = useLive<HTMLDivElement>(subscribe, (root) => {
-    const problem = scope.error;
-    const figures = figuresOf(scope.history, which, bucket());
+    const problem = source.error;
+    const figures = figuresOf(source.history, which, bucket());
     const text =
       problem ??
-      (scope.history.from === undefined ? 'Waiting for the first milliseconds.' : explanation(figures, direction.word));
+      (source.history.from === undefined
+        ? 'Waiting for the first milliseconds.'
+        : explanation(figures, direction.word));
     write(root.querySelector('p'), text);
     writeAll(root, figureTexts(figures));
   });
   return (
-    <div ref={element} className="scope-words">
-      <p className="scope-text" />
-      <table className="scope-table">
+    <div ref={element} className="token-bucket-words">
+      <p className="token-bucket-text" />
+      <table className="token-bucket-table">
         <thead>
           <tr>
             <th scope="col">In any</th>
@@ -199,7 +207,7 @@ function Words({ scope, subscribe, bucket, which, direction }: WordsProps) {
   );
 }
 
-function figureTexts(figures: ScopeFigures): Readonly<Record<string, string>> {
+function figureTexts(figures: TokenBucketFigures): Readonly<Record<string, string>> {
   const { busiest, tokenRate, limit, dropped, wait } = figures;
   return Object.fromEntries([
     ...WIDTHS_MS.map((width, at) => [`busiest-${width}`, withUnit(busiest[at] ?? 0, 'bit')]),

@@ -1,40 +1,40 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Failure, Unnumbered } from '@tollway/protocol/live/answers';
-import type { ScopeMessage, ScopeSlot } from '@tollway/protocol/live/queue-scope';
+import type { TokenBucketMessage, TokenBucketSample } from '@tollway/protocol/live/token-bucket';
 import { AgentGone, AgentRefusal } from '../agent/messages.js';
-import type { ScopePart } from '../agent/queue-scope.js';
+import type { DirectionSample } from '../agent/token-bucket.js';
 import { turnOf } from '../scheduling/time-slicer.js';
 import type { Services } from '../services.js';
 import type { MessageSink } from './menu-feed.js';
 import { type Watch, type Watched, watchedRow } from './watched-queue.js';
 
-/** How often the data plane is asked, ms. */
+/** Polling interval, ms. */
 const POLL_MS = 100;
-/** Milliseconds that the data plane surely remembers: of a longer time it may tell a part only, or nothing. */
+/** History that the data plane holds at least, ms; of a longer time it may return only a part. */
 const REMEMBERED_MS = 4_000;
-/** How long a data plane that does not answer is left alone, ms. */
+/** Pause after an error, ms. */
 const RETRY_MS = 1_000;
 
-/** The rows that are watched, as their viewer sees them. @see WatchedRows */
+/** {@link WatchedRows} for one user. */
 interface Rows {
-  /** Number of whose viewer it is. */
+  /** Number of the user. */
   readonly user: number;
   readonly take: (row: number) => Promise<Watch>;
 }
 
-/** What one queue does in each millisecond, as `scope` messages; a queue of a tree has `upload` only. */
-export class ScopeFeed {
+/** Sends the milliseconds of one queue as messages `token-bucket`; a queue of a tree has `upload` only. */
+export class TokenBucketFeed {
   readonly #end = new AbortController();
   readonly #store: Services['store'];
   readonly #sink: MessageSink;
   readonly #id: number;
   readonly #watched: Watched;
   readonly #rows: Rows;
-  /** The row in a configuration, which need not be looked for until that is another one. */
+  /** The row of the queue in a configuration; looked up again when the configuration changes. */
   #found: { readonly in: object; readonly row: number } | undefined;
-  /** The row that it has a place for among those that are watched. */
+  /** The row that this feed watches. */
   #taken: { readonly row: number; readonly watch: Watch } | undefined;
-  /** Milliseconds up to this one were sent; 0 while nothing is known of what was before. */
+  /** The last millisecond that was sent; 0 before the first message and after an error. */
   #sentUntil = 0;
 
   /** @param id of the subscription. */
@@ -55,7 +55,7 @@ export class ScopeFeed {
   async #follow(): Promise<void> {
     const { signal } = this.#end;
     let complaint = '';
-    // A browser that has left again meanwhile, as its next message says, is not asked for.
+    // Lets an `unsubscribe` that was sent right behind the subscription take effect first.
     await turnOf(signal, this.#rows.user).catch(() => undefined);
     while (!signal.aborted) {
       let wait = POLL_MS;
@@ -85,10 +85,10 @@ export class ScopeFeed {
     const from = follows ? this.#sentUntil + 1 : (slots[0]?.ms ?? until);
     this.#sentUntil = until;
     this.#send({
-      op: 'scope',
+      op: 'token-bucket',
       fromMs: from,
       nowMs: until,
-      slots: slots.map(({ ms, parts: [upload, download] }) => this.#slot(ms, upload, download)),
+      slots: slots.map(({ ms, directions: [upload, download] }) => this.#slot(ms, upload, download)),
     });
   }
 
@@ -110,11 +110,11 @@ export class ScopeFeed {
     this.#taken = undefined;
   }
 
-  #slot(ms: number, upload: ScopePart, download: ScopePart): ScopeSlot {
+  #slot(ms: number, upload: DirectionSample, download: DirectionSample): TokenBucketSample {
     return this.#watched.menu === '/queue/simple' ? { ms, upload, download } : { ms, upload };
   }
 
-  #send(message: Unnumbered<ScopeMessage | Failure>): void {
+  #send(message: Unnumbered<TokenBucketMessage | Failure>): void {
     this.#sink.send({ id: this.#id, ...message });
   }
 }

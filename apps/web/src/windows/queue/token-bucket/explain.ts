@@ -1,6 +1,6 @@
 /** What the bucket of a queue lets through, in words that follow from the figures. Pure. */
 
-import type { ScopeHistory } from '../../../api/scope-history.ts';
+import type { TokenBucketHistory } from '../../../api/token-bucket-history.ts';
 import { withUnit } from '../../../ui/units.ts';
 
 /** Lengths of the bins that traffic is shown in, ms. */
@@ -15,7 +15,7 @@ export interface Bucket {
 }
 
 /** What one direction of a queue did. */
-export interface ScopeFigures extends Bucket {
+export interface TokenBucketFigures extends Bucket {
   /** Length of what is known, ms. */
   readonly spanMs: number;
   /** Highest rate at which tokens came: more than the limit while a burst lasts, bit/s. */
@@ -49,9 +49,9 @@ export function boundBits({ capacity }: Bucket, rate: number, ms: number): numbe
   return (rate * ms) / 1000 + capacity;
 }
 
-export function figuresOf(history: ScopeHistory, which: number, bucket: Bucket): ScopeFigures {
+export function figuresOf(history: TokenBucketHistory, which: number, bucket: Bucket): TokenBucketFigures {
   const spanMs = history.from === undefined ? 0 : history.now - history.from + 1;
-  const busiest = WIDTHS_MS.map((width) => history.busiest(which, width));
+  const busiest = WIDTHS_MS.map((width) => history.totals(which, width));
   const samples = history.bins(which, SAMPLE_MS, SAMPLES).filter((bytes) => bytes !== null);
   const started = samples.findIndex((bytes) => bytes > 0);
   const tested = started < 0 ? [] : samples.slice(started);
@@ -78,7 +78,7 @@ const seconds = (ms: number): string => `${Math.max(1, Math.round(ms / 1000))} s
 const clearlyAbove = (value: number, limit: number): boolean => value > limit * 1.005 + 12_112;
 
 /** What one sees, in sentences. @param direction `upload`, `download`, or nothing for a queue with one direction */
-export function explanation(figures: ScopeFigures, direction: string): string {
+export function explanation(figures: TokenBucketFigures, direction: string): string {
   const { limit, capacity, bits, spanMs } = figures;
   const what = direction === '' ? 'traffic' : direction;
   if (limit === 0) return `This queue has no limit for ${what}: no bucket holds it here.`;
@@ -93,7 +93,7 @@ export function explanation(figures: ScopeFigures, direction: string): string {
     .join(' ');
 }
 
-function secondText({ limit, capacity, busiest, spanMs }: ScopeFigures, holds: string): string {
+function secondText({ limit, capacity, busiest, spanMs }: TokenBucketFigures, holds: string): string {
   const second = busiest[2] ?? 0;
   if (spanMs < 1000) return '';
   if (clearlyAbove(second, limit)) {
@@ -115,12 +115,12 @@ function secondText({ limit, capacity, busiest, spanMs }: ScopeFigures, holds: s
     : `${most}.`;
 }
 
-function burstText({ limit, tokenRate }: ScopeFigures): string {
+function burstText({ limit, tokenRate }: TokenBucketFigures): string {
   if (tokenRate <= limit * 1.001) return '';
   return `A burst was in force: tokens came at ${rateText(tokenRate)}.`;
 }
 
-function speedText({ limit, speedTest }: ScopeFigures): string {
+function speedText({ limit, speedTest }: TokenBucketFigures): string {
   if (speedTest === undefined || speedTest < limit * 0.9) return '';
   return `A speed test that leaves out its slowest quarter and its two fastest samples would show ${rateText(speedTest)}.`;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ScopeHistory } from '../../../api/scope-history.ts';
+import { TokenBucketHistory } from '../../../api/token-bucket-history.ts';
 import { boundBits, explanation, figuresOf, speedTestReading } from './explain.ts';
 
 const BUCKET = { limit: 20_000_000, capacity: 2_000_000 };
@@ -7,7 +7,7 @@ const quiet = { dropped: 0, queued: 0, wait: 0, tokenRate: BUCKET.limit };
 
 /** A quiet second, then a full bucket at once, then the rate. */
 function saturated(seconds: number, tokenRate = BUCKET.limit) {
-  const history = new ScopeHistory();
+  const history = new TokenBucketHistory();
   history.append([], 1000, 1000);
   const slots = Array.from({ length: seconds * 1000 }, (_, at) => ({
     ms: 2000 + at,
@@ -30,7 +30,7 @@ test('22 Mbps on a queue of 20 Mbps, explained by its bucket', () => {
 });
 
 test('no traffic, no limit, a burst, a steady rate', () => {
-  const idle = new ScopeHistory();
+  const idle = new TokenBucketHistory();
   idle.append([], 1000, 6000);
   expect(explanation(figuresOf(idle, 0, BUCKET), '')).toBe(
     'No traffic has passed for 5 s. The bucket is full: 2.00 Mbit, what 20.0 Mbps bring in 100 ms. So much may pass at once.',
@@ -39,7 +39,7 @@ test('no traffic, no limit, a burst, a steady rate', () => {
   expect(explanation(figuresOf(saturated(3, 40_000_000), 0, BUCKET), 'upload')).toContain(
     'A burst was in force: tokens came at 40.0 Mbps.',
   );
-  const steady = new ScopeHistory();
+  const steady = new TokenBucketHistory();
   steady.append(
     Array.from({ length: 3000 }, (_, ms) => ({ ms, sides: [{ ...quiet, bytes: 1000, tokens: 0 }] })),
     0,
@@ -52,7 +52,7 @@ test('no traffic, no limit, a burst, a steady rate', () => {
 });
 
 test('a second that carried a little more, as whole packets do, is not said to have carried no more', () => {
-  const history = new ScopeHistory();
+  const history = new TokenBucketHistory();
   const slots = Array.from({ length: 3000 }, (_, ms) => ({ ms, sides: [{ ...quiet, bytes: 2507, tokens: 0 }] }));
   history.append(slots, 0, 2999);
   expect(explanation(figuresOf(history, 0, BUCKET), 'download')).toContain(

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Data } from '../data.js';
 
-/** Topic `queue-scope`: what one queue does in each millisecond. */
+/** Topic `token-bucket`: samples of one queue, one for each millisecond. */
 
 const side = Type.Object({
   bytes: Type.Number({ description: 'L3 bytes that passed.' }),
@@ -13,22 +13,22 @@ const side = Type.Object({
   wait: Type.Number({ description: 'Longest wait of a packet that passed, µs.' }),
   rate: Type.Number({ description: 'Rate at which tokens came, bit/s.' }),
 });
-export type ScopeSide = Data<typeof side>;
+export type TokenBucketDirection = Data<typeof side>;
 
 const slot = Type.Object({
   ms: Type.Number({ description: 'Number of the millisecond.' }),
   upload: side,
   download: Type.Optional(side),
 });
-/** One millisecond; a queue of a tree has `upload` only, which is all of it. */
-export type ScopeSlot = Data<typeof slot>;
+/** One millisecond; a queue of a tree has `upload` only. */
+export type TokenBucketSample = Data<typeof slot>;
 
-/** Milliseconds in which nothing passed, came or waited are left out of `slots`. */
-export const scope = Type.Object({
+/** Milliseconds without a packet passed, dropped or waiting have no slot. */
+export const tokenBucket = Type.Object({
   id: Type.Integer(),
-  op: Type.Literal('scope'),
+  op: Type.Literal('token-bucket'),
   fromMs: Type.Number({ description: 'First millisecond that is told.' }),
   nowMs: Type.Number({ description: 'Last one; all between them is told.' }),
   slots: Type.Array(slot),
 });
-export type ScopeMessage = Data<typeof scope>;
+export type TokenBucketMessage = Data<typeof tokenBucket>;

@@ -1,0 +1,64 @@
+/** Queues sampled in each millisecond; subscribed while somebody listens. */
+
+import { MAX_TOKEN_BUCKETS } from '@tollway/protocol/live/limits';
+import type { TokenBucketDirection, TokenBucketMessage } from '@tollway/protocol/live/token-bucket';
+import { live } from './live.ts';
+import {
+  type DirectionSample as HeldSide,
+  type TokenBucketSample as HeldSlot,
+  TokenBucketHistory,
+} from './token-bucket-history.ts';
+import { Topic } from './topic.ts';
+
+export interface TokenBucketSource {
+  readonly history: TokenBucketHistory;
+  /** Why the router sends no samples. */
+  readonly error: string | undefined;
+  /** Calls back after each message. */
+  listen(changed: () => void): () => void;
+}
+
+/** One direction of a message as a sample of the history. */
+const held = ({ rate, ...side }: TokenBucketDirection): HeldSide => ({ ...side, tokenRate: rate });
+
+/** The samples of a message. */
+const slotsOf = ({ slots }: TokenBucketMessage): readonly HeldSlot[] =>
+  slots.map(({ ms, upload, download }) => ({
+    ms,
+    sides: download === undefined ? [held(upload)] : [held(upload), held(download)],
+  }));
+
+type Menu = '/queue/simple' | '/queue/tree';
+
+function newTokenBucket(menu: Menu, id: string): TokenBucketSource {
+  const history = new TokenBucketHistory();
+  let error: string | undefined;
+  const topic = new Topic(live, { topic: 'token-bucket', menu, queue: id }, (message) => {
+    if (message.op === 'token-bucket') {
+      error = undefined;
+      history.append(slotsOf(message), message.fromMs, message.nowMs);
+    } else if (message.op === 'error') error = message.detail;
+  });
+  return {
+    history,
+    get error() {
+      return error;
+    },
+    listen: (changed) => topic.listen(changed),
+  };
+}
+
+/** Most recently used last. A source is kept when its tab is left, so that its history is there on return. */
+const recent = new Map<string, TokenBucketSource>();
+
+/** The samples of a queue. */
+export function tokenBucketOf(menu: Menu, id: string): TokenBucketSource {
+  const key = `${menu} ${id}`;
+  const source = recent.get(key) ?? newTokenBucket(menu, id);
+  // Moves it to the end.
+  recent.delete(key);
+  recent.set(key, source);
+  const oldest = recent.keys().next().value;
+  if (recent.size > MAX_TOKEN_BUCKETS && oldest !== undefined) recent.delete(oldest);
+  return source;
+}
