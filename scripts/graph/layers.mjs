@@ -31,7 +31,7 @@ export const LAYERS = {
     // What is known about the router.
     ['view', 'import'],
     ['accounting', 'auth', 'lint'],
-    ['state'],
+    ['state', 'logging'],
     ['startup'],
     ['generations'],
     // The configuration and its way to the data plane.
@@ -58,7 +58,7 @@ export const LAYERS = {
     ['define', 'print-switches'],
     ['commands'],
     ['props'],
-    ['column', 'windows'],
+    ['column', 'windows', 'posix-regex'],
     ['menu'],
     ['command'],
     ['kind'],

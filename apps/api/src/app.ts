@@ -24,6 +24,7 @@ import { Generations, hasCopies } from './generations/generations.js';
 import { QueueHints } from './lint/queue-hints.js';
 import { Hub } from './live/hub.js';
 import { readSamples, TrafficFile } from './live/traffic-file.js';
+import { RouterLog } from './logging/router-log.js';
 import { compile, createViews, menuCommands, menuRules } from './menus/index.js';
 import { authentication } from './plugins/auth.js';
 import { jsonBodies } from './plugins/body.js';
@@ -50,7 +51,6 @@ import type { Services } from './services.js';
 import { Alarms } from './state/alarms.js';
 import { activeBytes, folderProblem } from './state/data-folder.js';
 import { LiveState } from './state/live-state.js';
-import { LogBuffer } from './state/log-buffer.js';
 import { Processor } from './state/processor.js';
 
 export interface AppOptions {
@@ -82,6 +82,8 @@ export interface AppOptions {
   /** Limits of failing logins, where they are not the usual ones. */
   readonly attemptLimits?: Partial<AttemptLimits>;
   readonly webRoot: string | undefined;
+  /** Takes log messages for the output of the process, where that is not standard output. */
+  readonly echo?: (text: string) => void;
   /** pino level; lines go to standard error. */
   readonly logLevel: string;
 }
@@ -139,8 +141,11 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
     },
   });
   const agent = options.agent(app.log);
+  const stored = options.stored ?? (await readConfig(options.writer));
+  const { dataDir, echo = (text: string) => void process.stdout.write(text) } = options;
   // Nobody writes more than a line each millisecond for long.
-  const log = new LogBuffer(Date.now());
+  const log = new RouterLog({ dataDir, echo, firstId: Date.now() }, stored.snapshot);
+  begun.push(log);
   const watch =
     options.databaseFile === undefined
       ? undefined
@@ -155,8 +160,9 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
           () => activeBytes(options.dataDir),
         );
   if (watch !== undefined) begun.push(watch);
-  const stored = options.stored ?? (await readConfig(options.writer));
   const store = new ConfigStore(options.writer, agent, app.log, stored, { rules: menuRules, compile }, watch);
+  // What is said about a change goes by the rules that it has made.
+  store.onCommit(({ changes }) => log.follow(changes, store.snapshot));
   const users = await Users.open(db, options.accounts, watch);
   const sessions = await Sessions.open(db);
   begun.push(sessions);
@@ -238,6 +244,7 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
     generations.close();
     await accounting.stop().catch((error: unknown) => app.log.error(error));
     agent.close();
+    await log.close();
   });
   securityHeaders(app);
   if (isProxy !== false) forwardedAddresses(app);
@@ -283,7 +290,7 @@ async function seed(store: ConfigStore, agent: AgentPort, defaults: Defaults): P
 }
 
 /** What the router says about itself in `/log`. */
-function writeLog(log: LogBuffer, agent: AgentPort, store: ConfigStore, alarms: Alarms): void {
+function writeLog(log: RouterLog, agent: AgentPort, store: ConfigStore, alarms: Alarms): void {
   log.add('system,info', 'router management started');
   let reported: readonly string[] = [];
   const reportRules = () => {

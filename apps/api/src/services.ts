@@ -9,10 +9,10 @@ import type { Editor } from './config/editor.js';
 import type { ConfigStore } from './config/store.js';
 import type { Database } from './database/client.js';
 import type { ApiError } from './errors.js';
+import type { RouterLog } from './logging/router-log.js';
 import type { FairShare } from './scheduling/fair-share.js';
 import type { UserSemaphore } from './scheduling/user-semaphore.js';
 import type { LiveState } from './state/live-state.js';
-import type { LogBuffer } from './state/log-buffer.js';
 import type { RestRow, View } from './view/rows.js';
 
 /** What the commands work with. */
@@ -24,7 +24,7 @@ export interface Services {
   readonly users: Users;
   readonly sessions: Sessions;
   readonly authenticator: Authenticator;
-  readonly log: LogBuffer;
+  readonly log: RouterLog;
   readonly views: ReadonlyMap<string, View>;
   /** What menus do by themselves, by path. */
   readonly commands: ReadonlyMap<string, MenuCommands>;

@@ -111,6 +111,11 @@ export class AgentPeer {
     await new Promise<void>((resolve) => server.listen(this.#path, resolve));
   }
 
+  /** Tells all who are connected of something that nobody asked for. */
+  tell(event: object): void {
+    for (const socket of this.#sockets) socket.write(encodeFrame({ type: 'event', ...event }));
+  }
+
   async stop(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
     await new Promise((resolve) => this.#server?.close(resolve));

@@ -8,7 +8,6 @@ import { ConnectionDump, RECORD } from '../src/agent/connections.js';
 import type { NeighborInfo } from '../src/agent/messages.js';
 import type { MenuWindow } from '../src/live/menu-window.js';
 import { evaluate } from '../src/live/window.js';
-import { LOG_LINES } from '../src/state/log-buffer.js';
 import { connectionsView } from '../src/view/connections.js';
 import { Client } from './live-client.js';
 import { rawExchange, upgradeRequest } from './raw-request.js';
@@ -24,6 +23,8 @@ const DYNAMIC = 10_000;
 /** Queues of a tree, added in one revision. */
 const TREE = 8_000;
 const CHANGES = 10;
+/** Messages of the log. */
+const LOG_LINES = 2_000;
 const CONNECTIONS = 1_048_576;
 /** Longest time that the event loop may stand still, ms. */
 const MAX_MS = 50;
@@ -56,6 +57,7 @@ beforeAll(async () => {
     await vi.waitFor(async () => expect((await change()).status).toBe(200), { timeout: 60_000 });
   }
   await put(RULE, RULES, (n) => ({ chain: 'forward', action: 'passthrough', comment: `rule ${n}` }));
+  await router.rest('PATCH', '/system/logging/action/memory', { 'memory-lines': String(LOG_LINES) });
   for (let n = 0; n < LOG_LINES; n += 50) {
     await Promise.all(many(50, (line) => router.rest('POST', '/log/info', { message: `line ${n + line}` })));
   }

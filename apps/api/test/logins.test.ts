@@ -5,7 +5,8 @@ import { networkOf } from '../src/auth/address.js';
 import { Attempts } from '../src/auth/attempts.js';
 import { isCommonPassword } from '../src/auth/common-passwords.js';
 import { MAX_RECORDED } from '../src/database/audit.js';
-import { LOG_BYTES, LogBuffer } from '../src/state/log-buffer.js';
+import { BUFFER_BYTES } from '../src/logging/memory-buffer.js';
+import { RouterLog } from '../src/logging/router-log.js';
 import { PASSWORD, Router } from './router.js';
 
 /** Hashes that are being computed, and the most that ever were. */
@@ -252,12 +253,12 @@ describe('budgets of logins', () => {
 describe('the log', () => {
   it('is bounded by bytes, and a line stays a line', async () => {
     router = await Router.start();
-    const log = new LogBuffer();
+    const log = new RouterLog({ dataDir: router.directory, echo: () => undefined, firstId: 1 }, new Map());
     for (let n = 0; n < 2_000; n += 1) log.add('system,info', `${n} ${'\u0000'.repeat(7_000_000 / 1_000)}`);
-    const size = log.lines().reduce((sum, { message }) => sum + 2 * message.length, 0);
-    expect(size).toBeLessThan(LOG_BYTES);
-    expect(log.lines().at(-1)?.message.startsWith('1999 \\u{0}')).toBe(true);
-    expect(log.lines().at(-1)?.id).toBe(2_000);
+    const held = log.messages().map(({ message }) => message);
+    expect(held.reduce((sum, { text }) => sum + 2 * text.length, 0)).toBeLessThan(BUFFER_BYTES);
+    expect(held.at(-1)?.text.startsWith('1999 \\u{0}')).toBe(true);
+    expect(held.at(-1)?.id).toBe(2_000);
     await router.rest('POST', '/log/info', { message: 'one\r\n2026-01-01 system,error forged' });
     const { rows } = await router.rest('GET', '/log');
     expect(rows.at(-1)?.message).toBe('one\\u{d}\\u{a}2026-01-01 system,error forged');

@@ -116,6 +116,7 @@ export class Router {
       names: [],
       trustedProxies: [],
       webRoot: undefined,
+      echo: () => undefined,
       logLevel: 'silent',
       ...this.#options,
     });

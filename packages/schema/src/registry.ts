@@ -26,6 +26,8 @@ import { simpleQueue } from './menus/queue/simple.js';
 import { queueTree } from './menus/queue/tree.js';
 import { queueType } from './menus/queue/type.js';
 import { systemIdentity } from './menus/system/identity.js';
+import { systemLoggingAction } from './menus/system/logging/action.js';
+import { systemLogging } from './menus/system/logging.js';
 import { systemResourceCpu } from './menus/system/resource/cpu.js';
 import { systemResource } from './menus/system/resource.js';
 import { toolPacketTrace } from './menus/tool/packet-trace.js';
@@ -55,6 +57,8 @@ export const registry: readonly Menu[] = [
   queueType,
   queueLint,
   systemIdentity,
+  systemLogging,
+  systemLoggingAction,
   systemResource,
   systemResourceCpu,
   user,

@@ -6,3 +6,4 @@ export const INTERFACE_WINDOW: TabbedWindow = { title: 'Interface List', tree: [
 export const FIREWALL_WINDOW: TabbedWindow = { title: 'Firewall', tree: ['IP', 'Firewall'] };
 export const IP_SETTINGS_WINDOW: TabbedWindow = { title: 'IP Settings', tree: ['IP', 'Settings'] };
 export const QUEUE_WINDOW: TabbedWindow = { title: 'Queue List', tree: ['Queues'] };
+export const LOGGING_WINDOW: TabbedWindow = { title: 'Logging', tree: ['System', 'Logging'] };

@@ -11,6 +11,7 @@ import { icmpOptions } from '../src/props/icmp-options.js';
 import { int } from '../src/props/int.js';
 import { intRange } from '../src/props/int-range.js';
 import { ip, ipPort } from '../src/props/ip.js';
+import { ipAny } from '../src/props/ip-any.js';
 import { ipIfacePrefix, ipPrefix } from '../src/props/ip-prefix.js';
 import { ipProtocol } from '../src/props/ip-protocol.js';
 import { ipRange, ipRangeExact } from '../src/props/ip-range.js';
@@ -26,8 +27,10 @@ import { portList } from '../src/props/port-list.js';
 import { queueTarget, queueTargetList } from '../src/props/queue-target.js';
 import { configuredRate, rate } from '../src/props/rate.js';
 import { reference, referenceList } from '../src/props/reference.js';
+import { posixRegex } from '../src/props/regex.js';
 import { setOf, triStateSetOf } from '../src/props/set.js';
-import { interfaceName, name, nameInPair, nameList, secret, text } from '../src/props/text.js';
+import { fileName, interfaceName, name, nameInPair, nameList, secret, text } from '../src/props/text.js';
+import { topicsWanted } from '../src/props/topics.js';
 import { volumeRange } from '../src/props/volume-range.js';
 import { weekdayTimes } from '../src/props/weekday-times.js';
 
@@ -46,6 +49,7 @@ export const kinds: Readonly<Record<string, Kind>> = {
   intRange: intRange({ min: 0, max: 65_535 }),
   ip,
   ipPort,
+  ipAny,
   ipIfacePrefix,
   ipPrefix,
   ipProtocol,
@@ -55,6 +59,7 @@ export const kinds: Readonly<Record<string, Kind>> = {
   mac,
   nexthop,
   nth,
+  posixRegex,
   percent,
   portList,
   rate,
@@ -72,10 +77,12 @@ export const kinds: Readonly<Record<string, Kind>> = {
   referenceList: referenceList('/interface/list', 'name'),
   set: setOf(['new', 'established', 'related']),
   triStateSet: triStateSetOf(['syn', 'ack', 'rst']),
+  fileName,
   interfaceName,
   name: name(),
   secret: secret(),
   text: text(),
+  topicsWanted,
   volumeRange,
   weekdayTimes,
   notLimit: withNot(limit),

@@ -162,6 +162,7 @@ const DIFFERENT: Readonly<Record<string, string>> = {
   '/queue/interface queue default': 'so that reset goes back to what stands where none was chosen',
   '/queue/interface queue required': 'it has a default',
   '/system/identity name default': 'our own name',
+  '/system/logging topics not': 'each topic has its own !',
   '/tool/profile cpu default': 'a default for the dialog',
   '/tool/profile duration default': 'a default for the dialog',
 };

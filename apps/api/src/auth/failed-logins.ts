@@ -1,6 +1,6 @@
 import { keepNewest, MAX_RECORDED } from '../database/audit.js';
 import type { Database } from '../database/client.js';
-import { printable } from '../state/log-buffer.js';
+import { printable } from '../logging/message.js';
 
 /** Failed logins that are one line in the log and one row of the audit. */
 export interface FailedLogins {

@@ -29,6 +29,8 @@ import { queueLint } from './queue/lint.js';
 import { simpleQueue } from './queue/simple.js';
 import { queueTree } from './queue/tree.js';
 import { queueType } from './queue/type.js';
+import { systemLoggingAction } from './system/logging/action.js';
+import { systemLogging } from './system/logging.js';
 import { systemResourceCpu } from './system/resource/cpu.js';
 import { systemResource } from './system/resource.js';
 import { toolPacketTrace } from './tool/packet-trace.js';
@@ -60,6 +62,8 @@ export const menuModules: readonly MenuModule[] = [
   simpleQueue,
   queueTree,
   queueType,
+  systemLogging,
+  systemLoggingAction,
   systemResource,
   systemResourceCpu,
   toolPacketTrace,

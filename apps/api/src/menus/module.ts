@@ -4,9 +4,9 @@ import type { CompileSections } from '../compiler/compile.js';
 import type { MenuRules } from '../config/rules.js';
 import type { ConfigStore } from '../config/store.js';
 import type { QueueHints } from '../lint/queue-hints.js';
+import type { RouterLog } from '../logging/router-log.js';
 import type { MenuCommands } from '../services.js';
 import type { LiveState } from '../state/live-state.js';
-import type { LogBuffer } from '../state/log-buffer.js';
 import type { Processor } from '../state/processor.js';
 import type { View } from '../view/rows.js';
 
@@ -15,7 +15,7 @@ export interface ViewSources {
   readonly store: ConfigStore;
   readonly live: LiveState;
   readonly users: Users;
-  readonly log: LogBuffer;
+  readonly log: RouterLog;
   readonly processor: Processor;
   readonly hints: QueueHints;
   readonly dataDir: string;

@@ -1,12 +1,55 @@
 import { datetimeText } from '@tollway/schema';
-import type { LogBuffer, LogLine } from '../state/log-buffer.js';
-import { ArrayRows, type RestRow, type View } from './rows.js';
+import type { BufferedMessage, RouterLog } from '../logging/router-log.js';
+import { rowIdText } from '../snapshot/snapshot.js';
+import type { RestRow, RowSet, View } from './rows.js';
 
-/** The log, oldest first. */
-export function logView(buffer: LogBuffer): View {
-  return async () => new ArrayRows(buffer.lines().map(logRow));
+/** What the memory of the log holds, oldest first. */
+export const logView =
+  (log: RouterLog): View =>
+  async () =>
+    new LogRows(log.messages());
+
+/** Messages, of which only those become texts that somebody looks at. */
+class LogRows implements RowSet {
+  readonly #messages: readonly BufferedMessage[];
+
+  constructor(messages: readonly BufferedMessage[]) {
+    this.#messages = messages;
+  }
+
+  get length(): number {
+    return this.#messages.length;
+  }
+
+  id(index: number): string {
+    const held = this.#messages[index];
+    return held === undefined ? '' : rowIdText(held.message.id);
+  }
+
+  value(index: number, property: string): string | undefined {
+    const held = this.#messages[index];
+    return held !== undefined && isShown(property) ? TEXTS[property](held) : undefined;
+  }
+
+  row(index: number): RestRow {
+    const held = this.#messages[index];
+    return held === undefined
+      ? {}
+      : Object.fromEntries(PROPERTIES.map((property) => [property, TEXTS[property](held)]));
+  }
 }
 
-function logRow({ id, timeMs, topics, message }: LogLine): RestRow {
-  return { '.id': `*${id.toString(16).toUpperCase()}`, time: datetimeText(timeMs), buffer: 'memory', topics, message };
-}
+/** What is shown of a message. */
+const TEXTS = {
+  '.id': ({ message }: BufferedMessage) => rowIdText(message.id),
+  time: ({ message }: BufferedMessage) => datetimeText(message.timeMs),
+  buffer: ({ buffer }: BufferedMessage) => buffer,
+  topics: ({ message }: BufferedMessage) => message.topics,
+  message: ({ message }: BufferedMessage) => message.text,
+};
+
+type Shown = keyof typeof TEXTS;
+
+const PROPERTIES: readonly Shown[] = ['.id', 'time', 'buffer', 'topics', 'message'];
+
+const isShown = (property: string): property is Shown => Object.hasOwn(TEXTS, property);

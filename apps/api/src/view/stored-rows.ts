@@ -114,7 +114,7 @@ export function storedView(menu: Menu, store: ConfigStore): View {
   const parts = new StoredParts(menu);
   return async () => {
     const { snapshot, invalid } = store;
-    const { builtin, rows } = builtinRows(menu, snapshot.get(menu.path) ?? []);
+    const { builtin, rows } = builtinRows(menu, snapshot.get(menu.path) ?? [], invalid);
     return new StoredRows(rows, (row) => parts.of(row, invalid.get(row.id)), undefined, builtin);
   };
 }

@@ -1,4 +1,5 @@
 import { FIRST_BUILTIN_ROW, type Menu, type Prop } from '@tollway/schema';
+import { builtinRow } from '../snapshot/builtin.js';
 import { type Row, rowIdText } from '../snapshot/snapshot.js';
 import { type RestRow, yesNo } from './rows.js';
 
@@ -20,16 +21,18 @@ export function storedRow(menu: Menu, row: Row, reason?: string): Record<string,
 export function builtinRows(
   menu: Menu,
   stored: readonly Row[],
+  invalid: ReadonlyMap<number, string>,
 ): { readonly builtin: RestRow[]; readonly rows: readonly Row[] } {
   const { builtin = [] } = menu;
   if (builtin.length === 0) return { builtin: [], rows: stored };
   const set = new Map(stored.flatMap((row) => (row.id < FIRST_BUILTIN_ROW ? [] : [[row.id, row] as const])));
   return {
-    builtin: builtin.map(({ id, values: first }) => {
-      const own = set.get(id)?.values;
+    builtin: builtin.flatMap(({ id, values: first }) => {
+      const row = set.get(id) ?? builtinRow(menu, { id });
+      if (row === undefined) return [];
       const fixed = Object.entries(first).filter(([name]) => menu.props[name]?.readOnly);
-      const given = own === undefined ? first : { ...own, ...Object.fromEntries(fixed) };
-      return { '.id': rowIdText(id), ...values(menu, given) };
+      const values = { ...row.values, ...Object.fromEntries(fixed) };
+      return [storedRow(menu, { ...row, values }, invalid.get(id))];
     }),
     rows: set.size === 0 ? stored : stored.filter(({ id }) => !set.has(id)),
   };

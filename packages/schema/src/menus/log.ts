@@ -1,20 +1,7 @@
 import type { Command } from '../command.js';
 import { defineMenu } from '../define.js';
 import { text } from '../props/text.js';
-
-/** Words that make up the topics: subjects, then severities. */
-const TOPICS = [
-  'account',
-  'firewall',
-  'interface',
-  'script',
-  'system',
-  'debug',
-  'info',
-  'warning',
-  'error',
-  'critical',
-] as const;
+import { TOPICS } from '../props/topics.js';
 
 const writes = (severity: string): Command => ({
   name: severity,

@@ -11,7 +11,7 @@ export interface Ipv6Prefix {
 }
 
 /** IPv6 address as a 128-bit number (RFC 4291 §2.2, without an embedded IPv4 address); undefined for other texts. */
-function ipv6(text: string): bigint | undefined {
+export function ipv6(text: string): bigint | undefined {
   const halves = text.split('::');
   if (!text.includes(':') || halves.length > 2) return undefined;
   const [head = [], tail = []] = halves.map((half) => (half === '' ? [] : half.split(':')));

@@ -14,6 +14,7 @@ const NOUNS: Readonly<Record<string, readonly [one: string, several: string]>> =
   '/queue/simple': ['a simple queue', 'simple queues'],
   '/queue/tree': ['a queue of the tree', 'queues of the tree'],
   '/queue/type': ['a queue type', 'queue types'],
+  '/system/logging/action': ['a log action', 'log actions'],
 };
 
 const nounsOf = (menu: string): readonly [one: string, several: string] => {

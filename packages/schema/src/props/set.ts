@@ -36,12 +36,13 @@ export function setOf(values: readonly string[], { empty = false, spelled = {} }
 }
 
 /** Comma list of words, each set (`syn`), clear (`!syn`) or not mentioned. */
-export function triStateSetOf(values: readonly string[]): Kind {
+export function triStateSetOf(values: readonly string[], { empty = false }: Pick<SetOptions, 'empty'> = {}): Kind {
   const accepts = `a comma list out of ${values.join(', ')}, each with an optional ! for "clear"`;
   return {
     name: 'tri-set',
     accepts,
     parse(text) {
+      if (empty && text.trim() === '') return { ok: true, value: '' };
       const missing = missingElement(text, 'a word');
       if (missing !== undefined) return { ok: false, error: `${missing}; give ${accepts}` };
       const words = text.split(',').map((word) => word.trim());

@@ -106,6 +106,12 @@ export const interfaceName: Kind = nameKind(
   },
 );
 
+/** Name of a file, without a folder: nothing in it leads out of the folder that it is put into. */
+export const fileName: Kind = nameKind(/^[A-Za-z0-9_][A-Za-z0-9._-]*$/, {
+  accepts: 'a name of 1 to 64 letters, digits, dots, dashes and underscores that starts with neither a dot nor a dash',
+  max: 64,
+});
+
 interface NameShape {
   readonly accepts: string;
   readonly max: number;

@@ -1,6 +1,7 @@
 import { defineMenu } from '../../define.js';
 import type { Kind } from '../../kind.js';
 import type { BuiltinItem, Prop } from '../../menu.js';
+import { defaultFlag, defaultItem } from '../../mixins/default-item.js';
 import { bool } from '../../props/bool.js';
 import { bytes } from '../../props/bytes.js';
 import { duration } from '../../props/duration.js';
@@ -184,15 +185,9 @@ export const queueType = defineMenu({
     ...codelSettings('fq-codel', '10240', 'true'),
     ...fqSettings,
     ...cakeSettings,
-    default: {
-      kind: bool,
-      label: 'Default',
-      help: 'Always present: it can be set, but neither removed nor renamed.',
-      tab: 'General',
-      readOnly: true,
-    },
+    ...defaultItem(),
   },
-  flags: [{ letter: '*', prop: 'default', title: 'default' }],
+  flags: [defaultFlag],
   columns: ['name', 'kind'],
   tabs: ['General', 'Settings'],
   key: ['name'],

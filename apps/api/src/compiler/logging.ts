@@ -1,0 +1,144 @@
+import { menuByPath } from '@tollway/schema';
+import { withBuiltin } from '../snapshot/builtin.js';
+import { type ConfigSnapshot, type Row, rowsOf } from '../snapshot/snapshot.js';
+import { CannotWork } from './cannot-work.js';
+import { type CompileContext, effective, needed } from './context.js';
+
+/** What the rows of the log's menus ask for. The data plane gives its messages to the API, which carries that out. */
+
+export const LOGGING = '/system/logging';
+export const LOGGING_ACTION = '/system/logging/action';
+
+export interface MemorySettings {
+  /** Messages that it holds at most. */
+  readonly lines: number;
+  /** It takes no more when it is full; otherwise the oldest go. */
+  readonly stopOnFull: boolean;
+}
+
+export interface DiskSettings {
+  /** Name of the files, before their numbers. */
+  readonly fileName: string;
+  readonly linesPerFile: number;
+  readonly fileCount: number;
+  /** Nothing more is written when all files are full; otherwise the oldest goes. */
+  readonly stopOnFull: boolean;
+}
+
+export interface RemoteSettings {
+  readonly address: string;
+  readonly port: number;
+  /** Undefined leaves it to the machine. */
+  readonly srcAddress: string | undefined;
+  readonly protocol: 'udp' | 'tcp';
+  readonly format: 'default' | 'syslog';
+  readonly timeFormat: 'bsd-syslog' | 'iso8601';
+  /** By its name. */
+  readonly facility: string;
+  /** By its name, or `auto`. */
+  readonly severity: string;
+}
+
+/** What takes the messages of an action; nothing where a remote action has no address. */
+export type Target =
+  | { readonly kind: 'memory'; readonly settings: MemorySettings }
+  | { readonly kind: 'disk'; readonly settings: DiskSettings }
+  | { readonly kind: 'remote'; readonly settings: RemoteSettings }
+  | { readonly kind: 'echo' | 'none' };
+
+export interface LogAction {
+  readonly id: number;
+  readonly name: string;
+  readonly target: Target;
+}
+
+export interface RuleSettings {
+  /** Topics wanted, and with `!` unwanted ones. */
+  readonly topics: readonly string[];
+  readonly prefix: string;
+  /** An extended regular expression of POSIX. */
+  readonly regex: string | undefined;
+  /** Name of the action. */
+  readonly action: string;
+}
+
+/** Whether an address is none in particular. */
+export const isUnspecified = (address: string): boolean => address === '0.0.0.0' || address === '::';
+
+/** Rows of a menu, those that always exist first. */
+function allRows(snapshot: ConfigSnapshot, path: string): readonly Row[] {
+  const menu = menuByPath(path);
+  return menu === undefined ? [] : withBuiltin(menu, rowsOf(snapshot, path));
+}
+
+/** Rules of the log, those that are switched off with them. */
+export const logRuleRows = (snapshot: ConfigSnapshot): readonly Row[] => allRows(snapshot, LOGGING);
+
+/** What a rule asks for. */
+export function logRuleOf(row: Row): RuleSettings {
+  const value = (property: string): string => effective(LOGGING, row, property) ?? '';
+  const topics = value('topics');
+  return {
+    topics: topics === '' ? [] : topics.split(','),
+    prefix: value('prefix'),
+    regex: effective(LOGGING, row, 'regex'),
+    action: value('action'),
+  };
+}
+
+/** Actions of the log. */
+export const logActions = (snapshot: ConfigSnapshot): readonly LogAction[] =>
+  allRows(snapshot, LOGGING_ACTION).map((row) => ({ id: row.id, name: row.values.name ?? '', target: targetOf(row) }));
+
+function targetOf(row: Row): Target {
+  const text = (property: string): string => needed(LOGGING_ACTION, row, property);
+  const number = (property: string): number => Number(text(property));
+  const isOn = (property: string): boolean => text(property) === 'true';
+  switch (row.values.target) {
+    case 'memory':
+      return { kind: 'memory', settings: { lines: number('memory-lines'), stopOnFull: isOn('memory-stop-on-full') } };
+    case 'disk':
+      return {
+        kind: 'disk',
+        settings: {
+          fileName: text('disk-file-name'),
+          linesPerFile: number('disk-lines-per-file'),
+          fileCount: number('disk-file-count'),
+          stopOnFull: isOn('disk-stop-on-full'),
+        },
+      };
+    case 'remote': {
+      if (isUnspecified(text('remote'))) return { kind: 'none' };
+      const srcAddress = text('src-address');
+      return {
+        kind: 'remote',
+        settings: {
+          address: text('remote'),
+          port: number('remote-port'),
+          srcAddress: isUnspecified(srcAddress) ? undefined : srcAddress,
+          protocol: text('remote-protocol') === 'tcp' ? 'tcp' : 'udp',
+          format: text('remote-log-format') === 'syslog' ? 'syslog' : 'default',
+          timeFormat: text('syslog-time-format') === 'iso8601' ? 'iso8601' : 'bsd-syslog',
+          facility: text('syslog-facility'),
+          severity: text('syslog-severity'),
+        },
+      };
+    }
+    default:
+      return { kind: 'echo' };
+  }
+}
+
+/** Notes the rules whose messages go nowhere. */
+export function idleLogRules(context: CompileContext): void {
+  const idle = new Set(
+    logActions(context.snapshot).flatMap(({ name, target }) => (target.kind === 'none' ? name : [])),
+  );
+  for (const row of logRuleRows(context.snapshot)) {
+    const { action } = logRuleOf(row);
+    if (row.disabled || !idle.has(action)) continue;
+    context.attempt(row, () => {
+      throw new CannotWork(`action ${action} sends nothing: its remote is not set`);
+    });
+  }
+}

@@ -1,0 +1,92 @@
+import type { MemorySettings } from '../compiler/logging.js';
+import type { LogMessage } from './message.js';
+
+/** How much later than they were written messages of the data plane may come, ms; beyond that a clock was set back. */
+const LATE_MS = 10_000;
+/** What messages of a buffer may take, bytes: so much for each that it may hold, and at least {@link BUFFER_BYTES}. */
+const MESSAGE_BYTES = 512;
+export const BUFFER_BYTES = 1 << 20;
+/** What a message takes beside its texts, bytes, estimated. */
+const OVERHEAD_BYTES = 128;
+/** Places of messages that are gone, from which on the list is made anew. */
+const MAX_GONE = 1_024;
+
+/** A message in a buffer. */
+export interface HeldMessage extends LogMessage {
+  /** In the order in which messages came to be known, unique over all buffers, never reused. */
+  readonly id: number;
+}
+
+/** Whether a message stands before another one. What the data plane did while nobody listened is known only afterwards. */
+export function isBefore(a: HeldMessage, b: HeldMessage): boolean {
+  const apart = a.timeMs - b.timeMs;
+  return apart === 0 || Math.abs(apart) > LATE_MS ? a.id < b.id : apart < 0;
+}
+
+/** The newest messages of an action of target `memory`. */
+export class MemoryBuffer {
+  /** Oldest first, from {@link #first} on. */
+  readonly #messages: HeldMessage[] = [];
+  #first = 0;
+  #bytes = 0;
+  #settings: MemorySettings;
+
+  constructor(settings: MemorySettings) {
+    this.#settings = settings;
+  }
+
+  /** Keeps what it holds, as far as it may. */
+  set settings(settings: MemorySettings) {
+    this.#settings = settings;
+    this.#trim();
+  }
+
+  add(message: HeldMessage): void {
+    if (this.#settings.stopOnFull && this.#isFull()) return;
+    let at = this.#messages.length;
+    for (; at > this.#first; at -= 1) {
+      const before = this.#messages[at - 1];
+      if (before !== undefined && isBefore(before, message)) break;
+    }
+    this.#messages.splice(at, 0, message);
+    this.#bytes += bytesOf(message);
+    this.#trim();
+  }
+
+  clear(): void {
+    this.#messages.length = 0;
+    this.#first = 0;
+    this.#bytes = 0;
+  }
+
+  /** Oldest first. */
+  messages(): readonly HeldMessage[] {
+    return this.#messages.slice(this.#first);
+  }
+
+  get #count(): number {
+    return this.#messages.length - this.#first;
+  }
+
+  get #maxBytes(): number {
+    return Math.max(BUFFER_BYTES, this.#settings.lines * MESSAGE_BYTES);
+  }
+
+  #isFull(): boolean {
+    return this.#count >= this.#settings.lines || this.#bytes >= this.#maxBytes;
+  }
+
+  #trim(): void {
+    while (this.#count > this.#settings.lines || this.#bytes > this.#maxBytes) {
+      const oldest = this.#messages[this.#first];
+      if (oldest === undefined) break;
+      this.#bytes -= bytesOf(oldest);
+      this.#first += 1;
+    }
+    if (this.#first < MAX_GONE || this.#first < this.#count) return;
+    this.#messages.splice(0, this.#first);
+    this.#first = 0;
+  }
+}
+
+const bytesOf = ({ topics, text }: LogMessage): number => OVERHEAD_BYTES + 2 * (topics.length + text.length);

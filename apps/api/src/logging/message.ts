@@ -1,0 +1,31 @@
+import { datetimeText } from '@tollway/schema';
+
+/** A message of the router. */
+export interface LogMessage {
+  readonly timeMs: number;
+  /** Comma list, e.g. `system,info`. */
+  readonly topics: string;
+  /** One line without control characters, see {@link printable}. */
+  readonly text: string;
+}
+
+/** What takes messages. */
+export interface Destination {
+  /** Neither waits nor throws. */
+  write(message: LogMessage): void;
+  /** Takes no more. Resolves when what it has taken is where it belongs, or cannot get there. */
+  close(): Promise<void>;
+}
+
+/** Says in the log how a destination fares. */
+export type Report = (severity: 'error' | 'warning' | 'info', text: string) => void;
+
+/** A text in which whatever does not show as itself is written as an escape: a line of the log stays one line. */
+export const printable = (text: string): string =>
+  text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`);
+
+/** A message without its time. */
+export const plainLine = ({ topics, text }: LogMessage): string => `${topics} ${text}`;
+
+/** A message with its time, by the router's clock. */
+export const datedLine = (message: LogMessage): string => `${datetimeText(message.timeMs)} ${plainLine(message)}`;

@@ -1,0 +1,209 @@
+import { createSocket, type Socket as DatagramSocket } from 'node:dgram';
+import { connect, isIPv6, type Socket } from 'node:net';
+import type { RemoteSettings } from '../compiler/logging.js';
+import type { Destination, LogMessage, Report } from './message.js';
+import { Reports } from './reports.js';
+import { remoteLine } from './syslog.js';
+
+/** Messages that wait for the network; more are dropped. */
+const MAX_WAITING = 1_000;
+/** Time until a connection is tried again after it failed: at first, and at most after doubling each time, ms. */
+const FIRST_AGAIN_MS = 1_000;
+const MAX_AGAIN_MS = 60_000;
+/** How long a server may take to accept a connection, and how long the end waits for what is under way, ms. */
+const CONNECT_MS = 10_000;
+const CLOSE_MS = 1_000;
+/** How soon a silent connection is asked whether its other end is still there, ms. */
+const KEEPALIVE_MS = 30_000;
+
+/** Sends messages to a server. */
+export function remoteLog(settings: RemoteSettings, hostname: () => string, report: Report): Destination {
+  return settings.protocol === 'tcp' ? new TcpLog(settings, hostname, report) : new UdpLog(settings, hostname, report);
+}
+
+/** `192.0.2.1:514`, `[2001:db8::1]:514` */
+const serverText = ({ address, port }: RemoteSettings): string =>
+  `${isIPv6(address) ? `[${address}]` : address}:${port}`;
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** One datagram for each message (RFC 5426). */
+export class UdpLog implements Destination {
+  readonly #settings: RemoteSettings;
+  readonly #hostname: () => string;
+  readonly #reports: Reports;
+  #socket: Promise<DatagramSocket> | undefined;
+  /** Messages that are under way to the socket. */
+  readonly #sending = new Set<Promise<void>>();
+  #againAt = 0;
+  #isClosed = false;
+
+  constructor(settings: RemoteSettings, hostname: () => string, report: Report) {
+    this.#settings = settings;
+    this.#hostname = hostname;
+    this.#reports = new Reports(report);
+  }
+
+  write(message: LogMessage): void {
+    if (this.#isClosed) return;
+    if (this.#sending.size >= MAX_WAITING || performance.now() < this.#againAt) {
+      this.#reports.dropped();
+      return;
+    }
+    const sending = this.#send(Buffer.from(remoteLine(message, this.#settings, this.#hostname())))
+      .then(() => this.#reports.works())
+      .catch((error: unknown) => {
+        this.#reports.dropped();
+        this.#againAt = performance.now() + FIRST_AGAIN_MS;
+        const server = serverText(this.#settings);
+        this.#reports.fails(`nothing can be sent to ${server}: ${reasonOf(error)}; messages are dropped`);
+      })
+      .finally(() => this.#sending.delete(sending));
+    this.#sending.add(sending);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await within(CLOSE_MS, Promise.all(this.#sending));
+    (await this.#socket?.catch(() => undefined))?.close();
+  }
+
+  async #send(datagram: Buffer): Promise<void> {
+    this.#socket ??= this.#open();
+    const socket = await this.#socket;
+    const { port, address } = this.#settings;
+    await new Promise<void>((resolve, reject) => {
+      socket.send(datagram, port, address, (error) => (error === null ? resolve() : reject(error)));
+    });
+  }
+
+  #open(): Promise<DatagramSocket> {
+    const { address, srcAddress } = this.#settings;
+    return new Promise((resolve, reject) => {
+      const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4').unref();
+      socket.on('error', (error) => {
+        this.#socket = undefined;
+        socket.close();
+        reject(error);
+      });
+      socket.bind({ address: srcAddress, exclusive: true }, () => resolve(socket));
+    });
+  }
+}
+
+/** One connection that is made when there is something to send, and made again when it has ended. */
+export class TcpLog implements Destination {
+  readonly #settings: RemoteSettings;
+  readonly #hostname: () => string;
+  readonly #reports: Reports;
+  readonly #waiting: string[] = [];
+  #socket: Socket | undefined;
+  #isConnected = false;
+  #again: NodeJS.Timeout | undefined;
+  #againMs = FIRST_AGAIN_MS;
+  #isClosed = false;
+
+  constructor(settings: RemoteSettings, hostname: () => string, report: Report) {
+    this.#settings = settings;
+    this.#hostname = hostname;
+    this.#reports = new Reports(report);
+  }
+
+  write(message: LogMessage): void {
+    if (this.#isClosed) return;
+    if (this.#waiting.length >= MAX_WAITING) {
+      this.#reports.dropped();
+      return;
+    }
+    this.#waiting.push(this.#framed(remoteLine(message, this.#settings, this.#hostname())));
+    if (this.#socket !== undefined) this.#send();
+    else if (this.#again === undefined) this.#connect();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#again);
+    const socket = this.#socket;
+    if (socket === undefined) return;
+    if (!this.#isConnected) socket.destroy();
+    else {
+      const closed = new Promise((resolve) => socket.once('close', resolve));
+      for (const frame of this.#waiting.splice(0)) socket.write(frame);
+      socket.end();
+      await within(CLOSE_MS, closed);
+      socket.destroy();
+    }
+  }
+
+  /** Counted octets (RFC 6587 §3.4.1) for what is syslog; plain lines end with a newline. */
+  #framed(line: string): string {
+    return this.#settings.format === 'syslog' ? `${Buffer.byteLength(line)} ${line}` : `${line}\n`;
+  }
+
+  #connect(): void {
+    const { address: host, port, srcAddress } = this.#settings;
+    const socket = connect({ host, port, ...(srcAddress !== undefined && { localAddress: srcAddress }) });
+    this.#socket = socket;
+    let why = 'the server has ended the connection';
+    socket.unref();
+    socket.setKeepAlive(true, KEEPALIVE_MS);
+    socket.setTimeout(CONNECT_MS, () => {
+      if (!this.#isConnected) socket.destroy(new Error(`no answer for ${CONNECT_MS / 1000} s`));
+    });
+    socket.on('connect', () => {
+      socket.setTimeout(0);
+      this.#isConnected = true;
+      this.#send();
+    });
+    socket.on('drain', () => this.#send());
+    // A server has nothing to say; what is not read keeps its end from being seen.
+    socket.resume();
+    socket.on('error', (error) => {
+      why = error.message;
+    });
+    socket.on('close', () => this.#ended(why));
+  }
+
+  #ended(why: string): void {
+    const hadConnection = this.#isConnected;
+    this.#socket = undefined;
+    this.#isConnected = false;
+    if (this.#isClosed) return;
+    // One that has lasted is made anew with the next message, and an end of it alone is no failure.
+    if (!hadConnection) {
+      const server = serverText(this.#settings);
+      this.#reports.fails(
+        `${server} cannot be reached: ${why}; ${MAX_WAITING} messages wait for it, and more are dropped`,
+      );
+    }
+    this.#again = setTimeout(() => {
+      this.#again = undefined;
+      if (this.#waiting.length > 0) this.#connect();
+    }, this.#againMs).unref();
+    this.#againMs = Math.min(2 * this.#againMs, MAX_AGAIN_MS);
+  }
+
+  #send(): void {
+    const socket = this.#socket;
+    if (socket === undefined || !this.#isConnected) return;
+    while (this.#waiting.length > 0 && !socket.writableNeedDrain) {
+      socket.write(this.#waiting.splice(0, SENT_AT_ONCE).join(''));
+    }
+    if (this.#waiting.length > 0) return;
+    this.#againMs = FIRST_AGAIN_MS;
+    this.#reports.works();
+  }
+}
+
+/** Messages that are given to the connection in one piece. */
+const SENT_AT_ONCE = 100;
+
+/** Waits for something, but not for long. */
+async function within(ms: number, what: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([what, over]);
+  clearTimeout(timer);
+}

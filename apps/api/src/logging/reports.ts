@@ -1,0 +1,39 @@
+import type { Report } from './message.js';
+
+/** How often it is said that messages were dropped while the destination works, ms. */
+const DROPS_MS = 60_000;
+
+/** Says once that a destination fails, and when it works again; messages that were dropped are counted. */
+export class Reports {
+  readonly #report: Report;
+  #isFailing = false;
+  #dropped = 0;
+  #saidAt = Number.NEGATIVE_INFINITY;
+
+  constructor(report: Report) {
+    this.#report = report;
+  }
+
+  /** @param text what is wrong, and what becomes of messages */
+  fails(text: string): void {
+    if (this.#isFailing) return;
+    this.#isFailing = true;
+    this.#report('error', text);
+  }
+
+  dropped(count = 1): void {
+    this.#dropped += count;
+  }
+
+  works(): void {
+    const dropped = `${this.#dropped} ${this.#dropped === 1 ? 'message was' : 'messages were'} dropped`;
+    if (this.#isFailing) {
+      this.#isFailing = false;
+      this.#report('info', this.#dropped > 0 ? `works again; ${dropped}` : 'works again');
+    } else if (this.#dropped > 0 && performance.now() - this.#saidAt >= DROPS_MS) {
+      this.#saidAt = performance.now();
+      this.#report('warning', `${dropped} because they came too fast`);
+    } else return;
+    this.#dropped = 0;
+  }
+}

@@ -1,0 +1,171 @@
+import { LOGGING, LOGGING_ACTION, type LogAction, logActions, logRuleOf, logRuleRows } from '../compiler/logging.js';
+import { identityOf } from '../snapshot/identity.js';
+import type { ConfigSnapshot } from '../snapshot/snapshot.js';
+import { DiskLog, logFolder } from './disk.js';
+import { Echo } from './echo.js';
+import { type HeldMessage, isBefore, MemoryBuffer } from './memory-buffer.js';
+import { type Destination, type LogMessage, printable, type Report } from './message.js';
+import { remoteLog } from './remote.js';
+import { LogRules } from './rules.js';
+
+/** Longest message, characters. */
+const MAX_MESSAGE = 2_048;
+
+/** An action with what takes its messages. */
+interface Action {
+  name: string;
+  /** What it was made of. */
+  readonly made: string;
+  readonly memory: MemoryBuffer | undefined;
+  readonly destination: Destination | undefined;
+}
+
+/** A message that `/log` shows, and the action that holds it. */
+export interface BufferedMessage {
+  readonly message: HeldMessage;
+  readonly buffer: string;
+}
+
+export interface LogOptions {
+  readonly dataDir: string;
+  /** Takes what actions of target `echo` are given. */
+  readonly echo: (text: string) => void;
+  /** Above that of every message of a process before: a page that stays open must not take one for another. */
+  readonly firstId: number;
+}
+
+/** Menus whose changes the log follows: rules, actions, and the name that servers are told. */
+const FOLLOWED: readonly string[] = [LOGGING, LOGGING_ACTION, '/system/identity'];
+
+/** All messages of the router: each goes to the actions of the rules that it matches. */
+export class RouterLog {
+  readonly #options: LogOptions;
+  readonly #actions = new Map<number, Action>();
+  #rules = new LogRules([], () => undefined);
+  #hostname = '';
+  #nextId: number;
+  /** Destinations that are being closed. */
+  #closing: Promise<unknown> = Promise.resolve();
+  #shown: readonly BufferedMessage[] | undefined;
+
+  constructor(options: LogOptions, snapshot: ConfigSnapshot) {
+    this.#options = options;
+    this.#nextId = options.firstId;
+    this.#configure(snapshot);
+  }
+
+  /** Goes on by the configuration as it is now. What memory holds stays, as far as its action does. */
+  follow(changes: readonly { readonly menu: string }[], snapshot: ConfigSnapshot): void {
+    if (changes.some(({ menu }) => FOLLOWED.includes(menu))) this.#configure(snapshot);
+  }
+
+  /** @param topics comma list, e.g. `system,info` */
+  add(topics: string, text: string, timeMs = Date.now()): void {
+    const line = printable(text.slice(0, MAX_MESSAGE)).slice(0, MAX_MESSAGE);
+    for (const { prefix, action } of this.#rules.matching(topics, line)) {
+      const to = this.#actions.get(action);
+      if (to === undefined) continue;
+      const message: LogMessage = { timeMs, topics, text: prefix === '' ? line : `${printable(prefix)}: ${line}` };
+      to.destination?.write(message);
+      if (to.memory === undefined) continue;
+      to.memory.add({ ...message, id: this.#nextId });
+      this.#nextId += 1;
+      this.#shown = undefined;
+    }
+  }
+
+  /** What memory holds, oldest first. */
+  messages(): readonly BufferedMessage[] {
+    this.#shown ??= merged(
+      [...this.#actions.values()].flatMap(({ name, memory }) =>
+        memory === undefined ? [] : [memory.messages().map((message) => ({ message, buffer: name }))],
+      ),
+    );
+    return this.#shown;
+  }
+
+  /** Forgets what an action holds. Returns whether it is one that holds messages. */
+  clear(id: number): boolean {
+    const memory = this.#actions.get(id)?.memory;
+    memory?.clear();
+    this.#shown = undefined;
+    return memory !== undefined;
+  }
+
+  /** Resolves when files and servers have got what they will get. */
+  async close(): Promise<void> {
+    for (const action of this.#actions.values()) this.#close(action);
+    await this.#closing;
+  }
+
+  #configure(snapshot: ConfigSnapshot): void {
+    this.#hostname = identityOf(snapshot);
+    const actions = logActions(snapshot);
+    const before = new Map(this.#actions);
+    this.#actions.clear();
+    const kept = new Set<number>();
+    for (const { id, name, target } of actions) {
+      const known = before.get(id);
+      if (known === undefined || known.made !== JSON.stringify(target)) continue;
+      known.name = name;
+      kept.add(id);
+    }
+    // Files of one that is closed may be those of one that is opened.
+    for (const [id, action] of before) if (!kept.has(id)) this.#close(action);
+    for (const action of actions) {
+      const known = before.get(action.id);
+      this.#actions.set(action.id, known !== undefined && kept.has(action.id) ? known : this.#open(action, known));
+    }
+    const ids = new Map(actions.map(({ id, name }) => [name, id]));
+    const rules = logRuleRows(snapshot).filter(({ disabled }) => !disabled);
+    this.#rules = new LogRules(rules.map(logRuleOf), (name) => ids.get(name));
+    this.#shown = undefined;
+  }
+
+  #close({ destination }: Action): void {
+    if (destination !== undefined) this.#closing = Promise.all([this.#closing, destination.close()]);
+  }
+
+  #open({ id, name, target }: LogAction, before: Action | undefined): Action {
+    const report: Report = (severity, text) =>
+      this.add(`system,${severity}`, `log action ${this.#actions.get(id)?.name ?? name}: ${text}`);
+    const made = { name, made: JSON.stringify(target), memory: undefined };
+    switch (target.kind) {
+      case 'memory': {
+        const memory = before?.memory ?? new MemoryBuffer(target.settings);
+        memory.settings = target.settings;
+        return { ...made, memory, destination: undefined };
+      }
+      case 'disk': {
+        const folder = logFolder(this.#options.dataDir);
+        return { ...made, destination: new DiskLog(folder, target.settings, report, this.#closing) };
+      }
+      case 'remote':
+        return { ...made, destination: remoteLog(target.settings, () => this.#hostname, report) };
+      case 'echo':
+        return { ...made, destination: new Echo(this.#options.echo) };
+      case 'none':
+        return { ...made, destination: undefined };
+    }
+  }
+}
+
+/** Messages of several buffers in one order. */
+function merged(buffers: readonly (readonly BufferedMessage[])[]): readonly BufferedMessage[] {
+  const left = buffers.filter((buffer) => buffer.length > 0);
+  const [only = []] = left;
+  if (left.length < 2) return only;
+  const at = left.map(() => 0);
+  const all: BufferedMessage[] = [];
+  for (;;) {
+    let first: { readonly index: number; readonly head: BufferedMessage } | undefined;
+    for (const [index, buffer] of left.entries()) {
+      const head = buffer[at[index] ?? 0];
+      if (head !== undefined && (first === undefined || isBefore(head.message, first.head.message)))
+        first = { index, head };
+    }
+    if (first === undefined) return all;
+    all.push(first.head);
+    at[first.index] = (at[first.index] ?? 0) + 1;
+  }
+}

@@ -1,0 +1,64 @@
+import { PosixRegex } from '@tollway/schema';
+import type { RuleSettings } from '../compiler/logging.js';
+
+/** A rule that is in force. */
+export interface LogRule {
+  /** Text before each message; empty for none. */
+  readonly prefix: string;
+  /** Id of the action. */
+  readonly action: number;
+}
+
+interface Compiled extends LogRule {
+  readonly wanted: readonly string[];
+  readonly unwanted: readonly string[];
+  readonly regex: PosixRegex | undefined;
+}
+
+/** Different topics for which it is remembered which rules match; there are a few dozen. */
+const MAX_REMEMBERED = 1_000;
+
+/** The rules that decide where messages go. */
+export class LogRules {
+  readonly #rules: readonly Compiled[];
+  readonly #byTopics = new Map<string, readonly Compiled[]>();
+
+  /** @param actionOf id of the action of a name; a rule without one sends nothing */
+  constructor(rules: readonly RuleSettings[], actionOf: (name: string) => number | undefined) {
+    this.#rules = rules.flatMap(({ topics, prefix, regex, action: name }) => {
+      const action = actionOf(name);
+      if (action === undefined) return [];
+      return [
+        {
+          prefix,
+          action,
+          wanted: topics.filter((topic) => !topic.startsWith('!')),
+          unwanted: topics.filter((topic) => topic.startsWith('!')).map((topic) => topic.slice(1)),
+          regex: regex === undefined ? undefined : new PosixRegex(regex),
+        },
+      ];
+    });
+  }
+
+  /**
+   * Rules that a message matches: it has all topics that they want and none of those that they do not want, and their
+   * expression is found in it.
+   * @param topics comma list
+   */
+  matching(topics: string, text: string): readonly LogRule[] {
+    return this.#of(topics).filter(({ regex }) => regex === undefined || regex.isFoundIn(text));
+  }
+
+  #of(topics: string): readonly Compiled[] {
+    let rules = this.#byTopics.get(topics);
+    if (rules === undefined) {
+      const has = new Set(topics.split(','));
+      rules = this.#rules.filter(
+        ({ wanted, unwanted }) => wanted.every((topic) => has.has(topic)) && !unwanted.some((topic) => has.has(topic)),
+      );
+      if (this.#byTopics.size >= MAX_REMEMBERED) this.#byTopics.clear();
+      this.#byTopics.set(topics, rules);
+    }
+    return rules;
+  }
+}

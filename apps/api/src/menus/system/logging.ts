@@ -1,0 +1,11 @@
+import { idleLogRules } from '../../compiler/logging.js';
+import type { MenuModule } from '../module.js';
+
+export const systemLogging: MenuModule = {
+  path: '/system/logging',
+  // The data plane gives its messages to the API, which has the rules: nothing of them is compiled.
+  compile: (context) => {
+    idleLogRules(context);
+    return {};
+  },
+};
