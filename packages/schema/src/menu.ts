@@ -134,9 +134,9 @@ export interface Menu {
   readonly window?: MenuWindow;
   /** `false`: its changes make no revision, so that nothing takes them back. */
   readonly undoable?: false;
-  /** Its rows are interfaces, of this type; `any` where those of all types are shown. */
+  /** Its rows are interfaces of this type; with `any` it shows and changes the rows of the menus of all types. */
   readonly interfaceType?: string;
-  /** Shows and changes the rows of this other menu (`/interface` those of `/interface/ethernet`). */
+  /** Shows and changes the rows of this other menu (`/queue/interface` those of `/interface`). */
   readonly rowsOf?: string;
   /** Items that always exist: they are neither stored nor removed. */
   readonly builtin?: readonly BuiltinItem[];

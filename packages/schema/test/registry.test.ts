@@ -42,7 +42,7 @@ describe('every menu', () => {
       expect(has('comment')).toBe('comment' in menu.props && menu.kind !== 'settings');
       if (has('unset')) expect(Object.values(menu.props).some((prop) => prop.unset)).toBe(true);
       if (menu.kind === 'status' || menu.kind === 'status-list') expect(settable).toBe(false);
-      if (menu.source !== 'live' || menu.rowsOf) expect(has('set')).toBe(true);
+      if (menu.source !== 'live' || menu.rowsOf || menu.interfaceType === 'any') expect(has('set')).toBe(true);
     },
   );
 
@@ -53,7 +53,11 @@ describe('every menu', () => {
   });
 
   it('shows the rows of a menu that is stored', () => {
-    for (const menu of registry) if (menu.rowsOf) expect(menuByPath(menu.rowsOf)?.source).toBe('stored');
+    for (const { rowsOf } of registry) {
+      if (rowsOf === undefined) continue;
+      const menu = menuByPath(rowsOf);
+      expect(menu?.source === 'stored' || menu?.interfaceType === 'any', rowsOf).toBe(true);
+    }
   });
 
   it('that shows the rows of another takes the same values', () => {
@@ -74,11 +78,16 @@ describe('every menu', () => {
       '2:0:0:0:0:1',
     ];
     for (const menu of registry) {
+      const storages = registry.filter(({ path, interfaceType }) =>
+        menu.interfaceType === 'any' ? interfaceType !== undefined : path === menu.rowsOf,
+      );
       for (const [name, prop] of Object.entries(menu.props)) {
-        const own = menu.rowsOf === undefined ? undefined : menuByPath(menu.rowsOf)?.props[name];
-        if (own === undefined || own.readOnly === true || prop.readOnly === true) continue;
-        for (const text of texts)
-          expect(prop.kind.parse(text), `${menu.path} ${name} ${text}`).toEqual(own.kind.parse(text));
+        for (const storage of storages) {
+          const own = storage.props[name];
+          if (own === undefined || own.readOnly === true || prop.readOnly === true) continue;
+          for (const text of texts)
+            expect(prop.kind.parse(text), `${menu.path} ${name} ${text}`).toEqual(own.kind.parse(text));
+        }
       }
     }
   });

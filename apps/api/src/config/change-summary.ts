@@ -1,7 +1,7 @@
 import { editValue, type Menu, menuByPath, type Prop } from '@tollway/schema';
 import { type Row, rowIdText } from '../snapshot/snapshot.js';
 import { ownChanges, type RowChange } from './draft.js';
-import { storageOf, storedProps } from './items.js';
+import { storedProps } from './items.js';
 
 /** Changes in words, for the log, the audit and the history. Everything is bounded; secrets are left out. */
 
@@ -99,11 +99,11 @@ export function describeChanges(
   place?: (id: number) => string,
 ): string {
   const byId = new Map(changes.map((change) => [change.id, change]));
-  const own = menuByPath(storageOf(menu)) ?? menu;
   const touched = ids.filter((id) => byId.has(id));
   const items = touched.slice(0, MAX_ITEMS).map((id) => {
     const change = byId.get(id);
     if (change === undefined) return '';
+    const own = menuByPath(change.menu) ?? menu;
     const row = change.after ?? change.before;
     return place === undefined || row === undefined ? itemText(own, change) : `${itemLabel(own, row)} ${place(id)}`;
   });

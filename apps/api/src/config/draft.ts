@@ -1,3 +1,4 @@
+import { interfaceMenus, interfaceNameTaken } from '../snapshot/interfaces.js';
 import { nameOf, RowsByKey } from '../snapshot/rows-by-key.js';
 import type { ConfigSnapshot, Row } from '../snapshot/snapshot.js';
 import { assignRanks } from './ranks.js';
@@ -143,8 +144,11 @@ export class Draft {
   /** First of `stem1`, `stem2` … that no row of the menu is called. */
   freeName(menu: string, stem: string): string {
     const { byKey } = this.#edit(menu);
+    const isInterface = interfaceMenus.includes(menu);
+    const isTaken = (name: string) =>
+      byKey.having(nameOf, name).size > 0 || (isInterface && interfaceNameTaken(this.#snapshot, name));
     let number = this.#nextName.get(menu) ?? 1;
-    while (byKey.having(nameOf, `${stem}${number}`).size > 0) number += 1;
+    while (isTaken(`${stem}${number}`)) number += 1;
     this.#nextName.set(menu, number);
     return `${stem}${number}`;
   }

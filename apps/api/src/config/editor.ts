@@ -3,10 +3,11 @@ import { ApiError, errors } from '../errors.js';
 import { TimeSlicer } from '../scheduling/time-slicer.js';
 import { builtinRow } from '../snapshot/builtin.js';
 import { type Row, rowIdText } from '../snapshot/snapshot.js';
+import { storagesOf } from '../snapshot/storage.js';
 import { describeChanges, describeSettings } from './change-summary.js';
 import { type Arguments, textOf, verifiedContent } from './content.js';
 import { type Draft, equal, type RowContent } from './draft.js';
-import { findDrafted, noSuchItem, storageOf } from './items.js';
+import { findDrafted, noSuchItem } from './items.js';
 import type { Author } from './record.js';
 import { followRename } from './references.js';
 import { prepareChecks } from './rules.js';
@@ -55,7 +56,9 @@ export class Editor {
   setAll(author: Author, menu: Menu, list: readonly ItemChange[]): Promise<number[]> {
     const withAutoName = new Set<number>();
     return this.#listed(author, 'set', menu, list, ({ item, args }, draft) => {
-      const id = changeOne(draft, menu, item, noSuchItem, (row) => verifiedChange(draft, menu, row, args));
+      const id = changeOne(draft, menu, item, noSuchItem, (row, storage) =>
+        verifiedChange(draft, menu, row, args, storage),
+      );
       // Of two changes of one item, one would be lost without a word.
       if (withAutoName.has(id)) {
         throw errors.badProperty('.id', `value of .id: an element before this one names ${rowIdText(id)} too`);
@@ -104,12 +107,14 @@ export class Editor {
     args: Arguments,
     missing: (item: string) => ApiError = noSuchItem,
   ): Promise<number[]> {
-    return this.#each(author, 'set', menu, items, missing, (row, draft) => verifiedChange(draft, menu, row, args));
+    return this.#each(author, 'set', menu, items, missing, (row, storage, draft) =>
+      verifiedChange(draft, menu, row, args, storage),
+    );
   }
 
   setComment(author: Author, menu: Menu, items: readonly string[], comment: string): Promise<number[]> {
-    return this.#each(author, 'comment', menu, items, noSuchItem, (row, draft) =>
-      verifiedChange(draft, menu, row, { comment }),
+    return this.#each(author, 'comment', menu, items, noSuchItem, (row, storage, draft) =>
+      verifiedChange(draft, menu, row, { comment }, storage),
     );
   }
 
@@ -120,7 +125,9 @@ export class Editor {
 
   unset(author: Author, menu: Menu, items: readonly string[], names: readonly string[]): Promise<number[]> {
     const args = Object.fromEntries(names.map((name) => [`!${name}`, '']));
-    return this.#each(author, 'unset', menu, items, noSuchItem, (row, draft) => verifiedChange(draft, menu, row, args));
+    return this.#each(author, 'unset', menu, items, noSuchItem, (row, storage, draft) =>
+      verifiedChange(draft, menu, row, args, storage),
+    );
   }
 
   remove(
@@ -131,7 +138,7 @@ export class Editor {
   ): Promise<number[]> {
     return this.#store.commit(author, summary('remove', menu), async (draft) => {
       const slicer = new TimeSlicer();
-      const rows = await slicer.map(items, (item) => findDrafted(menu, draft, item, missing));
+      const rows = await slicer.map(items, (item) => findDrafted(menu, draft, item, missing).row);
       if (rows.some(({ id }) => builtinRow(menu, { id }) !== undefined)) {
         throw errors.failure('a builtin item can not be removed');
       }
@@ -149,7 +156,7 @@ export class Editor {
     };
     const moved: Summary<number[]> = (ids, changes) => describeChanges('move', menu, ids, changes, where);
     return this.#store.commit(author, moved, async (draft) => {
-      const ids = await new TimeSlicer().map(items, (item) => findDrafted(menu, draft, item, noSuchItem).id);
+      const ids = await new TimeSlicer().map(items, (item) => findDrafted(menu, draft, item, noSuchItem).row.id);
       draft.move(menu.path, ids, rowBelow(draft, menu, place, new Set(ids)));
       const rows = draft.rows(menu.path);
       above = new Map(rows.map(({ id }, place) => [id, rows[place - 1]?.id]));
@@ -174,12 +181,14 @@ export class Editor {
     menu: Menu,
     items: readonly string[],
     missing: (item: string) => ApiError,
-    change: (row: Row, draft: Draft) => RowContent,
+    change: (row: Row, storage: string, draft: Draft) => RowContent,
     checks = true,
   ): Promise<number[]> {
     return this.#store.commit(author, summary(command, menu), async (draft: Draft) => {
       const slicer = checks ? await prepareSlicer(draft, menu) : new TimeSlicer();
-      return slicer.map(items, (item) => changeOne(draft, menu, item, missing, (row) => change(row, draft)));
+      return slicer.map(items, (item) =>
+        changeOne(draft, menu, item, missing, (row, storage) => change(row, storage, draft)),
+      );
     });
   }
 }
@@ -187,7 +196,9 @@ export class Editor {
 /** Slices in which rows of a menu are changed, with what they are looked up by. */
 async function prepareSlicer(draft: Draft, menu: Menu): Promise<TimeSlicer> {
   const slicer = new TimeSlicer();
-  await prepareChecks(draft.rules.get(storageOf(menu)), draft.byKey(storageOf(menu)), slicer);
+  for (const storage of storagesOf(menu.path)) {
+    await prepareChecks(draft.rules.get(storage), draft.byKey(storage), slicer);
+  }
   return slicer;
 }
 
@@ -197,12 +208,11 @@ function changeOne(
   menu: Menu,
   item: string,
   missing: (item: string) => ApiError,
-  change: (row: Row) => RowContent,
+  change: (row: Row, storage: string) => RowContent,
 ): number {
-  const storage = storageOf(menu);
-  const row = findDrafted(menu, draft, item, missing);
-  const { values, disabled, comment } = change(row);
-  writeRow(draft, menu, row.id, { values, disabled, comment });
+  const { row, storage } = findDrafted(menu, draft, item, missing);
+  const { values, disabled, comment } = change(row, storage);
+  writeRow(draft, menu, storage, row.id, { values, disabled, comment });
   // Items refer to each other by name.
   if (row.values.name !== undefined && values.name !== undefined && row.values.name !== values.name) {
     followRename(draft, storage, row.values.name, values.name);
@@ -211,8 +221,7 @@ function changeOne(
 }
 
 /** Changes a row. One that always exists is stored as long as it is not what it is at first. */
-function writeRow(draft: Draft, menu: Menu, id: number, content: RowContent): void {
-  const storage = storageOf(menu);
+function writeRow(draft: Draft, menu: Menu, storage: string, id: number, content: RowContent): void {
   const first = builtinRow(menu, { id });
   if (first !== undefined && equal(first, { id, ...content })) draft.remove(storage, id);
   else if (first !== undefined && draft.find(storage, id) === undefined) draft.addAs(storage, id, content);
@@ -272,16 +281,14 @@ function rowBelow(
   missing: (item: string) => ApiError = noSuchItem,
 ): number | undefined {
   if (by === undefined) return undefined;
-  const { id } = findDrafted(menu, draft, item, missing);
+  const { id } = findDrafted(menu, draft, item, missing).row;
   if (!below) return id;
   const rows = draft.rows(menu.path);
   return rows.slice(rows.findIndex((row) => row.id === id) + 1).find((row) => !moved.has(row.id))?.id;
 }
 
-function verifiedChange(draft: Draft, menu: Menu, row: Row, args: Arguments): RowContent {
-  const content = verifiedContent(
-    verifySet(draft.rules, menu, row, args, draft.snapshot(), draft.byKey(storageOf(menu))),
-  );
+function verifiedChange(draft: Draft, menu: Menu, row: Row, args: Arguments, storage: string): RowContent {
+  const content = verifiedContent(verifySet(draft.rules, menu, row, args, draft.snapshot(), draft.byKey(storage)));
   if (menu.autoName !== undefined && content.values.name === undefined) {
     throw errors.badProperty('name', `name cannot be unset: ${menu.props.name?.kind.accepts}`);
   }

@@ -6,17 +6,15 @@ import { TimeSlicer } from '../scheduling/time-slicer.js';
 import { builtinRow } from '../snapshot/builtin.js';
 import { nameOf, RowsByKey } from '../snapshot/rows-by-key.js';
 import { parseRowId, type Row } from '../snapshot/snapshot.js';
+import { storagesOf } from '../snapshot/storage.js';
 import { type Arguments, textOf } from './content.js';
 import type { Draft } from './draft.js';
 
 /** How items are named in requests: `*1F`, or by name in menus whose items have one. */
 
-/** Menu that holds the rows that `menu` shows. */
-export const storageOf = (menu: Pick<Menu, 'path' | 'rowsOf'>): string => menu.rowsOf ?? menu.path;
-
-/** Menus that show and change the rows which a menu holds, itself first. */
+/** Menus that show and change the rows which a menu stores, itself first. */
 export function menusOf(menu: Menu): readonly Menu[] {
-  return [menu, ...registry.filter((other) => other.path !== menu.path && storageOf(other) === menu.path)];
+  return [menu, ...registry.filter(({ path }) => path !== menu.path && storagesOf(path).includes(menu.path))];
 }
 
 /** Property by which requests name items of a menu; undefined where they have no names. */
@@ -69,13 +67,21 @@ export async function findItems(
   });
 }
 
-/** As {@link findItem}, without a walk through the rows of the menu. */
-export function findDrafted(menu: Menu, draft: Draft, text: string, missing: (item: string) => ApiError): Row {
-  const storage = storageOf(menu);
+/** A row of a draft and the menu that stores it. */
+export interface DraftedItem {
+  readonly row: Row;
+  readonly storage: string;
+}
+
+/** As {@link findItem}, by the indexes of a draft. */
+export function findDrafted(menu: Menu, draft: Draft, text: string, missing: (item: string) => ApiError): DraftedItem {
   const id = parseRowId(text);
-  if (id !== undefined) return existing(menu, draft.find(storage, id), text, missing);
-  const named = nameProp(menu) === undefined ? [] : draft.byKey(storage).having(nameOf, text);
-  return existing(menu, [...named][0], text, missing);
+  for (const storage of storagesOf(menu.path)) {
+    const named = id === undefined && nameProp(menu) !== undefined ? draft.byKey(storage).having(nameOf, text) : [];
+    const row = id === undefined ? [...named][0] : draft.find(storage, id);
+    if (row !== undefined) return { row, storage };
+  }
+  return { row: existing(menu, undefined, text, missing), storage: storagesOf(menu.path)[0] ?? menu.path };
 }
 
 function existing(menu: Menu, row: Row | undefined, text: string, missing: (item: string) => ApiError): Row {

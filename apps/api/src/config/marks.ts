@@ -1,7 +1,7 @@
 import type { ReferenceTarget } from '@tollway/schema';
 import type { TimeSlicer } from '../scheduling/time-slicer.js';
+import { storagesOf } from '../snapshot/storage.js';
 import type { StoredRow, StoredSnapshot } from './draft.js';
-import { storageOf } from './items.js';
 import type { PastRevision, RowBefore } from './past.js';
 import { type Referrer, type ReferringMenu, referringMenus } from './references.js';
 import { MANGLE, MARK_TARGETS, targetName } from './referential-integrity.js';
@@ -68,13 +68,13 @@ const menusByTarget = new Map(MARK_TARGETS.map((target) => [target, referringMen
 const menusReferencing = perMenu((path) =>
   MARK_TARGETS.map((target): readonly [ReferenceTarget, readonly ReferringMenu[]] => [
     target,
-    (menusByTarget.get(target) ?? []).filter(({ menu }) => storageOf(menu) === path),
+    (menusByTarget.get(target) ?? []).filter(({ menu }) => storagesOf(menu.path).includes(path)),
   ]),
 );
 
 /** Menus whose stored rows may reference marks. */
 export const markReferringMenus: readonly string[] = [
-  ...new Set([...menusByTarget.values()].flatMap((each) => each.map(({ menu }) => storageOf(menu)))),
+  ...new Set([...menusByTarget.values()].flatMap((each) => each.flatMap(({ menu }) => storagesOf(menu.path)))),
 ];
 
 /** Collects the rows that reference removed marks now and did not before a revision. */

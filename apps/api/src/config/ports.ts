@@ -1,16 +1,16 @@
 import type { PortInfo } from '../agent/messages.js';
+import { interfaceNameTaken } from '../snapshot/interfaces.js';
 import type { Draft } from './draft.js';
 
 const ETHERNET = '/interface/ethernet';
 
-/** Gives each port that has no row one, named as the factory did, and the name freed if it is taken. */
+/** Adds a row for each new port, with its default name, or that with a number when another interface has it. */
 export function adoptPorts(draft: Draft, ports: readonly PortInfo[]): string[] {
   const known = new Set(draft.rows(ETHERNET).map((row) => row.values['default-name']));
   const found = ports.filter((port) => !known.has(port.name));
   for (const port of found) {
-    const names = new Set(draft.rows(ETHERNET).map((row) => row.values.name));
     let name = port.name;
-    for (let n = 1; names.has(name); n += 1) name = `${port.name}-${n}`;
+    for (let n = 1; interfaceNameTaken(draft.snapshot(), name); n += 1) name = `${port.name}-${n}`;
     draft.add(ETHERNET, { values: { 'default-name': port.name, name }, disabled: false, comment: '' });
   }
   return found.map((port) => port.name);

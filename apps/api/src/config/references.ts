@@ -1,9 +1,8 @@
 import { type Menu, type Prop, registry } from '@tollway/schema';
 import type { TimeSlicer } from '../scheduling/time-slicer.js';
-import { holdersOf } from '../snapshot/interfaces.js';
-import { type ConfigSnapshot, type Row, rowsOf } from '../snapshot/snapshot.js';
+import type { ConfigSnapshot, Row } from '../snapshot/snapshot.js';
+import { showsStoredRows, storagesOf, storedRowsOf } from '../snapshot/storage.js';
 import type { Draft } from './draft.js';
-import { storageOf } from './items.js';
 
 /** A row with a reference to a row of another menu, or of its own. */
 export interface Referrer {
@@ -12,7 +11,7 @@ export interface Referrer {
 }
 
 /** Menus that store rows, or declare properties of rows that another menu stores. */
-const storedMenus = registry.filter(({ source, rowsOf: other }) => source !== 'live' || other !== undefined);
+const storedMenus = registry.filter(showsStoredRows);
 
 /** A property of rows that references items by name, of other menus or of its own. */
 export interface Reference {
@@ -32,10 +31,10 @@ export function referencesOf(menu: string): readonly Reference[] {
   let found = referencesOfMenus.get(menu);
   if (found === undefined) {
     found = storedMenus
-      .filter((candidate) => storageOf(candidate) === menu)
+      .filter(({ path }) => storagesOf(path).includes(menu))
       .flatMap(({ props }) => Object.entries(props))
       .flatMap(([property, prop]): Reference[] => {
-        const to = (prop.kind.ref ?? []).flatMap((ref) => (ref.prop === 'name' ? holdersOf(ref.menu) : []));
+        const to = (prop.kind.ref ?? []).flatMap((ref) => (ref.prop === 'name' ? storagesOf(ref.menu) : []));
         const names = (values: Row['values']) => {
           const value = values[property];
           return value === undefined ? [] : (prop.kind.references?.(value) ?? []);
@@ -70,7 +69,7 @@ export function referringMenus(menu: string, property = 'name'): readonly Referr
       const properties = Object.entries(candidate.props).filter(
         ([own, { kind }]) =>
           !(candidate.path === menu && own === property) &&
-          kind.ref?.some((ref) => holdersOf(ref.menu).includes(menu) && ref.prop === property),
+          kind.ref?.some((ref) => storagesOf(ref.menu).includes(menu) && ref.prop === property),
       );
       const namesOf = (values: Row['values']) =>
         properties.flatMap(([own, { kind }]) => {
@@ -92,7 +91,7 @@ export async function referrersOfNames(
 ): Promise<ReadonlyMap<string, readonly Referrer[]>> {
   const referrers = new Map<string, Referrer[]>();
   for (const { menu: candidate, namesOf } of referringMenus(menu)) {
-    await slicer.map(rowsOf(snapshot, storageOf(candidate)), (row) => {
+    await slicer.map(storedRowsOf(snapshot, candidate.path), (row) => {
       for (const name of namesOf(row.values)) {
         const known = referrers.get(name);
         if (known === undefined) referrers.set(name, [{ menu: candidate.path, row }]);
@@ -110,14 +109,15 @@ export async function referrersOfNames(
  */
 export function followRename(draft: Draft, menu: string, from: string, to: string): void {
   for (const { menu: candidate, properties, namesOf } of referringMenus(menu)) {
-    const path = storageOf(candidate);
-    for (const row of [...draft.byKey(path).having(namesOf, from)]) {
-      const changed = properties.flatMap(([property, prop]) => {
-        const value = row.values[property];
-        if (value === undefined || !prop.kind.references?.(value).includes(from)) return [];
-        return [[property, prop.kind.rename?.(value, from, to) ?? value] as const];
-      });
-      draft.set(path, row.id, { ...row, values: { ...row.values, ...Object.fromEntries(changed) } });
+    for (const path of storagesOf(candidate.path)) {
+      for (const row of [...draft.byKey(path).having(namesOf, from)]) {
+        const changed = properties.flatMap(([property, prop]) => {
+          const value = row.values[property];
+          if (value === undefined || !prop.kind.references?.(value).includes(from)) return [];
+          return [[property, prop.kind.rename?.(value, from, to) ?? value] as const];
+        });
+        draft.set(path, row.id, { ...row, values: { ...row.values, ...Object.fromEntries(changed) } });
+      }
     }
   }
 }

@@ -2,8 +2,8 @@ import { type Menu, menuByPath, type ReferenceTarget } from '@tollway/schema';
 import { errors } from '../errors.js';
 import { withBuiltin } from '../snapshot/builtin.js';
 import { type ConfigSnapshot, type Row, rowIdText, rowsOf } from '../snapshot/snapshot.js';
+import { storedRowsOf } from '../snapshot/storage.js';
 import type { RowChange } from './draft.js';
-import { storageOf } from './items.js';
 import { type Referrer, referringMenus } from './references.js';
 
 /**
@@ -95,7 +95,7 @@ function referrersByName(
 ): ReadonlyMap<string, readonly Referrer[]> {
   const referrers = new Map<string, Referrer[]>();
   for (const { menu, namesOf } of referringMenus(path, property)) {
-    for (const row of rowsOf(snapshot, storageOf(menu))) {
+    for (const row of storedRowsOf(snapshot, menu.path)) {
       for (const name of namesOf(row.values)) {
         if (!names.has(name)) continue;
         const known = referrers.get(name);

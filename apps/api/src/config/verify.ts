@@ -1,8 +1,9 @@
 import { type Constant, type Menu, menuByPath, type Prop } from '@tollway/schema';
 import { builtinNames, withBuiltin } from '../snapshot/builtin.js';
-import { holdersOf } from '../snapshot/interfaces.js';
+import { interfaceNameTaken } from '../snapshot/interfaces.js';
 import { nameOf, RowsByKey } from '../snapshot/rows-by-key.js';
-import { type ConfigSnapshot, type Row, rowsOf } from '../snapshot/snapshot.js';
+import type { ConfigSnapshot, Row } from '../snapshot/snapshot.js';
+import { storedRowsOf } from '../snapshot/storage.js';
 import { derivedOf } from './derived.js';
 import { type FieldError, fault, OtherRows, type ProposedRow } from './proposed-row.js';
 import type { Rules } from './rules.js';
@@ -64,8 +65,7 @@ export function verifyAgain(
   return verify(rules, menu, body, snapshot, rows, row, { conditions: false });
 }
 
-const rowsIn = (menu: Menu, snapshot: ConfigSnapshot): RowsByKey =>
-  new RowsByKey(rowsOf(snapshot, menu.rowsOf ?? menu.path));
+const rowsIn = (menu: Menu, snapshot: ConfigSnapshot): RowsByKey => new RowsByKey(storedRowsOf(snapshot, menu.path));
 
 function verify(
   rules: Rules,
@@ -110,6 +110,7 @@ function verify(
     const proposed: ProposedRow = { menu, values, given, before: row?.values, others, snapshot };
     if (conditions) errors.push(...checkConditions(proposed));
     errors.push(...checkReferences(proposed, rows));
+    errors.push(...checkInterfaceName(proposed, row?.id));
     const error = rules.get(menu.path)?.check?.(proposed);
     if (error !== undefined) errors.push(error);
   }
@@ -240,6 +241,13 @@ function checkReferences({ menu, values, given, snapshot }: ProposedRow, sibling
   });
 }
 
+/** Interfaces of all types share one name space. */
+function checkInterfaceName({ menu, values, snapshot }: ProposedRow, own: number | undefined): FieldError[] {
+  const { name } = values;
+  if (menu.interfaceType === undefined || name === undefined || !interfaceNameTaken(snapshot, name, own)) return [];
+  return [fault('name', `failure: already have interface with such name: ${name} (value of name must be unique)`)];
+}
+
 const isSibling = (path: string, name: string, siblings: RowsByKey): boolean =>
   siblings.having(nameOf, name).size > 0 || builtinNames(path).includes(name);
 
@@ -249,7 +257,7 @@ const MAX_NAMES = 20;
 function namesOf(path: string, property: string, snapshot: ConfigSnapshot, most = Number.POSITIVE_INFINITY): string[] {
   const menu = menuByPath(path);
   const names: string[] = [];
-  const rows = holdersOf(path).flatMap((holder) => rowsOf(snapshot, holder));
+  const rows = storedRowsOf(snapshot, path);
   for (const { values } of menu ? withBuiltin(menu, rows) : []) {
     if (names.length >= most) return names;
     const name = values[property] ?? values['default-name'];

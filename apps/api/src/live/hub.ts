@@ -10,6 +10,7 @@ import type { Arguments } from '../config/content.js';
 import { UserQueues } from '../scheduling/user-queues.js';
 import type { Services } from '../services.js';
 import { identityOf } from '../snapshot/identity.js';
+import { showsStoredRows } from '../snapshot/storage.js';
 import type { Alarms } from '../state/alarms.js';
 import type { Processor } from '../state/processor.js';
 import { CellQuota } from './cell-quota.js';
@@ -38,7 +39,7 @@ const TOO_MANY = 1013;
 /** Menus whose rows follow from the configuration. */
 const showsConfiguration = (path: string): boolean => {
   const menu = menuByPath(path);
-  return menu !== undefined && menu.undoable !== false && (menu.source !== 'live' || menu.rowsOf !== undefined);
+  return menu !== undefined && menu.undoable !== false && showsStoredRows(menu);
 };
 
 interface Connection {

@@ -7,7 +7,6 @@ import { type ApiError, errors } from '../errors.js';
 import { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { Call, DynamicRows, MenuCommands, Services } from '../services.js';
 import { rowIdText } from '../snapshot/snapshot.js';
-import { checkArguments } from './arguments.js';
 import { authorOf } from './author.js';
 import { indexOfItem } from './listing.js';
 
@@ -15,9 +14,6 @@ import { indexOfItem } from './listing.js';
  * Add, set and remove of every menu that has them: configuration rows through the editor, users and
  * state of the data plane through their own commands.
  */
-
-/** Arguments that name items. */
-const ITEMS = ['.id', 'numbers'];
 
 /** What the menu of a call does by itself. */
 const ownOf = ({ services, menu }: Call): MenuCommands => services.commands.get(menu.path) ?? {};
@@ -110,7 +106,6 @@ async function removeBoth(
 
 export async function setDisabled(call: Call, disabled: boolean): Promise<void> {
   const { services, menu, principal, args } = call;
-  checkArguments(args, ITEMS);
   const items = await namedItems(args);
   const { own } = ownOf(call);
   if (own !== undefined) return own.set(call, items, { disabled }, noSuchItem);
@@ -120,7 +115,6 @@ export async function setDisabled(call: Call, disabled: boolean): Promise<void> 
 
 export async function setComment(call: Call): Promise<void> {
   const { services, menu, principal, args } = call;
-  checkArguments(args, [...ITEMS, 'comment']);
   const items = await namedItems(args);
   if (args.comment === undefined) throw errors.missingProperty('comment', 'a text; an empty one takes it away');
   const comment = textOf('comment', args.comment);
@@ -132,7 +126,6 @@ export async function setComment(call: Call): Promise<void> {
 
 export async function unset(call: Call): Promise<void> {
   const { services, menu, principal, args } = call;
-  checkArguments(args, [...ITEMS, 'value-name']);
   const items = await namedItems(args);
   const names = propertyNames(args);
   await refuseDynamic(services, menu, items, noSuchItem);
@@ -154,7 +147,6 @@ function propertyNames(args: Call['args']): string[] {
 export async function reset(call: Call): Promise<void> {
   const { services, menu, principal, args } = call;
   const settings = menu.kind === 'settings';
-  checkArguments(args, [...(settings ? [] : ITEMS), 'value-name']);
   const names = propertyNames(args);
   const changes = defaultsOf(menu, names);
   if (settings) await services.editor.setSettings(authorOf(principal), menu, changes);
@@ -177,7 +169,6 @@ function defaultsOf(menu: Menu, names: readonly string[]): Readonly<Record<strin
 
 export async function move(call: Call): Promise<void> {
   const { services, menu, principal, args } = call;
-  checkArguments(args, [...ITEMS, 'destination', 'place-after']);
   const place = rowPosition(args, 'destination');
   const items = await namedItems(args);
   await refuseDynamic(services, menu, items, noSuchItem);

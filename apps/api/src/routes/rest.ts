@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AgentGone } from '../agent/messages.js';
 import { requirePermission } from '../auth/permissions.js';
 import { type Arguments, refuseLong } from '../config/content.js';
-import { isDynamicId, nameProp, storageOf } from '../config/items.js';
+import { isDynamicId, nameProp } from '../config/items.js';
 import { filterTest, QueryError } from '../config/query.js';
 import { ApiError, errors } from '../errors.js';
 import { clientGone } from '../plugins/auth.js';
@@ -17,6 +17,7 @@ import { findTarget, type Target } from '../rest/target.js';
 import { TimeSlicer, turnOf } from '../scheduling/time-slicer.js';
 import type { Answer, Call, Services } from '../services.js';
 import { parseRowId, rowIdText } from '../snapshot/snapshot.js';
+import { storedRowsOf } from '../snapshot/storage.js';
 import type { RowSet, View } from '../view/rows.js';
 
 /** Longest time a request may take, ms (spec: any request ends after 60 s). */
@@ -128,9 +129,9 @@ function requireCommand({ principal }: FastifyRequest, menu: Menu | undefined, n
 /** `.id` of the item of this `.id` or name. @throws ApiError 404. */
 async function idOf(services: Services, target: Target, item: string): Promise<string> {
   const { menu } = target;
-  const stored = services.store.snapshot.get(storageOf(menu));
+  const stored = storedRowsOf(services.store.snapshot, menu.path);
   // Stored items are found without asking the data plane for their live values.
-  const row = stored?.find(({ id, values }) => (item.startsWith('*') ? id === parseRowId(item) : values.name === item));
+  const row = stored.find(({ id, values }) => (item.startsWith('*') ? id === parseRowId(item) : values.name === item));
   if (row !== undefined && (item.startsWith('*') || nameProp(menu) !== undefined)) return rowIdText(row.id);
   // Who knows whether it is there is not connected.
   if (isDynamicId(item) && !services.live.connected) throw new AgentGone();

@@ -1,7 +1,7 @@
-import { menuByPath, registry } from '@tollway/schema';
+import { registry } from '@tollway/schema';
 import { type ConfigSnapshot, type Row, rowsOf } from './snapshot.js';
 
-/** Interfaces are rows of several menus, one for each type. Whoever names one means any of them. */
+/** Interfaces are rows of several menus, one for each type. All types share one name space. */
 
 const types = registry.filter(({ interfaceType }) => interfaceType !== undefined && interfaceType !== 'any');
 
@@ -31,12 +31,13 @@ export const interfaceName = ({ values }: Pick<Row, 'values'>): string => values
 export const interfaceNamed = (snapshot: ConfigSnapshot, name: string): Row | undefined =>
   interfacesOf(snapshot).find((row) => interfaceName(row) === name);
 
+/** Whether an interface of any type has this name. @param except id of a row that does not count */
+export function interfaceNameTaken(snapshot: ConfigSnapshot, name: string, except?: number): boolean {
+  return interfaceMenus.some((path) =>
+    rowsOf(snapshot, path).some((row) => row.id !== except && interfaceName(row) === name),
+  );
+}
+
 /** Names of all interfaces by their rows. */
 export const interfaceNames = (snapshot: ConfigSnapshot): ReadonlyMap<number, string> =>
   new Map(interfacesOf(snapshot).map((row) => [row.id, interfaceName(row)]));
-
-/** Menus that hold the rows which a menu shows: itself, another one, or those of all types of interfaces. */
-export function holdersOf(path: string): readonly string[] {
-  const menu = menuByPath(path);
-  return menu?.interfaceType === 'any' ? interfaceMenus : [menu?.rowsOf ?? path];
-}

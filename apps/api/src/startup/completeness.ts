@@ -1,10 +1,10 @@
 import { registry } from '@tollway/schema';
 import type { StoredRow } from '../config/draft.js';
-import { storageOf } from '../config/items.js';
 import type { StoredConfig } from '../config/record.js';
 import { adapter } from '../database/client.js';
 import type { Migration } from '../database/migrate.js';
 import type { Generation } from '../generations/rows-file.js';
+import { storagesOf } from '../snapshot/storage.js';
 
 /** Whether a database that opens has all that it should: what SQLite takes for whole may have lost a table or rows. */
 
@@ -69,6 +69,6 @@ const textOf = (row: StoredRow): string =>
 
 /** The first menu with rows that this version does not know; undefined when there is none. */
 export function unknownMenu({ snapshot }: StoredConfig): string | undefined {
-  const known = new Set(registry.map(storageOf));
+  const known = new Set(registry.flatMap(({ path }) => storagesOf(path)));
   return [...snapshot.keys()].find((menu) => !known.has(menu));
 }

@@ -113,6 +113,8 @@ export const interfaces = defineMenu({
           help: 'Names of interfaces, separated by commas, or aggregate for their sum.',
           required: true,
         },
+        numbers: { kind: words, help: 'The same, in place of interface.' },
+        '.id': { kind: words, help: 'The same, in place of interface.' },
         ...monitorArguments,
       },
       result: ['name', ...Object.keys(interfaceCounters).filter((name) => name.endsWith('-per-second'))],
@@ -122,5 +124,4 @@ export const interfaces = defineMenu({
   window: { tabOf: INTERFACE_WINDOW, size: [980, 560] },
   source: 'live',
   interfaceType: 'any',
-  rowsOf: '/interface/ethernet',
 });

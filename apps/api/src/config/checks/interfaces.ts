@@ -4,15 +4,11 @@ import { type Row, rowsOf } from '../../snapshot/snapshot.js';
 import { type FieldError, fault, type ProposedRow } from '../proposed-row.js';
 import { notUnicast } from './addresses.js';
 
-const portName: KeyOf = (values) => values.name ?? values['default-name'];
 const memberOf: KeyOf = (values) => `${values.interface} ${values.list}`;
 
 /** `/interface` and `/interface/ethernet` */
-export function checkEthernet({ values, given, others, snapshot }: ProposedRow): FieldError | undefined {
+export function checkEthernet({ values, given, snapshot }: ProposedRow): FieldError | undefined {
   const { name } = values;
-  if (name !== undefined && others.has(portName, name)) {
-    return fault('name', `failure: already have interface with such name: ${name} (value of name must be unique)`);
-  }
   if (given.has('name') && rowsOf(snapshot, '/queue/tree').some((row) => row.values.name === name)) {
     return fault('name', `value of name: ${name} is a queue tree, and as a parent would mean both; give another name`);
   }

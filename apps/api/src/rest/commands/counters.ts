@@ -1,7 +1,7 @@
-import { findItems, isDynamicId, namedItems, noSuchItem, storageOf } from '../../config/items.js';
+import { findItems, isDynamicId, namedItems, noSuchItem } from '../../config/items.js';
 import { errors } from '../../errors.js';
 import { type Call, type Handler, NOTHING } from '../../services.js';
-import { checkArguments } from '../arguments.js';
+import { storedRowsOf } from '../../snapshot/storage.js';
 
 /** What resets counters of rows in the data plane. */
 type ResetOp = 'reset-counters' | 'reset-queue-counters' | 'reset-interface-counters';
@@ -10,8 +10,7 @@ type ResetOp = 'reset-counters' | 'reset-queue-counters' | 'reset-interface-coun
 export const counterCommands = (op: ResetOp): Readonly<Record<string, Handler>> => ({
   /** Without items it is an error, where not all are meant then. */
   'reset-counters': async ({ services, menu, args }) => {
-    checkArguments(args, ['.id', 'numbers']);
-    const rows = services.store.snapshot.get(storageOf(menu)) ?? [];
+    const rows = storedRowsOf(services.store.snapshot, menu.path);
     const byDefault = menu.commands.get('reset-counters')?.allByDefault === true;
     const all = byDefault && args['.id'] === undefined && args.numbers === undefined;
     const items = all ? [] : await namedItems(args);
@@ -20,8 +19,7 @@ export const counterCommands = (op: ResetOp): Readonly<Record<string, Handler>> 
     await reset(services, op, ids);
     return NOTHING;
   },
-  'reset-counters-all': async ({ services, menu, args }) => {
-    checkArguments(args, []);
+  'reset-counters-all': async ({ services, menu }) => {
     const rows = (services.store.snapshot.get(menu.path) ?? []).map((row) => row.id);
     // No rows would mean the rules of every menu.
     if (rows.length > 0) await reset(services, op, rows);

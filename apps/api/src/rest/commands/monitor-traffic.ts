@@ -8,7 +8,6 @@ import { interfacesOf } from '../../snapshot/interfaces.js';
 import type { Row } from '../../snapshot/snapshot.js';
 import { rates } from '../../view/interfaces.js';
 import type { RestRow } from '../../view/rows.js';
-import { checkArguments } from '../arguments.js';
 import { samples } from './monitor.js';
 
 const ACCEPTS = 'names of interfaces, separated by commas, or aggregate';
@@ -16,7 +15,6 @@ const ACCEPTS = 'names of interfaces, separated by commas, or aggregate';
 /** `/interface/monitor-traffic`: rates of interfaces, once or each second for a while. */
 export async function monitorTraffic(call: Call): Promise<Answer> {
   const { services, menu, args } = call;
-  checkArguments(args, ['interface', 'numbers', '.id', 'once', 'duration', '.proplist']);
   // As ids of items these may be any number; here they are looked at in one go, and no router has so many interfaces.
   for (const name of ['numbers', '.id']) refuseLong(name, args[name]);
   const named = args.interface ?? args.numbers ?? args['.id'];

@@ -2,11 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { durationMs } from '@tollway/schema';
 import { AgentGone } from '../../agent/messages.js';
 import { textOf } from '../../config/content.js';
-import { findItems, namedItems, noSuchItem, storageOf } from '../../config/items.js';
+import { findItems, namedItems, noSuchItem } from '../../config/items.js';
 import { errors } from '../../errors.js';
 import type { Answer, Call } from '../../services.js';
+import { storedRowsOf } from '../../snapshot/storage.js';
 import type { RestRow } from '../../view/rows.js';
-import { checkArguments, switchedOn } from '../arguments.js';
+import { switchedOn } from '../arguments.js';
 import { projected, proplistOf } from '../listing.js';
 
 /** Time between two samples of a monitor, ms. */
@@ -43,9 +44,8 @@ export async function samples(
 /** `/interface/ethernet/monitor`: whether the links of ports are up. */
 export async function monitorEthernet(call: Call): Promise<Answer> {
   const { services, menu, args } = call;
-  checkArguments(args, ['numbers', '.id', 'once', 'duration', '.proplist']);
   const items = await namedItems(args);
-  const rows = await findItems(menu, services.store.snapshot.get(storageOf(menu)) ?? [], items, noSuchItem);
+  const rows = await findItems(menu, storedRowsOf(services.store.snapshot, menu.path), items, noSuchItem);
   return samples(call, async () => {
     const stats = await services.live.stats();
     if (stats === undefined) throw new AgentGone();

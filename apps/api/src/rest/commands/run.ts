@@ -1,8 +1,7 @@
-import type { Menu } from '@tollway/schema';
+import type { Command, Menu } from '@tollway/schema';
 import { namedItems } from '../../config/items.js';
 import { errors } from '../../errors.js';
 import { type Call, type Handler, NOTHING } from '../../services.js';
-import { checkArguments } from '../arguments.js';
 import { authorOf } from '../author.js';
 import { add, move, remove, reset, set, setComment, setDisabled, unset } from '../edits.js';
 import { print } from './print.js';
@@ -17,7 +16,6 @@ const edits: Readonly<Record<string, Handler>> = {
     return NOTHING;
   },
   remove: async (call) => {
-    checkArguments(call.args, ['.id', 'numbers']);
     await remove(call, await namedItems(call.args));
     return NOTHING;
   },
@@ -47,6 +45,20 @@ const edits: Readonly<Record<string, Handler>> = {
   },
 };
 
+/** Arguments that name the rows of a command. */
+const ITEMS = ['.id', 'numbers'];
+
+/** Refuses arguments that the command does not declare. Those of `add` and `set` are properties, which the editor checks. */
+function checked(handler: Handler, { name, target, args }: Command): Handler {
+  if (name === 'add' || name === 'set') return handler;
+  const allowed = new Set([...Object.keys(args), ...(target === 'selection' ? ITEMS : [])]);
+  return async (call) => {
+    const unknown = Object.keys(call.args).find((argument) => !allowed.has(argument));
+    if (unknown !== undefined) throw errors.unknownParameter(unknown);
+    return handler(call);
+  };
+}
+
 /** The command of that name in the menu. @throws ApiError when it has none. */
 export function commandOf(
   { services, menu }: { readonly services: Pick<Call['services'], 'commands'>; readonly menu: Menu },
@@ -54,9 +66,11 @@ export function commandOf(
 ): Handler {
   if (name === 'print' && menu.run === undefined) return print;
   const own = services.commands.get(menu.path)?.commands;
-  const command = menu.commands.has(name) ? (ownIn(own, name) ?? ownIn(edits, name)) : undefined;
-  if (command === undefined) throw errors.noSuchCommand(name);
-  return command;
+  const declared = menu.commands.get(name);
+  const handler = declared === undefined ? undefined : (ownIn(own, name) ?? ownIn(edits, name));
+  if (declared === undefined || handler === undefined) throw errors.noSuchCommand(name);
+  // The arguments of a menu of kind `command` are its properties, which its own code checks.
+  return menu.run === undefined ? checked(handler, declared) : handler;
 }
 
 const ownIn = (commands: Readonly<Record<string, Handler>> | undefined, name: string): Handler | undefined =>

@@ -69,5 +69,5 @@ export const interfaceQueue = defineMenu({
   refreshMs: 1_000,
   window: { tabOf: QUEUE_WINDOW },
   source: 'live',
-  rowsOf: '/interface/ethernet',
+  rowsOf: '/interface',
 });
