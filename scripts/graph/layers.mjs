@@ -38,7 +38,7 @@ export const LAYERS = {
     ['config'],
     ['compiler', 'database'],
     ['agent', 'snapshot'],
-    ['scheduling', 'env', 'errors', 'version', 'generated'],
+    ['scheduling', 'posix-regex', 'env', 'errors', 'version', 'generated'],
   ],
 
   'apps/web/src': [['main'], ['shell'], ['windows'], ['menu'], ['api', 'wm'], ['ui']],
@@ -58,7 +58,7 @@ export const LAYERS = {
     ['define', 'print-switches'],
     ['commands'],
     ['props'],
-    ['column', 'windows', 'posix-regex'],
+    ['column', 'windows'],
     ['menu'],
     ['command'],
     ['kind'],

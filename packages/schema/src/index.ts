@@ -24,7 +24,6 @@ export { SYSLOG_FACILITIES, SYSLOG_SEVERITIES } from './menus/system/logging/act
 export { CONNECTION_STATES, LIST_ACTIONS, TCP_FLAGS } from './mixins/firewall-match.js';
 export { NO_MARK, QUEUE_STATISTICS } from './mixins/queue.js';
 export { PACKET_LINE_ACCEPTS, type PacketWords, packetLine, parsePacketLine } from './packet-line.js';
-export { PosixRegex } from './posix-regex/regex.js';
 export { printSwitches, SWITCH_VALUES, VALUED_SWITCHES } from './print-switches.js';
 export { displayBytes } from './props/bytes.js';
 export { missingElement } from './props/comma-list.js';

@@ -27,7 +27,6 @@ import { portList } from '../src/props/port-list.js';
 import { queueTarget, queueTargetList } from '../src/props/queue-target.js';
 import { configuredRate, rate } from '../src/props/rate.js';
 import { reference, referenceList } from '../src/props/reference.js';
-import { posixRegex } from '../src/props/regex.js';
 import { setOf, triStateSetOf } from '../src/props/set.js';
 import { fileName, interfaceName, name, nameInPair, nameList, secret, text } from '../src/props/text.js';
 import { topicsWanted } from '../src/props/topics.js';
@@ -59,7 +58,6 @@ export const kinds: Readonly<Record<string, Kind>> = {
   mac,
   nexthop,
   nth,
-  posixRegex,
   percent,
   portList,
   rate,

@@ -130,7 +130,6 @@ function examplesFor(name: string): [string, string][] {
     mac: ['aa-bb-cc-dd-ee-ff', '00:11:22:33:44:55'],
     'tri-set': ['syn,!ack', '!rst'],
     'ip-any': ['192.0.2.1', '2001:DB8::0:1'],
-    regex: ['^(a|b)+[[:digit:]]$', 'x{1,3}'],
     secret: ['correct horse', 'battery staple'],
     limit: ['10/1m,5', '1M,2M:bit'],
     nth: ['3,1', '4,4'],

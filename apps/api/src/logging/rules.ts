@@ -1,5 +1,5 @@
-import { PosixRegex } from '@tollway/schema';
 import type { RuleSettings } from '../compiler/logging.js';
+import { PosixRegex } from '../posix-regex/regex.js';
 
 /** A rule that is in force. */
 export interface LogRule {

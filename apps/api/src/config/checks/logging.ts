@@ -1,8 +1,17 @@
 import { isIPv6 } from 'node:net';
+import { shown } from '@tollway/schema';
 import { isUnspecified } from '../../compiler/logging.js';
+import { regexProblem } from '../../posix-regex/regex.js';
 import { builtinNames, withBuiltin } from '../../snapshot/builtin.js';
 import { nameOf } from '../../snapshot/rows-by-key.js';
 import { type FieldError, fault, type ProposedRow } from '../proposed-row.js';
+
+/** `/system/logging` */
+export function checkLogRule({ values: { regex }, given }: ProposedRow): FieldError | undefined {
+  const problem = regex === undefined || !given.has('regex') ? undefined : regexProblem(regex);
+  if (problem === undefined) return undefined;
+  return fault('regex', `value of regex: ${shown(regex ?? '')} is no extended regular expression of POSIX: ${problem}`);
+}
 
 /** `/system/logging/action` */
 export function checkLogAction({ menu, values, before, others }: ProposedRow): FieldError | undefined {

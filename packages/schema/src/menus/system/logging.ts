@@ -4,7 +4,6 @@ import { comment } from '../../mixins/comment.js';
 import { defaultFlag, defaultItem } from '../../mixins/default-item.js';
 import { disabled, disabledFlag, invalid, invalidFlag } from '../../mixins/disabled.js';
 import { reference } from '../../props/reference.js';
-import { posixRegex } from '../../props/regex.js';
 import { text } from '../../props/text.js';
 import { topicsWanted } from '../../props/topics.js';
 import { LOGGING_WINDOW } from '../../windows.js';
@@ -38,7 +37,7 @@ export const systemLogging = defineMenu({
       default: '',
     },
     regex: {
-      kind: posixRegex,
+      kind: text({ max: 255, oneLine: true }),
       label: 'Regex',
       help: 'Only messages in which this extended regular expression of POSIX is found.',
       tab: 'General',
