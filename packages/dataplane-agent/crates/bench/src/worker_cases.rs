@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use tollway_engine::observe::profiler::CycleClock;
-use tollway_worker::handover;
+use tollway_worker::handover_ring;
 
 use crate::clock::{Tsc, Windows, probe};
 use crate::engine_cases::{CaseResult, PACKETS};
@@ -181,7 +181,7 @@ impl Group {
     fn of(setups: Vec<Setup>, tsc: Tsc) -> Result<Self, String> {
         let count = setups.len();
         let routers = Router::several(setups, tsc)?;
-        let (outs, mut inbounds): (Vec<_>, Vec<_>) = (0..count).map(|_| handover::channel()).unzip();
+        let (outs, mut inbounds): (Vec<_>, Vec<_>) = (0..count).map(|_| handover_ring::channel()).unzip();
         inbounds.rotate_right(1);
         let links = outs.into_iter().zip(inbounds).map(|(out, inbound)| Links { out, inbound });
         Ok(Self { workers: routers.into_iter().zip(links).collect() })
@@ -231,7 +231,7 @@ impl Group {
         }
         into.seconds += seconds;
         // What still lies in the rings belongs to nobody's figures.
-        for _ in 0..2 * handover::DEPTH / tollway_engine::pipeline::batch::BATCH {
+        for _ in 0..2 * handover_ring::DEPTH / tollway_engine::pipeline::batch::BATCH {
             for (router, links) in self.workers.iter_mut().take(count) {
                 router.turn(links, false)?;
             }

@@ -11,7 +11,7 @@ use tollway_config::protocol::NeighborInfo;
 use crate::firewall::address_set::AddressSets;
 use crate::flow::directory::Directory;
 use crate::flow::epochs::Epochs;
-use crate::flow::ports::PortRooms;
+use crate::flow::outside_ports::SharedFreePorts;
 use crate::ip::fib::{DynamicRoute, FibFull, Planned, RouteChange};
 use crate::ip::neighbor::Neighbors;
 use crate::qos::queues::swap::SharedQueues;
@@ -59,8 +59,8 @@ pub struct Shared {
     seed: u64,
     pub(crate) neighbors: Neighbors,
     pub(crate) directory: Arc<Directory>,
-    /// Where workers have outside ports left.
-    pub(crate) port_rooms: Arc<PortRooms>,
+    /// Outside ports that workers have free.
+    pub(crate) free_ports: Arc<SharedFreePorts>,
     /// What has changed in the tables that all workers read.
     pub epochs: Arc<Epochs>,
     pub(crate) queues: SharedQueues,
@@ -89,7 +89,7 @@ impl Shared {
             seed,
             neighbors: Neighbors::new(),
             directory: Arc::default(),
-            port_rooms: Arc::default(),
+            free_ports: Arc::default(),
             epochs: Arc::default(),
             queues: SharedQueues::new(workers),
             errors: (0..RATE_SLOTS).map(|_| AtomicU64::new(0)).collect(),
@@ -109,7 +109,7 @@ impl Shared {
         Shared {
             neighbors: self.neighbors.copy(),
             directory: Arc::new(Directory::over(Arc::clone(&self.directory))),
-            port_rooms: Arc::clone(&self.port_rooms),
+            free_ports: Arc::clone(&self.free_ports),
             epochs: Arc::clone(&self.epochs),
             errors: self.errors.iter().map(error).collect(),
             all_errors_due: AtomicU64::new(self.all_errors_due.load(Ordering::Relaxed)),

@@ -17,7 +17,7 @@ use tollway_io::{PoolFrame, Port, tap::Tap};
 
 use crate::counters::WorkerDrops;
 use crate::flows::Admitted;
-use crate::handover::{self, HandoverReceiver, HandoverSender};
+use crate::handover_ring::{self, HandoverReceiver, HandoverSender};
 use crate::profile::ProfileReport;
 
 /// Changes of connections that may wait for the control thread.
@@ -205,7 +205,7 @@ pub fn rings(workers: usize, control: &Arc<Wake>) -> std::io::Result<(Vec<Worker
         for to in 0..workers {
             let mut out = None;
             if from != to {
-                let (packets, inbound) = handover::channel();
+                let (packets, inbound) = handover_ring::channel();
                 if let Some(target) = worker_ends.get_mut(to) {
                     target.inbound.push(inbound);
                     out = Some(Outbound { packets, wake: Arc::clone(&target.wake) });

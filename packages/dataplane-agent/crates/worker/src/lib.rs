@@ -13,7 +13,7 @@ mod flows;
 pub mod frames;
 pub mod framing;
 mod guard;
-pub mod handover;
+pub mod handover_ring;
 pub mod journal;
 mod learned_routes;
 pub mod lists;

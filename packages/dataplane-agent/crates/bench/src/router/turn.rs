@@ -5,7 +5,7 @@ use tollway_engine::packet::frame::VnetState;
 use tollway_engine::pipeline::batch::{BATCH, Outcome};
 use tollway_engine::pipeline::handover::{Handover, HandoverContents};
 use tollway_io::pool::PoolFrame;
-use tollway_worker::handover::{HandoverReceiver, HandoverSender};
+use tollway_worker::handover_ring::{HandoverReceiver, HandoverSender};
 
 use super::{LAN_PORT, Router, WAN_PORT};
 use crate::alloc;

@@ -103,7 +103,7 @@ impl<F: Frame> Engine<F> {
                 bounds: Vec::with_capacity(2 * BATCH),
                 utc_offset_ns: 0,
                 evaluation: Default::default(),
-                peek: false,
+                dry_run: false,
                 trace: None,
                 // Packets of several workers wait in one queue, and are told apart by the end of their numbers.
                 trace_serial: worker << 12 & 0xffff,
@@ -182,7 +182,7 @@ impl<F: Frame> Engine<F> {
         }
         self.state.table.free_ended();
         batch.arrived.clear();
-        flow_handover::settle(&mut self.state, batch);
+        flow_handover::release_unclaimed(&mut self.state, batch);
         if self.state.trace.is_some() {
             observe::finish(&self.snapshot, &mut self.state);
         }
@@ -379,7 +379,7 @@ impl<F: Frame> Engine<F> {
     /// Makes an engine of which nobody else is to see anything: rules count and remember nothing.
     pub(crate) fn become_throw_away(&mut self, random: u64, fill: impl FnOnce(&mut ConnectionTable, u32)) {
         self.state.random = random;
-        self.state.peek = true;
+        self.state.dry_run = true;
         self.state.follow_changes();
         fill(&mut self.state.table, self.state.cache_epoch.number);
     }

@@ -5,5 +5,5 @@ pub mod conntrack;
 pub mod directory;
 pub mod epochs;
 pub mod nat;
+pub mod outside_ports;
 pub mod paths;
-pub mod ports;

@@ -26,9 +26,9 @@ pub(super) fn flow<'a>(meta: &Meta, handovers: &'a FlowHandovers) -> Option<&'a 
     handovers.get(number).filter(|_| meta.is(flag::MOVED)).map(|(_, flow)| flow)
 }
 
-/// Gives the flow of an unconfirmed connection, and the packet with it, to another worker. `false` when it cannot
-/// move.
-pub(super) fn give_away<F>(
+/// Moves the flow of an unconfirmed connection to another worker, and hands the packet over with it. `false` when the flow
+/// cannot move.
+pub(super) fn hand_over_flow<F>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     meta: &mut Meta,
@@ -48,7 +48,7 @@ pub(super) fn give_away<F>(
         return false;
     }
     if steer(&conn.original, state.workers) == to {
-        // What is at home does not stand in the directory.
+        // The directory holds only flows that are not at their home.
         directory.remove(&conn.original, state.worker);
     } else if directory.pass_on(conn.original, state.worker, to).is_err() {
         return false;
@@ -65,13 +65,13 @@ pub(super) fn give_away<F>(
         new_dscp: None,
         fasttrack: false,
     };
-    follow(state, meta, &mut flow, reference);
-    hand_over(meta, (conn.original, flow), moving, to);
+    record_rule_results(state, meta, &mut flow, reference);
+    attach(meta, (conn.original, flow), moving, to);
     true
 }
 
-/// The same for a packet that comes after the first one, in the same batch.
-pub(super) fn send_after<F>(
+/// Hands over a packet that comes after the first one of its flow in the same batch, to the worker to which the flow moves.
+pub(super) fn hand_over_packet<F>(
     state: &WorkerState<F>,
     meta: &mut Meta,
     moving: &mut FlowHandovers,
@@ -84,19 +84,20 @@ pub(super) fn send_after<F>(
         return false;
     };
     let mut flow = FlowHandover { first: false, ..*before };
-    follow(state, meta, &mut flow, reference);
-    hand_over(meta, (conn.original, flow), moving, to);
+    record_rule_results(state, meta, &mut flow, reference);
+    attach(meta, (conn.original, flow), moving, to);
     true
 }
 
-/// What rules have done to the packet.
-fn follow<F>(state: &WorkerState<F>, meta: &Meta, flow: &mut FlowHandover, reference: ConnRef) {
+/// Copies the results of rules into the hand-over: marks, DSCP, fasttrack.
+fn record_rule_results<F>(state: &WorkerState<F>, meta: &Meta, flow: &mut FlowHandover, reference: ConnRef) {
     flow.marks = Marks { packet: meta.mark, routing: meta.routing_mark, connection: meta.connection_mark };
     flow.new_dscp = meta.new_dscp;
     flow.fasttrack = state.table.hot(reference).is_some_and(|hot| hot.status.fasttrack());
 }
 
-fn hand_over(meta: &mut Meta, flow: (Tuple, FlowHandover), moving: &mut FlowHandovers, to: u32) {
+/// Makes the packet one that is handed over, with what has been decided of its flow.
+fn attach(meta: &mut Meta, flow: (Tuple, FlowHandover), moving: &mut FlowHandovers, to: u32) {
     meta.tuple = flow.0;
     meta.flags |= flag::MOVED;
     meta.queue = QueueRef::handover(moving.len());
@@ -105,25 +106,25 @@ fn hand_over(meta: &mut Meta, flow: (Tuple, FlowHandover), moving: &mut FlowHand
     moving.push(flow);
 }
 
-/// A packet of a flow that has moved on meanwhile follows it, with what has been decided of it.
-pub(super) fn go_on(meta: &mut Meta, handovers: &FlowHandovers, moving: &mut FlowHandovers) {
+/// Hands a packet on with the decisions that it came with: its flow has moved to a third worker meanwhile.
+pub(super) fn hand_over_again(meta: &mut Meta, handovers: &FlowHandovers, moving: &mut FlowHandovers) {
     if let Some(flow) = flow(meta, handovers) {
         meta.queue = QueueRef::handover(moving.len());
         moving.push((meta.tuple, *flow));
     }
 }
 
-/// The packet is one like any other: it has no connection here.
-pub(super) fn stay(meta: &mut Meta) {
+/// Drops the decisions that came with a packet. It has no connection here and passes all stages.
+pub(super) fn drop_handover(meta: &mut Meta) {
     if meta.is(flag::MOVED) {
         meta.flags &= !flag::MOVED;
         meta.queue = QueueRef::NONE;
     }
 }
 
-/// Does to a tracked packet and to its connection what has been decided of it elsewhere. It goes on with
+/// Applies to a tracked packet and its connection what another worker has decided. The next stage of the packet is
 /// `src_nat`.
-pub(super) fn take_in<F>(
+pub(super) fn resume<F>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     meta: &mut Meta,
@@ -132,7 +133,7 @@ pub(super) fn take_in<F>(
     let reference = meta.conn.filter(|_| meta.state != ConnectionState::Related);
     let conn = reference.and_then(|reference| Some((reference, state.table.tuples(reference)?)));
     let (Some(flow), Some((reference, conn))) = (flow(meta, arrived).copied(), conn) else {
-        return stay(meta);
+        return drop_handover(meta);
     };
     let undecided = state.table.hot(reference).is_some_and(|hot| !hot.status.source_bound());
     let (address, port) = flow.destination;
@@ -157,9 +158,9 @@ pub(super) fn take_in<F>(
     meta.verdict = Verdict::Resume;
 }
 
-/// After a batch: what came with a flow that moved here but has no connection leaves the directory.
+/// After a batch: removes from the directory the flows that moved here and for which no connection was made.
 #[inline]
-pub(crate) fn settle<F: Frame>(state: &mut WorkerState<F>, batch: &mut Batch<F>) {
+pub(crate) fn release_unclaimed<F: Frame>(state: &mut WorkerState<F>, batch: &mut Batch<F>) {
     for (original, _) in batch.flow_handovers.drain(..) {
         if state.table.find(&original).is_none() {
             state.shared.directory.remove(&original, state.worker);

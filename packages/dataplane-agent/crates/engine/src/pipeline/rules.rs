@@ -72,7 +72,7 @@ fn rest_on_lists(meta: &mut Meta, view: &PacketView, lists: &AddressLists, bound
 
 /// Puts addresses into lists, as rules want it.
 pub(crate) fn add_to_lists<F>(state: &WorkerState<F>, lists: &AddressLists, adds: &[Add]) {
-    for add in adds.iter().filter(|_| !state.peek) {
+    for add in adds.iter().filter(|_| !state.dry_run) {
         if let Some(number) = lists.number(add.list) {
             let shared = &state.shared;
             shared.address_sets.add(number, add.address, add.timeout_ms, state.now, &shared.epochs);
@@ -162,6 +162,6 @@ pub(crate) fn view<F>(
         now: state.now,
         utc_ns: state.utc_ns(),
         seed: state.shared.seed(),
-        peek: state.peek,
+        dry_run: state.dry_run,
     }
 }

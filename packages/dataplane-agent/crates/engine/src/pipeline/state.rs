@@ -50,8 +50,8 @@ pub struct WorkerState<F> {
     pub(crate) utc_offset_ns: i64,
     /// Reused from packet to packet; taken out, and put back, while it is used.
     pub(crate) evaluation: Option<Box<Evaluation>>,
-    /// Rules only look at what they count: the packets only might come.
-    pub(crate) peek: bool,
+    /// The packets are those of a dry run: counts and token buckets of rules are read and not changed.
+    pub(crate) dry_run: bool,
     /// What the traces of this worker need; `None` without any.
     pub(crate) trace: Option<Box<Tracer>>,
     /// Number of the packet traced last.

@@ -10,7 +10,7 @@ use tollway_io::wake::Wake;
 
 use super::*;
 use crate::exchange::rings;
-use crate::handover::DEPTH;
+use crate::handover_ring::DEPTH;
 
 /// The first of three workers, and the ends of the other two.
 fn first_of_three(pool: Partition) -> (Worker, Vec<WorkerEnds>) {

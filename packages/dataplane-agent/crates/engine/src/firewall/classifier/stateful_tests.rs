@@ -221,7 +221,7 @@ fn a_rule_holds_until_a_volume_or_a_moment_and_no_longer() {
 }
 
 #[test]
-fn what_counts_is_asked_last_and_only_looked_at_when_peeking() {
+fn what_counts_is_asked_last_and_is_not_counted_by_a_dry_run() {
     let nth = Matcher::Nth { every: 2, packet: 2, negate: false };
     let size = Matcher::PacketSize { from: 100, to: 200, negate: false };
     let table = one(vec![nth, size]);
@@ -229,7 +229,7 @@ fn what_counts_is_asked_last_and_only_looked_at_when_peeking() {
     assert!(!matches(&table, &long));
     for _ in 0..3 {
         assert!(!matches(&table, &PacketView { length: 99, ..view() }));
-        assert!(matches(&table, &PacketView { peek: true, ..long }));
+        assert!(matches(&table, &PacketView { dry_run: true, ..long }));
     }
     assert!(matches(&table, &long));
     assert!(!matches(&table, &long));

@@ -51,8 +51,8 @@ pub struct PacketView {
     pub utc_ns: i64,
     /// Keys the choice of `random`; one number for all workers, hard to guess from outside.
     pub seed: u64,
-    /// Nothing is used up: what counts packets or holds tokens is only looked at.
-    pub peek: bool,
+    /// The packet is that of a dry run: counts and token buckets of matchers are read and not changed.
+    pub dry_run: bool,
 }
 
 impl Default for PacketView {
@@ -80,7 +80,7 @@ impl Default for PacketView {
             now: Now(0),
             utc_ns: 0,
             seed: 0,
-            peek: false,
+            dry_run: false,
         }
     }
 }

@@ -4,7 +4,7 @@ use tollway_config::dataplane::ConnectionState;
 
 use super::hot_state::HotState;
 use super::table::ConnectionTable;
-use super::tcp::{Order, Outcome, Segment, State, Tracker};
+use super::tcp::{Order, Segment, SegmentOutcome, State, Tracker};
 use super::timeouts::Timeouts;
 use super::{generic, icmp, udp};
 use crate::ids::{ConnRef, Direction};
@@ -66,7 +66,7 @@ pub struct Tracked {
     pub direction: Direction,
     /// Why it is invalid, if it is.
     pub reason: Option<InvalidReason>,
-    /// Where a TCP segment stands among those of its direction; other packets are in order.
+    /// Whether a TCP segment is in order; other packets always are.
     pub order: Order,
 }
 
@@ -82,8 +82,9 @@ impl Tracked {
     }
 }
 
-enum Judged {
-    Taken(Order),
+/// What tracking makes of a packet of a known connection.
+enum Judgement {
+    Accepted(Order),
     Invalid,
     Reopened,
 }
@@ -98,7 +99,7 @@ impl ConnectionTable {
         self.track_flow(&flow, transport, now, timeouts)
     }
 
-    /// The same for a packet that was looked up before.
+    /// As [`Self::track`], for a packet whose flow entry has been looked up.
     pub fn track_flow(
         &mut self,
         flow: &Flow<'_>,
@@ -110,9 +111,9 @@ impl ConnectionTable {
             let direction = Self::direction_of(index);
             if self.connection_at(index).is_some_and(|hot| hot.is_alive(now)) {
                 match self.judge(index, direction, transport, now, timeouts) {
-                    Judged::Taken(order) => return Tracked { order, ..self.taken(index, direction) },
-                    Judged::Invalid => return Tracked::invalid(direction, InvalidReason::State),
-                    Judged::Reopened => self.replace(index >> 1),
+                    Judgement::Accepted(order) => return Tracked { order, ..self.tracked(index, direction) },
+                    Judgement::Invalid => return Tracked::invalid(direction, InvalidReason::State),
+                    Judgement::Reopened => self.replace(index >> 1),
                 }
             } else {
                 self.remove_slot(index >> 1);
@@ -121,14 +122,14 @@ impl ConnectionTable {
         self.open(flow.tuple, transport, now, timeouts)
     }
 
-    /// The connection of a later fragment of a TCP segment, with the sequence number up to which that goes. It may be one
-    /// that an earlier packet of the same batch made. `None`: there is none.
+    /// Tracks a later fragment of a TCP segment, whose data ends at the sequence number `end`. Its connection may be one
+    /// that an earlier packet of the same batch created. `None` when there is no connection.
     pub fn join(&mut self, tuple: &Tuple, end: u32, now: Now) -> Option<Tracked> {
         let index = self.find_entry(tuple, self.hash(tuple))?;
         let direction = Self::direction_of(index);
         let hot = self.connection_at_mut(index).filter(|hot| hot.is_alive(now))?;
         hot.tcp.extend(direction, end);
-        Some(self.taken(index, direction))
+        Some(self.tracked(index, direction))
     }
 
     #[inline]
@@ -139,7 +140,7 @@ impl ConnectionTable {
         self.find_key(flow.tuple, flow.key, flow.hash)
     }
 
-    fn taken(&mut self, index: EntryIndex, direction: Direction) -> Tracked {
+    fn tracked(&mut self, index: EntryIndex, direction: Direction) -> Tracked {
         let (Some(hot), Some(conn)) = (self.connection_at(index), self.reference(index)) else {
             return Tracked::invalid(direction, InvalidReason::NoEntry);
         };
@@ -176,7 +177,7 @@ impl ConnectionTable {
             return Tracked::invalid(direction, InvalidReason::TableFull);
         };
         self.extend(slot, now, lifetime, timeouts);
-        self.taken(slot << 1, direction)
+        self.tracked(slot << 1, direction)
     }
 
     fn judge(
@@ -186,8 +187,8 @@ impl ConnectionTable {
         transport: &Transport,
         now: Now,
         timeouts: &Timeouts,
-    ) -> Judged {
-        let Some(conn) = self.connection_at_mut(index) else { return Judged::Invalid };
+    ) -> Judgement {
+        let Some(conn) = self.connection_at_mut(index) else { return Judgement::Invalid };
         let before = conn.tcp.state();
         let mut assured = conn.status.assured();
         let mut order = Order::InOrder;
@@ -195,29 +196,29 @@ impl ConnectionTable {
             Transport::Tcp(segment) => {
                 order = conn.tcp.order(direction, segment);
                 match conn.tcp.track(direction, segment, timeouts) {
-                    Outcome::Accepted => {}
-                    Outcome::Ignored => {
-                        see(conn, direction);
-                        return Judged::Taken(order);
+                    SegmentOutcome::Accepted => {}
+                    SegmentOutcome::Ignored => {
+                        note_reply(conn, direction);
+                        return Judgement::Accepted(order);
                     }
-                    Outcome::Invalid => return Judged::Invalid,
-                    Outcome::Reopened => return Judged::Reopened,
+                    SegmentOutcome::Invalid => return Judgement::Invalid,
+                    SegmentOutcome::Reopened => return Judgement::Reopened,
                 }
-                see(conn, direction);
+                note_reply(conn, direction);
                 assured |= conn.status.seen_reply() && conn.tcp.state() == State::Established;
                 conn.tcp.timeout(timeouts)
             }
             Transport::Udp => {
                 assured |= udp::assures(conn.status, direction);
-                see(conn, direction);
+                note_reply(conn, direction);
                 udp::timeout(conn.status, timeouts)
             }
             Transport::Icmp { .. } => {
-                see(conn, direction);
+                note_reply(conn, direction);
                 timeouts.icmp
             }
             Transport::Other => {
-                see(conn, direction);
+                note_reply(conn, direction);
                 generic::timeout(timeouts)
             }
         };
@@ -231,11 +232,11 @@ impl ConnectionTable {
             self.relist(index >> 1);
         }
         self.extend(index >> 1, now, lifetime, timeouts);
-        Judged::Taken(order)
+        Judgement::Accepted(order)
     }
 
-    /// Takes a packet that changes nothing but windows and timers, and is in order, on the fast path. `false`: nothing was
-    /// changed, and the packet must go through [`ConnectionTable::track`].
+    /// Tracks, on the fast path, a packet in order that changes nothing but windows and timers. `false`: nothing was
+    /// changed, and the packet must pass [`ConnectionTable::track`].
     #[inline]
     pub fn fast_update(
         &mut self,
@@ -248,12 +249,12 @@ impl ConnectionTable {
         self.connection_at_mut(index).is_some_and(|hot| hot.update(direction, transport, now, timeouts))
     }
 
-    /// Takes a TCP segment out of order, or that closes its connection, or comes while it is being closed, on the
-    /// fast path, and says where it stands: rules see the state `established` to the end. `None`: nothing was changed,
-    /// and the packet must go through [`ConnectionTable::track`].
+    /// Tracks, on the fast path, a TCP segment that is out of order, closes its connection or arrives while it is being
+    /// closed; for rules the connection is `established` to the end. `None`: nothing was changed, and the packet must pass
+    /// [`ConnectionTable::track`].
     #[cold]
     #[inline(never)]
-    pub fn track_apart(
+    pub fn track_out_of_order_or_closing(
         &mut self,
         index: EntryIndex,
         transport: &Transport,
@@ -269,7 +270,7 @@ impl ConnectionTable {
             return None;
         }
         let order = hot.tcp.order(direction, segment);
-        if hot.tcp.track_below(direction, segment) {
+        if hot.tcp.track_out_of_order(direction, segment) {
             hot.extend(now, hot.tcp.timeout(timeouts));
             return Some(order);
         }
@@ -300,7 +301,7 @@ impl HotState {
         }
         let lifetime = match transport {
             Transport::Tcp(segment) => {
-                if !status.assured() || !self.tcp.fast_track(direction, segment) {
+                if !status.assured() || !self.tcp.track_in_order(direction, segment) {
                     return false;
                 }
                 self.tcp.timeout(timeouts)
@@ -319,8 +320,8 @@ impl HotState {
     }
 }
 
-/// Notes an answer, which changes the state that rules see in both directions.
-fn see(conn: &mut HotState, direction: Direction) {
+/// Notes a packet of the reply direction; the first one changes `connection-state` in both directions.
+fn note_reply(conn: &mut HotState, direction: Direction) {
     if direction == Direction::Reply && !conn.status.seen_reply() {
         conn.status.set_seen_reply();
         conn.invalidate();

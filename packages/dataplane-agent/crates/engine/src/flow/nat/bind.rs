@@ -4,7 +4,7 @@ use tollway_config::dataplane::{Action, AddressRange, PortRange, RowId};
 
 use super::{ICMP, TCP, UDP};
 use crate::flow::conntrack::{ConnectionTable, Tuples};
-use crate::flow::ports::{self, PortRooms, PortSpace, with_port};
+use crate::flow::outside_ports::{self, PortSpace, SharedFreePorts, with_port};
 use crate::ids::ConnRef;
 use crate::packet::tuple::{Addr, Tuple, steer};
 
@@ -17,7 +17,7 @@ pub struct Target {
     pub ports: Option<PortRange>,
     /// Choose the port at random.
     pub randomise: bool,
-    /// Interface row whose address was taken by masquerade.
+    /// Interface row whose address masquerade uses.
     pub masquerade: Option<RowId>,
 }
 
@@ -71,9 +71,9 @@ impl Target {
     /// One address for each `client`: the same one for all its flows (RFC 4787 REQ-2).
     fn address(&self, client: Addr) -> Option<Addr> {
         let (from, to) = self.addresses?;
-        let span = to.0.saturating_sub(from.0).saturating_add(1);
+        let count = to.0.saturating_sub(from.0).saturating_add(1);
         let spread = u128::from(client.fold().wrapping_mul(0x9e37_79b1));
-        Some(Addr(from.0 + spread % span))
+        Some(Addr(from.0 + spread % count))
     }
 }
 
@@ -82,13 +82,13 @@ pub struct Context<'a> {
     /// A random number.
     pub random: u32,
     /// Whether a flow with this tuple, whose packets are steered to this worker, has moved to another one.
-    pub taken: &'a dyn Fn(&Tuple) -> bool,
-    /// Where other workers have free ports. `None` when the flow cannot move: every port counts as this worker's then.
-    pub rooms: Option<&'a PortRooms>,
+    pub moved_away: &'a dyn Fn(&Tuple) -> bool,
+    /// Free ports of other workers. `None` when the flow cannot move: every port counts as this worker's then.
+    pub free_ports: Option<&'a SharedFreePorts>,
     /// The flow has moved before: it is to find a port here, and moves on only if there is none.
     pub moved: bool,
     /// The packet is hypothetical (a dry run): nothing that other workers see is changed.
-    pub peek: bool,
+    pub dry_run: bool,
 }
 
 /// What [`bind_source`] decided.
@@ -131,7 +131,7 @@ pub fn bind_destination(
         reply.src = address;
     }
     if let (Some(range), TCP | UDP) = (target.ports, original.protocol)
-        && !ports::contains(range, original.dst_port)
+        && !outside_ports::contains(range, original.dst_port)
     {
         reply.src_port = destination_port(table, reference, reply, range, random);
     }
@@ -139,8 +139,9 @@ pub fn bind_destination(
     Ok(())
 }
 
-/// A port of the range with which the client can keep its own: from a random one on, the first whose answers are known to be
-/// nobody else's. Of those that are steered to another worker nothing is known here.
+/// A port of the range with which the client can keep its source port: from a random one on, the first whose reply tuple
+/// no other connection has. Reply tuples that are steered to another worker are not known here; one of them is the second
+/// choice.
 fn destination_port(
     table: &ConnectionTable,
     reference: ConnRef,
@@ -149,10 +150,12 @@ fn destination_port(
     random: u32,
 ) -> u16 {
     let (worker, workers) = (table.worker(), table.workers());
-    let span = ports::span(range);
-    let port = |step| range.from.saturating_add((random % span).wrapping_add(step).rem_euclid(span) as u16);
+    let port_count = outside_ports::port_count(range);
+    let port = |step| {
+        range.from.saturating_add((random % port_count).wrapping_add(step).rem_euclid(port_count) as u16)
+    };
     let mut unknown = None;
-    for step in 0..span.min(LOOKS) {
+    for step in 0..port_count.min(MAX_PROBES) {
         let answers = Tuple { src_port: port(step), ..reply };
         if steer(&answers, workers) != worker {
             unknown = unknown.or(Some(answers.src_port));
@@ -202,9 +205,9 @@ enum Choice {
     OtherWorker(u32),
 }
 
-/// Looks into the connection table for a port, before a map of the free ones is asked.
-const LOOKS: u32 = 16;
-/// Distance of two looks: neighbours of a port that is taken are often taken too. A prime.
+/// Ports that are looked up in the connection table before the map of free ports is used.
+const MAX_PROBES: u32 = 16;
+/// Distance of two probes: neighbours of a port in use are often in use too. A prime.
 const STRIDE: u32 = 40_503;
 
 fn choose(
@@ -215,17 +218,17 @@ fn choose(
     context: &Context<'_>,
 ) -> Option<Choice> {
     let (worker, workers) = (table.worker(), table.workers());
-    let alone = workers == 1 || context.rooms.is_none();
+    let alone = workers == 1 || context.free_ports.is_none();
     let home = |reply: &Tuple| alone || steer(reply, workers) == worker;
     let unheld = |table: &ConnectionTable, reply: &Tuple| home(reply) && table.is_free_for(reference, reply);
-    let free = |table: &ConnectionTable, reply: &Tuple| unheld(table, reply) && !(context.taken)(reply);
+    let free = |table: &ConnectionTable, reply: &Tuple| unheld(table, reply) && !(context.moved_away)(reply);
     let port = base.dst_port;
     let (range, keep) = match (base.protocol, target) {
         (TCP | UDP, Some(Target { ports: Some(range), randomise, .. })) => {
-            (*range, !randomise && ports::contains(*range, port))
+            (*range, !randomise && outside_ports::contains(*range, port))
         }
-        (TCP | UDP, Some(target)) => (ports::class(port), !target.randomise),
-        (TCP | UDP, None) => (ports::class(port), true),
+        (TCP | UDP, Some(target)) => (outside_ports::port_class(port), !target.randomise),
+        (TCP | UDP, None) => (outside_ports::port_class(port), true),
         (ICMP, _) => (PortRange { from: 0, to: u16::MAX }, true),
         _ if home(&base) => return free(table, &base).then_some(Choice::Here(base)),
         _ => return Some(Choice::OtherWorker(steer(&base, workers))),
@@ -233,19 +236,21 @@ fn choose(
     if keep && free(table, &base) {
         return Some(Choice::Here(base));
     }
-    // A port is kept if it can be: others know the source by it. Whether it is free only its home knows; if it is not, the
-    // flow finds another one there.
+    // The source port is kept if possible, since peers may know the source by it. Only the home of the reply tuple knows
+    // whether it is free; if it is not, the flow gets another port there.
     if keep && !context.moved && !home(&base) {
         return Some(Choice::OtherWorker(steer(&base, workers)));
     }
     let space = PortSpace::of(&base)?;
-    let span = ports::span(range);
+    let port_count = outside_ports::port_count(range);
     let map = table.port_map(&space, range);
-    // Of a range that is known to be full nothing is to be found.
-    let steps = if map.as_ref().is_none_or(|map| map.has_room()) { span.min(LOOKS * workers) } else { 0 };
-    let mut looks = 0;
+    // A range that is known to be full is not probed.
+    let steps =
+        if map.as_ref().is_none_or(|map| map.has_free()) { port_count.min(MAX_PROBES * workers) } else { 0 };
+    let mut probes = 0;
     for step in 0..steps {
-        let offset = (context.random % span).wrapping_add(step * (STRIDE % span).max(1)) % span;
+        let offset =
+            (context.random % port_count).wrapping_add(step * (STRIDE % port_count).max(1)) % port_count;
         let reply = with_port(base, range.from.saturating_add(offset as u16));
         if !home(&reply) {
             continue;
@@ -253,22 +258,22 @@ fn choose(
         if free(table, &reply) {
             return Some(Choice::Here(reply));
         }
-        looks += 1;
-        if looks == LOOKS {
+        probes += 1;
+        if probes == MAX_PROBES {
             break;
         }
     }
     let map = match map {
         Some(map) => map,
-        None => table.begin_port_map(context.rooms.filter(|_| !context.peek), space, range),
+        None => table.begin_port_map(context.free_ports.filter(|_| !context.dry_run), space, range),
     };
     let with = |port| with_port(base, port);
     let found = map.find(context.random, |port| unheld(table, &with(port)), |port| free(table, &with(port)));
-    match (found, context.rooms) {
+    match (found, context.free_ports) {
         (Some(port), _) => Some(Choice::Here(with(port))),
-        (None, Some(rooms)) => {
-            rooms.elsewhere(&base, range, worker, workers, context.random).map(Choice::OtherWorker)
-        }
+        (None, Some(free_ports)) => free_ports
+            .worker_with_free_port(&base, range, worker, workers, context.random)
+            .map(Choice::OtherWorker),
         (None, None) => None,
     }
 }

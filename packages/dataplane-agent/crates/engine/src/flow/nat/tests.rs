@@ -7,7 +7,7 @@ use tollway_wire::{checksum, icmp, ipv4, tcp, udp};
 use super::*;
 use crate::flow::conntrack::tcp::Segment;
 use crate::flow::conntrack::{CachedAction, ConnectionTable, Timeouts, Transport};
-use crate::flow::ports::PortRooms;
+use crate::flow::outside_ports::SharedFreePorts;
 use crate::ids::{ConnRef, Direction};
 use crate::packet::tuple::{Addr, ICMP_ANSWER, Tuple, steer};
 use crate::time::Now;
@@ -23,7 +23,7 @@ fn free(_: &Tuple) -> bool {
 }
 
 fn context(random: u32) -> Context<'static> {
-    Context { random, taken: &free, rooms: None, moved: false, peek: false }
+    Context { random, moved_away: &free, free_ports: None, moved: false, dry_run: false }
 }
 
 fn tuple(protocol: u8, src: u32, src_port: u16, dst: u32, dst_port: u16) -> Tuple {
@@ -172,7 +172,8 @@ fn privileged_ports_stay_privileged_and_other_workers_are_asked() {
     let mut table = ConnectionTable::new(0, 1, 100, 1);
     let taken = |reply: &Tuple| reply.dst_port == 123;
     let conn = open(&mut table, &tuple(UDP, LAN, 123, SERVER, 123));
-    let context = Context { random: 40_000, taken: &taken, rooms: None, moved: false, peek: false };
+    let context =
+        Context { random: 40_000, moved_away: &taken, free_ports: None, moved: false, dry_run: false };
     bind_source(&mut table, conn, Some(&masquerade()), &context).unwrap();
     let port = table.get(conn).unwrap().reply.dst_port;
     assert!(port != 123 && port < 512);
@@ -181,8 +182,8 @@ fn privileged_ports_stay_privileged_and_other_workers_are_asked() {
 #[test]
 fn a_reply_tuple_is_had_from_the_worker_that_answers_are_steered_to() {
     let workers = 4;
-    let rooms = PortRooms::default();
-    let context = Context { rooms: Some(&rooms), ..context(5) };
+    let free_ports = SharedFreePorts::default();
+    let context = Context { free_ports: Some(&free_ports), ..context(5) };
     for (request, destination, target) in [
         (tuple(TCP, SERVER, 40_000, WAN, 8080), Some(to(INSIDE, Some(80))), None),
         (tuple(TCP, LAN, 40_000, SERVER, 80), None, Some(to(WAN, Some(4001)))),
@@ -231,8 +232,8 @@ proptest! {
         let destination = to(INSIDE, Some(80));
         bind_destination(&mut table, conn, hairpin.then_some(&destination), random).unwrap();
         let target = Target { randomise, ..masquerade() };
-        let rooms = PortRooms::default();
-        let context = Context { rooms: Some(&rooms), ..context(random) };
+        let free_ports = SharedFreePorts::default();
+        let context = Context { free_ports: Some(&free_ports), ..context(random) };
         let mut bound = bind_source(&mut table, conn, Some(&target), &context).unwrap();
         let kept = Tuple { dst: Addr::v4(WAN), ..table.get(conn).unwrap().reply };
         let kept = Tuple { dst_port: port, ..kept };

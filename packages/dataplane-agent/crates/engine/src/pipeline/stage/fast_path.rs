@@ -157,7 +157,7 @@ fn forward_tracked<F: Frame, S: FrameSource<F>>(
             batch.slow.push(index as u32);
             state.note_slow(&mut packet.meta, reason);
         } else if packet.meta.is(flag::MOVED) {
-            flow_handover::go_on(&mut packet.meta, &batch.flow_handovers, &mut batch.moving);
+            flow_handover::hand_over_again(&mut packet.meta, &batch.flow_handovers, &mut batch.moving);
         }
     }
     entered
@@ -257,7 +257,7 @@ fn act<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut P
     let (frame, vnet, meta, entry, hot) = if updated {
         (frame, vnet, meta, entry, hot)
     } else {
-        if let Err(reason) = track_apart(snapshot, state, packet, &transport) {
+        if let Err(reason) = track_out_of_order_or_closing(snapshot, state, packet, &transport) {
             return Act::Slow(reason);
         }
         // Neither the action nor where it leads has changed, but for these the table had to be let go.
@@ -296,7 +296,7 @@ fn act<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut P
 /// while that is being closed. Otherwise nothing is done, and the packet is slow for the reason returned.
 #[cold]
 #[inline(never)]
-fn track_apart<F: Frame>(
+fn track_out_of_order_or_closing<F: Frame>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
@@ -309,7 +309,7 @@ fn track_apart<F: Frame>(
         return Err(SlowReason::TcpControl);
     }
     let order = if is_intact(packet) {
-        state.table.track_apart(entry, transport, state.now, snapshot.timeouts())
+        state.table.track_out_of_order_or_closing(entry, transport, state.now, snapshot.timeouts())
     } else {
         None
     };

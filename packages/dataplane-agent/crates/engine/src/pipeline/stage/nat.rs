@@ -64,7 +64,8 @@ pub(super) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>, end: E
                 End::Destination => bind_by_rules(snapshot, state, packet, reference).map(|()| true),
                 End::Source if status.moved() => {
                     // An earlier packet of the batch has moved the flow.
-                    let sent = flow_handover::send_after(state, &mut packet.meta, &mut departing, reference);
+                    let sent =
+                        flow_handover::hand_over_packet(state, &mut packet.meta, &mut departing, reference);
                     if sent { Ok(false) } else { Err(DropReason::NatExhausted) }
                 }
                 End::Source => decide_source(snapshot, state, packet, reference, flow, &mut departing),
@@ -188,7 +189,7 @@ fn decide_source<F: Frame>(
         SourceBinding::OtherWorker(worker) => {
             let meta = &mut packet.meta;
             let moves =
-                flow_handover::give_away(snapshot, state, meta, departing, (reference, worker), target);
+                flow_handover::hand_over_flow(snapshot, state, meta, departing, (reference, worker), target);
             if moves { Ok(false) } else { Err(DropReason::NatExhausted) }
         }
     }
@@ -234,12 +235,14 @@ fn bind_source_of<F>(
     moved: bool,
 ) -> Result<SourceBinding, DropReason> {
     let random = state.random();
-    let WorkerState { shared, worker, workers, table, peek, .. } = state;
-    let peek = *peek;
+    let WorkerState { shared, worker, workers, table, dry_run, .. } = state;
+    let dry_run = *dry_run;
     let (directory, worker) = (&shared.directory, *worker);
     let workers = *workers;
-    let taken = |tuple: &Tuple| workers > 1 && directory.owner(tuple).is_some_and(|owner| owner != worker);
-    let context = Context { random, taken: &taken, rooms: Some(&shared.port_rooms), moved, peek };
+    let moved_away =
+        |tuple: &Tuple| workers > 1 && directory.owner(tuple).is_some_and(|owner| owner != worker);
+    let free_ports = Some(&*shared.free_ports);
+    let context = Context { random, moved_away: &moved_away, free_ports, moved, dry_run };
     bind_source(table, reference, target, &context).map_err(|_| DropReason::NatExhausted)
 }
 

@@ -38,7 +38,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         let is_moved = packet.meta.is(flag::MOVED);
         let Some(tracked) = track(snapshot, state, packet) else {
             packet.meta.state = ConnectionState::Invalid;
-            flow_handover::stay(&mut packet.meta);
+            flow_handover::drop_handover(&mut packet.meta);
             return Step::Next;
         };
         if tracked.reason == Some(InvalidReason::TableFull) {
@@ -60,7 +60,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
             meta.connection_bytes = state.table.carried(reference.slot);
         }
         if is_moved {
-            flow_handover::take_in(snapshot, state, meta, &arrived);
+            flow_handover::resume(snapshot, state, meta, &arrived);
         }
         Step::Next
     });

@@ -65,7 +65,7 @@ impl Condition for Limit {
             LimitUnit::Packet => u64::from(view.segments),
             LimitUnit::Bit => view.wire_bytes * 8,
         };
-        self.take(view.now.ms(), tokens.min(LARGEST_PACKET) * self.per, view.peek) != self.negate
+        self.take(view.now.ms(), tokens.min(LARGEST_PACKET) * self.per, view.dry_run) != self.negate
     }
 
     fn adopt(&mut self, other: &Self) {
@@ -92,7 +92,7 @@ impl Condition for Limit {
 }
 
 impl Limit {
-    fn take(&self, now_ms: u64, parts: u64, peek: bool) -> bool {
+    fn take(&self, now_ms: u64, parts: u64, dry_run: bool) -> bool {
         let filled = ORIGIN.wrapping_add((now_ms / REFILL_MS * REFILL_MS).wrapping_mul(self.rate));
         let most_owed = LARGEST_PACKET * self.per + self.rate * LONGEST_DEBT_MS;
         let mut mark = self.mark.load();
@@ -103,7 +103,7 @@ impl Limit {
             if level < self.per as i64 {
                 return false;
             }
-            if peek {
+            if dry_run {
                 return true;
             }
             let left = filled.wrapping_sub((level as u64).wrapping_sub(parts));

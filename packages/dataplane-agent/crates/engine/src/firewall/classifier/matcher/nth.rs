@@ -36,7 +36,7 @@ impl Condition for Nth {
     /// Counts the packet and says whether it is the one.
     #[inline]
     fn matches(&self, view: &PacketView, _: &AddressLists) -> bool {
-        let place = self.count.next(view.peek) % u64::from(self.every.max(1));
+        let place = self.count.next(view.dry_run) % u64::from(self.every.max(1));
         (place + 1 == u64::from(self.packet)) != self.negate
     }
 

@@ -32,7 +32,7 @@ impl Condition for Random {
 
     #[inline]
     fn matches(&self, view: &PacketView, _: &AddressLists) -> bool {
-        let drawn = draw(view.seed ^ u64::from(self.row) << 32, self.count.next(view.peek));
+        let drawn = draw(view.seed ^ u64::from(self.row) << 32, self.count.next(view.dry_run));
         (u64::from(drawn) * 100) >> 32 < u64::from(self.percent)
     }
 

@@ -13,10 +13,10 @@ struct Line(AtomicU64);
 pub struct SharedCount(Arc<Line>);
 
 impl SharedCount {
-    /// The number, and one more for the next; when `peek` it stays.
+    /// The number of this packet. The next one gets the next number, unless this is a `dry_run`.
     #[inline]
-    pub fn next(&self, peek: bool) -> u64 {
-        if peek { self.0.0.load(Ordering::Relaxed) } else { self.0.0.fetch_add(1, Ordering::Relaxed) }
+    pub fn next(&self, dry_run: bool) -> u64 {
+        if dry_run { self.0.0.load(Ordering::Relaxed) } else { self.0.0.fetch_add(1, Ordering::Relaxed) }
     }
 
     /// The number.

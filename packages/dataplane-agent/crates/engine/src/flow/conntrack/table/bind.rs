@@ -10,7 +10,7 @@ use crate::flow::conntrack::connection::NIL;
 use crate::flow::conntrack::entry::FlowEntry;
 use crate::flow::conntrack::hot_state::HotState;
 use crate::flow::conntrack::tcp::Tracker;
-use crate::flow::ports::{FreePorts, PortRooms, PortSpace};
+use crate::flow::outside_ports::{FreePorts, PortSpace, SharedFreePorts};
 use crate::ids::{ConnRef, Direction};
 use crate::packet::tuple::{Addr, Tuple, steer};
 
@@ -124,25 +124,25 @@ impl ConnectionTable {
         }
     }
 
-    /// What is kept of the free ports of a range.
+    /// The map of the free ports of a range, if this worker has one.
     pub(crate) fn port_map(&mut self, space: &PortSpace, range: PortRange) -> Option<Arc<FreePorts>> {
         self.ports.get(space, range)
     }
 
-    /// Keeps from now on which ports of a range are free. Other workers see it in `rooms`.
+    /// Adds a map of the free ports of a range; other workers see it in `free_ports`.
     pub(crate) fn begin_port_map(
         &mut self,
-        rooms: Option<&PortRooms>,
+        free_ports: Option<&SharedFreePorts>,
         space: PortSpace,
         range: PortRange,
     ) -> Arc<FreePorts> {
-        match rooms {
-            Some(rooms) => rooms.begin(&mut self.ports, space, range, self.worker, self.workers),
+        match free_ports {
+            Some(free_ports) => free_ports.begin(&mut self.ports, space, range, self.worker, self.workers),
             None => self.ports.add(space, range),
         }
     }
 
-    /// A tuple begins or ceases to be held.
+    /// Updates the maps of free ports: a connection has allocated (`free` is false) or released a tuple.
     #[inline]
     pub(super) fn note_port(&mut self, tuple: &Tuple, free: bool) {
         if !self.ports.is_empty() && steer(tuple, self.workers) == self.worker {

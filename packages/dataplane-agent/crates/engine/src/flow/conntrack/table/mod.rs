@@ -27,7 +27,7 @@ use crate::flow::conntrack::entry::FlowEntry;
 use crate::flow::conntrack::hot_state::HotState;
 use crate::flow::conntrack::journal::Journal;
 use crate::flow::conntrack::validity::{Validities, Validity};
-use crate::flow::ports::PortMaps;
+use crate::flow::outside_ports::FreePortMaps;
 use crate::ids::EntryIndex;
 use crate::ids::{ConnRef, Direction};
 use crate::packet::key::FlowKey;
@@ -93,7 +93,7 @@ pub struct ConnectionTable {
     /// Original tuples of removed connections that stood in the directory.
     unpublished: Vec<Tuple>,
     /// Free ports, where they are scarce.
-    ports: PortMaps,
+    ports: FreePortMaps,
     pub(in crate::flow::conntrack) journal: Journal,
     validities: Validities,
     bounded: bool,
@@ -127,7 +127,7 @@ impl ConnectionTable {
             seed: u64::from(seed) << 32 ^ 0xa076_1d64_78bd_642f,
             counters: Counters::default(),
             unpublished: Vec::new(),
-            ports: PortMaps::default(),
+            ports: FreePortMaps::default(),
             journal: Journal::default(),
             validities: Validities::default(),
             bounded: false,

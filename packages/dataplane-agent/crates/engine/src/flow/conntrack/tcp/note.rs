@@ -10,12 +10,12 @@
 
 use tollway_wire::tcp::{Options, flag};
 
-use super::state::{Kind, State};
+use super::state::{SegmentKind, State};
 use super::window::{MAX_SCALE, SACK, SCALE, SIMULTANEOUS, Side, Traits, before};
-use super::{CHALLENGED, LAST_OF_REPLY, Outcome, SYN_NOTED, Segment, Tracker};
+use super::{CHALLENGED, LAST_OF_REPLY, SYN_NOTED, Segment, SegmentOutcome, Tracker};
 use crate::ids::Direction;
 
-/// In the lower bits of [`Tracker::course`] with [`SYN_NOTED`]: window scale; above all valid ones without the option.
+/// In the lower bits of [`Tracker::last_flags`] with [`SYN_NOTED`]: window scale; above all valid ones without the option.
 const NOTED_SCALE: u8 = 15;
 /// There: the SYN permitted selective acknowledgements.
 const NOTED_SACK: u8 = 16;
@@ -40,16 +40,16 @@ const fn noted(options: &Options) -> u8 {
 
 impl Tracker {
     /// Notes a segment that was let through without effect.
-    pub(super) fn note(&mut self, direction: Direction, kind: Kind, segment: &Segment) {
+    pub(super) fn note(&mut self, direction: Direction, kind: SegmentKind, segment: &Segment) {
         match (kind, direction, self.state) {
-            (Kind::Syn, Direction::Original, _) => {
+            (SegmentKind::Syn, Direction::Original, _) => {
                 self.note_syn(segment);
-                self.course |= CHALLENGED;
+                self.last_flags |= CHALLENGED;
             }
             // The originator resets what it knows nothing of with the number that was acknowledged.
-            (Kind::Ack | Kind::SynAck, Direction::Reply, State::SynSent) => {
+            (SegmentKind::Ack | SegmentKind::SynAck, Direction::Reply, State::SynSent) => {
                 self.last = digest(segment.ack);
-                self.course = LAST_OF_REPLY | CHALLENGED;
+                self.last_flags = LAST_OF_REPLY | CHALLENGED;
             }
             _ => {}
         }
@@ -57,25 +57,30 @@ impl Tracker {
 
     fn note_syn(&mut self, segment: &Segment) {
         self.last = digest(segment.end());
-        self.course = self.course & CHALLENGED | SYN_NOTED | noted(&segment.options);
+        self.last_flags = self.last_flags & CHALLENGED | SYN_NOTED | noted(&segment.options);
     }
 
     fn answers_noted_syn(&self, segment: &Segment) -> bool {
-        self.course & SYN_NOTED != 0 && segment.has(flag::ACK) && digest(segment.ack) == self.last
+        self.last_flags & SYN_NOTED != 0 && segment.has(flag::ACK) && digest(segment.ack) == self.last
     }
 
     /// Whether the responder accepts the SYN that was noted.
-    pub(super) fn accepts_noted_syn(&self, direction: Direction, kind: Kind, segment: &Segment) -> bool {
-        kind == Kind::SynAck && direction == Direction::Reply && self.answers_noted_syn(segment)
+    pub(super) fn accepts_noted_syn(
+        &self,
+        direction: Direction,
+        kind: SegmentKind,
+        segment: &Segment,
+    ) -> bool {
+        kind == SegmentKind::SynAck && direction == Direction::Reply && self.answers_noted_syn(segment)
     }
 
     /// As if the SYN that was noted, which `end` acknowledges, had opened the connection.
     pub(super) fn begun_by_noted_syn(&self, end: u32) -> Self {
         let mut sent = Traits::default();
-        if self.course & NOTED_SCALE != NOTED_SCALE {
-            (sent.scale, sent.flags) = (self.course & NOTED_SCALE, SCALE);
+        if self.last_flags & NOTED_SCALE != NOTED_SCALE {
+            (sent.scale, sent.flags) = (self.last_flags & NOTED_SCALE, SCALE);
         }
-        if self.course & NOTED_SACK != 0 {
+        if self.last_flags & NOTED_SACK != 0 {
             sent.flags |= SACK;
         }
         // Its window is not known, but no SYN has a larger one.
@@ -85,14 +90,14 @@ impl Tracker {
             traits: [sent, Traits::default()],
             last: 0,
             state: State::SynSent,
-            course: 0,
+            last_flags: 0,
         }
     }
 
     /// Whether [`Self::track_noted`] may have anything to say.
     #[inline]
     pub(super) fn may_be_answered(&self) -> bool {
-        self.course & SYN_NOTED != 0 || self.state == State::SynSent
+        self.last_flags & SYN_NOTED != 0 || self.state == State::SynSent
     }
 
     /// Takes what its place in the window says nothing about: another SYN of the originator, and answers to what
@@ -101,35 +106,37 @@ impl Tracker {
     pub(super) fn track_noted(
         &mut self,
         direction: Direction,
-        kind: Kind,
+        kind: SegmentKind,
         segment: &Segment,
-    ) -> Option<Outcome> {
+    ) -> Option<SegmentOutcome> {
         let [originator, _] = &self.sides;
         match (self.state, direction, kind) {
             // The originator has begun anew, or gives up the data of its first SYN (RFC 7413 §4.1.3).
-            (State::SynSent, Direction::Original, Kind::Syn) if before(segment.end(), originator.end) => {
-                self.course &= !CHALLENGED;
+            (State::SynSent, Direction::Original, SegmentKind::Syn)
+                if before(segment.end(), originator.end) =>
+            {
+                self.last_flags &= !CHALLENGED;
                 self.note_syn(segment);
-                Some(Outcome::Accepted)
+                Some(SegmentOutcome::Accepted)
             }
-            (State::SynSent, Direction::Original, Kind::Rst)
-                if self.course & (CHALLENGED | SYN_NOTED) == CHALLENGED
+            (State::SynSent, Direction::Original, SegmentKind::Rst)
+                if self.last_flags & (CHALLENGED | SYN_NOTED) == CHALLENGED
                     && digest(segment.seq) == self.last =>
             {
                 self.state = State::Close;
-                Some(Outcome::Accepted)
+                Some(SegmentOutcome::Accepted)
             }
-            (State::LastAck, Direction::Reply, Kind::Ack) if self.course & SYN_NOTED != 0 => {
-                self.course = CHALLENGED;
-                Some(Outcome::Ignored)
+            (State::LastAck, Direction::Reply, SegmentKind::Ack) if self.last_flags & SYN_NOTED != 0 => {
+                self.last_flags = CHALLENGED;
+                Some(SegmentOutcome::Ignored)
             }
             // Nobody listens for the SYN. Of a connection that lives no more than this is believed.
-            (State::Established, Direction::Reply, Kind::Rst) if self.answers_noted_syn(segment) => {
-                Some(Outcome::Ignored)
+            (State::Established, Direction::Reply, SegmentKind::Rst) if self.answers_noted_syn(segment) => {
+                Some(SegmentOutcome::Ignored)
             }
-            (_, Direction::Reply, Kind::Rst) if self.answers_noted_syn(segment) => {
+            (_, Direction::Reply, SegmentKind::Rst) if self.answers_noted_syn(segment) => {
                 self.state = State::Close;
-                Some(Outcome::Accepted)
+                Some(SegmentOutcome::Accepted)
             }
             _ => None,
         }
@@ -142,8 +149,8 @@ impl Tracker {
     }
 
     /// Whether the responder's acknowledgement completes the handshake, as the originator's does otherwise.
-    pub(super) fn opens_simultaneously(&self, direction: Direction, kind: Kind) -> bool {
+    pub(super) fn opens_simultaneously(&self, direction: Direction, kind: SegmentKind) -> bool {
         let [originator, _] = &self.traits;
-        direction == Direction::Reply && kind == Kind::Ack && originator.flags & SIMULTANEOUS != 0
+        direction == Direction::Reply && kind == SegmentKind::Ack && originator.flags & SIMULTANEOUS != 0
     }
 }

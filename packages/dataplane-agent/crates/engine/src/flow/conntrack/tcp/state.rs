@@ -52,7 +52,7 @@ impl State {
 /// A segment by its flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Kind {
+pub(super) enum SegmentKind {
     Syn,
     SynAck,
     Fin,
@@ -60,14 +60,14 @@ pub(super) enum Kind {
     Rst,
 }
 
-impl Kind {
+impl SegmentKind {
     /// All, in the order of their numbers.
     const ALL: [Self; 5] = [Self::Syn, Self::SynAck, Self::Fin, Self::Ack, Self::Rst];
 }
 
-/// What a packet does to the state.
+/// The effect of a segment on the state of its connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum Transition {
     To(State),
     /// Let through to be judged by the peer, without effect.
     Ignore,
@@ -76,63 +76,66 @@ pub(super) enum Step {
     Invalid,
 }
 
-/// [`decide`] of all states, directions and kinds: nothing to jump by.
-static STEPS: [[[Step; State::COUNT]; 2]; Kind::ALL.len()] = {
-    let mut steps = [[[Step::Invalid; State::COUNT]; 2]; Kind::ALL.len()];
+/// [`decide`] of all states, directions and kinds, as a table: a lookup has no branch that could be mispredicted.
+static TRANSITIONS: [[[Transition; State::COUNT]; 2]; SegmentKind::ALL.len()] = {
+    let mut transitions = [[[Transition::Invalid; State::COUNT]; 2]; SegmentKind::ALL.len()];
     let mut kind = 0;
-    while kind < Kind::ALL.len() {
+    while kind < SegmentKind::ALL.len() {
         let mut state = 0;
         while state < State::COUNT {
-            let (of, from) = (Kind::ALL[kind], State::ALL[state]);
-            steps[kind][Direction::Original.index()][state] = decide(from, Direction::Original, of);
-            steps[kind][Direction::Reply.index()][state] = decide(from, Direction::Reply, of);
+            let (of, from) = (SegmentKind::ALL[kind], State::ALL[state]);
+            transitions[kind][Direction::Original.index()][state] = decide(from, Direction::Original, of);
+            transitions[kind][Direction::Reply.index()][state] = decide(from, Direction::Reply, of);
             state += 1;
         }
         kind += 1;
     }
-    steps
+    transitions
 };
 
 /// What a packet of a direction does to a state.
 #[inline]
-pub(super) fn step(state: State, direction: Direction, kind: Kind) -> Step {
-    let steps = STEPS.get(kind as usize).and_then(|of_kind| of_kind.get(direction.index()));
-    steps.and_then(|steps| steps.get(state as usize)).copied().unwrap_or(Step::Invalid)
+pub(super) fn transition(state: State, direction: Direction, kind: SegmentKind) -> Transition {
+    let transitions = TRANSITIONS.get(kind as usize).and_then(|of_kind| of_kind.get(direction.index()));
+    transitions
+        .and_then(|transitions| transitions.get(state as usize))
+        .copied()
+        .unwrap_or(Transition::Invalid)
 }
 
-const fn decide(state: State, direction: Direction, kind: Kind) -> Step {
+const fn decide(state: State, direction: Direction, kind: SegmentKind) -> Transition {
     use State::*;
-    use Step::*;
+    use Transition::*;
     match (kind, direction, state) {
-        (Kind::Rst, _, None) => Invalid,
-        (Kind::Rst, _, _) => To(Close),
+        (SegmentKind::Rst, _, None) => Invalid,
+        (SegmentKind::Rst, _, _) => To(Close),
 
-        (Kind::Syn, Direction::Original, None | SynSent) => To(SynSent),
-        (Kind::Syn, Direction::Original, TimeWait | Close) => Reopen,
-        (Kind::Syn, Direction::Original, Listen) => To(Listen),
-        (Kind::Syn, Direction::Original, _) => Ignore,
-        (Kind::Syn, Direction::Reply, SynSent | Listen) => To(Listen),
-        (Kind::Syn, Direction::Reply, TimeWait) => Reopen,
-        (Kind::Syn, Direction::Reply, _) => Invalid,
+        (SegmentKind::Syn, Direction::Original, None | SynSent) => To(SynSent),
+        (SegmentKind::Syn, Direction::Original, TimeWait | Close) => Reopen,
+        (SegmentKind::Syn, Direction::Original, Listen) => To(Listen),
+        (SegmentKind::Syn, Direction::Original, _) => Ignore,
+        (SegmentKind::Syn, Direction::Reply, SynSent | Listen) => To(Listen),
+        (SegmentKind::Syn, Direction::Reply, TimeWait) => Reopen,
+        (SegmentKind::Syn, Direction::Reply, _) => Invalid,
 
-        (Kind::SynAck, Direction::Original, SynRecv | Listen) => To(SynRecv),
-        (Kind::SynAck, Direction::Original, _) => Invalid,
-        (Kind::SynAck, Direction::Reply, SynSent | Listen) => To(SynRecv),
-        (Kind::SynAck, Direction::Reply, None) => Invalid,
-        (Kind::SynAck, Direction::Reply, _) => Ignore,
+        (SegmentKind::SynAck, Direction::Original, SynRecv | Listen) => To(SynRecv),
+        (SegmentKind::SynAck, Direction::Original, _) => Invalid,
+        (SegmentKind::SynAck, Direction::Reply, SynSent | Listen) => To(SynRecv),
+        (SegmentKind::SynAck, Direction::Reply, None) => Invalid,
+        (SegmentKind::SynAck, Direction::Reply, _) => Ignore,
 
-        (Kind::Fin, _, None | SynSent | Listen) => Invalid,
-        (Kind::Fin, _, SynRecv | Established) => To(FinWait),
-        (Kind::Fin, _, FinWait | CloseWait | LastAck) => To(LastAck),
-        (Kind::Fin, _, TimeWait | Close) => To(state),
+        (SegmentKind::Fin, _, None | SynSent | Listen) => Invalid,
+        (SegmentKind::Fin, _, SynRecv | Established) => To(FinWait),
+        (SegmentKind::Fin, _, FinWait | CloseWait | LastAck) => To(LastAck),
+        (SegmentKind::Fin, _, TimeWait | Close) => To(state),
 
-        (Kind::Ack, Direction::Original, None | SynSent | Listen) => Invalid,
-        (Kind::Ack, Direction::Reply, None) => Invalid,
-        (Kind::Ack, Direction::Reply, SynSent | Listen) => Ignore,
-        (Kind::Ack, Direction::Original, SynRecv) => To(Established),
-        (Kind::Ack, Direction::Reply, SynRecv) => To(SynRecv),
-        (Kind::Ack, _, Established | TimeWait | Close) => To(state),
-        (Kind::Ack, _, FinWait | CloseWait) => To(CloseWait),
-        (Kind::Ack, _, LastAck) => To(TimeWait),
+        (SegmentKind::Ack, Direction::Original, None | SynSent | Listen) => Invalid,
+        (SegmentKind::Ack, Direction::Reply, None) => Invalid,
+        (SegmentKind::Ack, Direction::Reply, SynSent | Listen) => Ignore,
+        (SegmentKind::Ack, Direction::Original, SynRecv) => To(Established),
+        (SegmentKind::Ack, Direction::Reply, SynRecv) => To(SynRecv),
+        (SegmentKind::Ack, _, Established | TimeWait | Close) => To(state),
+        (SegmentKind::Ack, _, FinWait | CloseWait) => To(CloseWait),
+        (SegmentKind::Ack, _, LastAck) => To(TimeWait),
     }
 }

@@ -39,13 +39,13 @@ proptest! {
         for (reply, segment) in opened {
             let direction = if reply { Direction::Reply } else { Direction::Original };
             let mut whole = tracker;
-            let expected = segment.kind().map_or(Outcome::Invalid, |kind| {
-                let step = step(whole.state, direction, kind);
-                whole.track_any(direction, &segment, (kind, step), &timeouts)
+            let expected = segment.kind().map_or(SegmentOutcome::Invalid, |kind| {
+                let transition = transition(whole.state, direction, kind);
+                whole.track_any(direction, &segment, (kind, transition), &timeouts)
             });
             prop_assert_eq!(tracker.track(direction, &segment, &timeouts), expected, "{:?}", segment);
             prop_assert_eq!(&tracker, &whole, "{:?}", segment);
-            if expected == Outcome::Reopened {
+            if expected == SegmentOutcome::Reopened {
                 match Tracker::open(&segment, &timeouts) {
                     Some(anew) => tracker = anew,
                     None => return Ok(()),

@@ -7,7 +7,7 @@ use super::{Segment, Tracker};
 use crate::flow::conntrack::timeouts::Timeouts;
 use crate::ids::Direction;
 
-/// What is known of one side as a sender.
+/// The state of one side as a sender.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Side {
     /// Highest sequence number sent, plus one.
@@ -20,14 +20,14 @@ pub(super) struct Side {
     pub(super) max_ack: u32,
 }
 
-/// What a side has agreed to, and what is known of it.
+/// Options that a side has negotiated, and flags of its state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Traits {
     pub(super) scale: u8,
     pub(super) flags: u8,
 }
 
-/// Of the two sides the one that sends in a direction, and the other.
+/// The side that sends in a direction, and the other one.
 #[inline]
 pub(super) const fn pick<T>(pair: &[T; 2], direction: Direction) -> (&T, &T) {
     let [original, reply] = pair;
@@ -37,7 +37,7 @@ pub(super) const fn pick<T>(pair: &[T; 2], direction: Direction) -> (&T, &T) {
     }
 }
 
-/// The same, writable.
+/// As [`pick`], writable.
 #[inline]
 pub(super) const fn pick_mut<T>(pair: &mut [T; 2], direction: Direction) -> (&mut T, &mut T) {
     let [original, reply] = pair;
@@ -51,7 +51,7 @@ pub(super) const SCALE: u8 = 1;
 pub(super) const SACK: u8 = 2;
 pub(super) const UNACKED: u8 = 4;
 pub(super) const MAX_ACK: u8 = 8;
-/// Seen from the middle: what is out of window tells where the side is.
+/// The connection was picked up mid-stream: a segment out of window resynchronises the tracked window.
 pub(super) const PICKED_UP: u8 = 16;
 /// Both sides have sent a SYN without an acknowledgement (RFC 9293 §3.5, figure 8).
 pub(super) const SIMULTANEOUS: u8 = 32;
@@ -76,18 +76,18 @@ const fn after(a: u32, b: u32) -> bool {
     before(b, a)
 }
 
-/// Where a segment lies.
+/// The position of a segment relative to the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
-    /// In the window, or where it tells what that is.
+pub(super) enum WindowPosition {
+    /// In the window, or the segment defines it.
     Within,
-    /// Before it: data or an acknowledgement of long ago, which the receiver is to judge.
+    /// Before the window: old data or an old acknowledgement. The receiver decides about it.
     Behind,
-    /// Beyond it, or a reset from nowhere.
+    /// Beyond the window, or a reset that fits no known sequence number.
     Outside,
 }
 
-/// The segment as it counts in the window.
+/// Sequence and acknowledgement numbers of a segment, as the window check uses them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SegmentSpan {
     seq: u32,
@@ -98,13 +98,19 @@ pub(super) struct SegmentSpan {
 }
 
 impl Tracker {
-    /// Sequence number and acknowledgement of the segment with which a side would go on.
+    /// Sequence number and acknowledgement of the next segment that is expected from a side.
     pub fn expected(&self, direction: Direction) -> (u32, u32) {
         let (own, peer) = pick(&self.sides, direction);
         (own.end, peer.end)
     }
 
-    pub(super) fn window(&mut self, direction: Direction, segment: &Segment, timeouts: &Timeouts) -> Place {
+    /// Checks a segment against the window of its side, and updates the windows if it lies within.
+    pub(super) fn check_window(
+        &mut self,
+        direction: Direction,
+        segment: &Segment,
+        timeouts: &Timeouts,
+    ) -> WindowPosition {
         let handshake = matches!(
             (self.state, direction),
             (State::SynSent, Direction::Original) | (State::SynRecv, Direction::Reply) | (State::Listen, _)
@@ -131,7 +137,7 @@ impl Tracker {
             }
             if !segment.has(flag::ACK) {
                 self.remember(direction, segment);
-                return Place::Within;
+                return WindowPosition::Within;
             }
         } else if fresh {
             // The first packet of this side of a connection picked up mid-stream, or a reset.
@@ -144,14 +150,14 @@ impl Tracker {
         if self.in_window::<false>(direction, &span) {
             self.advance(direction, segment, &span);
             self.count_retransmission(direction, segment);
-            return Place::Within;
+            return WindowPosition::Within;
         }
         let picked_up = pick(&self.traits, direction).0.flags & PICKED_UP != 0;
         let (sender, receiver) = pick_mut(&mut self.sides, direction);
         if segment.has(flag::RST) {
             // As long as the peer has not been seen, neither its window nor its data say what fits.
             let fits = picked_up && receiver.max_win == 0 && !before(sender.max_end, span.seq);
-            return if fits { Place::Within } else { Place::Outside };
+            return if fits { WindowPosition::Within } else { WindowPosition::Outside };
         }
         if picked_up {
             sender.end = span.end;
@@ -160,13 +166,13 @@ impl Tracker {
                 receiver.end = span.sack;
             }
             self.remember(direction, segment);
-            return Place::Within;
+            return WindowPosition::Within;
         }
         let behind = !after(span.seq, sender.max_end) && !after(span.sack, receiver.end);
         match timeouts.liberal {
-            true => Place::Within,
-            false if behind => Place::Behind,
-            false => Place::Outside,
+            true => WindowPosition::Within,
+            false if behind => WindowPosition::Behind,
+            false => WindowPosition::Outside,
         }
     }
 
@@ -193,13 +199,13 @@ impl Tracker {
         SegmentSpan { seq, end, ack, sack }
     }
 
-    /// Whether a segment lies in the window; with `ABOVE` also, whether it begins below no other.
+    /// Whether a segment lies in the window; with `IN_ORDER` also, whether it is [in order](super::Order::InOrder).
     #[inline]
-    pub(super) fn in_window<const ABOVE: bool>(&self, direction: Direction, at: &SegmentSpan) -> bool {
+    pub(super) fn in_window<const IN_ORDER: bool>(&self, direction: Direction, at: &SegmentSpan) -> bool {
         let (sender, receiver) = pick(&self.sides, direction);
         let ack_window = sender.max_win.max(MAX_ACK_WINDOW);
         // Each difference is negative when its bound does not hold: one branch decides all.
-        let above = if ABOVE { at.seq.wrapping_sub(sender.end) } else { 0 };
+        let above = if IN_ORDER { at.seq.wrapping_sub(sender.end) } else { 0 };
         let seq = sender.max_end.wrapping_sub(at.seq);
         let end = at.end.wrapping_sub(sender.end.wrapping_sub(receiver.max_win));
         let sack = receiver.end.wrapping_sub(at.sack);
@@ -207,8 +213,8 @@ impl Tracker {
         ((seq | end | sack | reach | above) as i32) >= 0
     }
 
-    /// Takes the data of a fragment without TCP header, up to a sequence number. What is outside the window does not
-    /// count: nothing else vouches for it, and no sender sends it.
+    /// Accounts for the data of a fragment without TCP header, up to a sequence number. Data outside the window is ignored:
+    /// it cannot be checked otherwise, and no sender sends it.
     pub(in crate::flow::conntrack) fn extend(&mut self, direction: Direction, end: u32) {
         let (sender, _) = pick_mut(&mut self.sides, direction);
         let (sends, _) = pick_mut(&mut self.traits, direction);

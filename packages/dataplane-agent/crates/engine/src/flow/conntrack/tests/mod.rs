@@ -5,7 +5,7 @@ mod protocols;
 mod scripts;
 mod table;
 
-use super::tcp::{Order, Outcome, Segment, State, Tracker};
+use super::tcp::{Order, Segment, SegmentOutcome, State, Tracker};
 use super::*;
 use crate::ids::ConnRef;
 use crate::ids::EntryIndex;
@@ -69,7 +69,7 @@ impl Harness {
         let Self { table, timeouts, now } = self;
         match table.fast_update(index, transport, *now, timeouts) {
             true => Some(Order::InOrder),
-            false => table.track_apart(index, transport, *now, timeouts),
+            false => table.track_out_of_order_or_closing(index, transport, *now, timeouts),
         }
     }
 

@@ -48,7 +48,7 @@ fn what_closes_a_connection_on_the_fast_path_ends_it_in_time() {
     let index = conn.slot << 1;
     let close = |harness: &mut Harness, index, segment| {
         let Harness { table, timeouts, now } = harness;
-        table.track_apart(index, &Transport::Tcp(segment), *now, timeouts).is_some()
+        table.track_out_of_order_or_closing(index, &Transport::Tcp(segment), *now, timeouts).is_some()
     };
     // What opens, and what is out of window, is not its business.
     for other in [
@@ -131,16 +131,16 @@ fn tcp_reset_belongs_to_a_connection_whose_peer_has_not_been_seen() {
     let timeouts = Timeouts::default();
     let data = |seq| segment(flag::ACK, seq, 3_000_000_000, 1000);
     for (seen, flags, seq, outcome) in [
-        (0, flag::RST | flag::ACK, 5000, Outcome::Accepted),
-        (1, flag::RST | flag::ACK, 5000, Outcome::Accepted),
+        (0, flag::RST | flag::ACK, 5000, SegmentOutcome::Accepted),
+        (1, flag::RST | flag::ACK, 5000, SegmentOutcome::Accepted),
         // Its data may have got no further than here.
-        (2, flag::RST, 5000, Outcome::Accepted),
-        (2, flag::RST, 5000_u32.wrapping_add(1 << 31), Outcome::Invalid),
+        (2, flag::RST, 5000, SegmentOutcome::Accepted),
+        (2, flag::RST, 5000_u32.wrapping_add(1 << 31), SegmentOutcome::Invalid),
     ] {
         let mut tracker = Tracker::resumed();
         for index in 0..seen {
             let taken = tracker.track(Direction::Original, &data(4000 + index * 1000), &timeouts);
-            assert_eq!(taken, Outcome::Accepted);
+            assert_eq!(taken, SegmentOutcome::Accepted);
         }
         let reset = segment(flags, seq, 3_000_050_000, 0);
         assert_eq!(tracker.track(Direction::Original, &reset, &timeouts), outcome, "{seen} {flags} {seq}");
@@ -169,7 +169,7 @@ fn tcp_one_way_pick_up_survives_unseen_answers() {
         let segment = segment(flag::ACK, 1000 + step * 100, 500 + step * 100_000, 100);
         assert_eq!(
             tracker.track(Direction::Original, &segment, &Timeouts::default()),
-            Outcome::Accepted,
+            SegmentOutcome::Accepted,
             "{step}"
         );
     }

@@ -360,7 +360,11 @@ fn a_flood_into_a_table_full_of_ended_connections_finds_room_and_spares_establis
             (index | 1, segment(flag::FIN | flag::ACK, 5001, 102, 0)),
             (index, segment(flag::ACK, 102, 5002, 0)),
         ] {
-            assert!(table.track_apart(index, &Transport::Tcp(segment), *now, timeouts).is_some());
+            assert!(
+                table
+                    .track_out_of_order_or_closing(index, &Transport::Tcp(segment), *now, timeouts)
+                    .is_some()
+            );
         }
         assert_eq!(harness.state(flow), State::TimeWait);
     }

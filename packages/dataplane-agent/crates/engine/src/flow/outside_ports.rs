@@ -1,4 +1,4 @@
-//! Free ports and ICMP identifiers for source NAT.
+//! Outside ports of source NAT: which TCP and UDP ports and ICMP identifiers of a translated address are free.
 //!
 //! Two connections must not share a reply tuple; one outside port serves many destinations. While ports are plentiful a
 //! few probes of the connection table find a free one. Otherwise a worker keeps a map of the ports that it may
@@ -16,13 +16,13 @@ use tollway_wire::ipv4::{ICMP, TCP, UDP};
 
 /// Maps that a worker keeps at a time.
 const MAPS: usize = 64;
-/// Connections that come and go at a worker, after which maps that were not asked meanwhile are dropped.
-const TURN: u32 = 1 << 16;
-/// Ranges of so many ports have ports of every worker.
-const EVERY_HOME: u32 = 512;
+/// Connections created and removed by a worker in one period. A map that was not used for two periods is dropped.
+const PERIOD: u32 = 1 << 16;
+/// Least number of ports of a range of which every worker may allocate some.
+const COVERS_ALL_WORKERS: u32 = 512;
 
-/// The ports that may stand for `port`: those of its class, so that a privileged port stays one.
-pub fn class(port: u16) -> PortRange {
+/// The ports that may stand for `port`: those of its class, so that a privileged port keep one.
+pub fn port_class(port: u16) -> PortRange {
     match port {
         0..512 => PortRange { from: 1, to: 511 },
         512..1024 => PortRange { from: 600, to: 1023 },
@@ -35,8 +35,8 @@ pub fn contains(range: PortRange, port: u16) -> bool {
     range.from <= port && port <= range.to
 }
 
-/// Ports of a range.
-pub fn span(range: PortRange) -> u32 {
+/// The number of ports in a range.
+pub fn port_count(range: PortRange) -> u32 {
     u32::from(range.to.saturating_sub(range.from)) + 1
 }
 
@@ -48,7 +48,7 @@ pub fn with_port(reply: Tuple, port: u16) -> Tuple {
     }
 }
 
-/// Where no two connections may have one outside port.
+/// What an outside port must be unique in: protocol, outside address and peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PortSpace {
     protocol: u8,
@@ -59,7 +59,7 @@ pub struct PortSpace {
 }
 
 impl PortSpace {
-    /// That of a reply tuple; `None` for protocols without ports.
+    /// The space of a reply tuple; `None` for protocols without ports.
     pub fn of(reply: &Tuple) -> Option<Self> {
         let peer_port = match reply.protocol {
             TCP | UDP => reply.src_port,
@@ -70,10 +70,11 @@ impl PortSpace {
     }
 }
 
-/// A range of ports in a space.
-type Pool = (PortSpace, u16, u16);
+/// A range of ports in a space: the space, first and last port.
+type PoolKey = (PortSpace, u16, u16);
 
-/// The ports of a range that one worker may give out. It alone writes; others only look whether there are any.
+/// A map of the free ports of a range that one worker may allocate. Only that worker writes; others only read whether any
+/// port is free.
 #[derive(Debug)]
 pub struct FreePorts {
     range: PortRange,
@@ -81,7 +82,7 @@ pub struct FreePorts {
     free: Box<[AtomicU64]>,
     /// A bit for each word of `free` that has been filled in.
     known: Box<[AtomicU64]>,
-    /// A bit for each word of `free` that has a free port, or has not been filled in.
+    /// A bit for each word of `free` that has a free port or has not been filled in.
     open: Box<[AtomicU64]>,
 }
 
@@ -93,7 +94,7 @@ fn is_set(words: &[AtomicU64], at: usize) -> bool {
     words.get(at / 64).is_some_and(|word| word.load(Ordering::Relaxed) & bit(at) != 0)
 }
 
-/// Sets or clears a bit; only one thread writes. Gives the word.
+/// Sets or clears a bit; only one thread writes. Returns the new word.
 fn put(words: &[AtomicU64], at: usize, value: bool) -> u64 {
     let Some(word) = words.get(at / 64) else { return 0 };
     let old = word.load(Ordering::Relaxed);
@@ -105,7 +106,7 @@ fn put(words: &[AtomicU64], at: usize, value: bool) -> u64 {
 impl FreePorts {
     fn new(range: PortRange) -> Self {
         let zeros = |bits: usize| (0..bits.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
-        let ports = span(range) as usize;
+        let ports = port_count(range) as usize;
         let words = ports.div_ceil(64);
         let map = Self { range, free: zeros(ports), known: zeros(words), open: zeros(words) };
         for word in 0..words {
@@ -114,8 +115,8 @@ impl FreePorts {
         map
     }
 
-    /// A free port for which `may` holds, from a place on that `start` decides. `is_free` is asked once for each port:
-    /// whether the worker may give it out and its table does not hold it.
+    /// A free port for which `may` returns `true`; `start` selects the word at which the search begins. `is_free` is called
+    /// once in the life of the map for each port: whether the worker may allocate it and its table does not hold it.
     pub fn find(
         &self,
         start: u32,
@@ -165,13 +166,13 @@ impl FreePorts {
         None
     }
 
-    /// The free ports of a word, which are looked up if nobody has yet.
+    /// The free ports of a word; looks them up when the word is read for the first time.
     fn filled_in(&self, word: usize, is_free: &mut impl FnMut(u16) -> bool) -> u64 {
         let Some(cell) = self.free.get(word) else { return 0 };
         if is_set(&self.known, word) {
             return cell.load(Ordering::Relaxed);
         }
-        let ports = (span(self.range) as usize - word * 64).min(64) as u32;
+        let ports = (port_count(self.range) as usize - word * 64).min(64) as u32;
         let free =
             (0..ports).filter(|bit| is_free(self.port(word, *bit))).fold(0, |free, bit| free | 1 << bit);
         cell.store(free, Ordering::Relaxed);
@@ -180,7 +181,7 @@ impl FreePorts {
         free
     }
 
-    /// A port of this worker was taken or given back.
+    /// Notes that a port of this worker was allocated (`free` is false) or released.
     fn note(&self, port: u16, free: bool) {
         let at = usize::from(port.wrapping_sub(self.range.from));
         if !contains(self.range, port) || !is_set(&self.known, at / 64) {
@@ -191,99 +192,101 @@ impl FreePorts {
     }
 
     /// Whether a port may be free.
-    pub fn has_room(&self) -> bool {
+    pub fn has_free(&self) -> bool {
         self.open.iter().any(|word| word.load(Ordering::Relaxed) != 0)
     }
 }
 
 /// The maps of one worker.
 #[derive(Debug, Default)]
-pub struct PortMaps {
-    maps: HashMap<PortSpace, Vec<Kept>>,
-    kept: usize,
-    /// Connections that came or went in this turn.
+pub struct FreePortMaps {
+    maps: HashMap<PortSpace, Vec<CachedMap>>,
+    cached: usize,
+    /// Connections created or removed in this period.
     notes: u32,
-    turn: u32,
+    period: u32,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct CachedMap {
     ports: Arc<FreePorts>,
-    /// Turn in which it was asked last.
-    asked: u32,
+    /// Number of the period in which it was used last.
+    used: u32,
 }
 
-impl PortMaps {
-    /// Whether there are none.
+impl FreePortMaps {
+    /// Whether the worker has no map.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.kept == 0
+        self.cached == 0
     }
 
-    /// A connection of the worker begins to hold a tuple, or ceases to.
+    /// Notes that a connection of the worker has allocated (`free` is false) or released a tuple.
     pub fn note(&mut self, tuple: &Tuple, free: bool) {
         self.notes += 1;
-        if self.notes >= TURN {
-            (self.notes, self.turn) = (0, self.turn.wrapping_add(1));
-            let turn = self.turn;
-            self.keep(|kept| turn.wrapping_sub(kept.asked) < 2);
+        if self.notes >= PERIOD {
+            (self.notes, self.period) = (0, self.period.wrapping_add(1));
+            let period = self.period;
+            self.retain(|cached| period.wrapping_sub(cached.used) < 2);
         }
-        let kept = PortSpace::of(tuple).and_then(|space| self.maps.get(&space));
-        for kept in kept.into_iter().flatten() {
-            kept.ports.note(tuple.dst_port, free);
+        let cached = PortSpace::of(tuple).and_then(|space| self.maps.get(&space));
+        for cached in cached.into_iter().flatten() {
+            cached.ports.note(tuple.dst_port, free);
         }
     }
 
-    /// The map of a range, if it is kept.
+    /// The map of a range, if the worker has one.
     pub fn get(&mut self, space: &PortSpace, range: PortRange) -> Option<Arc<FreePorts>> {
         if self.is_empty() {
             return None;
         }
-        let kept = self.maps.get_mut(space)?.iter_mut().find(|kept| kept.ports.range == range)?;
-        kept.asked = self.turn;
-        Some(Arc::clone(&kept.ports))
+        let cached = self.maps.get_mut(space)?.iter_mut().find(|cached| cached.ports.range == range)?;
+        cached.used = self.period;
+        Some(Arc::clone(&cached.ports))
     }
 
-    /// A new map of a range, with which nothing has been filled in.
+    /// Adds a map of a range, in which nothing is filled in yet. Replaces the maps that have not been used for longest when
+    /// there are [`MAPS`].
     pub(crate) fn add(&mut self, space: PortSpace, range: PortRange) -> Arc<FreePorts> {
-        if self.kept >= MAPS {
-            let oldest = self.maps.values().flatten().map(|kept| self.turn.wrapping_sub(kept.asked)).max();
-            let turn = self.turn;
-            let mut surplus = 1 + self.kept - MAPS;
-            self.keep(|kept| {
-                let stays = surplus == 0 || Some(turn.wrapping_sub(kept.asked)) != oldest;
-                surplus -= usize::from(!stays);
-                stays
+        if self.cached >= MAPS {
+            let oldest =
+                self.maps.values().flatten().map(|cached| self.period.wrapping_sub(cached.used)).max();
+            let period = self.period;
+            let mut surplus = 1 + self.cached - MAPS;
+            self.retain(|cached| {
+                let keep = surplus == 0 || Some(period.wrapping_sub(cached.used)) != oldest;
+                surplus -= usize::from(!keep);
+                keep
             });
         }
         let ports = Arc::new(FreePorts::new(range));
-        self.maps.entry(space).or_default().push(Kept { ports: Arc::clone(&ports), asked: self.turn });
-        self.kept += 1;
+        self.maps.entry(space).or_default().push(CachedMap { ports: Arc::clone(&ports), used: self.period });
+        self.cached += 1;
         ports
     }
 
-    fn keep(&mut self, mut stays: impl FnMut(&Kept) -> bool) {
+    fn retain(&mut self, mut keep: impl FnMut(&CachedMap) -> bool) {
         self.maps.retain(|_, maps| {
-            maps.retain(&mut stays);
+            maps.retain(&mut keep);
             !maps.is_empty()
         });
-        self.kept = self.maps.values().map(Vec::len).sum();
+        self.cached = self.maps.values().map(Vec::len).sum();
     }
 }
 
-/// What workers know of each other's maps: where a flow may go when its own worker has no port left.
+/// The maps of all workers, by which a worker without a free port finds another one to which the flow can move.
 #[derive(Debug, Default)]
-pub struct PortRooms(Mutex<HashMap<Pool, Vec<Weak<FreePorts>>>>);
+pub struct SharedFreePorts(Mutex<HashMap<PoolKey, Vec<Weak<FreePorts>>>>);
 
-impl PortRooms {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Pool, Vec<Weak<FreePorts>>>> {
+impl SharedFreePorts {
+    fn lock(&self) -> MutexGuard<'_, HashMap<PoolKey, Vec<Weak<FreePorts>>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a map of `worker`, and shows it to the others.
+    /// Adds a map of `worker` and makes it visible to the others.
     pub(crate) fn begin(
         &self,
-        maps: &mut PortMaps,
+        maps: &mut FreePortMaps,
         space: PortSpace,
         range: PortRange,
         worker: u32,
@@ -291,22 +294,22 @@ impl PortRooms {
     ) -> Arc<FreePorts> {
         let ports = maps.add(space, range);
         if workers > 1 {
-            let mut rooms = self.lock();
-            if rooms.len() >= MAPS * workers as usize {
-                rooms.retain(|_, maps| maps.iter().any(|map| map.strong_count() != 0));
+            let mut free_ports = self.lock();
+            if free_ports.len() >= MAPS * workers as usize {
+                free_ports.retain(|_, maps| maps.iter().any(|map| map.strong_count() != 0));
             }
-            let shown = rooms.entry((space, range.from, range.to)).or_default();
-            shown.resize_with(workers as usize, Weak::new);
-            if let Some(own) = shown.get_mut(worker as usize) {
+            let maps = free_ports.entry((space, range.from, range.to)).or_default();
+            maps.resize_with(workers as usize, Weak::new);
+            if let Some(own) = maps.get_mut(worker as usize) {
                 *own = Arc::downgrade(&ports);
             }
         }
         ports
     }
 
-    /// A worker other than `worker` that may have a free port for a reply tuple: one that is not known to have none.
-    /// `start` decides who is asked first.
-    pub fn elsewhere(
+    /// A worker other than `worker` that may have a free port for a reply tuple: one whose map has a free port, or that has
+    /// no map. `start` selects the worker that is tried first.
+    pub fn worker_with_free_port(
         &self,
         reply: &Tuple,
         range: PortRange,
@@ -315,23 +318,23 @@ impl PortRooms {
         start: u32,
     ) -> Option<u32> {
         let space = PortSpace::of(reply)?;
-        let rooms = self.lock();
-        let shown = rooms.get(&(space, range.from, range.to));
+        let free_ports = self.lock();
+        let maps = free_ports.get(&(space, range.from, range.to));
         let others =
             (0..workers).map(|step| (start % workers + step) % workers).filter(|other| *other != worker);
         others.into_iter().find(|other| {
-            let map = shown.and_then(|shown| shown.get(*other as usize)?.upgrade());
+            let map = maps.and_then(|maps| maps.get(*other as usize)?.upgrade());
             match map {
-                Some(map) => map.has_room(),
-                None => has_home(reply, range, *other, workers),
+                Some(map) => map.has_free(),
+                None => may_allocate_any(reply, range, *other, workers),
             }
         })
     }
 }
 
-/// Whether any port of a range is one that `worker` may give out.
-fn has_home(reply: &Tuple, range: PortRange, worker: u32, workers: u32) -> bool {
-    span(range) >= EVERY_HOME
+/// Whether `worker` may allocate any port of a range.
+fn may_allocate_any(reply: &Tuple, range: PortRange, worker: u32, workers: u32) -> bool {
+    port_count(range) >= COVERS_ALL_WORKERS
         || (range.from..=range.to).any(|port| steer(&with_port(*reply, port), workers) == worker)
 }
 
@@ -346,26 +349,29 @@ mod tests {
     #[test]
     fn ports_keep_their_class() {
         for (port, from, to) in [(80, 1, 511), (512, 600, 1023), (1024, 1024, 65535)] {
-            assert_eq!(class(port), PortRange { from, to });
+            assert_eq!(port_class(port), PortRange { from, to });
         }
     }
 
     #[test]
     fn every_port_is_found_once_and_then_none() {
-        for range in
-            [class(80), class(5000), PortRange { from: 65535, to: 65535 }, PortRange { from: 0, to: 64 }]
-        {
+        for range in [
+            port_class(80),
+            port_class(5000),
+            PortRange { from: 65535, to: 65535 },
+            PortRange { from: 0, to: 64 },
+        ] {
             let map = FreePorts::new(range);
             let mut taken = BTreeSet::new();
-            for start in 0..span(range) {
+            for start in 0..port_count(range) {
                 let port = map.find(start.wrapping_mul(77_777), |_| true, |_| true).unwrap();
                 assert!(contains(range, port) && taken.insert(port));
                 map.note(port, false);
             }
-            assert!(!map.has_room());
+            assert!(!map.has_free());
             assert_eq!(map.find(5, |_| panic!("all is known"), |_| true), None);
             map.note(range.to, true);
-            assert!(map.has_room());
+            assert!(map.has_free());
             assert_eq!(map.find(5, |_| true, |_| true), Some(range.to));
             assert_eq!(map.find(5, |_| true, |_| false), None);
         }
@@ -400,40 +406,40 @@ mod tests {
 
     #[test]
     fn maps_are_bounded_and_those_that_nobody_asks_for_are_dropped() {
-        let (mut maps, rooms) = (PortMaps::default(), PortRooms::default());
+        let (mut maps, free_ports) = (FreePortMaps::default(), SharedFreePorts::default());
         let reply = |host: u32| Tuple { src: Addr::v4(host), protocol: TCP, ..Tuple::default() };
-        let range = class(5000);
+        let range = port_class(5000);
         for host in 0..3 * MAPS as u32 {
-            rooms.begin(&mut maps, PortSpace::of(&reply(host)).unwrap(), range, 0, 2);
+            free_ports.begin(&mut maps, PortSpace::of(&reply(host)).unwrap(), range, 0, 2);
         }
-        assert_eq!(maps.kept, MAPS);
-        assert!(rooms.lock().len() <= 2 * MAPS);
+        assert_eq!(maps.cached, MAPS);
+        assert!(free_ports.lock().len() <= 2 * MAPS);
         let last = PortSpace::of(&reply(3 * MAPS as u32 - 1)).unwrap();
         for _ in 0..3 {
             assert!(maps.get(&last, range).is_some());
-            (0..TURN).for_each(|_| maps.note(&reply(0), true));
+            (0..PERIOD).for_each(|_| maps.note(&reply(0), true));
         }
-        assert_eq!(maps.kept, 1);
-        (0..2 * TURN).for_each(|_| maps.note(&reply(0), true));
+        assert_eq!(maps.cached, 1);
+        (0..2 * PERIOD).for_each(|_| maps.note(&reply(0), true));
         assert!(maps.is_empty());
     }
 
     #[test]
     fn a_worker_that_is_known_to_have_no_port_is_not_asked() {
-        let (mut maps, rooms) = (PortMaps::default(), PortRooms::default());
+        let (mut maps, free_ports) = (FreePortMaps::default(), SharedFreePorts::default());
         let reply = Tuple { src: Addr::v4(1), src_port: 80, protocol: TCP, ..Tuple::default() };
-        let range = class(5000);
-        assert_eq!(rooms.elsewhere(&reply, range, 0, 2, 0), Some(1));
-        let map = rooms.begin(&mut maps, PortSpace::of(&reply).unwrap(), range, 1, 2);
-        assert_eq!(rooms.elsewhere(&reply, range, 0, 2, 0), Some(1));
+        let range = port_class(5000);
+        assert_eq!(free_ports.worker_with_free_port(&reply, range, 0, 2, 0), Some(1));
+        let map = free_ports.begin(&mut maps, PortSpace::of(&reply).unwrap(), range, 1, 2);
+        assert_eq!(free_ports.worker_with_free_port(&reply, range, 0, 2, 0), Some(1));
         assert_eq!(map.find(0, |_| false, |_| true), None);
-        assert_eq!(rooms.elsewhere(&reply, range, 0, 2, 0), None);
+        assert_eq!(free_ports.worker_with_free_port(&reply, range, 0, 2, 0), None);
         // Workers that no port of the range leads to.
         let one = PortRange { from: 4000, to: 4000 };
         let home = steer(&with_port(reply, 4000), 4);
         for worker in (0..4).filter(|worker| *worker != home) {
-            assert_eq!(rooms.elsewhere(&reply, one, worker, 4, 2), Some(home));
+            assert_eq!(free_ports.worker_with_free_port(&reply, one, worker, 4, 2), Some(home));
         }
-        assert_eq!(rooms.elsewhere(&reply, one, home, 4, 2), None);
+        assert_eq!(free_ports.worker_with_free_port(&reply, one, home, 4, 2), None);
     }
 }
