@@ -6,21 +6,21 @@ export interface CsvLine {
   /** From 1, as an editor counts them. */
   readonly number: number;
   readonly cells: readonly string[];
-  /** What is wrong with it as a line, for people. */
+  /** Syntax error of the line, for people. */
   readonly problem?: string;
 }
 
-/** Lines that are read at most; what comes after them is one that is wrong. */
+/** Lines that are read at most; one more line reports the rest as an error. */
 const MAX_LINES = 100_000;
-/** Cells of a line. */
+/** Cells of a line at most. */
 const MAX_CELLS = 256;
 
-/** What separates cells: the first of these that the first line holds. */
+/** Possible separators: the first of these that the first line holds. */
 const SEPARATORS = ['\t', ';', ','] as const;
 
 /**
- * Cells of a list, line by line (RFC 4180), whatever its line ends are. Blank lines and lines that begin with `#` are
- * left out; cells lose blanks around them, and their quotes.
+ * Parses a CSV text (RFC 4180) with line ends of any kind, also mixed. Blank lines and comments (`#`) are left out; cells
+ * come without their quotes and the blanks around them.
  */
 export async function csvLines(text: string, slicer = new TimeSlicer()): Promise<CsvLine[]> {
   const lines: CsvLine[] = [];
@@ -31,7 +31,7 @@ export async function csvLines(text: string, slicer = new TimeSlicer()): Promise
     const stop = breakFrom(text, at);
     const plain = text.slice(at, stop);
     const next = afterBreak(text, stop);
-    // A remark is one line, whatever quotes it holds.
+    // A comment ends with its line, also within quotes.
     const empty = plain.trim() === '' || plain.trimStart().startsWith('#');
     if (!empty && lines.length === MAX_LINES) {
       lines.push({ number, cells: [], problem: `there are more than ${MAX_LINES} lines, which are read at most` });
@@ -64,30 +64,30 @@ const cellTooLong = (column: number, length: number): string => `column ${column
 
 const BREAK = /[\r\n]/g;
 
-/** Place of the next line end, or the end of the text. */
+/** Index of the next line end, or of the end of the text. */
 function breakFrom(text: string, start: number): number {
   BREAK.lastIndex = start;
   return BREAK.exec(text)?.index ?? text.length;
 }
 
-/** Place after the line end here. */
+/** Index after the line end at `at`. */
 const afterBreak = (text: string, at: number): number => at + (text[at] === '\r' && text[at + 1] === '\n' ? 2 : 1);
 
 interface Read {
   readonly cells: readonly string[];
   readonly problem?: string;
-  /** Where the next line begins. */
+  /** Index of the next line. */
   readonly end: number;
-  /** Line breaks passed, of those inside quotes too. */
+  /** Line ends up to there, including those within quotes. */
   readonly breaks: number;
 }
 
-/** A cell that is being read, in pieces. Of one that is too long no more is kept. */
+/** A cell while it is read. Text beyond the maximum length is counted and not kept. */
 class Cell {
   readonly #pieces: string[] = [];
-  /** Nothing but blanks so far. */
+  /** Only blanks so far. */
   blank = true;
-  /** Characters so far, blanks around them too. */
+  /** Characters so far, including the blanks around the text. */
   length = 0;
 
   add(piece: string): void {
