@@ -74,7 +74,7 @@ export async function run(
 
 /** Moves items, in the order given, to beside another one. */
 export async function move(menu: string, ids: readonly string[], position: RowPosition): Promise<Revision> {
-  const beside = 'before' in position ? { destination: position.before } : { 'position-after': position.after };
+  const beside = 'before' in position ? { destination: position.before } : { 'place-after': position.after };
   const body = { numbers: ids.join(','), ...beside };
   return (await send('POST', url(menu, '/move'), body)).revision;
 }
