@@ -3,11 +3,9 @@ import { errors } from '../../errors.js';
 import { type Answer, type Call, NOTHING } from '../../services.js';
 import { withBuiltin } from '../../snapshot/builtin.js';
 import { rowsOf } from '../../snapshot/snapshot.js';
-import { checkArguments } from '../arguments.js';
 
 /** `/system/logging/action/clear`: forgets what is held in memory, of all that are named or of none. */
 export async function clearLogActions({ services, menu, args }: Call): Promise<Answer> {
-  checkArguments(args, ['.id', 'numbers']);
   const all = withBuiltin(menu, rowsOf(services.store.snapshot, menu.path));
   const rows = await findItems(menu, all, await namedItems(args), noSuchItem);
   const other = rows.find(({ values }) => values.target !== 'memory');
