@@ -47,6 +47,7 @@ const KNOWN: Readonly<Record<string, readonly [Weight, string]>> = {
   'out-interface-down': ['trouble', INTERFACES],
   'no-frame': ['trouble', '/system/resource'],
   'queue-memory': ['trouble', QUEUES],
+  'resume-point-lost': ['trouble', FILTER],
 };
 
 /** Reasons whose weight is known. */

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use tollway_config::dataplane::{Route, RouteTarget, RowId};
 use tollway_config::protocol::TraceFilter;
 use tollway_engine::ip::fib::{Discard, DynamicRoute, DynamicTarget, RouteChange};
-use tollway_engine::snapshot::{Basis, Part, PortFacts, Snapshot};
+use tollway_engine::snapshot::{Basis, PortFacts, Snapshot, SnapshotPart};
 use tollway_testkit::config::{RouterConfig, prefix, rule};
 use tollway_testkit::packet::{PacketBuilder, ip};
 use tollway_testkit::router::{Output, Router, To, port_mac};
@@ -157,8 +157,8 @@ fn a_refused_configuration_leaves_the_routes_alone() {
     assert_eq!(renewed.snapshot.fib().routes(), before);
 }
 
-fn shared_parts(one: &Snapshot, other: &Snapshot) -> Vec<Part> {
-    Part::ALL.into_iter().filter(|part| one.shares(*part, other)).collect()
+fn shared_parts(one: &Snapshot, other: &Snapshot) -> Vec<SnapshotPart> {
+    SnapshotPart::ALL.into_iter().filter(|part| one.shares(*part, other)).collect()
 }
 
 #[test]
@@ -172,23 +172,28 @@ fn only_what_changed_is_made_anew() {
         let renewed = Snapshot::renew(basis, &other, &ports(), 2).unwrap();
         (shared_parts(&renewed.snapshot, &snapshot), renewed.routes.is_some())
     };
-    let but = |gone: &[Part]| Part::ALL.into_iter().filter(|part| !gone.contains(part)).collect::<Vec<_>>();
+    let but = |gone: &[SnapshotPart]| {
+        SnapshotPart::ALL.into_iter().filter(|part| !gone.contains(part)).collect::<Vec<_>>()
+    };
     assert_eq!(shared(&|_| {}), (but(&[]), false));
-    assert_eq!(shared(&|config| config.filter.clear()), (but(&[Part::Filter]), false));
+    assert_eq!(shared(&|config| config.filter.clear()), (but(&[SnapshotPart::Filter]), false));
     assert_eq!(shared(&|config| config.routes.clear()), (but(&[]), true));
     assert_eq!(shared(&|config| config.interfaces[0].mtu = 1400), (but(&[]), false));
-    assert_eq!(shared(&|config| config.addresses[0].prefix_len = 25), (but(&[Part::Routes]), false));
+    assert_eq!(shared(&|config| config.addresses[0].prefix_len = 25), (but(&[SnapshotPart::Routes]), false));
     let renumbered = shared(&|config| config.interfaces.swap(0, 1));
-    assert_eq!(renumbered, (but(&[Part::Routes, Part::Filter, Part::Nat, Part::Mangle]), false));
+    assert_eq!(
+        renumbered,
+        (but(&[SnapshotPart::Routes, SnapshotPart::Filter, SnapshotPart::Nat, SnapshotPart::Mangle]), false)
+    );
     // Routes that change together with rules take effect together with them.
     let both = shared(&|config| {
         config.routes.clear();
         config.filter.clear();
     });
-    assert_eq!(both, (but(&[Part::Routes, Part::Filter]), false));
+    assert_eq!(both, (but(&[SnapshotPart::Routes, SnapshotPart::Filter]), false));
     let down = [ports()[0].clone(), PortFacts { running: false, ..ports()[1].clone() }, ports()[2].clone()];
     let renewed = Snapshot::renew(basis, &config, &down, 2).unwrap();
-    assert_eq!(shared_parts(&renewed.snapshot, &snapshot), but(&[Part::Routes]));
+    assert_eq!(shared_parts(&renewed.snapshot, &snapshot), but(&[SnapshotPart::Routes]));
 }
 
 /// A tracked flow from port 0 to a destination behind port 1, in both directions until its packets are cached.

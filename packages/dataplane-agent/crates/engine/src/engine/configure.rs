@@ -7,7 +7,7 @@ use tollway_wire::{field, ipv4};
 
 use super::{Engine, connection_share, purge};
 use crate::ids::NO_INTERFACE;
-use crate::ip::neighbor::Solicit;
+use crate::ip::neighbor::ArpRequest;
 use crate::packet::count::Count;
 use crate::packet::flag;
 use crate::packet::frame::Frame;
@@ -85,7 +85,7 @@ impl<F: Frame> Engine<F> {
             let own = interface.addresses.iter().map(|&(address, _)| address);
             self.state
                 .solicits
-                .extend(own.map(|address| Solicit { key: (interface.row, address), unicast: None }));
+                .extend(own.map(|address| ArpRequest { key: (interface.row, address), unicast: None }));
         }
     }
 }

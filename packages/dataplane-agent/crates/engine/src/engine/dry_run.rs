@@ -18,10 +18,11 @@ use crate::flow::conntrack::table::Copied;
 use crate::ids::PortId;
 use crate::ip::fib::Lookup;
 use crate::observe::profiler::NoCycles;
-use crate::observe::trace::{Decision, Filter, Record, TraceBuffer, text};
+use crate::observe::trace::{Decision, PacketFilter, TraceBuffer, TraceRecord, text};
 use crate::packet::frame::{Frame, FrameSource, VnetState};
 use crate::packet::slow_reason::SlowReason;
 use crate::packet::tuple::{Addr, Tuple, icmp_kind, steer};
+use crate::pipeline::Stage;
 use crate::pipeline::batch::{Batch, Outcome};
 use crate::pipeline::handover::{Handover, HandoverContents, HandoverPurpose};
 use crate::shared::Shared;
@@ -136,7 +137,7 @@ pub fn dry_run<E>(
 }
 
 /// The stages have told the whole way; what the flow cache would do is what it did with its entry at hand.
-fn adopt_cache(record: &mut Record, by_cache: &Record, connection: Option<&Copied>) {
+fn adopt_cache(record: &mut TraceRecord, by_cache: &TraceRecord, connection: Option<&Copied>) {
     let resumes = by_cache.fast
         && connection.is_some_and(|copied| copied.resumes(copied.direction_of(&by_cache.tuple)));
     // A rule that is asked for every packet may drop it.
@@ -144,7 +145,7 @@ fn adopt_cache(record: &mut Record, by_cache: &Record, connection: Option<&Copie
     if resumes {
         record.slow = Some(SlowReason::Rule);
     }
-    if let Some(step) = record.steps.iter_mut().find(|step| step.stage == "fast_path") {
+    if let Some(step) = record.steps.iter_mut().find(|step| step.stage == Stage::FastPath.name()) {
         match record.slow {
             _ if by_cache.fast => step.decision = Decision::Cached { resumed: resumes },
             Some(reason) => step.decision = Decision::ToStages(reason),
@@ -284,7 +285,7 @@ struct Run<'a> {
 /// What became of it.
 struct Way {
     /// What each worker did, in order.
-    records: Vec<Record>,
+    records: Vec<TraceRecord>,
     /// The workers.
     workers: Vec<u32>,
     /// If it made a connection, how answers to it would come, unless answers to the connection before it came so.
@@ -299,7 +300,7 @@ impl Run<'_> {
         let place = own.and_then(|copied| copied.expected(&self.described.tuple));
         let mut engine = self.engine(&shared, self.owner, cached);
         let mut batch = self.received(place);
-        let mut records: Vec<Record> = self.pass(&mut engine, &mut batch, true).into_iter().collect();
+        let mut records: Vec<TraceRecord> = self.pass(&mut engine, &mut batch, true).into_iter().collect();
         if cached && !self.snapshot.tracking() {
             // Then the flow cache is the memory of the next hops, which the first packet has filled.
             batch = self.received(place);
@@ -353,8 +354,13 @@ impl Run<'_> {
         batch
     }
 
-    fn pass(&self, engine: &mut Engine<Bytes>, batch: &mut Batch<Bytes>, begins: bool) -> Option<Record> {
-        let everything = [Some(Filter::new(&TraceFilter::default())), None, None, None];
+    fn pass(
+        &self,
+        engine: &mut Engine<Bytes>,
+        batch: &mut Batch<Bytes>,
+        begins: bool,
+    ) -> Option<TraceRecord> {
+        let everything = [Some(PacketFilter::new(&TraceFilter::default())), None, None, None];
         engine.trace(&everything, Some(TraceBuffer::with_room(ROOM)));
         engine.process(batch, &mut Heap, &NoCycles, self.now);
         let buffer = engine.trace(&[None; crate::observe::trace::TRACES], None)?;

@@ -26,7 +26,7 @@ use crate::pipeline::batch::{BATCH, Batch};
 use crate::pipeline::handover::{HandoverMeta, HandoverPurpose};
 use crate::pipeline::icmp::echo_meta;
 use crate::pipeline::stage;
-use crate::pipeline::state::{NextHops, WorkerState};
+use crate::pipeline::state::{AdjacencyCache, WorkerState};
 use crate::pipeline::steering::Steering;
 use crate::pipeline::{self, flow_handover, observe};
 use crate::qos::queues::{Plan, Queues};
@@ -98,7 +98,7 @@ impl<F: Frame> Engine<F> {
                 holds: Holds::default(),
                 fragments: Fragments::default(),
                 queues,
-                next_hops: NextHops::default(),
+                adjacencies: AdjacencyCache::default(),
                 resumes: Vec::new(),
                 bounds: Vec::with_capacity(2 * BATCH),
                 utc_offset_ns: 0,
@@ -250,8 +250,8 @@ impl<F: Frame> Engine<F> {
         let state = &mut self.state;
         state.now = now;
         let shared = Arc::clone(&state.shared);
-        if shared.neighbors.age(now, |solicit| state.solicits.push(solicit)) {
-            shared.epochs.end_era();
+        if shared.neighbors.age(now, |request| state.solicits.push(request)) {
+            shared.epochs.invalidate_all();
         }
         while let Some(fragments) = state.fragments.expire(now) {
             for mut fragment in fragments {

@@ -258,7 +258,7 @@ fn out<F>(snapshot: &Snapshot, state: &WorkerState<F>, port: PortId, adjacency: 
         return None;
     }
     let port = snapshot.port(port)?;
-    match state.shared.neighbors.peek(adjacency) {
+    match state.shared.neighbors.adjacency(adjacency) {
         Adjacency::Ready(mac) => Some(((port.mac, port.mtu), mac)),
         _ => None,
     }
@@ -284,7 +284,7 @@ fn note<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, ticket: &Ticket, cou
 
 fn is_right<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, ticket: &mut Ticket) -> bool {
     if ticket.cache_epoch.number != state.cache_epoch.number
-        || state.shared.neighbors.peek(ticket.adjacency) != Adjacency::Ready(ticket.dst_mac)
+        || state.shared.neighbors.adjacency(ticket.adjacency) != Adjacency::Ready(ticket.dst_mac)
     {
         return false;
     }

@@ -106,8 +106,8 @@ impl Epochs {
         self.count.store(next, Ordering::Release);
     }
 
-    /// Has every worker decide all flows anew, and forget which neighbours it knows, from its next batch on.
-    pub fn end_era(&self) {
+    /// Makes every worker drop all cached actions and adjacencies at the start of its next batch.
+    pub fn invalidate_all(&self) {
         let _writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let next = ((self.count.load(Ordering::Relaxed) >> ERA) + 1) << ERA;
         self.count.store(next, Ordering::Release);

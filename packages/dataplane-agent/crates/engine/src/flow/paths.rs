@@ -25,7 +25,7 @@ const MAX_ABSENT: usize = 16_384;
 pub const ROOT: u32 = 0;
 
 #[derive(Debug, Clone, Copy)]
-struct Node {
+struct PathNode {
     parent: u32,
     /// [`NONE`] at the root.
     row: RowId,
@@ -35,7 +35,7 @@ struct Node {
     count: Count,
 }
 
-impl Node {
+impl PathNode {
     const fn new(parent: u32, row: RowId) -> Self {
         Self { parent, row, last_row: NONE, last_child: NONE, count: Count { packets: 0, bytes: 0 } }
     }
@@ -43,7 +43,7 @@ impl Node {
 
 /// The counters of one row.
 #[derive(Debug, Clone, Copy)]
-struct Slot {
+struct RuleCounter {
     row: RowId,
     /// The configuration contains it.
     present: bool,
@@ -53,7 +53,7 @@ struct Slot {
     offset: Count,
 }
 
-impl Slot {
+impl RuleCounter {
     const fn new(row: RowId) -> Self {
         let zero = Count { packets: 0, bytes: 0 };
         Self { row, present: true, base: zero, offset: zero }
@@ -82,17 +82,17 @@ impl Hasher for StepHasher {
 /// The paths of one worker, and its rule counters.
 #[derive(Debug)]
 pub struct Paths {
-    nodes: Vec<Node>,
+    nodes: Vec<PathNode>,
     /// By path in the upper half and row in the lower one.
     children: HashMap<u64, u32, BuildHasherDefault<StepHasher>>,
     /// Ascending by row.
-    slots: Vec<Slot>,
+    slots: Vec<RuleCounter>,
     /// Slot that [`Self::count_rule`] found last.
     last_slot: usize,
     /// Generations that have ended.
     ended: u32,
     /// Nodes of the last one of them.
-    former: Vec<Node>,
+    former: Vec<PathNode>,
 }
 
 /// A path that is remembered outside the tree, beyond the end of its generation.
@@ -106,9 +106,9 @@ impl Paths {
     /// For the rules of a configuration, by their rows, ascending.
     pub fn new(rows: &[RowId]) -> Self {
         Self {
-            nodes: vec![Node::new(NONE, NONE)],
+            nodes: vec![PathNode::new(NONE, NONE)],
             children: HashMap::default(),
-            slots: rows.iter().copied().map(Slot::new).collect(),
+            slots: rows.iter().copied().map(RuleCounter::new).collect(),
             last_slot: 0,
             ended: 0,
             former: Vec::new(),
@@ -131,7 +131,7 @@ impl Paths {
                     return None;
                 }
                 let child = u32::try_from(self.nodes.len()).ok()?;
-                self.nodes.push(Node::new(path, row));
+                self.nodes.push(PathNode::new(path, row));
                 self.children.insert(key, child);
                 child
             }
@@ -186,7 +186,7 @@ impl Paths {
     /// Adds to what a row has counted, whether the configuration still contains it or not.
     fn add_to_row(&mut self, row: RowId, count: Count) {
         let at = self.slots.binary_search_by_key(&row, |slot| slot.row).unwrap_or_else(|at| {
-            self.slots.insert(at, Slot { present: false, ..Slot::new(row) });
+            self.slots.insert(at, RuleCounter { present: false, ..RuleCounter::new(row) });
             at
         });
         if let Some(slot) = self.slots.get_mut(at) {
@@ -207,7 +207,7 @@ impl Paths {
     }
 
     /// Slots whose base is the total. A child comes after its parent, so one pass backwards sums subtrees.
-    fn totals(&self) -> Vec<Slot> {
+    fn totals(&self) -> Vec<RuleCounter> {
         let mut slots = self.slots.clone();
         let mut sums: Vec<Count> = self.nodes.iter().map(|node| node.count).collect();
         for (at, node) in self.nodes.iter().enumerate().skip(1).rev() {
@@ -230,7 +230,7 @@ impl Paths {
     pub fn rules(&self) -> Vec<(RowId, Count)> {
         self.totals()
             .into_iter()
-            .map(|Slot { row, base, offset, .. }| {
+            .map(|RuleCounter { row, base, offset, .. }| {
                 let count = Count {
                     packets: base.packets.wrapping_sub(offset.packets),
                     bytes: base.bytes.wrapping_sub(offset.bytes),
@@ -262,7 +262,7 @@ impl Paths {
         let mut slots = Vec::with_capacity(rows.len() + known.len());
         let mut known = known.into_iter().peekable();
         let mut absent = 0_usize;
-        let mut keep = |slot: Slot, slots: &mut Vec<Slot>| {
+        let mut keep = |slot: RuleCounter, slots: &mut Vec<RuleCounter>| {
             if slot.base != Count::default() {
                 absent += 1;
                 slots.push(slot);
@@ -272,8 +272,8 @@ impl Paths {
             while let Some(slot) = known.next_if(|slot| slot.row < *row) {
                 keep(slot, &mut slots);
             }
-            let slot = known.next_if(|slot| slot.row == *row).unwrap_or(Slot::new(*row));
-            slots.push(Slot { present: true, ..slot });
+            let slot = known.next_if(|slot| slot.row == *row).unwrap_or(RuleCounter::new(*row));
+            slots.push(RuleCounter { present: true, ..slot });
         }
         known.for_each(|slot| keep(slot, &mut slots));
         // Row ids ascend with time, so the smallest absent one left the longest ago, roughly.
@@ -288,13 +288,13 @@ impl Paths {
         std::mem::swap(&mut self.nodes, &mut self.former);
         self.ended = self.ended.wrapping_add(1);
         self.nodes.clear();
-        self.nodes.push(Node::new(NONE, NONE));
+        self.nodes.push(PathNode::new(NONE, NONE));
         self.children.clear();
     }
 }
 
 /// Where a row stands in slots that ascend.
-fn place(slots: &[Slot], row: RowId) -> Option<usize> {
+fn place(slots: &[RuleCounter], row: RowId) -> Option<usize> {
     slots.binary_search_by_key(&row, |slot| slot.row).ok()
 }
 

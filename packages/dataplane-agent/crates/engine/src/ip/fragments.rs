@@ -61,9 +61,9 @@ pub enum Seen<F> {
     Full(Packet<F>),
 }
 
-/// Where a fragment lies in its datagram.
+/// The bytes of a datagram that a fragment carries (RFC 791 §3.2).
 #[derive(Debug, Clone, Copy)]
-pub struct Place {
+pub struct FragmentRange {
     /// First byte.
     pub offset: u32,
     /// Bytes.
@@ -95,7 +95,7 @@ impl<F> Fragments<F> {
     pub fn take(
         &mut self,
         key: DatagramKey,
-        place: Place,
+        place: FragmentRange,
         packet: &mut Option<Packet<F>>,
         now: Now,
     ) -> Seen<F> {
@@ -170,7 +170,7 @@ impl<F> Fragments<F> {
     pub fn make_room(
         &mut self,
         key: DatagramKey,
-        place: Place,
+        place: FragmentRange,
     ) -> Option<ArrayVec<Packet<F>, HELD_PER_DATAGRAM>> {
         self.forget_finished();
         let full = self.datagrams.len() >= DATAGRAMS || self.order.len() >= ORDER;
@@ -275,7 +275,7 @@ impl First {
 }
 
 impl<F> Datagram<F> {
-    fn add(&mut self, place: Place) -> bool {
+    fn add(&mut self, place: FragmentRange) -> bool {
         let (start, end) = (place.offset, place.offset + place.len);
         if self.ranges.contains(&(start, end)) {
             // The same fragment again.

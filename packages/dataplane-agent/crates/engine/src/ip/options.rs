@@ -8,14 +8,14 @@ const DAY_MS: i64 = 86_400_000;
 
 /// What a router writes into options.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Passage {
+pub(crate) struct OptionEntry {
     /// Address that the packet leaves by.
     pub address: u32,
     /// Milliseconds since midnight UTC.
     pub midnight_ms: u32,
 }
 
-impl Passage {
+impl OptionEntry {
     /// At a wall clock, ns since 1970 UTC.
     pub fn at(address: u32, utc_ns: i64) -> Self {
         let midnight_ms = (utc_ns / 1_000_000).rem_euclid(DAY_MS);
@@ -25,7 +25,7 @@ impl Passage {
 
 /// Enters a passage into the options of an IPv4 packet that ask for it and have room. `is_local` knows the router's addresses.
 #[cold]
-pub(crate) fn fill(l3: &mut [u8], passage: Passage, is_local: impl Fn(u32) -> bool) {
+pub(crate) fn fill(l3: &mut [u8], entry: OptionEntry, is_local: impl Fn(u32) -> bool) {
     let header = usize::from(field::get8(l3, 0) & 15) * 4;
     let Some(mut rest) = l3.get_mut(ipv4::HEADER..header) else { return };
     let mut changed = false;
@@ -37,8 +37,8 @@ pub(crate) fn fill(l3: &mut [u8], passage: Passage, is_local: impl Fn(u32) -> bo
         };
         let Some((option, next)) = rest.split_at_mut_checked(len) else { break };
         changed |= match option.first() {
-            Some(&RECORD_ROUTE) => enter(option, 3, &passage.address.to_be_bytes()),
-            Some(&TIMESTAMP) => stamp(option, passage, &is_local),
+            Some(&RECORD_ROUTE) => enter(option, 3, &entry.address.to_be_bytes()),
+            Some(&TIMESTAMP) => stamp(option, entry, &is_local),
             _ => false,
         };
         rest = next;
@@ -58,8 +58,8 @@ fn enter(option: &mut [u8], first: usize, value: &[u8]) -> bool {
     true
 }
 
-fn stamp(option: &mut [u8], passage: Passage, is_local: &impl Fn(u32) -> bool) -> bool {
-    let Passage { address, midnight_ms } = passage;
+fn stamp(option: &mut [u8], entry: OptionEntry, is_local: &impl Fn(u32) -> bool) -> bool {
+    let OptionEntry { address, midnight_ms } = entry;
     let ms = midnight_ms.to_be_bytes();
     let [a, b, c, d] = address.to_be_bytes();
     let [e, f, g, h] = ms;

@@ -98,6 +98,7 @@ drop_reasons! {
     QueueFull "queue-full" "As many packets waited in its queue as the queue type allows.";
     QueueMemory "queue-memory" "As many packets waited in all queues as there is memory for.";
     HandoverStale "handover-stale" "The workers could not agree on which of them owns the flow.";
+    ResumePointLost "resume-point-lost" "The rule from which its flow is decided packet by packet is not known any more.";
 }
 
 /// Number of [`DropReason`]s.

@@ -12,6 +12,7 @@ use crate::packet::slow_reason::SlowReason;
 use crate::packet::tuple::{Addr, Tuple};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Hook, Meta, flag};
+use crate::pipeline::Stage;
 use crate::pipeline::state::WorkerState;
 use crate::qos::forest::Part;
 use crate::snapshot::Snapshot;
@@ -19,23 +20,23 @@ use tollway_config::dataplane::RowId;
 
 /// Addresses and ports with which a packet came in, and those by which a filter may know it, where a stage
 /// has brought them to light: its own, and what its connection makes of them.
-pub(super) fn as_it_came<F>(stage: &str, state: &WorkerState<F>, meta: &Meta) -> Option<(Tuple, Tuple)> {
+pub(super) fn as_it_came<F>(stage: Stage, state: &WorkerState<F>, meta: &Meta) -> Option<(Tuple, Tuple)> {
     if meta.is(flag::ARP) {
         return None;
     }
     match stage {
         // What has left a queue is complete.
-        "parse" if matches!(meta.verdict, Verdict::Continue | Verdict::Drop(_)) => {
+        Stage::Parse if matches!(meta.verdict, Verdict::Continue | Verdict::Drop(_)) => {
             Some((meta.tuple, meta.tuple))
         }
-        "fragment" => meta.is(flag::REASSEMBLED).then_some((meta.tuple, meta.tuple)),
-        "fast_path" if meta.entry != NO_ENTRY => {
+        Stage::Fragment => meta.is(flag::REASSEMBLED).then_some((meta.tuple, meta.tuple)),
+        Stage::FastPath if meta.entry != NO_ENTRY => {
             let conn = state.table.tuples(state.table.reference(meta.entry)?)?;
             let direction = ConnectionTable::direction_of(meta.entry);
             let (from, to) = (*conn.tuple(direction), conn.target(direction));
             (from != to).then_some((from, to))
         }
-        "track" if meta.is(flag::ICMP_ERROR) => {
+        Stage::Track if meta.is(flag::ICMP_ERROR) => {
             let conn = state.table.tuples(meta.conn?)?;
             Some((meta.tuple, conn.target(meta.direction)))
         }
@@ -46,7 +47,7 @@ pub(super) fn as_it_came<F>(stage: &str, state: &WorkerState<F>, meta: &Meta) ->
 /// What a stage decided about a packet that stood as `seen` before it and stands as `meta` now; `None` when
 /// the packet did not concern it. Rows go to `rows`.
 pub(super) fn decision<F: Frame>(
-    stage: &str,
+    stage: Stage,
     snapshot: &Snapshot,
     state: &WorkerState<F>,
     (seen, meta): (&Meta, &Meta),
@@ -58,48 +59,48 @@ pub(super) fn decision<F: Frame>(
         if let Verdict::Drop(reason) = meta.verdict { Some(Decision::Dropped(reason)) } else { None };
     let ended = dropped.filter(|_| seen.verdict != meta.verdict);
     match stage {
-        "parse" if asked => ended.or_else(|| {
+        Stage::Parse if asked => ended.or_else(|| {
             let (protocol, kind) = (meta.tuple.protocol, meta.l4_kind);
             Some(Decision::Parsed { protocol, kind, code: meta.icmp_code, ttl: meta.ttl })
         }),
-        "fragment" if asked && meta.is(flag::FRAGMENT) => ended.or(match meta.verdict {
+        Stage::Fragment if asked && meta.is(flag::FRAGMENT) => ended.or(match meta.verdict {
             Verdict::Held => Some(Decision::WaitsForFragment),
             Verdict::Handover(worker) => Some(Decision::ToWorker(worker)),
             _ => {
                 (meta.is(flag::REASSEMBLED) && !seen.is(flag::REASSEMBLED)).then_some(Decision::FragmentKnown)
             }
         }),
-        "fast_path" if asked => {
+        Stage::FastPath if asked => {
             if meta.slow == Some(SlowReason::Rule) {
                 rows.extend(state.paths.rows_of(meta.path));
             }
             ended.or_else(|| from_cache(state, meta, rows))
         }
-        "track" if asked => ended.or_else(|| {
+        Stage::Track if asked => ended.or_else(|| {
             (snapshot.tracking() && !meta.is(flag::ATTACHED))
                 .then_some(Decision::Tracked { state: meta.state, direction: meta.direction })
         }),
-        "dst_nat" | "src_nat" if asked || seen.verdict == Verdict::Resume => {
+        Stage::DstNat | Stage::SrcNat if asked || seen.verdict == Verdict::Resume => {
             let own = take_rules(nat, meta);
             rows.extend_from_slice(&own);
             if let Verdict::Handover(worker) = meta.verdict {
                 return Some(Decision::ToWorker(worker));
             }
-            ended.or_else(|| translation(stage == "dst_nat", seen, meta, own.is_empty()))
+            ended.or_else(|| translation(stage == Stage::DstNat, seen, meta, own.is_empty()))
         }
-        "route" if asked => {
+        Stage::Route if asked => {
             let sought = meta.tuple.dst.as_v4().filter(|dst| has_looked_up(meta, *dst));
             rows.extend(sought.and_then(|dst| snapshot.fib().row_of(dst)));
             ended.or_else(|| routed(meta))
         }
-        "ttl" if asked => {
+        Stage::Ttl if asked => {
             let forwarded = meta.hook == Hook::Forward;
             ended.or_else(|| forwarded.then(|| Decision::TimeToLive(meta.ttl.saturating_sub(1))))
         }
-        "mangle_pre" | "mangle" | "mangle_post" if asked => {
+        Stage::ManglePre | Stage::Mangle | Stage::ManglePost if asked => {
             let new = new_rows(state, seen, meta);
             // The connection's mark is known from the first of these stages on.
-            let before = if stage == "mangle_pre" {
+            let before = if stage == Stage::ManglePre {
                 Meta { connection_mark: meta.mark_before, ..*seen }
             } else {
                 *seen
@@ -109,7 +110,7 @@ pub(super) fn decision<F: Frame>(
             rows.extend(new);
             ended.or_else(|| touched.then_some(Decision::Mangled(mangled)))
         }
-        "filter" if asked => {
+        Stage::Filter if asked => {
             if meta.is(flag::BYPASS) {
                 return Some(Decision::Bypassed);
             }
@@ -119,7 +120,7 @@ pub(super) fn decision<F: Frame>(
             rows.extend(new_rows(state, seen, meta));
             ended.or(Some(Decision::Accepted))
         }
-        "classify" if asked => {
+        Stage::Classify if asked => {
             let leaves = state.queues.leaves_of(meta.queue);
             if leaves.is_empty() {
                 return ended;
@@ -133,23 +134,41 @@ pub(super) fn decision<F: Frame>(
             let simple = leaves.iter().find_map(|leaf| way(leaf.part));
             Some(Decision::InQueue { tree: leaves.iter().any(|leaf| leaf.part == Part::Whole), simple })
         }
-        "install" if asked => ended.or_else(|| decided(snapshot, state, meta)),
-        "local" if asked => ended.or(match meta.verdict {
+        Stage::Install if asked => ended.or_else(|| decided(snapshot, state, meta)),
+        Stage::Local if asked => ended.or(match meta.verdict {
             Verdict::Local(_) => Some(Decision::Delivered),
             Verdict::Echo => Some(Decision::Echo),
             _ => None,
         }),
-        "emit" if matches!(seen.verdict, Verdict::Forward | Verdict::Continue) => {
+        Stage::Emit if matches!(seen.verdict, Verdict::Forward | Verdict::Continue) => {
             ended.or(match meta.verdict {
                 Verdict::Held => Some(Decision::WaitsForNeighbor),
                 Verdict::Tx(_) => Some(Decision::Complete),
                 _ => None,
             })
         }
-        "queue" if !meta.queue.is_none() || meta.verdict != seen.verdict => {
+        Stage::Queue if !meta.queue.is_none() || meta.verdict != seen.verdict => {
             in_queue(snapshot, state, (seen, meta), rows)
         }
-        _ => None,
+        // ARP packets are not traced; other stages say nothing of packets whose verdict stood before them.
+        Stage::Arp
+        | Stage::Parse
+        | Stage::Fragment
+        | Stage::FastPath
+        | Stage::Track
+        | Stage::ManglePre
+        | Stage::DstNat
+        | Stage::Route
+        | Stage::Ttl
+        | Stage::Mangle
+        | Stage::Filter
+        | Stage::ManglePost
+        | Stage::SrcNat
+        | Stage::Classify
+        | Stage::Install
+        | Stage::Local
+        | Stage::Emit
+        | Stage::Queue => None,
     }
 }
 

@@ -7,7 +7,7 @@
 
 use tollway_config::dataplane::ConnectionState;
 
-use crate::flow::nat::Target;
+use crate::flow::nat::NatTarget;
 use crate::ids::ConnRef;
 use crate::ids::NO_INTERFACE;
 use crate::ids::{QueueRef, QueueRefKind};
@@ -16,7 +16,7 @@ use crate::packet::tuple::{Addr, Tuple, steer};
 use crate::packet::verdict::Verdict;
 use crate::packet::{MAX_HANDOVERS, Meta, flag};
 use crate::pipeline::batch::Batch;
-use crate::pipeline::handover::{FlowHandover, FlowHandovers, Marks, TargetV4};
+use crate::pipeline::handover::{FlowHandover, FlowHandovers, Marks, NatTargetV4};
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 
@@ -34,12 +34,12 @@ pub(super) fn hand_over_flow<F>(
     meta: &mut Meta,
     moving: &mut FlowHandovers,
     (reference, to): (ConnRef, u32),
-    target: Option<Target>,
+    target: Option<NatTarget>,
 ) -> bool {
     let Some(conn) = state.table.tuples(reference) else { return false };
     // Only IPv4 is handed over.
     let (Some(_), Some(dst)) = (conn.original.src.as_v4(), conn.reply.src.as_v4()) else { return false };
-    let target = match target.as_ref().map(TargetV4::of) {
+    let target = match target.as_ref().map(NatTargetV4::of) {
         Some(None) => return false,
         target => target.flatten(),
     };

@@ -2,7 +2,7 @@
 
 use tollway_config::dataplane::{Mark, PortRange, RowId};
 
-use crate::flow::nat::Target;
+use crate::flow::nat::NatTarget;
 use crate::ids::{PortId, QueueRef, QueueRefKind};
 use crate::packet::frame::VnetState;
 use crate::packet::slow_reason::SlowReason;
@@ -35,7 +35,7 @@ pub(crate) struct FlowHandover {
     /// Where it goes after the translation of its destination: IPv4 in host order, and the port.
     pub destination: (u32, u16),
     /// What the NAT rules ask for.
-    pub target: Option<TargetV4>,
+    pub target: Option<NatTargetV4>,
     /// It is the packet with which the flow moves: if it does not arrive, the flow has not moved.
     pub first: bool,
     pub hook: Hook,
@@ -50,9 +50,9 @@ pub(crate) struct FlowHandover {
 /// Flow hand-overs by number, with the original tuple of each, by which the directory has the flow.
 pub(crate) type FlowHandovers = Vec<(Tuple, FlowHandover)>;
 
-/// A [`Target`] with IPv4 addresses, in host order.
+/// A [`NatTarget`] with IPv4 addresses, in host order.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct TargetV4 {
+pub(crate) struct NatTargetV4 {
     addresses: Option<(u32, u32)>,
     ports: Option<PortRange>,
     randomise: bool,
@@ -60,19 +60,19 @@ pub(crate) struct TargetV4 {
     masquerade: RowId,
 }
 
-impl TargetV4 {
+impl NatTargetV4 {
     /// `None` when it has other addresses.
-    pub fn of(target: &Target) -> Option<Self> {
+    pub fn of(target: &NatTarget) -> Option<Self> {
         let addresses = match target.addresses {
             Some((from, to)) => Some((from.as_v4()?, to.as_v4()?)),
             None => None,
         };
-        let Target { ports, randomise, masquerade, .. } = *target;
+        let NatTarget { ports, randomise, masquerade, .. } = *target;
         Some(Self { addresses, ports, randomise, masquerade: masquerade.unwrap_or(0) })
     }
 
-    pub fn target(self) -> Target {
-        Target {
+    pub fn target(self) -> NatTarget {
+        NatTarget {
             addresses: self.addresses.map(|(from, to)| (Addr::v4(from), Addr::v4(to))),
             ports: self.ports,
             randomise: self.randomise,

@@ -42,10 +42,23 @@ pub struct StageInfo {
 }
 
 macro_rules! stages {
-    ($($name:ident $class:ident $doc:literal [$($drop:ident)*];)*) => {
+    ($($stage:ident $name:ident $class:ident $doc:literal [$($drop:ident)*];)*) => {
+        /// A stage, by its place in [`STAGES`].
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) enum Stage {
+            $(#[doc = $doc] $stage,)*
+        }
+
+        impl Stage {
+            /// Name, as traces carry it.
+            pub(crate) const fn name(self) -> &'static str {
+                match self { $(Self::$stage => stringify!($name),)* }
+            }
+        }
+
         /// Every stage in the order in which a batch passes them.
         pub const STAGES: &[StageInfo] = &[$(StageInfo {
-            name: stringify!($name),
+            name: Stage::$stage.name(),
             class: ProfilerClass::$class,
             drops: &[$(DropReason::$drop),*],
             doc: $doc,
@@ -74,7 +87,7 @@ macro_rules! stages {
                     before = after;
                 }
                 if pass.state.trace.is_some() {
-                    observe::after(stringify!($name), snapshot, pass.state, pass.batch);
+                    observe::after(Stage::$stage, snapshot, pass.state, pass.batch);
                 }
                 place += 1;
             )*
@@ -84,44 +97,44 @@ macro_rules! stages {
 }
 
 stages! {
-    parse Networking "Checks Ethernet, IPv4 and transport headers, and reads what the other stages need."
+    Parse parse Networking "Checks Ethernet, IPv4 and transport headers, and reads what the other stages need."
         [InterfaceDisabled Runt NotForUs UnknownEthertype VlanTagged Ipv6NotEnabled BadIpHeader
          BadIpChecksum BadIpOptions MartianSource MartianDestination BadL4Header FragmentInvalid];
-    arp Networking "Learns link-layer addresses and answers for the router's own and for published ones."
+    Arp arp Networking "Learns link-layer addresses and answers for the router's own and for published ones."
         [BadArp ArpConsumed ArpIgnored NoFrame];
-    fragment Networking "Gives every fragment the ports of its datagram's first one."
+    Fragment fragment Networking "Gives every fragment the ports of its datagram's first one."
         [FragmentInvalid FragmentLimit FragmentTimeout];
-    fast_path Networking "Forwards packets of known flows; hands packets of other workers' flows over."
-        [FilterDrop FilterReject NeighborFailed HandoverStale];
-    track Networking "Finds or makes the connection and says in which state the packet finds it."
+    FastPath fast_path Networking "Forwards packets of known flows; hands packets of other workers' flows over."
+        [FilterDrop FilterReject NeighborFailed HandoverStale ResumePointLost];
+    Track track Networking "Finds or makes the connection and says in which state the packet finds it."
         [ConnectionTableFull];
-    mangle_pre Firewall "Asks the rules of mangle's chain prerouting."
+    ManglePre mangle_pre Firewall "Asks the rules of mangle's chain prerouting."
         [];
-    dst_nat Networking "Translates the destination; the rules are asked for a connection's first packet."
+    DstNat dst_nat Networking "Translates the destination; the rules are asked for a connection's first packet."
         [IcmpRedirect NatExhausted NatNoAddress];
-    route Networking "Decides between the router itself, an interface and a next hop, or nothing."
+    Route route Networking "Decides between the router itself, an interface and a next hop, or nothing."
         [MartianSource DirectedBroadcast NotForUs ForwardingOff Blackhole UnreachableRoute ProhibitRoute NoRoute
          OutInterfaceDown ReversePath];
-    ttl Networking "Ends packets whose time to live runs out, or that are too long and must not be cut."
+    Ttl ttl Networking "Ends packets whose time to live runs out, or that are too long and must not be cut."
         [TtlExceeded FragmentationNeeded];
-    mangle Firewall "Asks the rules of mangle's chain input, forward or output."
+    Mangle mangle Firewall "Asks the rules of mangle's chain input, forward or output."
         [];
-    filter Firewall "Asks the rules of the chain input, forward or output."
+    Filter filter Firewall "Asks the rules of the chain input, forward or output."
         [FilterDrop FilterReject];
-    mangle_post Firewall "Asks the rules of mangle's chain postrouting."
+    ManglePost mangle_post Firewall "Asks the rules of mangle's chain postrouting."
         [];
-    src_nat Networking "Translates the source; the rules are asked for a connection's first packet."
+    SrcNat src_nat Networking "Translates the source; the rules are asked for a connection's first packet."
         [ConnectionGone NatExhausted NatNoAddress];
-    classify Queuing "Finds the queues that take the packet."
+    Classify classify Queuing "Finds the queues that take the packet."
         [];
-    install Networking "Confirms the connection, finds the next hop's address, writes the flow cache."
+    Install install Networking "Confirms the connection, finds the next hop's address, writes the flow cache."
         [NatExhausted];
-    local Networking "Answers echo requests and delivers what is for the router itself."
+    Local local Networking "Answers echo requests and delivers what is for the router itself."
         [ConnectionGone BadIpHeader BadIcmpChecksum EchoAnswered OutInterfaceDown];
-    emit Networking "Writes the new headers; holds packets while the next hop is asked for; cuts long ones."
+    Emit emit Networking "Writes the new headers; holds packets while the next hop is asked for; cuts long ones."
         [OutInterfaceDown NeighborTableFull NeighborFailed NeighborQueueFull ConnectionGone BadIpHeader
          NoFrame];
-    queue Queuing "Holds packets to the rate of their queue; hands those of other workers' queues over."
+    Queue queue Queuing "Holds packets to the rate of their queue; hands those of other workers' queues over."
         [QueueFull QueueMemory NoFrame OutInterfaceDown BadIcmpChecksum EchoAnswered];
 }
 

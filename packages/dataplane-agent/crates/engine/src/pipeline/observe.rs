@@ -7,12 +7,13 @@ use crate::pipeline::decisions::row_of_port;
 
 use crate::ids::QueueRef;
 use crate::observe::trace::waiting::{WaitingPacket, is_tag, tag};
-use crate::observe::trace::{Decision, Record, Step, Tracer};
+use crate::observe::trace::{Decision, StageDecision, TraceRecord, Tracer};
 use crate::packet::Packet;
 use crate::packet::frame::Frame;
 use crate::packet::tuple::Tuple;
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Meta, Origin, flag};
+use crate::pipeline::Stage;
 use crate::pipeline::batch::Batch;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
@@ -23,7 +24,7 @@ const SERIAL_BITS: u32 = 24;
 /// After a stage: looks at the packets of the batch.
 #[cold]
 pub(crate) fn after<F: Frame>(
-    stage: &'static str,
+    stage: Stage,
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     batch: &mut Batch<F>,
@@ -35,7 +36,7 @@ pub(crate) fn after<F: Frame>(
             tracer.look(stage, snapshot, state, packet);
         }
     }
-    if stage == "queue" {
+    if stage == Stage::Queue {
         tracer.ends(state);
     }
     tracer.nat.clear();
@@ -87,13 +88,13 @@ pub(crate) fn finish<F>(snapshot: &Snapshot, state: &mut WorkerState<F>) {
 impl Tracer {
     fn look<F: Frame>(
         &mut self,
-        stage: &'static str,
+        stage: Stage,
         snapshot: &Snapshot,
         state: &mut WorkerState<F>,
         packet: &mut Packet<F>,
     ) {
         if is_tag(packet.meta.trace) {
-            if stage == "queue" {
+            if stage == Stage::Queue {
                 self.leaves(state, &mut packet.meta);
             } else {
                 // The worker in whose queue it waited traces no more.
@@ -119,20 +120,20 @@ impl Tracer {
         let before = record.rows.len();
         let seen = record.seen;
         // What another worker gave was in order there.
-        if stage == "parse" && !record.begins() && !matches!(meta.verdict, Verdict::Drop(_)) {
+        if stage == Stage::Parse && !record.begins() && !matches!(meta.verdict, Verdict::Drop(_)) {
             record.seen = *meta;
             return;
         }
         let decision = decision(stage, snapshot, state, (&seen, meta), &mut self.nat, &mut record.rows);
         if let Some(decision) = decision {
-            if stage == "queue" {
+            if stage == Stage::Queue {
                 come_to_queue(record);
                 if let Verdict::Tx(port) = seen.verdict {
                     record.out_interface = row_of_port(snapshot, port);
                 }
             }
             let rows = record.rows.len().saturating_sub(before) as u16;
-            record.steps.push(Step { stage, decision, rows });
+            record.steps.push(StageDecision { stage: stage.name(), decision, rows });
             if matches!(decision, Decision::WaitsInQueue | Decision::WaitsForInterface) {
                 self.waiting.push(WaitingPacket { id: meta.trace, part: meta.trace_part, since: state.now });
             }
@@ -149,8 +150,9 @@ impl Tracer {
         };
         (meta.trace, meta.trace_part) = (waited.id, waited.part);
         let Self { live, buffer, cursor, waiting, .. } = self;
-        let Some(record) = find(live, &mut buffer.blank, cursor, "queue", state, meta) else { return };
-        let mut tell = |decision| record.steps.push(Step { stage: "queue", decision, rows: 0 });
+        let Some(record) = find(live, &mut buffer.blank, cursor, Stage::Queue, state, meta) else { return };
+        let mut tell =
+            |decision| record.steps.push(StageDecision { stage: Stage::Queue.name(), decision, rows: 0 });
         tell(Decision::LeftQueue { after: state.now.0.saturating_sub(waited.since.0) });
         match meta.verdict {
             Verdict::Held => {
@@ -172,14 +174,18 @@ impl Tracer {
             let Some(waited) = self.waiting.take(tag) else { continue };
             let mut meta = Meta { trace: waited.id, trace_part: waited.part, ..Meta::default() };
             let Self { live, buffer, cursor, .. } = self;
-            let Some(record) = find(live, &mut buffer.blank, cursor, "queue", state, &mut meta) else {
+            let Some(record) = find(live, &mut buffer.blank, cursor, Stage::Queue, state, &mut meta) else {
                 continue;
             };
             if reason == DropReason::EchoAnswered {
                 let decision = Decision::LeftQueue { after: state.now.0.saturating_sub(waited.since.0) };
-                record.steps.push(Step { stage: "queue", decision, rows: 0 });
+                record.steps.push(StageDecision { stage: Stage::Queue.name(), decision, rows: 0 });
             }
-            record.steps.push(Step { stage: "queue", decision: Decision::Dropped(reason), rows: 0 });
+            record.steps.push(StageDecision {
+                stage: Stage::Queue.name(),
+                decision: Decision::Dropped(reason),
+                rows: 0,
+            });
             record.seen.verdict = Verdict::Drop(reason);
         }
     }
@@ -225,7 +231,7 @@ impl Tracer {
 }
 
 /// A packet that was complete has come to a queue: that it was sent, or given to a service, is for the queue to say.
-fn come_to_queue(record: &mut Record) {
+fn come_to_queue(record: &mut TraceRecord) {
     if let Some(step) = record.steps.last_mut()
         && matches!(step.decision, Decision::Complete | Decision::Delivered)
     {
@@ -236,13 +242,13 @@ fn come_to_queue(record: &mut Record) {
 /// The record of a packet in the batch. One that came from another worker, or has waited, gets a further
 /// part.
 fn find<'a, F>(
-    live: &'a mut Vec<Record>,
-    blank: &mut Vec<Record>,
+    live: &'a mut Vec<TraceRecord>,
+    blank: &mut Vec<TraceRecord>,
     cursor: &mut usize,
-    stage: &str,
+    stage: Stage,
     state: &WorkerState<F>,
     meta: &mut Meta,
-) -> Option<&'a mut Record> {
+) -> Option<&'a mut TraceRecord> {
     let id = meta.trace;
     // Packets stand in the batch as their records do, mostly.
     let at = if live.get(*cursor).is_some_and(|record| record.id == id) {
@@ -258,7 +264,7 @@ fn find<'a, F>(
         record.out_interface = 0;
         // Before the stage at which it came to light it stood thus.
         let verdict = match (stage, meta.verdict) {
-            ("emit", _) => Verdict::Forward,
+            (Stage::Emit, _) => Verdict::Forward,
             (_, Verdict::Drop(_)) => Verdict::Continue,
             (_, verdict) => verdict,
         };

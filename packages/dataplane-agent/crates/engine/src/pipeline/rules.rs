@@ -3,7 +3,8 @@
 use tollway_wire::ipv4;
 
 use crate::firewall::classifier::{
-    Add, AddressLists, Bounds, Changes, Evaluation, PacketView, Position, RuleTable, Side, Verdict,
+    AddressLists, Bounds, Changes, Evaluation, ListAddition, PacketView, Position, RuleTable, RuleVerdict,
+    Side,
 };
 use crate::ids::NO_INTERFACE;
 use crate::packet::frame::VnetState;
@@ -35,14 +36,14 @@ pub(crate) fn ask<F>(
     vnet: &VnetState,
     head: &[u8],
     questions: &Questions<'_>,
-) -> (Verdict, Changes) {
+) -> (RuleVerdict, Changes) {
     let mut view = view(state, meta, vnet, head, questions.hook);
     let mut evaluation = state.evaluation.take().unwrap_or_default();
     questions.table.evaluate(&mut view, questions.start, &mut evaluation);
     follow(state, meta, &evaluation, questions.resumes);
     let lists = snapshot.lists().0;
     add_to_lists(state, lists, &evaluation.adds);
-    rest_on_lists(meta, &view, lists, &evaluation.bounds);
+    note_memberships(meta, &view, lists, &evaluation.bounds);
     log::rules(snapshot, &state.shared, questions.table, &evaluation.logs, meta, &view, head);
     let markable = matches!(meta.tuple.protocol, ipv4::TCP | ipv4::UDP);
     if let Some(reference) = meta.conn.filter(|_| {
@@ -56,7 +57,7 @@ pub(crate) fn ask<F>(
 }
 
 /// Notes the questions to lists that the outcome rests on. More than there is room for are asked for every packet.
-fn rest_on_lists(meta: &mut Meta, view: &PacketView, lists: &AddressLists, bounds: &Bounds) {
+fn note_memberships(meta: &mut Meta, view: &PacketView, lists: &AddressLists, bounds: &Bounds) {
     for listed in bounds.listed.into_iter().flatten() {
         let source = listed.side == Side::Source;
         let cell = lists.cell(listed.list, if source { view.tuple.src } else { view.tuple.dst });
@@ -71,7 +72,7 @@ fn rest_on_lists(meta: &mut Meta, view: &PacketView, lists: &AddressLists, bound
 }
 
 /// Puts addresses into lists, as rules want it.
-pub(crate) fn add_to_lists<F>(state: &WorkerState<F>, lists: &AddressLists, adds: &[Add]) {
+pub(crate) fn add_to_lists<F>(state: &WorkerState<F>, lists: &AddressLists, adds: &[ListAddition]) {
     for add in adds.iter().filter(|_| !state.dry_run) {
         if let Some(number) = lists.number(add.list) {
             let shared = &state.shared;

@@ -58,6 +58,6 @@ fn leads_to<F>(snapshot: &Snapshot, state: &WorkerState<F>, dst: u32, action: &C
     snapshot.interface(interface).is_some_and(|out| {
         out.up
             && out.port == Some(action.out_port)
-            && state.next_hops.get((out.row, next_hop)) == Some(action.adjacency)
+            && state.adjacencies.get((out.row, next_hop)) == Some(action.adjacency)
     })
 }

@@ -10,7 +10,7 @@ use crate::ids::AdjacencyId;
 use crate::ids::NONE;
 use crate::ip::fragments::Fragments;
 use crate::ip::neighbor::hold::Holds;
-use crate::ip::neighbor::{NeighborKey, Solicit};
+use crate::ip::neighbor::{ArpRequest, NeighborKey};
 use crate::observe::trace::Tracer;
 use crate::packet::count::Count;
 use crate::packet::slow_reason::{SLOW_REASONS, SlowReason};
@@ -41,7 +41,7 @@ pub struct WorkerState<F> {
     pub(crate) holds: Holds<F>,
     pub(crate) fragments: Fragments<F>,
     pub(crate) queues: Queues<F>,
-    pub(crate) next_hops: NextHops,
+    pub(crate) adjacencies: AdjacencyCache,
     /// Resume points of this generation; a packet's number is the place here plus one.
     pub(crate) resumes: Vec<Position>,
     /// What outcomes of this batch are bounded by, for `install`.
@@ -57,7 +57,7 @@ pub struct WorkerState<F> {
     /// Number of the packet traced last.
     pub(crate) trace_serial: u32,
     /// ARP requests that `emit` is to send.
-    pub(crate) solicits: Vec<Solicit>,
+    pub(crate) solicits: Vec<ArpRequest>,
     /// The batch has ARP packets.
     pub(crate) arp_pending: bool,
     /// The batch has fragments.
@@ -122,7 +122,7 @@ impl<F> WorkerState<F> {
     pub(crate) fn follow_changes(&mut self) {
         if self.cache_epoch.follow(&self.shared.epochs) {
             // Ids of neighbours hold no longer than decisions.
-            self.next_hops = NextHops::default();
+            self.adjacencies = AdjacencyCache::default();
         }
     }
 
@@ -163,18 +163,18 @@ impl<F> WorkerState<F> {
 
 const NEXT_HOPS: usize = 1024;
 
-/// The worker's own memory of which adjacency a next hop has, so that the shared table is locked only
-/// for the first packet to it.
+/// The worker's cache of the adjacencies of next hops, so that the shared table is locked only for the first packet to a
+/// next hop.
 #[derive(Debug)]
-pub struct NextHops(Box<[(NeighborKey, AdjacencyId)]>);
+pub struct AdjacencyCache(Box<[(NeighborKey, AdjacencyId)]>);
 
-impl Default for NextHops {
+impl Default for AdjacencyCache {
     fn default() -> Self {
         Self(vec![((0, 0), NONE); NEXT_HOPS].into())
     }
 }
 
-impl NextHops {
+impl AdjacencyCache {
     fn place(key: NeighborKey) -> usize {
         let mixed = (u64::from(key.0) << 32 | u64::from(key.1)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (mixed >> 32) as usize % NEXT_HOPS
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn neighbours_with_like_numbers_on_interfaces_beside_each_other_do_not_displace_each_other() {
-        let mut hops = NextHops::default();
+        let mut hops = AdjacencyCache::default();
         let key = |interface: u32| (interface, 0x0a4c_0002 + (interface << 16));
         for interface in 0..8 {
             hops.put(key(interface), interface);

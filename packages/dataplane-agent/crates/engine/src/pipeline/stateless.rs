@@ -81,8 +81,8 @@ fn forward<F: Frame>(
     if meta.largest_segment(&packet.vnet) > u32::from(out.mtu) {
         return Err(SlowReason::TooLong);
     }
-    let adjacency = state.next_hops.get((out.row, next_hop)).ok_or(SlowReason::Neighbor)?;
-    let Adjacency::Ready(mac) = state.shared.neighbors.peek(adjacency) else {
+    let adjacency = state.adjacencies.get((out.row, next_hop)).ok_or(SlowReason::Neighbor)?;
+    let Adjacency::Ready(mac) = state.shared.neighbors.adjacency(adjacency) else {
         return Err(SlowReason::Neighbor);
     };
     if !state.holds.is_empty() {
@@ -146,7 +146,7 @@ fn not_routable(snapshot: &Snapshot, meta: &Meta) -> Option<SlowReason> {
 /// Port and neighbour that lead to a destination; `None` when that takes more than a look.
 pub(crate) fn way<F>(snapshot: &Snapshot, state: &WorkerState<F>, dst: u32) -> Option<(PortId, AdjacencyId)> {
     let (out, next_hop) = route(snapshot, dst).ok()?;
-    Some((out.port?, state.next_hops.get((out.row, next_hop))?))
+    Some((out.port?, state.adjacencies.get((out.row, next_hop))?))
 }
 
 /// The interface that packets to a destination leave by, which is up, and their next hop; or why they are not forwarded by

@@ -44,7 +44,7 @@ pub struct Waiting<F> {
 const _: () = assert!(size_of::<Waiting<[u64; 4]>>() == 88);
 
 #[derive(Debug)]
-struct Node<F> {
+struct SlabNode<F> {
     waiting: Option<Waiting<F>>,
     next: NodeId,
 }
@@ -52,7 +52,7 @@ struct Node<F> {
 /// The places.
 #[derive(Debug)]
 pub struct Slab<F> {
-    nodes: Vec<Node<F>>,
+    nodes: Vec<SlabNode<F>>,
     free: NodeId,
     used: u32,
     max_frames: u32,
@@ -91,7 +91,7 @@ impl<F: Frame> Slab<F> {
                 place
             }
             None => {
-                self.nodes.push(Node { waiting: Some(waiting), next: NIL });
+                self.nodes.push(SlabNode { waiting: Some(waiting), next: NIL });
                 (self.nodes.len() - 1) as NodeId
             }
         }

@@ -6,7 +6,7 @@ use crate::error::BuildError;
 use crate::ids::NO_INTERFACE;
 use crate::ids::PortId;
 use crate::interface::InterfaceMap;
-use crate::ip::neighbor::Fixed;
+use crate::ip::neighbor::StaticNeighbor;
 
 /// What the configuration cannot know about a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -167,8 +167,8 @@ pub(super) fn build_fixed(
     config: &DataplaneConfig,
     map: &InterfaceMap,
     interfaces: &mut [Interface],
-) -> Result<Vec<Fixed>, BuildError> {
-    let mut fixed: Vec<Fixed> = Vec::with_capacity(config.neighbors.len());
+) -> Result<Vec<StaticNeighbor>, BuildError> {
+    let mut fixed: Vec<StaticNeighbor> = Vec::with_capacity(config.neighbors.len());
     for neighbor in &config.neighbors {
         let mac = parse_mac(neighbor.row, &neighbor.mac_address)?;
         let interface =
@@ -185,7 +185,7 @@ pub(super) fn build_fixed(
         if neighbor.published {
             interface.published.push(neighbor.address.to_bits());
         }
-        fixed.push(Fixed { key, row: neighbor.row, mac });
+        fixed.push(StaticNeighbor { key, row: neighbor.row, mac });
     }
     Ok(fixed)
 }

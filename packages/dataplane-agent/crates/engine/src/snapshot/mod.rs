@@ -14,7 +14,7 @@ use crate::firewall::marks::MarkNames;
 use crate::flow::conntrack::Timeouts;
 use crate::interface::InterfaceMap;
 use crate::ip::fib::{Fib, Planned};
-use crate::ip::neighbor::Fixed;
+use crate::ip::neighbor::StaticNeighbor;
 use crate::packet::Hook;
 use crate::qos::classify::QueueTable;
 use crate::qos::forest::Forest;
@@ -47,7 +47,7 @@ impl Hooks {
 
 /// A part of the configuration that snapshots share when it did not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum SnapshotPart {
     /// The routes.
     Routes,
     /// What the configuration holds in address lists.
@@ -62,7 +62,7 @@ pub enum Part {
     Queues,
 }
 
-impl Part {
+impl SnapshotPart {
     /// Every part.
     pub const ALL: [Self; 6] =
         [Self::Routes, Self::AddressLists, Self::Filter, Self::Nat, Self::Mangle, Self::Queues];
@@ -91,7 +91,7 @@ pub struct Snapshot {
     filter_resumes: bool,
     rule_rows: Vec<RowId>,
     hooks: Hooks,
-    fixed: Vec<Fixed>,
+    fixed: Vec<StaticNeighbor>,
     has_fasttrack: bool,
     forest: Arc<Forest>,
     queues: Arc<QueueTable>,
@@ -258,7 +258,7 @@ impl Snapshot {
     fn decides_as(&self, basis: &Basis<'_>, config: &DataplaneConfig) -> bool {
         let (other, before) = (basis.snapshot, basis.config);
         // What is in lists is counted by the epochs too, but not which list has which number.
-        let mut rules = Part::ALL.iter().filter(|part| **part != Part::AddressLists);
+        let mut rules = SnapshotPart::ALL.iter().filter(|part| **part != SnapshotPart::AddressLists);
         rules.all(|part| self.shares(*part, other))
             && Arc::ptr_eq(&self.lists, &other.lists)
             && self.interfaces == other.interfaces
@@ -279,14 +279,14 @@ impl Snapshot {
     }
 
     /// Whether this snapshot and another one have a part in common.
-    pub fn shares(&self, part: Part, other: &Snapshot) -> bool {
+    pub fn shares(&self, part: SnapshotPart, other: &Snapshot) -> bool {
         match part {
-            Part::Routes => Arc::ptr_eq(&self.fib, &other.fib),
-            Part::AddressLists => Arc::ptr_eq(&self.list_contents, &other.list_contents),
-            Part::Filter => Arc::ptr_eq(&self.filter, &other.filter),
-            Part::Nat => Arc::ptr_eq(&self.nat, &other.nat),
-            Part::Mangle => Arc::ptr_eq(&self.mangle, &other.mangle),
-            Part::Queues => Arc::ptr_eq(&self.queues, &other.queues),
+            SnapshotPart::Routes => Arc::ptr_eq(&self.fib, &other.fib),
+            SnapshotPart::AddressLists => Arc::ptr_eq(&self.list_contents, &other.list_contents),
+            SnapshotPart::Filter => Arc::ptr_eq(&self.filter, &other.filter),
+            SnapshotPart::Nat => Arc::ptr_eq(&self.nat, &other.nat),
+            SnapshotPart::Mangle => Arc::ptr_eq(&self.mangle, &other.mangle),
+            SnapshotPart::Queues => Arc::ptr_eq(&self.queues, &other.queues),
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::firewall::marks::MarkNames;
 use crate::flow::conntrack::Timeouts;
 use crate::ids::PortId;
 use crate::ip::fib::{Fib, Lookup};
-use crate::ip::neighbor::Fixed;
+use crate::ip::neighbor::StaticNeighbor;
 use crate::packet::tuple::Addr;
 use crate::packet::{Hook, Meta, flag};
 use crate::qos::classify::QueueTable;
@@ -279,7 +279,7 @@ impl Snapshot {
         })
     }
 
-    pub(crate) fn fixed_neighbors(&self) -> &[Fixed] {
+    pub(crate) fn fixed_neighbors(&self) -> &[StaticNeighbor] {
         &self.fixed
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::table::{Place, SetKey, mark};
+use super::table::{EntryLocation, SetKey, mark};
 use super::{AddressSets, Changed, SLICE, Writer};
 use crate::flow::epochs::Epochs;
 use crate::packet::tuple::Addr;
@@ -18,7 +18,7 @@ const NEVER: Now = Now(u64::MAX);
 
 /// A dynamic entry, as the writer keeps it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Record {
+pub(super) struct AddedEntry {
     key: SetKey,
     expires: Now,
     created: Now,
@@ -116,7 +116,7 @@ impl AddressSets {
             writer.refused += 1;
             return Added::Full;
         };
-        let record = Some(Record { key: *key, expires, created: now });
+        let record = Some(AddedEntry { key: *key, expires, created: now });
         let number = match writer.free_records.pop() {
             Some(number) => {
                 if let Some(free) = writer.records.get_mut(number as usize) {
@@ -146,7 +146,7 @@ impl AddressSets {
         Added::New
     }
 
-    fn record(&self, key: &SetKey, place: Place) -> Option<u32> {
+    fn record(&self, key: &SetKey, place: EntryLocation) -> Option<u32> {
         if key.address.as_v4().is_some() { self.v4.record(place) } else { self.v6.record(place) }
     }
 

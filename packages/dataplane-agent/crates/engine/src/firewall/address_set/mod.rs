@@ -27,10 +27,10 @@ use crate::packet::tuple::Addr;
 use crate::time::wheel::{self, Wheel};
 
 pub use contents::{Contents, Entries};
-use dynamic::Record;
+use dynamic::AddedEntry;
 pub use dynamic::{Added, DynamicEntry, MAX_DYNAMIC};
 pub use table::SetKey;
-use table::{Place, PrefixTable, mark};
+use table::{EntryLocation, PrefixTable, mark};
 
 /// Most lists.
 pub const MAX_LISTS: usize = 1 << 15;
@@ -67,7 +67,7 @@ struct Writer {
     lists: Vec<List>,
     /// Numbers that nothing refers to any more.
     free_lists: Vec<u16>,
-    records: Vec<Option<Record>>,
+    records: Vec<Option<AddedEntry>>,
     free_records: Vec<u32>,
     wheel: Wheel<TICK>,
     /// Lists of the configuration that was taken over last, by name.
@@ -146,16 +146,16 @@ impl AddressSets {
     /// Bytes of the tables.
     pub fn memory(&self) -> usize {
         let writer = self.writer();
-        let records = writer.records.capacity() * (size_of::<Option<Record>>() + wheel::SLOT_BYTES);
+        let records = writer.records.capacity() * (size_of::<Option<AddedEntry>>() + wheel::SLOT_BYTES);
         self.v4.memory() + self.v6.memory() + records
     }
 
-    fn find(&self, key: &SetKey) -> Option<Place> {
+    fn find(&self, key: &SetKey) -> Option<EntryLocation> {
         if key.address.as_v4().is_some() { self.v4.find(key) } else { self.v6.find(key) }
     }
 
     /// Marks an entry; `None` without room. The second says whether the prefix is new in its list.
-    fn mark(&self, writer: &mut Writer, key: &SetKey, mark: u64) -> Option<(Place, bool)> {
+    fn mark(&self, writer: &mut Writer, key: &SetKey, mark: u64) -> Option<(EntryLocation, bool)> {
         let known = self.find(key).is_some();
         let place = if key.address.as_v4().is_some() {
             self.v4.insert(key, mark)

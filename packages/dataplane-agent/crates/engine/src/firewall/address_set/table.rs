@@ -79,14 +79,14 @@ type Group = Box<[OnceLock<Page>]>;
 
 /// Where an entry lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct EntryLocation {
     page: u32,
     slot: u32,
     /// First word.
     word: u64,
 }
 
-impl Place {
+impl EntryLocation {
     /// Whether any of the marks is set.
     pub const fn is(self, marks: u64) -> bool {
         self.word & marks != 0
@@ -147,14 +147,14 @@ impl<const WORDS: usize> PrefixTable<WORDS> {
 
     /// Where a prefix is.
     #[inline]
-    pub fn find(&self, key: &SetKey) -> Option<Place> {
+    pub fn find(&self, key: &SetKey) -> Option<EntryLocation> {
         let hash = self.hash(key);
         let mut pages = self.pages.load(Ordering::Acquire);
         loop {
             let number = page_of(hash, pages);
             let found = self.page(number).and_then(|page| Self::probe(page, key, hash));
             if let Some((slot, word)) = found {
-                return Some(Place { page: number, slot, word });
+                return Some(EntryLocation { page: number, slot, word });
             }
             let now = self.pages.load(Ordering::Acquire);
             if now == pages {
@@ -165,7 +165,7 @@ impl<const WORDS: usize> PrefixTable<WORDS> {
     }
 
     /// Adds a mark to a prefix, which is made if it is not there. `None` when there is no room.
-    pub fn insert(&self, key: &SetKey, mark: u64) -> Option<Place> {
+    pub fn insert(&self, key: &SetKey, mark: u64) -> Option<EntryLocation> {
         if let Some(place) = self.find(key) {
             return Some(self.set(place, place.word | mark));
         }
@@ -178,7 +178,7 @@ impl<const WORDS: usize> PrefixTable<WORDS> {
             let number = page_of(hash, self.pages.load(Ordering::Relaxed));
             if let Some(slot) = Self::put(self.page(number)?, key, hash, word) {
                 self.entries.fetch_add(1, Ordering::Relaxed);
-                return Some(Place { page: number, slot, word });
+                return Some(EntryLocation { page: number, slot, word });
             }
             if !self.grow() {
                 return None;
@@ -201,13 +201,13 @@ impl<const WORDS: usize> PrefixTable<WORDS> {
     }
 
     /// What the dynamic entry of a place is known by.
-    pub fn record(&self, place: Place) -> Option<u32> {
+    pub fn record(&self, place: EntryLocation) -> Option<u32> {
         let records = self.page(place.page)?.records.get()?;
         Some(records.get(place.slot as usize)?.load(Ordering::Relaxed))
     }
 
     /// Sets what the dynamic entry of a place is known by.
-    pub fn set_record(&self, place: Place, record: u32) {
+    pub fn set_record(&self, place: EntryLocation, record: u32) {
         if let Some(page) = self.page(place.page) {
             Self::put_record(page, place.slot, record);
         }
@@ -220,11 +220,11 @@ impl<const WORDS: usize> PrefixTable<WORDS> {
         }
     }
 
-    fn set(&self, place: Place, word: u64) -> Place {
+    fn set(&self, place: EntryLocation, word: u64) -> EntryLocation {
         if let Some(cell) = self.page(place.page).and_then(|page| Self::cell(page, place.slot, 0)) {
             cell.store(word, Ordering::Release);
         }
-        Place { word, ..place }
+        EntryLocation { word, ..place }
     }
 
     #[inline]

@@ -1,10 +1,10 @@
 //! The actions of rules: in which tables and at which hooks each is possible, what it may name, and what those of mangle
 //! change. Where an evaluation goes on after a rule is in [`RuleTable::evaluate`](super::RuleTable::evaluate), what NAT
-//! translates to in [`Target`](crate::flow::nat::Target). `docs/adding/action.md` goes through one.
+//! translates to in [`Target`](crate::flow::nat::NatTarget). `docs/adding/action.md` goes through one.
 
 use tollway_config::dataplane::{Action, Chain, Mark, NewMss, PortRange, RowId};
 
-use super::bounds::Listed;
+use super::bounds::Membership;
 use super::compile::TableKind;
 use super::list::AddressLists;
 use super::matcher::Side;
@@ -124,13 +124,13 @@ pub(super) fn check_references(
 
 /// The list, with the address, that an action adds to, and the life of the entry in milliseconds (0 has no end).
 #[inline]
-pub(super) fn added(action: &Action) -> Option<(Listed, u64)> {
+pub(super) fn added(action: &Action) -> Option<(Membership, u64)> {
     match action {
         Action::AddSrcToAddressList { list, timeout_ms } => {
-            Some((Listed { list: *list, side: Side::Source }, *timeout_ms))
+            Some((Membership { list: *list, side: Side::Source }, *timeout_ms))
         }
         Action::AddDstToAddressList { list, timeout_ms } => {
-            Some((Listed { list: *list, side: Side::Destination }, *timeout_ms))
+            Some((Membership { list: *list, side: Side::Destination }, *timeout_ms))
         }
         _ => None,
     }

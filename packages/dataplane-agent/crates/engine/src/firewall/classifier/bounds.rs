@@ -10,7 +10,7 @@ pub const MAX_LISTED: usize = 2;
 
 /// An address of the packet whose membership in a list decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Listed {
+pub struct Membership {
     /// Index of the list in the configuration.
     pub list: u32,
     /// Which address.
@@ -27,7 +27,7 @@ pub struct Bounds {
     /// For packets with this DSCP alone.
     pub dscp: Option<u8>,
     /// While these addresses are in their lists, or are not, as they were.
-    pub listed: [Option<Listed>; MAX_LISTED],
+    pub listed: [Option<Membership>; MAX_LISTED],
 }
 
 impl Default for Bounds {
@@ -48,15 +48,15 @@ impl Bounds {
         self.until = self.until.min(until);
     }
 
-    /// Remembers that the DSCP decided, unless a rule has written it.
-    pub fn rest_on_dscp(&mut self, view: &PacketView) {
+    /// Notes that the DSCP decided, unless a rule has written it.
+    pub fn note_dscp(&mut self, view: &PacketView) {
         if !view.dscp_written {
             self.dscp = Some(view.dscp);
         }
     }
 
-    /// Remembers a membership; `false` when there is no room for it.
-    pub fn rest_on(&mut self, listed: Listed) -> bool {
+    /// Notes that a membership decided; `false` when there is no room for it.
+    pub fn note_membership(&mut self, listed: Membership) -> bool {
         if self.listed.contains(&Some(listed)) {
             return true;
         }

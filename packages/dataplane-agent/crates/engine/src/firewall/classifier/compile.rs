@@ -11,7 +11,7 @@ use super::depends::Depends;
 use super::evaluate::Position;
 use super::index::Index;
 use super::list::AddressLists;
-use super::matcher::{Asks, Matcher, Names, Place};
+use super::matcher::{EvaluationOrder, MarkRead, Matcher, Names};
 use crate::error::BuildError;
 use crate::interface::InterfaceMap;
 use crate::packet::Hook;
@@ -77,7 +77,7 @@ pub struct Rule {
     pub log: Option<String>,
     /// As configured.
     pub action: Action,
-    /// In the order of [`Place`].
+    /// In the order of [`EvaluationOrder`].
     pub(super) matchers: Box<[Matcher]>,
     /// How many of them the flow alone decides.
     pub(super) flow_const_matchers: usize,
@@ -195,16 +195,16 @@ impl RuleTable {
 
     /// Whether a rule asks for something of which the flow cache keeps no trace: the packet's mark or DSCP.
     pub fn asks_packet(&self) -> bool {
-        self.asks(Asks::Packet)
+        self.mark_read(MarkRead::Packet)
     }
 
     /// Whether a rule asks for a mark of the connection.
     pub fn asks_connection_mark(&self) -> bool {
-        self.asks(Asks::ConnectionMark)
+        self.mark_read(MarkRead::ConnectionMark)
     }
 
-    fn asks(&self, what: Asks) -> bool {
-        self.rules.iter().any(|rule| rule.matchers.iter().any(|matcher| matcher.asks() == what))
+    fn mark_read(&self, what: MarkRead) -> bool {
+        self.rules.iter().any(|rule| rule.matchers.iter().any(|matcher| matcher.mark_read() == what))
     }
 
     /// Whether there is no rule at all.
@@ -237,10 +237,10 @@ fn compile_rule(
     for matcher in &rule.matchers {
         matchers.push(Matcher::compile(matcher, names)?);
     }
-    matchers.sort_by_key(Matcher::place);
+    matchers.sort_by_key(Matcher::order);
     let (check, flow_const_said) = Check::new(&matchers);
-    let flow_const_matchers = matchers.partition_point(|matcher| matcher.place() < Place::List);
-    let constant_matchers = matchers.partition_point(|matcher| matcher.place() <= Place::List);
+    let flow_const_matchers = matchers.partition_point(|matcher| matcher.order() < EvaluationOrder::List);
+    let constant_matchers = matchers.partition_point(|matcher| matcher.order() <= EvaluationOrder::List);
     let rest = matchers.iter().skip(constant_matchers);
     let depends = rest.fold(Depends::FLOW_CONST, |depends, matcher| depends.union(matcher.depends_on()));
     let compiled = Rule {

@@ -4,7 +4,7 @@ use tollway_config::dataplane::{Action, RejectWith, RowId};
 use tollway_wire::tcp;
 
 use super::action::{self, Changes};
-use super::bounds::{Bounds, Listed};
+use super::bounds::{Bounds, Membership};
 use super::check::Fields;
 use super::compile::{CompiledChain, MAX_JUMP_DEPTH, Rule, RuleTable};
 use super::depends::Depends;
@@ -14,9 +14,9 @@ use super::view::PacketView;
 use crate::packet::tuple::Addr;
 use crate::time::Now;
 
-/// What a table says in the end.
+/// The result of the evaluation of a table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Verdict {
+pub enum RuleVerdict {
     /// The packet goes on.
     #[default]
     Accept,
@@ -31,7 +31,7 @@ pub enum Verdict {
     },
 }
 
-/// A place in a table: a rule and the places to return to.
+/// A position in a table: a rule, and the rules to return to at the end of its chain and of those that jumped to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Position {
     chain: u16,
@@ -46,13 +46,13 @@ impl Position {
         Self { chain, depth: 0, rule, callers: [0; MAX_JUMP_DEPTH] }
     }
 
-    /// The same; of one outside any jump, which is most, the callers are not read.
+    /// A copy. Outside any jump, which is the usual case, `callers` is all zero and need not be read.
     #[inline(always)]
     const fn copy(&self) -> Self {
         if self.depth == 0 { Self::at(self.chain, self.rule) } else { *self }
     }
 
-    /// Into another chain, to come back to the rule after this one.
+    /// Jumps to another chain, and notes the next rule of this one to return to. `false` when jumps are nested too deeply.
     fn call(&mut self, chain: u16, rule: u32) -> bool {
         let Some(caller) = self.callers.get_mut(usize::from(self.depth)) else { return false };
         *caller = u64::from(self.chain) << 32 | u64::from(self.rule + 1);
@@ -61,8 +61,8 @@ impl Position {
         true
     }
 
-    /// Back to the caller; `false` in a built-in chain.
-    fn give_back(&mut self) -> bool {
+    /// Returns to the chain that jumped here; `false` in a built-in chain.
+    fn return_to_caller(&mut self) -> bool {
         let Some(depth) = self.depth.checked_sub(1) else { return false };
         let Some(caller) = self.callers.get_mut(usize::from(depth)) else { return false };
         // Equal positions must compare equal.
@@ -73,11 +73,11 @@ impl Position {
     }
 }
 
-/// What an evaluation found. Reuse it: its vectors keep their memory.
+/// The result of an evaluation. It is reused from packet to packet, since its vectors keep their memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Evaluation {
     /// What to do.
-    pub verdict: Verdict,
+    pub verdict: RuleVerdict,
     /// Rows of the rules that matched, in order.
     pub matched: Vec<RowId>,
     /// Indices of the rules that ask for a log line, in order.
@@ -96,12 +96,12 @@ pub struct Evaluation {
     /// What rules of mangle want.
     pub changes: Changes,
     /// Addresses to put into lists, in order. Rules after the one that adds see them there.
-    pub adds: Vec<Add>,
+    pub adds: Vec<ListAddition>,
 }
 
 /// An address that a rule puts into a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Add {
+pub struct ListAddition {
     /// Index of the list in the configuration.
     pub list: u32,
     /// The address.
@@ -117,7 +117,7 @@ const REFRESH_MS: u64 = 1000;
 
 impl Evaluation {
     fn reset(&mut self) {
-        self.verdict = Verdict::Accept;
+        self.verdict = RuleVerdict::Accept;
         self.matched.clear();
         self.logs.clear();
         self.fasttrack = false;
@@ -129,25 +129,27 @@ impl Evaluation {
         self.adds.clear();
     }
 
-    /// Notes that the outcome rests on a membership; too many of them are asked for with every packet.
-    fn rests_on_list(&mut self, listed: Listed, position: &Position) {
-        if self.resume.is_none() && !self.bounds.rest_on(listed) {
-            self.rests_on(Depends::LIST, position);
+    /// Notes that the outcome depends on a membership. Beyond [`MAX_LISTED`](super::bounds::MAX_LISTED) of them the rule is
+    /// evaluated for every packet.
+    fn note_membership(&mut self, listed: Membership, position: &Position) {
+        if self.resume.is_none() && !self.bounds.note_membership(listed) {
+            self.note_dependency(Depends::LIST, position);
         }
     }
 
     /// Notes an entry to make. While it is there, it need not be made for every packet.
-    fn add(&mut self, listed: Listed, timeout_ms: u64, view: &PacketView, position: &Position) {
-        self.rests_on_list(listed, position);
+    fn add(&mut self, listed: Membership, timeout_ms: u64, view: &PacketView, position: &Position) {
+        self.note_membership(listed, position);
         if self.resume.is_none() && timeout_ms != 0 {
             let wait_ms = (timeout_ms / REFRESH_PART).min(REFRESH_MS);
             self.bounds.narrow(u64::MAX, Now(view.now.0.saturating_add(wait_ms * 1_000_000)));
         }
         let address = if listed.side == Side::Source { view.tuple.src } else { view.tuple.dst };
-        self.adds.push(Add { list: listed.list, address, timeout_ms });
+        self.adds.push(ListAddition { list: listed.list, address, timeout_ms });
     }
 
-    fn rests_on(&mut self, depends: Depends, position: &Position) {
+    /// Notes what the outcome depends on. The first rule whose outcome does not follow from the flow is the resume point.
+    fn note_dependency(&mut self, depends: Depends, position: &Position) {
         if !depends.is_flow_const() {
             self.depends = self.depends.union(depends);
             if self.resume.is_none() {
@@ -158,14 +160,14 @@ impl Evaluation {
     }
 }
 
-/// Where a chain leads.
-enum Step {
-    /// To a verdict.
+/// How evaluation leaves a chain.
+enum ChainExit {
+    /// With a verdict.
     End,
-    /// Into another chain.
+    /// By a jump to this chain.
     Call(u32),
-    /// Back to its caller.
-    GiveBack,
+    /// At its end, or by a rule with `action=return`.
+    Return,
 }
 
 impl RuleTable {
@@ -187,15 +189,15 @@ impl RuleTable {
         loop {
             let Some(chain) = self.chains.get(usize::from(position.chain)) else { return };
             match self.run_chain(chain, &key, view, &mut position, out) {
-                Step::End => return,
-                Step::Call(target) => {
+                ChainExit::End => return,
+                ChainExit::Call(target) => {
                     let Some(from) = self.chains.get(target as usize).map(|chain| chain.from) else { return };
                     if !position.call(target as u16, from) {
                         return;
                     }
                 }
-                Step::GiveBack => {
-                    if !position.give_back() {
+                ChainExit::Return => {
+                    if !position.return_to_caller() {
                         return;
                     }
                 }
@@ -212,7 +214,7 @@ impl RuleTable {
         view: &mut PacketView,
         position: &mut Position,
         out: &mut Evaluation,
-    ) -> Step {
+    ) -> ChainExit {
         // Found in place: a copy of the lists would wait for the store buffer.
         let mut candidates = Candidates::none(&chain.index);
         candidates.find(key, position.rule.saturating_sub(chain.from));
@@ -223,7 +225,7 @@ impl RuleTable {
                 continue;
             }
             if rule.logs {
-                out.rests_on(Depends::SIDE_EFFECT, position);
+                out.note_dependency(Depends::SIDE_EFFECT, position);
                 out.logs.push(position.rule);
             }
             if let Some((listed, timeout_ms)) = action::added(&rule.action) {
@@ -231,17 +233,17 @@ impl RuleTable {
             }
             out.matched.push(rule.row);
             match &rule.action {
-                Action::Accept => return Step::End,
+                Action::Accept => return ChainExit::End,
                 Action::Drop => {
-                    out.verdict = Verdict::Drop;
-                    return Step::End;
+                    out.verdict = RuleVerdict::Drop;
+                    return ChainExit::End;
                 }
                 Action::Reject { with } => {
-                    out.verdict = Verdict::Reject(*with);
-                    return Step::End;
+                    out.verdict = RuleVerdict::Reject(*with);
+                    return ChainExit::End;
                 }
-                Action::Jump { chain } => return Step::Call(*chain),
-                Action::Return => return Step::GiveBack,
+                Action::Jump { chain } => return ChainExit::Call(*chain),
+                Action::Return => return ChainExit::Return,
                 Action::FasttrackConnection => out.fasttrack = true,
                 action @ (Action::MarkPacket { .. }
                 | Action::MarkConnection { .. }
@@ -249,7 +251,7 @@ impl RuleTable {
                 | Action::ChangeDscp { .. }
                 | Action::ChangeMss { .. }) => {
                     if out.changes.note(action, view) == Some(false) {
-                        return Step::End;
+                        return ChainExit::End;
                     }
                 }
                 Action::Log
@@ -260,12 +262,12 @@ impl RuleTable {
                 | Action::SrcNat { .. }
                 | Action::DstNat { .. }
                 | Action::Redirect { .. } => {
-                    out.verdict = Verdict::Nat { rule: position.rule };
-                    return Step::End;
+                    out.verdict = RuleVerdict::Nat { rule: position.rule };
+                    return ChainExit::End;
                 }
             }
         }
-        Step::GiveBack
+        ChainExit::Return
     }
 
     /// Whether a rule matches. A rule that the flow alone excludes rests on nothing else.
@@ -293,7 +295,7 @@ impl RuleTable {
         let (lists, rest) = rest.split_at_checked(lists).unwrap_or((&[], rest));
         for matcher in lists {
             let Matcher::AddressList(member) = matcher else { continue };
-            out.rests_on_list(member.listed(), position);
+            out.note_membership(member.listed(), position);
             let (list, address) = (member.listed().list, member.address(view));
             let added = out.adds.iter().any(|add| add.list == list && add.address == address)
                 && self.lists.has_room();
@@ -303,7 +305,7 @@ impl RuleTable {
         }
         let bounded = Depends::BOUNDED.contains(rule.depends);
         if !bounded {
-            out.rests_on(rule.depends, position);
+            out.note_dependency(rule.depends, position);
         }
         rest.iter().all(|matcher| {
             if bounded && out.resume.is_none() {

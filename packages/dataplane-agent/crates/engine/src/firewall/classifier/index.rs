@@ -23,7 +23,7 @@ const MAX_COPIES: usize = 4;
 
 /// A node: a list, a split or nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Node {
+struct IndexNode {
     /// Place in the pool, or number of the split.
     at: u32,
     /// Length of the list, or [`SPLIT`].
@@ -31,21 +31,21 @@ struct Node {
 }
 
 const SPLIT: u32 = u32::MAX;
-const NOTHING: Node = Node { at: 0, len: 0 };
+const NOTHING: IndexNode = IndexNode { at: 0, len: 0 };
 
 #[derive(Debug, Clone)]
 struct Split {
     field: Field,
     segments: Segments,
     /// By segment.
-    narrow: Vec<Node>,
-    wide: Node,
+    narrow: Vec<IndexNode>,
+    wide: IndexNode,
 }
 
 /// The index of one chain. Rules are numbered from 0.
 #[derive(Debug, Clone)]
 pub(super) struct Index {
-    root: Node,
+    root: IndexNode,
     splits: Vec<Split>,
     /// The lists, each ascending by rule.
     checks: Vec<Check>,
@@ -86,7 +86,7 @@ impl Index {
     }
 
     #[inline]
-    fn visit(&self, mut node: Node, key: &Fields, from: u32, found: &mut Candidates<'_>) {
+    fn visit(&self, mut node: IndexNode, key: &Fields, from: u32, found: &mut Candidates<'_>) {
         while node.len == SPLIT {
             let Some(split) = self.splits.get(node.at as usize) else { return };
             let segment = split.segments.find(key.field(split.field));
@@ -102,13 +102,13 @@ impl Index {
     }
 
     #[cold]
-    fn visit_below(&self, node: Node, key: &Fields, from: u32, found: &mut Candidates<'_>) {
+    fn visit_below(&self, node: IndexNode, key: &Fields, from: u32, found: &mut Candidates<'_>) {
         self.visit(node, key, from, found);
     }
 
     /// Adds a list, if it has a candidate.
     #[inline]
-    fn take(&self, node: Node, key: &Fields, from: u32, found: &mut Candidates<'_>) {
+    fn take(&self, node: IndexNode, key: &Fields, from: u32, found: &mut Candidates<'_>) {
         let end = node.at + node.len;
         let mut at = node.at;
         if from != 0 {
@@ -126,19 +126,19 @@ impl Index {
 
     /// The first candidate of a list from `at` on.
     #[inline]
-    fn next(&self, key: &Fields, at: u32, end: u32) -> List {
+    fn next(&self, key: &Fields, at: u32, end: u32) -> RuleRun {
         let ahead = self.checks.get(at as usize..end as usize).unwrap_or_default();
         let Some(passed) = ahead.iter().position(|check| check.admits(key)) else {
-            return List { at: end, end, rule: u32::MAX };
+            return RuleRun { at: end, end, rule: u32::MAX };
         };
         let at = at + passed as u32;
-        List { at, end, rule: self.rules.get(at as usize).copied().unwrap_or(u32::MAX) }
+        RuleRun { at, end, rule: self.rules.get(at as usize).copied().unwrap_or(u32::MAX) }
     }
 }
 
 /// What is left of a list.
 #[derive(Debug, Clone, Copy, Default)]
-struct List {
+struct RuleRun {
     at: u32,
     end: u32,
     /// Rule at `at`; `u32::MAX` at the end.
@@ -149,7 +149,7 @@ struct List {
 #[derive(Debug)]
 pub(super) struct Candidates<'a> {
     index: &'a Index,
-    lists: [List; MAX_LISTS],
+    lists: [RuleRun; MAX_LISTS],
     count: usize,
     /// List whose rule was given out. What follows there is looked for only when it is wanted: most rules
     /// that match end the search.
@@ -160,7 +160,7 @@ impl<'a> Candidates<'a> {
     /// Of an index, before anything was looked for.
     #[inline]
     pub fn none(index: &'a Index) -> Self {
-        Self { index, lists: [List::default(); MAX_LISTS], count: 0, given: MAX_LISTS }
+        Self { index, lists: [RuleRun::default(); MAX_LISTS], count: 0, given: MAX_LISTS }
     }
 
     /// Finds the rules from `from` on that a packet may match.
@@ -190,7 +190,7 @@ struct Builder<'a> {
 }
 
 /// How the rules of a node may be distinguished.
-struct Plan {
+struct SplitPlan {
     field: Field,
     /// First values of the segments.
     starts: Vec<u32>,
@@ -203,7 +203,7 @@ struct Plan {
 impl Builder<'_> {
     /// A node of some rules, ascending, through which a packet visits at most `lists` lists; and how many it
     /// does visit at most.
-    fn node(&mut self, rules: &[u32], lists: usize) -> (Node, usize) {
+    fn node(&mut self, rules: &[u32], lists: usize) -> (IndexNode, usize) {
         if rules.len() <= self.list || lists < 2 {
             return self.leaf(rules);
         }
@@ -214,21 +214,21 @@ impl Builder<'_> {
         }
     }
 
-    fn leaf(&mut self, rules: &[u32]) -> (Node, usize) {
-        let node = Node { at: self.index.rules.len() as u32, len: rules.len() as u32 };
+    fn leaf(&mut self, rules: &[u32]) -> (IndexNode, usize) {
+        let node = IndexNode { at: self.index.rules.len() as u32, len: rules.len() as u32 };
         let checks = rules.iter().filter_map(|rule| self.source.get(*rule as usize));
         self.index.checks.extend(checks);
         self.index.rules.extend(rules);
         (node, 1)
     }
 
-    fn split(&mut self, plan: &Plan, rules: &[u32], lists: usize) -> (Node, usize) {
+    fn split(&mut self, plan: &SplitPlan, rules: &[u32], lists: usize) -> (IndexNode, usize) {
         let mut by_segment: Vec<Vec<u32>> = vec![Vec::new(); plan.starts.len()];
         for (rule, first, last) in &plan.narrow {
             let covered = by_segment.get_mut(*first as usize..=*last as usize).unwrap_or_default();
             covered.iter_mut().for_each(|list| list.push(*rule));
         }
-        let mut known: HashMap<Vec<u32>, Node> = HashMap::new();
+        let mut known: HashMap<Vec<u32>, IndexNode> = HashMap::new();
         let mut narrow = Vec::with_capacity(by_segment.len());
         let mut visited = 0;
         for list in by_segment {
@@ -253,11 +253,11 @@ impl Builder<'_> {
         let at = self.index.splits.len() as u32;
         let segments = Segments::new(&plan.starts);
         self.index.splits.push(Split { field: plan.field, segments, narrow, wide });
-        (Node { at, len: SPLIT }, visited + more)
+        (IndexNode { at, len: SPLIT }, visited + more)
     }
 
     /// Tells the rules apart by a field; `None` when hardly any is narrow.
-    fn plan(&self, field: Field, rules: &[u32]) -> Option<Plan> {
+    fn plan(&self, field: Field, rules: &[u32]) -> Option<SplitPlan> {
         let range = |rule: &u32| Some((*rule, self.source.get(*rule as usize)?.range(field)?));
         let mut ranged: Vec<Ranged> = rules.iter().filter_map(range).collect();
         for most in NARROW {
@@ -271,7 +271,7 @@ impl Builder<'_> {
             let copies: usize = narrow.iter().map(|(_, first, last)| (last - first) as usize + 1).sum();
             if copies <= narrow.len() * MAX_COPIES {
                 let gain = narrow.len().saturating_sub(longest(&narrow, starts.len()));
-                return Some(Plan { field, starts, narrow, gain });
+                return Some(SplitPlan { field, starts, narrow, gain });
             }
         }
         None

@@ -23,10 +23,10 @@ mod stateful_tests;
 mod tests;
 
 pub use action::Changes;
-pub use bounds::{Bounds, Listed, MAX_LISTED};
+pub use bounds::{Bounds, MAX_LISTED, Membership};
 pub use compile::{MAX_CHAINS, MAX_JUMP_DEPTH, Rule, RuleTable, TableKind};
 pub use depends::Depends;
-pub use evaluate::{Add, Evaluation, Position, Verdict};
+pub use evaluate::{Evaluation, ListAddition, Position, RuleVerdict};
 pub use list::AddressLists;
 pub use matcher::{Side, TimeOfDay};
 pub(crate) use segments::Segments;

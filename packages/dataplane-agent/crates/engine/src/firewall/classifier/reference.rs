@@ -9,17 +9,17 @@ use std::net::IpAddr;
 use tollway_config::dataplane::{Action, AddressList, AddressRange, Chain, PortRange, RowId, Rule};
 
 use super::action::{self, Changes};
-use super::evaluate::{Add, Verdict};
+use super::evaluate::{ListAddition, RuleVerdict};
 use super::matcher::Matcher;
 use super::view::PacketView;
 use crate::interface::InterfaceMap;
 use crate::packet::tuple::Addr;
 
-/// What the rules say.
+/// The result of the rules.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct ReferenceOutcome {
     /// What to do; a NAT rule by its position over all chains of the table.
-    pub verdict: Verdict,
+    pub verdict: RuleVerdict,
     /// Rows of the rules that matched, in order.
     pub matched: Vec<RowId>,
     /// Rows of the rules that ask for a log line, in order.
@@ -27,7 +27,7 @@ pub struct Outcome {
     /// A `fasttrack-connection` rule matched.
     pub fasttrack: bool,
     /// What rules put into lists, in order.
-    pub adds: Vec<Add>,
+    pub adds: Vec<ListAddition>,
     /// What rules of mangle want, the last one of a kind counts; of segment sizes the smallest.
     pub changes: Changes,
 }
@@ -63,17 +63,17 @@ pub struct Reference<'a> {
 
 impl Reference<'_> {
     /// Runs the first of all packets through a built-in chain.
-    pub fn evaluate(&self, hook: &str, view: &PacketView) -> Outcome {
+    pub fn evaluate(&self, hook: &str, view: &PacketView) -> ReferenceOutcome {
         self.evaluate_next(hook, view, &mut Memory::default())
     }
 
     /// Runs a packet through a built-in chain.
-    pub fn evaluate_next(&self, hook: &str, view: &PacketView, memory: &mut Memory) -> Outcome {
-        let mut outcome = Outcome::default();
+    pub fn evaluate_next(&self, hook: &str, view: &PacketView, memory: &mut Memory) -> ReferenceOutcome {
+        let mut outcome = ReferenceOutcome::default();
         if let Some(chain) = self.chains.iter().position(|chain| chain.name == hook) {
             let mut view = *view;
             let verdict = self.chain(chain, &mut view, memory, &mut outcome);
-            outcome.verdict = verdict.unwrap_or(Verdict::Accept);
+            outcome.verdict = verdict.unwrap_or(RuleVerdict::Accept);
         }
         outcome
     }
@@ -84,8 +84,8 @@ impl Reference<'_> {
         index: usize,
         view: &mut PacketView,
         memory: &mut Memory,
-        outcome: &mut Outcome,
-    ) -> Option<Verdict> {
+        outcome: &mut ReferenceOutcome,
+    ) -> Option<RuleVerdict> {
         let before: usize = self.chains.iter().take(index).map(|chain| chain.rules.len()).sum();
         for (at, rule) in self.chains.get(index)?.rules.iter().enumerate() {
             if !self.rule_matches(rule, view, memory) {
@@ -96,9 +96,9 @@ impl Reference<'_> {
                 outcome.logs.push(rule.row);
             }
             match &rule.action {
-                Action::Accept => return Some(Verdict::Accept),
-                Action::Drop => return Some(Verdict::Drop),
-                Action::Reject { with } => return Some(Verdict::Reject(*with)),
+                Action::Accept => return Some(RuleVerdict::Accept),
+                Action::Drop => return Some(RuleVerdict::Drop),
+                Action::Reject { with } => return Some(RuleVerdict::Reject(*with)),
                 Action::Return => return None,
                 Action::Jump { chain } => {
                     if let Some(verdict) = self.chain(*chain as usize, view, memory, outcome) {
@@ -106,11 +106,19 @@ impl Reference<'_> {
                     }
                 }
                 Action::AddSrcToAddressList { list, timeout_ms } => {
-                    outcome.adds.push(Add { list: *list, address: view.tuple.src, timeout_ms: *timeout_ms });
+                    outcome.adds.push(ListAddition {
+                        list: *list,
+                        address: view.tuple.src,
+                        timeout_ms: *timeout_ms,
+                    });
                     memory.added.insert((*list, view.tuple.src));
                 }
                 Action::AddDstToAddressList { list, timeout_ms } => {
-                    outcome.adds.push(Add { list: *list, address: view.tuple.dst, timeout_ms: *timeout_ms });
+                    outcome.adds.push(ListAddition {
+                        list: *list,
+                        address: view.tuple.dst,
+                        timeout_ms: *timeout_ms,
+                    });
                     memory.added.insert((*list, view.tuple.dst));
                 }
                 action @ (Action::MarkPacket { passthrough, .. }
@@ -120,7 +128,7 @@ impl Reference<'_> {
                 | Action::ChangeMss { passthrough, .. }) => {
                     action::reference(action, view, &mut outcome.changes);
                     if !passthrough {
-                        return Some(Verdict::Accept);
+                        return Some(RuleVerdict::Accept);
                     }
                 }
                 Action::Log | Action::Passthrough => {}
@@ -128,7 +136,7 @@ impl Reference<'_> {
                 Action::Masquerade { .. }
                 | Action::SrcNat { .. }
                 | Action::DstNat { .. }
-                | Action::Redirect { .. } => return Some(Verdict::Nat { rule: (before + at) as u32 }),
+                | Action::Redirect { .. } => return Some(RuleVerdict::Nat { rule: (before + at) as u32 }),
             }
         }
         None
@@ -137,16 +145,16 @@ impl Reference<'_> {
     /// Conditions that every packet changes come last, and only when all others hold.
     fn rule_matches(&self, rule: &Rule, view: &PacketView, memory: &mut Memory) -> bool {
         let mut matchers: Vec<_> = rule.matchers.iter().collect();
-        matchers.sort_by_key(|matcher| Matcher::place_of(matcher));
+        matchers.sort_by_key(|matcher| Matcher::order_of(matcher));
         let (lists, interfaces) = (self.lists, self.interfaces);
-        let mut asked = Asked { view, row: rule.row, lists, interfaces, memory };
+        let mut asked = ReferenceInput { view, row: rule.row, lists, interfaces, memory };
         matchers.into_iter().all(|matcher| Matcher::reference(matcher, &mut asked))
     }
 }
 
-/// What the reference of a matcher may look at.
+/// What the reference of a matcher may read.
 #[derive(Debug)]
-pub(super) struct Asked<'a> {
+pub(super) struct ReferenceInput<'a> {
     pub view: &'a PacketView,
     /// The rule.
     pub row: RowId,
@@ -155,7 +163,7 @@ pub(super) struct Asked<'a> {
     pub memory: &'a mut Memory,
 }
 
-impl Asked<'_> {
+impl ReferenceInput<'_> {
     /// Whether the packet is of a protocol with ports.
     pub fn has_ports(&self) -> bool {
         self.view.tuple.protocol == 6 || self.view.tuple.protocol == 17

@@ -119,14 +119,14 @@ fn chains_are_called_and_left_as_configured() {
     ];
     let table = compile(TableKind::Filter, &chains).unwrap();
     let tcp = run(&table, "forward", &view());
-    assert_eq!(tcp.verdict, Verdict::Reject(RejectWith::TcpReset));
+    assert_eq!(tcp.verdict, RuleVerdict::Reject(RejectWith::TcpReset));
     assert_eq!(tcp.matched, [1, 2, 3, 6, 4]);
     assert!(tcp.fasttrack && tcp.depends.is_flow_const() && tcp.resume.is_none());
     let mut other = view();
     other.tuple.protocol = 17;
     assert_eq!(run(&table, "forward", &other).matched, [1, 2, 3, 5]);
     other.tuple.protocol = 47;
-    assert_eq!(run(&table, "forward", &other).verdict, Verdict::Drop);
+    assert_eq!(run(&table, "forward", &other).verdict, RuleVerdict::Drop);
     assert_eq!(table.hook("input"), None);
     assert_eq!(table.rows().collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 7]);
 }
@@ -149,13 +149,13 @@ fn only_rules_that_the_flow_does_not_exclude_make_it_resume() {
     // Of what only SYN segments match a flow of others is not reminded.
     packet.tcp_flags = 16;
     let tcp = run(&table, "forward", &packet);
-    assert_eq!((tcp.verdict, &tcp.matched[..], &tcp.logs[..]), (Verdict::Accept, &[1, 3][..], &[3][..]));
+    assert_eq!((tcp.verdict, &tcp.matched[..], &tcp.logs[..]), (RuleVerdict::Accept, &[1, 3][..], &[3][..]));
     assert!(tcp.depends.contains(Depends::PACKET_FIELD.union(Depends::SIDE_EFFECT)));
     assert_eq!(tcp.matched_before_resume, 1);
     let mut again = Evaluation::default();
     let pushed = PacketView { tcp_flags: 24, ..view() };
     table.evaluate(&mut pushed.clone(), &tcp.resume.unwrap(), &mut again);
-    assert_eq!((again.verdict, &again.matched[..]), (Verdict::Drop, &[2][..]));
+    assert_eq!((again.verdict, &again.matched[..]), (RuleVerdict::Drop, &[2][..]));
     assert_eq!(run(&table, "forward", &view()).matched, [1, 4]);
     assert_eq!(run(&table, "forward", &view()).matched_before_resume, 1);
     packet.tuple.protocol = 17;
@@ -260,7 +260,7 @@ fn the_deepest_allowed_nesting_works() {
     }
     chains.push(chain("last", vec![rule(99, vec![], Action::Drop)]));
     let table = compile(TableKind::Filter, &chains).unwrap();
-    assert_eq!(run(&table, "forward", &view()).verdict, Verdict::Drop);
+    assert_eq!(run(&table, "forward", &view()).verdict, RuleVerdict::Drop);
 }
 
 #[test]
@@ -288,8 +288,8 @@ fn chains_whose_conditions_did_not_change_keep_their_index() {
     let after = build(&chains, Some(&before));
     let kept = |chain: usize| Arc::ptr_eq(&before.chains[chain].index, &after.chains[chain].index);
     assert_eq!([kept(0), kept(1)], [false, true]);
-    assert_eq!(run(&before, "forward", &view()).verdict, Verdict::Accept);
-    assert_eq!(run(&after, "forward", &view()).verdict, Verdict::Drop);
+    assert_eq!(run(&before, "forward", &view()).verdict, RuleVerdict::Accept);
+    assert_eq!(run(&after, "forward", &view()).verdict, RuleVerdict::Drop);
 }
 
 fn states() -> impl Strategy<Value = ConnectionState> {
@@ -458,7 +458,7 @@ fn a_rule_of_mangle_that_does_not_pass_on_ends_the_table_and_later_ones_see_its_
         chain("user", vec![rule(5, vec![], packet(u32::MAX, false)), rule(6, vec![], Action::Passthrough)]),
     ];
     let found = run(&compile(TableKind::Mangle, &chains).unwrap(), "forward", &view());
-    assert_eq!((&found.matched[..], found.verdict), (&[1, 3, 5][..], Verdict::Accept));
+    assert_eq!((&found.matched[..], found.verdict), (&[1, 3, 5][..], RuleVerdict::Accept));
     assert_eq!(found.changes, Changes { packet_mark: Some(u32::MAX), ..Changes::default() });
     assert!(found.resume.is_none() && found.bounds.is_unbounded());
 }
@@ -510,7 +510,7 @@ fn a_list_that_only_a_rule_for_syn_segments_asks_bounds_what_is_remembered_and_c
     let remembered = run(&table, "forward", &first);
     let whole = run(&table, "forward", &PacketView { tcp_flags: 0, ..first });
     assert_eq!((&remembered.matched[..], remembered.resume), (&[1, 4][..], None));
-    let listed = Listed { list, side: Side::Source };
+    let listed = Membership { list, side: Side::Source };
     assert_eq!((remembered.bounds.listed[0], whole.bounds.listed[0]), (Some(listed), None));
     assert!(covers(&remembered, &whole) && !covers(&whole, &remembered));
     // The SYN of a source outside the list asks the flags too, and so does every packet after it.

@@ -12,7 +12,7 @@ const SLOTS: usize = 8;
 /// Hashes apart from places, so that all are compared at once.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C, align(64))]
-struct Bucket {
+struct HashBucket {
     hashes: [u32; SLOTS],
     /// Entry plus one; 0 in an empty slot.
     places: [u32; SLOTS],
@@ -24,7 +24,7 @@ fn first(slots: u64) -> usize {
     slots.trailing_zeros() as usize / 8
 }
 
-impl Bucket {
+impl HashBucket {
     const EMPTY: Self = Self { hashes: [0; SLOTS], places: [0; SLOTS] };
 
     /// Slots whose hash this is, a byte of one for each, as for bits it takes twice the instructions; empty ones may be
@@ -52,7 +52,7 @@ impl Bucket {
 
 #[derive(Debug)]
 pub struct Buckets {
-    buckets: Vec<Bucket>,
+    buckets: Vec<HashBucket>,
     count: u32,
 }
 
@@ -63,13 +63,13 @@ impl Buckets {
     /// For `entries`.
     pub fn new(entries: usize) -> Self {
         let count = (entries * 100).div_ceil(SLOTS * LOAD_PERCENT).clamp(2, 1 << 28);
-        Self { buckets: vec![Bucket::EMPTY; count], count: count as u32 }
+        Self { buckets: vec![HashBucket::EMPTY; count], count: count as u32 }
     }
 
     /// Memory in use when every bucket has been, bytes.
     #[cfg(test)]
     pub fn bytes(&self) -> usize {
-        self.buckets.len() * size_of::<Bucket>()
+        self.buckets.len() * size_of::<HashBucket>()
     }
 
     /// Where entries with a hash belong.
@@ -90,8 +90,8 @@ impl Buckets {
     }
 
     #[inline]
-    fn bucket(&self, at: u32) -> &Bucket {
-        self.buckets.get(at as usize).unwrap_or(&Bucket::EMPTY)
+    fn bucket(&self, at: u32) -> &HashBucket {
+        self.buckets.get(at as usize).unwrap_or(&HashBucket::EMPTY)
     }
 
     /// Has the home bucket's line fetched.

@@ -10,7 +10,7 @@ use crate::packet::tuple::{Addr, Tuple, steer};
 
 /// What a NAT rule asks for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Target {
+pub struct NatTarget {
     /// First and last allowed address; `None` keeps the address.
     pub addresses: Option<(Addr, Addr)>,
     /// Allowed ports; `None` keeps the port if it can be kept.
@@ -21,7 +21,7 @@ pub struct Target {
     pub masquerade: Option<RowId>,
 }
 
-impl Target {
+impl NatTarget {
     /// From a rule's action. `interface` and `address` are the out-interface and its address for
     /// `masquerade`, the in-interface's for `redirect`. `None` when the action is no translation, or the
     /// address is missing.
@@ -78,7 +78,7 @@ impl Target {
 }
 
 /// What a decision needs beside the connection.
-pub struct Context<'a> {
+pub struct BindContext<'a> {
     /// A random number.
     pub random: u32,
     /// Whether a flow with this tuple, whose packets are steered to this worker, has moved to another one.
@@ -115,7 +115,7 @@ pub enum BindError {
 pub fn bind_destination(
     table: &mut ConnectionTable,
     reference: ConnRef,
-    target: Option<&Target>,
+    target: Option<&NatTarget>,
     random: u32,
 ) -> Result<(), BindError> {
     let status = table.hot(reference).ok_or(BindError::Gone)?.status;
@@ -175,8 +175,8 @@ fn destination_port(
 pub fn bind_source(
     table: &mut ConnectionTable,
     reference: ConnRef,
-    target: Option<&Target>,
-    context: &Context<'_>,
+    target: Option<&NatTarget>,
+    context: &BindContext<'_>,
 ) -> Result<SourceBinding, BindError> {
     let status = table.hot(reference).ok_or(BindError::Gone)?.status;
     if status.source_bound() || status.confirmed() {
@@ -214,8 +214,8 @@ fn choose(
     table: &mut ConnectionTable,
     reference: ConnRef,
     base: Tuple,
-    target: Option<&Target>,
-    context: &Context<'_>,
+    target: Option<&NatTarget>,
+    context: &BindContext<'_>,
 ) -> Option<Choice> {
     let (worker, workers) = (table.worker(), table.workers());
     let alone = workers == 1 || context.free_ports.is_none();
@@ -224,7 +224,7 @@ fn choose(
     let free = |table: &ConnectionTable, reply: &Tuple| unheld(table, reply) && !(context.moved_away)(reply);
     let port = base.dst_port;
     let (range, keep) = match (base.protocol, target) {
-        (TCP | UDP, Some(Target { ports: Some(range), randomise, .. })) => {
+        (TCP | UDP, Some(NatTarget { ports: Some(range), randomise, .. })) => {
             (*range, !randomise && outside_ports::contains(*range, port))
         }
         (TCP | UDP, Some(target)) => (outside_ports::port_class(port), !target.randomise),

@@ -6,14 +6,14 @@
 use tollway_wire::checksum::Delta;
 use tollway_wire::{field, icmp, ipv4};
 
-use super::rewrite::Part;
+use super::rewrite::Manip;
 use super::{ICMP, TCP, UDP, checksum_offset};
 use crate::flow::conntrack::Tuples;
 use crate::ids::Direction;
 use crate::packet::tuple::{Addr, Tuple, icmp_kind};
 
 /// Offsets from the start of the outer IPv4 header.
-struct Layout {
+struct QuoteLayout {
     icmp: usize,
     embedded: usize,
     /// L4 header of the quoted packet; `None` for a later fragment.
@@ -21,7 +21,7 @@ struct Layout {
     protocol: u8,
 }
 
-fn layout(l3: &[u8]) -> Option<Layout> {
+fn layout(l3: &[u8]) -> Option<QuoteLayout> {
     let outer = ipv4::Packet::new_checked(l3).ok()?;
     if outer.protocol() != ICMP || outer.is_fragment() {
         return None;
@@ -34,13 +34,13 @@ fn layout(l3: &[u8]) -> Option<Layout> {
     let quoted = ipv4::Packet::new_checked(message.payload()).ok()?;
     let embedded = header + icmp::HEADER;
     let l4 = (quoted.fragment_offset() == 0).then_some(embedded + quoted.header_len());
-    Some(Layout { icmp: header, embedded, l4, protocol: quoted.protocol() })
+    Some(QuoteLayout { icmp: header, embedded, l4, protocol: quoted.protocol() })
 }
 
 /// The tuple of the packet that an ICMP error quotes, as quoted; `None` when the bytes are not an ICMP
 /// error, or the quote does not identify a flow.
 pub fn embedded_tuple(l3: &[u8]) -> Option<Tuple> {
-    let Layout { embedded, l4, protocol, .. } = layout(l3)?;
+    let QuoteLayout { embedded, l4, protocol, .. } = layout(l3)?;
     let l4 = l4?;
     let mut kind = 0;
     let (src_port, dst_port) = match protocol {
@@ -67,21 +67,21 @@ pub fn embedded_tuple(l3: &[u8]) -> Option<Tuple> {
 
 /// Translates one part of an ICMP error that travels in `direction` of a connection. Quotes may be cut
 /// off anywhere after their IP header. `false`, with nothing changed, when the bytes are no ICMP error.
-pub fn translate(l3: &mut [u8], connection: &Tuples, direction: Direction, part: Part) -> bool {
-    let Some(Layout { icmp, embedded, l4, protocol }) = layout(l3) else { return false };
+pub fn translate(l3: &mut [u8], connection: &Tuples, direction: Direction, manip: Manip) -> bool {
+    let Some(QuoteLayout { icmp, embedded, l4, protocol }) = layout(l3) else { return false };
     let (from, to) = (connection.tuple(direction), connection.target(direction));
     // The quoted packet's source stands where the error's destination does, and the other way round.
-    let (old, new, old_port, new_port, outer_at, inner_at, port_at) = match part {
-        Part::Destination => {
+    let (old, new, old_port, new_port, outer_at, inner_at, port_at) = match manip {
+        Manip::Destination => {
             (from.dst, to.dst, from.dst_port, to.dst_port, ipv4::offset::DST, ipv4::offset::SRC, 0)
         }
-        Part::Source => {
+        Manip::Source => {
             (from.src, to.src, from.src_port, to.src_port, ipv4::offset::SRC, ipv4::offset::DST, 2)
         }
     };
     let (Some(old), Some(new)) = (old.as_v4(), new.as_v4()) else { return false };
     let ident = protocol == ICMP;
-    let ports_change = old_port != new_port && (!ident || part.has_icmp_ident(direction));
+    let ports_change = old_port != new_port && (!ident || manip.has_icmp_ident(direction));
     if old == new && !ports_change {
         return true;
     }

@@ -13,8 +13,8 @@ mod rewrite;
 #[cfg(test)]
 mod tests;
 
-pub use bind::{BindError, Context, SourceBinding, Target, bind_destination, bind_source};
-pub use rewrite::{Part, Rewrite, apply_cached, apply_plain};
+pub use bind::{BindContext, BindError, NatTarget, SourceBinding, bind_destination, bind_source};
+pub use rewrite::{Manip, Rewrite, apply_cached, apply_plain};
 
 use tollway_wire::ipv4::{ICMP, TCP, UDP};
 

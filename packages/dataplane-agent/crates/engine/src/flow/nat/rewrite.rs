@@ -9,16 +9,16 @@ use crate::ids::Direction;
 use crate::packet::key::FlowKey;
 use crate::packet::tuple::{Addr, Tuple};
 
-/// Half of a translation.
+/// Which half of a translation is applied: source or destination (Linux's `nf_nat_manip_type`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum Manip {
     /// The destination, before routing.
     Destination,
     /// The source, after the filter.
     Source,
 }
 
-impl Part {
+impl Manip {
     /// Whether the identifier of ICMP queries changes with this part: it does where the querying side's
     /// address would.
     pub(super) fn has_icmp_ident(self, direction: Direction) -> bool {
@@ -84,8 +84,8 @@ pub struct Rewrite {
 
 impl Rewrite {
     /// One part of the translation of a direction.
-    pub fn of(connection: &Tuples, direction: Direction, part: Part) -> Self {
-        Self::parts(connection, direction, part == Part::Source, part == Part::Destination)
+    pub fn of(connection: &Tuples, direction: Direction, manip: Manip) -> Self {
+        Self::parts(connection, direction, manip == Manip::Source, manip == Manip::Destination)
     }
 
     /// The whole translation of a direction.
@@ -120,7 +120,7 @@ impl Rewrite {
         let (src, dst) = ((from.src, to.src), (from.dst, to.dst));
         let is_icmp = protocol == ICMP;
         let (src_ident, dst_ident) =
-            (Part::Source.has_icmp_ident(direction), Part::Destination.has_icmp_ident(direction));
+            (Manip::Source.has_icmp_ident(direction), Manip::Destination.has_icmp_ident(direction));
         let nat_src = source && (src.0 != src.1 || (from.src_port != to.src_port && (!is_icmp || src_ident)));
         let nat_dst =
             destination && (dst.0 != dst.1 || (from.dst_port != to.dst_port && (!is_icmp || dst_ident)));

@@ -22,25 +22,25 @@ fn free(_: &Tuple) -> bool {
     false
 }
 
-fn context(random: u32) -> Context<'static> {
-    Context { random, moved_away: &free, free_ports: None, moved: false, dry_run: false }
+fn context(random: u32) -> BindContext<'static> {
+    BindContext { random, moved_away: &free, free_ports: None, moved: false, dry_run: false }
 }
 
 fn tuple(protocol: u8, src: u32, src_port: u16, dst: u32, dst_port: u16) -> Tuple {
     Tuple { src: Addr::v4(src), dst: Addr::v4(dst), src_port, dst_port, protocol, icmp: 0 }
 }
 
-fn masquerade() -> Target {
+fn masquerade() -> NatTarget {
     let own = Addr::v4(WAN);
-    Target { addresses: Some((own, own)), masquerade: Some(7), ..Target::default() }
+    NatTarget { addresses: Some((own, own)), masquerade: Some(7), ..NatTarget::default() }
 }
 
-fn to(address: u32, port: Option<u16>) -> Target {
+fn to(address: u32, port: Option<u16>) -> NatTarget {
     let address = Addr::v4(address);
-    Target {
+    NatTarget {
         addresses: Some((address, address)),
         ports: port.map(|port| PortRange { from: port, to: port }),
-        ..Target::default()
+        ..NatTarget::default()
     }
 }
 
@@ -57,8 +57,8 @@ fn open(table: &mut ConnectionTable, tuple: &Tuple) -> ConnRef {
 fn flow(
     table: &mut ConnectionTable,
     tuple: &Tuple,
-    dst: Option<&Target>,
-    src: Option<&Target>,
+    dst: Option<&NatTarget>,
+    src: Option<&NatTarget>,
 ) -> (ConnRef, SourceBinding) {
     let conn = open(table, tuple);
     bind_destination(table, conn, dst, 0).unwrap();
@@ -135,7 +135,7 @@ fn the_first_packet_decides() {
 fn destination_ports_are_chosen_so_that_the_client_keeps_its_own() {
     let mut table = ConnectionTable::new(0, 1, 100, 1);
     let ports = Some(PortRange { from: 6000, to: 6003 });
-    let target = Target { ports, ..to(INSIDE, None) };
+    let target = NatTarget { ports, ..to(INSIDE, None) };
     let mut chosen = Vec::new();
     for dst_port in 5000..5005 {
         let (conn, _) = flow(&mut table, &tuple(UDP, SERVER, 20_000, WAN, dst_port), Some(&target), None);
@@ -153,7 +153,7 @@ fn destination_ports_are_chosen_so_that_the_client_keeps_its_own() {
 fn ports_come_from_the_range_and_run_out() {
     let mut table = ConnectionTable::new(0, 1, 100, 1);
     let ports = PortRange { from: 6000, to: 6002 };
-    let target = Target { ports: Some(ports), ..masquerade() };
+    let target = NatTarget { ports: Some(ports), ..masquerade() };
     let mut seen = std::collections::BTreeSet::new();
     for src in 0..3 {
         let (conn, _) = flow(&mut table, &tuple(TCP, LAN + src, 5000, SERVER, 80), None, Some(&target));
@@ -173,7 +173,7 @@ fn privileged_ports_stay_privileged_and_other_workers_are_asked() {
     let taken = |reply: &Tuple| reply.dst_port == 123;
     let conn = open(&mut table, &tuple(UDP, LAN, 123, SERVER, 123));
     let context =
-        Context { random: 40_000, moved_away: &taken, free_ports: None, moved: false, dry_run: false };
+        BindContext { random: 40_000, moved_away: &taken, free_ports: None, moved: false, dry_run: false };
     bind_source(&mut table, conn, Some(&masquerade()), &context).unwrap();
     let port = table.get(conn).unwrap().reply.dst_port;
     assert!(port != 123 && port < 512);
@@ -183,7 +183,7 @@ fn privileged_ports_stay_privileged_and_other_workers_are_asked() {
 fn a_reply_tuple_is_had_from_the_worker_that_answers_are_steered_to() {
     let workers = 4;
     let free_ports = SharedFreePorts::default();
-    let context = Context { free_ports: Some(&free_ports), ..context(5) };
+    let context = BindContext { free_ports: Some(&free_ports), ..context(5) };
     for (request, destination, target) in [
         (tuple(TCP, SERVER, 40_000, WAN, 8080), Some(to(INSIDE, Some(80))), None),
         (tuple(TCP, LAN, 40_000, SERVER, 80), None, Some(to(WAN, Some(4001)))),
@@ -231,9 +231,9 @@ proptest! {
         let mut conn = open(&mut table, &request);
         let destination = to(INSIDE, Some(80));
         bind_destination(&mut table, conn, hairpin.then_some(&destination), random).unwrap();
-        let target = Target { randomise, ..masquerade() };
+        let target = NatTarget { randomise, ..masquerade() };
         let free_ports = SharedFreePorts::default();
-        let context = Context { free_ports: Some(&free_ports), ..context(random) };
+        let context = BindContext { free_ports: Some(&free_ports), ..context(random) };
         let mut bound = bind_source(&mut table, conn, Some(&target), &context).unwrap();
         let kept = Tuple { dst: Addr::v4(WAN), ..table.get(conn).unwrap().reply };
         let kept = Tuple { dst_port: port, ..kept };
@@ -253,7 +253,7 @@ proptest! {
             }
             conn = open(&mut table, &request);
             bind_destination(&mut table, conn, destination, random).unwrap();
-            bound = bind_source(&mut table, conn, Some(&target), &Context { moved: true, ..context }).unwrap();
+            bound = bind_source(&mut table, conn, Some(&target), &BindContext { moved: true, ..context }).unwrap();
             prop_assert_eq!(bound, SourceBinding::Fresh);
             let reply = table.get(conn).unwrap().reply;
             prop_assert_eq!(steer(&reply, workers), home);
@@ -370,8 +370,8 @@ proptest! {
             _ => packet(tuple, &payload, mode == 2),
         };
         let mut in_parts = build(&from);
-        prop_assert!(Rewrite::of(&conn.tuples(), direction, Part::Destination).apply(&mut in_parts, use_partial));
-        prop_assert!(Rewrite::of(&conn.tuples(), direction, Part::Source).apply(&mut in_parts, use_partial));
+        prop_assert!(Rewrite::of(&conn.tuples(), direction, Manip::Destination).apply(&mut in_parts, use_partial));
+        prop_assert!(Rewrite::of(&conn.tuples(), direction, Manip::Source).apply(&mut in_parts, use_partial));
         prop_assert_eq!(&in_parts, &build(&to));
         let mut at_once = build(&from);
         prop_assert!(Rewrite::both(&conn.tuples(), direction).apply(&mut at_once, use_partial));
@@ -419,8 +419,8 @@ proptest! {
         prop_assert_eq!(icmp_error::embedded_tuple(&bytes), Some(from.reversed()));
         let (found, way) = table.related(&icmp_error::embedded_tuple(&bytes).unwrap()).unwrap();
         prop_assert_eq!((table.get(found).unwrap().id, way), (conn.id, direction));
-        prop_assert!(icmp_error::translate(&mut bytes, &conn.tuples(), direction, Part::Destination));
-        prop_assert!(icmp_error::translate(&mut bytes, &conn.tuples(), direction, Part::Source));
+        prop_assert!(icmp_error::translate(&mut bytes, &conn.tuples(), direction, Manip::Destination));
+        prop_assert!(icmp_error::translate(&mut bytes, &conn.tuples(), direction, Manip::Source));
         prop_assert_eq!(&bytes, &error(&to, &to.reversed()));
         let outer = ipv4::Packet::new_checked(&bytes[..]).unwrap();
         prop_assert!(outer.verify_checksum());
@@ -440,9 +440,9 @@ proptest! {
             bytes[28] = 0x45;
         }
         let _ = icmp_error::embedded_tuple(&bytes);
-        for part in [Part::Destination, Part::Source] {
-            icmp_error::translate(&mut bytes, &conn.tuples(), Direction::Original, part);
-            Rewrite::of(&conn.tuples(), Direction::Reply, part).apply(&mut bytes, false);
+        for manip in [Manip::Destination, Manip::Source] {
+            icmp_error::translate(&mut bytes, &conn.tuples(), Direction::Original, manip);
+            Rewrite::of(&conn.tuples(), Direction::Reply, manip).apply(&mut bytes, false);
         }
     }
 }

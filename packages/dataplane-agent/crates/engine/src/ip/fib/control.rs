@@ -10,7 +10,7 @@ use tollway_config::dataplane::RowId;
 
 use super::cells::Cells;
 use super::lookup::{HOPS, NextHops};
-use super::plan::{ConnectedBase, Origin, Path, Planned};
+use super::plan::{ConnectedBase, Path, Planned, RouteOrigin};
 use super::table::{Prefix, RouteTable};
 use super::{DynamicRoute, FibFull, RouteChange};
 
@@ -80,7 +80,7 @@ impl Control {
     }
 
     fn is_dynamic(&self, number: u16) -> bool {
-        matches!(self.path(number), Some(Path { origin: Origin::Dynamic { .. }, .. }))
+        matches!(self.path(number), Some(Path { origin: RouteOrigin::Dynamic { .. }, .. }))
     }
 
     /// The number of a path; a new one is published first. Numbers are not used twice in the life of a
@@ -234,8 +234,8 @@ impl Control {
 
     fn metric(&self, number: u16) -> Option<u32> {
         match self.path(number)?.origin {
-            Origin::Dynamic { metric, .. } => Some(metric),
-            Origin::Own | Origin::Connected | Origin::Static => None,
+            RouteOrigin::Dynamic { metric, .. } => Some(metric),
+            RouteOrigin::Own | RouteOrigin::Connected | RouteOrigin::Static => None,
         }
     }
 

@@ -3,7 +3,7 @@
 use tollway_config::dataplane::RowId;
 
 use super::control::Control;
-use super::plan::{Origin, Path};
+use super::plan::{Path, RouteOrigin};
 use super::{Discard, Fib, Prefix};
 
 /// Where a listed route comes from.
@@ -78,7 +78,7 @@ impl Fib {
         self.for_each_static_of(&control, &mut tell);
         for (prefix, number) in control.dynamics() {
             let Some(path) = control.path(number) else { continue };
-            let Origin::Dynamic { metric, protocol, multipath } = path.origin else { continue };
+            let RouteOrigin::Dynamic { metric, protocol, multipath } = path.origin else { continue };
             let source = RouteSource::Dynamic { metric, protocol, multipath };
             let active = control.winner(prefix) == number;
             tell(&self.listed(&control, prefix, source, number, path, active));

@@ -34,7 +34,7 @@ pub use listing::{ListedRoute, RouteSource};
 use lookup::NextHops;
 pub use lookup::{Discard, Lookup};
 pub use plan::Planned;
-use plan::{ConnectedBase, Origin, Path, Target, mask};
+use plan::{ConnectedBase, Path, PathTarget, RouteOrigin, mask};
 pub use table::Prefix;
 
 /// Number that leads nowhere.
@@ -101,22 +101,22 @@ pub enum DynamicTarget {
 impl DynamicRoute {
     fn path(&self) -> Path {
         let target = match self.target {
-            DynamicTarget::Gateway { address, interface } => Target::Gateway { address, interface },
-            DynamicTarget::Interface { interface } => Target::Interface { interface },
-            DynamicTarget::Discard(discard) => Target::Discard(discard),
+            DynamicTarget::Gateway { address, interface } => PathTarget::Gateway { address, interface },
+            DynamicTarget::Interface { interface } => PathTarget::Interface { interface },
+            DynamicTarget::Discard(discard) => PathTarget::Discard(discard),
         };
         let DynamicRoute { metric, protocol, multipath, .. } = *self;
-        let origin = Origin::Dynamic { metric, protocol, multipath };
+        let origin = RouteOrigin::Dynamic { metric, protocol, multipath };
         Path { origin, distance: self.distance, target, source: self.source }
     }
 
     fn of(prefix: Prefix, path: &Path) -> Option<Self> {
-        let Origin::Dynamic { metric, protocol, multipath } = path.origin else { return None };
+        let RouteOrigin::Dynamic { metric, protocol, multipath } = path.origin else { return None };
         let target = match path.target {
-            Target::Gateway { address, interface } => DynamicTarget::Gateway { address, interface },
-            Target::Interface { interface } => DynamicTarget::Interface { interface },
-            Target::Discard(discard) => DynamicTarget::Discard(discard),
-            Target::Fixed(_) => return None,
+            PathTarget::Gateway { address, interface } => DynamicTarget::Gateway { address, interface },
+            PathTarget::Interface { interface } => DynamicTarget::Interface { interface },
+            PathTarget::Discard(discard) => DynamicTarget::Discard(discard),
+            PathTarget::Resolved(_) => return None,
         };
         let (destination, prefix_len) = prefix;
         let Path { distance, source, .. } = *path;

@@ -16,10 +16,10 @@ const MAX_LEN: u8 = 32;
 /// What a route says, however many prefixes it is said of. Routes that say the same share a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Path {
-    pub origin: Origin,
+    pub origin: RouteOrigin,
     /// Among the routes of a prefix the lowest wins.
     pub distance: u8,
-    pub target: Target,
+    pub target: PathTarget,
     /// Source for the router's own packets; 0 for an address of the interface.
     pub source: u32,
 }
@@ -28,23 +28,23 @@ impl Path {
     /// The neighbour it names.
     pub fn gateway(&self) -> Option<u32> {
         match self.target {
-            Target::Gateway { address, .. } => Some(address),
-            Target::Fixed(_) | Target::Interface { .. } | Target::Discard(_) => None,
+            PathTarget::Gateway { address, .. } => Some(address),
+            PathTarget::Resolved(_) | PathTarget::Interface { .. } | PathTarget::Discard(_) => None,
         }
     }
 
     /// What it does with packets, if it leads nowhere on purpose.
     pub fn discard(&self) -> Option<Discard> {
         match self.target {
-            Target::Discard(discard) => Some(discard),
-            Target::Fixed(_) | Target::Interface { .. } | Target::Gateway { .. } => None,
+            PathTarget::Discard(discard) => Some(discard),
+            PathTarget::Resolved(_) | PathTarget::Interface { .. } | PathTarget::Gateway { .. } => None,
         }
     }
 }
 
 /// Where a route comes from. Of equal distance the first kind wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Origin {
+pub enum RouteOrigin {
     /// The router's addresses and the broadcast addresses of their networks: not routes to look at.
     Own,
     Connected,
@@ -61,9 +61,9 @@ pub enum Origin {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Target {
-    /// Answers lookups as it is.
-    Fixed(Lookup),
+pub enum PathTarget {
+    /// The result of lookups itself.
+    Resolved(Lookup),
     Gateway {
         address: u32,
         /// Row, if the route names one.
@@ -139,9 +139,9 @@ impl ConnectedBase {
             }
             let prefix = (network & mask(len), len);
             let path = connected_base.runs(interface).then_some(Path {
-                origin: Origin::Connected,
+                origin: RouteOrigin::Connected,
                 distance: 0,
-                target: Target::Fixed(Lookup::Connected { interface }),
+                target: PathTarget::Resolved(Lookup::Connected { interface }),
                 source: own,
             });
             connected_base.connected.push(Connected {
@@ -158,7 +158,7 @@ impl ConnectedBase {
         }
         // Of equal prefixes and origins the one configured first comes first, and wins.
         connected_base.fixed.sort_by_key(|planned| (planned.prefix, planned.path.origin));
-        let own = connected_base.fixed.iter().filter(|planned| planned.path.origin == Origin::Own);
+        let own = connected_base.fixed.iter().filter(|planned| planned.path.origin == RouteOrigin::Own);
         connected_base.own = own.map(|planned| planned.prefix.0).collect();
         Ok(connected_base)
     }
@@ -169,7 +169,8 @@ impl ConnectedBase {
     }
 
     fn host(&mut self, row: RowId, address: u32, lookup: Lookup, source: u32) {
-        let path = Path { origin: Origin::Own, distance: 0, target: Target::Fixed(lookup), source };
+        let path =
+            Path { origin: RouteOrigin::Own, distance: 0, target: PathTarget::Resolved(lookup), source };
         self.fixed.push(Planned { prefix: (address, MAX_LEN), path, row });
     }
 
@@ -193,7 +194,7 @@ impl ConnectedBase {
         for connected in &self.connected {
             let (network, len) = connected.prefix;
             let Some(path) = connected.path.filter(|_| address & mask(len) == network) else { continue };
-            let Target::Fixed(Lookup::Connected { interface }) = path.target else { continue };
+            let PathTarget::Resolved(Lookup::Connected { interface }) = path.target else { continue };
             if on.is_none_or(|on| on == interface) && best.is_none_or(|best| len > best.0) {
                 best = Some((len, interface, path.source));
             }
@@ -204,15 +205,15 @@ impl ConnectedBase {
     /// Where a path leads now; `None` when it leads nowhere, so that routes by it are not active.
     pub fn resolve(&self, path: &Path) -> Option<NextHop> {
         let hop = match path.target {
-            Target::Fixed(lookup) => NextHop { lookup, source: path.source },
-            Target::Discard(discard) => NextHop { lookup: Lookup::Discard(discard), source: 0 },
-            Target::Interface { interface } => {
+            PathTarget::Resolved(lookup) => NextHop { lookup, source: path.source },
+            PathTarget::Discard(discard) => NextHop { lookup: Lookup::Discard(discard), source: 0 },
+            PathTarget::Interface { interface } => {
                 let interface = self.interfaces.index(interface).filter(|index| self.runs(*index))?;
                 NextHop { lookup: Lookup::Connected { interface }, source: self.first_address(interface) }
             }
             // Nobody is there to take packets for others.
-            Target::Gateway { address, .. } if self.own.binary_search(&address).is_ok() => return None,
-            Target::Gateway { address, interface } => {
+            PathTarget::Gateway { address, .. } if self.own.binary_search(&address).is_ok() => return None,
+            PathTarget::Gateway { address, interface } => {
                 let on = match interface {
                     Some(row) => Some(self.interfaces.index(row)?),
                     None => None,
@@ -238,19 +239,23 @@ impl ConnectedBase {
         let network = v4(route.row, "destination", route.destination)?;
         let len = checked_len(route.row, route.prefix_len)?;
         let target = match &route.target {
-            RouteTarget::Blackhole => Target::Discard(Discard::Blackhole),
+            RouteTarget::Blackhole => PathTarget::Discard(Discard::Blackhole),
             RouteTarget::Interface { interface } => {
                 find(&self.interfaces, route.row, *interface)?;
-                Target::Interface { interface: *interface }
+                PathTarget::Interface { interface: *interface }
             }
             RouteTarget::Gateway { address, interface } => {
                 interface.map(|row| find(&self.interfaces, route.row, row)).transpose()?;
-                Target::Gateway { address: v4(route.row, "gateway", *address)?, interface: *interface }
+                PathTarget::Gateway { address: v4(route.row, "gateway", *address)?, interface: *interface }
             }
         };
         let source = route.pref_src.map(|address| v4(route.row, "pref-src", address)).transpose()?;
-        let path =
-            Path { origin: Origin::Static, distance: route.distance, target, source: source.unwrap_or(0) };
+        let path = Path {
+            origin: RouteOrigin::Static,
+            distance: route.distance,
+            target,
+            source: source.unwrap_or(0),
+        };
         Ok(Planned { prefix: (network & mask(len), len), path, row: route.row })
     }
 }

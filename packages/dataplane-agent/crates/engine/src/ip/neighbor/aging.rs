@@ -5,17 +5,17 @@ use std::sync::atomic::Ordering;
 
 use tollway_config::protocol::NeighborStatus;
 
-use super::{MAX_PROBES, NEGATIVE_TIME, Neighbors, PROBE_INTERVAL, STALE_TIME, Solicit};
+use super::{ArpRequest, MAX_PROBES, NEGATIVE_TIME, Neighbors, PROBE_INTERVAL, STALE_TIME};
 use crate::time::Now;
 
 /// Shortest distance between two runs of the timers, ns.
 const AGE_INTERVAL: u64 = 10_000_000;
 
 impl Neighbors {
-    /// Runs the timers that are due; `solicit` sends the requests. `true` calls all ids back: workers have to
+    /// Runs the timers that are due; `request` sends the requests. `true` calls all ids back: workers have to
     /// forget those that they have before their next batch, because the numbers of many slots have come to an end.
     #[must_use]
-    pub fn age(&self, now: Now, mut solicit: impl FnMut(Solicit)) -> bool {
+    pub fn age(&self, now: Now, mut request: impl FnMut(ArpRequest)) -> bool {
         if now.0 < self.next_due() {
             return false;
         }
@@ -33,7 +33,7 @@ impl Neighbors {
                         entry.probes += 1;
                         entry.due = now.0.saturating_add(PROBE_INTERVAL);
                         let unicast = (entry.status == NeighborStatus::Probe).then_some(entry.mac);
-                        solicit(Solicit { key: entry.key, unicast });
+                        request(ArpRequest { key: entry.key, unicast });
                     }
                     NeighborStatus::Incomplete => {
                         entry.status = NeighborStatus::Failed;

@@ -28,7 +28,7 @@ pub enum Adjacency {
 pub(super) struct Cell(pub(super) u64);
 
 impl Cell {
-    pub(super) fn new(mac: [u8; 6], status: NeighborStatus, usage: u16) -> Self {
+    pub(super) fn new(mac: [u8; 6], status: NeighborStatus, reuse: u16) -> Self {
         let [a, b, c, d, e, f] = mac;
         let mac = u64::from_be_bytes([0, 0, a, b, c, d, e, f]);
         let status = match status {
@@ -39,7 +39,7 @@ impl Cell {
             NeighborStatus::Failed => 5,
             NeighborStatus::Permanent => 6,
         };
-        Self(u64::from(usage & 0xfff) << 52 | status << 48 | mac)
+        Self(u64::from(reuse & 0xfff) << 52 | status << 48 | mac)
     }
     #[inline]
     pub(super) fn adjacency(self, id: AdjacencyId) -> Adjacency {

@@ -12,9 +12,9 @@ pub const NEIGHBORS: usize = 512;
 /// How often a worker looks whether an address came in, ns.
 pub const POLL_INTERVAL: u64 = 1_000_000;
 
-/// What waits for one neighbour.
+/// The packets that wait for the link-layer address of one neighbour.
 #[derive(Debug)]
-pub struct Waiting<F> {
+pub struct HeldPackets<F> {
     /// The neighbour.
     pub adjacency: AdjacencyId,
     /// Oldest first.
@@ -24,7 +24,7 @@ pub struct Waiting<F> {
 /// The queue.
 #[derive(Debug)]
 pub struct Holds<F> {
-    waiting: Vec<Waiting<F>>,
+    waiting: Vec<HeldPackets<F>>,
 }
 
 impl<F> Default for Holds<F> {
@@ -47,14 +47,14 @@ impl<F> Holds<F> {
             None => {
                 let mut packets = ArrayVec::new();
                 packets.push(packet);
-                self.waiting.push(Waiting { adjacency, packets });
+                self.waiting.push(HeldPackets { adjacency, packets });
                 None
             }
         }
     }
 
     /// Takes the first queue whose neighbour satisfies `ready`.
-    pub fn take(&mut self, ready: impl Fn(AdjacencyId) -> bool) -> Option<Waiting<F>> {
+    pub fn take(&mut self, ready: impl Fn(AdjacencyId) -> bool) -> Option<HeldPackets<F>> {
         let position = self.waiting.iter().position(|waiting| ready(waiting.adjacency))?;
         Some(self.waiting.remove(position))
     }

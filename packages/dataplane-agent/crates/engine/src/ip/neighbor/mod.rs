@@ -47,39 +47,39 @@ const CHUNK: usize = 1024;
 const CHUNKS: usize = 1024;
 const INDEX_BITS: u32 = 20;
 const INDEX_MASK: u32 = (1 << INDEX_BITS) - 1;
-/// Last number of a slot's use; the one after it marks an empty slot.
-const LAST_USAGE: u16 = 0xffe;
+/// Highest reuse count of a slot; the number after it marks an empty slot.
+const LAST_REUSE: u16 = 0xffe;
 
 type Chunk = Box<[AtomicU64]>;
 
 /// Identity of a neighbour: interface row and IPv4 address in host order.
 pub type NeighborKey = (RowId, u32);
 
-/// An ARP request that is to be sent.
+/// An ARP request to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Solicit {
+pub struct ArpRequest {
     /// Interface and address asked for.
     pub key: NeighborKey,
-    /// To this station only; `None` broadcasts.
+    /// Link-layer address to send it to; `None` broadcasts.
     pub unicast: Option<[u8; 6]>,
 }
 
 /// What [`Neighbors::resolve`] found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resolution {
-    /// For [`Neighbors::peek`]; [`NONE`] when there is no entry.
+    /// For [`Neighbors::adjacency`]; [`NONE`] when there is no entry.
     pub id: AdjacencyId,
     /// State after the call.
     pub adjacency: Adjacency,
     /// A request to send now.
-    pub solicit: Option<Solicit>,
+    pub request: Option<ArpRequest>,
     /// There was no room for another entry.
     pub full: bool,
 }
 
 /// A static entry of the configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fixed {
+pub struct StaticNeighbor {
     /// Interface row and address.
     pub key: NeighborKey,
     /// Row of `/ip/arp`.
@@ -88,14 +88,14 @@ pub struct Fixed {
     pub mac: [u8; 6],
 }
 
-/// How a station's address became known.
+/// The ARP packet from which a neighbour's link-layer address is learned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Learned {
-    /// It answered: both directions work.
+pub enum LearnedFrom {
+    /// An ARP reply: both directions work.
     Reply,
-    /// It asked for one of our addresses: it may not hear us.
+    /// An ARP request for one of the router's addresses: the neighbour is not known to receive what the router sends.
     Request,
-    /// It announced itself; only changes what is known already.
+    /// A gratuitous ARP packet: changes an entry that exists and adds none.
     Announcement,
 }
 
@@ -128,7 +128,7 @@ impl Neighbors {
         }
     }
 
-    /// The same neighbours under the same ids, in a table of their own.
+    /// A copy of the table, with the same ids.
     pub fn copy(&self) -> Self {
         let table = self.lock().clone();
         let copy = Self::new();
@@ -147,9 +147,9 @@ impl Neighbors {
         self.cells.get(index as usize / CHUNK)?.get()?.get(index as usize % CHUNK)
     }
 
-    /// State of a neighbour; lock-free.
+    /// State of a neighbour, read without a lock.
     #[inline]
-    pub fn peek(&self, id: AdjacencyId) -> Adjacency {
+    pub fn adjacency(&self, id: AdjacencyId) -> Adjacency {
         match self.cell(id & INDEX_MASK) {
             Some(cell) => Cell(cell.load(Ordering::Relaxed)).adjacency(id),
             None => Adjacency::Gone,
@@ -166,7 +166,7 @@ impl Neighbors {
             let chunk = chunk.get_or_init(|| (0..CHUNK).map(|_| AtomicU64::new(0)).collect());
             if let Some(cell) = chunk.get(index as usize % CHUNK) {
                 let value = if entry.live {
-                    Cell::new(entry.mac, entry.status, entry.usage)
+                    Cell::new(entry.mac, entry.status, entry.reuse)
                 } else {
                     Cell(0xfff << 52)
                 };
@@ -185,7 +185,7 @@ impl Neighbors {
         };
         match table.entries.get_mut(index as usize) {
             Some(slot) => {
-                entry.usage = if slot.usage >= LAST_USAGE { 0 } else { slot.usage + 1 };
+                entry.reuse = if slot.reuse >= LAST_REUSE { 0 } else { slot.reuse + 1 };
                 *slot = entry;
             }
             None => table.entries.push(entry),
@@ -195,7 +195,7 @@ impl Neighbors {
             table.count_unconfirmed(entry.key.0, true);
         }
         self.publish(index, &entry);
-        Some(u32::from(entry.usage) << INDEX_BITS | index)
+        Some(u32::from(entry.reuse) << INDEX_BITS | index)
     }
 
     fn forget(&self, table: &mut NeighborTable, index: u32) {
@@ -210,10 +210,10 @@ impl Neighbors {
                 table.count_unconfirmed(entry.key.0, false);
             }
             self.publish(index, &entry);
-            if entry.usage < LAST_USAGE {
+            if entry.reuse < LAST_REUSE {
                 table.free.push(index);
             } else {
-                table.spent.push(index);
+                table.exhausted.push(index);
             }
         }
     }
@@ -223,30 +223,30 @@ impl Neighbors {
     pub fn resolve(&self, key: NeighborKey, ask: bool, limit: u32, now: Now) -> Resolution {
         let mut guard = self.lock();
         let table = &mut *guard;
-        let none = Resolution { id: NONE, adjacency: Adjacency::Failed, solicit: None, full: false };
+        let none = Resolution { id: NONE, adjacency: Adjacency::Failed, request: None, full: false };
         if let Some(&index) = table.index.get(&key) {
             let Some(entry) = table.entries.get_mut(index as usize) else { return none };
-            let id = u32::from(entry.usage) << INDEX_BITS | index;
-            let mut solicit = None;
+            let id = u32::from(entry.reuse) << INDEX_BITS | index;
+            let mut request = None;
             match entry.status {
                 NeighborStatus::Stale if ask => {
                     entry.status = NeighborStatus::Probe;
                     entry.probes = 1;
                     entry.due = now.0.saturating_add(PROBE_INTERVAL);
-                    solicit = Some(Solicit { key, unicast: Some(entry.mac) });
+                    request = Some(ArpRequest { key, unicast: Some(entry.mac) });
                 }
                 NeighborStatus::Failed if ask && now.0 >= entry.due => {
                     entry.status = NeighborStatus::Incomplete;
                     entry.probes = 1;
                     entry.due = now.0.saturating_add(PROBE_INTERVAL);
-                    solicit = Some(Solicit { key, unicast: None });
+                    request = Some(ArpRequest { key, unicast: None });
                 }
                 _ => {}
             }
             let entry = *entry;
             self.publish(index, &entry);
-            let adjacency = Cell::new(entry.mac, entry.status, entry.usage).adjacency(id);
-            return Resolution { id, adjacency, solicit, full: false };
+            let adjacency = Cell::new(entry.mac, entry.status, entry.reuse).adjacency(id);
+            return Resolution { id, adjacency, request, full: false };
         }
         if !ask {
             return none;
@@ -261,7 +261,7 @@ impl Neighbors {
             status: NeighborStatus::Incomplete,
             probes: 1,
             due: now.0.saturating_add(PROBE_INTERVAL),
-            usage: 0,
+            reuse: 0,
             live: true,
             confirmed: false,
         };
@@ -269,7 +269,7 @@ impl Neighbors {
             Some(id) => Resolution {
                 id,
                 adjacency: Adjacency::Incomplete,
-                solicit: Some(Solicit { key, unicast: None }),
+                request: Some(ArpRequest { key, unicast: None }),
                 full: false,
             },
             None => Resolution { full: true, ..none },
@@ -304,7 +304,7 @@ impl Neighbors {
         &self,
         key: NeighborKey,
         mac: [u8; 6],
-        how: Learned,
+        how: LearnedFrom,
         reachable_ms: u32,
         limit: u32,
         now: Now,
@@ -319,9 +319,9 @@ impl Neighbors {
                 return;
             }
             let known = !matches!(entry.status, NeighborStatus::Incomplete | NeighborStatus::Failed);
-            let confirms = how == Learned::Reply && !entry.confirmed;
+            let confirms = how == LearnedFrom::Reply && !entry.confirmed;
             match how {
-                Learned::Reply => {
+                LearnedFrom::Reply => {
                     (entry.status, entry.due) = (NeighborStatus::Reachable, reachable_until);
                     entry.confirmed = true;
                 }
@@ -338,7 +338,8 @@ impl Neighbors {
             self.publish(index, &entry);
             return;
         }
-        if how != Learned::Request || (table.is_full(key.0, limit) && !self.collect(table, key.0, limit, now))
+        if how != LearnedFrom::Request
+            || (table.is_full(key.0, limit) && !self.collect(table, key.0, limit, now))
         {
             return;
         }
@@ -349,7 +350,7 @@ impl Neighbors {
             status: NeighborStatus::Stale,
             probes: 0,
             due: stale_until,
-            usage: 0,
+            reuse: 0,
             live: true,
             confirmed: false,
         };
@@ -358,7 +359,7 @@ impl Neighbors {
 
     /// Puts the static entries of a configuration in place, once per generation, and forgets learned
     /// entries of interfaces that `keep` does not want any more.
-    pub fn sync(&self, generation: u32, fixed: &[Fixed], keep: impl Fn(RowId) -> bool) {
+    pub fn sync(&self, generation: u32, fixed: &[StaticNeighbor], keep: impl Fn(RowId) -> bool) {
         if self.lock().synced == Some(generation) {
             return;
         }
@@ -372,13 +373,13 @@ impl Neighbors {
             return;
         }
         table.synced = Some(generation);
-        let stays = |entry: &NeighborEntry| match entry.status {
+        let is_kept = |entry: &NeighborEntry| match entry.status {
             NeighborStatus::Permanent => wanted.get(&entry.key) == Some(&(entry.mac, entry.row)),
             _ => keep(entry.key.0) && !wanted.contains_key(&entry.key),
         };
         let gone: Vec<u32> = (0u32..)
             .zip(&table.entries)
-            .filter(|(_, entry)| entry.live && !stays(entry))
+            .filter(|(_, entry)| entry.live && !is_kept(entry))
             .map(|(index, _)| index)
             .collect();
         for index in gone {
@@ -393,7 +394,7 @@ impl Neighbors {
                     status: NeighborStatus::Permanent,
                     probes: 0,
                     due: u64::MAX,
-                    usage: 0,
+                    reuse: 0,
                     live: true,
                     confirmed: true,
                 };

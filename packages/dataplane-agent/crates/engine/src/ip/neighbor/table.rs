@@ -30,7 +30,7 @@ pub(super) struct NeighborEntry {
     pub probes: u8,
     /// When the state ends; `u64::MAX` never.
     pub due: u64,
-    pub usage: u16,
+    pub reuse: u16,
     pub live: bool,
     /// It has answered: both directions worked once.
     pub confirmed: bool,
@@ -43,7 +43,7 @@ pub(super) struct NeighborTable {
     pub entries: Vec<NeighborEntry>,
     pub free: Vec<u32>,
     /// Free slots whose numbers have come to an end.
-    pub spent: Vec<u32>,
+    pub exhausted: Vec<u32>,
     /// Such slots after the ids were called back, and when they may be used again, ns.
     pub resting: Option<(Vec<u32>, u64)>,
     /// Generation whose static entries are in place; `None` before the first.
@@ -82,10 +82,10 @@ impl NeighborTable {
             self.free.append(slots);
             self.resting = None;
         }
-        if self.spent.len() < RENUMBER {
+        if self.exhausted.len() < RENUMBER {
             return false;
         }
-        self.resting = Some((std::mem::take(&mut self.spent), now.0.saturating_add(RENUMBER_TIME)));
+        self.resting = Some((std::mem::take(&mut self.exhausted), now.0.saturating_add(RENUMBER_TIME)));
         true
     }
 }

@@ -8,9 +8,9 @@ fn at(ms: u64) -> Now {
     Now::from_ms(ms)
 }
 
-fn aged(table: &Neighbors, now: Now) -> Vec<Solicit> {
+fn aged(table: &Neighbors, now: Now) -> Vec<ArpRequest> {
     let mut sent = Vec::new();
-    assert!(!table.age(now, |solicit| sent.push(solicit)));
+    assert!(!table.age(now, |request| sent.push(request)));
     sent
 }
 
@@ -19,31 +19,31 @@ fn asks_three_times_then_fails_then_asks_again_after_the_negative_time() {
     let table = Neighbors::new();
     let first = table.resolve(KEY, true, 10, at(0));
     assert_eq!(first.adjacency, Adjacency::Incomplete);
-    assert_eq!(first.solicit, Some(Solicit { key: KEY, unicast: None }));
-    assert_eq!(table.resolve(KEY, true, 10, at(1)).solicit, None);
+    assert_eq!(first.request, Some(ArpRequest { key: KEY, unicast: None }));
+    assert_eq!(table.resolve(KEY, true, 10, at(1)).request, None);
     assert_eq!(aged(&table, at(999)), []);
     assert_eq!(aged(&table, at(1000)).len(), 1);
     assert_eq!(aged(&table, at(2000)).len(), 1);
     assert_eq!(aged(&table, at(3000)), []);
-    assert_eq!(table.peek(first.id), Adjacency::Failed);
-    assert_eq!(table.resolve(KEY, true, 10, at(3999)).solicit, None);
+    assert_eq!(table.adjacency(first.id), Adjacency::Failed);
+    assert_eq!(table.resolve(KEY, true, 10, at(3999)).request, None);
     assert_eq!(aged(&table, at(4000)), []);
-    assert_eq!(table.peek(first.id), Adjacency::Gone);
-    assert!(table.resolve(KEY, true, 10, at(4001)).solicit.is_some());
+    assert_eq!(table.adjacency(first.id), Adjacency::Gone);
+    assert!(table.resolve(KEY, true, 10, at(4001)).request.is_some());
 }
 
 #[test]
 fn an_answer_makes_it_reachable_then_stale_and_use_probes_by_unicast() {
     let table = Neighbors::new();
     let id = table.resolve(KEY, true, 10, at(0)).id;
-    table.learn(KEY, MAC, Learned::Reply, 30_000, 10, at(5));
-    assert_eq!(table.peek(id), Adjacency::Ready(MAC));
+    table.learn(KEY, MAC, LearnedFrom::Reply, 30_000, 10, at(5));
+    assert_eq!(table.adjacency(id), Adjacency::Ready(MAC));
     assert_eq!(aged(&table, at(30_005)), []);
-    assert_eq!(table.peek(id), Adjacency::Stale(MAC));
+    assert_eq!(table.adjacency(id), Adjacency::Stale(MAC));
     let probe = table.resolve(KEY, true, 10, at(40_000));
     assert_eq!(probe.adjacency, Adjacency::Ready(MAC));
-    assert_eq!(probe.solicit, Some(Solicit { key: KEY, unicast: Some(MAC) }));
-    table.learn(KEY, MAC, Learned::Reply, 30_000, 10, at(40_001));
+    assert_eq!(probe.request, Some(ArpRequest { key: KEY, unicast: Some(MAC) }));
+    table.learn(KEY, MAC, LearnedFrom::Reply, 30_000, 10, at(40_001));
     assert_eq!(aged(&table, at(41_000)), []);
     assert_eq!(table.list(), [(KEY, 0, Some(MAC), NeighborStatus::Reachable)]);
 }
@@ -51,32 +51,32 @@ fn an_answer_makes_it_reachable_then_stale_and_use_probes_by_unicast() {
 #[test]
 fn a_silent_station_is_forgotten_after_three_unicast_probes() {
     let table = Neighbors::new();
-    table.learn(KEY, MAC, Learned::Request, 30_000, 10, at(0));
+    table.learn(KEY, MAC, LearnedFrom::Request, 30_000, 10, at(0));
     let id = table.resolve(KEY, true, 10, at(1)).id;
     assert_eq!(aged(&table, at(1001)).len(), 1);
     assert_eq!(aged(&table, at(2001)).len(), 1);
     aged(&table, at(3001));
-    assert_eq!(table.peek(id), Adjacency::Gone);
+    assert_eq!(table.adjacency(id), Adjacency::Gone);
     assert_eq!(table.list(), []);
 }
 
 #[test]
 fn announcements_change_known_entries_only() {
     let table = Neighbors::new();
-    table.learn(KEY, MAC, Learned::Announcement, 30_000, 10, at(0));
+    table.learn(KEY, MAC, LearnedFrom::Announcement, 30_000, 10, at(0));
     assert_eq!(table.list(), []);
     let id = table.resolve(KEY, true, 10, at(0)).id;
-    table.learn(KEY, MAC, Learned::Reply, 30_000, 10, at(0));
+    table.learn(KEY, MAC, LearnedFrom::Reply, 30_000, 10, at(0));
     let other = [2, 0, 0, 0, 0, 10];
-    table.learn(KEY, other, Learned::Announcement, 30_000, 10, at(1));
-    assert_eq!(table.peek(id), Adjacency::Stale(other));
+    table.learn(KEY, other, LearnedFrom::Announcement, 30_000, 10, at(1));
+    assert_eq!(table.adjacency(id), Adjacency::Stale(other));
 }
 
 #[test]
 fn the_table_is_bounded_and_makes_room_by_forgetting_unconfirmed_entries() {
     let table = Neighbors::new();
-    table.learn((1, 1), MAC, Learned::Request, 30_000, 2, at(0));
-    table.learn((1, 2), MAC, Learned::Reply, 30_000, 2, at(0));
+    table.learn((1, 1), MAC, LearnedFrom::Request, 30_000, 2, at(0));
+    table.learn((1, 2), MAC, LearnedFrom::Reply, 30_000, 2, at(0));
     table.resolve((1, 3), true, 2, at(0));
     assert_eq!(table.list().len(), 2);
     assert!(!table.resolve((1, 4), true, 2, at(1)).full, "the stale entry makes room");
@@ -87,29 +87,29 @@ fn the_table_is_bounded_and_makes_room_by_forgetting_unconfirmed_entries() {
 fn a_neighbour_that_has_answered_is_spared_for_a_while_when_the_table_is_full() {
     let table = Neighbors::new();
     let id = table.resolve(KEY, true, 2, at(0)).id;
-    table.learn(KEY, MAC, Learned::Reply, 30_000, 2, at(0));
-    table.learn((1, 1), MAC, Learned::Request, 30_000, 2, at(29_000));
+    table.learn(KEY, MAC, LearnedFrom::Reply, 30_000, 2, at(0));
+    table.learn((1, 1), MAC, LearnedFrom::Request, 30_000, 2, at(29_000));
     aged(&table, at(30_001));
-    assert_eq!(table.peek(id), Adjacency::Stale(MAC));
+    assert_eq!(table.adjacency(id), Adjacency::Stale(MAC));
     // The one that only asked goes for another of its kind, again and again.
     for second in 0..4u64 {
-        table.learn((1, 2 + second as u32), MAC, Learned::Request, 30_000, 2, at(30_500 + 1000 * second));
+        table.learn((1, 2 + second as u32), MAC, LearnedFrom::Request, 30_000, 2, at(30_500 + 1000 * second));
         assert_eq!(table.list().len(), 2);
-        assert_eq!(table.peek(id), Adjacency::Stale(MAC), "second {second}");
+        assert_eq!(table.adjacency(id), Adjacency::Stale(MAC), "second {second}");
     }
-    table.learn((1, 9), MAC, Learned::Request, 30_000, 2, at(35_600));
-    assert_eq!(table.peek(id), Adjacency::Gone, "nobody used it");
+    table.learn((1, 9), MAC, LearnedFrom::Request, 30_000, 2, at(35_600));
+    assert_eq!(table.adjacency(id), Adjacency::Gone, "nobody used it");
 }
 
 #[test]
 fn static_entries_win_and_go_with_their_configuration() {
     let table = Neighbors::new();
-    let fixed = Fixed { key: KEY, row: 9, mac: MAC };
-    table.learn(KEY, [1; 6], Learned::Request, 30_000, 10, at(0));
-    table.learn((8, 1), [1; 6], Learned::Request, 30_000, 10, at(0));
+    let fixed = StaticNeighbor { key: KEY, row: 9, mac: MAC };
+    table.learn(KEY, [1; 6], LearnedFrom::Request, 30_000, 10, at(0));
+    table.learn((8, 1), [1; 6], LearnedFrom::Request, 30_000, 10, at(0));
     table.sync(1, &[fixed], |row| row != 8);
     assert_eq!(table.list(), [(KEY, 9, Some(MAC), NeighborStatus::Permanent)]);
-    table.learn(KEY, [1; 6], Learned::Reply, 30_000, 10, at(0));
+    table.learn(KEY, [1; 6], LearnedFrom::Reply, 30_000, 10, at(0));
     assert!(!table.remove(KEY));
     assert_eq!(table.resolve(KEY, false, 10, at(9)).adjacency, Adjacency::Ready(MAC));
     table.sync(2, &[], |_| true);
@@ -141,11 +141,11 @@ fn an_id_that_is_kept_never_names_a_later_neighbour() {
     let mut now = 0;
     for other in 0..20_000_000_u32 {
         let key = (7, other);
-        table.learn(key, MAC, Learned::Request, 30_000, 10, at(now));
+        table.learn(key, MAC, LearnedFrom::Request, 30_000, 10, at(now));
         let id = table.resolve(key, false, 10, at(now)).id;
-        assert_eq!(table.peek(id), Adjacency::Stale(MAC), "{other}");
+        assert_eq!(table.adjacency(id), Adjacency::Stale(MAC), "{other}");
         // Nobody may have the id when its number comes again.
-        assert!(id != old && table.peek(old) == Adjacency::Gone, "after {other} others");
+        assert!(id != old && table.adjacency(old) == Adjacency::Gone, "after {other} others");
         assert!(table.remove(key));
         now += 1;
         if other % 1000 == 0 && table.age(at(now), |_| {}) {
@@ -179,7 +179,7 @@ fn a_scan_behind_one_interface_leaves_room_at_the_others() {
     // Known neighbours of the scanned interface, and others that ask.
     for host in 0..100 {
         table.resolve((1, host), true, LIMIT, at(0));
-        table.learn((1, host), MAC, Learned::Reply, 30_000, LIMIT, at(0));
+        table.learn((1, host), MAC, LearnedFrom::Reply, 30_000, LIMIT, at(0));
     }
     let taken = |interface, from: u32, ms| {
         (from..from + 2000)
@@ -188,11 +188,11 @@ fn a_scan_behind_one_interface_leaves_room_at_the_others() {
     };
     assert_eq!(taken(1, 1000, 1), 400);
     for asking in 5000..7000 {
-        table.learn((1, asking), MAC, Learned::Request, 30_000, LIMIT, at(2));
+        table.learn((1, asking), MAC, LearnedFrom::Request, 30_000, LIMIT, at(2));
     }
     assert_eq!(table.list().len(), 500);
     assert!(!table.resolve((2, 1), true, LIMIT, at(2)).full, "another interface has room");
-    table.learn((2, 1), MAC, Learned::Reply, 30_000, LIMIT, at(3));
+    table.learn((2, 1), MAC, LearnedFrom::Reply, 30_000, LIMIT, at(3));
     assert!(!table.resolve((1, 50), true, LIMIT, at(3)).full, "known neighbours stay");
     // What did not answer is forgotten, and the count of it with it.
     for second in 1..10 {

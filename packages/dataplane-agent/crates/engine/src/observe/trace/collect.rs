@@ -2,7 +2,7 @@
 
 use tollway_config::protocol::{TraceFilter, TraceOutcome, TracedPacket};
 
-use super::{Filter, Filters, Record, TRACES, TraceBuffer, text};
+use super::{Filters, PacketFilter, TRACES, TraceBuffer, TraceRecord, text};
 use crate::firewall::marks::MarkNames;
 use crate::time::Now;
 
@@ -16,7 +16,7 @@ const PATIENCE: u64 = 1_000_000_000;
 #[derive(Debug)]
 struct Trace {
     id: u64,
-    filter: Filter,
+    filter: PacketFilter,
     wanted: usize,
     packets: Vec<TracedPacket>,
     lost: u64,
@@ -52,7 +52,7 @@ pub struct Collector {
     traces: [Option<Trace>; TRACES],
     open: Vec<Open>,
     /// Parts of packets whose beginning another worker has not given yet.
-    early: Vec<Record>,
+    early: Vec<TraceRecord>,
     last_id: u64,
 }
 
@@ -63,7 +63,7 @@ impl Collector {
         self.last_id += 1;
         *place = Some(Trace {
             id: self.last_id,
-            filter: Filter::new(filter),
+            filter: PacketFilter::new(filter),
             wanted: packets.clamp(1, MAX_PACKETS) as usize,
             packets: Vec::new(),
             lost: 0,
@@ -136,7 +136,7 @@ impl Collector {
                 }
             }
         }
-        let mut numbered: Vec<(usize, Record)> = records.into_iter().enumerate().collect();
+        let mut numbered: Vec<(usize, TraceRecord)> = records.into_iter().enumerate().collect();
         numbered.sort_by_key(|(_, record)| (record.part, record.at));
         for (place, record) in numbered {
             if record.begins() {

@@ -1,4 +1,4 @@
-//! Which packets a trace notes.
+//! The filter of a trace: which packets it records.
 
 use tollway_config::dataplane::{Prefix, RowId};
 use tollway_config::protocol::TraceFilter;
@@ -30,7 +30,7 @@ impl Network {
 
 /// A trace's filter, ready for the packet path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Filter {
+pub struct PacketFilter {
     src: Option<Network>,
     dst: Option<Network>,
     protocol: Option<u8>,
@@ -40,7 +40,7 @@ pub struct Filter {
     dropped: bool,
 }
 
-impl Filter {
+impl PacketFilter {
     /// From its description.
     pub fn new(filter: &TraceFilter) -> Self {
         Self {
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn both_directions_are_described_and_the_interface_counts_for_one() {
-        let filter = Filter::new(&TraceFilter {
+        let filter = PacketFilter::new(&TraceFilter {
             src_address: prefix([10, 1, 0, 0], 16),
             dst_port: Some(443),
             in_interface: Some(7),
@@ -109,12 +109,17 @@ mod tests {
     #[test]
     fn nothing_said_is_everything_and_an_interface_alone_has_no_other_direction() {
         let packet = tuple([10, 1, 2, 3], 5000, [1, 1, 1, 1], 443);
-        assert!(Filter::new(&TraceFilter::default()).describes(&packet, 3));
-        let filter =
-            Filter::new(&TraceFilter { in_interface: Some(7), protocol: Some(6), ..TraceFilter::default() });
+        assert!(PacketFilter::new(&TraceFilter::default()).describes(&packet, 3));
+        let filter = PacketFilter::new(&TraceFilter {
+            in_interface: Some(7),
+            protocol: Some(6),
+            ..TraceFilter::default()
+        });
         assert!(filter.describes(&packet, 7) && !filter.describes(&packet, 8));
-        let all =
-            Filter::new(&TraceFilter { src_address: prefix([0, 0, 0, 0], 0), ..TraceFilter::default() });
+        let all = PacketFilter::new(&TraceFilter {
+            src_address: prefix([0, 0, 0, 0], 0),
+            ..TraceFilter::default()
+        });
         assert!(all.describes(&packet, 1));
     }
 }

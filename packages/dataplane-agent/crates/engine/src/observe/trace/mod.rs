@@ -1,11 +1,11 @@
 //! What becomes of a packet, stage by stage.
 //!
 //! Stages know nothing of traces. After each of them `pipeline::observe` compares what is known of the
-//! packets that a [`Filter`] describes with what was known before it, and writes the difference down. So a
+//! packets that a [`PacketFilter`] describes with what was known before it, and writes the difference down. So a
 //! trace cannot change the way of a packet, and says what really happened. Without a trace a stage costs
 //! one branch per batch more.
 //!
-//! [`Record`]s lie in a [`TraceBuffer`] that the control thread makes, exchanges for an empty one from
+//! [`TraceRecord`]s lie in a [`TraceBuffer`] that the control thread makes, exchanges for an empty one from
 //! time to time, and reads ([`text`] puts them into words). Packets for which it has no room count as lost.
 //! A packet carries its number through waiting and to other workers, so that its parts can be joined.
 
@@ -17,7 +17,7 @@ pub(crate) mod waiting;
 use tollway_config::dataplane::{ConnectionState, Mark, RowId};
 
 pub use collect::Collector;
-pub use filter::Filter;
+pub use filter::PacketFilter;
 
 pub(crate) use waiting::{Ended, tag};
 
@@ -33,7 +33,7 @@ use waiting::WaitingPackets;
 /// Most traces at a time.
 pub const TRACES: usize = tollway_config::protocol::MAX_TRACES;
 /// Filters of the traces that run, by place.
-pub type Filters = [Option<Filter>; TRACES];
+pub type Filters = [Option<PacketFilter>; TRACES];
 /// Packets that a buffer holds.
 pub const RECORDS: usize = 512;
 /// Steps and rows for which a record has memory from the start.
@@ -175,9 +175,9 @@ impl Mangled {
     }
 }
 
-/// One stage's part in a [`Record`].
+/// One stage's part in a [`TraceRecord`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Step {
+pub struct StageDecision {
     /// Name of the stage.
     pub stage: &'static str,
     /// What it decided.
@@ -188,7 +188,7 @@ pub struct Step {
 
 /// A packet's way through one worker, or a part of it.
 #[derive(Debug, Clone)]
-pub struct Record {
+pub struct TraceRecord {
     /// Its number, the same in each part.
     pub id: u32,
     /// Place among the parts. The first is 0; what follows is known only there.
@@ -212,7 +212,7 @@ pub struct Record {
     /// Why the flow cache did not, or not alone.
     pub slow: Option<SlowReason>,
     /// What each stage did.
-    pub steps: Vec<Step>,
+    pub steps: Vec<StageDecision>,
     /// Rows of the steps, one after the other.
     pub rows: Vec<RowId>,
     /// How it stood at the end of the part.
@@ -223,7 +223,7 @@ pub struct Record {
     pub(crate) seen: Meta,
 }
 
-impl Record {
+impl TraceRecord {
     fn new() -> Self {
         Self {
             id: 0,
@@ -264,8 +264,8 @@ impl Record {
 /// Memory for the packets that one worker notes.
 #[derive(Debug)]
 pub struct TraceBuffer {
-    pub(crate) records: Vec<Record>,
-    pub(crate) blank: Vec<Record>,
+    pub(crate) records: Vec<TraceRecord>,
+    pub(crate) blank: Vec<TraceRecord>,
     pub(crate) lost: [u64; TRACES],
 }
 
@@ -280,13 +280,13 @@ impl TraceBuffer {
     pub(crate) fn with_room(packets: usize) -> Self {
         Self {
             records: Vec::with_capacity(packets),
-            blank: (0..packets).map(|_| Record::new()).collect(),
+            blank: (0..packets).map(|_| TraceRecord::new()).collect(),
             lost: [0; TRACES],
         }
     }
 
     /// What was noted.
-    pub fn records(&self) -> &[Record] {
+    pub fn records(&self) -> &[TraceRecord] {
         &self.records
     }
 
@@ -308,7 +308,7 @@ pub(crate) struct Tracer {
     pub(crate) filters: Filters,
     pub(crate) buffer: TraceBuffer,
     /// Of packets that are in the batch.
-    pub(crate) live: Vec<Record>,
+    pub(crate) live: Vec<TraceRecord>,
     /// Where the next one is looked for.
     pub(crate) cursor: usize,
     /// NAT rules that matched in the stage that runs.

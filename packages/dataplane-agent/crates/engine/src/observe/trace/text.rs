@@ -7,7 +7,7 @@ use tollway_config::dataplane::{ConnectionState, Mark};
 use tollway_config::protocol::{TraceOutcome, TraceStep, TracedPacket};
 use tollway_wire::ipv4;
 
-use super::{Decision, Mangled, Record};
+use super::{Decision, Mangled, TraceRecord};
 use crate::firewall::marks::MarkNames;
 use crate::ids::Direction;
 use crate::ids::Way;
@@ -17,7 +17,7 @@ use crate::packet::tuple::Addr;
 use crate::packet::verdict::{DropReason, Verdict};
 
 /// A packet from the first part that is known of it. `time_ms` is the wall clock of that part.
-pub fn packet(record: &Record, number: u64, time_ms: u64, names: &MarkNames) -> TracedPacket {
+pub fn packet(record: &TraceRecord, number: u64, time_ms: u64, names: &MarkNames) -> TracedPacket {
     let mut packet = TracedPacket {
         number,
         time_ms,
@@ -42,7 +42,7 @@ pub fn packet(record: &Record, number: u64, time_ms: u64, names: &MarkNames) -> 
 }
 
 /// Goes on with a packet by a later part.
-pub fn join(packet: &mut TracedPacket, record: &Record, names: &MarkNames) {
+pub fn join(packet: &mut TracedPacket, record: &TraceRecord, names: &MarkNames) {
     let mut rows = record.rows.iter().copied();
     for step in &record.steps {
         packet.steps.push(TraceStep {

@@ -5,7 +5,7 @@ use tollway_config::dataplane::ArpMode;
 use tollway_wire::{arp, ethernet};
 
 use crate::ip::is_group;
-use crate::ip::neighbor::Learned;
+use crate::ip::neighbor::LearnedFrom;
 use crate::ip::neighbor::arp::build;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::verdict::{DropReason, Verdict};
@@ -83,14 +83,14 @@ fn judge<F>(
     let own = interface.has_address(packet.target_addr);
     let announcement = packet.sender_addr == packet.target_addr;
     let how = match packet.operation {
-        arp::REPLY if own && packet.target_mac == interface.mac => Learned::Reply,
-        arp::REQUEST if own && !announcement => Learned::Request,
-        _ => Learned::Announcement,
+        arp::REPLY if own && packet.target_mac == interface.mac => LearnedFrom::Reply,
+        arp::REQUEST if own && !announcement => LearnedFrom::Request,
+        _ => LearnedFrom::Announcement,
     };
     let plausible = packet.sender_addr != 0 && !snapshot.is_local(packet.sender_addr);
     // Stations outside the networks of the interface, on-link gateways for example, are known only if a route leads to
     // them and the router has asked: who asks from there makes himself no neighbour.
-    let asks_from_outside = how == Learned::Request && !interface.reaches(packet.sender_addr);
+    let asks_from_outside = how == LearnedFrom::Request && !interface.reaches(packet.sender_addr);
     if plausible && !asks_from_outside && interface.arp != ArpMode::ReplyOnly {
         let (limit, now) = (snapshot.max_neighbors(), state.now);
         let key = (interface.row, packet.sender_addr);
@@ -100,7 +100,7 @@ fn judge<F>(
         return if own { (DropReason::ArpConsumed, false) } else { (DropReason::ArpIgnored, false) };
     }
     let answer = !announcement && (own || proxies(snapshot, interface, in_interface, packet));
-    let known = own || answer || how == Learned::Announcement && announcement;
+    let known = own || answer || how == LearnedFrom::Announcement && announcement;
     (if known { DropReason::ArpConsumed } else { DropReason::ArpIgnored }, answer)
 }
 

@@ -23,14 +23,14 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
             return Step::Skip;
         }
         classify(snapshot, state, &mut packet.meta);
-        come_out_of_order(state, &mut packet.meta);
+        count_out_of_order(state, &mut packet.meta);
         Step::Next
     })
 }
 
-/// Counts a packet at the queues of its queue, if it is out of order.
+/// Counts a packet in the queues that it passes, if it is out of order.
 #[inline]
-pub(crate) fn come_out_of_order<F: Frame>(state: &mut WorkerState<F>, meta: &mut Meta) {
+pub(crate) fn count_out_of_order<F: Frame>(state: &mut WorkerState<F>, meta: &mut Meta) {
     if meta.is(flag::OUT_OF_ORDER) {
         state.queues.count_out_of_order(meta.queue, meta.segments);
         meta.flags &= !flag::OUT_OF_ORDER;

@@ -5,12 +5,12 @@ use crate::pipeline::slow_path::Pass;
 use tollway_wire::{arp, ethernet, ipv4};
 
 use crate::flow::conntrack::CachedAction;
-use crate::flow::nat::{Part, Rewrite, apply_plain, icmp_error, ident};
+use crate::flow::nat::{Manip, Rewrite, apply_plain, icmp_error, ident};
 use crate::ids::AdjacencyId;
 use crate::ids::NONE;
 use crate::ip::neighbor::arp::build;
-use crate::ip::neighbor::{Adjacency, Solicit};
-use crate::ip::options::{self, Passage};
+use crate::ip::neighbor::{Adjacency, ArpRequest};
+use crate::ip::options::{self, OptionEntry};
 use crate::packet::Packet;
 use crate::packet::frame::{Frame, FrameSource, Gso};
 use crate::packet::header::lower_ttl;
@@ -41,7 +41,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
             leave(snapshot, state, batch, index, &mut last, source);
         }
     }
-    solicit(snapshot, state, batch, source);
+    request(snapshot, state, batch, source);
     entered
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
 fn release<F: Frame>(state: &mut WorkerState<F>, batch: &mut Batch<F>) -> usize {
     let mut released = 0;
     let neighbors = &state.shared.neighbors;
-    while let Some(waiting) = state.holds.take(|id| neighbors.peek(id) != Adjacency::Incomplete) {
+    while let Some(waiting) = state.holds.take(|id| neighbors.adjacency(id) != Adjacency::Incomplete) {
         for packet in waiting.packets {
             batch.packets.insert(batch.first + released, packet);
             released += 1;
@@ -129,8 +129,8 @@ fn leave<F: Frame, S: FrameSource<F>>(
         if meta.is(flag::OPTIONS)
             && let Some(address) = out.address_for(meta.next_hop)
         {
-            let passage = Passage::at(address, state.utc_ns());
-            options::fill(l3, passage, |own| snapshot.is_local(own));
+            let entry = OptionEntry::at(address, state.utc_ns());
+            options::fill(l3, entry, |own| snapshot.is_local(own));
         }
     }
     write_link(head, mac, out.mac);
@@ -184,7 +184,7 @@ fn link_address<F: Frame>(
         return Err(Wait::Full);
     }
     for attempt in 0..2 {
-        match state.shared.neighbors.peek(meta.adjacency) {
+        match state.shared.neighbors.adjacency(meta.adjacency) {
             Adjacency::Ready(_) | Adjacency::Stale(_) if state.holds.contains(meta.adjacency) => {
                 return Err(Wait::Hold);
             }
@@ -230,8 +230,8 @@ pub(crate) fn translate<F: Frame>(
     let end = end.min(head.len());
     let l3 = head.get_mut(usize::from(meta.l3)..end).ok_or(DropReason::BadIpHeader)?;
     let done = if meta.is(flag::ICMP_ERROR) && !meta.is(flag::LATER_FRAGMENT) {
-        icmp_error::translate(l3, &conn, meta.direction, Part::Destination)
-            && icmp_error::translate(l3, &conn, meta.direction, Part::Source)
+        icmp_error::translate(l3, &conn, meta.direction, Manip::Destination)
+            && icmp_error::translate(l3, &conn, meta.direction, Manip::Source)
     } else {
         if cut || meta.is(flag::FRAGMENT) {
             ident::translate(l3, conn.tuple(meta.direction), &conn.target(meta.direction));
@@ -261,13 +261,13 @@ fn translate_plain<F: Frame>(state: &WorkerState<F>, packet: &mut Packet<F>) -> 
 }
 
 /// Sends the ARP requests that came up.
-pub(crate) fn solicit<F: Frame, S: FrameSource<F>>(
+pub(crate) fn request<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     batch: &mut Batch<F>,
     source: &mut S,
 ) {
-    while let Some(Solicit { key: (row, target), unicast }) = state.solicits.pop() {
+    while let Some(ArpRequest { key: (row, target), unicast }) = state.solicits.pop() {
         let Some(interface) = snapshot.interface_of(row).filter(|interface| interface.up) else { continue };
         let Some(port) = interface.port else { continue };
         // Who asks for an address of his own announces it.

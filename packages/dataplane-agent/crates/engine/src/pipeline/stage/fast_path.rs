@@ -1,5 +1,5 @@
-//! The flow cache: hash, compare, act. What it does not know, or must not do, is left to the stages
-//! that follow, and to the worker that owns the flow.
+//! The fast path: looks up the flow entry of a packet and applies its cached action. Other packets are left to the stages
+//! that follow, or handed over to the worker that owns their flow.
 //!
 //! While some packets are worked on, the memory that later ones need is on its way: the key lines and the connections of
 //! the next few, the hash buckets of those a little later.
@@ -7,7 +7,7 @@
 use crate::packet::header::write_link;
 use tollway_wire::{ipv4, tcp};
 
-use crate::firewall::classifier::Verdict as RuleVerdict;
+use crate::firewall::classifier::RuleVerdict;
 use crate::flow::conntrack::{CachedAction, ConnectionTable, Status, Transport, action_flag};
 use crate::flow::nat::icmp_error::embedded_tuple;
 use crate::flow::nat::{apply_cached, apply_plain};
@@ -25,7 +25,7 @@ use crate::pipeline::batch::Batch;
 use crate::pipeline::bound;
 use crate::pipeline::flow_handover;
 use crate::pipeline::slow_path::{Pass, reject};
-use crate::pipeline::stage::classify::come_out_of_order;
+use crate::pipeline::stage::classify::count_out_of_order;
 use crate::pipeline::stage::filter::decide;
 use crate::pipeline::stage::track::{is_intact, note_order, transport};
 use crate::pipeline::stale::is_still_right;
@@ -51,20 +51,20 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
     if !snapshot.tracking() {
         return stateless::run(snapshot, state, batch);
     }
-    let sent = send_on(state, batch.packets.get_mut(batch.first..batch.end).unwrap_or_default());
+    let sent = send_to_home(state, batch.packets.get_mut(batch.first..batch.end).unwrap_or_default());
     sent + forward_tracked(snapshot, state, batch, source)
 }
 
-/// Sends packets that are steered to other workers on without a look at this one's table: all packets of a flow meet
-/// at its home, even if it has moved from there, so that none overtakes another. Returns how many packets that were.
-fn send_on<F>(state: &WorkerState<F>, packets: &mut [Packet<F>]) -> u64 {
+/// Hands packets over that are steered to other workers, before this worker's table is looked up: all packets of a flow
+/// pass its home, even if the flow has moved from there, so that none overtakes another. Returns the number of packets.
+fn send_to_home<F>(state: &WorkerState<F>, packets: &mut [Packet<F>]) -> u64 {
     if state.workers <= 1 {
         return 0;
     }
     let mut sent = 0;
     for Packet { meta, .. } in packets {
-        const STAYS: u32 = flag::STEERED | flag::HANDED_OVER | flag::ICMP_ERROR | flag::ATTACHED;
-        if meta.verdict != Verdict::Continue || meta.is(STAYS) {
+        const KEPT: u32 = flag::STEERED | flag::HANDED_OVER | flag::ICMP_ERROR | flag::ATTACHED;
+        if meta.verdict != Verdict::Continue || meta.is(KEPT) {
             continue;
         }
         let owner = steer(&meta.tuple, state.workers);
@@ -86,7 +86,7 @@ fn look_up_some<F>(state: &WorkerState<F>, batch: &mut Batch<F>, from: usize) {
     }
 }
 
-/// Finds out which entry a packet may have, and has the memory fetched that it and its connection lie in.
+/// Finds the entry that a packet may have by its hash, and prefetches that entry and its connection.
 #[inline]
 fn look_up<F>(state: &WorkerState<F>, packet: &mut Packet<F>) {
     let meta = &mut packet.meta;
@@ -100,14 +100,14 @@ fn look_up<F>(state: &WorkerState<F>, packet: &mut Packet<F>) {
     }
 }
 
-/// Whether a packet may lead its connection to another TCP state, as far as its flags tell.
+/// Whether a packet may change the TCP state of its connection, judged by its flags.
 #[inline]
 fn changes_state(meta: &Meta) -> bool {
     const CONTROL: u8 = tcp::flag::SYN | tcp::flag::FIN | tcp::flag::RST;
     meta.l4_kind & CONTROL != 0 && meta.tuple.protocol == ipv4::TCP
 }
 
-/// Forwards what the cache knows; notes the rest as slow. Returns how many packets there were to decide.
+/// Forwards packets with a valid cached action, and puts the others into `batch.slow`. Returns the number of both.
 fn forward_tracked<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
@@ -142,17 +142,17 @@ fn forward_tracked<F: Frame, S: FrameSource<F>>(
         } else if meta.is(flag::SLOW) {
             slow_by_headers(meta)
         } else {
-            match act(snapshot, state, packet) {
-                Act::Done => continue,
-                Act::Resume(action, port) => {
+            match apply(snapshot, state, packet) {
+                Applied::Done => continue,
+                Applied::Resume(action, port) => {
                     resume(snapshot, state, batch, index, &action, port, source);
                     continue;
                 }
-                Act::Slow(reason) => reason,
+                Applied::Slow(reason) => reason,
             }
         };
         let Some(packet) = batch.packets.get_mut(index) else { break };
-        if stays(state, packet) {
+        if is_own(state, packet) {
             state.table.prefetch_timer(packet.meta.entry);
             batch.slow.push(index as u32);
             state.note_slow(&mut packet.meta, reason);
@@ -163,12 +163,13 @@ fn forward_tracked<F: Frame, S: FrameSource<F>>(
     entered
 }
 
-enum Act {
+/// What became of a packet whose cached action was to be applied.
+enum Applied {
     /// Forwarded.
     Done,
     /// The rules from the resume point on decide; the packet is tracked already.
     Resume(CachedAction, Port),
-    /// Nothing has been done to it, for this reason.
+    /// The packet is unchanged and takes the slow path, for this reason.
     Slow(SlowReason),
 }
 
@@ -211,56 +212,56 @@ fn slow_by_connection(meta: &Meta, status: Status) -> SlowReason {
     }
 }
 
-/// Does what the entry of a packet says, if that holds.
+/// Applies the cached action of a packet's flow entry, if it is valid.
 #[inline]
-fn act<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut Packet<F>) -> Act {
-    const GONE: Act = Act::Slow(SlowReason::NewConnection);
+fn apply<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut Packet<F>) -> Applied {
+    const GONE: Applied = Applied::Slow(SlowReason::NewConnection);
     let Packet { frame: Some(frame), vnet, meta } = packet else { return GONE };
     let cache_epoch = state.cache_epoch;
     let (stamp, flags) = state.table.stamp(meta.entry);
     if stamp != cache_epoch.stamp && !is_still_right(snapshot, state, meta) {
-        return Act::Slow(slow_without_entry(state, meta));
+        return Applied::Slow(slow_without_entry(state, meta));
     }
     if flags & action_flag::BOUNDED != 0
         && let Some(reason) = bound::broken(state, meta, frame.head())
     {
-        return Act::Slow(reason);
+        return Applied::Slow(reason);
     }
     let Some((entry, hot)) = state.table.flow_mut(meta.entry) else {
-        return Act::Slow(slow_without_entry(state, meta));
+        return Applied::Slow(slow_without_entry(state, meta));
     };
     let action = &entry.action;
     let stale = (action.cache_epoch ^ cache_epoch.number)
         | u32::from(action.version ^ hot.version)
         | u32::from(entry.in_port() ^ meta.in_port);
     if stale != 0 {
-        return Act::Slow(slow_without_entry(state, meta));
+        return Applied::Slow(slow_without_entry(state, meta));
     }
     if hot.slow_batch == state.batch as u16 {
-        return Act::Slow(match slow_by_connection(meta, hot.status) {
+        return Applied::Slow(match slow_by_connection(meta, hot.status) {
             SlowReason::TcpWindow => SlowReason::Order,
             reason => reason,
         });
     }
-    let Adjacency::Ready(mac) = state.shared.neighbors.peek(action.adjacency) else {
-        return Act::Slow(SlowReason::Neighbor);
+    let Adjacency::Ready(mac) = state.shared.neighbors.adjacency(action.adjacency) else {
+        return Applied::Slow(SlowReason::Neighbor);
     };
-    let Some(port) = snapshot.port(action.out_port) else { return Act::Slow(SlowReason::Neighbor) };
+    let Some(port) = snapshot.port(action.out_port) else { return Applied::Slow(SlowReason::Neighbor) };
     if meta.largest_segment(vnet) > u32::from(port.mtu) {
-        return Act::Slow(SlowReason::TooLong);
+        return Applied::Slow(SlowReason::TooLong);
     }
     let direction = ConnectionTable::direction_of(meta.entry);
     let Some(transport) = transport(meta, frame.head()) else {
-        return Act::Slow(slow_by_connection(meta, hot.status));
+        return Applied::Slow(slow_by_connection(meta, hot.status));
     };
     let updated = hot.update(direction, &transport, state.now, snapshot.timeouts());
     let (frame, vnet, meta, entry, hot) = if updated {
         (frame, vnet, meta, entry, hot)
     } else {
         if let Err(reason) = track_out_of_order_or_closing(snapshot, state, packet, &transport) {
-            return Act::Slow(reason);
+            return Applied::Slow(reason);
         }
-        // Neither the action nor where it leads has changed, but for these the table had to be let go.
+        // Tracking needed the whole table; entry and hot state, borrowed again, hold the same action.
         let Packet { frame: Some(frame), vnet, meta } = packet else { return GONE };
         let Some((entry, hot)) = state.table.flow_mut(meta.entry) else { return GONE };
         (frame, vnet, meta, entry, hot)
@@ -276,7 +277,7 @@ fn act<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut P
         if !counted {
             state.table.count(meta.entry, packets, bytes);
         }
-        return Act::Resume(action, *port);
+        return Applied::Resume(action, *port);
     }
     state.paths.count(action.path, u64::from(packets), bytes);
     rewrite(meta, frame.head_mut(), action, vnet.needs_csum, mac, port.mac);
@@ -287,9 +288,9 @@ fn act<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut P
     }
     state.count_fast(meta, fasttracked, u64::from(packets), bytes);
     if !updated {
-        come_out_of_order(state, meta);
+        count_out_of_order(state, meta);
     }
-    Act::Done
+    Applied::Done
 }
 
 /// Tracks a packet that is out of order, or changes more than windows and timers, if it closes its connection or comes
@@ -360,8 +361,8 @@ fn resume<F: Frame, S: FrameSource<F>>(
     let place = usize::from(action.resume).checked_sub(1);
     let start = place.and_then(|place| state.resumes.get(place)).copied();
     let Some(start) = start else {
-        // Resume points live as long as the cache epoch, which was compared.
-        state.drop(packet, DropReason::HandoverStale);
+        // Unexpected: resume points live as long as the cache epoch, which was compared.
+        state.drop(packet, DropReason::ResumePointLost);
         return;
     };
     let meta = &mut packet.meta;
@@ -391,11 +392,11 @@ fn resume<F: Frame, S: FrameSource<F>>(
         RuleVerdict::Drop => return state.drop(packet, DropReason::FilterDrop),
         RuleVerdict::Reject(with) => return reject(snapshot, state, batch, index, with, source),
     }
-    let Adjacency::Ready(mac) = state.shared.neighbors.peek(action.adjacency) else {
+    let Adjacency::Ready(mac) = state.shared.neighbors.adjacency(action.adjacency) else {
         state.drop(packet, DropReason::NeighborFailed);
         return;
     };
-    come_out_of_order(state, &mut packet.meta);
+    count_out_of_order(state, &mut packet.meta);
     let needs_csum = packet.vnet.needs_csum;
     let fasttracked = state.table.connection_at(entry).is_some_and(|conn| conn.status.fasttrack());
     state.count_fast(&packet.meta, fasttracked, packets, bytes);
@@ -406,10 +407,9 @@ fn resume<F: Frame, S: FrameSource<F>>(
     }
 }
 
-/// Whether a packet that did not take the fast path is this worker's. Later packets of its connection in
-/// this batch go slow too, so that they do not overtake it. A packet of another worker's flow gets its
-/// way there.
-fn stays<F: Frame>(state: &mut WorkerState<F>, packet: &mut Packet<F>) -> bool {
+/// Whether a packet that did not take the fast path belongs to this worker. Later packets of its connection in this batch
+/// take the slow path too, so that they do not overtake it. A packet of another worker's flow is handed over.
+fn is_own<F: Frame>(state: &mut WorkerState<F>, packet: &mut Packet<F>) -> bool {
     let now = state.now;
     let meta = &mut packet.meta;
     if meta.is(flag::ATTACHED) {
@@ -441,7 +441,7 @@ fn stays<F: Frame>(state: &mut WorkerState<F>, packet: &mut Packet<F>) -> bool {
     }
     let home = steer(&tuple, state.workers);
     let owner = match state.shared.directory.owner(&tuple) {
-        // Others ask the home.
+        // A worker that is neither home nor owner sends the packet to the home, which knows the owner.
         Some(owner) if home == state.worker || owner == state.worker => owner,
         _ => home,
     };

@@ -5,7 +5,7 @@ use crate::pipeline::slow_path::Pass;
 use crate::pipeline::slow_path::Step;
 use crate::pipeline::slow_path::each_slow;
 
-use crate::firewall::classifier::{Position, Verdict as RuleVerdict};
+use crate::firewall::classifier::{Position, RuleVerdict};
 use crate::packet::frame::{Frame, FrameSource, VnetState};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Meta, flag};

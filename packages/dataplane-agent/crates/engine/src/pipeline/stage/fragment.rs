@@ -4,7 +4,7 @@ use crate::pipeline::slow_path::Pass;
 use tollway_wire::{field, ipv4};
 
 use crate::flow::conntrack::tcp::Segment;
-use crate::ip::fragments::{Place, Seen};
+use crate::ip::fragments::{FragmentRange, Seen};
 use crate::packet::flag;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::tuple::{Tuple, steer};
@@ -42,7 +42,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
             field::get16(ip, 4),
             meta.tuple.protocol,
         );
-        let place = Place {
+        let place = FragmentRange {
             offset: u32::from(word & 0x1fff) * 8,
             len: meta.l3_len.saturating_sub(u32::from(meta.l4 - meta.l3)),
             more: word & 0x2000 != 0,

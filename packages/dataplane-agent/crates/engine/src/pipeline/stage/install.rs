@@ -100,9 +100,9 @@ pub(crate) fn resolve<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: 
         return;
     }
     let key = (out.row, meta.next_hop);
-    let known = state.next_hops.get(key);
+    let known = state.adjacencies.get(key);
     if let Some(id) = known
-        && let Adjacency::Ready(_) | Adjacency::Incomplete = state.shared.neighbors.peek(id)
+        && let Adjacency::Ready(_) | Adjacency::Incomplete = state.shared.neighbors.adjacency(id)
     {
         meta.adjacency = id;
         return;
@@ -114,10 +114,10 @@ pub(crate) fn resolve<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: 
     }
     meta.adjacency = found.id;
     if found.id != NONE {
-        state.next_hops.put(key, found.id);
+        state.adjacencies.put(key, found.id);
     }
-    if let Some(solicit) = found.solicit {
-        state.solicits.push(solicit);
+    if let Some(request) = found.request {
+        state.solicits.push(request);
     }
 }
 

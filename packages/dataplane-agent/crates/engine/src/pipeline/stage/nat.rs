@@ -6,31 +6,24 @@ use tollway_config::dataplane::Action;
 use tollway_wire::icmp;
 
 use crate::firewall::classifier::TableKind;
-use crate::firewall::classifier::{Position, Rule, Verdict as RuleVerdict};
+use crate::firewall::classifier::{Position, Rule, RuleVerdict};
 use crate::flow::conntrack::Status;
-use crate::flow::nat::{Context, SourceBinding, Target, bind_destination, bind_source};
+use crate::flow::nat::{BindContext, Manip, NatTarget, SourceBinding, bind_destination, bind_source};
 use crate::ids::{ConnRef, Direction, QueueRef};
 use crate::packet::frame::{Frame, FrameSource, VnetState};
 use crate::packet::tuple::{Addr, Tuple};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Hook, Meta, Origin, Packet, flag};
 use crate::pipeline::flow_handover;
-use crate::pipeline::handover::{FlowHandover, FlowHandovers, TargetV4};
+use crate::pipeline::handover::{FlowHandover, FlowHandovers, NatTargetV4};
 use crate::pipeline::log;
 use crate::pipeline::rules::{add_to_lists, view};
 use crate::pipeline::slow_path::{Pass, Step, each_slow};
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 
-/// Which end of a connection is translated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
-    Destination,
-    Source,
-}
-
 #[inline(always)]
-pub(super) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>, end: End) -> u64 {
+pub(super) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>, manip: Manip) -> u64 {
     if !pass.snapshot.tracking() {
         return 0;
     }
@@ -38,7 +31,7 @@ pub(super) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>, end: E
     let mut departing = std::mem::take(&mut pass.batch.moving);
     let entered = each_slow(pass, |snapshot, state, packet| {
         let flow = match packet.meta.verdict {
-            Verdict::Resume if end == End::Source => {
+            Verdict::Resume if manip == Manip::Source => {
                 let flow = flow_handover::flow(&packet.meta, &arrived);
                 (packet.meta.verdict, packet.meta.queue) = (Verdict::Continue, QueueRef::NONE);
                 flow
@@ -51,24 +44,24 @@ pub(super) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>, end: E
         };
         let Some(hot) = state.table.hot(reference) else {
             // Gone since `track`: evicted for another connection of this batch.
-            return if end == End::Source { Step::Drop(DropReason::ConnectionGone) } else { Step::Skip };
+            return if manip == Manip::Source { Step::Drop(DropReason::ConnectionGone) } else { Step::Skip };
         };
         let status = hot.status;
         let is_error = packet.meta.is(flag::ICMP_ERROR);
-        if end == End::Destination && is_error && is_redirect_of_translated(&packet.meta, status) {
+        if manip == Manip::Destination && is_error && is_redirect_of_translated(&packet.meta, status) {
             return Step::Drop(DropReason::IcmpRedirect);
         }
-        let bound = if end == End::Source { status.source_bound() } else { status.destination_bound() };
+        let bound = if manip == Manip::Source { status.source_bound() } else { status.destination_bound() };
         if !bound && !status.confirmed() && !is_error {
-            let decided = match end {
-                End::Destination => bind_by_rules(snapshot, state, packet, reference).map(|()| true),
-                End::Source if status.moved() => {
+            let decided = match manip {
+                Manip::Destination => bind_by_rules(snapshot, state, packet, reference).map(|()| true),
+                Manip::Source if status.moved() => {
                     // An earlier packet of the batch has moved the flow.
                     let sent =
                         flow_handover::hand_over_packet(state, &mut packet.meta, &mut departing, reference);
                     if sent { Ok(false) } else { Err(DropReason::NatExhausted) }
                 }
-                End::Source => decide_source(snapshot, state, packet, reference, flow, &mut departing),
+                Manip::Source => decide_source(snapshot, state, packet, reference, flow, &mut departing),
             };
             match decided {
                 Ok(true) => {}
@@ -78,7 +71,7 @@ pub(super) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>, end: E
         }
         let Some(status) = state.table.hot(reference).map(|hot| hot.status) else { return Step::Next };
         let meta = &mut packet.meta;
-        if end == End::Source
+        if manip == Manip::Source
             && status.srcnat()
             && status.confirmed()
             && meta.direction == Direction::Original
@@ -92,7 +85,7 @@ pub(super) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>, end: E
             }
         }
         if status.srcnat() || status.dstnat() {
-            translate(state, meta, reference, end);
+            translate(state, meta, reference, manip);
         }
         Step::Next
     });
@@ -102,12 +95,12 @@ pub(super) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>, end: E
 
 /// Gives a packet the address and port of its connection's translation, at one end.
 #[inline]
-fn translate<F>(state: &WorkerState<F>, meta: &mut Meta, reference: ConnRef, end: End) {
+fn translate<F>(state: &WorkerState<F>, meta: &mut Meta, reference: ConnRef, manip: Manip) {
     let Some((from, to)) = state.table.way(reference, meta.direction) else { return };
     meta.flags |= flag::TRANSLATED;
     let with_ports = !meta.is(flag::ICMP_ERROR);
-    match end {
-        End::Destination => {
+    match manip {
+        Manip::Destination => {
             if from.dst != to.dst {
                 meta.tuple.dst = to.dst;
             }
@@ -115,7 +108,7 @@ fn translate<F>(state: &WorkerState<F>, meta: &mut Meta, reference: ConnRef, end
                 meta.tuple.dst_port = to.dst_port;
             }
         }
-        End::Source => {
+        Manip::Source => {
             if from.src != to.src {
                 // Queues see both directions from the side of the LAN.
                 meta.lan_src = meta.tuple.src.as_v4().unwrap_or(0);
@@ -161,7 +154,7 @@ fn bind_by_rules<F: Frame>(
         if own.is_none() && matches!(rule.action, Action::Redirect { .. }) {
             return Err(DropReason::NatNoAddress);
         }
-        target = Target::of(&rule.action, interface.map_or(0, |interface| interface.row), own);
+        target = NatTarget::of(&rule.action, interface.map_or(0, |interface| interface.row), own);
     }
     let random = state.random();
     bind_destination(&mut state.table, reference, target.as_ref(), random)
@@ -181,7 +174,7 @@ fn decide_source<F: Frame>(
 ) -> Result<bool, DropReason> {
     let mut target = None;
     match flow {
-        Some(flow) => target = flow.target.map(TargetV4::target),
+        Some(flow) => target = flow.target.map(NatTargetV4::target),
         None => ask_srcnat(snapshot, state, packet, &mut target)?,
     }
     match bind_source_of(state, reference, target.as_ref(), flow.is_some())? {
@@ -206,7 +199,7 @@ fn ask_srcnat<F: Frame>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     packet: &Packet<F>,
-    target: &mut Option<Target>,
+    target: &mut Option<NatTarget>,
 ) -> Result<(), DropReason> {
     let Packet { meta, vnet, .. } = packet;
     // Who asks for its address has none yet: no rule may give it one.
@@ -223,7 +216,7 @@ fn ask_srcnat<F: Frame>(
     if own.is_none() && matches!(rule.action, Action::Masquerade { .. }) {
         return Err(DropReason::NatNoAddress);
     }
-    *target = Target::of(&rule.action, interface.map_or(0, |interface| interface.row), own);
+    *target = NatTarget::of(&rule.action, interface.map_or(0, |interface| interface.row), own);
     Ok(())
 }
 
@@ -231,7 +224,7 @@ fn ask_srcnat<F: Frame>(
 fn bind_source_of<F>(
     state: &mut WorkerState<F>,
     reference: ConnRef,
-    target: Option<&Target>,
+    target: Option<&NatTarget>,
     moved: bool,
 ) -> Result<SourceBinding, DropReason> {
     let random = state.random();
@@ -242,7 +235,7 @@ fn bind_source_of<F>(
     let moved_away =
         |tuple: &Tuple| workers > 1 && directory.owner(tuple).is_some_and(|owner| owner != worker);
     let free_ports = Some(&*shared.free_ports);
-    let context = Context { random, moved_away: &moved_away, free_ports, moved, dry_run };
+    let context = BindContext { random, moved_away: &moved_away, free_ports, moved, dry_run };
     bind_source(table, reference, target, &context).map_err(|_| DropReason::NatExhausted)
 }
 

@@ -1,9 +1,10 @@
 //! Source translation: after the filter has let a packet pass.
 
-use super::nat::{self, End};
+use super::nat;
+use crate::flow::nat::Manip;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::pipeline::slow_path::Pass;
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
-    nat::run(pass, End::Source)
+    nat::run(pass, Manip::Source)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tollway_testkit::RouterConfig;
 
 use super::super::{
-    Batch, CycleClock, Frame, FrameSource, Pass, ProfilerClass, Snapshot, StageInfo, WorkerState, observe,
+    Batch, CycleClock, Frame, FrameSource, Pass, ProfilerClass, Snapshot, StageInfo, WorkerState,
 };
 use crate::engine::dry_run::{Bytes, Heap};
 use crate::observe::profiler::NoCycles;
@@ -37,8 +37,15 @@ mod stage {
     }
 }
 
+/// A trace has no decision of a stage that is not the router's.
+mod observe {
+    use super::{Batch, Frame, Snapshot, Stage, WorkerState};
+
+    pub(super) fn after<F: Frame>(_: Stage, _: &Snapshot, _: &WorkerState<F>, _: &Batch<F>) {}
+}
+
 stages! {
-    sample Networking "Drops packets with IP options."
+    Sample sample Networking "Drops packets with IP options."
         [BadIpOptions];
 }
 

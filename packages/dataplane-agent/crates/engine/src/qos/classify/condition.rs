@@ -8,9 +8,9 @@ use crate::error::BuildError;
 use crate::firewall::classifier::TimeOfDay;
 use crate::qos::forest::Context;
 
-/// A packet as queues see it.
+/// The fields of a packet by which its queues are found.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Packet<'a> {
+pub(super) struct PacketFields<'a> {
     /// Source before its translation.
     pub src: u32,
     /// Destination after its translation.
@@ -19,7 +19,7 @@ pub(super) struct Packet<'a> {
     /// Wall clock, ns since 1970.
     pub utc_ns: i64,
     /// Of all queues, by place.
-    pub conditions: &'a [Option<Box<Condition>>],
+    pub conditions: &'a [Option<Box<QueueCondition>>],
 }
 
 /// The other side of the targets.
@@ -37,14 +37,14 @@ enum Peer {
 
 /// At least one of the three.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Condition {
+pub(super) struct QueueCondition {
     peer: Peer,
     /// Ascending; empty for all.
     marks: Box<[Mark]>,
     time: Option<TimeOfDay>,
 }
 
-impl Condition {
+impl QueueCondition {
     /// `None` when the queue takes all that goes to or comes from its targets.
     pub fn of(queue: &SimpleQueue) -> Result<Option<Self>, BuildError> {
         let peer = match &queue.dst {
@@ -83,7 +83,7 @@ impl Condition {
 
     /// Whether a packet fits that goes this way. `holds_ns` becomes at most the time for which the answer stays, if
     /// the clock decides.
-    pub fn fits(&self, packet: &Packet<'_>, way: Way, holds_ns: &mut u64) -> bool {
+    pub fn fits(&self, packet: &PacketFields<'_>, way: Way, holds_ns: &mut u64) -> bool {
         let (other, by) = match way {
             Way::Upload => (packet.dst, packet.context.out_interface),
             Way::Download => (packet.src, packet.context.in_interface),

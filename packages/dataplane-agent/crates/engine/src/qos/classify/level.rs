@@ -10,8 +10,8 @@ use std::net::IpAddr;
 
 use tollway_config::dataplane::{Prefix, QueueTarget, RowId, SimpleQueue};
 
-use super::condition::{Condition, Packet};
-use super::lookup::{Lookup, PrefixValue};
+use super::address_map::{AddressMap, PrefixValue};
+use super::condition::{PacketFields, QueueCondition};
 use super::{NOBODY, Way};
 use crate::error::BuildError;
 
@@ -27,7 +27,7 @@ struct Group {
 /// See above.
 #[derive(Debug)]
 pub(super) struct Level {
-    by_address: Lookup,
+    by_address: AddressMap,
     /// Ascending by row.
     by_interface: Vec<(RowId, Group)>,
     /// Values of `by_address`; without any those are places.
@@ -51,7 +51,7 @@ impl Level {
     pub fn new(
         queues: &[SimpleQueue],
         places: &[u32],
-        conditions: &[Option<Box<Condition>>],
+        conditions: &[Option<Box<QueueCondition>>],
     ) -> Result<Self, BuildError> {
         let mut prefixes = Vec::with_capacity(places.len());
         let mut interfaces: BTreeMap<RowId, Vec<u32>> = BTreeMap::new();
@@ -75,7 +75,7 @@ impl Level {
         }
         if plain {
             let entry = |(address, len, value)| PrefixValue { address, len, value };
-            let by_address = Lookup::new(prefixes.into_iter().map(entry).collect(), NOBODY, u32::min);
+            let by_address = AddressMap::new(prefixes.into_iter().map(entry).collect(), NOBODY, u32::min);
             return Ok(Self { by_address, by_interface: Vec::new(), groups: Vec::new(), places: Vec::new() });
         }
         Ok(Self::grouped(prefixes, interfaces, has_condition))
@@ -111,7 +111,7 @@ impl Level {
         let by_interface: Vec<_> =
             interfaces.into_iter().map(|(row, own)| (row, group(&mut own.into_iter()))).collect();
         let linked = std::cell::RefCell::new(groups);
-        let by_address = Lookup::new(entries, NOBODY, |around, own| {
+        let by_address = AddressMap::new(entries, NOBODY, |around, own| {
             if let Some(group) = linked.borrow_mut().get_mut(own as usize) {
                 group.around = around;
             }
@@ -122,7 +122,7 @@ impl Level {
 
     /// The first queue that a packet fits, and as what: as download if it does as both.
     #[inline]
-    pub fn first(&self, packet: &Packet<'_>, holds_ns: &mut u64) -> Option<(u32, Way)> {
+    pub fn first(&self, packet: &PacketFields<'_>, holds_ns: &mut u64) -> Option<(u32, Way)> {
         let (from, to) = (self.by_address.of(packet.src), self.by_address.of(packet.dst));
         let (up, down) = if self.groups.is_empty() && self.by_interface.is_empty() {
             (from, to)
@@ -141,7 +141,7 @@ impl Level {
         group: u32,
         interface: RowId,
         way: Way,
-        packet: &Packet<'_>,
+        packet: &PacketFields<'_>,
         mut best: u32,
         holds_ns: &mut u64,
     ) -> u32 {
@@ -157,7 +157,14 @@ impl Level {
         best
     }
 
-    fn first_of(&self, group: &Group, way: Way, packet: &Packet<'_>, best: u32, holds_ns: &mut u64) -> u32 {
+    fn first_of(
+        &self,
+        group: &Group,
+        way: Way,
+        packet: &PacketFields<'_>,
+        best: u32,
+        holds_ns: &mut u64,
+    ) -> u32 {
         let own = self.places.get(group.from as usize..group.to as usize).unwrap_or_default();
         let before = own.iter().copied().take_while(|place| *place < best);
         let mut fitting = before.filter(|place| {

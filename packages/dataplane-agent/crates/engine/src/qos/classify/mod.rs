@@ -4,9 +4,9 @@
 //! target, else as upload if its source is; then the first of that one's children, and so on. Each list of queues is a
 //! [`level::Level`]. With plain queues two lookups per level decide, however many there are.
 
+mod address_map;
 mod condition;
 mod level;
-mod lookup;
 mod tree;
 
 #[cfg(test)]
@@ -21,7 +21,7 @@ use super::forest::{ClassId, Context, Forest, Identity, Part, PathClasses};
 use crate::error::BuildError;
 use crate::ids::Way;
 use crate::packet::tuple::Addr;
-use condition::{Condition, Packet};
+use condition::{PacketFields, QueueCondition};
 use level::Level;
 use tree::Tree;
 
@@ -44,7 +44,7 @@ struct Queue {
 pub struct QueueTable {
     /// By place in the list.
     queues: Vec<Queue>,
-    conditions: Vec<Option<Box<Condition>>>,
+    conditions: Vec<Option<Box<QueueCondition>>>,
     /// Queues without a parent first.
     levels: Vec<Level>,
     tree: Tree,
@@ -75,7 +75,7 @@ impl QueueTable {
             ..Self::default()
         };
         for queue in queues {
-            table.conditions.push(Condition::of(queue)?.map(Box::new));
+            table.conditions.push(QueueCondition::of(queue)?.map(Box::new));
         }
         let times = table.conditions.iter().flatten();
         table.has_time = times.into_iter().any(|condition| condition.has_time());
@@ -176,7 +176,7 @@ impl QueueTable {
             classes.push(leaf);
         }
         if let (Some(src), Some(dst)) = (src.as_v4(), dst.as_v4()) {
-            let packet = Packet { src, dst, context, utc_ns, conditions: &self.conditions };
+            let packet = PacketFields { src, dst, context, utc_ns, conditions: &self.conditions };
             if let Some((queue, way)) = self.simple(&packet, &mut holds_ns) {
                 classes.push(ClassId(queue.upload.0 + way.index()));
                 if let Some(total) = queue.total {
@@ -206,7 +206,7 @@ impl QueueTable {
 
     /// The simple queue that takes a packet, and as what.
     #[inline]
-    fn simple(&self, packet: &Packet<'_>, holds_ns: &mut u64) -> Option<(&Queue, Way)> {
+    fn simple(&self, packet: &PacketFields<'_>, holds_ns: &mut u64) -> Option<(&Queue, Way)> {
         let mut level = self.levels.first()?;
         loop {
             let (place, way) = level.first(packet, holds_ns)?;

@@ -1,5 +1,5 @@
-//! Where classes with waiting packets are linked: a green one in the row of its level, a yellow one below its parent,
-//! which has something to send thereby; a red one nowhere.
+//! The rings in which classes with waiting packets are linked: a green one in the ring of its level, a yellow one in that
+//! of its parent, which has something to send thereby; a red one in none.
 
 use super::Mode;
 use super::node::{Core, LISTED, Level, Node};
@@ -17,12 +17,12 @@ pub enum Ledger<'a> {
     Leased,
 }
 
-/// Which ring a class is linked in.
+/// The owner of the ring that a class is linked in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Row(u32),
-    Below(u32),
-    Nowhere,
+enum RingOwner {
+    Level(u32),
+    Parent(u32),
+    Unlinked,
 }
 
 impl Core {
@@ -214,11 +214,11 @@ impl Core {
         }
     }
 
-    fn place(&self, slot: u32) -> Place {
+    fn place(&self, slot: u32) -> RingOwner {
         match self.node(slot) {
-            Some(node) if node.mode == Mode::Green => Place::Row(node.tree),
-            Some(node) if node.mode == Mode::Yellow && node.parent != NIL => Place::Below(node.parent),
-            _ => Place::Nowhere,
+            Some(node) if node.mode == Mode::Green => RingOwner::Level(node.tree),
+            Some(node) if node.mode == Mode::Yellow && node.parent != NIL => RingOwner::Parent(node.parent),
+            _ => RingOwner::Unlinked,
         }
     }
 
@@ -227,15 +227,15 @@ impl Core {
         let place = self.place(slot);
         let node = self.nodes.get(slot as usize)?;
         match place {
-            Place::Row(tree) => {
+            RingOwner::Level(tree) => {
                 let level = self.trees.get_mut(tree as usize)?.levels.get_mut(usize::from(node.level))?;
                 Some((&mut level.rows.get_mut(priority)?.0, node.rank))
             }
-            Place::Below(parent) => {
+            RingOwner::Parent(parent) => {
                 let inner = self.nodes.get(parent as usize)?.inner;
                 Some((self.inners.get_mut(inner as usize)?.rings.get_mut(priority)?, node.child))
             }
-            Place::Nowhere => None,
+            RingOwner::Unlinked => None,
         }
     }
 
@@ -245,13 +245,13 @@ impl Core {
             let Some((ring, number)) = self.ring(slot, priority) else { return };
             ring.insert(number);
             let parent = match self.place(slot) {
-                Place::Row(tree) => {
+                RingOwner::Level(tree) => {
                     let level = self.node(slot).map_or(0, |node| node.level);
                     self.fill_row(tree, level, priority);
                     return;
                 }
-                Place::Below(parent) => parent,
-                Place::Nowhere => return,
+                RingOwner::Parent(parent) => parent,
+                RingOwner::Unlinked => return,
             };
             let Some(node) = self.node_mut(parent) else { return };
             let before = node.active;
@@ -273,15 +273,15 @@ impl Core {
             ring.remove(number);
             let is_empty = ring.is_empty();
             let parent = match self.place(slot) {
-                Place::Row(tree) => {
+                RingOwner::Level(tree) => {
                     let level = self.node(slot).map_or(0, |node| node.level);
                     if is_empty && let Some(tree) = self.trees.get_mut(tree as usize) {
                         tree.mask &= !row(level, priority);
                     }
                     return;
                 }
-                Place::Below(parent) => parent,
-                Place::Nowhere => return,
+                RingOwner::Parent(parent) => parent,
+                RingOwner::Unlinked => return,
             };
             if !is_empty {
                 return;

@@ -27,7 +27,7 @@ use crate::qos::htb::Htb;
 use crate::qos::leaf::{Backlog, Leaf};
 use crate::qos::longest::Longest;
 use crate::qos::queues::changeover::{Changeover, SLOTS};
-use crate::qos::queues::port::Ports;
+use crate::qos::queues::port::PortQueues;
 use crate::qos::queues::queue_path::QueuePaths;
 use crate::qos::queues::record::{CarriedCounters, ResetCounters};
 use crate::qos::queues::rows::QueueRow;
@@ -105,7 +105,7 @@ pub struct Queues<F> {
     pub(super) free: Vec<u32>,
     pub(super) paths: QueuePaths,
     pub(super) htb: Htb,
-    pub(super) ports: Ports,
+    pub(super) ports: PortQueues,
     /// Counters of classes in trees that were reset.
     pub(super) reset_counters: HashMap<Identity, ResetCounters>,
     /// What classes counted before they became leaves, or ceased to be.
@@ -150,7 +150,7 @@ impl<F: Frame> Queues<F> {
             free: Vec::new(),
             paths: QueuePaths::default(),
             htb: Htb::new(worker, workers),
-            ports: Ports::default(),
+            ports: PortQueues::default(),
             reset_counters: HashMap::new(),
             carried: HashMap::new(),
             scopes: Scopes::default(),

@@ -11,7 +11,7 @@ use crate::time::Now;
 
 /// A port.
 #[derive(Debug, Clone, Default)]
-struct Port {
+struct PortQueue {
     /// Row of its interface.
     interface: Option<RowId>,
     /// Leaf of the interface's queue.
@@ -24,17 +24,17 @@ struct Port {
 
 /// The ports.
 #[derive(Debug, Default)]
-pub struct Ports {
-    all: Vec<Port>,
+pub struct PortQueues {
+    all: Vec<PortQueue>,
     /// Some of them have a queue.
     queued: bool,
 }
 
-impl Ports {
+impl PortQueues {
     /// Takes the rows of the ports' interfaces of another configuration; their leaves are to be added.
     pub fn renew(&mut self, interfaces: &[Option<RowId>]) {
         self.queued = false;
-        self.all.resize_with(interfaces.len(), Port::default);
+        self.all.resize_with(interfaces.len(), PortQueue::default);
         for (port, interface) in self.all.iter_mut().zip(interfaces) {
             port.interface = *interface;
             port.leaf = None;

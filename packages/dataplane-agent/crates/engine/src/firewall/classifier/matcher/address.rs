@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use tollway_config::dataplane::{AddressRange, Matcher as M};
 
 use super::super::check::Check;
-use super::super::reference::{Asked, in_range};
+use super::super::reference::{ReferenceInput, in_range};
 use super::super::{AddressLists, Depends, PacketView};
 use super::{Condition, Names, Side};
 use crate::error::BuildError;
@@ -61,7 +61,7 @@ impl Condition for Address {
         }
     }
 
-    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+    fn reference(matcher: &M, asked: &mut ReferenceInput<'_>) -> bool {
         match matcher {
             M::SrcAddress { range, negate } => in_range(range, asked.view.tuple.src) != *negate,
             M::DstAddress { range, negate } => in_range(range, asked.view.tuple.dst) != *negate,

@@ -2,10 +2,10 @@
 
 use tollway_config::dataplane::Matcher as M;
 
-use super::super::bounds::Listed;
-use super::super::reference::Asked;
+use super::super::bounds::Membership;
+use super::super::reference::ReferenceInput;
 use super::super::{AddressLists, Depends, PacketView};
-use super::{Condition, Names, Place, Side};
+use super::{Condition, EvaluationOrder, Names, Side};
 use crate::error::BuildError;
 use crate::packet::tuple::Addr;
 
@@ -38,15 +38,15 @@ impl ListMember {
     }
 
     /// What the outcome rests on.
-    pub(in super::super) const fn listed(&self) -> Listed {
-        Listed { list: self.list, side: self.side }
+    pub(in super::super) const fn listed(&self) -> Membership {
+        Membership { list: self.list, side: self.side }
     }
 }
 
 impl Condition for ListMember {
     /// Lists change while flows live; an outcome can remember which memberships it rests on.
     const DEPENDS_ON: Depends = Depends::LIST;
-    const PLACE: Place = Place::List;
+    const ORDER: EvaluationOrder = EvaluationOrder::List;
 
     fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
         match matcher {
@@ -61,7 +61,7 @@ impl Condition for ListMember {
         lists.contains(self.list, self.address(view)) != self.negate
     }
 
-    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+    fn reference(matcher: &M, asked: &mut ReferenceInput<'_>) -> bool {
         match matcher {
             M::SrcAddressList { list, negate } => asked.in_list(*list, asked.view.tuple.src) != *negate,
             M::DstAddressList { list, negate } => asked.in_list(*list, asked.view.tuple.dst) != *negate,

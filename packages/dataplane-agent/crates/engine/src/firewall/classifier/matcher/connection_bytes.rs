@@ -3,7 +3,7 @@
 use tollway_config::dataplane::Matcher as M;
 use tollway_wire::ipv4::{TCP, UDP};
 
-use super::super::reference::Asked;
+use super::super::reference::ReferenceInput;
 use super::super::{AddressLists, Bounds, Depends, PacketView};
 use super::{Condition, Names};
 use crate::error::BuildError;
@@ -55,7 +55,7 @@ impl Condition for ConnectionBytes {
         bounds.narrow(self.changes_at(view), Now(u64::MAX));
     }
 
-    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+    fn reference(matcher: &M, asked: &mut ReferenceInput<'_>) -> bool {
         let M::ConnectionBytes { from, to } = matcher else { return false };
         let carried = asked.view.connection_bytes.filter(|_| asked.has_ports());
         carried.is_some_and(|bytes| bytes >= *from && (*to == 0 || bytes <= *to))

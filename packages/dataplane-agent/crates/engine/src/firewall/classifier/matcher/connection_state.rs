@@ -3,7 +3,7 @@
 use tollway_config::dataplane as config;
 
 use super::super::check::Check;
-use super::super::reference::Asked;
+use super::super::reference::ReferenceInput;
 use super::super::{AddressLists, Depends, PacketView};
 use super::{Condition, Names};
 use crate::error::BuildError;
@@ -48,7 +48,7 @@ impl Condition for ConnectionState {
         true
     }
 
-    fn reference(matcher: &config::Matcher, asked: &mut Asked<'_>) -> bool {
+    fn reference(matcher: &config::Matcher, asked: &mut ReferenceInput<'_>) -> bool {
         let config::Matcher::ConnectionState { states, negate } = matcher else { return false };
         states.contains(&asked.view.state) != *negate
     }

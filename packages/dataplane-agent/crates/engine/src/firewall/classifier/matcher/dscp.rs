@@ -2,9 +2,9 @@
 
 use tollway_config::dataplane::Matcher as M;
 
-use super::super::reference::Asked;
+use super::super::reference::ReferenceInput;
 use super::super::{AddressLists, Bounds, Depends, PacketView};
-use super::{Asks, Condition, Names};
+use super::{Condition, MarkRead, Names};
 use crate::error::BuildError;
 
 /// Highest DSCP (RFC 2474 §3).
@@ -35,14 +35,14 @@ impl Condition for Dscp {
     }
 
     fn bound(&self, view: &PacketView, bounds: &mut Bounds) {
-        bounds.rest_on_dscp(view);
+        bounds.note_dscp(view);
     }
 
-    fn asks(&self) -> Asks {
-        Asks::Packet
+    fn mark_read(&self) -> MarkRead {
+        MarkRead::Packet
     }
 
-    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+    fn reference(matcher: &M, asked: &mut ReferenceInput<'_>) -> bool {
         let M::Dscp { dscp, negate } = matcher else { return false };
         (asked.view.dscp == *dscp) != *negate
     }

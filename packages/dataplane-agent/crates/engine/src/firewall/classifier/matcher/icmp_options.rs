@@ -4,7 +4,7 @@ use tollway_config::dataplane::Matcher as M;
 use tollway_wire::ipv4::ICMP;
 
 use super::super::check::Check;
-use super::super::reference::Asked;
+use super::super::reference::ReferenceInput;
 use super::super::{AddressLists, Depends, PacketView};
 use super::{Condition, Names};
 use crate::error::BuildError;
@@ -48,7 +48,7 @@ impl Condition for IcmpOptions {
         true
     }
 
-    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+    fn reference(matcher: &M, asked: &mut ReferenceInput<'_>) -> bool {
         let M::IcmpOptions { icmp_type, code_from, code_to, negate } = matcher else { return false };
         let view = asked.view;
         let as_asked = view.icmp_type == *icmp_type && (*code_from..=*code_to).contains(&view.icmp_code);

@@ -3,7 +3,7 @@
 use tollway_config::dataplane::{Matcher as M, RowId};
 
 use super::super::check::Check;
-use super::super::reference::Asked;
+use super::super::reference::ReferenceInput;
 use super::super::{AddressLists, Depends, PacketView};
 use super::{Condition, Names, Side};
 use crate::error::BuildError;
@@ -73,7 +73,7 @@ impl Condition for InterfaceSet {
         }
     }
 
-    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+    fn reference(matcher: &M, asked: &mut ReferenceInput<'_>) -> bool {
         let (rows, negate, interface) = match matcher {
             M::InInterface { interfaces, negate } => (interfaces, *negate, asked.view.in_interface),
             M::OutInterface { interfaces, negate } => (interfaces, *negate, asked.view.out_interface),

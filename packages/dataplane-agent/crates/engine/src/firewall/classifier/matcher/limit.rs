@@ -2,10 +2,10 @@
 
 use tollway_config::dataplane::{LimitUnit, Matcher as M};
 
-use super::super::reference::Asked;
+use super::super::reference::ReferenceInput;
 use super::super::{AddressLists, Depends, PacketView};
 use super::shared_count::SharedCount;
-use super::{Condition, Names, Place};
+use super::{Condition, EvaluationOrder, Names};
 use crate::error::BuildError;
 
 /// Distance of refills, ms.
@@ -42,7 +42,7 @@ pub struct Limit {
 impl Condition for Limit {
     /// Every packet takes tokens.
     const DEPENDS_ON: Depends = Depends::SHARED;
-    const PLACE: Place = Place::Limit;
+    const ORDER: EvaluationOrder = EvaluationOrder::Limit;
 
     fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
         let M::Limit { rate, per_ms, burst, unit, negate } = *matcher else { return Err(names.wrong_row()) };
@@ -72,7 +72,7 @@ impl Condition for Limit {
         self.mark.adopt(&other.mark);
     }
 
-    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+    fn reference(matcher: &M, asked: &mut ReferenceInput<'_>) -> bool {
         let M::Limit { rate, per_ms, burst, unit, negate } = matcher else { return false };
         let tokens = match unit {
             LimitUnit::Packet => i128::from(asked.view.segments),

@@ -2,9 +2,9 @@
 
 use tollway_config::dataplane::{self as config, Matcher as M};
 
-use super::super::reference::Asked;
+use super::super::reference::ReferenceInput;
 use super::super::{AddressLists, Depends, PacketView};
-use super::{Asks, Condition, Names};
+use super::{Condition, MarkRead, Names};
 use crate::error::BuildError;
 
 /// What has the mark.
@@ -46,14 +46,14 @@ impl Condition for Mark {
         (mark == self.mark) != self.negate
     }
 
-    fn asks(&self) -> Asks {
+    fn mark_read(&self) -> MarkRead {
         match self.of {
-            Marked::Packet => Asks::Packet,
-            Marked::Connection => Asks::ConnectionMark,
+            Marked::Packet => MarkRead::Packet,
+            Marked::Connection => MarkRead::ConnectionMark,
         }
     }
 
-    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+    fn reference(matcher: &M, asked: &mut ReferenceInput<'_>) -> bool {
         match matcher {
             M::PacketMark { mark, negate } => (asked.view.mark == *mark) != *negate,
             M::ConnectionMark { mark, negate } => (asked.view.connection_mark == *mark) != *negate,

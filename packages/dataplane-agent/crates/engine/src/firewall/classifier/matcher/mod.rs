@@ -29,7 +29,7 @@ use super::bounds::Bounds;
 use super::check::Check;
 use super::depends::Depends;
 use super::list::AddressLists;
-use super::reference::Asked;
+use super::reference::ReferenceInput;
 use super::view::PacketView;
 use crate::error::BuildError;
 use crate::interface::InterfaceMap;
@@ -69,10 +69,10 @@ impl Names<'_> {
     }
 }
 
-/// Where a rule evaluates a condition: what the flow alone decides first, then lists; last what every packet that
-/// gets this far changes, in RouterOS's order.
+/// The order in which a rule evaluates its conditions: first those that the flow alone decides, then address lists, then
+/// those that differ from packet to packet. Those that count packets come last, in RouterOS's order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
+pub(super) enum EvaluationOrder {
     FlowConst,
     List,
     Packet,
@@ -81,11 +81,11 @@ pub(super) enum Place {
     Limit,
 }
 
-/// What a condition asks of which the flow cache keeps no trace, or which only mangle changes.
+/// The mark that a condition reads: the flow cache does not keep packet marks, and only mangle changes connection marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asks {
-    /// Neither of those below.
-    Other,
+pub(super) enum MarkRead {
+    /// It reads no mark.
+    Neither,
     /// The mark of the packet or its DSCP.
     Packet,
     /// The mark of the connection.
@@ -96,8 +96,9 @@ pub(super) enum Asks {
 pub(super) trait Condition: Sized {
     /// What the outcome rests on beside the flow.
     const DEPENDS_ON: Depends;
-    /// Where a rule evaluates it.
-    const PLACE: Place = if Self::DEPENDS_ON.is_flow_const() { Place::FlowConst } else { Place::Packet };
+    /// When a rule evaluates it.
+    const ORDER: EvaluationOrder =
+        if Self::DEPENDS_ON.is_flow_const() { EvaluationOrder::FlowConst } else { EvaluationOrder::Packet };
     /// Whether it is about ports, flags or types. With `negate` too, it holds for no packet without them, as in Linux.
     const READS_HEADER: bool = false;
 
@@ -129,14 +130,14 @@ pub(super) trait Condition: Sized {
         false
     }
 
-    /// What it asks.
-    fn asks(&self) -> Asks {
-        Asks::Other
+    /// The mark that it reads.
+    fn mark_read(&self) -> MarkRead {
+        MarkRead::Neither
     }
 
     /// The same as [`Self::compile`] and [`Self::matches`] together, from the configuration and as slowly as it reads,
     /// for the [reference](super::reference). It shares no code with them, so that each can be wrong on its own.
-    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool;
+    fn reference(matcher: &M, asked: &mut ReferenceInput<'_>) -> bool;
 }
 
 macro_rules! matchers {
@@ -173,16 +174,16 @@ macro_rules! matchers {
             }
 
             /// Where a rule evaluates it.
-            pub(super) fn place(&self) -> Place {
+            pub(super) fn order(&self) -> EvaluationOrder {
                 match self {
-                    $($(#[cfg($cfg)])? Self::$variant(_) => $file::$condition::PLACE,)*
+                    $($(#[cfg($cfg)])? Self::$variant(_) => $file::$condition::ORDER,)*
                 }
             }
 
             /// Where a rule evaluates a condition of the configuration.
-            pub(super) fn place_of(matcher: &M) -> Place {
+            pub(super) fn order_of(matcher: &M) -> EvaluationOrder {
                 match matcher {
-                    $($(#[cfg($cfg)])? $configured => $file::$condition::PLACE,)*
+                    $($(#[cfg($cfg)])? $configured => $file::$condition::ORDER,)*
                 }
             }
 
@@ -222,15 +223,15 @@ macro_rules! matchers {
                 }
             }
 
-            /// See [`Condition::asks`].
-            pub(super) fn asks(&self) -> Asks {
+            /// See [`Condition::mark_read`].
+            pub(super) fn mark_read(&self) -> MarkRead {
                 match self {
-                    $($(#[cfg($cfg)])? Self::$variant(matcher) => matcher.asks(),)*
+                    $($(#[cfg($cfg)])? Self::$variant(matcher) => matcher.mark_read(),)*
                 }
             }
 
             /// See [`Condition::reference`].
-            pub(super) fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+            pub(super) fn reference(matcher: &M, asked: &mut ReferenceInput<'_>) -> bool {
                 match matcher {
                     $($(#[cfg($cfg)])? $configured => <$file::$condition as Condition>::reference(matcher, asked),)*
                 }
@@ -253,7 +254,7 @@ matchers! {
     "`src-address-list`, `dst-address-list`."
         M::SrcAddressList { .. } | M::DstAddressList { .. } => AddressList(address_list::ListMember);
     "`src-port`, `dst-port`, `port`."
-        M::SrcPort { .. } | M::DstPort { .. } | M::Port { .. } => Ports(port::Ports);
+        M::SrcPort { .. } | M::DstPort { .. } | M::Port { .. } => Ports(port::PortRanges);
     "`tcp-flags`."
         M::TcpFlags { .. } => TcpFlags(tcp_flags::TcpFlags);
     "`icmp-options`."

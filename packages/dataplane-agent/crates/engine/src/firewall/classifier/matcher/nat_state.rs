@@ -2,7 +2,7 @@
 
 use tollway_config::dataplane::Matcher as M;
 
-use super::super::reference::Asked;
+use super::super::reference::ReferenceInput;
 use super::super::{AddressLists, Depends, PacketView};
 use super::{Condition, Names};
 use crate::error::BuildError;
@@ -34,7 +34,7 @@ impl Condition for NatState {
         ((self.srcnat && view.srcnat) || (self.dstnat && view.dstnat)) != self.negate
     }
 
-    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+    fn reference(matcher: &M, asked: &mut ReferenceInput<'_>) -> bool {
         let M::ConnectionNatState { srcnat, dstnat, negate } = matcher else { return false };
         (*srcnat && asked.view.srcnat || *dstnat && asked.view.dstnat) != *negate
     }

@@ -2,10 +2,10 @@
 
 use tollway_config::dataplane::Matcher as M;
 
-use super::super::reference::Asked;
+use super::super::reference::ReferenceInput;
 use super::super::{AddressLists, Depends, PacketView};
 use super::shared_count::SharedCount;
-use super::{Condition, Names, Place};
+use super::{Condition, EvaluationOrder, Names};
 use crate::error::BuildError;
 
 /// Every n-th packet that gets this far. All workers count together. A super-frame counts once, since it
@@ -21,7 +21,7 @@ pub struct Nth {
 impl Condition for Nth {
     /// Every packet counts.
     const DEPENDS_ON: Depends = Depends::SHARED;
-    const PLACE: Place = Place::Nth;
+    const ORDER: EvaluationOrder = EvaluationOrder::Nth;
 
     fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
         let M::Nth { every, packet, negate } = *matcher else { return Err(names.wrong_row()) };
@@ -44,7 +44,7 @@ impl Condition for Nth {
         self.count.adopt(&other.count);
     }
 
-    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+    fn reference(matcher: &M, asked: &mut ReferenceInput<'_>) -> bool {
         let M::Nth { every, packet, negate } = matcher else { return false };
         let count = asked.memory.counts.entry((asked.row, "nth")).or_default();
         *count = *count % u64::from(*every) + 1;

@@ -2,7 +2,7 @@
 
 use tollway_config::dataplane::Matcher as M;
 
-use super::super::reference::Asked;
+use super::super::reference::ReferenceInput;
 use super::super::{AddressLists, Depends, PacketView};
 use super::{Condition, Names};
 use crate::error::BuildError;
@@ -32,7 +32,7 @@ impl Condition for PacketSize {
         (self.from <= view.length && view.length <= self.to) != self.negate
     }
 
-    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+    fn reference(matcher: &M, asked: &mut ReferenceInput<'_>) -> bool {
         let M::PacketSize { from, to, negate } = matcher else { return false };
         (*from..=*to).contains(&asked.view.length) != *negate
     }

@@ -4,20 +4,20 @@ use tollway_config::dataplane::{Matcher as M, PortRange};
 use tollway_wire::ipv4::{TCP, UDP};
 
 use super::super::check::Check;
-use super::super::reference::{Asked, in_ports};
+use super::super::reference::{ReferenceInput, in_ports};
 use super::super::{AddressLists, Depends, PacketView};
 use super::{Condition, Names, Side};
 use crate::error::BuildError;
 
 /// The port is one of some ranges. Packets without ports never match, inverted or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ports {
+pub struct PortRanges {
     side: Side,
     negate: bool,
     ranges: Box<[(u16, u16)]>,
 }
 
-impl Ports {
+impl PortRanges {
     /// Checks the ranges.
     fn new(side: Side, ranges: &[PortRange], negate: bool, names: &Names<'_>) -> Result<Self, BuildError> {
         if let Some(range) = ranges.iter().find(|range| range.from > range.to) {
@@ -29,7 +29,7 @@ impl Ports {
     }
 }
 
-impl Condition for Ports {
+impl Condition for PortRanges {
     /// Part of the tuple.
     const DEPENDS_ON: Depends = Depends::FLOW_CONST;
     const READS_HEADER: bool = true;
@@ -71,7 +71,7 @@ impl Condition for Ports {
         first && self.ranges.len() == 1
     }
 
-    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+    fn reference(matcher: &M, asked: &mut ReferenceInput<'_>) -> bool {
         let tuple = &asked.view.tuple;
         let (found, negate) = match matcher {
             M::SrcPort { ports, negate } => (in_ports(ports, tuple.src_port), *negate),

@@ -3,7 +3,7 @@
 use tollway_config::dataplane::Matcher as M;
 
 use super::super::check::Check;
-use super::super::reference::Asked;
+use super::super::reference::ReferenceInput;
 use super::super::{AddressLists, Depends, PacketView};
 use super::{Condition, Names};
 use crate::error::BuildError;
@@ -33,7 +33,7 @@ impl Condition for Protocol {
         !self.negate && check.protocol(self.protocol)
     }
 
-    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+    fn reference(matcher: &M, asked: &mut ReferenceInput<'_>) -> bool {
         let M::Protocol { protocol, negate } = matcher else { return false };
         (asked.view.tuple.protocol == *protocol) != *negate
     }

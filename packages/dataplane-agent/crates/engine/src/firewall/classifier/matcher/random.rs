@@ -2,10 +2,10 @@
 
 use tollway_config::dataplane::{Matcher as M, RowId};
 
-use super::super::reference::Asked;
+use super::super::reference::ReferenceInput;
 use super::super::{AddressLists, Depends, PacketView};
 use super::shared_count::SharedCount;
-use super::{Condition, Names, Place};
+use super::{Condition, EvaluationOrder, Names};
 use crate::error::BuildError;
 
 /// Some share of the packets that get this far. What the n-th of them gets follows from the seed, so that
@@ -20,7 +20,7 @@ pub struct Random {
 impl Condition for Random {
     /// Another answer for every packet.
     const DEPENDS_ON: Depends = Depends::SHARED;
-    const PLACE: Place = Place::Random;
+    const ORDER: EvaluationOrder = EvaluationOrder::Random;
 
     fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
         let M::Random { percent } = *matcher else { return Err(names.wrong_row()) };
@@ -40,7 +40,7 @@ impl Condition for Random {
         self.count.adopt(&other.count);
     }
 
-    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+    fn reference(matcher: &M, asked: &mut ReferenceInput<'_>) -> bool {
         let M::Random { percent } = matcher else { return false };
         let count = asked.memory.counts.entry((asked.row, "random")).or_default();
         *count += 1;

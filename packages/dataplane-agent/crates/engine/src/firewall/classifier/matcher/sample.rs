@@ -4,7 +4,7 @@
 
 use tollway_config::dataplane::Matcher as M;
 
-use super::super::reference::Asked;
+use super::super::reference::ReferenceInput;
 use super::super::{AddressLists, Depends, PacketView};
 use super::{Condition, Names};
 use crate::error::BuildError;
@@ -32,7 +32,7 @@ impl Condition for Sample {
         (view.segments > 1) != self.negate
     }
 
-    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+    fn reference(matcher: &M, asked: &mut ReferenceInput<'_>) -> bool {
         let M::Protocol { negate, .. } = matcher else { return false };
         if asked.view.segments > 1 { !negate } else { *negate }
     }
@@ -44,7 +44,7 @@ mod tests {
 
     use super::super::super::reference::Reference;
     use super::super::super::tests::{chain, compile, interfaces, lists, rule, run, view};
-    use super::super::super::{TableKind, Verdict};
+    use super::super::super::{RuleVerdict, TableKind};
     use super::*;
 
     #[test]
@@ -60,7 +60,7 @@ mod tests {
                 let mut packet = PacketView { segments, ..view() };
                 packet.tuple.protocol = 6;
                 let found = run(&table, "forward", &packet);
-                let expected = if (segments > 1) != negate { Verdict::Drop } else { Verdict::Accept };
+                let expected = if (segments > 1) != negate { RuleVerdict::Drop } else { RuleVerdict::Accept };
                 assert_eq!(found.verdict, expected);
                 assert_eq!(reference.evaluate("forward", &packet).verdict, expected);
                 assert_eq!(found.depends, Depends::PACKET_FIELD);

@@ -5,7 +5,7 @@ use tollway_wire::ipv4::TCP;
 use tollway_wire::tcp;
 
 use super::super::check::Check;
-use super::super::reference::Asked;
+use super::super::reference::ReferenceInput;
 use super::super::{AddressLists, Depends, PacketView};
 use super::{Condition, Names};
 use crate::error::BuildError;
@@ -46,7 +46,7 @@ impl Condition for TcpFlags {
         !self.negate && self.set & tcp::flag::SYN != 0
     }
 
-    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+    fn reference(matcher: &M, asked: &mut ReferenceInput<'_>) -> bool {
         let M::TcpFlags { set, clear, negate } = matcher else { return false };
         let view = asked.view;
         let as_asked = view.tcp_flags & set == *set && view.tcp_flags & clear == 0;

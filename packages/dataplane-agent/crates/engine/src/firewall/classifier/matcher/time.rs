@@ -2,7 +2,7 @@
 
 use tollway_config::dataplane::Matcher as M;
 
-use super::super::reference::Asked;
+use super::super::reference::ReferenceInput;
 use super::super::{AddressLists, Bounds, Depends, PacketView};
 use super::{Condition, Names};
 use crate::error::BuildError;
@@ -97,7 +97,7 @@ impl Condition for Time {
         bounds.narrow(u64::MAX, Now(view.now.0.saturating_add(self.0.stays_for_ns(view.utc_ns))));
     }
 
-    fn reference(matcher: &M, asked: &mut Asked<'_>) -> bool {
+    fn reference(matcher: &M, asked: &mut ReferenceInput<'_>) -> bool {
         let M::Time { from_ms, to_ms, days, utc_offset_s, negate } = matcher else { return false };
         let local = asked.view.utc_ns / 1_000_000 + i64::from(*utc_offset_s) * 1000;
         let (day, ms) = (local / 86_400_000, (local % 86_400_000) as u32);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tollway_config::dataplane::{PortRange, RowId};
 
-use super::store::Record;
+use super::store::ColdState;
 use super::{Clash, ConnectionTable};
 use crate::flow::conntrack::connection::NIL;
 use crate::flow::conntrack::entry::FlowEntry;
@@ -41,14 +41,14 @@ impl ConnectionTable {
         if self.free == NIL {
             let slot = self.hot.len() as u32;
             self.hot.push(hot);
-            self.records.push(Record::new(1));
+            self.records.push(ColdState::new(1));
             self.entries.extend([FlowEntry::default(); 2]);
             return Some(slot);
         }
         let slot = self.free;
         let record = self.records.get_mut(slot as usize)?;
         self.free = record.newer;
-        *record = Record::new(record.serial);
+        *record = ColdState::new(record.serial);
         *self.hot.get_mut(slot as usize)? = hot;
         Some(slot)
     }

@@ -25,18 +25,18 @@ const KINDS: usize = 3;
 pub(super) const UNLISTED: u8 = u8::MAX;
 
 #[derive(Debug, Clone, Copy)]
-struct List {
+struct EvictionList {
     oldest: u32,
     newest: u32,
 }
 
 /// The lists; their links stand in the records.
 #[derive(Debug)]
-pub(super) struct Evictables([List; KINDS]);
+pub(super) struct Evictables([EvictionList; KINDS]);
 
 impl Default for Evictables {
     fn default() -> Self {
-        Self([List { oldest: NIL, newest: NIL }; KINDS])
+        Self([EvictionList { oldest: NIL, newest: NIL }; KINDS])
     }
 }
 

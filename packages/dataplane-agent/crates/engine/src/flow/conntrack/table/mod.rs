@@ -20,7 +20,7 @@ pub(crate) use copy::Copied;
 
 use self::evict::Evictables;
 use self::opened::Opened;
-use self::store::{Record, TotalsBySlot, V6};
+use self::store::{ColdState, TotalsBySlot, V6};
 use crate::flow::conntrack::buckets::Buckets;
 use crate::flow::conntrack::connection::{Connection, NIL, Tuples};
 use crate::flow::conntrack::entry::FlowEntry;
@@ -65,13 +65,13 @@ pub struct ConnectionTable {
     buckets: Buckets,
     entries: Vec<FlowEntry>,
     pub(in crate::flow::conntrack) hot: Vec<HotState>,
-    records: Vec<Record>,
+    records: Vec<ColdState>,
     v6: V6,
     /// What did not fit into the counters of the lines.
     spilled: TotalsBySlot,
     /// Of fasttracked connections what does not count as fasttracked.
     slow_part: TotalsBySlot,
-    /// First free slot; the others follow by [`Record::newer`].
+    /// First free slot; the others follow by [`ColdState::newer`].
     free: u32,
     /// First slot of those that end with the batch; the others follow likewise.
     ended: u32,
@@ -391,8 +391,10 @@ mod tests {
     #[test]
     fn a_connection_takes_at_most_256_bytes_and_64_more_with_ipv6() {
         for slots in [1000, 65_536, 200_000, 1 << 20] {
-            let fixed =
-                2 * size_of::<FlowEntry>() + size_of::<HotState>() + size_of::<Record>() + wheel::SLOT_BYTES;
+            let fixed = 2 * size_of::<FlowEntry>()
+                + size_of::<HotState>()
+                + size_of::<ColdState>()
+                + wheel::SLOT_BYTES;
             let hashed = Buckets::new(2 * slots).bytes().div_ceil(slots);
             assert!(fixed + hashed <= 256, "{fixed} + {hashed} with {slots} connections");
         }

@@ -9,7 +9,7 @@ use crate::packet::tuple::Addr;
 
 /// What is seldom asked of a connection.
 #[derive(Debug, Clone)]
-pub(super) struct Record {
+pub(super) struct ColdState {
     /// How often the slot has been allocated; never 0.
     pub serial: u32,
     /// Neighbours in the list of evictable connections that it is in, oldest first.
@@ -26,13 +26,13 @@ pub(super) struct Record {
     pub list: u8,
 }
 
-impl Record {
+impl ColdState {
     pub fn new(serial: u32) -> Self {
         Self { serial, older: NIL, newer: NIL, mark: 0, masquerade: 0, pending: 0, list: UNLISTED }
     }
 }
 
-const _: () = assert!(size_of::<Record>() == 24);
+const _: () = assert!(size_of::<ColdState>() == 24);
 
 /// Source and destination of both directions of the IPv6 connections.
 #[derive(Debug, Default)]

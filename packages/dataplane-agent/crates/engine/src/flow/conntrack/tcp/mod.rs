@@ -16,8 +16,8 @@ use tollway_wire::tcp::{HEADER, Options, flag};
 
 use self::state::{SegmentKind, Transition, transition};
 use self::window::{
-    MAX_ACK, MAX_SCALE, MAX_WINDOW, PICKED_UP, RESTORED, SACK, Side, Traits, UNACKED, WindowPosition, before,
-    pick,
+    MAX_ACK, MAX_SCALE, MAX_WINDOW, PICKED_UP, RESTORED, SACK, SideState, Traits, UNACKED, WindowPosition,
+    before, pick,
 };
 use super::timeouts::Timeouts;
 use crate::ids::Direction;
@@ -92,7 +92,7 @@ const RST_ACK: u8 = flag::RST | flag::ACK;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Tracker {
-    sides: [Side; 2],
+    sides: [SideState; 2],
     traits: [Traits; 2],
     /// Fingerprint of the last segment, or of a number in it that the peer will answer with, see [`note`]. ICMP
     /// connections have type and code of their first message here.

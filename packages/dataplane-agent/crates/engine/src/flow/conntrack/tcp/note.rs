@@ -11,7 +11,7 @@
 use tollway_wire::tcp::{Options, flag};
 
 use super::state::{SegmentKind, State};
-use super::window::{MAX_SCALE, SACK, SCALE, SIMULTANEOUS, Side, Traits, before};
+use super::window::{MAX_SCALE, SACK, SCALE, SIMULTANEOUS, SideState, Traits, before};
 use super::{CHALLENGED, LAST_OF_REPLY, SYN_NOTED, Segment, SegmentOutcome, Tracker};
 use crate::ids::Direction;
 
@@ -84,9 +84,9 @@ impl Tracker {
             sent.flags |= SACK;
         }
         // Its window is not known, but no SYN has a larger one.
-        let originator = Side { end, max_end: end, max_win: u32::from(u16::MAX), max_ack: 0 };
+        let originator = SideState { end, max_end: end, max_win: u32::from(u16::MAX), max_ack: 0 };
         Self {
-            sides: [originator, Side::default()],
+            sides: [originator, SideState::default()],
             traits: [sent, Traits::default()],
             last: 0,
             state: State::SynSent,

@@ -9,7 +9,7 @@ use crate::ids::Direction;
 
 /// The state of one side as a sender.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Side {
+pub(super) struct SideState {
     /// Highest sequence number sent, plus one.
     pub(super) end: u32,
     /// Highest sequence number the peer allows, plus one.

@@ -23,14 +23,14 @@ impl PrefixValue {
 
 /// A value below 2³¹ for each address.
 #[derive(Debug)]
-pub(super) enum Lookup {
+pub(super) enum AddressMap {
     /// Two or three reads.
     Trie(Trie),
     /// As many reads as sixteen must be multiplied by itself for their number.
     Segments(Segments, Vec<u32>),
 }
 
-impl Lookup {
+impl AddressMap {
     /// `outside` for the addresses of no prefix; else what `within` makes of the value around a prefix and its own,
     /// for the longest one that holds the address. Of equal ones each lies in the one before it.
     pub fn new(mut entries: Vec<PrefixValue>, outside: u32, within: impl Fn(u32, u32) -> u32) -> Self {
@@ -118,9 +118,9 @@ mod tests {
                 }).collect()
             };
             let within = |around: u32, own: u32| around.min(own);
-            let few = Lookup::new(entries(), 999_999, within);
+            let few = AddressMap::new(entries(), 999_999, within);
             let padding = (0..MANY as u32).map(|at| PrefixValue { address: at << 12 | 1 << 31, len: 32, value: 7 });
-            let many = Lookup::new(entries().into_iter().chain(padding).collect(), 999_999, within);
+            let many = AddressMap::new(entries().into_iter().chain(padding).collect(), 999_999, within);
             for address in addresses.iter().map(|address| address & 0xfff).chain(addresses.iter().copied()) {
                 let holds = |entry: &&PrefixValue| entry.address <= address && address <= entry.end();
                 let least = entries().iter().filter(holds).map(|entry| entry.value).min();
