@@ -5,7 +5,7 @@ import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 
 /** The most that index.html may load, compressed, bytes. */
-export const FIRST_LOAD_MOST = 140 * 1024;
+const FIRST_LOAD_MOST = 140 * 1024;
 
 /** The scripts and style sheets that a page loads by itself, by their paths: those it names, and those it preloads. */
 export function loadedBy(/** @type {string} */ html) {

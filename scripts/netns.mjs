@@ -29,7 +29,7 @@ export async function deleteNetns(name) {
 }
 
 /** @param {string} name @returns {import('./process.mjs').Identity[]} processes whose network namespace it is */
-export function pidsInNetns(name) {
+function pidsInNetns(name) {
   const inode = inodeOf(name);
   if (inode === undefined) return [];
   return allPids().flatMap((pid) => {

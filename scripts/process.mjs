@@ -59,7 +59,7 @@ export function commandLine(pid) {
 export const isRunning = ({ pid, startTime }) => identify(pid)?.startTime === startTime;
 
 /** @param {Identity} process @param {NodeJS.Signals} signal */
-export function signalProcess({ pid, startTime }, signal) {
+function signalProcess({ pid, startTime }, signal) {
   if (!isRunning({ pid, startTime })) return;
   try {
     process.kill(pid, signal);

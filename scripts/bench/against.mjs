@@ -11,7 +11,7 @@ import { median } from './samples.mjs';
 const checkouts = path.join(cacheDir, 'against');
 const KEPT = 3;
 /** What the interval of a ratio must lie below for the case to count as slower. */
-export const TOLERATED = 0.98;
+const TOLERATED = 0.98;
 
 /**
  * The interval holds the median of the ratio with `confidence`.

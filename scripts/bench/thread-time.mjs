@@ -10,7 +10,7 @@ const NANOSECONDS = 1e9;
  * @param {number} pid
  * @returns {Map<string, { name: string, seconds: number }>} by thread id
  */
-export function threadTimes(pid) {
+function threadTimes(pid) {
   /** @type {Map<string, { name: string, seconds: number }>} */
   const times = new Map();
   for (const tid of readdirSync(`/proc/${pid}/task`)) {

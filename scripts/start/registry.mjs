@@ -88,7 +88,7 @@ export function register(instance) {
 }
 
 /** @param {Instance} instance */
-export function unregister(instance) {
+function unregister(instance) {
   for (const name of ['instance.json', 'agent.pid', 'api.pid', 'setup-token']) {
     removeIfPossible(path.join(runDir(instance.dataDir), name));
   }

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Background, Host } from './netns.ts';
@@ -108,14 +108,6 @@ export class Router {
 
   async healthy(): Promise<boolean> {
     return (await this.rest.request('GET', '/healthz')).status === 200;
-  }
-
-  /** What the processes wrote, for messages of failing tests. */
-  logs(): string {
-    return ['agent', 'api']
-      .map((name) => path.join(this.dataDir, 'log', `${name}.log`))
-      .map((file) => `${file}:\n${existsSync(file) ? readFileSync(file, 'utf8').slice(-2000) : ''}`)
-      .join('\n');
   }
 
   /** Kills the program, the agent and the API at once, and waits for their end: nothing is given back. */

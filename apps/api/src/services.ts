@@ -54,7 +54,7 @@ export const NOTHING: Answer = [];
 export type Handler = (call: Call) => Promise<Answer>;
 
 /** Answer of a command about an item that is not there. */
-export type Missing = (item: string) => ApiError;
+type Missing = (item: string) => ApiError;
 
 /** Items of the data plane, as far as they are there. */
 export interface DynamicItems {
@@ -76,7 +76,7 @@ export interface DynamicRows {
 }
 
 /** Rows that are not of the configuration: the menu changes them itself. */
-export interface OwnRows {
+interface OwnRows {
   /** Returns the `.id` of the new row. */
   add(call: Call): Promise<string>;
   set(call: Call, items: readonly string[], changes: Arguments, missing: Missing): Promise<void>;

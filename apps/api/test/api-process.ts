@@ -9,12 +9,12 @@ import { PASSWORD } from './router.js';
 
 /** The API as a process, with databases that may be bad ones. `npm run build` has to have been run. */
 
-export const dist = (name: string) => fileURLToPath(new URL(`../dist/${name}`, import.meta.url));
+const dist = (name: string) => fileURLToPath(new URL(`../dist/${name}`, import.meta.url));
 export const FILTER = '/ip/firewall/filter';
 
 export let directory: string;
 export let peer: AgentPeer;
-export let api: ChildProcess | undefined;
+let api: ChildProcess | undefined;
 export let output = '';
 export let url = '';
 export const database = () => join(directory, 'tollway.db');
@@ -33,7 +33,7 @@ export function eachWithItsFolder(): void {
   });
 }
 
-export const environment = () => ({
+const environment = () => ({
   ...process.env,
   TOLLWAY_DATA_DIR: directory,
   TOLLWAY_AGENT_SOCKET: join(directory, 'agent.sock'),

@@ -19,7 +19,7 @@ export interface Refusal {
   readonly text: string;
 }
 
-export type Checked<S extends ObjectSchema> =
+type Checked<S extends ObjectSchema> =
   | { readonly ok: true; readonly value: Data<S> }
   | { readonly ok: false; readonly refusal: Refusal };
 

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Data } from './data.js';
 
 /** Body of every error answer: the shape of RouterOS, with the property at fault where there is one. */
-export const errorBody = Type.Object({
+const errorBody = Type.Object({
   error: Type.Integer({ description: 'HTTP status.' }),
   message: Type.String({ description: 'Name of the status.' }),
   detail: Type.Optional(Type.String({ description: 'What is wrong and what is accepted.' })),

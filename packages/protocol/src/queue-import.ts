@@ -56,7 +56,6 @@ export const queueImport = {
   ),
   answer: report,
 } as const satisfies Endpoint;
-export type QueueImportBody = Data<typeof queueImport.body>;
 
 export const queueImportUndo = {
   method: 'POST',

@@ -9,7 +9,7 @@ import type { Kind } from './kind.js';
 export type Policy = 'read' | 'write' | 'policy';
 
 /** Groups of users, as RouterOS has them, each with what its users may do. */
-export const GROUP_POLICIES = {
+const GROUP_POLICIES = {
   full: ['read', 'write', 'policy'],
   write: ['read', 'write'],
   read: ['read'],

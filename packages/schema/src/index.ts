@@ -1,7 +1,7 @@
 export { columnValue, type MenuColumn, menuColumn } from './column.js';
-export { type Argument, allows, type Command, GROUP_POLICIES, type Policy } from './command.js';
+export { type Argument, allows, type Command, type Policy } from './command.js';
 export { defineMenu } from './define.js';
-export { type OpenApiOptions, openApi, takesLists } from './emit/openapi.js';
+export { openApi, takesLists } from './emit/openapi.js';
 export type { AddressSpan, Editor, Kind, PairOf, Parsed } from './kind.js';
 export type {
   BuiltinItem,
@@ -9,43 +9,40 @@ export type {
   Derived,
   Flag,
   Menu,
-  MenuKind,
   Prop,
   ReferenceTarget,
   TabbedWindow,
   WindowSize,
 } from './menu.js';
 export { FIRST_BUILTIN_ROW } from './menu.js';
-export { MANGLE_MARKING_ACTIONS } from './menus/ip/firewall/mangle.js';
 export { DEFAULT_INTERFACE_QUEUE } from './menus/queue/interface.js';
 export { QUEUE_FINDINGS } from './menus/queue/lint.js';
-export { CAKE_OVERHEAD_SCHEMES, CAKE_RTT_SCHEMES } from './menus/queue/type/cake.js';
 export { SYSLOG_FACILITIES, SYSLOG_SEVERITIES } from './menus/system/logging/action.js';
 export { CONNECTION_STATES, LIST_ACTIONS, TCP_FLAGS } from './mixins/firewall-match.js';
 export { NO_MARK, QUEUE_STATISTICS } from './mixins/queue.js';
-export { PACKET_LINE_ACCEPTS, type PacketWords, packetLine, parsePacketLine } from './packet-line.js';
+export { type PacketWords, packetLine, parsePacketLine } from './packet-line.js';
 export { printSwitches, SWITCH_VALUES, VALUED_SWITCHES } from './print-switches.js';
 export { displayBytes } from './props/bytes.js';
 export { missingElement } from './props/comma-list.js';
-export { datetimeOfStored, datetimeText, storedDatetime } from './props/datetime.js';
+export { datetimeText, storedDatetime } from './props/datetime.js';
 export { displayDuration, durationMs, durationText } from './props/duration.js';
 export { durationUs } from './props/fine-duration.js';
-export { type IcmpOptions, parseIcmpOptions } from './props/icmp-options.js';
+export { parseIcmpOptions } from './props/icmp-options.js';
 export { thousands } from './props/int.js';
 export { type IntRange, parseIntRange } from './props/int-range.js';
 export { ipv4, ipv4Mask, ipv4Network, ipv4Prefix, ipv4Text } from './props/ip.js';
 export { protocolNumber, protocolText } from './props/ip-protocol.js';
-export { type Ipv4Range, ipv4Range } from './props/ip-range.js';
+export { ipv4Range } from './props/ip-range.js';
 export { ipv6Prefix, ipv6Text } from './props/ipv6.js';
-export { type Limit, parseLimit } from './props/limit.js';
-export { type Nexthop, parseNexthop } from './props/nexthop.js';
+export { parseLimit } from './props/limit.js';
+export { parseNexthop } from './props/nexthop.js';
 export { splitNot } from './props/not.js';
-export { type Nth, parseNth } from './props/nth.js';
+export { parseNth } from './props/nth.js';
 export { portRanges } from './props/port-list.js';
 export { parseQueueTarget, type QueueTarget, queueTargetText } from './props/queue-target.js';
 export { displayRate } from './props/rate.js';
 export { shown } from './props/shown.js';
 export { TOPICS } from './props/topics.js';
-export { parseVolumeRange, type VolumeRange } from './props/volume-range.js';
-export { parseWeekdayTimes, WEEKDAYS, type WeekdayTimes } from './props/weekday-times.js';
+export { parseVolumeRange } from './props/volume-range.js';
+export { parseWeekdayTimes, WEEKDAYS } from './props/weekday-times.js';
 export { compareValues, displayValue, editValue, menuByPath, registry } from './registry.js';

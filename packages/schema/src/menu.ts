@@ -57,7 +57,7 @@ export interface Flag {
  * themselves and can only be changed (ports); `settings` one object; `status-list` and `status` are
  * read-only views of live state (`remove` may exist); `command` runs (`/tool/profile`).
  */
-export type MenuKind = 'list' | 'ordered' | 'fixed' | 'settings' | 'status-list' | 'status' | 'command';
+type MenuKind = 'list' | 'ordered' | 'fixed' | 'settings' | 'status-list' | 'status' | 'command';
 
 /** A window with tabs for several menus, which stand in it in the order of the registry. */
 export interface TabbedWindow {
@@ -70,7 +70,7 @@ export interface TabbedWindow {
 export type WindowSize = readonly [width: number, height: number];
 
 /** The window of a menu. */
-export interface MenuWindow {
+interface MenuWindow {
   /** It is a tab of this one. */
   readonly tabOf?: TabbedWindow;
   /** Buttons of other menus open it, and the menu tree does not. */

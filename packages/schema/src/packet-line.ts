@@ -43,7 +43,7 @@ const NOISE: readonly RegExp[] = [
   /\bsrc-mac ([0-9a-f]{2}:){5}[0-9a-f]{2}/i,
 ];
 
-export const PACKET_LINE_ACCEPTS =
+const PACKET_LINE_ACCEPTS =
   'a packet such as tcp 192.168.88.10:40000 -> 1.1.1.1:443 in ether2, or a log line of the firewall';
 
 /**

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 
 /** Facts about a property of a menu, as the fact sheet writes them. */
-export interface PropFacts {
+interface PropFacts {
   readonly type?: unknown;
   readonly values?: unknown;
   readonly default?: unknown;
@@ -12,7 +12,7 @@ export interface PropFacts {
   readonly flag?: unknown;
 }
 
-export interface MenuFacts {
+interface MenuFacts {
   readonly flags: Readonly<Record<string, unknown>>;
   readonly props: Readonly<Record<string, PropFacts>>;
 }

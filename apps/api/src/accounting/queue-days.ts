@@ -32,7 +32,7 @@ const since = (now: bigint, seen: bigint): bigint => (now >= seen ? now - seen :
 const equal = (a: Bytes, b: Bytes): boolean => a.upload === b.upload && a.download === b.download;
 
 /** What the accounting needs of the rest of the program. */
-export interface Sources {
+interface Sources {
   readonly store: { readonly snapshot: ConfigSnapshot };
   readonly live: {
     readonly agent: { readonly hello: { readonly pid: number } | undefined };

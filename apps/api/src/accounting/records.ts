@@ -32,7 +32,7 @@ export interface Meter {
 }
 
 /** What has come since the last time, to be added. */
-export interface Added {
+interface Added {
   readonly carried: readonly QueueDay[];
   readonly meters: readonly (readonly [row: number, meter: Meter])[];
   /** Rows that are gone, with their meters. */

@@ -11,7 +11,7 @@ const RECORD = field.size;
 const LAST_WORD = field.address + 12;
 
 /** An entry as its id names it. */
-export interface DynamicEntry {
+interface DynamicEntry {
   readonly list: string;
   readonly address: string;
   readonly prefixLen: number;

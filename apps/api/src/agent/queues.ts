@@ -50,7 +50,6 @@ const fields: Readonly<Record<string, Field>> = {
 
 /** One snapshot of all queues. Nothing is decoded until it is asked for. */
 export class QueueDump {
-  static readonly properties: readonly string[] = Object.keys(fields);
   readonly #view: DataView;
   /** Number of the last record of a row. */
   readonly #last = new Map<number, number>();

@@ -2,7 +2,7 @@ import { errors } from '../errors.js';
 import { isLoopback, networkOf } from './address.js';
 
 /** How fast logins may fail: `burst` at once, then one every `everyMs`. */
-export interface Rate {
+interface Rate {
   readonly burst: number;
   readonly everyMs: number;
 }
@@ -37,7 +37,7 @@ export const ATTEMPT_LIMITS: AttemptLimits = {
 const MAX_KEYS = 10_000;
 
 /** A login that is being tried. */
-export interface Attempt {
+interface Attempt {
   /** It was none that failed: it does not count, and the address is known from now on. */
   succeeded(): void;
 }

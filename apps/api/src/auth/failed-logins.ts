@@ -3,7 +3,7 @@ import type { Database } from '../database/client.js';
 import { printable } from '../logging/message.js';
 
 /** Failed logins that are one line in the log and one row of the audit. */
-export interface FailedLogins {
+interface FailedLogins {
   readonly user: string;
   readonly address: string;
   readonly text: string;

@@ -37,7 +37,7 @@ export type UserChange =
   | { readonly do: 'remove'; readonly id: number };
 
 /** What the audit says of a change. */
-export interface AuditNote {
+interface AuditNote {
   /** Who made it. */
   readonly user: string;
   readonly address: string;

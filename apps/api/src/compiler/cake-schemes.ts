@@ -1,7 +1,7 @@
 import type { CakeAtm } from '@tollway/dataplane-agent';
 
 /** What a link adds to packets. */
-export interface CakeFraming {
+interface CakeFraming {
   /** Bytes added to the IP length of every packet. */
   readonly overhead: number;
   /** Least length charged, bytes; 0 none. */

@@ -14,7 +14,7 @@ export interface Compiled {
 }
 
 /** Sections of the compiled configuration that menus give. */
-export type Sections = Omit<DataplaneConfig, 'format' | 'mark-names'>;
+type Sections = Omit<DataplaneConfig, 'format' | 'mark-names'>;
 
 /** What a menu gives to the compiled configuration. */
 export type CompileSections = (context: CompileContext) => Partial<Sections>;

@@ -40,7 +40,7 @@ export interface RemoteSettings {
 }
 
 /** What takes the messages of an action; nothing where a remote action has no address. */
-export type Target =
+type Target =
   | { readonly kind: 'memory'; readonly settings: MemorySettings }
   | { readonly kind: 'disk'; readonly settings: DiskSettings }
   | { readonly kind: 'remote'; readonly settings: RemoteSettings }

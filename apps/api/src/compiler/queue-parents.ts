@@ -13,7 +13,7 @@ export interface Child {
 }
 
 /** A queue that works. */
-export interface Placed<T> {
+interface Placed<T> {
   readonly queue: T;
   readonly parent: T | undefined;
   /** 1 for a root. */

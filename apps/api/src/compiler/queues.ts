@@ -29,7 +29,7 @@ const SIMPLE = '/queue/simple';
 const TREE = '/queue/tree';
 
 /** The queues, and the types that they name by index. */
-export interface Queues {
+interface Queues {
   readonly types: QueueType[];
   readonly simple: SimpleQueue[];
   readonly tree: TreeQueue[];

@@ -1,7 +1,7 @@
 /** What an empty database is filled with. */
 
 /** Which configuration a new router starts with: the lab's networks, memory ports, claimed network cards, or nothing. */
-export type DefaultsProfile = 'lab' | 'memory' | 'ports' | 'none';
+type DefaultsProfile = 'lab' | 'memory' | 'ports' | 'none';
 
 /** A row to add; ids are given when it is stored. */
 export interface DefaultRow {

@@ -68,7 +68,7 @@ export async function findItems(
 }
 
 /** A row of a draft and the menu that stores it. */
-export interface DraftedItem {
+interface DraftedItem {
   readonly row: Row;
   readonly storage: string;
 }

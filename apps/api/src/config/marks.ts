@@ -36,7 +36,7 @@ export function markSettersIn(now: StoredSnapshot, slicer: TimeSlicer): MarkSett
 }
 
 /** A mark that no rule would set without the revision. */
-export interface RemovedMark {
+interface RemovedMark {
   readonly target: ReferenceTarget;
   readonly mark: string;
   /** The rule that sets it, as the revision left it. */

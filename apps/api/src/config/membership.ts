@@ -22,12 +22,12 @@ export interface AddressRange {
 }
 
 /** First and last address of something. */
-export interface Span {
+interface Span {
   readonly first: number;
   readonly last: number;
 }
 
-export interface Membership {
+interface Membership {
   /** Whether a value is in the list. */
   holds(value: string): boolean;
   /** The networks of the list, where all of it are networks: what lies in one of them is in the list. */

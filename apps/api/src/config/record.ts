@@ -33,7 +33,7 @@ export const SYSTEM: Author = { name: 'system', address: '' };
 export const authorText = ({ name, address, via }: Author): string =>
   `${name}${address === '' ? '' : ` from ${address}`}${via === undefined ? '' : ` via ${via}`}`;
 
-export interface RevisionRecord {
+interface RevisionRecord {
   readonly number: number;
   readonly author: Author;
   readonly summary: string;

@@ -13,7 +13,7 @@ export function namedMenus({ changes }: PastRevision): readonly string[] {
 }
 
 /** A row that would come back naming something else than it did. */
-export interface NamedOtherwise {
+interface NamedOtherwise {
   readonly menu: string;
   readonly row: StoredRow;
   readonly property: string;

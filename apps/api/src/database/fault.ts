@@ -3,7 +3,7 @@ import { ApiError } from '../errors.js';
 
 /** What keeps the database from being used, in words for people. */
 
-export type FaultKind =
+type FaultKind =
   | 'gone'
   | 'lost'
   | 'empty'

@@ -25,7 +25,7 @@ import { baseLines, type Generation, type KeptUsers } from './rows-file.js';
 /** It could not be restored; the message says why, in a sentence for people. Nothing was changed. */
 export class CannotRestore extends Error {}
 
-export interface Restored {
+interface Restored {
   readonly generation: Generation;
   /** Revision that the configuration has now. */
   readonly revision: number;

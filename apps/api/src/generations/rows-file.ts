@@ -28,7 +28,7 @@ export interface KeptUsers {
 }
 
 /** What a revision is, for people who choose one. */
-export interface GenerationHead {
+interface GenerationHead {
   readonly revision: number;
   /** ISO 8601. */
   readonly time: string;

@@ -23,7 +23,7 @@ export interface ImportLine extends ShownLine {
   readonly row: number | undefined;
 }
 
-export interface ImportOptions {
+interface ImportOptions {
   /** Lines that name no queue make one. */
   readonly add: boolean;
   /** Lines that name a queue change it. */

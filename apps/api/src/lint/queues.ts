@@ -1,13 +1,8 @@
-import { atOnce } from '../scheduling/time-slicer.js';
 import { type ConfigSnapshot, rowsOf } from '../snapshot/snapshot.js';
 import type { QueueFinding } from './queue-finding.js';
 import { matchFindings } from './queue-matches.js';
 import { linked, type QueueNode } from './queue-node.js';
 import { rateFindings } from './queue-rates.js';
-
-/** What {@link lintSteps} finds, without a pause. */
-export const lintQueues = (snapshot: ConfigSnapshot, invalid: ReadonlyMap<number, unknown>): QueueFinding[] =>
-  atOnce(lintSteps(snapshot, invalid));
 
 /**
  * Looks for settings of queues that do not do what they seem to, and yields after each queue. Pure; takes time linear in the

@@ -1,7 +1,7 @@
 import { type CharacterTest, type Node, RegexError } from './syntax.js';
 
 /** Instructions for a search of an expression, as Thompson's construction gives them: each names where it goes on. */
-export type Instruction =
+type Instruction =
   | { readonly kind: 'character'; readonly test: CharacterTest; readonly next: number }
   | { readonly kind: 'begin' | 'end'; readonly next: number }
   | { readonly kind: 'split'; readonly next: readonly number[] }

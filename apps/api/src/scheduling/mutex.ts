@@ -1,5 +1,5 @@
 /** How long a section may wait for its turn, ms, and what it fails with then: it is not run any more. */
-export interface Patience {
+interface Patience {
   readonly ms: number;
   readonly error: () => Error;
 }

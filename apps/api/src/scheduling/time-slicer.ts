@@ -6,7 +6,7 @@ const SLICE_MS = 8;
 const STRIDE = 8;
 
 /** For whom an evaluation is: a user, by number, or the router itself. */
-export type Owner = number | undefined;
+type Owner = number | undefined;
 
 /** Those of one owner that wait, in the order in which they came. */
 interface Line {

@@ -9,7 +9,7 @@ const types = registry.filter(({ interfaceType }) => interfaceType !== undefined
 export const interfaceMenus: readonly string[] = types.map(({ path }) => path);
 
 /** An interface, and of what type it is, `ether`. */
-export interface TypedInterface {
+interface TypedInterface {
   readonly row: Row;
   readonly type: string;
 }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 
 /** Load of a core, percent. */
-export interface CoreLoad {
+interface CoreLoad {
   /** Number of the core. One that is offline has none, so numbers may be missing. */
   readonly cpu: number;
   readonly load: number;

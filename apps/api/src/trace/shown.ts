@@ -23,7 +23,7 @@ const MENUS = [
 const PORT_PROTOCOLS = [6, 17];
 
 /** What turns the ids in a trace into names and rule numbers. */
-export interface Names {
+interface Names {
   readonly snapshot: ConfigSnapshot;
   /** Number of dynamic rules above the filter rules of the configuration: rule numbers count them too. */
   readonly above: number;

@@ -36,7 +36,7 @@ export async function printItems(menu: string, ids: readonly string[], propertie
 export type Revision = number | undefined;
 
 /** An item that was added or changed. */
-export interface Saved {
+interface Saved {
   readonly row: Row;
   readonly revision: Revision;
 }

@@ -66,7 +66,7 @@ function opening(menu: string, query: Query, intervalMs: number): Subscription {
 }
 
 /** A condition of a filter that the server does not take. */
-export interface RefusedCondition extends Condition {
+interface RefusedCondition extends Condition {
   /** What it says about it. */
   readonly why: string;
 }

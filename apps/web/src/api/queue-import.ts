@@ -2,7 +2,7 @@
 import type { ImportReport, queueImport, queueImportUndo } from '@tollway/protocol/queue-import';
 import { ask, harmless } from './rest.ts';
 
-export interface ImportOptions {
+interface ImportOptions {
   /** Only tells what would change. */
   readonly dryRun: boolean;
   /** Also removes queues that the list does not name. */

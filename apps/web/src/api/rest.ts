@@ -86,7 +86,7 @@ async function errorFrom(response: Response): Promise<RequestError> {
 }
 
 /** What came back. */
-export interface Answered {
+interface Answered {
   /** Decoded; undefined for an empty answer. */
   readonly body: unknown;
   /** The revision of the configuration that the request made; undefined when it made none. */

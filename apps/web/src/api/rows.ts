@@ -6,7 +6,7 @@ import type { LiveSocket } from './socket.ts';
 import { Topic } from './topic.ts';
 
 /** Which rows, and how much of them. */
-export interface RowsQuery {
+interface RowsQuery {
   readonly count: number;
   /** Properties that are sent; all when absent. */
   readonly columns?: readonly string[];

@@ -12,7 +12,7 @@ interface User {
   readonly group: string;
 }
 
-export type Session =
+type Session =
   | { readonly phase: 'unknown' }
   /** `setup`: no password has been set yet; `expired`: whose session ended without their doing here. */
   | { readonly phase: 'out'; readonly setup: boolean; readonly expired?: User; readonly problem?: string }

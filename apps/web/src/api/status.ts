@@ -4,7 +4,7 @@ import { create } from 'zustand';
 import { live } from './live.ts';
 import { followUser } from './session.ts';
 
-export interface Status {
+interface Status {
   readonly identity: string;
   /** Mean load of all cores, percent; undefined while unknown. */
   readonly cpuLoad: string | undefined;

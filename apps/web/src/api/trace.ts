@@ -11,7 +11,7 @@ export interface TraceNews extends Pick<TraceMessage, 'packets' | 'done' | 'lost
   readonly breaks: number;
 }
 
-export interface TraceListener {
+interface TraceListener {
   readonly onNews: (news: TraceNews) => void;
   readonly onError: (error: RequestError) => void;
 }

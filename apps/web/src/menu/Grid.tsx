@@ -48,7 +48,7 @@ export interface GridHandle {
   copy(): void;
 }
 
-export interface GridProps {
+interface GridProps {
   readonly handle: RefObject<GridHandle | null>;
   readonly menu: Menu;
   readonly live: LiveMenu;

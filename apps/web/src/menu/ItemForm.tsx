@@ -26,7 +26,7 @@ import { notifyChange, tried } from './undo.ts';
 import { isSending, orphaned, type Sent, untouched, useForm } from './use-form.ts';
 import { useItem } from './use-item.ts';
 
-export type Frame = ComponentType<{
+type Frame = ComponentType<{
   readonly title: string;
   readonly onClose: () => void;
   readonly children: ReactNode;

@@ -38,7 +38,7 @@ import { useMenuWindow } from './use-menu-window.ts';
 import { useSelection } from './use-selection.ts';
 import { type NewItem, useTableActions } from './use-table-actions.ts';
 
-export interface MenuTableProps {
+interface MenuTableProps {
   readonly menu: Menu;
   /** Changes when row heights change. */
   readonly density: string;

@@ -5,7 +5,7 @@ import { ToolButton } from '../ui/ToolButton.tsx';
 import { type Chooser, ORIGINS, offered } from './chooser.ts';
 import type { TableCommand } from './table-commands.ts';
 
-export interface ToolbarProps {
+interface ToolbarProps {
   readonly title: string;
   readonly commands: {
     readonly standard: readonly TableCommand[];

@@ -4,7 +4,7 @@ import type { Row } from '../api/row.ts';
 import { type Edits, edit } from './form-model.ts';
 
 /** Values that the user entered while a request was pending, by property; undefined for one that was unset. */
-export type Typed = ReadonlyMap<string, string | undefined>;
+type Typed = ReadonlyMap<string, string | undefined>;
 
 /** The edits that remain after a response: those made since the request, relative to the item as it is now. */
 export function typedSince(menu: Menu, row: Row, typed: Typed): Edits {

@@ -5,7 +5,7 @@ import { cellText, flagLetters } from './cells/text.ts';
 import { type Column, hasCommentLines } from './columns.ts';
 
 /** A stretch of a text that is, or is not, what was looked for. */
-export interface Piece {
+interface Piece {
   readonly text: string;
   readonly hit: boolean;
 }

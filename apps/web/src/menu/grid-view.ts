@@ -7,7 +7,7 @@ import { RowLines, RowPainter } from './row-painter.ts';
 import { rowsToAsk } from './rows-to-ask.ts';
 import { noSelection, type Selection } from './selection.ts';
 
-export interface GridViewOptions extends ColumnLayoutOptions {
+interface GridViewOptions extends ColumnLayoutOptions {
   readonly body: HTMLElement;
   readonly pane: HTMLElement;
   readonly gridId: string;

@@ -1,14 +1,14 @@
 /** The changes that this page has made since it was loaded, for Ctrl+Z and Ctrl+Y. Pure. */
 
 /** A change that can be taken back. */
-export interface OwnChange {
+interface OwnChange {
   readonly revision: number;
   /** `Removed 3 items from Filter Rules.` */
   readonly text: string;
 }
 
 /** A change to which no answer came: whether there is anything to take back is not known. */
-export interface Doubt {
+interface Doubt {
   readonly revision: undefined;
   /** `Remove 3 items from Filter Rules` */
   readonly text: string;

@@ -32,7 +32,7 @@ export interface RemoveQuestion {
 }
 
 /** What is known when somebody removes items. */
-export interface Removal {
+interface Removal {
   readonly ids: readonly string[];
   /** Those of the items that {@link asksAbout} names. */
   readonly rows: readonly Row[];

@@ -12,7 +12,7 @@ import { pinClass, pinOffset } from './pins.ts';
 import { treePlace } from './tree.ts';
 
 /** What to draw. `first` to `last` are row numbers, both included. */
-export interface View {
+interface View {
   readonly first: number;
   readonly last: number;
   /** Y of a row inside the body, px. */

@@ -5,7 +5,7 @@ import type { Query } from '../api/live-menu.ts';
 const MARGIN = 30;
 
 /** Rows of a list that are on the screen, as positions in the list. */
-export interface OnScreen {
+interface OnScreen {
   readonly top: number;
   readonly last: number;
   /** How many fit on it. */

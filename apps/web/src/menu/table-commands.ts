@@ -192,7 +192,7 @@ export function rowMenu(state: TableState, run: (name: CommandName) => void): re
 }
 
 /** Commands for one column, and for all of them. */
-export interface ColumnCommands {
+interface ColumnCommands {
   /** Name and title of the column; undefined for the one of the flags, which is not of any property. */
   readonly column: { readonly name: string; readonly label: string; readonly source: unknown };
   readonly sort: { readonly by: string; readonly desc: boolean } | null;

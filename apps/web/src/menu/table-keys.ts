@@ -1,7 +1,7 @@
 /** Keys of a table that stand for commands of its toolbar and its menu. */
 
 /** The part of a keyboard event that matters. */
-export interface Key {
+interface Key {
   readonly key: string;
   readonly code: string;
   readonly ctrlKey: boolean;

@@ -8,7 +8,7 @@ export const UNFOLDED: TreeShape = { folded: false, except: [] };
 export const FOLDED: TreeShape = { folded: true, except: [] };
 
 /** Where a row stands in the tree. */
-export interface TreePlace {
+interface TreePlace {
   /** Ids of the items that it is below, from the root. */
   readonly above: readonly string[];
   /** How many items are directly below it. */

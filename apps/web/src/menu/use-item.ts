@@ -7,7 +7,7 @@ import type { Row } from '../api/row.ts';
 import { useVisible } from '../ui/visibility.ts';
 import { NOT_KNOWN } from './TableFooter.tsx';
 
-export type LiveItem =
+type LiveItem =
   | { readonly state: 'loading' }
   /** Whether it is there is not known now. */
   | { readonly state: 'unknown'; readonly why: string }

@@ -21,7 +21,7 @@ function queryOf(
   return { sort, filter, ...(isTree(menu) && { tree }) };
 }
 
-export interface MenuWindow {
+interface MenuWindow {
   readonly live: LiveMenu;
   readonly chooser: Chooser | undefined;
   /** What the user wants to see. */

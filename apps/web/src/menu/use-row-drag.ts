@@ -29,7 +29,7 @@ interface Drag {
 }
 
 /** What a drag in a tree needs to know and can do. */
-export interface TreeDrag {
+interface TreeDrag {
   /** The order of siblings matters. */
   readonly ordered: boolean;
   readonly row: (id: string) => Row | undefined;

@@ -18,7 +18,7 @@ export type Item =
   | { readonly kind: 'id'; readonly id: string };
 
 /** A parsed address. */
-export interface WindowAddress {
+interface WindowAddress {
   /** Path of a menu; undefined for an address that names none. */
   readonly menu: string | undefined;
   readonly item: Item;

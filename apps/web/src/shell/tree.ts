@@ -1,7 +1,7 @@
 /** The menu tree, built from the places that the windows name. Pure. */
 import type { Group } from '../windows/groups.ts';
 
-export interface Branch {
+interface Branch {
   readonly label: string;
   /** Labels from the root to here, joined; names the branch. */
   readonly key: string;

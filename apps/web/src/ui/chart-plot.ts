@@ -18,7 +18,7 @@ export interface Line {
   readonly reference?: boolean;
 }
 
-export interface PlotOptions {
+interface PlotOptions {
   /** Unit of the values: `bps`, `p/s`, `B`, `%`. */
   readonly unit: string;
   readonly lines: readonly Line[];

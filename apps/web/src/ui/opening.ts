@@ -1,6 +1,6 @@
 /** Hears that the list of a `<select>` is about to be shown, by pointer or by key: what it offers may be fetched anew. */
 
-export interface Opening {
+interface Opening {
   readonly onPointerEnter: () => void;
   readonly onPointerDown: () => void;
   readonly onFocus: () => void;

@@ -10,7 +10,7 @@ const BUDGET_MS = 1.5;
 const MIN_MS = 450;
 
 /** What drives the queue: the browser's clock and frames, or those of a test. */
-export interface FrameClock {
+interface FrameClock {
   now(): number;
   /** Calls back before the next frame. */
   frame(callback: () => void): void;
@@ -19,7 +19,7 @@ export interface FrameClock {
 }
 
 /** Something that draws. */
-export interface PaintJob {
+interface PaintJob {
   /** Asks for a run; asking again before it changes nothing. */
   ask(): void;
   /** Runs no more. */

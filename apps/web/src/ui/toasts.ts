@@ -6,7 +6,7 @@ interface ToastAction {
   readonly run: () => void;
 }
 
-export interface Toast {
+interface Toast {
   readonly id: number;
   readonly kind: 'info' | 'error';
   readonly text: string;

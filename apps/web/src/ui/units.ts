@@ -4,7 +4,7 @@
  */
 import { displayBytes, displayRate, thousands } from '@tollway/schema';
 
-export interface Scale {
+interface Scale {
   readonly divisor: number;
   /** `k`, `M`, `G`, `Ki`, `Mi` or nothing. */
   readonly prefix: string;

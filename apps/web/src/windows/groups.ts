@@ -4,7 +4,7 @@
 import { type Menu, menuByPath, registry, type WindowSize } from '@tollway/schema';
 
 /** A button of a tab that opens another window. */
-export interface RelatedWindow {
+interface RelatedWindow {
   readonly label: string;
   readonly address: string;
 }

@@ -1,6 +1,6 @@
 /** New items that people often want, with the values that make them what they are. The palette offers them by name. */
 
-export interface NewItemShortcut {
+interface NewItemShortcut {
   readonly label: string;
   /** Other words that find it. */
   readonly words: string;

@@ -1,6 +1,6 @@
 /** Keys that mean something for the desktop as a whole. Pure. */
 
-export interface Key {
+interface Key {
   readonly key: string;
   readonly code: string;
   readonly ctrlKey: boolean;
@@ -9,7 +9,7 @@ export interface Key {
   readonly shiftKey: boolean;
 }
 
-export type DesktopCommand = 'close' | 'escape' | 'next' | 'previous' | 'menu';
+type DesktopCommand = 'close' | 'escape' | 'next' | 'previous' | 'menu';
 
 /** What a key means; undefined when the desktop has no use for it. Letters by place, as Alt makes other signs of them. */
 export function desktopCommand({ key, code, ctrlKey, metaKey, altKey, shiftKey }: Key): DesktopCommand | undefined {

@@ -1,7 +1,7 @@
 /** What the button of a window says. Pure. */
 import type { DesktopWindow } from './reducer.ts';
 
-export interface TaskLabel {
+interface TaskLabel {
   /** The whole title, and a number where others have the same. */
   readonly name: string;
   /** What kind of thing the window shows, or all of its title. */

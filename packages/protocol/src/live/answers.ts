@@ -9,7 +9,7 @@ import type { History, SampleMessage } from './traffic.js';
 import { condition } from './window.js';
 
 /** A message or subscription that is refused, or one that cannot go on. */
-export const failure = Type.Object({
+const failure = Type.Object({
   op: Type.Literal('error'),
   id: Type.Optional(Type.Integer({ description: 'Absent when the message at fault had none.' })),
   detail: Type.String({ description: 'What is wrong and what is accepted.' }),

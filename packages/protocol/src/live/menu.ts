@@ -5,7 +5,6 @@ import type { Data } from '../data.js';
 
 /** An item: property → text. `.id` names it; settings menus have one row, which is called `*0`. */
 const row = Type.Record(Type.String(), Type.String());
-export type Row = Data<typeof row>;
 
 const counts = {
   total: Type.Integer({ description: 'Items of the menu.' }),
@@ -18,7 +17,7 @@ const counts = {
   ),
 };
 
-export const snapshot = Type.Object({
+const snapshot = Type.Object({
   id: Type.Integer(),
   op: Type.Literal('snapshot'),
   ...counts,
@@ -36,7 +35,7 @@ const changes = {
   remove: Type.Array(Type.String(), { description: '`.id`s of rows that left the window.' }),
 };
 
-export const delta = Type.Object({ id: Type.Integer(), op: Type.Literal('delta'), ...counts, ...changes });
+const delta = Type.Object({ id: Type.Integer(), op: Type.Literal('delta'), ...counts, ...changes });
 export type Delta = Data<typeof delta>;
 /** What turns one content of a window into the next. */
 export type Changes = Omit<Delta, 'id' | 'op' | keyof typeof counts>;

@@ -10,7 +10,7 @@ const row = Type.Object({
 });
 export type ProfileRow = Data<typeof row>;
 
-export const profile = Type.Object({
+const profile = Type.Object({
   id: Type.Integer(),
   op: Type.Literal('profile'),
   rows: Type.Array(row),

@@ -69,14 +69,14 @@ export const subscriptions = {
   profile: Type.Object({ id, op, ...plainTopic('profile') }),
   status: Type.Object({ id, op, ...plainTopic('status') }),
 };
-export type Topic = keyof typeof subscriptions;
+type Topic = keyof typeof subscriptions;
 export type Subscribe = { readonly [T in Topic]: Data<(typeof subscriptions)[T]> }[Topic];
 
 /** Another window of a subscription on a menu. */
 export const windowRequest = Type.Object({ id, op: Type.Literal('window'), ...windowParts });
-export type WindowRequest = Data<typeof windowRequest>;
+type WindowRequest = Data<typeof windowRequest>;
 
-export const unsubscribe = Type.Object({ id, op: Type.Literal('unsubscribe') });
+const unsubscribe = Type.Object({ id, op: Type.Literal('unsubscribe') });
 export type Unsubscribe = Data<typeof unsubscribe>;
 
 /** Any message of a browser. */

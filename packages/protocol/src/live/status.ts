@@ -3,7 +3,7 @@ import type { Data } from '../data.js';
 
 /** Topic `status`: what the bar of the browser shows. */
 
-export const status = Type.Object({
+const status = Type.Object({
   id: Type.Integer(),
   op: Type.Literal('status'),
   agent: Type.Object({

@@ -24,7 +24,7 @@ const slot = Type.Object({
 export type TokenBucketSample = Data<typeof slot>;
 
 /** Milliseconds without a packet passed, dropped or waiting have no slot. */
-export const tokenBucket = Type.Object({
+const tokenBucket = Type.Object({
   id: Type.Integer(),
   op: Type.Literal('token-bucket'),
   fromMs: Type.Number({ description: 'First millisecond that is told.' }),

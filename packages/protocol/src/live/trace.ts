@@ -40,7 +40,7 @@ const packet = Type.Object({
 });
 export type ShownPacket = Data<typeof packet>;
 
-export const trace = Type.Object({
+const trace = Type.Object({
   id: Type.Integer(),
   op: Type.Literal('trace'),
   packets: Type.Array(packet),

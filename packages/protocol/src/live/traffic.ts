@@ -46,8 +46,8 @@ export type TrafficSample = Data<typeof trafficSample>;
 const id = Type.Integer();
 
 /** The samples of the last minutes, oldest first: the first answer. */
-export const history = Type.Object({ id, op: Type.Literal('history'), samples: Type.Array(trafficSample) });
+const history = Type.Object({ id, op: Type.Literal('history'), samples: Type.Array(trafficSample) });
 export type History = Data<typeof history>;
 
-export const sample = Type.Object({ id, op: Type.Literal('sample'), ...properties });
+const sample = Type.Object({ id, op: Type.Literal('sample'), ...properties });
 export type SampleMessage = Data<typeof sample>;

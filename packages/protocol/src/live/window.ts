@@ -29,7 +29,7 @@ import type { Data } from '../data.js';
  */
 
 /** What a condition of a filter asks of a cell. */
-export const OPERATORS = ['is', 'is-not', 'contains', 'contains-not', 'in', 'in-not', 'less', 'more'] as const;
+const OPERATORS = ['is', 'is-not', 'contains', 'contains-not', 'in', 'in-not', 'less', 'more'] as const;
 export type Operator = (typeof OPERATORS)[number];
 
 /** Most characters of a text to find. */
@@ -43,7 +43,6 @@ export const test = Type.Object({
   op: Type.Enum([...OPERATORS], { refusal: `one of ${OPERATORS.join(', ')}` }),
   value: value({ refusal: 'a text, a number, true or false' }),
 });
-export type Test = Data<typeof test>;
 
 const asked = Type.Union([value(), test]);
 export type Asked = Data<typeof asked>;
@@ -58,7 +57,6 @@ export type Condition = Data<typeof condition>;
 
 const filter = Type.Record(Type.String(), Type.Union([asked, Type.Array(asked)]));
 export type Filter = Data<typeof filter>;
-export type FilterValue = Filter[string];
 
 const sort = Type.Object({ by: Type.String(), desc: Type.Optional(Type.Boolean()) });
 export type Sort = Data<typeof sort>;

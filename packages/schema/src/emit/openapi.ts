@@ -6,7 +6,7 @@ import { printSwitches, SWITCH_VALUES, VALUED_SWITCHES } from '../print-switches
 type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 type JsonObject = { readonly [key: string]: Json };
 
-export interface OpenApiOptions {
+interface OpenApiOptions {
   readonly title: string;
   readonly version: string;
 }

@@ -30,7 +30,7 @@ export const datetimeText = (msSince1970: number): string =>
   storedDatetime(msSince1970 - new Date(msSince1970).getTimezoneOffset() * 60_000);
 
 /** Canonical text of a moment that is stored. */
-export function datetimeOfStored(stored: string): string {
+function datetimeOfStored(stored: string): string {
   const ms = Date.parse(`${stored.replace(' ', 'T')}Z`);
   return Number.isNaN(ms) ? stored : datetimeText(ms);
 }

@@ -64,7 +64,7 @@ export function displayDuration(value: string): string {
   return `${days > 0 ? `${days}d ` : ''}${clock}${fraction}`;
 }
 
-export interface DurationOptions {
+interface DurationOptions {
   readonly minMs?: number;
   /** At most {@link MAX_DURATION_MS}. */
   readonly maxMs?: number;

@@ -2,7 +2,7 @@ import type { Kind } from '../kind.js';
 import { shown } from './shown.js';
 
 /** ICMP type and inclusive range of codes. */
-export interface IcmpOptions {
+interface IcmpOptions {
   readonly type: number;
   readonly codeFrom: number;
   readonly codeTo: number;

@@ -1,7 +1,7 @@
 import type { Kind } from '../kind.js';
 import { shown } from './shown.js';
 
-export interface IntOptions {
+interface IntOptions {
   readonly min: number;
   readonly max: number;
   /** Words accepted beside numbers. */

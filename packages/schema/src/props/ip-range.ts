@@ -3,7 +3,7 @@ import { addresses, ipv4, ipv4Mask, ipv4Prefix, ipv4Text } from './ip.js';
 import { shown } from './shown.js';
 
 /** Inclusive range of IPv4 addresses as unsigned numbers. */
-export interface Ipv4Range {
+interface Ipv4Range {
   readonly from: number;
   readonly to: number;
 }

@@ -22,7 +22,7 @@ export const ipv4Mask = (prefixLength: number): number =>
   prefixLength === 0 ? 0 : (0xffff_ffff << (32 - prefixLength)) >>> 0;
 
 /** First address, length and the address as written of `a.b.c.d/n`, or undefined. */
-export interface Ipv4Prefix {
+interface Ipv4Prefix {
   readonly address: number;
   readonly length: number;
 }

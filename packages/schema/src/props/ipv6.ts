@@ -4,7 +4,7 @@ const GROUPS = 8;
 const BITS = 128;
 
 /** First address of a network and its length, bits. */
-export interface Ipv6Prefix {
+interface Ipv6Prefix {
   /** 128-bit number. */
   readonly address: bigint;
   readonly length: number;

@@ -5,7 +5,7 @@ import { configuredRate } from './rate.js';
 import { shown } from './shown.js';
 
 /** Token bucket: `rate` tokens come per `perMs`, at most `burst` wait. */
-export interface Limit {
+interface Limit {
   readonly rate: number;
   readonly perMs: number;
   readonly burst: number;

@@ -4,7 +4,7 @@ import { shown } from './shown.js';
 import { interfaceName } from './text.js';
 
 /** Where a route leads: a neighbour, an interface, or a neighbour on a named interface. */
-export interface Nexthop {
+interface Nexthop {
   /** IPv4 address of the neighbour. */
   readonly address?: number;
   /** Interface name. */

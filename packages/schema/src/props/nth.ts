@@ -3,7 +3,7 @@ import { missingElement } from './comma-list.js';
 import { shown } from './shown.js';
 
 /** One packet of each group of `every`. */
-export interface Nth {
+interface Nth {
   readonly every: number;
   /** From 1 to `every`. */
   readonly packet: number;

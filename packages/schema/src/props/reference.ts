@@ -2,7 +2,7 @@ import type { Kind, Referent } from '../kind.js';
 import { missingElement, namesInList, renameInList, renameOne } from './comma-list.js';
 import { hasControl, shown } from './shown.js';
 
-export interface ReferenceOptions {
+interface ReferenceOptions {
   /** Words accepted beside names. */
   readonly also?: readonly string[];
 }

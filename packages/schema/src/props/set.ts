@@ -2,7 +2,7 @@ import type { Kind } from '../kind.js';
 import { missingElement } from './comma-list.js';
 import { shown } from './shown.js';
 
-export interface SetOptions {
+interface SetOptions {
   /** The empty text is the empty list. */
   readonly empty?: boolean;
   /** Other spellings, each with the word that is meant. */

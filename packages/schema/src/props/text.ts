@@ -2,7 +2,7 @@ import type { Kind, Referent } from '../kind.js';
 import { missingElement, namesInList, renameInList, renameOne } from './comma-list.js';
 import { hasControl, hasDirection, shown } from './shown.js';
 
-export interface TextOptions {
+interface TextOptions {
   /** Longest text, characters. */
   readonly max?: number;
   /** No line ends and tabs either, nor marks that turn the direction of writing. */
@@ -11,7 +11,7 @@ export interface TextOptions {
   readonly values?: readonly string[];
 }
 
-export interface NameOptions extends TextOptions {
+interface NameOptions extends TextOptions {
   /** What gives such names; nothing need. */
   readonly ref?: readonly Referent[];
 }

@@ -3,7 +3,7 @@ import { bytes } from './bytes.js';
 import { shown } from './shown.js';
 
 /** Amount of data, bytes; `to` 0 has no end. */
-export interface VolumeRange {
+interface VolumeRange {
   readonly from: number;
   readonly to: number;
 }

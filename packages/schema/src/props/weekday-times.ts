@@ -8,7 +8,7 @@ export const WEEKDAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as con
 const DAY_MS = 86_400_000;
 
 /** Span of the day on some days of the week; `toMs` before `fromMs` passes midnight. */
-export interface WeekdayTimes {
+interface WeekdayTimes {
   /** Milliseconds after midnight, at most one day. */
   readonly fromMs: number;
   readonly toMs: number;

@@ -3,7 +3,7 @@ import type { Menu } from '@tollway/schema';
 import type { Row } from '../../api/row.ts';
 import { isSet } from './text.ts';
 
-export interface RowMark {
+interface RowMark {
   /**
    * `low` is drawn empty, `middle` half and `high` full; `none` where there is nothing to compare, `absent` where items
    * carry no load.

@@ -8,7 +8,7 @@ import { control } from './control.ts';
 import { LiveText } from './LiveText.tsx';
 import { PairField } from './PairField.tsx';
 
-export interface FieldProps {
+interface FieldProps {
   readonly name: string;
   readonly prop: Prop;
   readonly value: string | undefined;

@@ -11,7 +11,7 @@ export const PARTS = [
   { key: 'other', label: 'Other work' },
 ] as const;
 
-export type Part = (typeof PARTS)[number]['key'];
+type Part = (typeof PARTS)[number]['key'];
 
 export interface CoreShare {
   readonly core: number;

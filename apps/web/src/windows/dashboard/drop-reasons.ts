@@ -4,9 +4,9 @@
  * `bookkeeping`: packets that have been dealt with. `policy`: the configuration wants it. `noise`: what others sent was
  * of no use. `trouble`: the router lacks something.
  */
-export type Weight = 'bookkeeping' | 'policy' | 'noise' | 'trouble';
+type Weight = 'bookkeeping' | 'policy' | 'noise' | 'trouble';
 
-export interface DropReason {
+interface DropReason {
   readonly label: string;
   readonly weight: Weight;
   /** Address of the window where one sees more. */
@@ -60,7 +60,7 @@ export function dropReason(reason: string): DropReason {
   return { label: words.slice(0, 1).toUpperCase() + words.slice(1), weight, opens };
 }
 
-export interface Drop extends DropReason {
+interface Drop extends DropReason {
   readonly reason: string;
   /** Packets per second. */
   readonly rate: number;

@@ -1,7 +1,7 @@
 /** The health of the router: problems that follow from the values on the dashboard. Pure. */
 import { dropReason } from './drop-reasons.ts';
 
-export type Level = 'trouble' | 'warning';
+type Level = 'trouble' | 'warning';
 
 /** A problem. */
 export interface Finding {

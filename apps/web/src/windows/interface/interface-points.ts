@@ -4,7 +4,7 @@ import { samplesAfter } from '../../api/traffic.ts';
 import type { Points } from '../../ui/Chart.tsx';
 
 /** Bits or packets per second: Tx, Rx, and of both what took the fast path. */
-export type Pick = (rates: InterfaceSample) => readonly [number, number, number, number];
+type Pick = (rates: InterfaceSample) => readonly [number, number, number, number];
 
 export const bits: Pick = (rates) => [rates.tx, rates.rx, rates.fpTx, rates.fpRx];
 export const packets: Pick = (rates) => [rates.txPps, rates.rxPps, rates.fpTxPps, rates.fpRxPps];

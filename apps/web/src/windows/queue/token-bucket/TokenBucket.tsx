@@ -17,7 +17,7 @@ const WIDTH_TEXTS = ['1 ms', '10 ms', '1 s'] as const;
 const LEVEL_MS = 4_000;
 
 /** The bucket of a queue in one direction. */
-export function bucketOf(row: Row, which: number): Bucket {
+function bucketOf(row: Row, which: number): Bucket {
   const limit = halves(row['max-limit'])[which] ?? 0;
   return { limit, capacity: limit * (halves(row['bucket-size'])[which] ?? 0) };
 }

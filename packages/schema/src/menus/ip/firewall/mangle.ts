@@ -19,13 +19,7 @@ import { FIREWALL_WINDOW } from '../../../windows.js';
 const path = '/ip/firewall/mangle';
 
 /** Actions that change the packet or its connection, after which the next rule may follow. */
-export const MANGLE_MARKING_ACTIONS = [
-  'mark-packet',
-  'mark-connection',
-  'mark-routing',
-  'change-dscp',
-  'change-mss',
-] as const;
+const MANGLE_MARKING_ACTIONS = ['mark-packet', 'mark-connection', 'mark-routing', 'change-dscp', 'change-mss'] as const;
 
 /** What packets and connections are marked with. */
 export const firewallMangle = defineMenu({

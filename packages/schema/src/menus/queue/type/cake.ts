@@ -23,7 +23,7 @@ const cake = (kind: Kind, label: string, help: string, standard?: string): Prop 
 const optional = (prop: Prop): Prop => ({ ...prop, unset: true });
 
 /** Presets of framing and overhead; the second spelling is RouterOS's own. */
-export const CAKE_OVERHEAD_SCHEMES = [
+const CAKE_OVERHEAD_SCHEMES = [
   'raw',
   'convervative',
   'ipoa-vcmux',
@@ -43,7 +43,7 @@ export const CAKE_OVERHEAD_SCHEMES = [
 ] as const;
 
 /** Presets of the round trip time. */
-export const CAKE_RTT_SCHEMES = [
+const CAKE_RTT_SCHEMES = [
   'none',
   'datacentre',
   'lan',

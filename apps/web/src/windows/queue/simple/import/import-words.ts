@@ -15,7 +15,7 @@ export const ACTION_TITLES: Readonly<Record<ImportAction, string>> = {
 /** What can be shown of a report. */
 export type Show = 'all' | 'hints' | ImportAction;
 
-export type Counts = Readonly<Record<ImportAction | 'hints', number>>;
+type Counts = Readonly<Record<ImportAction | 'hints', number>>;
 
 export function countsOf(lines: readonly ImportLine[]): Counts {
   const counts = { error: 0, remove: 0, change: 0, add: 0, same: 0, hints: 0 };
