@@ -1,7 +1,8 @@
 export { columnValue, type MenuColumn, menuColumn } from './column.js';
 export { type Argument, allows, type Command, type Policy } from './command.js';
 export { defineMenu } from './define.js';
-export { openApi, takesLists } from './emit/openapi.js';
+export { openApi } from './emit/openapi.js';
+export { takesLists } from './emit/openapi-parts.js';
 export type { AddressSpan, Editor, Kind, PairOf, Parsed } from './kind.js';
 export type {
   BuiltinItem,

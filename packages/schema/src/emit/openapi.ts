@@ -1,10 +1,19 @@
-import type { Argument, Command } from '../command.js';
-import type { Menu, Prop } from '../menu.js';
-import { printSwitches, SWITCH_VALUES, VALUED_SWITCHES } from '../print-switches.js';
-
-/** A JSON value. */
-type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
-type JsonObject = { readonly [key: string]: Json };
+import type { Menu } from '../menu.js';
+import { commandOperation, printOperation, runOperation } from './openapi-commands.js';
+import {
+  content,
+  failed,
+  isSingle,
+  type JsonObject,
+  listOf,
+  operation,
+  proplist,
+  reference,
+  response,
+  schemaName,
+  takesLists,
+} from './openapi-parts.js';
+import { schemasOf } from './openapi-schemas.js';
 
 interface OpenApiOptions {
   readonly title: string;
@@ -64,16 +73,6 @@ const errorSchema: JsonObject = {
   },
 };
 
-/** Name of a menu's schemas: `ip-firewall-filter`. */
-const schemaName = (menu: Menu): string => menu.path.slice(1).replaceAll('/', '-');
-
-const reference = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
-const content = (schema: JsonObject): JsonObject => ({ content: { 'application/json': { schema } } });
-const response = (description: string, schema?: JsonObject): JsonObject => ({
-  description,
-  ...(schema ? content(schema) : {}),
-});
-const listOf = (schema: JsonObject): JsonObject => ({ type: 'array', items: schema });
 const LISTS =
   'One object adds one item. A list adds all of its items, in order, or none of them, as one revision; ' +
   'an error names the element, counted from 0.';
@@ -89,94 +88,10 @@ const changedItem: JsonObject = {
   },
 };
 
-const isSingle = ({ kind }: Menu): boolean => kind === 'settings' || kind === 'status';
-
-/** True where a list of items can be added or changed in one request: users are no part of the configuration. */
-export const takesLists = (menu: Menu): boolean => menu.source !== 'live' && !isSingle(menu) && menu.undoable !== false;
-
 const oneOrMany = (schema: JsonObject, many: boolean): JsonObject =>
   many ? { oneOf: [schema, listOf(schema)] } : schema;
-const failed = (...names: string[]): JsonObject =>
-  Object.fromEntries(
-    [
-      ['401', 'Unauthorized'] as const,
-      ...names.map((name) => [name === 'NotFound' ? '404' : '400', name] as const),
-      ['default', 'Refused'] as const,
-    ].map(([status, name]) => [status, { $ref: `#/components/responses/${name}` }]),
-  );
 
-const ABOUT: JsonObject = { type: 'string', description: 'Why the item cannot work; only of one that cannot.' };
-
-/** Where an item is inserted. */
-const PLACE: JsonObject = {
-  'place-before': { type: 'string', description: 'Id of the item to insert before; without it, the end.' },
-  'place-after': { type: 'string', description: 'Id of the item to insert after, in place of place-before.' },
-};
-
-/** An item as it is read, as it is given on add, and as it is changed. */
-function schemasOf(menu: Menu): [string, JsonObject][] {
-  const name = schemaName(menu);
-  const readable = Object.entries(menu.props).filter(([, prop]) => !prop.secret);
-  const writable = Object.entries(menu.props).filter(([, prop]) => !prop.readOnly);
-  const read: JsonObject = {
-    type: 'object',
-    properties: {
-      ...(isSingle(menu) ? {} : { '.id': { type: 'string', pattern: '^\\*[0-9A-F]+$' } }),
-      ...(menu.source !== 'live' && !isSingle(menu) ? { '.about': ABOUT } : {}),
-      ...Object.fromEntries(readable.map(([key, prop]) => [key, { type: 'string', description: prop.help }])),
-    },
-  };
-  if (writable.length === 0) return [[name, read]];
-  const required = writable.flatMap(([key, prop]) => (prop.required ? [key] : []));
-  const properties = givenProperties(menu);
-  const added: JsonObject = {
-    required,
-    properties: { ...properties, ...(menu.kind === 'ordered' ? PLACE : {}) },
-  };
-  const write: JsonObject = {
-    type: 'object',
-    additionalProperties: false,
-    properties,
-    patternProperties: TAKEN_AWAY,
-  };
-  return [
-    [name, read],
-    [`${name}-set`, write],
-    ...(menu.commands.has('add') ? [[`${name}-add`, { ...write, ...added }] as [string, JsonObject]] : []),
-  ];
-}
-
-const TAKEN_AWAY: JsonObject = { '^!': { description: 'Takes the property away.' } };
-
-/** Properties that may be given. */
-function givenProperties(menu: Menu): JsonObject {
-  const writable = Object.entries(menu.props).filter(([, prop]) => !prop.readOnly);
-  const constants = Object.entries(menu.constants ?? {}).map(([key, { value }]): [string, JsonObject] => [
-    key,
-    { const: value, description: 'Has one value; giving it changes nothing.' },
-  ]);
-  return Object.fromEntries([
-    ...writable.map(([key, prop]): [string, JsonObject] => [key, valueSchema(prop)]),
-    ...constants,
-  ]);
-}
-
-function valueSchema(prop: Prop): JsonObject {
-  // The schema of a kind is plain JSON by its type's intent; copying it through JSON makes that certain.
-  const kind: JsonObject = JSON.parse(JSON.stringify(prop.kind.jsonSchema));
-  const absent = prop.unset ? [{ const: '', description: 'Takes the property away.' }] : [];
-  const negated = prop.not ? [{ type: 'string', pattern: '^!', description: 'Inverts the match.' }] : [];
-  const words = prop.kind.also?.length ? [{ type: 'string', enum: prop.kind.also }] : [];
-  const extra = [...words, ...negated, ...absent];
-  return {
-    description: `${prop.help} Accepts ${prop.kind.accepts}.`,
-    ...(extra.length === 0 ? kind : { anyOf: [kind, ...extra] }),
-    ...(prop.default === undefined ? {} : { default: prop.default }),
-    ...(prop.secret ? { writeOnly: true } : {}),
-  };
-}
-
-/** Paths of a menu. */
+/** The paths of a menu with their operations. */
 function pathsOf(menu: Menu): [string, JsonObject][] {
   const base = `/rest${menu.path}`;
   const own = [...menu.commands.values()].map((command): [string, JsonObject] => [
@@ -188,20 +103,6 @@ function pathsOf(menu: Menu): [string, JsonObject][] {
   if (isSingle(menu)) return [[base, single(menu)], print, ...own];
   return [[base, collection(menu)], [`${base}/{id}`, item(menu)], print, ...own];
 }
-
-const operation = (menu: Menu, id: string, summary: string, more: JsonObject): JsonObject => ({
-  tags: [menu.path],
-  operationId: `${id}-${schemaName(menu)}`,
-  summary,
-  ...more,
-});
-
-const proplist: JsonObject = {
-  name: '.proplist',
-  in: 'query',
-  schema: { type: 'string' },
-  description: 'Comma list of the properties to send.',
-};
 
 function single(menu: Menu): JsonObject {
   const name = schemaName(menu);
@@ -297,111 +198,3 @@ function item(menu: Menu): JsonObject {
       : {}),
   };
 }
-
-const NO_CHANGE = 'A switch that changes nothing.';
-
-const printOperation = (menu: Menu): JsonObject =>
-  operation(menu, 'print', `Print ${menu.title}`, {
-    requestBody: content({
-      type: 'object',
-      properties: {
-        '.proplist': {
-          type: ['string', 'array'],
-          items: { type: 'string' },
-          description: 'Properties to send, as a list or comma list.',
-        },
-        '.query': { ...listOf({ type: 'string' }), description: 'Words of a query stack.' },
-        'count-only': { description: 'Answer with the number of items.' },
-        ...Object.fromEntries(VALUED_SWITCHES.map((name) => [name, { description: NO_CHANGE }])),
-        ...Object.fromEntries(
-          printSwitches(menu).map((name) => [name, { enum: [...SWITCH_VALUES], description: NO_CHANGE }]),
-        ),
-      },
-      additionalProperties: false,
-    }),
-    responses: {
-      '200': response(menu.help, { oneOf: [listOf(reference(schemaName(menu))), { type: 'object' }] }),
-      ...failed('BadRequest'),
-    },
-  });
-
-/** A menu that runs, or another command of it. */
-const runOperation = (menu: Menu, command: string): JsonObject =>
-  operation(menu, command || 'run', command === '' ? menu.title : `${menu.title}: ${command}`, {
-    requestBody: content(reference(`${schemaName(menu)}-set`)),
-    responses: { '200': response(menu.help, listOf(reference(schemaName(menu)))), ...failed('BadRequest') },
-  });
-
-const numbers = (description: string): JsonObject => ({
-  type: ['string', 'array'],
-  minLength: 1,
-  items: { type: 'string', minLength: 1 },
-  description,
-});
-
-const itemArguments: JsonObject = {
-  numbers: numbers('Ids or names, comma separated or a list; all of them or none.'),
-  '.id': {
-    type: ['string', 'array'],
-    minLength: 1,
-    items: { type: 'string', minLength: 1 },
-    description: 'The same, in place of numbers.',
-  },
-};
-
-/** The same where some of the items may be gone by the time that they are to be removed. */
-const passingArguments: JsonObject = {
-  ...itemArguments,
-  numbers: numbers(
-    'Ids or names, comma separated or a list. Of items that come and go by themselves those that are there are removed ' +
-      'and those that are gone left out, and it is an error when none is there; of stored items all of them or none.',
-  ),
-};
-
-function commandOperation(menu: Menu, command: Command): JsonObject {
-  const name = schemaName(menu);
-  const { result } = command;
-  const row: JsonObject = {
-    type: 'object',
-    properties: Object.fromEntries((Array.isArray(result) ? result : []).map((key) => [key, { type: 'string' }])),
-  };
-  const more = {
-    description: command.help,
-    responses: {
-      '200': Array.isArray(result)
-        ? response(command.help, listOf(row))
-        : response(result === 'id' ? 'The id of the new item.' : 'An empty list.', {}),
-      ...failed('BadRequest'),
-    },
-  };
-  const title = `${command.name} on ${menu.title}`;
-  if (command.name === 'add') {
-    return operation(menu, 'post-add', title, { requestBody: content(reference(`${name}-add`)), ...more });
-  }
-  const given = command.name === 'set';
-  const ofItems = command.target === 'selection';
-  // Who lists live state alone names what comes and goes, too.
-  const passing = command.name === 'remove' && (command.dynamicRows === true || menu.source === 'live');
-  const required = Object.keys(command.args).filter((key) => command.args[key]?.required);
-  const schema: JsonObject = {
-    type: 'object',
-    ...(ofItems && !command.allByDefault && { anyOf: [{ required: ['numbers'] }, { required: ['.id'] }] }),
-    ...(required.length > 0 && { required }),
-    ...(given && { additionalProperties: false, patternProperties: TAKEN_AWAY }),
-    properties: {
-      ...(ofItems && (passing ? passingArguments : itemArguments)),
-      ...Object.fromEntries(Object.entries(command.args).map(([key, argument]) => [key, argumentSchema(argument)])),
-      ...(given && givenProperties(menu)),
-    },
-  };
-  return operation(menu, `post-${command.name}`, title, {
-    requestBody: { required: 'anyOf' in schema || required.length > 0, ...content(schema) },
-    ...more,
-  });
-}
-
-/** The schema of a kind is plain JSON by its type's intent; copying it through JSON makes that certain. */
-const argumentSchema = ({ kind, help }: Argument): JsonObject => ({
-  ...JSON.parse(JSON.stringify(kind.jsonSchema)),
-  description: help,
-});
