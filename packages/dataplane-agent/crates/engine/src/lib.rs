@@ -36,7 +36,7 @@ pub mod firewall;
 // Routes, neighbours, fragments.
 pub mod ip;
 
-// Profiles and traces.
+// Profiles, traces, the log.
 pub mod observe;
 
 // Queues.

@@ -44,7 +44,7 @@ fn pass(router: &mut Router) -> usize {
 }
 
 fn known(router: &Router) -> usize {
-    router.shared().neighbors(router.now(), router.snapshot()).len()
+    router.shared().neighbors(router.snapshot()).len()
 }
 
 /// Frames of the flood, by number.

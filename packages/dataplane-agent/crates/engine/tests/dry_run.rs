@@ -124,11 +124,11 @@ fn check(
     let listed = router.shared().address_sets.dynamic();
     let dry = router.dry_run(&packet.description()).expect("a packet");
     assert_eq!(before, (router.stats(), router.connections(), router.queues()), "a dry run changes nothing");
-    assert_eq!((router.shared().take_log(), router.shared().address_sets.dynamic()), (Vec::new(), listed));
+    assert_eq!((router.shared().log.take(), router.shared().address_sets.dynamic()), (Vec::new(), listed));
     packet.send(router);
     router.sleep(1_000_000_001);
     let noted = router.traced(trace).packets;
-    router.shared().take_log();
+    router.shared().log.take();
     let real = noted.get(*last).cloned().expect("the packet");
     *last = noted.len();
     (dry, real)
@@ -387,7 +387,7 @@ fn a_full_table_has_no_room_for_a_described_connection_either() {
     // A packet that only might come is nothing to tell of; of those that do the log tells once a minute.
     let mut refuse = |ports: std::ops::Range<u16>, seconds: u64| {
         ports.for_each(|port| Described::udp(HOSTS[0], port, SERVERS[0], 53).send(&mut router));
-        let lines: Vec<String> = router.shared().take_log().into_iter().map(|line| line.message).collect();
+        let lines: Vec<String> = router.shared().log.take().into_iter().map(|line| line.message).collect();
         router.sleep(seconds * 1_000_000_000);
         lines
     };

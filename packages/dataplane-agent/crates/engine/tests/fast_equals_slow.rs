@@ -448,7 +448,7 @@ fn run(seed: u64, steps: usize, tally: &Tally) -> Result<(), TestCaseError> {
     let mut slow = build(config.clone(), false);
     let mut traced = build(config, true);
     for router in [&fast, &slow, &traced] {
-        router.shared().set_wall_clock(router.now(), MIDNIGHT_NS);
+        router.shared().wall_clock.set(router.now(), MIDNIGHT_NS);
     }
     let trace = traced.start_trace(&TraceFilter::default());
     let mut followed = 0;
@@ -553,7 +553,7 @@ fn run(seed: u64, steps: usize, tally: &Tally) -> Result<(), TestCaseError> {
         tally.waited.set(tally.waited.get() + fast.stats().queues.queued_packets);
         let bytes = |router: &Router| router.stats().rules;
         prop_assert_eq!(bytes(&fast), bytes(&slow), "rule counters, step {}", step);
-        let mut lines = [fast.shared().take_log(), slow.shared().take_log()]
+        let mut lines = [fast.shared().log.take(), slow.shared().log.take()]
             .map(|lines| lines.into_iter().map(|line| line.message).collect::<Vec<_>>());
         lines.iter_mut().for_each(|lines| lines.sort());
         prop_assert_eq!(&lines[0], &lines[1], "log, step {}", step);

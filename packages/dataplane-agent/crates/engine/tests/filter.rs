@@ -196,7 +196,7 @@ fn segments_that_came_uncut_share_a_log_line_that_counts_them() {
     let segments = tcp(tcp_flag::ACK, 1, 1).payload_len(2500);
     let (frame, vnet) = segments.eth_dst(tollway_testkit::router::port_mac(0)).build_gso(1000);
     assert_eq!(router.inject(0, frame, vnet).len(), 1);
-    let lines: Vec<String> = router.shared().take_log().into_iter().map(|line| line.message).collect();
+    let lines: Vec<String> = router.shared().log.take().into_iter().map(|line| line.message).collect();
     assert_eq!(lines.len(), 1);
     assert!(lines[0].ends_with("10.1.0.2:1000->10.2.0.2:80, len 1040, 3 packets"), "{}", lines[0]);
 }
@@ -209,8 +209,8 @@ fn log_lines_read_as_the_field_writes_them() {
     let mut router = router(config);
     router.send(0, &tcp(tcp_flag::SYN, 1, 0));
     router.send(0, &PacketBuilder::ipv4("10.1.0.2", "10.1.0.1").echo_request(7, 1));
-    assert!(router.shared().log_pending());
-    let lines: Vec<String> = router.shared().take_log().into_iter().map(|line| line.message).collect();
+    assert!(router.shared().log.is_pending());
+    let lines: Vec<String> = router.shared().log.take().into_iter().map(|line| line.message).collect();
     assert_eq!(
         lines,
         [
@@ -228,7 +228,7 @@ fn every_packet_of_a_logged_flow_is_logged() {
     for _ in 0..5 {
         router.send(0, &udp());
     }
-    assert_eq!(router.shared().take_log().len(), 5);
+    assert_eq!(router.shared().log.take().len(), 5);
     assert_eq!(router.rule(1000).0, 5);
 }
 

@@ -544,7 +544,7 @@ fn nobody_has_a_broadcast_address() {
         assert_eq!(router.inject(0, request(sender, "10.1.0.1"), VnetState::default()), [], "{sender}");
     }
     expect_counters!(router, Drop(ArpIgnored): 3);
-    assert_eq!(router.shared().neighbors(router.now(), router.snapshot()), []);
+    assert_eq!(router.shared().neighbors(router.snapshot()), []);
 }
 
 #[test]

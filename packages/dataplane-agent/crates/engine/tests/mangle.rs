@@ -250,7 +250,7 @@ fn rules_that_want_every_packet_get_it_and_are_logged() {
         assert!(!router.send(0, &query())[0].fast);
     }
     assert_eq!(packets(&router, 2), [5, 5]);
-    let lines = router.shared().take_log();
+    let lines = router.shared().log.take();
     assert_eq!(lines.len(), 5);
     assert!(lines[0].message.starts_with("third postrouting: in:ether1 out:ether2, connection-state:new"));
 }

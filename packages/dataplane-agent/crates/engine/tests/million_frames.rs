@@ -148,7 +148,7 @@ fn a_million_frames(seed: u64) {
         }
         if random.one_in(500) {
             router.swap(|config| config.filter[1].rules[3..].rotate_left(1));
-            router.shared().take_log();
+            router.shared().log.take();
         }
     }
     let stats = router.stats();

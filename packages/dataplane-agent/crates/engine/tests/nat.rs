@@ -58,7 +58,7 @@ fn log_lines_tell_what_is_translated() {
     router.send(1, &back(4000));
     let knock = PacketBuilder::ipv4("203.0.113.5", "10.2.0.1").tcp(1000, 80, tcp_flag::SYN, 1, 0);
     router.send(1, &knock);
-    let lines: Vec<String> = router.shared().take_log().into_iter().map(|line| line.message).collect();
+    let lines: Vec<String> = router.shared().log.take().into_iter().map(|line| line.message).collect();
     let ends: Vec<&str> = lines.iter().map(|line| line.split_once("proto ").unwrap().1).collect();
     assert_eq!(
         ends,
@@ -79,7 +79,7 @@ fn log_lines_tell_the_identifier_of_a_ping_as_it_came() {
     let translated = router.send(0, &ping("192.168.88.11"))[0].packet().ports.0;
     assert_ne!(translated, 7);
     router.send(1, &PacketBuilder::ipv4("203.0.113.5", "10.2.0.1").echo_reply(translated, 1));
-    let lines: Vec<String> = router.shared().take_log().into_iter().map(|line| line.message).collect();
+    let lines: Vec<String> = router.shared().log.take().into_iter().map(|line| line.message).collect();
     let told: Vec<&str> = lines.iter().map(|line| line.split_once("proto ").unwrap().1).collect();
     assert_eq!(
         told,
@@ -98,12 +98,12 @@ fn log_lines_tell_the_identifier_of_a_ping_as_it_came() {
 fn log_lines_of_fragments_tell_no_ports_of_what_is_translated() {
     let mut router = Router::new(masquerading().filter("forward", rule().log("").accept()));
     router.send(0, &out("192.168.88.10", 4000));
-    router.shared().take_log();
+    router.shared().log.take();
     let datagram = back(4000).ident(7).dont_fragment(false).eth_dst(tollway_testkit::router::port_mac(1));
     for fragment in datagram.payload_len(3000).build_fragments(1480) {
         router.inject(1, fragment, Default::default());
     }
-    let lines: Vec<String> = router.shared().take_log().into_iter().map(|line| line.message).collect();
+    let lines: Vec<String> = router.shared().log.take().into_iter().map(|line| line.message).collect();
     assert!(lines.len() > 1, "{lines:?}");
     for (index, line) in lines.iter().enumerate() {
         let whole = line.contains("NAT 203.0.113.5:53->(10.2.0.1:4000->192.168.88.10:4000), ");

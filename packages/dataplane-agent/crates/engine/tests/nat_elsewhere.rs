@@ -133,12 +133,12 @@ fn the_rules_are_asked_about_a_new_connection() {
     for _ in 0..3 {
         router.send(0, &udp(4000));
     }
-    router.shared().take_log();
+    router.shared().log.take();
     router.moved();
     lead_by(&mut router, "10.3.0.254");
     assert_eq!(router.send(0, &udp(4000)), []);
     expect_counters!(router, Drop(FilterDrop): 1, Connections: -1, Rule(1001): 1, Rule(1002): 1);
-    assert_eq!(router.shared().take_log().len(), 1);
+    assert_eq!(router.shared().log.take().len(), 1);
 }
 
 /// Answers that were received together with the packet that finds it out still reach the host.

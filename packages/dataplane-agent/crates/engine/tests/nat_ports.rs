@@ -261,7 +261,7 @@ fn rules_are_asked_once_for_packets_of_a_flow_that_moves() {
         let mut moved = 0;
         for port in 5000..5016 {
             router.reset_counters(&[]);
-            let _before = router.shared().take_log();
+            let _before = router.shared().log.take();
             let slow = |router: &Router| router.slow().values().sum::<u64>();
             let before = slow(&router);
             // All in one batch.
@@ -272,7 +272,7 @@ fn rules_are_asked_once_for_packets_of_a_flow_that_moves() {
             let to = |output: &Output| (output.packet().dst.to_string(), output.packet().ports);
             assert!(sent.iter().all(|output| to(output) == ("192.168.88.10".into(), (port, 80))));
             assert_eq!((router.rule(1000).0, router.rule(1001).0, router.rule(1002).0), (5, 1, 0));
-            assert_eq!((router.shared().take_log().len(), slow(&router) - before), (5, 5));
+            assert_eq!((router.shared().log.take().len(), slow(&router) - before), (5, 5));
             // The next batch is of a flow that is known.
             for receiver in 0..workers as usize {
                 let sent = router.inject_batch(receiver, vec![frame(1, inbound(port, 8080))]);

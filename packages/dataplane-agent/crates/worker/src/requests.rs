@@ -145,7 +145,7 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
             Ok(ReplyBody::Done { count })
         }
         RequestBody::Neighbors => {
-            Ok(ReplyBody::Neighbors { neighbors: agent.shared.neighbors(clock::now(), &agent.snapshot) })
+            Ok(ReplyBody::Neighbors { neighbors: agent.shared.neighbors(&agent.snapshot) })
         }
         RequestBody::RemoveNeighbor { interface, address } => {
             let removed = agent.shared.remove_neighbor(interface, address);

@@ -58,7 +58,7 @@ impl<F: Frame> Engine<F> {
             state.table.forget_all_windows();
         }
         if !new.shares_cache_epoch_with(&old) {
-            state.utc_offset_ns = state.shared.utc_offset_ns();
+            state.utc_offset_ns = state.shared.wall_clock.offset_ns();
             let utc_ns = state.utc_ns();
             let (before, plan) = (old.plan(utc_ns), new.plan(utc_ns));
             let named = (new.cache_epoch(), new.port_interfaces());

@@ -84,7 +84,7 @@ impl<F: Frame> Engine<F> {
         let none = Plan { forest: &Arc::default(), table: &Arc::default(), utc_ns: 0 };
         let ports = snapshot.port_interfaces();
         let named = (snapshot.cache_epoch(), ports.as_slice());
-        queues.swap(&none, &snapshot.plan(shared.utc_offset_ns()), named, &shared.queues, Now(0));
+        queues.swap(&none, &snapshot.plan(shared.wall_clock.offset_ns()), named, &shared.queues, Now(0));
         let mut engine = Self {
             state: WorkerState {
                 worker,
@@ -167,7 +167,7 @@ impl<F: Frame> Engine<F> {
     }
 
     fn run<S: FrameSource<F>, C: CycleClock>(&mut self, batch: &mut Batch<F>, source: &mut S, clock: &C) {
-        self.state.utc_offset_ns = self.state.shared.utc_offset_ns();
+        self.state.utc_offset_ns = self.state.shared.wall_clock.offset_ns();
         loop {
             self.state.bounds.clear();
             self.state.batch = self.state.batch.checked_add(1).unwrap_or(1);

@@ -1,7 +1,8 @@
-//! IP: routes, neighbours, fragments, header options.
+//! IP: routes, neighbours, fragments, header options, the rate limit of ICMP errors.
 
 pub mod fib;
 pub mod fragments;
+pub(crate) mod icmp_rate;
 pub mod neighbor;
 pub(crate) mod options;
 

@@ -1,4 +1,5 @@
-//! What observers see: cycle counts and packet traces.
+//! What observers see: cycle counts, packet traces and the log.
 
+pub mod log;
 pub mod profiler;
 pub mod trace;

@@ -27,3 +27,9 @@ pub(crate) fn flag_names(flags: u8) -> String {
     let set: Vec<&str> = names.iter().filter(|(bit, _)| flags & bit != 0).map(|(_, name)| *name).collect();
     set.join(",")
 }
+
+/// `aa:bb:cc:dd:ee:ff`.
+pub(crate) fn format_mac(mac: [u8; 6]) -> String {
+    let [a, b, c, d, e, f] = mac;
+    format!("{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}")
+}

@@ -8,8 +8,10 @@ use std::net::{IpAddr, Ipv4Addr};
 use tollway_wire::{field, icmp, ipv4};
 
 use crate::firewall::classifier::{PacketView, RuleTable};
+use crate::observe::log::LogLine;
+use crate::packet::names::format_mac;
 use crate::packet::{Meta, Origin};
-use crate::shared::{LogLine, Shared, format_mac};
+use crate::shared::Shared;
 use crate::snapshot::Snapshot;
 
 /// Writes a line for each of the rules (by their index in the table). `head` is the front of the frame.
@@ -31,7 +33,7 @@ pub(crate) fn rules(
         }
         // Writing to a String cannot fail.
         let _ = describe(&mut message, snapshot, table.chain_name(rule), meta, view, head);
-        shared.log(LogLine { topics: "firewall,info", message });
+        shared.log.push(LogLine { topics: "firewall,info", message });
     }
 }
 

@@ -1,6 +1,9 @@
 //! Time as an argument.
 
+mod wall_clock;
 pub mod wheel;
+
+pub use wall_clock::WallClock;
 
 /// A point on the monotonic clock, nanoseconds since an origin the caller chooses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]

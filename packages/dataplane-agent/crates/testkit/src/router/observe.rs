@@ -169,7 +169,7 @@ impl Router {
         format!(
             "connections {:#?}\nneighbours {:?}",
             self.connections(),
-            self.shared.neighbors(self.now, &self.snapshot)
+            self.shared.neighbors(&self.snapshot)
         )
     }
 }

@@ -149,9 +149,9 @@ impl Agent {
             if let Err(error) = self.journal.flush() {
                 self.log("system,error", format!("the connection journal cannot be written: {error}"));
             }
-            if self.shared.log_pending() {
+            if self.shared.log.is_pending() {
                 let now = wall_ms();
-                let lines = self.shared.take_log();
+                let lines = self.shared.log.take();
                 self.events.extend(lines.into_iter().map(|line| Event::Log {
                     time_ms: now,
                     topics: line.topics.to_owned(),
@@ -195,7 +195,7 @@ impl Agent {
 pub(super) fn set_wall_clock(shared: &Shared) -> Now {
     let now = clock::now();
     let utc_ns = i64::try_from(wall_ms()).unwrap_or(i64::MAX).saturating_mul(1_000_000);
-    shared.set_wall_clock(now, utc_ns);
+    shared.wall_clock.set(now, utc_ns);
     now
 }
 

@@ -11,19 +11,18 @@ use super::matcher::Side;
 use super::view::PacketView;
 use crate::error::BuildError;
 
-/// Which of the hooks of mangle know an action; all of them unless it says otherwise.
-fn mangles(kind: TableKind, hook: Option<&str>, action: &Action) -> bool {
-    let hooks: &[&str] = match action {
-        Action::MarkRouting { .. } => &["prerouting", "output"],
-        // Only there is it known where the packet goes.
-        Action::ChangeMss { mss: NewMss::ClampToPmtu, .. } => &["forward", "output", "postrouting"],
-        _ => return kind == TableKind::Mangle,
-    };
+/// The hooks of mangle before the route is looked up.
+const BEFORE_ROUTING: &[&str] = &["prerouting", "output"];
+/// The hooks of mangle at which the out-interface is known.
+const AFTER_ROUTING: &[&str] = &["forward", "output", "postrouting"];
+
+/// Whether a table is mangle and the hook, if one is given, is among `hooks`.
+fn mangles_at(kind: TableKind, hook: Option<&str>, hooks: &[&str]) -> bool {
     kind == TableKind::Mangle && hook.is_none_or(|hook| hooks.contains(&hook))
 }
 
-/// Whether a table knows an action, at the hook if one is given or the chain is built in, and whether its parameters are
-/// possible. The error names the rule.
+/// Checks that an action is possible in a table, at the hook if one is given or the chain is built in, and that its
+/// parameters are in range. The error names the rule.
 pub(super) fn check(
     kind: TableKind,
     hook: Option<&str>,
@@ -43,14 +42,14 @@ pub(super) fn check(
         Action::Drop => (kind == TableKind::Filter, "drop"),
         Action::Reject { .. } => (kind == TableKind::Filter, "reject"),
         Action::FasttrackConnection => (kind != TableKind::Nat, "fasttrack-connection"),
-        Action::MarkPacket { .. } => (mangles(kind, hook, action), "mark-packet"),
-        Action::MarkConnection { .. } => (mangles(kind, hook, action), "mark-connection"),
-        Action::MarkRouting { .. } => (mangles(kind, hook, action), "mark-routing"),
-        Action::ChangeDscp { .. } => (mangles(kind, hook, action), "change-dscp"),
+        Action::MarkPacket { .. } => (kind == TableKind::Mangle, "mark-packet"),
+        Action::MarkConnection { .. } => (kind == TableKind::Mangle, "mark-connection"),
+        Action::MarkRouting { .. } => (mangles_at(kind, hook, BEFORE_ROUTING), "mark-routing"),
+        Action::ChangeDscp { .. } => (kind == TableKind::Mangle, "change-dscp"),
         Action::ChangeMss { mss: NewMss::ClampToPmtu, .. } => {
-            (mangles(kind, hook, action), "change-mss with clamp-to-pmtu")
+            (mangles_at(kind, hook, AFTER_ROUTING), "change-mss with clamp-to-pmtu")
         }
-        Action::ChangeMss { .. } => (mangles(kind, hook, action), "change-mss"),
+        Action::ChangeMss { mss: NewMss::Value { .. }, .. } => (kind == TableKind::Mangle, "change-mss"),
         Action::Masquerade { .. } => (kind == TableKind::Nat && hook != Some("dstnat"), "masquerade"),
         Action::SrcNat { .. } => (kind == TableKind::Nat && hook != Some("dstnat"), "src-nat"),
         Action::DstNat { .. } => (kind == TableKind::Nat && hook != Some("srcnat"), "dst-nat"),
@@ -94,11 +93,25 @@ fn action_ports(action: &Action) -> Option<PortRange> {
         | Action::SrcNat { to_ports, .. }
         | Action::DstNat { to_ports, .. }
         | Action::Redirect { to_ports } => *to_ports,
-        _ => None,
+        Action::Accept
+        | Action::Drop
+        | Action::Reject { .. }
+        | Action::Jump { .. }
+        | Action::Return
+        | Action::Log
+        | Action::Passthrough
+        | Action::AddSrcToAddressList { .. }
+        | Action::AddDstToAddressList { .. }
+        | Action::FasttrackConnection
+        | Action::MarkPacket { .. }
+        | Action::MarkConnection { .. }
+        | Action::MarkRouting { .. }
+        | Action::ChangeDscp { .. }
+        | Action::ChangeMss { .. } => None,
     }
 }
 
-/// Whether what an action names is there: a chain that is not built in, an address list. The error names the rule.
+/// Checks that the address list of an action exists, and that its chain exists and is not built in. The error names the rule.
 pub(super) fn check_references(
     kind: TableKind,
     chains: &[Chain],
@@ -132,11 +145,27 @@ pub(super) fn added(action: &Action) -> Option<(Membership, u64)> {
         Action::AddDstToAddressList { list, timeout_ms } => {
             Some((Membership { list: *list, side: Side::Destination }, *timeout_ms))
         }
-        _ => None,
+        Action::Accept
+        | Action::Drop
+        | Action::Reject { .. }
+        | Action::Jump { .. }
+        | Action::Return
+        | Action::Log
+        | Action::Passthrough
+        | Action::FasttrackConnection
+        | Action::MarkPacket { .. }
+        | Action::MarkConnection { .. }
+        | Action::MarkRouting { .. }
+        | Action::ChangeDscp { .. }
+        | Action::ChangeMss { .. }
+        | Action::Masquerade { .. }
+        | Action::SrcNat { .. }
+        | Action::DstNat { .. }
+        | Action::Redirect { .. } => None,
     }
 }
 
-/// What rules of mangle want of a packet. Later rules of the same evaluation see the marks and the DSCP.
+/// The changes that rules of mangle make to a packet. Later rules of the same evaluation see the new marks and DSCP.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Changes {
     /// New mark of the packet.
@@ -149,13 +178,13 @@ pub struct Changes {
     pub dscp: Option<u8>,
     /// Largest segment size that a SYN segment may announce, bytes.
     pub mss: Option<u16>,
-    /// It may announce no more than fits the MTU of the interface it leaves by.
+    /// The segment size is limited to what fits the MTU of the out-interface (`clamp-to-pmtu`).
     pub clamp_mss: bool,
 }
 
 impl Changes {
-    /// Notes what an action wants, also in what later rules see. `None` if it is none of mangle; else whether the
-    /// next rule is asked.
+    /// Adds the change of an action, also to the view of later rules. Returns whether the next rule is evaluated
+    /// (`passthrough`); `None` for an action that is not one of mangle.
     pub(super) fn note(&mut self, action: &Action, view: &mut PacketView) -> Option<bool> {
         match action {
             Action::MarkPacket { mark, passthrough } => {
@@ -185,12 +214,25 @@ impl Changes {
                 self.clamp_mss = true;
                 Some(*passthrough)
             }
-            _ => None,
+            Action::Accept
+            | Action::Drop
+            | Action::Reject { .. }
+            | Action::Jump { .. }
+            | Action::Return
+            | Action::Log
+            | Action::Passthrough
+            | Action::AddSrcToAddressList { .. }
+            | Action::AddDstToAddressList { .. }
+            | Action::FasttrackConnection
+            | Action::Masquerade { .. }
+            | Action::SrcNat { .. }
+            | Action::DstNat { .. }
+            | Action::Redirect { .. } => None,
         }
     }
 }
 
-/// The same as [`Changes::note`] for the [reference](super::reference), of which it is independent.
+/// [`Changes::note`] for the [reference](super::reference), without shared code.
 pub(super) fn reference(action: &Action, view: &mut PacketView, changes: &mut Changes) {
     match action {
         Action::MarkPacket { mark, .. } => {
@@ -210,6 +252,19 @@ pub(super) fn reference(action: &Action, view: &mut PacketView, changes: &mut Ch
         Action::ChangeMss { mss: NewMss::Value { bytes }, .. } => {
             changes.mss = Some(changes.mss.unwrap_or(u16::MAX).min(*bytes));
         }
-        _ => {}
+        Action::Accept
+        | Action::Drop
+        | Action::Reject { .. }
+        | Action::Jump { .. }
+        | Action::Return
+        | Action::Log
+        | Action::Passthrough
+        | Action::AddSrcToAddressList { .. }
+        | Action::AddDstToAddressList { .. }
+        | Action::FasttrackConnection
+        | Action::Masquerade { .. }
+        | Action::SrcNat { .. }
+        | Action::DstNat { .. }
+        | Action::Redirect { .. } => {}
     }
 }

@@ -42,7 +42,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
             return Step::Next;
         };
         if tracked.reason == Some(InvalidReason::TableFull) {
-            state.shared.connection_refused(state.now);
+            state.shared.log.connection_refused(state.now);
             return Step::Drop(DropReason::ConnectionTableFull);
         }
         note_order(state, &mut packet.meta, tracked.order);

@@ -204,7 +204,7 @@ impl<D: Discipline> Discipline for Box<D> {
 }
 
 macro_rules! kinds {
-    ($($variant:ident($kind:ty),)+) => {
+    ($($configured:pat => $variant:ident($kind:ty);)+) => {
         /// The queue of a leaf.
         #[derive(Debug)]
         pub enum Kind {
@@ -214,10 +214,11 @@ macro_rules! kinds {
         impl Kind {
             /// An empty queue. Leaves with different seeds hash and draw differently.
             pub fn new(config: &QueueType, seed: u64) -> Self {
-                $(if let Some(kind) = <$kind as Discipline>::new(config, seed) {
-                    return Self::$variant(kind);
-                })+
-                Self::Fifo(fifo::Fifo::default())
+                let kind = match config {
+                    $($configured => <$kind as Discipline>::new(config, seed).map(Self::$variant),)+
+                };
+                debug_assert!(kind.is_some(), "the row of `kinds!` gives its kind {config:?}");
+                kind.unwrap_or_else(|| Self::Fifo(fifo::Fifo::default()))
             }
 
             /// Takes other parameters; what waits stays. `false`, changing nothing, if the configuration is of
@@ -229,7 +230,9 @@ macro_rules! kinds {
             /// Whether packets go through a queue of this configuration even when nothing waits: it has rates of its own,
             /// or changes packets.
             pub fn needs_every_packet(config: &QueueType) -> bool {
-                $(<$kind as Discipline>::needs_every_packet(config))||+
+                match config {
+                    $($configured => <$kind as Discipline>::needs_every_packet(config),)+
+                }
             }
 
             /// What waits.
@@ -308,14 +311,16 @@ macro_rules! kinds {
     };
 }
 
+// The variants of the configuration, and the kind that is made from them.
 kinds! {
-    Fifo(fifo::Fifo),
-    Red(Box<red::Red>),
-    Sfq(Box<sfq::Sfq>),
-    Pcq(Box<pcq::Pcq>),
-    Codel(Box<codel::Codel>),
-    FqCodel(Box<fq_codel::FqCodel>),
-    Cake(Box<cake::Cake>),
+    QueueType::None | QueueType::Pfifo { .. } | QueueType::Bfifo { .. } | QueueType::MqPfifo { .. }
+        => Fifo(fifo::Fifo);
+    QueueType::Red { .. } => Red(Box<red::Red>);
+    QueueType::Sfq { .. } => Sfq(Box<sfq::Sfq>);
+    QueueType::Pcq { .. } => Pcq(Box<pcq::Pcq>);
+    QueueType::Codel(_) => Codel(Box<codel::Codel>);
+    QueueType::FqCodel { .. } => FqCodel(Box<fq_codel::FqCodel>);
+    QueueType::Cake(_) => Cake(Box<cake::Cake>);
 }
 
 impl Kind {

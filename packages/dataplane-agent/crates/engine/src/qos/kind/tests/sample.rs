@@ -69,8 +69,8 @@ impl Discipline for Sample {
 }
 
 kinds! {
-    Sample(Box<Sample>),
-    Fifo(fifo::Fifo),
+    QueueType::MqPfifo { .. } => Sample(Box<Sample>);
+    _ => Fifo(fifo::Fifo);
 }
 
 #[test]
