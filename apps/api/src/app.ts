@@ -55,31 +55,31 @@ import { Processor } from './state/processor.js';
 
 export interface AppOptions {
   readonly db: Database;
-  /** Path of the database, where it is to be watched. */
+  /** Path of the database file; without it the file is not watched. */
   readonly databaseFile?: string;
-  /** A second client of the same database, for the configuration alone. */
+  /** A second client of the same database, for writes of the configuration. */
   readonly writer: Database;
-  /** The configuration, where it has been read before. */
+  /** The configuration, if it has been read already. */
   readonly stored?: StoredConfig;
-  /** A third one, for what queues carry alone. */
+  /** A third client, for the accounting of queues. */
   readonly counts: Database;
-  /** A fourth one, for changes of users alone. */
+  /** A fourth client, for writes of users. */
   readonly accounts: Database;
-  /** Makes the way to the agent; it complains to `log`. */
+  /** Creates the connection to the agent, which logs its errors to `log`. */
   readonly agent: (log: Log) => AgentPort;
   readonly setup: SetupToken;
   readonly dataDir: string;
   readonly defaults: Defaults;
   readonly adminPassword: string | undefined;
-  /** Days for which it is kept what queues carried. */
+  /** Retention period of the accounting of queues, days. */
   readonly accountingDays: number;
-  /** Names that the router answers to beside its addresses, in lower case. */
+  /** Host names that requests may have beside the router's addresses, in lower case. */
   readonly names: readonly string[];
-  /** Addresses of reverse proxies whose `X-Forwarded-For` says who asks; of others it says nothing. */
+  /** Addresses of the reverse proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[];
-  /** Limits of connections, where they are not the usual ones. */
+  /** Limits of connections that differ from the defaults. */
   readonly connectionLimits?: Partial<ConnectionLimits>;
-  /** Limits of failing logins, where they are not the usual ones. */
+  /** Limits of failed logins that differ from the defaults. */
   readonly attemptLimits?: Partial<AttemptLimits>;
   readonly webRoot: string | undefined;
   /** Takes log messages for the output of the process, where that is not standard output. */
@@ -88,27 +88,30 @@ export interface AppOptions {
   readonly logLevel: string;
 }
 
-/** How often the offset of the clock from UTC is looked at, ms. */
+/** Interval of checks of the offset from UTC, ms. */
 const CLOCK_MS = 30_000;
 
-/** Lists that are sent at once, to all users and to one; more wait. Each may hold a quarter of a million connections. */
+/**
+ * Long lists in transfer at a time, of all users and of one; further ones wait. Each may hold a quarter of a million
+ * connections.
+ */
 const MAX_LISTS = 32;
 const MAX_LISTS_OF_USER = 8;
 
-/** Whether an address on the way of a request is one of these proxies; without any the header is not looked at. */
+/** Fastify's `trustProxy`: whether an address is one of the proxies; without any the header is ignored. */
 function trusting(proxies: readonly string[]): false | ((address: string) => boolean) {
   const known = new Set(proxies.map(oneAddress));
   return known.size === 0 ? false : (address) => known.has(oneAddress(address));
 }
 
-/** A part that goes on by itself until it is closed. */
+/** A component with timers or connections, which must be closed. */
 interface Part {
   close(): unknown;
 }
 
 /**
- * Puts the parts together. The database is migrated; the agent may or may not be there yet. Where that fails, as on a database
- * that is locked, nothing of it goes on.
+ * Composes the application. The database must be migrated; the agent may be absent. On failure, as with a locked database,
+ * all components that have started are closed.
  */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const begun: Part[] = [];
@@ -120,7 +123,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   }
 }
 
-/** @param begun gets the parts that are to be closed when this fails */
+/** @param begun receives the components to close on failure */
 async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstance> {
   const { db } = options;
   const isProxy = trusting(options.trustedProxies);
@@ -238,7 +241,7 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
     clearInterval(clock);
     failures.flush();
     await kept.close();
-    // What is stored is kept beside the database before nobody listens any more.
+    // Writes under way must reach the kept generations before their listener is closed.
     await Promise.all([store.close(), users.close(), sessions.close()]);
     watch?.close();
     generations.close();
@@ -272,8 +275,8 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
 }
 
 /**
- * Rows for ports seen for the first time, and the default configuration for an empty database: in one revision, so that no
- * router is left with the first alone.
+ * Adds rows for new ports, and the default configuration to an empty database: in one revision, so that a crash cannot leave
+ * the former alone.
  */
 async function seed(store: ConfigStore, agent: AgentPort, defaults: Defaults): Promise<void> {
   const ports = agent.hello?.ports ?? [];

@@ -5,13 +5,13 @@ import { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { ConfigSnapshot, Row } from '../snapshot/snapshot.js';
 import { BATCH, type Bytes, type Carried, type Meter, type QueueDay, type QueueRecords } from './records.js';
 
-/** How often the counters are read, ms: what a data plane has counted since is lost when it dies. */
+/** Interval of readings, ms. What was counted since the last one is lost when the data plane crashes. */
 const READ_MS = 10_000;
-/** How often what was read is stored, ms. */
+/** Interval of database writes, ms. */
 const STORE_MS = 60_000;
-/** A clock before this year was never set: machines without one of their own start in 1970. */
+/** Before this year the clock has not been set: machines without a battery-backed clock start in 1970. */
 const FIRST_YEAR = 2020;
-/** Parts of old days that are removed at a time, so that reading need not wait for all of them. */
+/** Parts of old days that one pass removes at most, so that it does not delay readings. */
 const MAX_REMOVED = 100;
 
 const MENUS = ['/queue/simple', '/queue/tree'] as const;
@@ -26,12 +26,12 @@ export function localDay(date: Date): string {
 
 const NOTHING: Bytes = { upload: 0n, download: 0n };
 
-/** What came since the counter was seen: all of it when it has begun at zero again. */
+/** Growth of a counter since `seen`; the whole value when it has restarted at zero. */
 const since = (now: bigint, seen: bigint): bigint => (now >= seen ? now - seen : now);
 
 const equal = (a: Bytes, b: Bytes): boolean => a.upload === b.upload && a.download === b.download;
 
-/** What the accounting needs of the rest of the program. */
+/** Dependencies of the accounting. */
 interface Sources {
   readonly store: { readonly snapshot: ConfigSnapshot };
   readonly live: {
@@ -43,24 +43,24 @@ interface Sources {
 }
 
 /**
- * Bytes per queue and day. The data plane counts from its start or the last reset on; here the differences are added
- * to the day that the clock says, and stored with the counters they were taken from, so that nothing is added twice and
- * nothing is left out when either side is restarted or the clock is set.
+ * Bytes per queue and day. The data plane counts from its start or the last reset; here the differences are added to the
+ * current day and stored in one transaction with the counters that they were taken from. So nothing is added twice or left
+ * out when either process restarts or the clock is set.
  */
 export class QueueAccounting {
   readonly #records: QueueRecords;
   readonly #sources: Sources;
   readonly #keepDays: number;
   readonly #meters = new Map<number, Meter & { readonly name: string }>();
-  /** What is not stored yet, by day and row. */
+  /** Bytes that are not stored yet, by day and row. */
   readonly #unstored = new Map<string, Map<number, Carried>>();
-  /** Rows whose meter is not stored as it is; all those of `#unstored` are among them. */
+  /** Rows whose meter has changed since it was stored, including all rows of `#unstored`. */
   readonly #moved = new Set<number>();
   #loaded = false;
   #turn: Promise<void> = Promise.resolve();
-  /** A reading whose turn has not come yet. */
+  /** A reading that is queued and has not begun. */
   #asked: Promise<void> | undefined;
-  /** Days that are read for a report as soon as their turn comes. */
+  /** Queued readings of days for reports. */
   readonly #askedDays = new Map<string, Promise<readonly QueueDay[]>>();
   #timers: ReturnType<typeof setInterval>[] = [];
   #pruned = '';
@@ -72,7 +72,7 @@ export class QueueAccounting {
     this.#keepDays = keepDays;
   }
 
-  /** Reads and stores from now on. */
+  /** Starts the periodic readings and writes. */
   start(): void {
     const every = (ms: number, work: () => Promise<void>) =>
       setInterval(() => {
@@ -81,13 +81,13 @@ export class QueueAccounting {
     this.#timers = [every(READ_MS, () => this.read()), every(STORE_MS, () => this.flush())];
   }
 
-  /** Stores what there is, for the last time. */
+  /** Stops them, after a last write. */
   async stop(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
     await this.flush();
   }
 
-  /** Adds what the queues have carried since the last time. Those who ask before it has begun share it. */
+  /** Adds the bytes since the last reading. Callers that come before a queued reading has begun share it. */
   read(): Promise<void> {
     this.#asked ??= this.#inTurn(() => {
       this.#asked = undefined;
@@ -96,7 +96,7 @@ export class QueueAccounting {
     return this.#asked;
   }
 
-  /** Adds and stores. */
+  /** Reads, and stores the result. */
   flush(): Promise<void> {
     return this.#inTurn(async () => {
       await this.#read();
@@ -105,7 +105,7 @@ export class QueueAccounting {
     });
   }
 
-  /** Counters of queues are set to zero by `reset`, which says what they had: that is added before. */
+  /** Resets counters by `reset`, whose answer holds their last values; those are added first. */
   aroundReset(ids: readonly number[], reset: () => Promise<Pick<Queues, 'records'>>): Promise<void> {
     return this.#inTurn(async () => {
       await this.#read();
@@ -120,12 +120,12 @@ export class QueueAccounting {
           if (slicer.over) await slicer.pause();
         }
       }
-      // The data plane has forgotten it: nobody else could tell after a crash.
+      // After a crash these values could not be read again.
       await this.#flush(ids.filter((id) => this.#moved.has(id))).catch(this.#sources.failed);
     });
   }
 
-  /** Adds what a queue had carried when its counters were set to zero. */
+  /** Adds the last values of a queue before a reset. */
   #countLast(menu: string, row: Row, last: Meter): void {
     this.#count(menu, row, last);
     const meter = this.#meters.get(row.id);
@@ -134,9 +134,9 @@ export class QueueAccounting {
   }
 
   /**
-   * What was carried on days `from` to `to`, oldest first, then by name; of one queue if `row` is given. A part at a
-   * time: a month of 25,000 queues is not held in memory.
-   * @param user number of who asks
+   * Bytes of the days `from` to `to`, oldest first, then by name; of one queue if `row` is given. Produced in parts, as a
+   * month of 25,000 queues does not fit into memory.
+   * @param user number of the requesting user
    */
   async *days(from: string, to: string, row?: number, user?: number): AsyncGenerator<readonly QueueDay[], void> {
     await this.read();
@@ -146,7 +146,7 @@ export class QueueAccounting {
       return;
     }
     const slicer = new TimeSlicer(undefined, user);
-    // The driver works in this thread: each question has a turn of the event loop of its own.
+    // The SQLite driver blocks this thread: each query gets its own turn of the event loop.
     const days = this.#inTurn(() => new TimeSlicer().pause().then(() => this.#daysBetween(from, to)));
     for (const day of await days) {
       const queues = await this.#sharedDay(day);
@@ -158,8 +158,8 @@ export class QueueAccounting {
   }
 
   /**
-   * The queues of a day. Those who ask before it has begun share it: many reports that nobody reads would fill the memory.
-   * In turn: what is stored meanwhile would be told twice or not at all.
+   * The queues of a day. Callers that come before a queued reading has begun share it, which bounds the memory of many
+   * reports at once. Serialised with writes, so that bytes stored meanwhile are neither missed nor counted twice.
    */
   #sharedDay(day: string): Promise<readonly QueueDay[]> {
     const asked = this.#askedDays.get(day);
@@ -172,7 +172,7 @@ export class QueueAccounting {
     return queues;
   }
 
-  /** One after the other: two readings at once would add the same bytes twice. */
+  /** Serialises readings: two at once would add the same bytes twice. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#turn.then(work);
     this.#turn = turn.then(
@@ -185,7 +185,7 @@ export class QueueAccounting {
   async #read(): Promise<void> {
     await this.#load();
     const now = new Date();
-    // What comes until the clock is set stays in the counters, and is added then.
+    // Bytes from before the clock is set stay in the counters, and are added to the first valid day.
     if (now.getFullYear() < FIRST_YEAR) return;
     const { snapshot } = this.#sources.store;
     const present = new Set(MENUS.flatMap((menu) => (snapshot.get(menu) ?? []).map(({ id }) => id)));
@@ -194,7 +194,7 @@ export class QueueAccounting {
       this.#meters.delete(row);
       this.#moved.add(row);
     }
-    // A router without queues has nothing to ask for.
+    // Without queues there is nothing to read.
     if (present.size === 0) return;
     const counters = await this.#counters();
     if (counters === undefined) return;
@@ -209,14 +209,14 @@ export class QueueAccounting {
     }
   }
 
-  /** Adds what a queue has carried until its meter came to `now`. */
+  /** Adds the bytes of a queue up to the counters `now`. */
   #count(menu: string, { id, values: { name = '' } }: Row, now: Meter): void {
     const before = this.#meters.get(id);
     const seen = before?.run === now.run ? before.seen : NOTHING;
     const upload = since(now.seen.upload, seen.upload);
     const download = since(now.seen.download, seen.download);
     const silent = upload === 0n && download === 0n;
-    // A day begins with the first byte of it; from then on it has the queue's name as it is.
+    // A day has a record from its first byte on, with the present name of the queue.
     const sameDay = before?.day === now.day;
     if (!silent || (sameDay && before.name !== name)) {
       const day = this.#unstored.get(now.day) ?? new Map<number, Carried>();
@@ -234,7 +234,7 @@ export class QueueAccounting {
     return dump === undefined || run === undefined ? undefined : { run, bytesOf: bytesIn(dump) };
   }
 
-  /** Which run of the data plane counts: its process, and the monotonic clock of the machine when it began, s. */
+  /** Identifies the run of the data plane: its process id, and its start on the machine's monotonic clock, s. */
   async #run(): Promise<string | undefined> {
     const { live } = this.#sources;
     const stats = await live.stats();
@@ -242,7 +242,7 @@ export class QueueAccounting {
     return `${live.agent.hello?.pid ?? 0}@${Math.round((stats['now-ns'] - stats['uptime-ns']) / 1e9)}`;
   }
 
-  /** Goes on where the last run of this program ended. */
+  /** Loads the meters that the last run of this program stored. */
   async #load(): Promise<void> {
     if (this.#loaded) return;
     const names = new Map<number, string>();
@@ -261,11 +261,11 @@ export class QueueAccounting {
     this.#loaded = true;
   }
 
-  /** Stores what was added, of all rows or of these. What could not be stored stays for the next time. */
+  /** Stores the added bytes, of all rows or of these. After an error they are kept for the next write. */
   async #flush(rows: readonly number[] = [...this.#moved]): Promise<void> {
     const slicer = new TimeSlicer();
     for (let at = 0; at < rows.length; at += BATCH) {
-      // The driver works in this thread: each batch has a turn of the event loop of its own.
+      // The SQLite driver blocks this thread: each batch gets its own turn of the event loop.
       await slicer.pause();
       await this.#store(rows.slice(at, at + BATCH));
     }
@@ -325,8 +325,8 @@ export class QueueAccounting {
   }
 
   /**
-   * Forgets the oldest days, once a day: those before the days that are kept, and only as many as new ones have come.
-   * A clock that is years ahead for a while makes one day too many, and not all the others old.
+   * Removes days beyond the retention period, once a day, at most as many as were added: a clock that is years ahead for a
+   * while adds one day and must not expire all others.
    */
   async #prune(): Promise<void> {
     const now = new Date();
@@ -348,7 +348,7 @@ export class QueueAccounting {
   }
 }
 
-/** Reads what a queue has carried from a dump. */
+/** Byte counters of a queue in a dump. */
 function bytesIn(dump: Pick<QueueDump, 'value'>) {
   return (menu: (typeof MENUS)[number], row: number): Bytes => {
     const read = (part: (typeof PART)[keyof typeof PART]) => dump.value(row, part, 'bytes') ?? 0n;
@@ -360,7 +360,7 @@ function bytesIn(dump: Pick<QueueDump, 'value'>) {
 
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** What is stored of a queue's day and what is not. */
+/** Stored plus unstored bytes of a queue's day. */
 const together = (row: number, day: string, stored: Bytes | undefined, queue: Carried): QueueDay => ({
   row,
   day,

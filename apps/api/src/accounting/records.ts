@@ -1,45 +1,45 @@
 import type { Database } from '../database/client.js';
 import { inTransaction } from '../database/transaction.js';
 
-/** Rows of one statement: it takes a few milliseconds, in which nothing else runs. */
+/** Rows per statement; one blocks the event loop for a few milliseconds. */
 export const BATCH = 500;
 
-/** Bytes from and to the targets; of a node of a tree all of them are in `download`. */
+/** Bytes from the targets and to them; a queue of a tree has all of them in `download`. */
 export interface Bytes {
   readonly upload: bigint;
   readonly download: bigint;
 }
 
-/** What a queue carried on a day. */
+/** Bytes of a queue on a day. */
 export interface Carried extends Bytes {
   readonly menu: string;
   readonly name: string;
 }
 
-/** A queue's day. */
+/** The record of a queue and a day. */
 export interface QueueDay extends Carried {
   readonly row: number;
   readonly day: string;
 }
 
-/** Where a queue's counters stood. */
+/** Counters of a queue at a reading. */
 export interface Meter {
-  /** The last day on which it carried anything. */
+  /** The last day with any traffic. */
   readonly day: string;
   readonly seen: Bytes;
-  /** Which run of the data plane the counters are of. */
+  /** Run of the data plane that the counters belong to. */
   readonly run: string;
 }
 
-/** What has come since the last time, to be added. */
+/** Changes since the last write. */
 interface Added {
   readonly carried: readonly QueueDay[];
   readonly meters: readonly (readonly [row: number, meter: Meter])[];
-  /** Rows that are gone, with their meters. */
+  /** Removed rows. */
   readonly removed: readonly number[];
 }
 
-/** Integers as the driver hands them out: in either form. */
+/** Integers as the driver returns them, in either form. */
 type Integer = bigint | number;
 
 interface StoredDay {
@@ -68,7 +68,7 @@ const queueDay = ({ row, day, menu, name, upload, download }: StoredDay): QueueD
   download: BigInt(download),
 });
 
-/** Days and meters of queues in the database. Every call is one piece of work of a few milliseconds. */
+/** Days and meters of queues in the database. Each call blocks for a few milliseconds at most. */
 export class QueueRecords {
   readonly #db: Database;
 
@@ -77,7 +77,7 @@ export class QueueRecords {
     this.#db = db;
   }
 
-  /** Adds to days, together with the counters that it was taken from: never one without the other. */
+  /** Adds bytes to days and stores the counters that they were taken from, in one transaction. */
   async add({ carried, meters, removed }: Added): Promise<void> {
     const days = carried.map(({ row, day, menu, name, upload, download }) => [
       ...[row, day, menu, name, String(upload), String(download)],
@@ -90,7 +90,7 @@ export class QueueRecords {
       String(seen.download),
     ]);
     await inTransaction(this.#db, async () => {
-      // One argument for all rows: see json_each in SQLite's documentation. 64 bits are more than JSON's numbers hold.
+      // All rows are passed as one JSON argument (json_each of SQLite). Texts, as JSON numbers cannot hold 64 bits.
       await this.#db.$executeRaw`
         INSERT INTO "QueueDay" ("row", "day", "menu", "name", "upload", "download")
         SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3,
@@ -134,7 +134,10 @@ export class QueueRecords {
     return rows.map(queueDay);
   }
 
-  /** The days that there are, newest first, each found by the one after it: what they hold is not walked through. */
+  /**
+   * The days with records, newest first. Each is found by an index look-up from the one after it, without a scan of their
+   * records.
+   */
   async days(from: string, to: string): Promise<string[]> {
     const rows = await this.#db.$queryRaw<{ day: string }[]>`
       WITH RECURSIVE known(day) AS (

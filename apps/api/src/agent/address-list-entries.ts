@@ -4,13 +4,13 @@ import { datetimeText, durationText, ipv4Text, ipv6Prefix, ipv6Text } from '@tol
 import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { AddressListEntries } from './messages.js';
 
-/** An own name: hot loops would look an imported one up each time, where modules are not bound natively. */
+/** A local constant: without native module binding, hot loops would look up the import at each access. */
 const field = addressListRecord;
 const RECORD = field.size;
-/** Where its last four bytes of the address are; those of IPv4 are all. */
+/** Offset of the last four bytes of the address, which are all of an IPv4 address. */
 const LAST_WORD = field.address + 12;
 
-/** An entry as its id names it. */
+/** The entry that an id identifies. */
 interface DynamicEntry {
   readonly list: string;
   readonly address: string;
@@ -18,14 +18,14 @@ interface DynamicEntry {
 }
 
 /**
- * Names and times that stay from one reading to the next. An `.id` is made of the entry itself: a code of its list's name,
- * prefix length and address. A million entries so need no table of ids, and an id means the same entry after a restart.
+ * State kept between readings. An `.id` is computed from the entry: a hash of its list's name, prefix length and address. So
+ * a million entries need no table of ids, and ids survive a restart.
  */
 export class EntryMemory {
-  /** By the name of the list. */
+  /** Hash of a list's name, by that name. */
   readonly #codes = new Map<string, string>();
   readonly #names = new Map<string, string>();
-  /** Creation of entries that were looked at, seconds since 1970. */
+  /** Creation times of entries that were requested, seconds since 1970. */
   readonly #created = new Map<string, number>();
 
   codeOf(list: string): string {
@@ -49,7 +49,7 @@ export class EntryMemory {
     );
   }
 
-  /** Entry of an `.id`; undefined for a text that is none, or names a list that was never seen. */
+  /** The entry with this `.id`; undefined for an invalid id, or the hash of an unknown list. */
   entryOf(id: string): DynamicEntry | undefined {
     const [, mark, code = '', length = '', address = ''] = ID.exec(id.toUpperCase()) ?? [];
     const list = this.#names.get(code);
@@ -61,16 +61,16 @@ export class EntryMemory {
     return address.length === 32 ? { list, address: ipv6Text(BigInt(`0x${address}`)), prefixLen } : undefined;
   }
 
-  /** Forgets what is known of entries when there are none left. */
+  /** Clears the creation times when there are no entries. */
   forgetTimes(): void {
     this.#created.clear();
   }
 
-  /** The age of an entry is told in whole seconds: what it gives may waver by one, and is kept as it was first. */
+  /** The agent reports ages in whole seconds, so that computed creation times vary by one: the first one is kept. */
   createdAt(id: string, seconds: number): number {
     const known = this.#created.get(id);
     if (known !== undefined && Math.abs(known - seconds) <= 1) return known;
-    // A search through all of them must not push out those that somebody looks at.
+    // A search through all entries must not evict those that are shown.
     if (known !== undefined || this.#created.size < MAX_CREATED) this.#created.set(id, seconds);
     return seconds;
   }
@@ -78,11 +78,11 @@ export class EntryMemory {
 
 const MARK_4 = '8';
 const MARK_6 = 'C';
-/** Of 44 bits: with a thousand lists two have one code with a probability of 3e-8. */
+/** Hex digits of a list's hash, 44 bits: the probability of a collision among a thousand lists is 3e-8. */
 const CODE_DIGITS = 11;
-/** Mark, code of the list, prefix length, address. */
+/** Prefix, hash of the list, prefix length, address. */
 const ID = /^\*([8C])([0-9A-F]{11})([0-9A-F]{2})((?:[0-9A-F]{8}){1,4})$/;
-/** Characters before the address. */
+/** Length of the part before the address. */
 const ADDRESS_AT = 15;
 const MAX_CREATED = 20_000;
 
@@ -102,10 +102,10 @@ const ipv6Of = (address: string): bigint => {
   return ipv6Prefix(text)?.address ?? 0n;
 };
 
-/** One reading of the entries that lists have beside the configuration. Nothing is decoded until it is asked for. */
+/** One reading of the dynamic entries of address lists. Records are decoded on access. */
 export class AddressListDump {
   readonly count: number;
-  /** Names of the lists that have such entries. */
+  /** Names of the lists with dynamic entries. */
   readonly lists: readonly string[];
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
@@ -113,7 +113,7 @@ export class AddressListDump {
   readonly #codes: readonly string[];
   readonly #readS: number;
 
-  /** @param readMs when it was read, milliseconds since 1970. */
+  /** @param readMs time of the reading, milliseconds since 1970. */
   constructor({ lists, records }: Pick<AddressListEntries, 'lists' | 'records'>, memory: EntryMemory, readMs: number) {
     this.lists = lists;
     this.#bytes = records;
@@ -144,7 +144,7 @@ export class AddressListDump {
     const words = wordsOf(id);
     const family = words.length === 1 ? 4 : 6;
     const last = words.at(-1);
-    // No texts are made on the way: there may be a million entries.
+    // Compares numbers instead of texts: there may be a million entries.
     for (let index = 0; index < this.count; index += 1) {
       const at = index * RECORD;
       if (this.#view.getUint32(at + LAST_WORD, false) !== last || this.#view.getUint32(at + field.list, true) !== list)
@@ -156,7 +156,7 @@ export class AddressListDump {
     return undefined;
   }
 
-  /** Those of the ids, of entries all, whose entries are there, in upper case: found in one walk, however many they are. */
+  /** The ids, in upper case, whose entries exist. One pass, however many ids are given. */
   async present(ids: readonly string[], slicer: TimeSlicer): Promise<ReadonlySet<string>> {
     const wanted = new Set<string>();
     const lasts = new Set<number>();

@@ -3,12 +3,12 @@ import { durationText, ipv6Text, protocolText } from '@tollway/schema';
 import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { Connections } from './messages.js';
 
-/** An own name: hot loops would look an imported one up each time, where modules are not bound natively. */
+/** A local constant: without native module binding, hot loops would look up the import at each access. */
 const field = connectionRecord;
 /** Size of a record, bytes. */
 export const RECORD = field.size;
 
-/** Records that are looked at between two looks at the clock. */
+/** Records that are processed between two checks of the time slice. */
 const PART = 1_024;
 
 const tcpStates = new Map<number, string>(Object.entries(tcpState).map(([name, code]) => [code, name]));
@@ -34,13 +34,13 @@ export class Snapshot {
     this.view = new DataView(buffer, byteOffset, byteLength);
   }
 
-  /** Makes what connections are found with: of a million of them that takes too long for one piece. */
+  /** Builds the index by id in slices: for a million connections it takes too long at once. */
   async prepare(slicer: TimeSlicer): Promise<void> {
     this.#index ??= new IdIndex(this.view, this.count);
     while (!this.#index.add(PART)) if (slicer.over) await slicer.pause();
   }
 
-  /** The place of a connection among the records; halves of its id. */
+  /** Index of the record of a connection; the id in two halves. */
   find(low: number, high: number): number | undefined {
     this.#index ??= new IdIndex(this.view, this.count);
     this.#index.add(this.count);
@@ -48,7 +48,7 @@ export class Snapshot {
   }
 }
 
-/** A snapshot of the connection table, with rates since an earlier one. Nothing is decoded until it is asked for. */
+/** A snapshot of the connection table, with rates since an earlier one. Records are decoded on access. */
 export class ConnectionDump {
   readonly count: number;
   readonly snapshot: Snapshot;
@@ -58,7 +58,7 @@ export class ConnectionDump {
   readonly #previous: Snapshot | undefined;
 
   /**
-   * @param previous an earlier snapshot, which gives the rates.
+   * @param previous an earlier snapshot, the base of the rates.
    * @param slowReasons names of the reasons that records number from 1.
    */
   constructor(reply: Connections, previous: Snapshot | undefined, slowReasons: readonly string[] = []) {
@@ -70,17 +70,17 @@ export class ConnectionDump {
     this.#previous = previous;
   }
 
-  /** Whether there was an earlier snapshot to take rates against. */
+  /** Whether there is an earlier snapshot. */
   get hasRates(): boolean {
     return this.#previous !== undefined;
   }
 
-  /** Makes in slices what {@link indexOf} finds with. */
+  /** Builds the index of {@link indexOf} in slices. */
   prepareIds(slicer: TimeSlicer): Promise<void> {
     return this.snapshot.prepare(slicer);
   }
 
-  /** Makes in slices what rates are taken with. */
+  /** Builds the index of the earlier snapshot in slices. */
   async prepareRates(slicer: TimeSlicer): Promise<void> {
     await this.#previous?.prepare(slicer);
   }
@@ -99,7 +99,7 @@ export class ConnectionDump {
     return Object.hasOwn(readers, property) ? readers[property]?.(this, index * RECORD) : undefined;
   }
 
-  /** Numbers in the order of a property's values, where it has any: sorting by them decodes no texts. */
+  /** Sort keys of a property, where there are numeric ones: sorting by them decodes no texts. */
   numbers(property: string): ((index: number) => number) | undefined {
     const read = Object.hasOwn(numbers, property) ? numbers[property] : undefined;
     return read && ((index) => read(this, index * RECORD));
@@ -148,7 +148,7 @@ export class ConnectionDump {
     return count64(this.#view, at);
   }
 
-  /** A number in the order of addresses; those of IPv6 come after all of IPv4. */
+  /** Sort key of an address; IPv6 sorts after IPv4. */
   addressNumber(at: number): number {
     if (this.u8(at - (at % RECORD) + field.family) === 4) return this.#view.getUint32(at + 12, false);
     return 0x1_0000_0000 + this.#view.getUint32(at, false);
@@ -171,13 +171,13 @@ function count64(view: DataView, at: number): number {
   return view.getUint32(at, true) + view.getUint32(at + 4, true) * 0x1_0000_0000;
 }
 
-/** Index of connections by id: open addressing, because a map of a hundred thousand bigints takes too long to fill. */
+/** Hash index of connections by id, with open addressing: filling a `Map` with a hundred thousand bigints takes too long. */
 class IdIndex {
   readonly #view: DataView;
-  /** Index + 1 of a connection; 0 is free. Twice as many places as connections, a power of two. */
+  /** Slots: index + 1 of a connection, or 0 for a free one. Twice as many as connections, rounded up to a power of two. */
   readonly #places: Uint32Array;
   readonly #count: number;
-  /** Connections that are in it: the first ones. */
+  /** Number of connections that have been added, from the first on. */
   #added = 0;
 
   constructor(view: DataView, count: number) {
@@ -186,7 +186,7 @@ class IdIndex {
     this.#places = new Uint32Array(2 ** Math.ceil(Math.log2(2 * count + 2)));
   }
 
-  /** Adds so many more; true when all are in it. */
+  /** Adds up to `more` connections; true when all have been added. */
   add(more: number): boolean {
     const end = Math.min(this.#count, this.#added + more);
     for (; this.#added < end; this.#added += 1) {

@@ -1,15 +1,15 @@
 /**
- * Messages out of pieces that were encoded before. A configuration is sent whole with each change, and nearly all of it
- * is the same objects as last time: only those that are new are encoded.
+ * Incremental encoding of messages. Each change sends the whole configuration, most of which is the same objects as before:
+ * only new objects are encoded, the others are copied from a cache.
  */
 
-/** Encodes a value that holds no piece. */
+/** Encodes a value without cached pieces. */
 type Encode = (value: unknown) => Buffer;
 
-/** Encoded pieces. What is in here never changes: the compiler makes new objects instead. */
+/** Encoded pieces by object. Those objects are immutable: the compiler creates new ones instead. */
 const pieces = new WeakMap<object, Buffer>();
 
-/** Names of the arrays that hold pieces. */
+/** Names of the arrays whose elements are pieces. */
 const PIECES = new Set(['rules', 'simple-queues']);
 
 /** Appends the encoding of a value whose arrays named in `PIECES` hold pieces (msgpack specification: map, array, str). */
@@ -35,13 +35,13 @@ export function encodeFragments(value: unknown, encode: Encode, out: Buffer[]): 
   }
 }
 
-/** Names of the fields on the way to them; everything else is encoded as a whole. */
+/** Names of the fields that contain such arrays; all others are encoded as a whole. */
 const DEEP = new Set(['body', 'config', 'filter', 'nat', 'mangle']);
 
 function pieceOf(value: object, encode: Encode): Buffer {
   let piece = pieces.get(value);
   if (piece === undefined) {
-    // A copy of its own: the encoder's buffer is larger than what it holds, and shared.
+    // A copy, as the encoder reuses its buffer.
     piece = Buffer.from(encode(value));
     pieces.set(value, piece);
   }

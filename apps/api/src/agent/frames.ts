@@ -15,8 +15,8 @@ export function encodeFrame(message: unknown): Buffer {
 }
 
 /**
- * The same message with whole numbers of more than 32 bits as `bigint`: the codec writes numbers of that size
- * as floats, which the agent does not take for integers. What holds none is returned itself.
+ * The message with integers of more than 32 bits as `bigint`: the codec writes such numbers as floats, which the agent does
+ * not accept as integers. A value without any is returned itself.
  */
 function integers(value: unknown): unknown {
   if (typeof value === 'number') {
@@ -40,7 +40,7 @@ function integers(value: unknown): unknown {
 /** Size of the length before each message, bytes. */
 const HEAD = 4;
 
-/** Cuts a byte stream into messages. Long ones are put together as they arrive, not all at once at their end. */
+/** Splits a byte stream into messages. Chunks of a long message are copied as they arrive. */
 export class FrameDecoder {
   readonly #head = Buffer.alloc(HEAD);
   #headFilled = 0;

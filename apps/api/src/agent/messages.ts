@@ -32,7 +32,7 @@ type RouteTo = Extract<ReplyBody, { op: 'route-to' }>;
 export type Trace = Extract<ReplyBody, { op: 'trace' }>;
 type Done = Extract<ReplyBody, { op: 'done' }>;
 
-/** What each request is answered with. */
+/** Type of the answer to each request. */
 export interface ReplyFor {
   readonly hello: Hello;
   readonly prepare: Extract<ReplyBody, { op: 'prepared' }>;
@@ -59,10 +59,10 @@ export interface ReplyFor {
   readonly 'dry-run': Trace;
 }
 
-/** The agent answered, and the answer is no. */
+/** The agent has refused a request. */
 export class AgentRefusal extends Error {
   readonly code: ErrorReply['code'];
-  /** Configuration row at fault. */
+  /** Id of the configuration row at fault. */
   readonly row: number | undefined;
 
   constructor(reply: Pick<ErrorReply, 'code' | 'message' | 'row'>) {
@@ -73,7 +73,7 @@ export class AgentRefusal extends Error {
   }
 }
 
-/** There is no agent to answer, or it went away before it did. */
+/** The agent is not connected, or the connection was lost before its answer. */
 export class AgentGone extends Error {
   constructor(message = 'the data plane agent is not connected') {
     super(message);
@@ -81,7 +81,7 @@ export class AgentGone extends Error {
   }
 }
 
-/** There is a connection, and no answer came in time. */
+/** The agent is connected and did not answer in time. */
 export class AgentSilent extends AgentGone {
   constructor(op: string, timeoutMs: number) {
     super(`the data plane agent did not answer "${op}" within ${timeoutMs / 1000} s`);

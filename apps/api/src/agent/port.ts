@@ -2,21 +2,21 @@ import type { Hello, Message, ReplyFor, RequestBody } from './messages.js';
 
 export type AgentEvent = Extract<Message, { type: 'event' }>;
 
-/** What the API needs of the agent, however it is reached. */
+/** The API's interface to the agent, independent of the transport. */
 export interface AgentPort {
-  /** The agent's introduction while it is connected. */
+  /** The agent's first message; undefined while it is not connected. */
   readonly hello: Hello | undefined;
-  /** Connects, and connects again, from now on. */
+  /** Starts connecting, and reconnects after each loss. */
   open(): void;
   close(): void;
   /**
-   * Asks the agent.
-   * @throws AgentRefusal when it says no, AgentGone when there is none or the answer does not come.
+   * Sends a request.
+   * @throws AgentRefusal when it is refused, AgentGone when the agent is not connected or does not answer.
    */
   request<B extends RequestBody>(body: B, timeoutMs?: number): Promise<ReplyFor[B['op']]>;
-  /** Each time a connection was made and the agent has introduced itself. */
+  /** Called after each connection, once the agent has introduced itself. */
   onUp(listener: (hello: Hello) => void): void;
-  /** Each time the connection was lost. */
+  /** Called after each loss of the connection. */
   onDown(listener: () => void): void;
   onEvent(listener: (event: AgentEvent) => void): void;
 }

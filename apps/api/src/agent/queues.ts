@@ -5,7 +5,7 @@ const layout = queueRecord;
 /** Size of a record, bytes. */
 export const RECORD = layout.size;
 
-/** What a record is about. */
+/** Part of a queue that a record counts. */
 export const PART = queuePart;
 
 export type Part = (typeof PART)[keyof typeof PART];
@@ -22,7 +22,7 @@ const u32 =
   (view, at) =>
     BigInt(view.getUint32(at + offset, true));
 
-/** A number of a record, and what the numbers of several workers make together. */
+/** A field of a record, and how the values of several workers are combined. */
 interface Field {
   readonly read: Reader;
   readonly together: (a: bigint, b: bigint) => bigint;
@@ -48,12 +48,12 @@ const fields: Readonly<Record<string, Field>> = {
   'out-of-order': { read: u64(layout.outOfOrder), together: add },
 };
 
-/** One snapshot of all queues. Nothing is decoded until it is asked for. */
+/** A snapshot of the counters of all queues. Records are decoded on access. */
 export class QueueDump {
   readonly #view: DataView;
-  /** Number of the last record of a row. */
+  /** Index of the last record of each row. */
   readonly #last = new Map<number, number>();
-  /** For each record the number of the one before of the same row, −1 for none. */
+  /** For each record the index of the previous one of the same row, −1 for none. */
   readonly #before: Int32Array;
 
   constructor({ records }: Pick<Queues, 'records'>) {
@@ -67,7 +67,7 @@ export class QueueDump {
     }
   }
 
-  /** Whether the data plane has counted anything of a part. */
+  /** Whether there is a record of a part. */
   has(row: number, part: Part): boolean {
     for (let number = this.#last.get(row) ?? -1; number >= 0; number = this.#before[number] ?? -1) {
       if (this.#view.getUint8(number * RECORD + layout.part) === part) return true;
@@ -76,8 +76,8 @@ export class QueueDump {
   }
 
   /**
-   * What the records of all workers of a part say together; 0 of a queue that the data plane does not have, e.g. a
-   * disabled one. `undefined` for a property that queues do not have.
+   * Value of a part over all workers; 0 for a queue without records, e.g. a disabled one. `undefined` for a property that
+   * queues do not have.
    */
   value(row: number, part: Part, property: string): bigint | undefined {
     const field = Object.hasOwn(fields, property) ? fields[property] : undefined;
@@ -90,7 +90,7 @@ export class QueueDump {
     return sum;
   }
 
-  /** Both directions of a simple queue together: what its total says, or else what they say. */
+  /** Value of both directions of a simple queue: of its total if it has one, else their sum. */
   total(row: number, property: string): bigint | undefined {
     if (this.has(row, PART.total)) return this.value(row, PART.total, property);
     const field = Object.hasOwn(fields, property) ? fields[property] : undefined;

@@ -2,24 +2,24 @@ import { routeFlag, routeRecord } from '@tollway/dataplane-agent/records';
 import { ipv4Text } from '@tollway/schema';
 import type { Routes } from './messages.js';
 
-/** Own names: reading a million routes looks imported ones up each time, where modules are not bound natively. */
+/** Local constants: without native module binding, loops over a million routes would look up the imports at each access. */
 const field = routeRecord;
 const flag = routeFlag;
 const RECORD = field.size;
 
-/** An `.id` of a route of another program: `*8` …, of the prefix length, the destination and the metric, which name it. */
+/** An `.id` of a learned route: `*8` …, then prefix length, destination and metric. */
 const LEARNED_ID = /^\*800000([0-9A-F]{2})([0-9A-F]{8})([0-9A-F]{8})$/i;
 
 const hex = (value: number): string => value.toString(16).toUpperCase().padStart(8, '0');
 
-/** One reading of the routes: connected ones, then configured ones, then those of other programs. Nothing is decoded until it is asked for. */
+/** One reading of the routes: connected ones, then configured ones, then learned ones. Records are decoded on access. */
 export class RouteDump {
   readonly count: number;
-  /** Place of the first configured route, and that of the first one of another program. */
+  /** Index of the first configured route, and of the first learned one. */
   readonly firstStatic: number;
   readonly firstLearned: number;
   readonly #view: DataView;
-  /** Places of configured routes by their rows. */
+  /** Indices of configured routes by row. */
   readonly #places = new Map<number, number>();
 
   constructor({ records }: Pick<Routes, 'records'>) {
@@ -36,12 +36,12 @@ export class RouteDump {
     return this.#view.byteLength;
   }
 
-  /** Place of the configured route of a row. */
+  /** Index of the configured route of a row. */
   placeOf(row: number): number | undefined {
     return this.#places.get(row);
   }
 
-  /** Place of the route of another program that has this `.id`. */
+  /** Index of the learned route with this `.id`. */
   learnedPlace(id: string): number | undefined {
     const [, length = '', network = '', metric = ''] = LEARNED_ID.exec(id) ?? [];
     if (metric === '') return undefined;
@@ -58,7 +58,7 @@ export class RouteDump {
     return undefined;
   }
 
-  /** `.id` of a route of another program. */
+  /** `.id` of a learned route. */
   learnedId(place: number): string {
     const at = place * RECORD;
     const [length, network] = [
@@ -104,7 +104,7 @@ export class RouteDump {
     return this.#flag(place, flag.prohibit);
   }
 
-  /** A route of another program that has more next hops, which are not used. */
+  /** A learned route with several next hops, of which only the first is used. */
   multipath(place: number): boolean {
     return this.#flag(place, flag.multipath);
   }
@@ -124,7 +124,7 @@ export class RouteDump {
     return address === 0 ? undefined : ipv4Text(address);
   }
 
-  /** Row of the interface that it leaves by; 0 without one. */
+  /** Row of the outgoing interface; 0 for none. */
   interface(place: number): number {
     return this.#view.getUint32(place * RECORD + field.interface, true);
   }

@@ -14,13 +14,13 @@ import {
 } from './messages.js';
 import type { AgentEvent, AgentPort } from './port.js';
 
-/** How soon after a loss or a failed try the next try follows, ms. */
+/** Delay before the next attempt to connect, ms. */
 const RECONNECT_MS = 150;
-/** How long the agent may be silent over a request, ms. Listing a million routes or connections is the longest. */
+/** Timeout of a request, ms. Listing a million routes or connections takes longest. */
 const REQUEST_TIMEOUT_MS = 20_000;
-/** The same for what is asked every second and is short: a process that hangs is noticed by it. */
+/** Timeout of the short requests that are sent every second, which detect a hanging process, ms. */
 const STATS_TIMEOUT_MS = 8_000;
-/** The same for small changes of what the agent holds. */
+/** Timeout of small changes of the agent's state, ms. */
 const CHANGE_TIMEOUT_MS = 5_000;
 const CHANGES = /^(add|remove|reset|start|stop)-/;
 
@@ -39,7 +39,7 @@ interface Log {
   warn(message: string): void;
 }
 
-/** The agent behind its Unix socket. Connects for as long as it is open. */
+/** The agent behind its Unix socket. Reconnects until it is closed. */
 export class AgentSocket implements AgentPort {
   readonly #path: string;
   readonly #log: Log;
@@ -98,7 +98,7 @@ export class AgentSocket implements AgentPort {
         this.#pending.delete(id);
         const silent = new AgentSilent(body.op, timeoutMs);
         reject(silent);
-        // Answers come in the order of requests: nothing else will be answered on this connection either.
+        // Answers come in the order of requests, so that no later one can be answered either.
         this.#complain(`agent: ${silent.message}`);
         this.#socket?.destroy();
       }, timeoutMs);
@@ -148,7 +148,7 @@ export class AgentSocket implements AgentPort {
     if (pending === undefined) return;
     this.#pending.delete(message.id);
     clearTimeout(pending.timer);
-    // Those that waited behind this one are the agent's concern from now on only.
+    // The agent begins with the next request only now: timeouts of those behind it start again.
     for (const [id, { timer }] of this.#pending) if (id > message.id) timer.refresh();
     if (message.type === 'error') pending.reject(new AgentRefusal(message));
     else pending.resolve(message.body as never);
@@ -173,7 +173,7 @@ export class AgentSocket implements AgentPort {
     if (this.#open) this.#retry = setTimeout(() => this.#connect(), RECONNECT_MS);
   }
 
-  /** The same trouble several times a second is one line. */
+  /** Logs a repeated error once. */
   #complain(text: string): void {
     if (text === this.#lastComplaint) return;
     this.#lastComplaint = text;

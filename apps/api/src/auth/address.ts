@@ -1,8 +1,8 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 
 /**
- * An address without the IPv6 prefix that IPv4 has on a socket for both, without a zone, and without the port that some
- * proxies add to whom they forward for.
+ * An address without the IPv4-mapped prefix of dual-stack sockets, without a zone, and without the port that some proxies add
+ * to `X-Forwarded-For`.
  */
 export function plainAddress(address: string): string {
   const text = address
@@ -19,15 +19,15 @@ export function plainAddress(address: string): string {
 /** An IPv6 address as RFC 5952 writes it. */
 const canonical = (address: string): string => new URL(`http://[${address}]`).hostname.slice(1, -1);
 
-/** The one text of an address, however it is written. */
+/** The canonical text of an address. */
 export function oneAddress(address: string): string {
   const plain = plainAddress(address);
   return isIPv6(plain) ? canonical(plain) : plain;
 }
 
 /**
- * Who limits hold for: one IPv4 address, or the 64 bits of an IPv6 address that one subscriber has at least. Texts that are
- * no address, which a proxy may pass on, are one together.
+ * The key of limits by address: one IPv4 address, or the /64 of an IPv6 address, the smallest network of a subscriber. All
+ * invalid texts, which a proxy may pass on, share one key.
  */
 export function networkOf(address: string): string {
   const plain = plainAddress(address);

@@ -12,11 +12,11 @@ export interface AttemptLimits {
   readonly address: Rate;
   /** For one user name. */
   readonly account: Rate;
-  /** All together. */
+  /** Of all logins. */
   readonly overall: Rate;
-  /** For a user from an address where that user has logged in before, whatever others do. */
+  /** For a user from an address of an earlier login of that user, independent of all other attempts. */
   readonly known: Rate;
-  /** Longest time that a login is held up, ms; one that would have to wait longer is refused. */
+  /** Longest delay of a login, ms; one that would have to wait longer is refused. */
   readonly maxWaitMs: number;
   /** Logins that wait at the same time, from one address and in all. */
   readonly maxWaitingPerAddress: number;
@@ -33,19 +33,19 @@ export const ATTEMPT_LIMITS: AttemptLimits = {
   maxWaiting: 64,
 };
 
-/** Bound of the tables: the oldest are forgotten first. */
+/** Size limit of the tables; the oldest entries are removed first. */
 const MAX_KEYS = 10_000;
 
-/** A login that is being tried. */
+/** A login attempt. */
 interface Attempt {
-  /** It was none that failed: it does not count, and the address is known from now on. */
+  /** To be called after success: the attempt does not count as failed, and the address becomes known. */
   succeeded(): void;
 }
 
 /**
- * Holds up logins that fail too fast. Each counts as failed from the moment it begins, so that tries at the same time
- * count too. Few wait, and not for long, so that waiting costs those who try more than the router. Whoever logged in
- * before from the same address has a budget of its own, so that nobody is locked out by tries of others elsewhere.
+ * Rate limiting of failed logins. An attempt counts as failed from its start, so that parallel attempts count as well.
+ * Waiting attempts are few and short, so that they cost attackers more than the router. A user has a separate budget at known
+ * addresses, so that attempts from elsewhere cannot lock that user out.
  */
 export class Attempts {
   readonly #limits: AttemptLimits;
@@ -58,7 +58,7 @@ export class Attempts {
     this.#limits = limits;
   }
 
-  /** This user has logged in from this address. */
+  /** Records a successful login of a user from an address. */
   remember(address: string, user: string): void {
     const key = `${networkOf(address)} ${user}`;
     this.#known.delete(key);
@@ -70,7 +70,7 @@ export class Attempts {
   }
 
   /**
-   * Waits until a try is allowed.
+   * Waits until an attempt is allowed.
    * @param gone aborted when the client no longer waits for the answer.
    * @throws ApiError 429 when that would take too long, or too many wait.
    */
@@ -100,7 +100,7 @@ export class Attempts {
     const limits = this.#limits;
     if (this.#known.has(`${network} ${user}`)) return [{ key: `known ${network} ${user}`, rate: limits.known }];
     const own = { key: `address ${network}`, rate: limits.address };
-    // Who is on the machine itself is not held up by anybody on the network. It has many addresses, too.
+    // Local clients are limited separately, so that no remote one can block them; all loopback addresses count as one.
     if (isLoopback(address)) return [own, { key: 'loopback', rate: limits.overall }];
     return [own, { key: `account ${user}`, rate: limits.account }, { key: 'overall', rate: limits.overall }];
   }
@@ -111,7 +111,7 @@ export class Attempts {
     throw errors.tooManyAttempts(address.everyMs / 1000);
   }
 
-  /** False when the client went away meanwhile. */
+  /** False when the client has disconnected. */
   async #wait(network: string, ms: number, gone: AbortSignal | undefined): Promise<boolean> {
     this.#allWaiting += 1;
     this.#waiting.set(network, (this.#waiting.get(network) ?? 0) + 1);
@@ -136,7 +136,7 @@ export class Attempts {
     }
   }
 
-  // Of each bucket the time is kept at which it will be full again (the generic cell rate algorithm of ITU-T I.371).
+  // For each bucket the time is stored at which it is full again (generic cell rate algorithm, ITU-T I.371).
 
   #waitFor(key: string, { burst, everyMs }: Rate): number {
     return (this.#buckets.get(key) ?? 0) - performance.now() - (burst - 1) * everyMs;

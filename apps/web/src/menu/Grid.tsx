@@ -1,10 +1,9 @@
 /**
- * The table itself: header by React, rows by the painter. Knows the window of rows that the screen needs and asks the
- * live feed for it. Keyboard, pointer and drag end in calls to the owner.
+ * The grid of a table: the header by React, the rows by the painter. Events of keyboard, pointer and drag end in calls of the
+ * owner's callbacks.
  */
 import { type Menu, menuColumn } from '@tollway/schema';
 import {
-  type ClipboardEvent,
   type KeyboardEvent,
   type MouseEvent,
   type PointerEvent,
@@ -16,35 +15,33 @@ import {
   useMemo,
   useRef,
 } from 'react';
-import { live as socket } from '../api/live.ts';
-import { type LiveMenu, listed, type Query, type TreeShape } from '../api/live-menu.ts';
-import { copyText } from '../ui/clipboard.ts';
-import { showError, showToast } from '../ui/toasts.ts';
+import type { LiveMenu, Query, TreeShape } from '../api/live-menu.ts';
+import { showToast } from '../ui/toasts.ts';
 import type { Column } from './columns.ts';
 import { GridHeader } from './GridHeader.tsx';
 import { GridView } from './grid-view.ts';
-import { items, lockedReason } from './item.ts';
+import { lockedReason } from './item.ts';
 import type { Move } from './moving.ts';
-import { rowsText } from './rows-text.ts';
 import { inOrder, nothingAt, only, type Selection, toggle } from './selection.ts';
 import { commandFor, rowFor } from './table-keys.ts';
 import { type Drop, toggled, treePlace } from './tree.ts';
 import { TypeAhead } from './type-ahead.ts';
+import { useCopy } from './use-copy.ts';
 import { useRange } from './use-range.ts';
 import { useRowDrag } from './use-row-drag.ts';
 import type { TableSelection } from './use-selection.ts';
 import { fixedRows } from './use-table-actions.ts';
 
-/** What the owner can ask of the rows. */
+/** Methods for the owner of the grid. */
 export interface GridHandle {
   focus(): void;
-  /** Selects the row at a place of the list and scrolls to it. */
+  /** Selects the row with this number and scrolls to it. */
   show(index: number): void;
   /** Makes a column as wide as its content. */
   fit(column: string): void;
   /** Goes to the next row, from the last one to the first. */
   next(): void;
-  /** Puts the selected rows on the clipboard, as text. */
+  /** Copies the selected rows as text. */
   copy(): void;
 }
 
@@ -135,30 +132,7 @@ export function Grid(props: GridProps) {
     });
   }
 
-  /** The selected rows as text; undefined while not all of them are loaded, or known to be selected. */
-  function selectedText(): string | undefined {
-    if (props.pending.current !== undefined) return undefined;
-    const rows = inOrder(selection, live.shown)
-      .map((id) => live.row(id))
-      .filter((row) => row !== undefined);
-    return rows.length === selection.ids.size ? rowsText(columns, rows) : undefined;
-  }
-
-  /** Copies what is selected when the router has told the rows of it that are out of sight. */
-  async function copyLoaded() {
-    try {
-      if ((await props.pending.current) === false) return;
-      const { ids } = latest.current.selection;
-      const rows = await listed(socket, menu.path, live.query, (id, row) => (ids.has(id) ? row : undefined));
-      const copied = copyText(rowsText(latest.current.columns, rows));
-      scroller.current?.focus({ preventScroll: true });
-      if (copied) showToast({ kind: 'info', text: `Copied ${items(rows.length)}.` });
-      else showToast({ kind: 'error', text: 'Not copied: the rows came too late for the browser. Try again.' });
-    } catch (error) {
-      showError('Not copied', error);
-    }
-  }
-
+  const copy = useCopy(menu, live, latest, scroller);
   useImperativeHandle(props.handle, () => ({
     focus() {
       scroller.current?.focus();
@@ -175,12 +149,7 @@ export function Grid(props: GridProps) {
       const next = grid.stepFrom(selection.focus, 1);
       moveFocus(next < live.state.matched ? next : 0, false);
     },
-    copy() {
-      const text = selectedText();
-      if (text === undefined) return void copyLoaded();
-      copyText(text);
-      scroller.current?.focus({ preventScroll: true });
-    },
+    copy: copy.toClipboard,
   }));
 
   const drag = useRowDrag({
@@ -197,7 +166,7 @@ export function Grid(props: GridProps) {
         onDrop: props.onDrop,
       },
   });
-  // The same functions for good: a tick must not draw the header anew.
+  // Stable functions: a live update must not render the header.
   const header = useMemo(
     () => ({
       onSort: (name: string) => latest.current.onSort(name),
@@ -246,7 +215,7 @@ export function Grid(props: GridProps) {
     // The header has keys of its own, but for those that go to rows, or would select the text of the page.
     const onTitle = event.target !== event.currentTarget;
     if ((!onTitle || commandFor(event.nativeEvent) === 'select-all') && latest.current.onCommandKey(event)) return;
-    const page = Math.max(grid.rowsInView - 1, 1);
+    const page = Math.max(grid.viewport.rowsInView - 1, 1);
     const to = rowFor(event, onTitle, page, (rows) => grid.stepFrom(selection.focus, rows));
     if (onTitle && to === undefined) return;
     if (onTitle) scroller.current?.focus({ preventScroll: true });
@@ -324,15 +293,6 @@ export function Grid(props: GridProps) {
     props.onMenu({ x: event.clientX, y: event.clientY });
   }
 
-  function onCopy(event: ClipboardEvent) {
-    // Text that was marked with the mouse is what is meant.
-    if (window.getSelection()?.isCollapsed === false || selection.ids.size === 0) return;
-    event.preventDefault();
-    const text = selectedText();
-    if (text === undefined) void copyLoaded();
-    else event.clipboardData.setData('text/plain', text);
-  }
-
   const aria = {
     role: props.tree === undefined ? 'grid' : 'treegrid',
     'aria-label': menu.title,
@@ -351,7 +311,7 @@ export function Grid(props: GridProps) {
       onPointerUp={onPointerUp}
       onPointerCancel={drag.cancel}
       onContextMenu={onContextMenu}
-      onCopy={onCopy}
+      onCopy={copy.onCopy}
       onDoubleClick={(event) => {
         const id = rowIdAt(event.target);
         // The list may have moved between the two clicks.
@@ -370,7 +330,7 @@ export function Grid(props: GridProps) {
 /** Why rows of an ordered list cannot be dragged while they stand in another order. */
 const SORTED = 'the list is sorted by a column; click # to sort by the order of the rows';
 
-/** Live lists and lists sorted by what ticks keep their rows in place while the pointer is on them. */
+/** Lists that reorder by themselves (live ones, and those sorted by a live value) keep their order while the pointer is over them. */
 function useHold(body: RefObject<HTMLDivElement | null>, menu: Menu, live: LiveMenu) {
   useEffect(() => {
     const element = body.current;
@@ -390,7 +350,7 @@ function useHold(body: RefObject<HTMLDivElement | null>, menu: Menu, live: LiveM
   }, [body, live, menu]);
 }
 
-/** True for the handle that folds a row of a tree. */
+/** True for the button that folds a row of a tree. */
 function isHandle(target: EventTarget): boolean {
   if (!(target instanceof Element)) return false;
   return target.closest('[data-fold]:not([data-fold="none"]) [data-expander]') !== null;

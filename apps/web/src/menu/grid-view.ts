@@ -1,8 +1,8 @@
-/** Joins scroll position, live window and painter: which rows are on screen, what to ask for, when to draw. */
+/** Connects viewport, live feed and painter of a grid: which rows are in view, which to subscribe to, when to paint. */
 import type { Query } from '../api/live-menu.ts';
 import { ColumnLayout, type ColumnLayoutOptions } from './column-layout.ts';
 import type { Column } from './columns.ts';
-import { RowGeometry } from './row-geometry.ts';
+import { GridViewport } from './grid-viewport.ts';
 import { RowLines, RowPainter } from './row-painter.ts';
 import { rowsToAsk } from './rows-to-ask.ts';
 import { noSelection, type Selection } from './selection.ts';
@@ -15,21 +15,12 @@ interface GridViewOptions extends ColumnLayoutOptions {
   readonly tail: boolean;
 }
 
-/** Rows drawn beyond the screen, above and below. */
+/** Rows painted outside of the view, above and below each. */
 const OVERDRAW = 4;
-/** Least time between two windows that are asked for while scrolling, ms. */
+/** Shortest time between two subscriptions while scrolling, ms. */
 const ASK_MS = 60;
-/** Without a step for this long, scrolling is over, ms. */
+/** Time without an event `scroll` after which scrolling has ended, ms. */
 const REST_MS = 120;
-/** What the browser measured; read when something changed it, never while drawing, where reading forces a layout. */
-interface Measures {
-  readonly line: number;
-  readonly head: number;
-  /** Height left for rows. */
-  readonly viewport: number;
-  readonly width: number;
-}
-
 /** Whether two queries are about the same rows in the same order, whichever part of them is shown. */
 function isSameList(one: Query, other: Query): boolean {
   return one.sort === other.sort && one.filter === other.filter && one.find === other.find;
@@ -37,43 +28,40 @@ function isSameList(one: Query, other: Query): boolean {
 
 export class GridView {
   readonly #options: GridViewOptions;
-  readonly #geometry = new RowGeometry();
+  readonly viewport: GridViewport;
   readonly #painter: RowPainter;
   readonly #stops: (() => void)[] = [];
   readonly #layout: ColumnLayout;
   #lines: RowLines;
   #selection: Selection = noSelection;
-  #measures: Measures = { line: 24, head: 24, viewport: 0, width: 0 };
-  #scrollTop = 0;
-  /** What was wanted when the keyboard last went to a row. */
+  /** The query at the last move of the keyboard focus. */
   #focusQuery: Query | undefined;
   #height = -1;
   #rows = -1;
   #frame = 0;
-  /** Runs while the list is being scrolled. */
+  /** Timer for the end of scrolling; undefined while the list is not scrolled. */
   #scrollEnd: ReturnType<typeof setTimeout> | undefined;
   #asking: ReturnType<typeof setTimeout> | undefined;
-  /** The pointer is on the table, or drags something of it: columns stay where they are. */
+  /** The pointer is over the table or drags something of it: columns must not grow. */
   #isHovered = false;
-  #atEnd = true;
   #pending: { index: number; found: (id: string) => void } | undefined;
-  /** Number of the row that the keyboard is on, or was when that was last known. */
+  /** Last known number of the row with the focus. */
   #lastFocus = 0;
   #active: string | undefined;
-  /** The rows that were laid last, and the place of the first one. */
+  /** The rows at the last layout, and the number of the first one. */
   #laid: { readonly first: number; readonly shown: readonly string[] } = { first: 0, shown: [] };
-  /** What the known extra lines belong to. */
+  /** The list that the known heights belong to. */
   #listed: { readonly query: Query; readonly matched: number } | undefined;
 
   constructor(options: GridViewOptions) {
     this.#options = options;
+    this.viewport = new GridViewport(options.scroller, options.body);
     this.#layout = new ColumnLayout(options);
     this.#painter = new RowPainter(options.pane, options.menu, options.gridId);
     const { scroller, live } = options;
     this.#lines = new RowLines(options.menu, [], '');
     const scroll = () => {
-      this.#scrollTop = scroller.scrollTop;
-      this.#atEnd = this.#isAtEnd();
+      this.viewport.scrolled();
       clearTimeout(this.#scrollEnd);
       this.#scrollEnd = setTimeout(() => {
         this.#scrollEnd = undefined;
@@ -114,28 +102,11 @@ export class GridView {
     for (const stop of this.#stops) stop();
   }
 
-  /** Reads the sizes of things anew; to be called when they may have changed. */
+  /** To be called when sizes may have changed. */
   remeasure(): void {
-    const { scroller } = this.#options;
-    // On a tab that is not shown nothing has a size; what was measured before still holds.
-    if (scroller.clientHeight === 0) return;
-    const line = Number.parseFloat(getComputedStyle(scroller).getPropertyValue('--row'));
-    const head = scroller.firstElementChild instanceof HTMLElement ? scroller.firstElementChild.offsetHeight : 0;
-    this.#measures = {
-      line: Number.isFinite(line) && line > 0 ? line : 24,
-      head,
-      viewport: Math.max(scroller.clientHeight - head, 0),
-      width: scroller.clientWidth,
-    };
-    this.#scrollTop = scroller.scrollTop;
-    // With more room the browser scrolls up to the end before the new size is known here.
-    this.#atEnd ||= this.#isAtEnd();
-    this.#layout.lay(this.#layout.columns, this.#measures.width);
+    if (!this.viewport.measure()) return;
+    this.#layout.lay(this.#layout.columns, this.viewport.width);
     this.#schedule();
-  }
-
-  #isAtEnd(): boolean {
-    return this.#scrollTop + this.#measures.viewport >= this.#geometry.scrollable - 4;
   }
 
   /** Position of the first loaded row. */
@@ -146,10 +117,6 @@ export class GridView {
   /** The last row of the list is loaded. */
   get endLoaded(): boolean {
     return this.firstLoaded + this.order().length >= this.#count();
-  }
-
-  get rowsInView(): number {
-    return Math.max(1, Math.floor(this.#measures.viewport / this.#measures.line));
   }
 
   /** Ids of the loaded rows in order. */
@@ -164,8 +131,8 @@ export class GridView {
       this.#painter.setColumns(columns);
       this.#lines = new RowLines(this.#options.menu, columns, this.#options.live.query.find);
       // Comments may have lines of their own now, or none any more.
-      this.#geometry.clearExtra();
-      this.#layout.lay(columns, this.#measures.width);
+      this.viewport.geometry.clearExtra();
+      this.#layout.lay(columns, this.viewport.width);
     }
     this.#paint();
   }
@@ -176,8 +143,8 @@ export class GridView {
   }
 
   /**
-   * Number of the row that is so many rows, up to negative, from the one that the keyboard is on. Where that one is gone, the
-   * row that took its place is the next one.
+   * Number of the row at a distance of `rows`, negative upwards, from the one with the focus. If that one has been removed, its
+   * successor counts as the next row.
    */
   stepFrom(id: string | undefined, rows: number): number {
     const at = id === undefined ? -1 : this.order().indexOf(id);
@@ -187,77 +154,29 @@ export class GridView {
     return this.#lastFocus + (isGone && rows > 0 ? rows - 1 : rows);
   }
 
-  /** Number of the row with an id; where the keyboard last was when it is not loaded. */
+  /** Number of the row with this id; if it is not loaded, the last known number of the row with the focus. */
   focusIndex(id: string | undefined): number {
     const at = id === undefined ? -1 : this.order().indexOf(id);
     return at < 0 ? (id === undefined ? -1 : this.#lastFocus) : this.firstLoaded + at;
   }
 
-  /** Brings a row into view and reports its id, at once or when it is loaded. */
+  /** Scrolls to a row and calls back with its id, at once or when it is loaded. */
   focusRow(index: number, found: (id: string) => void): void {
     const last = this.#count() - 1;
     if (last < 0) return;
     const to = Math.min(Math.max(index, 0), last);
     this.#lastFocus = to;
     this.#focusQuery = this.#options.live.query;
-    this.#reveal(to);
+    this.viewport.reveal(to);
     const id = this.#idAt(to);
     if (id !== undefined) found(id);
     else this.#pending = { index: to, found };
     this.#schedule();
   }
 
-  /** A point of the page on a row, e.g. for a menu that the keyboard asks for; in the corner when it is out of view. */
+  /** A point of the page on the row with an id. @see GridViewport.pointOf */
   pointOf(id: string | undefined): { x: number; y: number } {
-    const { left, top, bottom } = this.#options.scroller.getBoundingClientRect();
-    const { head, line } = this.#measures;
-    const offset = this.#geometry.offsetOf(this.#scrollTop, this.#measures.viewport);
-    const y = top + head + this.#geometry.top(Math.max(this.focusIndex(id), 0)) - offset + line;
-    return { x: left + 48, y: Math.min(Math.max(y, top + head), bottom) };
-  }
-
-  /**
-   * The gap between rows that is nearest to a point on the screen, and its y in the body.
-   *
-   * @param least the first gap that may be meant
-   */
-  gapAt(clientY: number, least: number): { gap: number; y: number } {
-    const y = clientY - this.#options.body.getBoundingClientRect().top;
-    const shift = this.#shift();
-    const index = this.#geometry.rowAt(Math.max(0, y + shift));
-    const top = this.#geometry.top(index);
-    const height = this.#geometry.height(index);
-    const gap = Math.max(least, y + shift > top + height / 2 ? index + 1 : index);
-    return { gap, y: this.#geometry.top(gap) - shift };
-  }
-
-  /**
-   * The row at a point on the screen, as position in the loaded rows, which it may lie outside of, and how far down in
-   * it the point is, 0 to 1; its y and height in the body. Without a position below the last row.
-   */
-  rowAtPoint(clientY: number): { at: number | undefined; share: number; y: number; height: number } {
-    const shift = this.#shift();
-    const offset = clientY - this.#options.body.getBoundingClientRect().top + shift;
-    const geometry = this.#geometry;
-    if (offset >= geometry.full) return { at: undefined, share: 0, y: geometry.full - shift, height: 0 };
-    const index = geometry.rowAt(Math.max(0, offset));
-    const [top, height] = [geometry.top(index), geometry.height(index)];
-    return { at: index - this.firstLoaded, share: (offset - top) / height, y: top - shift, height };
-  }
-
-  /** Scrolls a little when a point on the screen is at the upper or lower edge of the list; false when it is not. */
-  scrollTowards(clientY: number): boolean {
-    const { scroller } = this.#options;
-    const { top, bottom } = scroller.getBoundingClientRect();
-    const { line, head } = this.#measures;
-    const above = top + head + line - clientY;
-    const below = clientY - (bottom - line);
-    if (above <= 0 && below <= 0) return false;
-    const before = scroller.scrollTop;
-    const step = Math.min(line, Math.max(above, below) / 2 + 1);
-    scroller.scrollTop += above > 0 ? -step : step;
-    this.#scrollTop = scroller.scrollTop;
-    return this.#scrollTop !== before;
+    return this.viewport.pointOf(Math.max(this.focusIndex(id), 0));
   }
 
   /** Width that fits the loaded content of a column. */
@@ -274,39 +193,19 @@ export class GridView {
     return this.#options.live.shown[index - this.firstLoaded];
   }
 
-  /** Difference between a y of the full list and a y of the body. */
-  #shift(): number {
-    return this.#geometry.offsetOf(this.#scrollTop, this.#measures.viewport) - this.#scrollTop;
-  }
-
-  #scrollTo(scrollTop: number): void {
-    const { scroller } = this.#options;
-    scroller.scrollTop = scrollTop;
-    this.#scrollTop = scroller.scrollTop;
-  }
-
-  #reveal(index: number): void {
-    const { viewport } = this.#measures;
-    const offset = this.#geometry.offsetOf(this.#scrollTop, viewport);
-    const top = this.#geometry.top(index);
-    const bottom = top + this.#geometry.height(index);
-    if (top < offset) this.#scrollTo(this.#geometry.scrollFor(top, viewport));
-    else if (bottom > offset + viewport) this.#scrollTo(this.#geometry.scrollFor(bottom - viewport, viewport));
-  }
-
-  /** Another list, or the same one after rows came or went: what is known of rows out of the window counts no more. */
+  /** After a change of the query or of the number of rows: heights of rows that are not loaded are no longer known. */
   #relist(): void {
     const { query, state } = this.#options.live;
     const before = this.#listed;
     this.#listed = { query, matched: state.matched };
     if (before === undefined) return;
     const same = isSameList(before.query, query);
-    // Whoever went somewhere while the list was on its way meant a place in it.
-    const aimed = this.#focusQuery !== undefined && isSameList(this.#focusQuery, query);
-    if (!same && state.loaded && !aimed) this.#scrollTo(0);
+    // A move of the focus while the new list was loading refers to that list.
+    const isFocused = this.#focusQuery !== undefined && isSameList(this.#focusQuery, query);
+    if (!same && state.loaded && !isFocused) this.viewport.scrollTo(0);
     if (!same) this.#focusQuery = undefined;
-    if (!same && !aimed) this.#lastFocus = 0;
-    if (!same || before.matched !== state.matched) this.#geometry.clearExtra();
+    if (!same && !isFocused) this.#lastFocus = 0;
+    if (!same || before.matched !== state.matched) this.viewport.geometry.clearExtra();
   }
 
   #schedule(): void {
@@ -314,11 +213,11 @@ export class GridView {
     this.#frame = requestAnimationFrame(() => this.#paint());
   }
 
-  /** Where the row is now that was laid at a place: of a log that is full one leaves at the start for each that comes. */
-  #placeNow(index: number): number {
+  /** The present number of the row that had `index` at the last layout: a full log loses its first row with each new one. */
+  #movedTo(index: number): number {
     const { first, shown } = this.#laid;
     const places = new Map(this.order().map((id, at) => [id, this.firstLoaded + at]));
-    // It may have left what is loaded, when many came at once: those below it moved as far.
+    // A row that is no longer loaded has moved as far as the next row that is.
     for (let at = Math.max(0, index - first); at < shown.length; at += 1) {
       const place = places.get(shown[at] ?? '');
       if (place !== undefined) return Math.max(0, index + place - (first + at));
@@ -326,19 +225,18 @@ export class GridView {
     return index;
   }
 
-  /** Learns how tall the rows are. What is at the top of the screen stays there. */
+  /** Updates the heights of the rows. The row at the top of the view stays there. */
   #lay(): void {
     const { live, menu, body, scroller, tail } = this.#options;
-    const { viewport, line } = this.#measures;
+    const { viewport } = this;
     const { find } = live.query;
     if (find !== this.#lines.find) this.#lines = new RowLines(menu, this.#layout.columns, find);
-    const geometry = this.#geometry;
-    const offset = geometry.offsetOf(this.#scrollTop, viewport);
+    const { geometry, offset } = viewport;
     const before = geometry.rowAt(offset);
     const into = offset - geometry.top(before);
-    const anchor = tail ? this.#placeNow(before) : before;
+    const anchor = tail ? this.#movedTo(before) : before;
     this.#laid = { first: this.firstLoaded, shown: live.shown };
-    geometry.resize(this.#count(), line);
+    geometry.resize(this.#count(), viewport.line);
     for (const [at, id] of live.shown.entries()) {
       const row = live.row(id);
       if (row !== undefined) geometry.setExtra(live.state.first + at, this.#lines.count(row));
@@ -351,30 +249,29 @@ export class GridView {
       this.#rows = this.#count();
       scroller.setAttribute('aria-rowcount', String(this.#rows + 1));
     }
-    if (tail && this.#atEnd) {
-      const end = Math.max(0, geometry.scrollable - viewport);
-      if (Math.abs(end - this.#scrollTop) > 1) this.#scrollTo(end);
-    } else if (this.#scrollTop > 0 && anchor < geometry.count) {
+    if (tail && viewport.isAtEnd) {
+      const end = Math.max(0, geometry.scrollable - viewport.height);
+      if (Math.abs(end - viewport.scrollTop) > 1) viewport.scrollTo(end);
+    } else if (viewport.scrollTop > 0 && anchor < geometry.count) {
       const now = geometry.top(anchor) + into;
-      if (Math.abs(now - offset) > 1) this.#scrollTo(geometry.scrollFor(now, viewport));
+      if (Math.abs(now - offset) > 1) viewport.scrollToOffset(now);
     }
   }
 
   #paint(): void {
     const { live, scroller } = this.#options;
     this.#lay();
-    // The rows above the one that the keyboard goes to may turn out to be taller than was known.
-    const aim = this.#pending?.index;
-    if (aim !== undefined && this.#idAt(aim) !== undefined) this.#reveal(aim);
-    const geometry = this.#geometry;
-    const offset = geometry.offsetOf(this.#scrollTop, this.#measures.viewport);
+    // Rows above the target of the focus may have become taller by the layout.
+    const target = this.#pending?.index;
+    if (target !== undefined && this.#idAt(target) !== undefined) this.viewport.reveal(target);
+    const { geometry, offset, height, scrollTop } = this.viewport;
     const top = geometry.rowAt(offset);
-    const bottom = geometry.rowAt(offset + this.#measures.viewport);
+    const bottom = geometry.rowAt(offset + height);
     this.#ask();
 
     const first = Math.max(0, top - OVERDRAW);
     const last = Math.min(geometry.count - 1, bottom + OVERDRAW);
-    const shift = Math.round(offset - this.#scrollTop);
+    const shift = Math.round(offset - scrollTop);
     const plain = live.query.find === '' && Object.keys(live.query.filter).length === 0 && live.query.sort === null;
     this.#painter.paint({
       first,
@@ -412,7 +309,7 @@ export class GridView {
     }
   }
 
-  /** Asks for the rows around the screen when those at hand do not cover it. While scrolling, not for every step. */
+  /** Subscribes to the rows around the view when the loaded ones do not cover it; while scrolling not at every step. */
   #ask(): void {
     if (this.#asking !== undefined || this.#wanted() === undefined) return;
     this.#asking = setTimeout(() => {
@@ -425,10 +322,9 @@ export class GridView {
   #wanted(): Pick<Query, 'first' | 'count'> | undefined {
     const { live } = this.#options;
     if (!live.state.loaded) return undefined;
-    const geometry = this.#geometry;
-    const offset = geometry.offsetOf(this.#scrollTop, this.#measures.viewport);
+    const { geometry, offset, height, rowsInView } = this.viewport;
     const top = geometry.rowAt(offset);
-    const last = Math.min(geometry.rowAt(offset + this.#measures.viewport), geometry.count - 1);
-    return rowsToAsk({ top, last, fitting: this.rowsInView, total: geometry.count }, live.query);
+    const last = Math.min(geometry.rowAt(offset + height), geometry.count - 1);
+    return rowsToAsk({ top, last, fitting: rowsInView, total: geometry.count }, live.query);
   }
 }

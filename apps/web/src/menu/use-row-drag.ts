@@ -84,19 +84,20 @@ export function useRowDrag({ view, scroller, line, fixed, onMove, onRefused, tre
   }
 
   function aimAtNothing(grid: GridView, clientY: number, why: string) {
-    const { y, height } = grid.rowAtPoint(clientY);
+    const { y, height } = grid.viewport.rowAtPoint(clientY);
     mark('refusal', y, height, why);
   }
 
   function aimInList(grid: GridView, moving: Drag, clientY: number) {
-    const { gap, y } = grid.gapAt(clientY, fixed());
+    const { gap, y } = grid.viewport.gapAt(clientY, fixed());
     moving.gap = gap;
     mark('line', y, LINE_PX);
   }
 
   function aimInTree(grid: GridView, moving: Drag, clientY: number, { ordered, row }: TreeDrag) {
     const rowsOf = (ids: readonly string[]) => ids.map((id) => row(id)).filter((each) => each !== undefined);
-    const { at, share, y, height } = grid.rowAtPoint(clientY);
+    const { index, share, y, height } = grid.viewport.rowAtPoint(clientY);
+    const at = index === undefined ? undefined : index - grid.firstLoaded;
     // Of rows that are not loaded their ids are known.
     const moved = moving.ids.map((id) => row(id) ?? { '.id': id });
     const drop = dropOf(rowsOf(grid.order()), moved, at, share, {
@@ -140,7 +141,7 @@ export function useRowDrag({ view, scroller, line, fixed, onMove, onRefused, tre
         else if (inTree === undefined) aimInList(grid, moving, clientY);
         else aimInTree(grid, moving, clientY, inTree);
         // Near an edge the list comes to the pointer, also while it stands still.
-        if (grid.scrollTowards(clientY)) scrolling.current = requestAnimationFrame(aim);
+        if (grid.viewport.scrollTowards(clientY)) scrolling.current = requestAnimationFrame(aim);
       };
       aim();
     },
