@@ -61,7 +61,7 @@ impl Shared {
         }
     }
 
-    /// State like this one, for a packet that only might come: what is written to it nobody reads.
+    /// A copy for a dry run: tables that packets change are copied, the others are read and not written.
     pub(crate) fn fork(&self) -> Shared {
         Shared {
             neighbors: self.neighbors.copy(),
@@ -149,12 +149,12 @@ impl Shared {
         self.address_sets.expire(now, budget, &self.epochs);
     }
 
-    /// Does to the routes what other programs did to theirs. Says for how many destinations packets go
-    /// another way now.
+    /// Applies changes that other programs made to their routes. Returns the number of destinations whose route has
+    /// changed.
     ///
     /// # Errors
-    /// When there are more different next hops than can be numbered; changes before that one are made.
-    /// A snapshot with a table of its own has room again.
+    /// When there are more different next hops than can be numbered; the changes before that one are made. A snapshot
+    /// with a table of its own has room again.
     pub fn change_routes(&self, snapshot: &Snapshot, changes: &[RouteChange]) -> Result<usize, FibFull> {
         let mut changed = Vec::with_capacity(changes.len());
         let result = snapshot.fib().change(changes, &mut changed);
@@ -163,8 +163,8 @@ impl Shared {
         result.map(|()| count)
     }
 
-    /// Makes these the routes of other programs; those that stay are not touched. Says for how many
-    /// destinations packets go another way now.
+    /// Replaces the routes of other programs by these; routes that are in both are not touched. Returns the number of
+    /// destinations whose route has changed.
     ///
     /// # Errors
     /// As [`Self::change_routes`].

@@ -38,7 +38,7 @@ impl<F: Frame> Engine<F> {
             state.cache_epoch.renew();
             state.paths.renew(new.rule_rows());
             state.resumes.clear();
-            // What was masqueraded behind an address that is gone would answer to nobody.
+            // Replies to connections masqueraded behind an address that is gone would not arrive.
             let stays = |interface: &Interface| {
                 let kept = |own: &(u32, u8)| new.masquerades(interface.row, Addr::v4(own.0));
                 !interface.up || interface.addresses.iter().all(kept)

@@ -136,7 +136,7 @@ pub fn dry_run<E>(
     Ok(packet)
 }
 
-/// The stages have told the whole way; what the flow cache would do is what it did with its entry at hand.
+/// All stages have been recorded; adds what the flow cache does with the packet's entry.
 fn adopt_cache(record: &mut TraceRecord, by_cache: &TraceRecord, connection: Option<&Copied>) {
     let resumes = by_cache.fast
         && connection.is_some_and(|copied| copied.resumes(copied.direction_of(&by_cache.tuple)));
@@ -317,7 +317,8 @@ impl Run<'_> {
             batch.push_handover(packet);
             records.extend(self.pass(&mut engine, &mut batch, false));
         }
-        // What its connection holds nobody else does; but that may have given way to a new one.
+        // No other connection can have the tuples of the connection that the packet belongs to, unless a new one has
+        // replaced it.
         let made = engine.reply_of(&self.described.tuple);
         let made = made.filter(|reply| own.is_none_or(|copied| !copied.holds(reply)));
         Way { records, workers, reply: made }
@@ -330,7 +331,7 @@ impl Run<'_> {
             Engine::<Bytes>::new(worker, workers, Arc::clone(shared), Arc::clone(self.snapshot), LIMITS);
         let known = || self.known.iter().filter(|(known, _)| *known == worker).map(|(_, probe)| probe);
         let first = known().next();
-        engine.become_throw_away(first.map_or(0, |probe| probe.random), |table, cache_epoch| {
+        engine.become_dry_run(first.map_or(0, |probe| probe.random), |table, cache_epoch| {
             for copied in known().filter_map(|probe| probe.connection.as_ref()) {
                 table.paste(copied, cached, cache_epoch);
             }

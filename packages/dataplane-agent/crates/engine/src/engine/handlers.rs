@@ -30,7 +30,8 @@ pub(crate) fn fast_path_blocked_by(snapshot: &Snapshot) -> Option<&'static str> 
     }
 }
 
-/// The same for FastTrack; `fasttracked` is the number of connections with the mark.
+/// What keeps packets from FastTrack; `None` when nothing does. `fasttracked` is the number of connections with the
+/// mark.
 pub(crate) fn fasttrack_blocked_by(snapshot: &Snapshot, fasttracked: u64) -> Option<&'static str> {
     cache_blocked_by(snapshot).or_else(|| {
         let unused = !snapshot.has_fasttrack() && fasttracked == 0;
@@ -38,7 +39,7 @@ pub(crate) fn fasttrack_blocked_by(snapshot: &Snapshot, fasttracked: u64) -> Opt
     })
 }
 
-/// The same for the flow cache.
+/// What keeps packets from the flow cache; `None` when nothing does.
 pub(crate) fn cache_blocked_by(snapshot: &Snapshot) -> Option<&'static str> {
     if !snapshot.allow_fast_path() {
         Some(OFF)
@@ -54,7 +55,7 @@ pub(crate) fn cache_blocked_by(snapshot: &Snapshot) -> Option<&'static str> {
 
 const OFF: &str = "allow-fast-path=no in IP settings";
 
-/// The same for what the kernel forwards.
+/// What keeps flows from the kernel's flow offload; `None` when nothing does.
 pub(crate) fn offload_blocked_by(snapshot: &Snapshot) -> Option<&'static str> {
     if !snapshot.allow_fast_path() {
         Some(OFF)

@@ -105,7 +105,8 @@ impl<F: Frame> Engine<F> {
                 evaluation: Default::default(),
                 dry_run: false,
                 trace: None,
-                // Packets of several workers wait in one queue, and are told apart by the end of their numbers.
+                // Packets of several workers wait in one queue, and are distinguished by the lower half of their
+                // numbers.
                 trace_serial: worker << 12 & 0xffff,
                 solicits: Vec::new(),
                 arp_pending: false,
@@ -137,8 +138,8 @@ impl<F: Frame> Engine<F> {
         engine
     }
 
-    /// How the frames of the next burst are sorted: those that are steered to other workers need not be parsed here,
-    /// unless a trace is to tell of them. If one's flow has moved, the worker that it is steered to sends it on.
+    /// How the frames of the next burst are steered: those of other workers need not be parsed here, unless a trace is
+    /// to record them. If the flow of a frame has moved, the worker that it is steered to hands it on.
     #[inline]
     pub fn sorting(&self) -> Steering {
         let state = &self.state;
@@ -188,8 +189,8 @@ impl<F: Frame> Engine<F> {
         }
     }
 
-    /// Puts packets that left their queues with their configuration in front of the batch, since those of
-    /// their flows may stand in it. Says how many.
+    /// Puts packets that left their queues with the previous configuration in front of the batch, since later packets
+    /// of their flows may be in it. Returns their number.
     fn send_leaving<S: FrameSource<F>>(&mut self, batch: &mut Batch<F>, source: &mut S) -> usize {
         if self.state.queues.is_changing() {
             let state = &mut self.state;
@@ -296,15 +297,15 @@ impl<F: Frame> Engine<F> {
             .min()
     }
 
-    /// To be told when everything that came out of [`Self::process`] and [`Self::tick`] so far has left for
-    /// good: queues that only other workers use may go to them now, and nothing be overtaken.
+    /// To be called when all packets returned by [`Self::process`] and [`Self::tick`] so far have been sent: queues
+    /// that only other workers use may then be given to them, and no packet is overtaken.
     pub fn sent(&mut self) {
         let state = &mut self.state;
         state.queues.acknowledge(&state.shared.queues, state.now);
     }
 
-    /// To be told, after [`Self::sent`], when the worker is about to sleep: queues in which nothing waits may go to other
-    /// workers that use them, which need not wake this one then. If it says so, deadlines may be others than before.
+    /// To be called after [`Self::sent`] when the worker is about to sleep: gives empty queues to other workers that
+    /// use them, so that these need not wake this one. `true` when deadlines may have changed.
     pub fn before_sleep(&mut self, now: Now) -> bool {
         self.state.queues.before_sleep(now)
     }
@@ -314,13 +315,13 @@ impl<F: Frame> Engine<F> {
         self.state.queues.is_changing()
     }
 
-    /// To be told when a port takes nothing for now, and when it takes packets again: until then they wait in the
+    /// To be called when a port accepts no packets for now, and when it accepts them again: until then they wait in the
     /// queue of its interface, if it has one.
     pub fn set_port_blocked(&mut self, port: PortId, blocked: bool, now: Now) {
         self.state.queues.set_blocked(port, blocked, now);
     }
 
-    /// To be told of a packet that could not be handed over.
+    /// To be called for a packet that could not be handed over.
     pub fn not_handed_over(&mut self, packet: &HandoverMeta) {
         match &packet.purpose {
             HandoverPurpose::Flow => {}
@@ -376,8 +377,9 @@ impl<F: Frame> Engine<F> {
         (&self.state.table, self.state.cache_epoch.number, self.state.random)
     }
 
-    /// Makes an engine of which nobody else is to see anything: rules count and remember nothing.
-    pub(crate) fn become_throw_away(&mut self, random: u64, fill: impl FnOnce(&mut ConnectionTable, u32)) {
+    /// Makes this the engine of a dry run: rules count nothing and add no entries, and `fill` sets up its connection
+    /// table.
+    pub(crate) fn become_dry_run(&mut self, random: u64, fill: impl FnOnce(&mut ConnectionTable, u32)) {
         self.state.random = random;
         self.state.dry_run = true;
         self.state.follow_changes();
@@ -395,15 +397,15 @@ impl<F: Frame> Engine<F> {
         self.remove_connections(&[id]) != 0
     }
 
-    /// Ends connections. Says how many of these ids this worker had.
+    /// Removes connections. Returns how many of these ids this worker had.
     pub fn remove_connections(&mut self, ids: &[u64]) -> usize {
         let removed = self.state.table.remove_all(ids);
         unpublish(&mut self.state);
         removed
     }
 
-    /// The oldest change of the translated TCP connections that has not been taken; whoever keeps a journal
-    /// takes them until there is none.
+    /// The oldest change of the translated TCP connections that has not been taken, for the journal; `None` when all
+    /// are taken.
     pub fn take_change(&mut self) -> Option<Change> {
         self.state.table.take_change()
     }

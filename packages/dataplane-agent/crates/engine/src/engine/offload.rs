@@ -264,8 +264,9 @@ fn out<F>(snapshot: &Snapshot, state: &WorkerState<F>, port: PortId, adjacency: 
     }
 }
 
-/// Counts packets where the flow cache would have. They may have been forwarded while the configuration changed, so
-/// rules are those of when the flow was found. Says whether they are of the fast path, without a fasttrack mark.
+/// Counts packets that were forwarded outside the engine, as the flow cache would have. The configuration may have
+/// changed meanwhile, so they count for the rules with which the flow was found. Returns whether they count as fast
+/// path without a fasttrack mark.
 fn note<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, ticket: &Ticket, count: Count) -> bool {
     let mut fasttracked = false;
     if let Subject::Connection { conn, direction, path, .. } = ticket.subject {

@@ -18,7 +18,7 @@ use crate::sync::{Mutex, MutexGuard};
 
 /// Loom watches every lock, so there it gets along with two.
 const SHARDS: usize = if cfg!(feature = "loom") { 2 } else { 64 };
-/// Counts of entries by hash: where there is none nobody locks a shard.
+/// Number of counters of entries by hash. Where the counter is 0 no shard is locked.
 const COUNTS: usize = if cfg!(feature = "loom") { 2 } else { 1 << 14 };
 
 /// The directory.
@@ -28,7 +28,7 @@ pub struct Directory {
     /// Entries by hash; never lower than their number, and raised before an entry is there.
     counts: Box<[AtomicU32]>,
     entries: AtomicUsize,
-    /// Where what does not stand here is looked up.
+    /// Directory that is read for tuples that this one does not hold.
     under: Option<Arc<Directory>>,
 }
 
@@ -55,7 +55,7 @@ impl Directory {
         }
     }
 
-    /// One that knows what another does, and keeps what it is told to itself.
+    /// A directory for a dry run, which reads through to another one and writes only to itself.
     pub fn over(under: Arc<Self>) -> Self {
         Self { under: Some(under), ..Self::new() }
     }
@@ -77,10 +77,10 @@ impl Directory {
         self.pass_on(tuple, worker, worker)
     }
 
-    /// The same for another worker: by the home of a flow that nobody has, or by `from`, who has it.
+    /// Sets the owner of a flow to `to`: called by the home of a flow without an entry, or by its owner `from`.
     ///
     /// # Errors
-    /// The worker that has it, if it is a third one; nothing changes then.
+    /// The worker that owns the flow, if it is a third one; nothing changes then.
     pub fn pass_on(&self, tuple: Tuple, from: u32, to: u32) -> Result<(), u32> {
         let Some(mut shard) = self.shard(&tuple) else { return Ok(()) };
         match shard.entry(tuple) {
@@ -112,7 +112,7 @@ impl Directory {
         }
     }
 
-    /// Owner of a flow, if it stands here. Takes a lock only where there may be an entry.
+    /// Owner of a flow, if the directory holds it. Takes a lock only where there may be an entry.
     #[inline]
     pub fn owner(&self, tuple: &Tuple) -> Option<u32> {
         let counted = || self.count(tuple).is_some_and(|count| count.load(Ordering::Acquire) != 0);

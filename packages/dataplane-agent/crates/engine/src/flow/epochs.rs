@@ -23,8 +23,8 @@ const BLOCK_BITS: u8 = CELL_BITS;
 /// Count of changes as a decision remembers it: the low half.
 pub type Stamp = u32;
 
-/// Cells of one kind, and the count at which any of them changed last: where only others change, nobody looks at the
-/// cells.
+/// Cells of one kind, and the count at which any of them changed last: while nothing of this kind changes, the cells
+/// are not read.
 #[derive(Debug)]
 struct ChangeCells {
     newest: AtomicU32,
@@ -45,7 +45,7 @@ impl ChangeCells {
         }
     }
 
-    /// Sets the cells of all blocks that networks lie in or cover.
+    /// Sets the cells of all blocks that contain the networks or are contained in them.
     fn set_blocks(&self, networks: impl IntoIterator<Item = (u32, u8)>, stamp: Stamp) {
         for (network, len) in networks {
             self.set(block(network), 1 << CELL_BITS.saturating_sub(len), stamp);
@@ -65,7 +65,7 @@ pub struct Epochs {
     routes: ChangeCells,
     lists: ChangeCells,
     networks: ChangeCells,
-    /// Held by whoever counts a change.
+    /// Held while a change is counted.
     writer: Mutex<()>,
 }
 
@@ -98,7 +98,7 @@ impl Epochs {
         });
     }
 
-    /// Sets cells to the next count before it is counted, so that whoever sees the count sees the cells.
+    /// Sets cells to the next count before that is published, so that a reader of the count finds the cells set.
     fn change(&self, set: impl FnOnce(Stamp)) {
         let _writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let next = self.count.load(Ordering::Relaxed) + 1;
@@ -145,8 +145,8 @@ fn is_newer(cell: &AtomicU32, stamp: Stamp) -> bool {
     (cell.load(Ordering::Relaxed).wrapping_sub(stamp) as i32) > 0
 }
 
-/// Changes that a worker lets pass before it decides every flow anew, so that stamps are never too far from
-/// each other to be compared.
+/// Changes, as a power of two, after which a worker decides every flow anew, so that the distance of two stamps never
+/// exceeds half the circle.
 const ERA: u32 = 30;
 
 /// Which quarter of the circle of stamps the counter is in, as a worker saw it last.
@@ -154,7 +154,7 @@ const ERA: u32 = 30;
 pub struct Era(u64);
 
 impl Era {
-    /// Follows the counter. Says whether an era has ended: no stamp from before may be compared any more.
+    /// Follows the counter. Returns whether an era has ended: stamps from before it must not be compared any more.
     #[inline]
     pub fn follow(&mut self, count: u64) -> bool {
         let era = count >> ERA;

@@ -21,7 +21,8 @@ const PERIOD: u32 = 1 << 16;
 /// Least number of ports of a range of which every worker may allocate some.
 const COVERS_ALL_WORKERS: u32 = 512;
 
-/// The ports that may stand for `port`: those of its class, so that a privileged port keep one.
+/// The range from which the translation of `port` is chosen, so that a privileged port is translated to a privileged
+/// one.
 pub fn port_class(port: u16) -> PortRange {
     match port {
         0..512 => PortRange { from: 1, to: 511 },

@@ -60,7 +60,7 @@ impl RuleCounter {
     }
 }
 
-/// Hashes a path and a row. Both are the router's own numbers: nobody outside can choose them to collide.
+/// Hashes a path and a row. Both are numbers of the router, which an attacker cannot choose.
 #[derive(Debug, Default, Clone, Copy)]
 struct StepHasher(u64);
 
@@ -293,7 +293,7 @@ impl Paths {
     }
 }
 
-/// Where a row stands in slots that ascend.
+/// Position of a row in slots that ascend by row.
 fn place(slots: &[RuleCounter], row: RowId) -> Option<usize> {
     slots.binary_search_by_key(&row, |slot| slot.row).ok()
 }

@@ -5,14 +5,14 @@
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct QueueRef(u32);
 
-/// Set when it stands for a hand-over.
+/// Set when the number is that of a hand-over.
 const HANDOVER: u32 = 1 << 31;
-/// Set when it stands for a path, above its number and two bits for the step.
+/// Set when the number is that of a queue path; the two bits below it are the step.
 const PATH: u32 = 1 << 30;
 /// Set when the path has one leaf.
 const SHORT: u32 = 1 << 29;
 
-/// What a queue reference stands for.
+/// The meaning of a queue reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueueRefKind {
     /// No queue.
@@ -47,7 +47,7 @@ impl QueueRef {
         Self(SHORT | Self::path(number, 0).0)
     }
 
-    /// The same path from another step on.
+    /// The reference to another step of this path.
     #[must_use]
     pub const fn at(self, step: u8) -> Self {
         match self.kind() {
@@ -69,7 +69,7 @@ impl QueueRef {
         Self(HANDOVER | number as u32)
     }
 
-    /// Whether it stands for a path, if for any queue.
+    /// Whether it is the number of a queue path. Not to be called with [`Self::NONE`].
     #[inline]
     pub(crate) const fn is_path(self) -> bool {
         self.0 & PATH != 0
@@ -85,19 +85,19 @@ impl QueueRef {
         (self.0 & 3) as u8
     }
 
-    /// Number of the leaf; that of none unless it stands for one.
+    /// Number of the leaf, or the number that no leaf has if it refers to anything else.
     #[inline]
     pub(crate) const fn leaf_number(self) -> u32 {
         self.0.wrapping_sub(1)
     }
 
-    /// Whether there is at most one leaf, as far as the reference tells.
+    /// Whether the reference itself shows that the packet passes at most one leaf.
     #[inline]
     pub(crate) const fn is_short(self) -> bool {
         self.0 & (PATH | SHORT) != PATH
     }
 
-    /// Whether it stands for a handover.
+    /// Whether it is the number of a hand-over.
     #[inline]
     pub const fn is_handover(self) -> bool {
         self.0 & HANDOVER != 0
@@ -109,7 +109,7 @@ impl QueueRef {
         self.0 == 0
     }
 
-    /// What it stands for.
+    /// What it refers to.
     #[inline]
     pub const fn kind(self) -> QueueRefKind {
         if self.0 & HANDOVER != 0 {

@@ -18,7 +18,7 @@ pub const DATAGRAMS: usize = 1024;
 pub const HELD_PER_DATAGRAM: usize = 16;
 /// Fragments that wait, per worker.
 pub const HELD: usize = 1024;
-/// Datagrams, under way or complete, that stand behind one that is not.
+/// Most datagrams in `order`: incomplete ones, and complete ones behind an incomplete one.
 const ORDER: usize = 65_536;
 /// Gaps a datagram may have while it comes in.
 const RANGES: usize = 16;

@@ -7,13 +7,13 @@ use crate::time::Now;
 /// ICMP errors to one target that may follow each other closely, as many as Linux allows (icmp(7),
 /// `XRLIM_BURST_FACTOR`): two rounds of a traceroute.
 const ERROR_BURST: u32 = 6;
-/// Longest distance between errors that is kept, ms: four days. Times are remembered on a circle of 2³² ms, of
-/// which a burst takes no more than half.
+/// Longest interval between errors to one target, ms: four days. Times are 32-bit counts of ms that wrap, of which a
+/// burst takes no more than half.
 const MAX_ERROR_INTERVAL_MS: u32 = (1 << 31) / ERROR_BURST;
 
 /// Number of targets whose last ICMP error is remembered.
 const RATE_SLOTS: usize = 4096;
-/// Distance of ICMP errors to whatever targets in the long run, ns: 1,000 a second, as Linux's icmp_msgs_per_sec.
+/// Interval of ICMP errors to all targets together, ns: 1,000 a second, as Linux's icmp_msgs_per_sec.
 const ALL_ERRORS_NS: u64 = 1_000_000;
 /// How many of them may follow each other closely after a pause.
 const ALL_ERRORS_BURST: u64 = 50;
@@ -41,10 +41,11 @@ impl IcmpErrorRate {
         Self { targets: self.targets.iter().map(copy).collect(), all_due: copy(&self.all_due) }
     }
 
-    /// Whether an ICMP error may be sent to `target` now; notes it if so. `interval_ms` is the distance
-    /// between two errors in the long run, 0 allows all. To all targets together go no more than one each
-    /// [`ALL_ERRORS_NS`], or a flood of packets whose sources are made up would be answered as one of errors. After a pause [`ERROR_BURST`] may follow each
-    /// other closely, so that traceroute(8), which sends its probes together, hears about each of them.
+    /// Whether an ICMP error may be sent to `target` now; if so, it is counted. `interval_ms` is the average interval
+    /// of errors to one target, 0 is no limit. To all targets together one error is sent each [`ALL_ERRORS_NS`], so
+    /// that a flood with forged sources is not answered with as many errors. After a pause [`ERROR_BURST`] errors may
+    /// follow each other at once, so that traceroute(8), which sends its probes together, gets an answer to each of
+    /// them.
     pub(crate) fn may_send(&self, target: u32, interval_ms: u32, now: Now) -> bool {
         if interval_ms == 0 {
             return true;
@@ -53,12 +54,12 @@ impl IcmpErrorRate {
         let Some(slot) = self.targets.get(index) else { return true };
         let (now_ms, interval_ms) = (now.ms() as u32, interval_ms.min(MAX_ERROR_INTERVAL_MS));
         let next = |old: u64| {
-            // The time at which the errors sent so far would be due if they had kept their distance. What is further
-            // ahead than they can be lies in the past.
+            // The time at which the next error is due at the average interval. A time further ahead than a burst
+            // reaches is one in the past that has wrapped.
             let known = old != 0 && (old >> 32) as u32 == target;
             let ahead_ms = (old as u32).wrapping_sub(now_ms);
             let ahead_ms = if known && ahead_ms <= interval_ms * ERROR_BURST { ahead_ms } else { 0 };
-            // 0 stands for an empty slot, so the stored time is never 0.
+            // 0 is an empty slot, so the stored time is never 0.
             let due = now_ms.wrapping_add(ahead_ms).wrapping_add(interval_ms).max(1);
             (ahead_ms <= interval_ms * (ERROR_BURST - 1)).then_some(u64::from(target) << 32 | u64::from(due))
         };

@@ -40,7 +40,7 @@ impl FlowKey {
         Self { addresses: u64::from(src) << 32 | u64::from(dst), rest: rest | V4 }
     }
 
-    /// Of TCP and UDP over IPv4 with these addresses in host order, and ports as they stand in the header.
+    /// The key of a TCP or UDP packet over IPv4; addresses in host order, ports as in the header.
     #[inline]
     pub fn of_v4(src: u32, dst: u32, src_port: u16, dst_port: u16, protocol: u8) -> Self {
         let rest = u64::from(protocol) | u64::from(src_port) << 16 | u64::from(dst_port) << 32;

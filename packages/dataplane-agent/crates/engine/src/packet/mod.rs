@@ -289,7 +289,8 @@ impl Meta {
         self.tuple.protocol == ipv4::TCP && self.l4_kind & (tcp::flag::FIN | tcp::flag::RST) != 0
     }
 
-    /// Why the flow cache must not forward the packet, as far as its headers and its origin tell.
+    /// Why the flow cache must not forward the packet, by its headers and origin alone; `None` when nothing there
+    /// forbids it.
     pub(crate) fn slow_by_itself(&self) -> Option<SlowReason> {
         if self.origin != Origin::Port {
             Some(SlowReason::FromRouter)
@@ -308,7 +309,7 @@ impl Meta {
         }
     }
 
-    /// The same of one that is slow for what it asks of its connection.
+    /// Why a packet that may change the state of its connection is slow.
     pub(crate) fn slow_as_control(&self) -> SlowReason {
         if self.tuple.protocol == ipv4::TCP { SlowReason::TcpControl } else { SlowReason::IcmpOther }
     }

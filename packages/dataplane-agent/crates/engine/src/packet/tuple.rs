@@ -115,7 +115,8 @@ pub fn steer(tuple: &Tuple, workers: u32) -> u32 {
     steer_ports(ports, || tuple.src.fold() ^ tuple.dst.fold(), workers)
 }
 
-/// The same of what is left of the ports, and of the addresses, which are asked for if that is 0.
+/// [`steer`] by the XOR of the ports. `addresses` returns the XOR of the folded addresses, and is called if `ports` is
+/// 0.
 #[inline]
 pub(crate) fn steer_ports(ports: u16, addresses: impl FnOnce() -> u32, workers: u32) -> u32 {
     let value = if ports != 0 {

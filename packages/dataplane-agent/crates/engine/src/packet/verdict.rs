@@ -3,7 +3,7 @@
 use crate::ids::PortId;
 use tollway_config::dataplane::RowId;
 
-/// Where a packet stands. Every packet that leaves the pipeline has one of the final ones.
+/// The state of a packet in the pipeline. Every packet leaves the pipeline with a final one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Verdict {
     /// Still on its way.

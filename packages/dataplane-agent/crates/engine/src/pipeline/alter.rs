@@ -17,7 +17,7 @@ const MSS_LEN: usize = 4;
 /// Byte of the TCP header whose upper half is its length in words.
 const DATA_OFFSET: usize = 12;
 
-/// DSCP of a packet, of which `head` is the front of the frame.
+/// DSCP of a packet; `head` is the front of the frame.
 #[inline]
 pub(crate) fn dscp_of(meta: &Meta, head: &[u8]) -> u8 {
     head.get(usize::from(meta.l3) + 1).copied().unwrap_or(0) >> 2
@@ -56,7 +56,7 @@ pub(crate) fn lower_mss(meta: &Meta, head: &mut [u8], most: u16, needs_csum: boo
     if field::get16(segment, at) <= most {
         return;
     }
-    // The size may lie across two of the words that the checksum adds up.
+    // The size may span two of the 16-bit words of the checksum.
     let words = [at & !1, (at & !1) + 2];
     let before = words.map(|word| field::get16(segment, word));
     field::put(segment, at, &most.to_be_bytes());
@@ -70,7 +70,7 @@ pub(crate) fn lower_mss(meta: &Meta, head: &mut [u8], most: u16, needs_csum: boo
     }
 }
 
-/// Where the option stands in a TCP header.
+/// Offset of the maximum segment size option in a TCP header.
 fn mss_option(header: &[u8]) -> Option<usize> {
     let mut at = tcp::HEADER;
     loop {

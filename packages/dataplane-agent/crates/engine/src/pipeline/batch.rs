@@ -105,14 +105,14 @@ impl<F: Frame> Batch<F> {
         self.packets.push(Packet { frame: Some(frame), vnet, meta });
     }
 
-    /// The same, of a frame whose owner is found only when it is parsed.
+    /// [`Self::push_rx`] for a frame whose owner is known only when it is parsed.
     #[inline]
     pub(crate) fn push_unsteered(&mut self, frame: F, port: PortId, vnet: VnetState) {
         self.unsorted = true;
         self.push_rx(frame, port, vnet);
     }
 
-    /// The same, of a frame that is steered here.
+    /// [`Self::push_rx`] for a frame that is steered to this worker.
     #[inline]
     pub(crate) fn push_steered(&mut self, frame: F, port: PortId, vnet: VnetState) {
         let meta = Meta { in_port: port, flags: flag::STEERED, ..Meta::default() };
@@ -147,7 +147,7 @@ impl<F: Frame> Batch<F> {
     /// Adds a packet from another worker.
     #[inline]
     pub fn push_handover(&mut self, packet: Handover<F>) {
-        // It lies in the cache of another core, and its headers are to be written.
+        // Prefetches the headers: the frame is in the cache of another core, and its headers are to be written.
         if let Some(first) = packet.frame.head().first() {
             tollway_prefetch::fetch_to_write(first);
         }
@@ -205,7 +205,7 @@ impl<F: Frame> Batch<F> {
     }
 }
 
-/// What [`Batch::drain`] takes. Packets are read where they lie: their metadata is long, and was just written field by
+/// The iterator of [`Batch::drain`]. Packets are read in place: their metadata is long and was just written field by
 /// field, so that a copy would wait for the store buffer.
 #[derive(Debug)]
 pub struct Drain<'a, F> {
@@ -292,7 +292,7 @@ pub enum Outcome {
         /// Row of the L3 interface whose TAP takes it.
         interface: RowId,
     },
-    /// To the worker that owns the flow, or has the queue. If it can't take the packet, the engine is to be told by
+    /// To the worker that owns the flow or the queue. If that worker cannot take the packet, the caller calls
     /// [`crate::Engine::not_handed_over`].
     Handover {
         /// The owner.

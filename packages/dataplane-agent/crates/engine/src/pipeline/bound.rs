@@ -14,8 +14,8 @@ pub(crate) fn of<F>(state: &WorkerState<F>, meta: &Meta) -> Option<Validity> {
     bound.ends().then_some(bound)
 }
 
-/// Why the cached action of a packet's entry does not hold for the packet, of which `head` is the front; `None` when it
-/// does. Nothing has been counted yet.
+/// Why the cached action of a packet's entry is not valid for the packet, `head` being its front; `None` when it is
+/// valid. Nothing has been counted yet.
 #[inline(never)]
 pub(crate) fn broken<F>(state: &WorkerState<F>, meta: &Meta, head: &[u8]) -> Option<SlowReason> {
     let Some(bound) = state.table.validity(meta.entry) else { return Some(SlowReason::Stale) };

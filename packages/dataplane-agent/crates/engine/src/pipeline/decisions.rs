@@ -44,8 +44,8 @@ pub(super) fn as_it_came<F>(stage: Stage, state: &WorkerState<F>, meta: &Meta) -
     }
 }
 
-/// What a stage decided about a packet that stood as `seen` before it and stands as `meta` now; `None` when
-/// the packet did not concern it. Rows go to `rows`.
+/// The decision of a stage about a packet whose metadata was `seen` before it and is `meta` now; `None` when the stage
+/// has none. Appends the rows of rules to `rows`.
 pub(super) fn decision<F: Frame>(
     stage: Stage,
     snapshot: &Snapshot,
@@ -264,7 +264,7 @@ fn in_queue<F: Frame>(
         return None;
     }
     rows.extend(state.queues.leaves_of(seen.queue).iter().map(|leaf| leaf.row));
-    // Whoever comes to the queue of an interface has passed those of its queue.
+    // A packet in the queue of an interface has passed all others before.
     let is_beyond = meta.queue.is_none() && matches!(meta.verdict, Verdict::Held | Verdict::Drop(_));
     if is_beyond && let Verdict::Tx(port) = seen.verdict {
         rows.extend(snapshot.port(port).map(|port| row_of(snapshot, port.interface)));

@@ -223,7 +223,7 @@ pub(crate) fn make_echo_reply(l3: &mut [u8], header: usize, ident: u16) -> bool 
         .apply(message.checksum());
     message.set_icmp_type(icmp::ECHO_REPLY);
     message.set_checksum(sum);
-    // Of nothing but zeros the sum is zero, too, which an update cannot tell from minus zero.
+    // The sum of zero bytes is zero as well, which the incremental update cannot distinguish from minus zero.
     if sum == 0 && !message.verify_checksum() {
         message.set_checksum(!sum);
     }

@@ -18,7 +18,7 @@ use crate::pipeline::batch::Batch;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 
-/// Serial numbers of a worker's traced packets; its own number stands above them.
+/// Bits of the serial number of a worker's traced packets; the number of the worker is above them.
 const SERIAL_BITS: u32 = 24;
 
 /// After a stage: looks at the packets of the batch.
@@ -102,7 +102,7 @@ impl Tracer {
             }
             return;
         }
-        // What has left its queue is told of, and may take part in a further pass.
+        // Its release from the queue has been recorded; the packet may take part in a further pass.
         if packet.meta.trace != 0 && packet.meta.queue == QueueRef::DONE {
             return;
         }
@@ -170,7 +170,7 @@ impl Tracer {
     /// Tells of packets that ended where they waited.
     fn ends<F>(&mut self, state: &mut WorkerState<F>) {
         for (tag, reason) in state.queues.ended.take() {
-            // One that the stage itself has ended is told of already.
+            // The end of a packet that the stage itself has dropped is recorded already.
             let Some(waited) = self.waiting.take(tag) else { continue };
             let mut meta = Meta { trace: waited.id, trace_part: waited.part, ..Meta::default() };
             let Self { live, buffer, cursor, .. } = self;
@@ -250,7 +250,7 @@ fn find<'a, F>(
     meta: &mut Meta,
 ) -> Option<&'a mut TraceRecord> {
     let id = meta.trace;
-    // Packets stand in the batch as their records do, mostly.
+    // Usually packets and their records are in the same order.
     let at = if live.get(*cursor).is_some_and(|record| record.id == id) {
         *cursor
     } else if let Some(at) = live.iter().position(|record| record.id == id) {

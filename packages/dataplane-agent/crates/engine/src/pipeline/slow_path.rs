@@ -42,9 +42,9 @@ pub(crate) enum Step<F> {
     Next,
     /// It ends here.
     Drop(DropReason),
-    /// It ends here, and its sender is told by an ICMP error.
+    /// It is dropped, and an ICMP error is sent to its sender.
     Error(DropReason, IcmpError),
-    /// A rule refuses it; its sender is told.
+    /// A rule rejects it; an ICMP error or a TCP reset is sent to its sender.
     Reject(RejectWith),
     /// It is an echo request, and this is the reply.
     Reply(F),
@@ -77,7 +77,7 @@ pub(crate) fn each_slow<F: Frame, S: FrameSource<F>>(
     entered
 }
 
-/// Ends a packet that a rule refuses, and tells its sender.
+/// Drops a packet that a rule rejects, and answers its sender.
 #[cold]
 pub(crate) fn reject<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,

@@ -13,7 +13,7 @@ use tollway_config::dataplane::RpFilter;
 /// block of destinations.
 #[cold]
 #[inline(never)]
-pub(crate) fn is_still_right<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> bool {
+pub(crate) fn is_still_valid<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> bool {
     let Some(action) = state.table.installed(meta.entry) else { return false };
     let action = *action;
     let epochs = &state.shared.epochs;

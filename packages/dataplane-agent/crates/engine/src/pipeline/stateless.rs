@@ -22,9 +22,8 @@ use crate::snapshot::{Interface, Snapshot};
 /// in the first-level cache.
 const AHEAD: usize = 64;
 
-/// Forwards what needs nothing but a route and notes the rest as slow. Returns how many packets there were
-/// to decide. Routes are asked for twice: first for some packets together, so that the memory their
-/// answers lie in is on its way for all of them, then one by one.
+/// Forwards packets that need only a route, and puts the others into `batch.slow`. Returns the number of both. Routes
+/// are looked up twice: first for some packets together, to prefetch the memory of their results, then one by one.
 pub(crate) fn run<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, batch: &mut Batch<F>) -> u64 {
     let plain = snapshot.is_plain() && snapshot.allow_fast_path();
     let mut entered = 0;

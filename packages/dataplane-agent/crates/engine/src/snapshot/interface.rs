@@ -15,7 +15,7 @@ pub struct PortFacts {
     pub name: String,
     /// The netdev's own link-layer address.
     pub mac: [u8; 6],
-    /// Has carrier.
+    /// The interface has carrier.
     pub running: bool,
 }
 

@@ -104,14 +104,14 @@ pub struct Snapshot {
 pub struct Basis<'a> {
     /// The configuration that the snapshot was made from.
     pub config: &'a DataplaneConfig,
-    /// It.
+    /// The snapshot made from it.
     pub snapshot: &'a Snapshot,
 }
 
 /// A snapshot that shares parts with the one before.
 #[derive(Debug)]
 pub struct Renewed {
-    /// It.
+    /// The new snapshot.
     pub snapshot: Snapshot,
     /// Configured routes that are to replace those in the table that both share; see
     /// [`Shared::take_over_routes`](crate::shared::Shared::take_over_routes).

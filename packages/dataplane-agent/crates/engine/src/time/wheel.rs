@@ -66,7 +66,7 @@ impl<const TICK: u64> Wheel<TICK> {
         self.arm_tick(slot, deadline.0.div_ceil(TICK));
     }
 
-    /// Has `slot` come up by a deadline, or a tick later; if it comes up sooner, that stays.
+    /// Arms `slot` for a deadline, which it meets or exceeds by one tick, unless it is armed for an earlier one.
     pub fn arm_by(&mut self, slot: u32, deadline: Now) {
         let tick = deadline.0.div_ceil(TICK);
         if !self.is_armed_by_tick(slot, tick) {
@@ -80,7 +80,7 @@ impl<const TICK: u64> Wheel<TICK> {
         self.is_armed_by_tick(slot, deadline.0.div_ceil(TICK))
     }
 
-    /// Has the memory of `slot` fetched.
+    /// Prefetches the memory of `slot`.
     #[inline]
     pub fn prefetch(&self, slot: u32) {
         if let Some(link) = self.links.get(slot as usize) {
@@ -143,7 +143,7 @@ impl<const TICK: u64> Wheel<TICK> {
         }
     }
 
-    /// Says what time it is while no slot is armed, so that the next deadline is seen from there.
+    /// Sets the time of the wheel while no slot is armed, so that the next deadline is counted from there.
     pub fn follow(&mut self, now: Now) {
         if self.armed == 0 {
             self.cursor = self.cursor.max(now.0 / TICK);

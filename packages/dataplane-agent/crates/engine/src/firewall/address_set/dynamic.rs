@@ -70,7 +70,7 @@ impl AddressSets {
         added
     }
 
-    /// The same for a prefix, in the list with a name.
+    /// [`Self::add`] for a prefix, to the list of a name.
     pub fn add_to(
         &self,
         name: &str,
@@ -189,7 +189,7 @@ impl AddressSets {
         true
     }
 
-    /// Removes entries whose time is over, looking at no more than `budget`. Says how many were removed.
+    /// Removes entries whose time is over, at most `budget` of them. Returns the number removed.
     pub fn expire(&self, now: Now, budget: usize, epochs: &Epochs) -> usize {
         let (mut looked, mut removed) = (0, 0);
         while looked < budget && self.due.load(Ordering::Relaxed) <= now.0 {

@@ -47,7 +47,7 @@ pub struct SetKey {
 }
 
 impl SetKey {
-    /// The prefix of a length that an address lies in.
+    /// The prefix of a length that contains an address.
     #[inline]
     pub const fn around(list: u16, address: Addr, len: u8) -> Self {
         let host_bits = if address.as_v4().is_some() { 32 } else { 128 } - len as u32;
@@ -77,7 +77,7 @@ struct Page {
 /// Pages beside each other.
 type Group = Box<[OnceLock<Page>]>;
 
-/// Where an entry lies.
+/// The location of an entry in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntryLocation {
     page: u32,

@@ -88,7 +88,7 @@ pub struct Rule {
     /// What the conditions after those rest on.
     pub(super) depends: Depends,
     pub(super) logs: bool,
-    /// Asks for something of the transport header, whatever that is to be: what has none does not match.
+    /// A condition reads the transport header, negated or not: the rule matches no packet without one.
     pub(super) reads_header: bool,
     /// Only SYN segments fulfil its conditions.
     pub(super) wants_syn: bool,
@@ -193,7 +193,7 @@ impl RuleTable {
         })
     }
 
-    /// Whether a rule asks for something of which the flow cache keeps no trace: the packet's mark or DSCP.
+    /// Whether a rule reads the packet's mark or DSCP, which the flow cache does not keep.
     pub fn asks_packet(&self) -> bool {
         self.mark_read(MarkRead::Packet)
     }

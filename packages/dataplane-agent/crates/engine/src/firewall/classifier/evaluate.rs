@@ -89,9 +89,9 @@ pub struct Evaluation {
     /// The first rule whose outcome another packet of the flow may change: everything before it may be
     /// remembered. `None` when all may be.
     pub resume: Option<Position>,
-    /// How many of `matched` stand before `resume`; all without one.
+    /// Number of rules in `matched` before `resume`; all of them without one.
     pub matched_before_resume: usize,
-    /// How long what stands before `resume` holds.
+    /// Until when the outcome before `resume` holds.
     pub bounds: Bounds,
     /// What rules of mangle want.
     pub changes: Changes,
@@ -112,7 +112,7 @@ pub struct ListAddition {
 
 /// A cached flow begins the life of its entries in lists anew after this part of it …
 const REFRESH_PART: u64 = 8;
-/// … or this, ms, whatever is sooner.
+/// … or after this, ms, whichever is sooner.
 const REFRESH_MS: u64 = 1000;
 
 impl Evaluation {

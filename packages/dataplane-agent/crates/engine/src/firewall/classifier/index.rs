@@ -256,7 +256,7 @@ impl Builder<'_> {
         (IndexNode { at, len: SPLIT }, visited + more)
     }
 
-    /// Tells the rules apart by a field; `None` when hardly any is narrow.
+    /// How the rules are split by a field; `None` when hardly any is narrow in it.
     fn plan(&self, field: Field, rules: &[u32]) -> Option<SplitPlan> {
         let range = |rule: &u32| Some((*rule, self.source.get(*rule as usize)?.range(field)?));
         let mut ranged: Vec<Ranged> = rules.iter().filter_map(range).collect();

@@ -20,7 +20,7 @@ pub struct AddressLists {
 }
 
 impl AddressLists {
-    /// Lists that hold what the configuration says, and nothing else until they are bound.
+    /// The lists with their configured entries, until they are bound to the shared sets.
     ///
     /// # Errors
     /// For an entry of two families or with its ends reversed.

@@ -47,7 +47,7 @@ pub struct PacketView {
     pub connection_bytes: Option<u64>,
     /// Time of the batch.
     pub now: Now,
-    /// The same as wall clock, ns since 1970 UTC.
+    /// Wall clock at that time, ns since 1970 UTC.
     pub utc_ns: i64,
     /// Keys the choice of `random`; one number for all workers, hard to guess from outside.
     pub seed: u64,

@@ -9,7 +9,7 @@ use crate::ids::EntryIndex;
 
 const SLOTS: usize = 8;
 
-/// Hashes apart from places, so that all are compared at once.
+/// Hashes and entries in two arrays, so that all hashes are compared at once.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C, align(64))]
 struct HashBucket {
@@ -94,7 +94,7 @@ impl Buckets {
         self.buckets.get(at as usize).unwrap_or(&HashBucket::EMPTY)
     }
 
-    /// Has the home bucket's line fetched.
+    /// Prefetches the home bucket of a hash.
     #[inline]
     pub fn prefetch(&self, hash: u32) {
         tollway_prefetch::fetch(self.bucket(self.home(hash)));

@@ -67,7 +67,7 @@ status_bits! {
     destination_bound, set_destination_bound = 0x100;
     /// The source is decided, perhaps as "unchanged"; the reply tuple is reserved.
     source_bound, set_source_bound = 0x200;
-    /// The original tuple stands in the directory, because its packets are steered to another worker.
+    /// The directory holds the original tuple, because its packets are steered to another worker.
     published, set_published = 0x400;
     /// The hash structure holds the original direction.
     original_indexed, set_original_indexed = 0x800;
@@ -88,7 +88,7 @@ pub struct NatInfo {
     pub source_bound: bool,
     /// Interface row whose address a masquerade rule took; 0 without masquerade.
     pub masquerade: RowId,
-    /// The original tuple stands in the directory, because its packets are steered to another worker.
+    /// The directory holds the original tuple, because its packets are steered to another worker.
     pub published: bool,
 }
 

@@ -26,9 +26,9 @@ impl ConnectionTable {
         (end <= slots).then_some(end)
     }
 
-    /// Why the packets of a connection are not all forwarded by the flow cache. A direction of which
-    /// nothing has come is not asked; nor is one whose next packet will be decided once for all that follow, while the
-    /// other's are forwarded by the cache.
+    /// Why the packets of a connection are not all forwarded by the flow cache; `None` when they are. A direction
+    /// without packets does not count; neither does one whose next packet will install a cached action, if the other
+    /// direction is cached.
     fn slow_reason(&self, slot: u32, conn: &Connection, totals: &Totals) -> Option<SlowReason> {
         let mut reasons = [Direction::Original, Direction::Reply]
             .into_iter()

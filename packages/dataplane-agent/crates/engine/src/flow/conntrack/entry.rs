@@ -18,7 +18,7 @@ pub mod action_flag {
     pub const NAT_DST: u16 = 4;
     /// Holds only for a while: the entry has a [`Validity`](crate::flow::conntrack::Validity).
     pub const BOUNDED: u16 = 8;
-    /// Write the DSCP that stands in [`DSCP`].
+    /// Write the DSCP in [`DSCP`].
     pub const SET_DSCP: u16 = 16;
     /// New DSCP with `SET_DSCP`.
     pub const DSCP: u16 = 0x3f00;
@@ -37,7 +37,7 @@ impl CachedAction {
         }
     }
 
-    /// Has this DSCP written.
+    /// Makes the action write this DSCP.
     pub(crate) fn set_dscp(&mut self, dscp: u8) {
         self.flags |= action_flag::SET_DSCP | u16::from(dscp & 0x3f) << action_flag::DSCP_SHIFT;
     }

@@ -129,7 +129,7 @@ impl HotState {
         (self.packets.map(u64::from), self.bytes.map(u64::from))
     }
 
-    /// The same; the counters begin at zero again.
+    /// As [`Self::counts`]; the counters begin at zero again.
     pub(super) fn take_counts(&mut self) -> ([u64; 2], [u64; 2]) {
         let counts = self.counts();
         (self.packets, self.bytes) = ([0; 2], [0; 2]);

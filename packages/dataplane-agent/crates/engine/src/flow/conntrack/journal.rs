@@ -15,9 +15,8 @@ use crate::packet::key::FlowKey;
 use crate::packet::tuple::Tuple;
 use crate::time::Now;
 
-/// Connections that appeared and wait for whoever keeps the journal; what comes beyond is not kept. Ends
-/// may be more by the size of the table, since an end that is forgotten would leave its connection in the
-/// journal for ever.
+/// Number of new connections that are kept until the journal takes them; further ones are not kept. Ends may exceed it
+/// by the size of the table, since an end that is lost would leave its connection in the journal for ever.
 const PENDING: usize = 16_384;
 
 /// How long a restored connection waits for its first packet, ns: as long as unacknowledged data may.

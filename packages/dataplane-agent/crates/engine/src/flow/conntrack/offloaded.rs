@@ -22,7 +22,7 @@ impl ConnectionTable {
         settled && hot.status.confirmed() && hot.is_alive(now)
     }
 
-    /// From now on windows are learnt anew from whatever segment comes.
+    /// Makes the windows of a connection unknown: they are taken from the next segments.
     pub(crate) fn forget_windows(&mut self, reference: ConnRef) {
         if let Some(hot) = self.get_mut(reference)
             && hot.tcp.state() == State::Established
@@ -31,9 +31,9 @@ impl ConnectionTable {
         }
     }
 
-    /// The same for all connections, those that are being closed too: segments have passed while tracking was off, and
-    /// against what was known before all that follow would be out of window. Linux does so as well.
-    /// One look at each line, in the order of memory.
+    /// [`Self::forget_windows`] for all connections, also those that are being closed: segments have passed while
+    /// tracking was off, and all that follow would be out of window. Linux does so as well. One pass over the hot
+    /// states, in the order of memory.
     pub(crate) fn forget_all_windows(&mut self) {
         for hot in self.hot.iter_mut().filter(|hot| hot.status.used()) {
             match hot.tcp.state() {
@@ -44,8 +44,8 @@ impl ConnectionTable {
         }
     }
 
-    /// Counts packets that were forwarded elsewhere, and lets the connection live as if they had come here.
-    /// `false` when it is gone.
+    /// Counts packets that were forwarded outside the engine, and extends the life of their connection as if they had
+    /// been tracked. `false` when the connection is gone.
     pub(crate) fn credit(
         &mut self,
         reference: ConnRef,

@@ -51,7 +51,7 @@ pub enum InvalidReason {
     State,
     /// Belongs to no connection and cannot start one.
     NoEntry,
-    /// The table is full of assured connections that nobody has closed.
+    /// The table is full of assured connections that are not being closed.
     TableFull,
 }
 

@@ -70,7 +70,7 @@ pub fn embedded_tuple(l3: &[u8]) -> Option<Tuple> {
 pub fn translate(l3: &mut [u8], connection: &Tuples, direction: Direction, manip: Manip) -> bool {
     let Some(QuoteLayout { icmp, embedded, l4, protocol }) = layout(l3) else { return false };
     let (from, to) = (connection.tuple(direction), connection.target(direction));
-    // The quoted packet's source stands where the error's destination does, and the other way round.
+    // The quoted packet's source is translated as the error's destination, and its destination as the error's source.
     let (old, new, old_port, new_port, outer_at, inner_at, port_at) = match manip {
         Manip::Destination => {
             (from.dst, to.dst, from.dst_port, to.dst_port, ipv4::offset::DST, ipv4::offset::SRC, 0)

@@ -94,8 +94,8 @@ impl Rewrite {
         Self::parts(connection, direction, true, true)
     }
 
-    /// The same from the keys of an IPv4 connection: of the packets of the direction, and of those that go the other way.
-    /// Tuples would be put together in memory for it, and read again.
+    /// [`Self::both`] from the keys of an IPv4 connection, that of the direction and that of the other one. It avoids
+    /// tuples, which would be written to memory and read again.
     #[inline(always)]
     pub fn of_keys(key: &FlowKey, other: &FlowKey, direction: Direction) -> Self {
         let (from, to) = (Ends::of_key(key), Ends::of_key(other).reversed());
@@ -217,7 +217,7 @@ pub fn apply_cached(action: &CachedAction, l3: &mut [u8], header_len: usize, pro
     }
 }
 
-/// The same for a TCP or UDP packet whose IPv4 header stands at byte 14 of the frame and has no options.
+/// [`apply_cached`] for a TCP or UDP packet whose IPv4 header begins at byte 14 of the frame and has no options.
 #[inline]
 pub fn apply_plain(action: &CachedAction, head: &mut [u8; 54], protocol: u8, needs_csum: bool) {
     if action.flags & (action_flag::NAT_SRC | action_flag::NAT_DST) == 0 {

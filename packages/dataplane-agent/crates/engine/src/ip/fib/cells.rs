@@ -19,7 +19,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-/// Set in a cell whose answer lies one level deeper.
+/// Set in a cell whose result is one level deeper.
 pub const DEEPER: u16 = 1 << 15;
 /// Cells of a block.
 pub const BLOCK: usize = 256;
@@ -111,7 +111,7 @@ impl Cells {
         self.root[usize::from(network)].store(cell, Ordering::Release);
     }
 
-    /// The cell of the /24 that an address lies in.
+    /// The cell of the /24 that contains an address.
     pub fn middle_cell(&self, address: u32) -> u16 {
         self.middle[(address >> 8) as usize].load(Ordering::Relaxed)
     }
@@ -129,7 +129,7 @@ impl Cells {
         }
     }
 
-    /// Makes room for a deep block of the part that an address lies in.
+    /// Makes room for a deep block in the part of the address space that contains an address.
     pub fn make_deep(&self, address: u32, block: u16) {
         let (chunk, _) = chunk_of(block);
         let part = self.deep.get(part_of(address));

@@ -211,7 +211,7 @@ impl ConnectedBase {
                 let interface = self.interfaces.index(interface).filter(|index| self.runs(*index))?;
                 NextHop { lookup: Lookup::Connected { interface }, source: self.first_address(interface) }
             }
-            // Nobody is there to take packets for others.
+            // A gateway that is the router's own address forwards nothing.
             PathTarget::Gateway { address, .. } if self.own.binary_search(&address).is_ok() => return None,
             PathTarget::Gateway { address, interface } => {
                 let on = match interface {

@@ -8,7 +8,7 @@ use crate::time::Now;
 
 /// Most packets of a trace.
 pub const MAX_PACKETS: u32 = 10_000;
-/// A trace that nobody asks about for so long ends, ns.
+/// A trace ends when it has not been read for this time, ns.
 pub const LIFE: u64 = 30_000_000_000;
 /// How long a packet that waits, or is between workers, may take to be shown with what becomes of it, ns.
 const PATIENCE: u64 = 1_000_000_000;
@@ -104,7 +104,7 @@ impl Collector {
         place.map(Option::take).is_some()
     }
 
-    /// Ends traces that nobody has asked about.
+    /// Ends traces that have not been read for [`LIFE`].
     pub fn expire(&mut self, now: Now) {
         for place in &mut self.traces {
             if place.as_ref().is_some_and(|trace| now.0.saturating_sub(trace.asked.0) >= LIFE) {
@@ -161,7 +161,7 @@ impl Collector {
         self.settle(now);
     }
 
-    /// Numbers the packets of which no more is to come.
+    /// Numbers the packets that are complete, and gives them to their traces.
     fn settle(&mut self, now: Now) {
         let open = std::mem::take(&mut self.open);
         let settled = |open: &Open| {

@@ -68,7 +68,7 @@ pub enum Decision {
         /// Its new destination, if it is translated.
         destination: Option<(Addr, u16)>,
     },
-    /// The flow cache would forward it; the other stages tell how.
+    /// The flow cache would forward it; the decisions of the other stages follow.
     Cached {
         /// Rules from one on would be asked all the same.
         resumed: bool,
@@ -106,7 +106,7 @@ pub enum Decision {
     },
     /// Forwarded with this time to live.
     TimeToLive(u8),
-    /// The rules let it pass.
+    /// The rules accept it.
     Accepted,
     /// Its connection is fasttracked: the rules are not asked.
     Bypassed,
@@ -119,7 +119,7 @@ pub enum Decision {
         /// A simple one, which it passes that way.
         simple: Option<Way>,
     },
-    /// The decision stands.
+    /// All is decided.
     Decided {
         /// It belongs to a connection.
         tracked: bool,
@@ -128,7 +128,7 @@ pub enum Decision {
     },
     /// Given to the router's services.
     Delivered,
-    /// An echo request, to be answered when its queue lets it pass.
+    /// An echo request, answered when its queue releases it.
     Echo,
     /// It waits for its next hop's link-layer address.
     WaitsForNeighbor,
@@ -136,13 +136,13 @@ pub enum Decision {
     Complete,
     /// Complete, and its queue has it.
     ToQueue,
-    /// Its queue let it pass at once.
+    /// It passed its queue without waiting.
     Passed,
     /// It waits in its queue.
     WaitsInQueue,
     /// It waits in the queue of the interface by which it leaves.
     WaitsForInterface,
-    /// Its queue let it go.
+    /// Its queue released it.
     LeftQueue {
         /// How long it waited, ns.
         after: u64,

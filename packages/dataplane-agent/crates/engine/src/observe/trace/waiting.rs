@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use crate::packet::verdict::DropReason;
 use crate::time::Now;
 
-/// Packets that are known; of those before them nobody learns how they went on.
+/// Number of waiting packets that are remembered; the rest of the path of older ones is not recorded.
 const KNOWN: usize = 4096;
-/// Ends of packets that are kept until somebody asks for them.
+/// Number of ends of packets that are kept until they are taken.
 const ENDS: usize = 1024;
 
 /// What a packet is known by while it waits, from its number in traces (or its tag): 0 when no trace wants it.
@@ -16,7 +16,7 @@ pub(crate) const fn tag(trace: u32) -> u16 {
     trace as u16
 }
 
-/// Whether what stands for a packet's number in traces is a tag: numbers have a worker above it.
+/// Whether the trace field of a packet holds a tag instead of a number: numbers have a worker in their upper half.
 pub(crate) const fn is_tag(trace: u32) -> bool {
     trace != 0 && trace >> u16::BITS == 0
 }
@@ -67,7 +67,7 @@ impl Ended {
 
     #[cold]
     fn keep(&mut self, tag: u16, reason: DropReason) {
-        // Without a trace nobody takes them.
+        // Without a trace they are not taken.
         if self.0.len() >= ENDS {
             self.0.clear();
         }

@@ -1,4 +1,4 @@
-//! ARP (RFC 826): learns, answers, and forgets nothing it was not told.
+//! ARP (RFC 826): learns the link-layer addresses of neighbours, and answers requests.
 
 use crate::pipeline::slow_path::Pass;
 use tollway_config::dataplane::ArpMode;

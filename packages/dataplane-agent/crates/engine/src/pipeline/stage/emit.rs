@@ -29,7 +29,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
     let released = if state.holds.is_empty() { 0 } else { release(state, batch) };
     let mut entered = 0;
     let mut last = None;
-    // Released packets are older than those of this batch, which stand behind them.
+    // Released packets are older than those of this batch, and stand before them.
     for index in batch.first..batch.first + released {
         entered += 1;
         leave(snapshot, state, batch, index, &mut last, source);
@@ -45,7 +45,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
     entered
 }
 
-/// Puts packets whose next hop is decided, one way or the other, in front of the batch. Says how many.
+/// Puts packets whose next hop is resolved, or has failed to be, in front of the batch. Returns their number.
 fn release<F: Frame>(state: &mut WorkerState<F>, batch: &mut Batch<F>) -> usize {
     let mut released = 0;
     let neighbors = &state.shared.neighbors;
@@ -241,8 +241,8 @@ pub(crate) fn translate<F: Frame>(
     if done { Ok(()) } else { Err(DropReason::BadIpHeader) }
 }
 
-/// The same for what nearly all packets are: TCP or UDP in one piece, with its headers at fixed places. `false`, with
-/// nothing changed, when the packet is another, or its connection is gone.
+/// Translates a TCP or UDP packet that is no fragment and has its headers at fixed offsets, as nearly all packets.
+/// `false`, with nothing changed, for other packets and when the connection is gone.
 #[inline]
 fn translate_plain<F: Frame>(state: &WorkerState<F>, packet: &mut Packet<F>) -> bool {
     const OTHERS: u32 = flag::ICMP_ERROR | flag::FRAGMENT | flag::OPTIONS;

@@ -28,7 +28,7 @@ use crate::pipeline::slow_path::{Pass, reject};
 use crate::pipeline::stage::classify::count_out_of_order;
 use crate::pipeline::stage::filter::decide;
 use crate::pipeline::stage::track::{is_intact, note_order, transport};
-use crate::pipeline::stale::is_still_right;
+use crate::pipeline::stale::is_still_valid;
 use crate::pipeline::state::WorkerState;
 use crate::pipeline::stateless;
 use crate::snapshot::{Port, Snapshot};
@@ -219,7 +219,7 @@ fn apply<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut
     let Packet { frame: Some(frame), vnet, meta } = packet else { return GONE };
     let cache_epoch = state.cache_epoch;
     let (stamp, flags) = state.table.stamp(meta.entry);
-    if stamp != cache_epoch.stamp && !is_still_right(snapshot, state, meta) {
+    if stamp != cache_epoch.stamp && !is_still_valid(snapshot, state, meta) {
         return Applied::Slow(slow_without_entry(state, meta));
     }
     if flags & action_flag::BOUNDED != 0

@@ -48,7 +48,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
             more: word & 0x2000 != 0,
         };
         if place.offset == 0 && meta.tuple.protocol == ipv4::TCP {
-            // Of the segment only the header is asked: how long it is, its other fragments tell.
+            // Only the header of the segment is read; its length is known from the other fragments.
             let header = Segment::parse(head.get(usize::from(meta.l4)..).unwrap_or_default(), 0);
             meta.sequence = header.map_or(0, |it| it.end().wrapping_sub(u32::from(meta.l4_len)));
         }

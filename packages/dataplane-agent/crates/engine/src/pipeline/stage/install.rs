@@ -1,5 +1,5 @@
-//! The decision stands: connections are confirmed or given up, next hops resolved, and what later
-//! packets of the flow may do without being asked again is written into the flow cache.
+//! The end of all decisions: confirms or abandons connections, resolves next hops, and writes the cached action for
+//! later packets of the flow.
 
 use crate::flow::conntrack::CachedAction;
 use crate::flow::nat::Rewrite;

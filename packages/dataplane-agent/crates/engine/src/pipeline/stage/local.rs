@@ -1,5 +1,5 @@
-//! Packets for the router itself: echo requests are answered, those that have a queue when it lets them pass;
-//! everything else goes to the TAP of the interface.
+//! Packets for the router itself: answers echo requests (those with a queue when it releases them), and delivers all
+//! others to the TAP of the interface.
 
 use crate::pipeline::slow_path::Pass;
 use crate::pipeline::slow_path::Step;

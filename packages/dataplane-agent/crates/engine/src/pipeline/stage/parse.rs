@@ -22,7 +22,7 @@ const ICMP_HEADER: u16 = icmp::HEADER as u16;
 #[inline(always)]
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     let (snapshot, state, batch, _) = pass.parts();
-    // Without connection tracking nobody looks into buckets.
+    // Without connection tracking the buckets are not read.
     let tracking = snapshot.tracking();
     let mut entered = 0;
     for (place, packet) in batch.packets.iter_mut().skip(batch.first).enumerate() {
@@ -104,9 +104,9 @@ fn take_priority_tag<F: Frame>(packet: &mut Packet<F>) -> bool {
 /// Bytes of a frame with an IPv4 header without options and a TCP header without options.
 const PLAIN: usize = ethernet::HEADER + ipv4::HEADER + TCP_HEADER as usize;
 
-/// What nearly all packets are: TCP or UDP in one piece, for the router's link-layer address, without IP
-/// options, with nothing that calls for the slow path and nothing wrong. Says the same of them as [`parse`], with
-/// one branch for all checks. `false`, with nothing changed, when the packet is another.
+/// Parses what nearly all packets are: TCP or UDP, no fragment, for the router's link-layer address, without IP
+/// options, valid, and with no reason for the slow path. The result is that of [`parse`], with one branch for all
+/// checks. `false`, with nothing changed, for any other packet.
 #[inline]
 fn parse_plain<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> bool {
     let Packet { frame: Some(frame), vnet, meta } = packet else { return false };
@@ -274,8 +274,8 @@ fn parse<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> Result<(), Dr
     Ok(())
 }
 
-/// Notes what the header of a refused packet says, for traces: whoever looks for the packets of a host looks by that. `len`
-/// bytes are there of the frame, which is all that the length can be believed to.
+/// Reads the addresses of a packet that is refused, so that a trace can filter by them. `len` bytes of the frame are
+/// there; the header's own length cannot be trusted.
 #[cold]
 fn refuse(meta: &mut Meta, (head, len): (&[u8], usize), reason: DropReason) -> DropReason {
     let ip: Option<&[u8; ipv4::HEADER]> = head.get(ethernet::HEADER..).and_then(|rest| rest.first_chunk());

@@ -37,7 +37,7 @@ fn decide(snapshot: &Snapshot, meta: &mut Meta) -> Result<(), Refusal> {
         check_source(snapshot, meta, src)?;
     }
     let lookup = if is_group(dst) {
-        // The same address is on every link: which one is meant, the interface says.
+        // Limited broadcast and multicast addresses are on every link; the interface decides.
         let interface = if from_port {
             meta.in_interface
         } else {
@@ -104,7 +104,7 @@ fn refusal(discard: Discard) -> Refusal {
     }
 }
 
-/// Nobody else may use the router's addresses, nobody at all the broadcast address of a connected network (RFC 1812
+/// Drops packets with a source address of the router, or with the broadcast address of a connected network (RFC 1812
 /// §5.3.7); and the reverse path check (RFC 3704 §2).
 fn check_source(snapshot: &Snapshot, meta: &Meta, src: u32) -> Result<(), Refusal> {
     if snapshot.is_local_or_broadcast(src) {

@@ -1,4 +1,4 @@
-//! Source translation: after the filter has let a packet pass.
+//! Source translation: after the filter has accepted a packet.
 
 use super::nat;
 use crate::flow::nat::Manip;

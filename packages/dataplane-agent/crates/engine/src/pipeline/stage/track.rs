@@ -158,14 +158,14 @@ pub(crate) fn note_order<F>(state: &mut WorkerState<F>, meta: &mut Meta, order: 
     }
 }
 
-/// Whether a packet that opens, closes or resets its connection, or is an ICMP error, is as its sender made it, as far as
-/// its checksum tells: the receiver discards a damaged one, and the connection stays what it was. Others can at most
-/// move windows. Linux asks the same of all packets (`nf_conntrack_checksum`).
+/// Whether the checksum of a packet that opens, closes or resets its connection, or is an ICMP error, is right: the
+/// receiver discards a damaged one, and the connection does not change. Other packets can only move windows. Linux
+/// checks all packets (`nf_conntrack_checksum`).
 #[inline]
 pub(crate) fn is_intact<F: Frame>(packet: &Packet<F>) -> bool {
     const CONTROL: u8 = tcp::flag::SYN | tcp::flag::FIN | tcp::flag::RST;
     let Packet { frame: Some(frame), vnet, meta } = packet else { return true };
-    // Of a part of a packet nothing can be told; the others were summed by the device, or will be.
+    // The sum of a part of a packet is not known; the others were summed by the device, or will be.
     let told = meta.is(flag::FRAGMENT) || vnet.needs_csum || vnet.data_valid;
     let matters = match meta.tuple.protocol {
         ipv4::TCP => meta.l4_kind & CONTROL != 0,
@@ -185,7 +185,7 @@ pub(crate) fn is_intact<F: Frame>(packet: &Packet<F>) -> bool {
         return checksum::sum(transport) == u16::MAX;
     }
     if meta.tuple.protocol == ipv4::UDP {
-        // What the header counts; a sum of zero stands for none (RFC 768).
+        // The length field of the header; a checksum of zero means none (RFC 768).
         let claimed = usize::from(field::get16(transport, 4));
         if field::get16(transport, udp::CHECKSUM) == 0 {
             return true;

@@ -11,7 +11,7 @@ use super::{Condition, Names, Side};
 use crate::error::BuildError;
 use crate::packet::tuple::Addr;
 
-/// The address lies in a range.
+/// Matches an address in a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Address {
     side: Side,

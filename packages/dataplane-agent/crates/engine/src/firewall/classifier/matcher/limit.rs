@@ -107,7 +107,7 @@ impl Limit {
                 return true;
             }
             let left = filled.wrapping_sub((level as u64).wrapping_sub(parts));
-            // 0 stands for a bucket that nobody has taken from.
+            // 0 is the state of a bucket that has not been used yet.
             match self.mark.replace(mark, left.max(1)) {
                 Ok(()) => return true,
                 Err(other) => mark = other,

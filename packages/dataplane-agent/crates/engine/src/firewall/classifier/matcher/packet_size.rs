@@ -7,7 +7,7 @@ use super::super::{AddressLists, Depends, PacketView};
 use super::{Condition, Names};
 use crate::error::BuildError;
 
-/// The length of the IP packet lies in a range. A super-frame has the length of its full segments.
+/// Matches the length of the IP packet. A super-frame has the length of its full segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketSize {
     from: u32,

@@ -106,7 +106,7 @@ impl ConnectionTable {
         }
     }
 
-    /// The flow of a connection's first packet is steered to another worker: it stands in the directory.
+    /// Enters a connection into the directory when its original tuple is steered to another worker.
     #[cold]
     fn note_published(&mut self, slot: u32, tuple: &Tuple) {
         if let Some(hot) = self.hot.get_mut(slot as usize) {
@@ -171,7 +171,7 @@ impl ConnectionTable {
         self.reserve_free_reply(reference, reply)
     }
 
-    /// The same for a tuple that is known to be free for it.
+    /// [`Self::reserve_reply`] for a tuple that is known to be free.
     pub fn reserve_free_reply(&mut self, reference: ConnRef, reply: Tuple) -> Result<(), Clash> {
         self.slot(reference).ok_or(Clash)?;
         if self.is_indexed(reference.slot, Direction::Reply) {

@@ -65,7 +65,7 @@ impl ConnectionTable {
         true
     }
 
-    /// Caches an action for as long as its bound lets it. `false` also when there is no room for bounds.
+    /// Caches an action within its bounds. `false` also when there is no room for bounds.
     pub fn install_bounded(
         &mut self,
         reference: ConnRef,

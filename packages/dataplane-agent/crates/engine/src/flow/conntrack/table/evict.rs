@@ -30,7 +30,7 @@ struct EvictionList {
     newest: u32,
 }
 
-/// The lists; their links stand in the records.
+/// The lists of evictable connections; their links are in the [cold states](super::store::ColdState).
 #[derive(Debug)]
 pub(super) struct Evictables([EvictionList; KINDS]);
 

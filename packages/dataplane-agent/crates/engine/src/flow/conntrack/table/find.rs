@@ -14,7 +14,7 @@ impl ConnectionTable {
         self.hash_of(&FlowKey::of(tuple))
     }
 
-    /// The same of its key.
+    /// The hash of a tuple by its key.
     #[inline]
     pub fn hash_of(&self, key: &FlowKey) -> u32 {
         key.hash(self.seed)

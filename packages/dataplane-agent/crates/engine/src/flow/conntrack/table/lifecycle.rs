@@ -24,7 +24,7 @@ impl ConnectionTable {
         self.remove_all(&[id]) != 0
     }
 
-    /// Removes connections by id. Says how many there were.
+    /// Removes connections by id. Returns the number removed.
     pub fn remove_all(&mut self, ids: &[u64]) -> usize {
         let mut removed = 0;
         for &id in ids {
@@ -49,8 +49,8 @@ impl ConnectionTable {
         self.purge.is_some()
     }
 
-    /// Removes masqueraded connections for which `gone` holds, of the interface row whose address they
-    /// took and that address, looking at `budget` slots. Says how many.
+    /// Removes masqueraded connections for which `gone` holds, given the interface row and its address, in the next
+    /// `budget` slots. Returns the number removed.
     pub fn purge_masqueraded(&mut self, budget: u32, mut gone: impl FnMut(RowId, Addr) -> bool) -> usize {
         let Some(from) = self.purge else { return 0 };
         let slots = self.hot.len() as u32;
@@ -59,7 +59,7 @@ impl ConnectionTable {
         (from..end).filter(|slot| self.purge_slot(*slot, &mut gone)).count()
     }
 
-    /// The same for the connection that a tuple belongs to.
+    /// [`Self::purge_masqueraded`] for the connection of a tuple.
     pub fn purge_flow(&mut self, tuple: &Tuple, mut gone: impl FnMut(RowId, Addr) -> bool) -> bool {
         let found = self.find_entry(tuple, self.hash(tuple));
         found.is_some_and(|index| self.purge_slot(index >> 1, &mut gone))
@@ -129,7 +129,7 @@ impl ConnectionTable {
         Some(hashes)
     }
 
-    /// Has all memory of a connection fetched that its end needs, but for that by which it is found.
+    /// Prefetches the memory that the removal of a connection needs, except for its place in the hash index.
     fn prefetch_slot(&self, slot: u32) {
         let (hot, record) = (self.hot.get(slot as usize), self.records.get(slot as usize));
         if let (Some(hot), Some(record)) = (hot, record) {
@@ -152,9 +152,8 @@ impl ConnectionTable {
         }
     }
 
-    /// Lets a connection live for `lifetime` ns from now on without another packet. The timer finds later
-    /// deadlines by itself, but must be told of sooner ones, and is told of the soonest that the fast path
-    /// may set.
+    /// Sets the life of a connection to `lifetime` ns from now. The timer follows deadlines that move back by itself,
+    /// and is armed for the earliest one that the fast path may set.
     pub(in crate::flow::conntrack) fn extend(
         &mut self,
         slot: u32,

@@ -238,7 +238,7 @@ impl ConnectionTable {
         tuple
     }
 
-    /// Hashes of both directions, as they stand in the entries.
+    /// Hashes of both directions, of the tuples in the flow entries.
     fn hashes(&self, slot: u32) -> [u32; 2] {
         [Direction::Original, Direction::Reply].map(|direction| {
             let entry = self.entries.get(Self::index(slot, direction) as usize);
@@ -285,7 +285,7 @@ impl ConnectionTable {
         self.hot.get((index >> 1) as usize)
     }
 
-    /// The same, writable.
+    /// As [`Self::connection_at`], writable.
     #[inline]
     pub fn connection_at_mut(&mut self, index: EntryIndex) -> Option<&mut HotState> {
         self.hot.get_mut((index >> 1) as usize)
@@ -351,7 +351,7 @@ impl ConnectionTable {
         self.connection(reference.slot)
     }
 
-    /// The same as [`ConnectionTable::hot`], writable.
+    /// As [`ConnectionTable::hot`], writable.
     #[inline]
     pub fn get_mut(&mut self, reference: ConnRef) -> Option<&mut HotState> {
         let slot = self.slot(reference)?;

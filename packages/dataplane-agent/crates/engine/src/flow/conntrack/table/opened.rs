@@ -35,7 +35,7 @@ fn place(tuple: &Tuple) -> (usize, u64) {
 }
 
 impl Opened {
-    /// Notes a flow. Says whether it may have been noted before.
+    /// Notes a flow. Returns whether it may have been noted before.
     #[inline]
     fn insert(&mut self, tuple: &Tuple) -> bool {
         let (word, bit) = place(tuple);

@@ -130,7 +130,8 @@ impl Tracker {
                 self.last_flags = CHALLENGED;
                 Some(SegmentOutcome::Ignored)
             }
-            // Nobody listens for the SYN. Of a connection that lives no more than this is believed.
+            // The responder has no socket for the SYN. In an established connection only a reset that acknowledges the
+            // SYN is accepted.
             (State::Established, Direction::Reply, SegmentKind::Rst) if self.answers_noted_syn(segment) => {
                 Some(SegmentOutcome::Ignored)
             }

@@ -123,8 +123,8 @@ impl Tracker {
         if syn && (fresh || (handshake && after(end, sender.end))) {
             // The first SYN of this side, or the side gave up on its first and sent a new one.
             sender.end = end;
-            // What is known of the peer's window its SYN has told: as much may be sent before it acknowledges anything
-            // (RFC 7413 §4.2.2). Of a side that has sent nothing it is none.
+            // The peer's window is known from its SYN: as much may be sent before it acknowledges anything (RFC 7413
+            // §4.2.2). Before the peer has sent a segment it is 0.
             sender.max_end = end.wrapping_add(receiver.max_win);
             sender.max_win = u32::from(segment.window).max(1);
             sends.flags &= !(SCALE | SACK);

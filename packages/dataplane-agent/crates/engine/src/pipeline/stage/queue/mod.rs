@@ -151,7 +151,7 @@ fn stop_at<F: Frame, S: FrameSource<F>>(
     }
 }
 
-/// Has the memory that some packets need brought in, for all of them at a time.
+/// Prefetches the memory that some packets need in their queues, for all of them before the first is handled.
 #[inline]
 fn touch<F: Frame>(state: &WorkerState<F>, packets: &[Packet<F>]) {
     let leaves = packets.iter().filter_map(|packet| state.queues.first(packet.meta.queue));
@@ -167,7 +167,7 @@ fn touch<F: Frame>(state: &WorkerState<F>, packets: &[Packet<F>]) {
 /// came with; the frame has the destination it leaves with.
 fn addresses<F: Frame>(packet: &Packet<F>) -> (u32, u32) {
     let meta = &packet.meta;
-    // Without a translation nobody may have noted the source.
+    // Without a translation the source may not have been noted.
     let is_tuple = meta.is(flag::FAST) || meta.lan_src == 0;
     let src = if is_tuple { meta.tuple.src.as_v4().unwrap_or(0) } else { meta.lan_src };
     let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
@@ -187,7 +187,7 @@ fn walk<F: Frame, S: FrameSource<F>>(
     walk_from(snapshot, state, packet, step, source)
 }
 
-/// The same from a step that did not let it pass.
+/// [`walk`], from a step that does not let the packet pass at once.
 fn walk_from<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
@@ -335,15 +335,15 @@ fn let_newcomer_wait<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, 
         return;
     }
     if meta.lan_src == 0 {
-        // Where there are no queues any more nobody has noted it.
+        // Without queues the source has not been noted.
         meta.lan_src = meta.tuple.src.as_v4().unwrap_or(0);
     }
     let addresses = addresses(packet);
     let_wait(snapshot, state, packet, None, addresses);
 }
 
-/// A packet that has passed a leaf of a rank, or none, waits if others of its flow have to go first. Says whether it does, or
-/// found no room to.
+/// Makes a packet that has passed a leaf of a rank, or none, wait if older packets of its flow have to be sent first.
+/// Returns whether it waits, or was dropped because there was no room.
 #[cold]
 fn let_wait<F: Frame>(
     snapshot: &Snapshot,
