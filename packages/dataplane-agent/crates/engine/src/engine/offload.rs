@@ -21,7 +21,7 @@ use crate::packet::tuple::Tuple;
 use crate::packet::verdict::Verdict;
 use crate::packet::{Meta, Origin, flag};
 use crate::pipeline::batch::Batch;
-use crate::pipeline::stale::is_still_right;
+use crate::pipeline::stale::is_still_valid;
 use crate::pipeline::state::WorkerState;
 use crate::pipeline::stateless;
 use crate::snapshot::Snapshot;
@@ -315,7 +315,7 @@ fn is_right<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, ticket: &mut Tic
             }
             let Some(tuples) = state.table.tuples(conn) else { return false };
             let meta = Meta { tuple: *tuples.tuple(direction), entry, ..Meta::default() };
-            is_still_right(snapshot, state, &meta)
+            is_still_valid(snapshot, state, &meta)
         }
     }
 }
