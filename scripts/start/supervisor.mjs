@@ -1,7 +1,7 @@
 // @ts-check
 /** Keeps processes running: one that ends is started again, later each time when it keeps ending. */
 import { spawn } from 'node:child_process';
-import { closeSync, openSync, readFileSync, renameSync } from 'node:fs';
+import { closeSync, copyFileSync, openSync, readFileSync, renameSync, statSync, truncateSync } from 'node:fs';
 import path from 'node:path';
 import { identify } from '../process.mjs';
 import { makeFolder } from '../project.mjs';
@@ -11,6 +11,8 @@ const FIRST_RESTART_MS = 100;
 const SLOWEST_RESTART_MS = 5000;
 /** A process that lived this long was well, ms. */
 const WELL_MS = 3_000;
+/** Size from which a log begins anew, bytes, and how often that is looked at, ms. Log messages may be sent there. */
+const LOG_LIMITS = { bytes: 8 << 20, lookMs: 60_000 };
 
 /**
  * @typedef {{
@@ -34,16 +36,21 @@ export class Supervisor {
   #logDir;
   #onChange;
   #whyNot;
+  #looking;
 
   /**
    * @param {string} logDir where each process's output goes, `NAME.log` and the one before, `NAME.log.1`
    * @param {() => void} onChange called when the set of running processes has changed
    * @param {() => string | undefined} whyNot why nothing can be started again now; it is as soon as there is no reason any more
+   * @param {{ bytes: number, lookMs: number }} logLimits
    */
-  constructor(logDir, onChange, whyNot = () => undefined) {
+  constructor(logDir, onChange, whyNot = () => undefined, { bytes, lookMs } = LOG_LIMITS) {
     this.#logDir = logDir;
     this.#onChange = onChange;
     this.#whyNot = whyNot;
+    this.#looking = setInterval(() => {
+      for (const { name } of this.running) shorten(this.logFile(name), bytes);
+    }, lookMs).unref();
     try {
       makeFolder(logDir);
     } catch (error) {
@@ -70,6 +77,7 @@ export class Supervisor {
   /** From here on nothing is started again; the caller ends what is running. */
   stop() {
     this.#stopping = true;
+    clearInterval(this.#looking);
     for (const timer of this.#restarts) clearTimeout(timer);
   }
 
@@ -143,6 +151,20 @@ function openLog(file) {
     return openSync(file, 'a');
   } catch {
     return 'ignore';
+  }
+}
+
+/**
+ * Begins a log anew that has grown large. The process has it open at its end, wherever that is.
+ * @param {string} file @param {number} bytes
+ */
+function shorten(file, bytes) {
+  try {
+    if (statSync(file).size <= bytes) return;
+    copyFileSync(file, `${file}.1`);
+    truncateSync(file);
+  } catch {
+    // On a disk that is full the next look may find room.
   }
 }
 

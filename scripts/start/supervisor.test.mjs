@@ -1,5 +1,5 @@
 // @ts-check
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -37,4 +37,15 @@ test('what a process could not do at its end is said', async () => {
   expect(said.mock.calls).toEqual([
     [expect.stringMatching(/^• agent could not end in order \(exit code 1\): ready\neth1 is not as it was$/)],
   ]);
+});
+
+test('a log that has grown large begins anew, and the process goes on with it', async () => {
+  const supervisor = new Supervisor(folder, () => undefined, undefined, { bytes: 10_000, lookMs: 20 });
+  const program = `let n = 0; setInterval(() => console.log('line ' + n++ + ' ' + 'x'.repeat(1000)), 10);`;
+  supervisor.start({ name: 'api', argv: [process.execPath, '-e', program] });
+  const file = supervisor.logFile('api');
+  await vi.waitFor(() => expect(statSync(`${file}.1`).size).toBeGreaterThan(10_000), { timeout: 30_000 });
+  await vi.waitFor(() => expect(readFileSync(file, 'utf8')).toMatch(/^line \d+ x+\n/), { timeout: 30_000 });
+  supervisor.stop();
+  await endProcesses(supervisor.running, 20_000);
 });

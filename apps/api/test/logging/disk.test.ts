@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   mkdirSync,
   mkdtempSync,
@@ -176,3 +177,38 @@ it('files are for their owner only', async () => {
   expect(statSync(folder).mode & 0o777).toBe(0o700);
   expect(statSync(join(folder, 'log.0.txt')).mode & 0o777).toBe(0o600);
 });
+
+it.runIf(process.getuid?.() === 0)(
+  'a full disk is told of once; lines stay whole, and go on when there is room',
+  async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    mkdirSync(folder);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder]);
+    try {
+      const log = disk({ linesPerFile: 1_000 });
+      const write = (text: string) => log.write({ timeMs: 0, topics: 'system,info', text: text.padEnd(1_500, '.') });
+      for (let n = 0; n < 100; n += 1) {
+        write(`m${n}`);
+        if (n % 10 === 0) await new Promise((resolve) => setImmediate(resolve));
+      }
+      await eventually(() => expect(reports).toHaveLength(1));
+      expect(reports[0]).toMatch(/^error: the disk is full: .*log\.0\.txt takes nothing; messages are dropped/);
+      const before = texts('log.0.txt');
+      expect(before.length).toBeLessThan(100);
+      execFileSync('mount', ['-o', 'remount,size=1m', folder]);
+      await eventually(() => {
+        vi.advanceTimersByTime(6_000);
+        write('last');
+        expect(reports).toHaveLength(2);
+      });
+      expect(reports[1]).toMatch(/^info: works again; \d+ messages were dropped$/);
+      await log.close();
+      const after = texts('log.0.txt');
+      expect(after.slice(0, before.length)).toEqual(before);
+      for (const text of after) expect(text).toMatch(/^(m\d+|last)\.+$/);
+      expect(after.at(-1)).toMatch(/^last/);
+    } finally {
+      execFileSync('umount', [folder]);
+    }
+  },
+);
