@@ -111,9 +111,10 @@ export class AgentPeer {
     await new Promise<void>((resolve) => server.listen(this.#path, resolve));
   }
 
-  /** Tells all who are connected of something that nobody asked for. */
-  tell(event: object): void {
-    for (const socket of this.#sockets) socket.write(encodeFrame({ type: 'event', ...event }));
+  /** Tells all who are connected of what nobody asked for. */
+  tell(...events: readonly object[]): void {
+    const frames = Buffer.concat(events.map((event) => encodeFrame({ type: 'event', ...event })));
+    for (const socket of this.#sockets) socket.write(frames);
   }
 
   async stop(): Promise<void> {

@@ -560,6 +560,38 @@ describe('the event loop goes on', () => {
     expect(ms).toBeLessThan(MAX_MS);
   });
 
+  it('during a flood of log lines that rules look through, with the log in sight', async () => {
+    const put = async (menu: string, body: object): Promise<string> => {
+      const { id } = await router.rest('PUT', menu, body);
+      return `${menu}/${id}`;
+    };
+    const rows = [await put('/system/logging/action', { name: 'flood', target: 'memory', 'memory-lines': '65535' })];
+    for (const rule of [
+      { topics: 'firewall', action: 'flood' },
+      { topics: 'firewall', action: 'memory', regex: '([0-9]+.*)+x{200}' },
+      { topics: 'firewall', action: 'disk', regex: 'proto (TCP|UDP)' },
+    ]) {
+      rows.unshift(await put('/system/logging', rule));
+    }
+    const client = await Client.open(router.url);
+    client.send({ op: 'subscribe', id: 1, topic: 'menu', menu: '/log', intervalMs: 200, count: 50 });
+    const message = 'forward: in:ether1 out:ether2, proto TCP (SYN), 192.168.88.10:40000->198.51.100.10:443, len 60';
+    const event = { event: 'log', 'time-ms': Date.now(), topics: 'firewall,info', message };
+    const ms = await standstill(async () => {
+      // As many at once as the data plane keeps for the API.
+      for (let n = 0; n < 20; n += 1) {
+        router.peer?.tell(...many(1_024, () => event));
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    });
+    client.socket.terminate();
+    expect(ms).toBeLessThan(MAX_MS);
+    expect(
+      (await router.rest('POST', '/log/print', { 'count-only': '', '.query': ['buffer=flood'] })).item.ret,
+    ).toMatch(/^[1-9]\d{4}/);
+    for (const row of rows) expect((await router.rest('DELETE', row)).status).toBe(204);
+  });
+
   it.each<[string, object]>([
     ['the log', { topic: 'menu', menu: '/log', intervalMs: 200, count: 1 }],
     ['rules', { topic: 'menu', menu: RULE, intervalMs: 200, count: 1 }],

@@ -15,12 +15,32 @@ const MAX_GONE = 1_024;
 export interface HeldMessage extends LogMessage {
   /** In the order in which messages came to be known, unique over all buffers, never reused. */
   readonly id: number;
+  readonly buffer: { readonly name: string };
 }
 
 /** Whether a message stands before another one. What the data plane did while nobody listened is known only afterwards. */
-export function isBefore(a: HeldMessage, b: HeldMessage): boolean {
+function isBefore(a: HeldMessage, b: HeldMessage): boolean {
   const apart = a.timeMs - b.timeMs;
   return apart === 0 || Math.abs(apart) > LATE_MS ? a.id < b.id : apart < 0;
+}
+
+/** Messages of two buffers in one order. */
+export function merged(some: readonly HeldMessage[], others: readonly HeldMessage[]): readonly HeldMessage[] {
+  if (some.length === 0) return others;
+  const all: HeldMessage[] = [];
+  let at = 0;
+  for (const other of others) {
+    for (let one = some[at]; one !== undefined && isBefore(one, other); one = some[at]) {
+      all.push(one);
+      at += 1;
+    }
+    all.push(other);
+  }
+  for (; at < some.length; at += 1) {
+    const one = some[at];
+    if (one !== undefined) all.push(one);
+  }
+  return all;
 }
 
 /** The newest messages of an action of target `memory`. */
@@ -30,8 +50,11 @@ export class MemoryBuffer {
   #first = 0;
   #bytes = 0;
   #settings: MemorySettings;
+  /** That of the action. */
+  name: string;
 
-  constructor(settings: MemorySettings) {
+  constructor(name: string, settings: MemorySettings) {
+    this.name = name;
     this.#settings = settings;
   }
 
@@ -41,14 +64,16 @@ export class MemoryBuffer {
     this.#trim();
   }
 
-  add(message: HeldMessage): void {
+  add(id: number, { timeMs, topics, text }: LogMessage): void {
     if (this.#settings.stopOnFull && this.#isFull()) return;
+    const message: HeldMessage = { id, timeMs, topics, text, buffer: this };
     let at = this.#messages.length;
     for (; at > this.#first; at -= 1) {
       const before = this.#messages[at - 1];
       if (before !== undefined && isBefore(before, message)) break;
     }
-    this.#messages.splice(at, 0, message);
+    if (at === this.#messages.length) this.#messages.push(message);
+    else this.#messages.splice(at, 0, message);
     this.#bytes += bytesOf(message);
     this.#trim();
   }

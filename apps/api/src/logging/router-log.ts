@@ -3,7 +3,7 @@ import { identityOf } from '../snapshot/identity.js';
 import type { ConfigSnapshot } from '../snapshot/snapshot.js';
 import { DiskLog, logFolder } from './disk.js';
 import { Echo } from './echo.js';
-import { type HeldMessage, isBefore, MemoryBuffer } from './memory-buffer.js';
+import { type HeldMessage, MemoryBuffer, merged } from './memory-buffer.js';
 import { type Destination, type LogMessage, printable, type Report } from './message.js';
 import { remoteLog } from './remote.js';
 import { LogRules } from './rules.js';
@@ -18,12 +18,6 @@ interface Action {
   readonly made: string;
   readonly memory: MemoryBuffer | undefined;
   readonly destination: Destination | undefined;
-}
-
-/** A message that `/log` shows, and the action that holds it. */
-export interface BufferedMessage {
-  readonly message: HeldMessage;
-  readonly buffer: string;
 }
 
 export interface LogOptions {
@@ -46,7 +40,7 @@ export class RouterLog {
   #nextId: number;
   /** Destinations that are being closed. */
   #closing: Promise<unknown> = Promise.resolve();
-  #shown: readonly BufferedMessage[] | undefined;
+  #shown: readonly HeldMessage[] | undefined;
 
   constructor(options: LogOptions, snapshot: ConfigSnapshot) {
     this.#options = options;
@@ -68,19 +62,17 @@ export class RouterLog {
       const message: LogMessage = { timeMs, topics, text: prefix === '' ? line : `${printable(prefix)}: ${line}` };
       to.destination?.write(message);
       if (to.memory === undefined) continue;
-      to.memory.add({ ...message, id: this.#nextId });
+      to.memory.add(this.#nextId, message);
       this.#nextId += 1;
       this.#shown = undefined;
     }
   }
 
   /** What memory holds, oldest first. */
-  messages(): readonly BufferedMessage[] {
-    this.#shown ??= merged(
-      [...this.#actions.values()].flatMap(({ name, memory }) =>
-        memory === undefined ? [] : [memory.messages().map((message) => ({ message, buffer: name }))],
-      ),
-    );
+  messages(): readonly HeldMessage[] {
+    this.#shown ??= [...this.#actions.values()]
+      .flatMap(({ memory }) => (memory === undefined ? [] : [memory.messages()]))
+      .reduce(merged, []);
     return this.#shown;
   }
 
@@ -108,6 +100,7 @@ export class RouterLog {
       const known = before.get(id);
       if (known === undefined || known.made !== JSON.stringify(target)) continue;
       known.name = name;
+      if (known.memory !== undefined) known.memory.name = name;
       kept.add(id);
     }
     // Files of one that is closed may be those of one that is opened.
@@ -132,7 +125,8 @@ export class RouterLog {
     const made = { name, made: JSON.stringify(target), memory: undefined };
     switch (target.kind) {
       case 'memory': {
-        const memory = before?.memory ?? new MemoryBuffer(target.settings);
+        const memory = before?.memory ?? new MemoryBuffer(name, target.settings);
+        memory.name = name;
         memory.settings = target.settings;
         return { ...made, memory, destination: undefined };
       }
@@ -147,25 +141,5 @@ export class RouterLog {
       case 'none':
         return { ...made, destination: undefined };
     }
-  }
-}
-
-/** Messages of several buffers in one order. */
-function merged(buffers: readonly (readonly BufferedMessage[])[]): readonly BufferedMessage[] {
-  const left = buffers.filter((buffer) => buffer.length > 0);
-  const [only = []] = left;
-  if (left.length < 2) return only;
-  const at = left.map(() => 0);
-  const all: BufferedMessage[] = [];
-  for (;;) {
-    let first: { readonly index: number; readonly head: BufferedMessage } | undefined;
-    for (const [index, buffer] of left.entries()) {
-      const head = buffer[at[index] ?? 0];
-      if (head !== undefined && (first === undefined || isBefore(head.message, first.head.message)))
-        first = { index, head };
-    }
-    if (first === undefined) return all;
-    all.push(first.head);
-    at[first.index] = (at[first.index] ?? 0) + 1;
   }
 }

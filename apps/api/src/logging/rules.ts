@@ -46,7 +46,10 @@ export class LogRules {
    * @param topics comma list
    */
   matching(topics: string, text: string): readonly LogRule[] {
-    return this.#of(topics).filter(({ regex }) => regex === undefined || regex.isFoundIn(text));
+    const rules = this.#of(topics);
+    return rules.some(({ regex }) => regex !== undefined)
+      ? rules.filter(({ regex }) => regex === undefined || regex.isFoundIn(text))
+      : rules;
   }
 
   #of(topics: string): readonly Compiled[] {

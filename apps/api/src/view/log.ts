@@ -1,5 +1,6 @@
 import { datetimeText } from '@tollway/schema';
-import type { BufferedMessage, RouterLog } from '../logging/router-log.js';
+import type { HeldMessage } from '../logging/memory-buffer.js';
+import type { RouterLog } from '../logging/router-log.js';
 import { rowIdText } from '../snapshot/snapshot.js';
 import type { RestRow, RowSet, View } from './rows.js';
 
@@ -11,9 +12,9 @@ export const logView =
 
 /** Messages, of which only those become texts that somebody looks at. */
 class LogRows implements RowSet {
-  readonly #messages: readonly BufferedMessage[];
+  readonly #messages: readonly HeldMessage[];
 
-  constructor(messages: readonly BufferedMessage[]) {
+  constructor(messages: readonly HeldMessage[]) {
     this.#messages = messages;
   }
 
@@ -23,7 +24,7 @@ class LogRows implements RowSet {
 
   id(index: number): string {
     const held = this.#messages[index];
-    return held === undefined ? '' : rowIdText(held.message.id);
+    return held === undefined ? '' : rowIdText(held.id);
   }
 
   value(index: number, property: string): string | undefined {
@@ -41,11 +42,11 @@ class LogRows implements RowSet {
 
 /** What is shown of a message. */
 const TEXTS = {
-  '.id': ({ message }: BufferedMessage) => rowIdText(message.id),
-  time: ({ message }: BufferedMessage) => datetimeText(message.timeMs),
-  buffer: ({ buffer }: BufferedMessage) => buffer,
-  topics: ({ message }: BufferedMessage) => message.topics,
-  message: ({ message }: BufferedMessage) => message.text,
+  '.id': ({ id }: HeldMessage) => rowIdText(id),
+  time: ({ timeMs }: HeldMessage) => datetimeText(timeMs),
+  buffer: ({ buffer }: HeldMessage) => buffer.name,
+  topics: ({ topics }: HeldMessage) => topics,
+  message: ({ text }: HeldMessage) => text,
 };
 
 type Shown = keyof typeof TEXTS;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { MemoryBuffer } from '../../src/logging/memory-buffer.js';
+import { MemoryBuffer, merged } from '../../src/logging/memory-buffer.js';
 
 /** Adds messages, and tells their texts as they are held. */
 class Filled {
@@ -8,11 +8,11 @@ class Filled {
   #nextId = 1;
 
   constructor(lines = 1_000, stopOnFull = false) {
-    this.buffer = new MemoryBuffer({ lines, stopOnFull });
+    this.buffer = new MemoryBuffer('memory', { lines, stopOnFull });
   }
 
   add(text: string, timeMs = 1_800_000_000_000): void {
-    this.buffer.add({ id: this.#nextId++, timeMs, topics: 'system,info', text });
+    this.buffer.add(this.#nextId++, { timeMs, topics: 'system,info', text });
   }
 
   get texts(): string[] {
@@ -69,4 +69,21 @@ it('long messages take no more memory than the buffer may', () => {
   for (let n = 0; n < 1_000; n += 1) log.add(`${n} ${'x'.repeat(2_000)}`);
   expect(log.texts.length).toBeLessThan(300);
   expect(log.texts.at(-1)).toMatch(/^999 /);
+});
+
+it('messages of several buffers stand in the order in which they were written', () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.boolean(), fc.integer({ min: 0, max: 5_000 })), { maxLength: 40 }), (written) => {
+      const all = new MemoryBuffer('all', { lines: 100, stopOnFull: false });
+      const parts = ['a', 'b'].map((name) => new MemoryBuffer(name, { lines: 100, stopOnFull: false }));
+      for (const [index, [isFirst, timeMs]] of written.entries()) {
+        const message = { timeMs, topics: 'system,info', text: `m${index}` };
+        all.add(index, message);
+        parts[isFirst ? 0 : 1]?.add(index, message);
+      }
+      const together = parts.map((part) => part.messages()).reduce(merged, []);
+      expect(together.map(({ text }) => text)).toEqual(all.messages().map(({ text }) => text));
+      for (const { id, buffer } of together) expect(buffer.name).toBe(written[id]?.[0] ? 'a' : 'b');
+    }),
+  );
 });
