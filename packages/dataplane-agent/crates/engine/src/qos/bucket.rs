@@ -14,8 +14,8 @@ pub const MAX_RATE: u64 = 1_000_000_000_000;
 /// Longest time whose tokens a bucket holds, ms.
 pub const MAX_DEPTH_MS: u32 = 10_000;
 
-/// What a bucket may gather beyond its depth while packets wait, ns: a worker that looks late makes up for
-/// it, whatever the depth.
+/// Tokens beyond the depth that a bucket may gather while packets wait, as a time, ns: a worker that serves late
+/// catches up.
 pub(super) const LATENESS: u64 = 10_000_000;
 
 /// The bucket. A rate of 0 is no limit. 36 bytes: what else a packet needs of a leaf is in the same cache line.
@@ -30,7 +30,7 @@ pub struct Bucket {
     rate: u64,
     /// Most tokens, bits.
     depth: i64,
-    /// Of a bit, in 10⁻⁹.
+    /// Fraction of a bit, in 10⁻⁹ bits.
     remainder: u32,
 }
 

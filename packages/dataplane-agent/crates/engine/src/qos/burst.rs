@@ -14,9 +14,9 @@ const SLOTS: usize = 16;
 pub struct Burst {
     /// Bits of the slots before the current one, by number modulo sixteen; that of the current one is the oldest.
     slots: [u64; SLOTS],
-    /// Of all of them.
+    /// Sum of all slots, bits.
     sum: u64,
-    /// Of the current one.
+    /// Bits of the current slot.
     current: u64,
     /// Its number: time divided by the length of a slot.
     number: u64,

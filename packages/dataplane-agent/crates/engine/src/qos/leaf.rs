@@ -12,7 +12,7 @@ use crate::time::Now;
 
 const NS_PER_SECOND: u64 = 1_000_000_000;
 
-/// What every packet touches; one cache line.
+/// The part of a leaf that every packet accesses; one cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 pub struct Leaf {
@@ -26,11 +26,11 @@ pub struct Leaf {
     packets: u64,
     /// Second in which [`Meter::begin`] was read, above eight bits of [`leaf_flag`].
     word: u32,
-    /// Wire segments that wait; [`AWAY`] while another worker may have the queue.
+    /// Wire segments that wait; [`UNOWNED`] while another worker may have the queue.
     pub waiting: u32,
 }
 
-/// What sets a leaf apart from one that has a bucket of its own and lets a packet pass while none waits.
+/// Properties of a leaf; without any it has a bucket of its own, and a packet passes while none waits.
 pub mod leaf_flag {
     /// It borrows from a class above: the tree decides.
     pub const TREE: u32 = 1;
@@ -42,15 +42,15 @@ pub mod leaf_flag {
     pub const WATCHED: u32 = 8;
     /// The port behind it takes nothing.
     pub const BLOCKED: u32 = 16;
-    /// All of them.
+    /// All bits.
     pub const ALL: u32 = 0xff;
 }
 
 const SECOND_BITS: u32 = 24;
 const SECONDS: u32 = (1 << SECOND_BITS) - 1;
 
-/// More than can wait.
-pub const AWAY: u32 = u32::MAX;
+/// Value of [`Leaf::waiting`] while another worker owns the queue, or may.
+pub const UNOWNED: u32 = u32::MAX;
 
 const _: () = assert!(size_of::<Leaf>() == 64);
 
@@ -64,7 +64,7 @@ pub struct Passed {
 }
 
 impl Passed {
-    /// What has passed since.
+    /// The difference from an earlier count.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
         Self {
@@ -73,7 +73,7 @@ impl Passed {
         }
     }
 
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -90,13 +90,13 @@ impl Passed {
 pub struct Backlog {
     /// The packets.
     pub queue: Kind,
-    /// Its neighbours among leaves of like length.
+    /// The leaf before it in the list of its class of lengths.
     pub previous: u32,
-    /// The same.
+    /// The leaf after it there.
     pub next: u32,
-    /// Among which leaves it stands; see [`super::longest`].
+    /// Class of lengths in which it is listed; see [`super::longest`].
     pub listed: u8,
-    /// Where it stands on paths: see [`Class::rank`](super::forest::Class::rank).
+    /// Position on the paths of packets: see [`Class::rank`](super::forest::Class::rank).
     pub rank: u8,
     /// How the leaf is scheduled.
     pub wake: WakeBy,
@@ -135,16 +135,16 @@ pub enum WakeBy {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Meter {
-    /// What had passed when the second of the leaf began.
+    /// Count at the beginning of the leaf's present second.
     begin: Passed,
-    /// What passed in the second before it.
+    /// Packets and bytes of the second before.
     last: Passed,
 }
 
 /// How long packets waited that left.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Waited {
-    /// All of them together, µs.
+    /// Sum of the waiting times, µs.
     sum: u64,
     /// Frames.
     frames: u32,
@@ -167,9 +167,9 @@ impl Waited {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Waits {
-    /// Of the second of the leaf.
+    /// Times of the leaf's present second.
     begun: Waited,
-    /// Of the one before.
+    /// Times of the second before.
     last: Waited,
 }
 
@@ -182,7 +182,7 @@ impl Leaf {
             bytes: 0,
             packets: 0,
             word: second(now) << 8,
-            waiting: AWAY,
+            waiting: UNOWNED,
         }
     }
 
@@ -203,13 +203,13 @@ impl Leaf {
 
     /// Whether another worker may have the queue.
     #[inline]
-    pub fn is_away(&self) -> bool {
-        self.waiting == AWAY
+    pub fn is_unowned(&self) -> bool {
+        self.waiting == UNOWNED
     }
 
     /// Wire segments that wait at this worker.
     pub fn queued(&self) -> u32 {
-        if self.is_away() { 0 } else { self.waiting }
+        if self.is_unowned() { 0 } else { self.waiting }
     }
 
     /// Counts and charges a packet that goes.
@@ -232,7 +232,7 @@ impl Leaf {
         self.second() != second(now)
     }
 
-    /// What passed up to now.
+    /// Packets and bytes that passed so far.
     pub fn passed(&self) -> Passed {
         Passed { packets: self.packets, bytes: self.bytes }
     }
@@ -261,8 +261,8 @@ impl Backlog {
         }
     }
 
-    /// Begins another second of the meter.
-    pub fn turn_meter(&mut self, leaf: &mut Leaf, now: Now) {
+    /// Begins a new second of the meter: the counts of the present one become those of the last second.
+    pub fn begin_second(&mut self, leaf: &mut Leaf, now: Now) {
         self.meter.last = self.last_second(leaf, now);
         self.waits = Waits { begun: Waited::default(), last: self.waited(leaf, now) };
         self.meter.begin = leaf.passed();
@@ -281,8 +281,8 @@ impl Backlog {
         tollway_prefetch::fetch_to_write(&self.waits);
     }
 
-    /// What its queue hashes and draws by. `salt` is secret: with a known hash an attacker can choose flows
-    /// that share a queue with another's.
+    /// Key of the hash and of the random numbers of its queue. `salt` is secret: with a known hash an attacker could
+    /// choose flows that share a queue with another's.
     pub fn seed(&self, salt: u64) -> u64 {
         seed(self.identity, salt)
     }
@@ -292,9 +292,9 @@ impl Backlog {
         self.identity.part == Part::Interface
     }
 
-    /// Goes by what bursts allow now.
+    /// Sets the rate of the bucket to what bursts allow now.
     #[inline]
-    pub fn turn_burst(&mut self, leaf: &mut Leaf, now: Now) {
+    pub fn apply_burst(&mut self, leaf: &mut Leaf, now: Now) {
         if let Some(burst) = &mut self.burst
             && burst.advance(now)
         {
@@ -337,7 +337,7 @@ impl Backlog {
         std::mem::replace(&mut self.queue, queue)
     }
 
-    /// What passed in the last full second.
+    /// Packets and bytes of the last full second.
     pub fn last_second(&self, leaf: &Leaf, now: Now) -> Passed {
         match second(now).wrapping_sub(leaf.second()) & SECONDS {
             0 => self.meter.last,
@@ -346,7 +346,7 @@ impl Backlog {
         }
     }
 
-    /// What passed since the counters were reset.
+    /// Packets and bytes since the counters were reset.
     pub fn passed(&self, leaf: &Leaf) -> Passed {
         leaf.passed().since(self.reset)
     }
@@ -386,7 +386,7 @@ mod tests {
         let pass = |leaf: &mut Leaf, backlog: &mut Backlog, ms| {
             let now = Now::from_ms(ms);
             if leaf.meter_is_due(now) {
-                backlog.turn_meter(leaf, now);
+                backlog.begin_second(leaf, now);
             }
             leaf.pass(1, 100);
         };

@@ -14,12 +14,12 @@ use crate::packet::frame::Frame;
 
 /// Turns before its own at which a leaf is prefetched.
 const LEAF_DISTANCE: usize = 8;
-/// The same for the first frame of its queue; finding it reads the leaf.
+/// Packets between the prefetch of the first frame of a queue and its use; finding the frame reads the leaf.
 const FRAME_DISTANCE: usize = 4;
 
 /// Packets before its own at which the leaf of a packet is prefetched, where leaves are in trees.
 pub(crate) const PREFETCH_DISTANCE: usize = 8;
-/// The same for the HTB class of the leaf; finding it reads the leaf.
+/// Packets between the prefetch of the HTB class of a leaf and its use; finding the class reads the leaf.
 const CLASS_DISTANCE: usize = 4;
 
 /// The first leaves of the packets that come next.

@@ -33,12 +33,12 @@ pub struct Uncut {
     pub uncut: u32,
 }
 
-/// What of a frame's metadata the cut needs. Offsets from the start of the frame, bytes.
+/// The metadata of a frame that is needed to cut it. Offsets from the start of the frame, bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout {
     l3: usize,
     l4: usize,
-    /// Of all headers.
+    /// Length of all headers.
     headers: usize,
     /// After the headers.
     payload: usize,

@@ -18,7 +18,7 @@ pub struct Waiting<F> {
     pub frame: F,
     /// Offload state to send it with.
     pub vnet: VnetState,
-    /// Where it goes then.
+    /// The verdict of the packet after the queue.
     pub exit: Verdict,
     /// L3 bytes on the wire.
     pub bytes: u64,
@@ -28,8 +28,8 @@ pub struct Waiting<F> {
     pub fast: bool,
     /// The router's own, not forwarded.
     pub own: bool,
-    /// What a trace knows it by while it waits (`trace::tag`); 0 when none wants it. A tag fits where a number would
-    /// make all that waits longer.
+    /// The tag by which a trace knows the packet while it waits (`trace::tag`); 0 without a trace. A tag is shorter
+    /// than the number of the packet.
     pub trace: u16,
     /// Source before and destination after translation, by which its queue was found.
     pub addresses: (u32, u32),
@@ -125,7 +125,7 @@ impl<F> Slab<F> {
         self.nodes.get(node as usize)?.waiting.as_ref()
     }
 
-    /// The same, to change.
+    /// As [`Self::get`], writable.
     pub fn get_mut(&mut self, node: NodeId) -> Option<&mut Waiting<F>> {
         self.nodes.get_mut(node as usize)?.waiting.as_mut()
     }

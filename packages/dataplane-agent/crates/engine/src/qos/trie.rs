@@ -21,8 +21,8 @@ impl Trie {
         Self { root: vec![default & !INNER; 1 << 16], blocks: Vec::new() }
     }
 
-    /// Maps the addresses of a prefix to a value, over whatever shorter prefixes said. Prefixes must come
-    /// in order of ascending length.
+    /// Maps the addresses of a prefix to a value, in place of values of shorter prefixes. To be called in order of
+    /// ascending length.
     pub fn insert(&mut self, prefix: u32, len: u8, value: u32) {
         let len = u32::from(len.min(32));
         let value = value & !INNER;

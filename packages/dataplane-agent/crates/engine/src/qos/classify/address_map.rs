@@ -1,4 +1,4 @@
-//! From addresses to values, for prefixes that lie in each other.
+//! Maps from addresses to values, built from prefixes that may be nested.
 
 use crate::firewall::classifier::Segments;
 use crate::qos::trie::Trie;
@@ -60,7 +60,7 @@ impl AddressMap {
             starts.push(start);
             values.push(value);
         };
-        // Those that have begun and not ended: last address and value.
+        // Prefixes that have begun and not ended: last address and value.
         let mut open: Vec<(u32, u32)> = Vec::new();
         let close = |open: &mut Vec<(u32, u32)>, begin: &mut dyn FnMut(u32, u32), before: Option<u32>| {
             while let Some(&(end, _)) =

@@ -1,4 +1,4 @@
-//! What a simple queue asks of a packet beside its targets.
+//! Conditions of a simple queue beside its targets: `dst`, packet marks, time.
 
 use tollway_config::dataplane::{Mark, QueueTarget, RowId, SimpleQueue};
 
@@ -18,7 +18,7 @@ pub(super) struct PacketFields<'a> {
     pub context: &'a Context,
     /// Wall clock, ns since 1970.
     pub utc_ns: i64,
-    /// Of all queues, by place.
+    /// Conditions of all queues, by position in the list.
     pub conditions: &'a [Option<Box<QueueCondition>>],
 }
 
@@ -31,7 +31,7 @@ enum Peer {
         mask: u32,
     },
     Interface(RowId),
-    /// Of a family that is not forwarded.
+    /// A destination of an address family that is not forwarded.
     Nothing,
 }
 

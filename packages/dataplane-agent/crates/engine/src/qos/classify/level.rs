@@ -24,7 +24,7 @@ struct Group {
     around: u32,
 }
 
-/// See above.
+/// The queues of a level, see the module.
 #[derive(Debug)]
 pub(super) struct Level {
     by_address: AddressMap,
@@ -47,7 +47,7 @@ pub(super) fn network(row: RowId, prefix: &Prefix) -> Result<Option<(u32, u8)>, 
 }
 
 impl Level {
-    /// Of the queues at these places, ascending. `conditions` has one for each place of the whole list.
+    /// The level of the queues at these positions, ascending. `conditions` has one for each position of the whole list.
     pub fn new(
         queues: &[SimpleQueue],
         places: &[u32],

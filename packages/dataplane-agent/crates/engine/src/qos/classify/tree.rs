@@ -33,7 +33,7 @@ impl Branch {
     }
 }
 
-/// All of the menu.
+/// The classes of `/queue/tree`.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     global: Branch,

@@ -21,7 +21,7 @@ pub const MAX_LEVELS: usize = 8;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClassId(pub u32);
 
-/// What of its row a class is.
+/// Which class of its row a class is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Part {
@@ -79,7 +79,7 @@ impl PathClasses {
     }
 }
 
-/// What beside its addresses decides which leaves a packet passes.
+/// The properties of a packet, beside its addresses, by which its leaves are found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Context {
     /// Packet mark; 0 none.
@@ -95,7 +95,7 @@ pub struct Context {
 pub struct Identity {
     /// Row.
     pub row: RowId,
-    /// What of it.
+    /// Which class of the row.
     pub part: Part,
 }
 
@@ -121,7 +121,7 @@ pub struct Class {
     pub root: ClassId,
     /// Row of the interface by which everything leaves that passes its tree.
     pub interface: Option<RowId>,
-    /// Has no children.
+    /// The class has no children.
     pub is_leaf: bool,
     /// Edges to the farthest leaf below; 0 for a leaf.
     pub level: u8,
@@ -133,8 +133,8 @@ pub struct Class {
 pub const RANKS: usize = MAX_PATH_LEAVES + 1;
 
 impl Class {
-    /// Where its leaves stand among those that a packet passes: a tree below `global` first, then a simple queue, its
-    /// total, a tree below an interface, and the queue of the interface.
+    /// The position of its leaves on the path of a packet: a tree below `global` first, then a simple queue, its total,
+    /// a tree below an interface, and the queue of the interface.
     pub const fn rank(&self) -> usize {
         match (self.identity.part, self.interface) {
             (Part::Whole, None) => 0,
@@ -146,7 +146,7 @@ impl Class {
     }
 }
 
-/// All classes.
+/// All classes, parents before children.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Forest {
     classes: Vec<Class>,

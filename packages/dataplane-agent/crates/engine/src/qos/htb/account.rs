@@ -31,7 +31,7 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// Of a class below another one.
+    /// The rates of a class below another one.
     pub fn below(limit: &QueueLimit, burst: Option<&Burst>) -> Self {
         let rate = limit.limit_at.min(MAX_RATE);
         let [ceiling, sustained] = match limit.max_limit {
@@ -48,7 +48,7 @@ impl Rates {
         }
     }
 
-    /// Of a class without a parent: it may send on its own what it may send at all, or it had nothing to lend.
+    /// The rates of a class without a parent: its own rate is its ceiling, so that it can lend what it may send.
     pub fn root(limit: &QueueLimit, burst: Option<&Burst>) -> Self {
         let own = Self::below(&QueueLimit { limit_at: 0, ..*limit }, burst);
         Self { rate: own.ceiling, depth: own.ceiling_depth, ..own }
@@ -62,13 +62,13 @@ fn depth(rate: u64, depth_ms: u32) -> i64 {
 /// The account. Sums are bits; below zero what went too early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Account {
-    /// What the class may send on its own.
+    /// Tokens of `limit-at`, bits.
     pub tokens: i64,
-    /// What it may send at all.
+    /// Tokens of `max-limit`, bits.
     pub ceiling_tokens: i64,
     filled: Now,
     rates: Rates,
-    /// Of a bit, in 10⁻⁹.
+    /// Fraction of a bit, in 10⁻⁹ bits.
     part: u32,
     ceiling_part: u32,
 }
@@ -91,7 +91,7 @@ impl Account {
         Self { tokens: 0, ceiling_tokens: 0, ..Self::new(rates, Now(0)) }
     }
 
-    /// Colour of a class of which the tokens are a lease: nothing goes before there are some.
+    /// Colour of a class whose tokens are a lease: red without tokens.
     #[inline]
     pub const fn leased_mode(&self) -> Mode {
         if self.rates.ceiling != UNLIMITED && self.ceiling_tokens <= 0 {

@@ -12,7 +12,7 @@ const ESTIMATE: i64 = 24_000;
 /// The share of an account's tokens that may be leased at once beyond a slice: 2⁻³.
 const DEEP_SHARE: u32 = 3;
 
-/// What a worker needs of a class, and what it has been granted.
+/// The demand of a worker on a class, and the credit that it has been granted.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Demand {
     /// Sum of the quanta of its leaves that wait for the class, by priority.

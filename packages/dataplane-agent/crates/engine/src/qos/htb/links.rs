@@ -11,7 +11,7 @@ use crate::time::Now;
 /// The accounts of inner classes.
 #[derive(Debug)]
 pub enum Ledger<'a> {
-    /// Those of all workers; this one is the only user of the tree.
+    /// The shared accounts: this worker is the only user of the tree.
     Sole(&'a mut Shared),
     /// The leases of this worker.
     Leased,
@@ -32,7 +32,7 @@ impl Core {
         if node.is_leaf() {
             node.account.fill(now, node.live != 0);
             if node.flags & super::node::BURSTS != 0 {
-                self.turn_burst(slot, now);
+                self.apply_burst(slot, now);
             }
             return self.node(slot).map_or(Mode::Red, |node| node.account.mode());
         }
@@ -42,7 +42,7 @@ impl Core {
         }
     }
 
-    fn turn_burst(&mut self, slot: u32, now: Now) {
+    fn apply_burst(&mut self, slot: u32, now: Now) {
         let (Some(node), Some(cold)) = (self.nodes.get_mut(slot as usize), self.cold.get_mut(slot as usize))
         else {
             return;

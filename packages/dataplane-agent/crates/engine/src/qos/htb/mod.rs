@@ -54,7 +54,7 @@ pub struct Htb {
     forest: Arc<Forest>,
     accounts: Accounts,
     core: Core,
-    /// What it shares with other workers, by tree.
+    /// The state shared with other workers, by tree.
     roots: Vec<Arc<SharedTree>>,
     /// Slots of classes; [`NIL`] of those that this worker has not met.
     slots: Vec<u32>,
@@ -86,7 +86,7 @@ pub enum Mode {
     Green,
 }
 
-/// What is known of a class. Counters are of this worker alone; those of all workers add up.
+/// The state of a class for readers. Counters are those of this worker; the sum over the workers is that of the class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClassView {
     /// Most bits that its bucket holds: the one of its ceiling, or of its rate when it has no ceiling.
@@ -95,9 +95,9 @@ pub struct ClassView {
     pub bytes: u64,
     /// Wire segments that passed it.
     pub packets: u64,
-    /// Wire segments that it could send because a class above lent.
+    /// Wire segments sent with tokens borrowed from a class above.
     pub borrows: u64,
-    /// Wire segments for which it lent, to itself or to one below.
+    /// Wire segments sent with tokens of the class, by itself or by classes below.
     pub lends: u64,
     /// L3 bytes of the last full second.
     pub second_bytes: u64,
@@ -167,8 +167,8 @@ impl Htb {
         self.roots.is_empty()
     }
 
-    /// Nothing waits in the leaf: may a packet go at once? That is when there are tokens along its way, nobody waits
-    /// that would come first, and its port takes packets. If so, charges and counts it.
+    /// Sends a packet of a leaf in which none waits, if it may be sent at once: there are tokens up to the root, no
+    /// other packet comes first, and its port accepts packets. Then it is charged and counted, and `true` is returned.
     #[inline(always)]
     pub fn pass(&mut self, leaf: ClassId, segments: u32, bytes: u64, now: Now) -> bool {
         self.now = now;
@@ -241,7 +241,7 @@ impl Htb {
         }
     }
 
-    /// Has what [`Self::pass`] needs of a leaf brought into the cache.
+    /// Prefetches what [`Self::pass`] reads of a leaf.
     #[inline]
     pub fn touch(&self, leaf: ClassId) {
         if let Some(node) = self.slot(leaf).and_then(|slot| self.core.node(slot)) {
@@ -346,7 +346,7 @@ impl Htb {
         if self.core.ready.iter().any(may_send) { Some(now) } else { self.core.wheel.next_deadline() }
     }
 
-    /// A port takes no packets: trees of its interface do not send.
+    /// Notes whether a port accepts no packets: trees of its interface then do not send.
     pub fn set_blocked(&mut self, interface: RowId, blocked: bool) {
         self.blocked.retain(|row| *row != interface);
         if blocked {
@@ -363,7 +363,7 @@ impl Htb {
         }
     }
 
-    /// What is known of a class; `None` of one that this worker has not met.
+    /// The state of a class; `None` for one that this worker has not met.
     pub fn view(&self, class: ClassId, now: Now) -> Option<ClassView> {
         let slot = *self.slots.get(class.0 as usize)?;
         let ((node, lends, charges), cold) = (self.core.with_run(slot)?, self.core.cold.get(slot as usize)?);

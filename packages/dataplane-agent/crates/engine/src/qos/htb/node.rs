@@ -1,4 +1,4 @@
-//! What a worker keeps of a class, and of a tree.
+//! A worker's state of classes and trees.
 
 use std::collections::VecDeque;
 
@@ -21,17 +21,17 @@ const TICK: u64 = 100_000;
 /// Shares of `limit-at` in a second that a quantum is.
 const QUANTA_PER_SECOND: u64 = 10;
 
-/// What every packet touches of a class; two cache lines.
+/// The part of a class that every packet accesses; two cache lines.
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
 pub struct Node {
-    /// Of a leaf its own; of an inner class what this worker has leased.
+    /// The account of a leaf; of an inner class the lease of this worker.
     pub account: Account,
     /// L3 bytes that passed.
     pub bytes: u64,
     /// Wire segments that passed.
     pub packets: u64,
-    /// Wire segments for which a class above lent.
+    /// Wire segments sent with tokens borrowed from a class above.
     pub borrows: u64,
     /// The class above.
     pub parent: u32,
@@ -50,7 +50,7 @@ pub struct Node {
     pub rank: u32,
     /// Edges to the farthest leaf below.
     pub level: u8,
-    /// Of a leaf, from 0.
+    /// Priority of a leaf, from 0.
     pub priority: u8,
     /// As it is linked; current only of classes that are live.
     pub mode: Mode,
@@ -63,11 +63,11 @@ pub struct Node {
 
 const _: () = assert!(size_of::<Node>() == 128);
 
-/// Of [`Node::flags`]: in [`Tree::listed`].
+/// Of [`Node::flags`]: the class is in [`Tree::listed`].
 pub const LISTED: u8 = 1;
 /// This worker has the leaf.
 pub const TAKEN: u8 = 2;
-/// Has bursts; of a leaf.
+/// Of [`Node::flags`]: the leaf has bursts.
 pub const BURSTS: u8 = 4;
 
 impl Node {
@@ -85,18 +85,18 @@ impl Node {
     }
 }
 
-/// What an inner class has beside.
+/// The part that only inner classes have.
 #[derive(Debug)]
 pub struct Inner {
     /// Slots of the classes below, by [`Node::child`].
     pub children: Vec<u32>,
-    /// Those of them that wait for it, by priority.
+    /// Children that wait for tokens of this class, by priority.
     pub rings: [Ring; PRIORITIES],
     /// Whose turn it is in [`Self::rings`], by level of the class that lends, from its own on, and by priority.
     pub cursors: Box<[[Cursor; PRIORITIES]]>,
     /// Sum of the quanta of leaves that are not red, nor anything between.
     pub weight: [u64; PRIORITIES],
-    /// Wire segments for which it lent.
+    /// Wire segments sent with tokens of this class.
     pub lends: u64,
     /// Charged bits since the last rebalance: to the lease, past it.
     pub spent: [i64; 2],
@@ -104,13 +104,13 @@ pub struct Inner {
     pub requested: i64,
 }
 
-/// What is touched seldom.
+/// The part of a class that is seldom accessed.
 #[derive(Debug)]
 pub struct Cold {
     pub id: ClassId,
     pub identity: Identity,
     pub limit: QueueLimit,
-    /// Of a leaf.
+    /// Bursts of a leaf.
     pub burst: Option<Box<Burst>>,
     /// Bytes that a leaf may still send in its turn, by level of the class that lends.
     pub deficits: [i32; MAX_LEVELS],
@@ -124,7 +124,7 @@ pub struct Cold {
 pub struct Level {
     /// Slots of all of them, by [`Node::rank`].
     pub members: Vec<u32>,
-    /// Those that may send, by priority, and whose turn it is.
+    /// Classes that may send, by priority, and whose turn it is.
     pub rows: [(Ring, Cursor); PRIORITIES],
 }
 
@@ -155,7 +155,7 @@ pub struct Tree {
     pub run: Run,
 }
 
-/// All trees of a worker.
+/// The classes and trees of a worker.
 #[derive(Debug)]
 pub struct Core {
     pub nodes: Vec<Node>,

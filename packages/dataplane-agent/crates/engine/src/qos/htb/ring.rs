@@ -18,7 +18,7 @@ const WORD: u32 = u64::BITS;
 pub struct Ring {
     /// The uppermost layer.
     top: u64,
-    /// Those below it, from the members' own up.
+    /// The layers below it, from the members' own up.
     layers: Vec<Vec<u64>>,
 }
 
@@ -31,7 +31,7 @@ impl Ring {
                 return;
             }
             if self.layers.len() == at {
-                // What was on top is the first word of a layer.
+                // The former top becomes the first word of a layer.
                 self.layers.push(vec![self.top]);
                 self.top = u64::from(self.top != 0);
             }
@@ -126,7 +126,7 @@ pub enum Next {
     Same(u32),
     /// Its turn begins.
     Other(u32),
-    /// All have had their turn in the round.
+    /// All members have had their turn in the round.
     Over,
 }
 
@@ -175,8 +175,8 @@ impl Cursor {
         }
     }
 
-    /// The same in a ring that has other numbers for its members. `number` tells that of one, if it is still there; those that
-    /// are follow each other as before.
+    /// The ring with other numbers for its members. `number` returns the new number of a member, or `None` if it is
+    /// gone; the order of the members stays.
     pub fn renumbered(self, members: u32, number: impl Fn(u32) -> Option<u32>) -> Self {
         if self.at == 0 && !self.in_turn {
             return Self::NEW;

@@ -48,9 +48,9 @@ pub struct Run {
     now: Now,
     /// Bits that may be lent before a colour changes; below zero nothing may be lent.
     room: i64,
-    /// Sent by leaves with tokens that the class of level [`Self::lender`] lent.
+    /// Bits sent by leaves with tokens of the class at level [`Self::lender`].
     borrowed: Sum,
-    /// What leaves sent on their own.
+    /// Bits sent by leaves with their own tokens.
     own: Sum,
 }
 
@@ -87,13 +87,13 @@ impl Run {
         }
     }
 
-    /// Wire segments that a class lent.
+    /// Wire segments sent with tokens of the class at a level.
     const fn lends(&self, level: u8) -> u64 {
         if level == self.lender { self.borrowed.segments } else { 0 }
     }
 
-    /// Charges the lease on a class: what it or one above lent goes to the lease, what classes below sent on their own past
-    /// it.
+    /// Charges the lease on a class: tokens lent by it or by a class above go to the lease, those that classes below
+    /// had of their own past it.
     fn charge_lease(&self, node: &mut Node, inner: &mut Inner) {
         let (borrowed, own) = (self.borrowed.bits(), self.own.bits());
         inner.overdrawn = inner.overdrawn.map(|overdrawn| overdrawn.saturating_add(own));

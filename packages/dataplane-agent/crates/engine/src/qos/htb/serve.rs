@@ -7,7 +7,7 @@ use super::ring::NIL;
 use crate::qos::bucket::bits_of;
 use crate::time::Now;
 
-/// What came of a packet that need not wait.
+/// The result of offering a packet to a leaf in which none waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passage {
     /// Charged and counted.

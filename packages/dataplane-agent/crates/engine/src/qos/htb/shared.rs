@@ -62,7 +62,7 @@ impl Accounts {
     }
 }
 
-/// What workers share of a tree.
+/// The state of a tree that workers share.
 #[derive(Debug)]
 pub struct SharedTree {
     state: Mutex<Shared>,

@@ -18,7 +18,7 @@ pub struct SharedClass {
     pub(super) is_root: bool,
     pub account: Account,
     pub(super) burst: Option<Box<Burst>>,
-    /// By worker.
+    /// Demands by worker.
     pub(super) demands: Box<[Demand]>,
 }
 

@@ -207,7 +207,7 @@ impl Htb {
         }
     }
 
-    /// The same where [`Self::give_up`] has left nothing.
+    /// As [`Self::take`], where [`Self::give_up`] has stored nothing.
     pub fn take_full(&mut self, leaf: ClassId, now: Now) {
         self.now = now;
         let Some(slot) = self.enter(leaf, &HashMap::new(), now) else { return };
@@ -219,8 +219,8 @@ impl Htb {
         }
     }
 
-    /// Leaves the leaf, in which nothing waits, to other workers. Says whether there is something to go on with: if all
-    /// tokens are there, as in most that do not reach their limit, [`Self::take_full`] will do.
+    /// Releases a leaf without waiting packets to other workers. Returns whether its state had to be stored; if all
+    /// tokens are there, as in most leaves below their limit, [`Self::take_full`] suffices.
     pub fn give_up(&mut self, leaf: ClassId, now: Now) -> bool {
         self.now = now;
         self.deactivate(leaf);

@@ -8,7 +8,7 @@ use crate::packet::frame::Frame;
 use crate::qos::slab::{NodeId, NodeQueue, Slab, Waiting};
 use crate::time::Now;
 
-/// What bounds a queue.
+/// The bound of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Limit {
     /// Wire segments.

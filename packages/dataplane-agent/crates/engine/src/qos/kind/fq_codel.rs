@@ -40,11 +40,11 @@ struct Flow {
 #[derive(Debug)]
 pub struct FqCodel {
     flows: Pool<Flow>,
-    /// By bytes.
+    /// Flows by waiting bytes.
     lengths: Lengths,
     new: List,
     old: List,
-    /// Those that have no turn, the one that has been idle longest first.
+    /// Flows without turns, the one that has been idle longest first.
     idle: List,
     load: Load,
     /// Flows in which packets wait.

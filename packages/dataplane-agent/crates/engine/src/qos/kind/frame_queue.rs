@@ -12,7 +12,7 @@ pub struct FrameQueue {
 }
 
 impl FrameQueue {
-    /// What waits.
+    /// The frames that wait.
     #[inline]
     pub fn load(&self) -> Load {
         self.load
@@ -24,7 +24,7 @@ impl FrameQueue {
         self.load.frames == 0
     }
 
-    /// Puts a frame at the end. Says how much it is.
+    /// Appends a frame. Returns its load.
     #[inline]
     pub fn push<F>(&mut self, slab: &mut Slab<F>, node: NodeId) -> Load {
         let load = Load::of(slab, node);
@@ -48,7 +48,7 @@ impl FrameQueue {
         self.nodes.last()
     }
 
-    /// What waits at the last place is replaced by what is at `node`, and is there afterwards.
+    /// Replaces the last frame by the one at `node`, which keeps the place of the last one.
     pub fn replace_last<F>(&mut self, slab: &mut Slab<F>, node: NodeId) {
         if let Some(last) = self.nodes.last() {
             self.load = self.load.minus(Load::of(slab, last)).plus(Load::of(slab, node));
@@ -56,7 +56,7 @@ impl FrameQueue {
         }
     }
 
-    /// Takes out what `pick` says and puts it into `to`. Says how much.
+    /// Moves the frames for which `pick` holds to `to`. Returns their load.
     pub fn take_out<F>(
         &mut self,
         slab: &mut Slab<F>,
@@ -68,7 +68,7 @@ impl FrameQueue {
         taken
     }
 
-    /// The same. Says also how much memory that keeps, bytes.
+    /// As [`Self::take_out`]. Returns also the memory of the frames, bytes.
     pub fn take_out_weighed<F: Frame>(
         &mut self,
         slab: &mut Slab<F>,

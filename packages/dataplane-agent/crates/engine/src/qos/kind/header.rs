@@ -21,7 +21,7 @@ enum Version {
     V6,
 }
 
-/// Where the IP header of a frame begins.
+/// Offset and version of the IP header of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Network {
     version: Version,
@@ -89,16 +89,16 @@ pub struct HeaderFields {
     pub protocol: u8,
     /// DSCP and ECN.
     pub traffic_class: u8,
-    /// Where the transport header begins, bytes from the start of the frame; 0 if it is not known.
+    /// Offset of the transport header, bytes from the start of the frame; 0 if it is not known.
     pub transport: u16,
-    /// Where the packet ends, bytes from the start of the frame.
+    /// Offset of the end of the packet, bytes from the start of the frame.
     pub end: u32,
     /// Whether it is an IPv4 packet.
     pub is_v4: bool,
 }
 
 impl HeaderFields {
-    /// Of the head of a frame; nothing but zeros for what is not IP.
+    /// The fields of the head of a frame; all zero if it is not IP.
     #[inline]
     pub fn of(head: &[u8]) -> Self {
         match Network::of(head) {
@@ -108,7 +108,7 @@ impl HeaderFields {
         }
     }
 
-    /// The same, with the addresses by which the leaf was found: the source before its translation.
+    /// As [`Self::of`], with the addresses by which the leaf was found: the source before its translation.
     #[inline]
     pub fn untranslated<F: Frame>(waiting: &Waiting<F>) -> Self {
         let mut fields = Self::of(waiting.frame.head());
@@ -184,7 +184,7 @@ impl HeaderFields {
     }
 }
 
-/// Where the network header of a frame begins, bytes; 0 for what is not IP.
+/// Offset of the network header of a frame, bytes; 0 if it is not IP.
 pub fn network_at(head: &[u8]) -> u64 {
     Network::of(head).map_or(0, |network| network.at as u64)
 }
@@ -202,8 +202,8 @@ pub fn mix(a: u64, b: u64) -> u64 {
     (product >> 64) as u64 ^ product as u64
 }
 
-/// Says "congestion experienced" in a packet that can say so (RFC 3168 §5). `false`, changing nothing, if it
-/// cannot.
+/// Marks a packet of an ECN-capable transport as having experienced congestion (RFC 3168 §5). `false`, changing
+/// nothing, for any other packet.
 pub fn mark<F: Frame>(frame: &mut F) -> bool {
     let head = frame.head_mut();
     let Some(network) = Network::of(head) else { return false };
@@ -228,7 +228,7 @@ pub fn wash<F: Frame>(frame: &mut F) {
     }
 }
 
-/// Where the transport header of a TCP packet is and what it says of the acknowledgement.
+/// A TCP segment without data: the offset of its header, and its acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PureAck<'a> {
     /// Acknowledgement number.

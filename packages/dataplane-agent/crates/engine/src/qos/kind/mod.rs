@@ -28,7 +28,7 @@ use crate::time::Now;
 /// for each packet.
 const LEAST_TURN: u32 = 256;
 
-/// What [`Kind::dequeue`] returns.
+/// The result of [`Kind::dequeue`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dequeued {
     /// This one goes.
@@ -61,7 +61,7 @@ impl Load {
         slab.get(node).map_or(Self::default(), |waiting| Self::frame(waiting.segments, waiting.bytes))
     }
 
-    /// Both.
+    /// The sum of both.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {
         Self {
@@ -71,7 +71,7 @@ impl Load {
         }
     }
 
-    /// What is left without the other.
+    /// The difference, at least zero.
     #[must_use]
     pub const fn minus(self, other: Self) -> Self {
         Self {
@@ -82,7 +82,7 @@ impl Load {
     }
 }
 
-/// Where a queue is about to be changed.
+/// The end at which a queue is about to be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// A frame goes.
@@ -106,19 +106,20 @@ trait Discipline: Sized {
     fn needs_every_packet(_config: &QueueType) -> bool {
         false
     }
-    /// What waits.
+    /// The frames that wait.
     fn load(&self) -> Load;
     /// Whether there is room for a frame, if what is `covered` counted as gone.
     fn admits(&self, _frame: Load, _covered: Load) -> bool {
         true
     }
-    /// Wire segments of so many bytes each of which a frame has at most.
+    /// Most wire segments of so many bytes each that a frame may have.
     fn max_segments(&self, _segment_bytes: u64) -> u32 {
         u32::MAX
     }
     /// Prefetches what the next call needs, as far as that is known without reading memory that may not be cached.
     fn prefetch<F>(&self, _slab: &Slab<F>, _end: End) {}
-    /// Takes a frame, and puts what is dropped because of it, perhaps itself, into `gone`. Says where the frame is then.
+    /// Takes a frame, and puts the frames that are dropped for it, perhaps itself, into `gone`. Returns the node of the
+    /// frame.
     fn enqueue<F: Frame>(
         &mut self,
         slab: &mut Slab<F>,
@@ -235,7 +236,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// What waits.
+            /// The frames that wait.
             #[inline]
             pub fn load(&self) -> Load {
                 match self { $(Self::$variant(kind) => kind.load(),)+ }
@@ -264,8 +265,8 @@ macro_rules! kinds {
                 match self { $(Self::$variant(kind) => kind.max_segments(segment_bytes.max(1)).max(1),)+ }
             }
 
-            /// Takes a frame. What is dropped because of it, perhaps itself, is put into `gone`. Says where the frame is
-            /// then: it may have changed places with one that is dropped.
+            /// Takes a frame, and puts the frames that are dropped for it, perhaps itself, into `gone`. Returns the
+            /// node of the frame, which may have been exchanged with that of a dropped one.
             #[inline]
             pub fn enqueue<F: Frame>(
                 &mut self,
@@ -283,7 +284,7 @@ macro_rules! kinds {
                 match self { $(Self::$variant(kind) => kind.dequeue(slab, now, gone),)+ }
             }
 
-            /// Takes out what `pick` says, each flow's in order, and puts it into `to`. Says how much.
+            /// Moves the frames for which `pick` holds to `to`, each flow's in order. Returns their load.
             pub fn take_out<F: Frame>(
                 &mut self,
                 slab: &mut Slab<F>,
@@ -350,7 +351,7 @@ fn footprint<F: Frame>(slab: &Slab<F>, node: NodeId) -> u64 {
     slab.get(node).map_or(0, |waiting| waiting.frame.footprint() as u64)
 }
 
-/// Takes out of a queue what `pick` says, in order, and puts it into `to`. Says how much.
+/// Moves the frames of a queue for which `pick` holds to `to`, in order. Returns their load.
 fn split_off<F>(
     queue: &mut NodeQueue,
     slab: &mut Slab<F>,

@@ -25,7 +25,7 @@ const DEPTH_MS: u32 = 10;
 const WHOLE_PER_SECOND: u64 = 1000;
 const PART_OF_LIMIT: u64 = 4;
 
-/// Sub-queues of which a rate or burst is remembered though nothing waits in them.
+/// Most empty sub-queues whose rate or burst is remembered.
 const MAX_IDLE: u32 = 1 << 14;
 
 /// The values by which packets are put into sub-queues.
@@ -46,7 +46,7 @@ struct Classifier {
     dst_masks: (u128, u128),
 }
 
-/// Leading bits of an IPv4 address as they stand in [`Addr`], and of an IPv6 address.
+/// Masks of the leading bits of an IPv4 address in [`Addr`], and of an IPv6 address.
 fn masks(v4: u8, v6: u8) -> (u128, u128) {
     let leading = |bits: u8| u128::MAX.checked_shl(128 - u32::from(bits.min(128))).unwrap_or(0);
     (leading(v4.min(32) + 96), leading(v6))
@@ -166,9 +166,9 @@ impl Default for SubQueue {
 #[derive(Debug)]
 pub struct Pcq {
     subs: Pool<SubQueue>,
-    /// By place in the pool; empty without bursts.
+    /// Bursts by place in the pool; empty without bursts.
     bursts: Vec<Option<Burst>>,
-    /// By bytes.
+    /// Sub-queues by waiting bytes.
     lengths: Lengths,
     active: List,
     idle: List,

@@ -155,7 +155,7 @@ impl<T: Default> Pool<T> {
         }
     }
 
-    /// Those whose hash has the same head.
+    /// The items with the same head of their hash.
     #[inline]
     pub fn chain(&self, hash: u32) -> impl Iterator<Item = (u32, &T)> {
         let index = hash as usize & self.heads.len().wrapping_sub(1);
@@ -180,7 +180,7 @@ impl<T: Default> Pool<T> {
         self.slots.get(place as usize).map(|slot| &slot.value)
     }
 
-    /// The same, to change.
+    /// As [`Self::get`], writable.
     #[inline]
     pub fn get_mut(&mut self, place: u32) -> Option<&mut T> {
         self.slots.get_mut(place as usize).map(|slot| &mut slot.value)
@@ -191,12 +191,12 @@ impl<T: Default> Pool<T> {
         self.live
     }
 
-    /// All of them; what was taken away is as new.
+    /// All items; removed ones are as new.
     pub fn all(&self) -> impl Iterator<Item = (u32, &T)> {
         self.slots.iter().enumerate().map(|(place, slot)| (place as u32, &slot.value))
     }
 
-    /// The same, to change.
+    /// As [`Self::all`], writable.
     pub fn all_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.slots.iter_mut().map(|slot| &mut slot.value)
     }

@@ -120,7 +120,7 @@ impl Red {
         self.idle_since = Some(now);
         let busy = now.0.saturating_sub(self.busy.0.0);
         let rate = u128::from(self.busy.1) * 8_000_000_000 / u128::from(busy.max(1));
-        // What went at once says nothing of the rate.
+        // Frames that passed an empty queue do not show its rate.
         if busy != 0 && rate != 0 {
             self.rate = u64::try_from(rate).unwrap_or(u64::MAX);
         }

@@ -4,7 +4,7 @@ use crate::ids::QueueRef;
 use crate::packet::frame::Frame;
 use crate::qos::forest::{ClassId, Context, Identity, PathClasses};
 use crate::qos::htb::Htb;
-use crate::qos::leaf::{AWAY, Leaf, leaf_flag};
+use crate::qos::leaf::{Leaf, UNOWNED, leaf_flag};
 use crate::qos::ownership::Claim;
 use crate::qos::queues::Queues;
 use crate::qos::queues::queue_path::RemainingPath;
@@ -106,7 +106,7 @@ impl<F: Frame> Queues<F> {
         };
         let before = step.checked_sub(1).and_then(|step| self.paths.at(queue, step));
         let before =
-            before.filter(|leaf| !self.is_away(*leaf)).and_then(|leaf| self.backlogs.get(leaf as usize));
+            before.filter(|leaf| !self.is_unowned(*leaf)).and_then(|leaf| self.backlogs.get(leaf as usize));
         if let Some(entry) = before.and_then(|before| self.rows.get(before.row as usize)) {
             entry.ownership.note_in_flight();
         }
@@ -225,7 +225,7 @@ impl<F: Frame> Queues<F> {
             entry.foreign.is_listed = false;
             let leaf = |number: u32| self.leaves.get(number as usize);
             // The state of a kind that has rates of its own does not move with the row.
-            let may_go = |leaf: &Leaf| !leaf.is_away() && !leaf.is(leaf_flag::METERED);
+            let may_go = |leaf: &Leaf| !leaf.is_unowned() && !leaf.is(leaf_flag::METERED);
             if entry.foreign.idle_releases != 0 && entry.leaves().filter_map(leaf).all(may_go) {
                 self.release_row(at, now);
             }
@@ -254,7 +254,7 @@ impl<F: Frame> Queues<F> {
         if entry.ownership.release(self.worker, tokens) {
             for number in entry.leaves() {
                 if let Some(leaf) = self.leaves.get_mut(number as usize) {
-                    leaf.waiting = AWAY;
+                    leaf.waiting = UNOWNED;
                 }
             }
         } else {

@@ -96,7 +96,7 @@ impl<F: Frame> Queues<F> {
         backlog.queue.admits(frame, covered)
     }
 
-    /// Counts wire segments that a leaf has lost, for whatever reason.
+    /// Counts wire segments of a leaf that were dropped, for any reason.
     pub fn count_drop(&mut self, number: u32, segments: u32) {
         self.totals.dropped_packets += u64::from(segments);
         if let Some(backlog) = self.backlogs.get_mut(number as usize) {
@@ -117,7 +117,7 @@ impl<F: Frame> Queues<F> {
         self.leaves.get(number as usize).is_some_and(|leaf| leaf.is(leaf_flag::WATCHED))
     }
 
-    /// Drops what a leaf's queue gave away. Says whether `this` was among it.
+    /// Drops the frames that a leaf's queue returned in `gone`. Returns whether `this` was among them.
     pub(super) fn drop_frames(&mut self, number: u32, gone: &mut NodeQueue, this: Option<NodeId>) -> bool {
         let mut found = false;
         while let Some(node) = gone.pop(&mut self.slab) {

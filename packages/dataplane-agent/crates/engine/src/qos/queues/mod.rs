@@ -54,7 +54,7 @@ pub struct Dropped {
     pub memory: u32,
 }
 
-/// What came of a frame that was to wait in a leaf.
+/// What became of a frame that was to wait in a leaf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HoldOutcome {
     /// It waits.
@@ -93,9 +93,9 @@ pub struct Queues<F> {
     pub(super) worker: u32,
     /// See [`Backlog::seed`].
     pub(super) salt: u64,
-    /// Those of rows whose packets have come to this worker.
+    /// Leaves of rows whose packets have come to this worker.
     pub(super) leaves: Vec<Leaf>,
-    /// What is seldom touched of each leaf.
+    /// The seldom accessed part of each leaf.
     pub(super) backlogs: Vec<Backlog>,
     /// Every row of the configuration, by ascending identity.
     pub(super) rows: Vec<QueueRow>,
@@ -108,7 +108,7 @@ pub struct Queues<F> {
     pub(super) ports: PortQueues,
     /// Counters of classes in trees that were reset.
     pub(super) reset_counters: HashMap<Identity, ResetCounters>,
-    /// What classes counted before they became leaves, or ceased to be.
+    /// Counters of classes from before they became leaves, or ceased to be leaves.
     pub(super) carried: HashMap<Identity, CarriedCounters>,
     pub(super) scopes: Scopes,
     pub(super) slab: Slab<F>,
@@ -171,7 +171,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// All packets of a batch have been here.
+    /// To be called when all packets of a batch have passed the stage.
     #[inline]
     pub fn end_batch(&mut self) {
         self.htb.end_runs();
@@ -212,12 +212,12 @@ impl<F> Queues<F> {
         self.slab.len()
     }
 
-    /// All queues together.
+    /// Totals of all queues.
     pub fn totals(&self) -> QueueTotals {
         self.totals
     }
 
-    /// What was dropped since the last call.
+    /// Packets dropped since the last call.
     pub fn take_dropped(&mut self) -> Dropped {
         std::mem::take(&mut self.dropped)
     }

@@ -13,8 +13,9 @@ use crate::time::Now;
 const WHOLE_PER_SECOND: u64 = 1000;
 
 impl<F: Frame> Queues<F> {
-    /// Lets a packet pass the leaves of its queue. `first` is the first of them, [`Self::first_leaf`]. Says which
-    /// does not let it pass at once, if one does not; nothing is counted there. `TREES`: many leaves are in trees.
+    /// Passes a packet through the leaves of its queue, of which `first` is the first ([`Self::first_leaf`]). Returns
+    /// the leaf that does not let it pass at once, if there is one; nothing is counted there. `TREES`: many leaves are
+    /// in trees.
     #[inline(always)]
     pub fn walk<const TREES: bool>(
         &mut self,
@@ -38,7 +39,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// The same for a packet on its way.
+    /// As [`Self::walk`], from the present step of a packet's path.
     pub fn walk_on(&mut self, queue: QueueRef, segments: u32, bytes: u64, now: Now) -> Option<PathStep> {
         self.walk::<false>(queue, self.first_leaf(queue), segments, bytes, now)
     }
@@ -57,7 +58,7 @@ impl<F: Frame> Queues<F> {
         if leaf.meter_is_due(now)
             && let Some(backlog) = self.backlogs.get_mut(number as usize)
         {
-            backlog.turn_meter(leaf, now);
+            backlog.begin_second(leaf, now);
         }
         if leaf.is(leaf_flag::ALL) {
             if !TREES || leaf.is(leaf_flag::ALL & !leaf_flag::TREE) {
@@ -95,7 +96,7 @@ impl<F: Frame> Queues<F> {
             leaf.count(segments, bytes);
         } else {
             let Some(backlog) = self.backlogs.get_mut(place) else { return true };
-            backlog.turn_burst(leaf, now);
+            backlog.apply_burst(leaf, now);
             leaf.bucket.fill(now, false);
             if !leaf.bucket.is_open() || is_long(leaf.bucket.rate(), segments, bytes) {
                 return false;

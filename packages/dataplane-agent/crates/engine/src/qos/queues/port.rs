@@ -9,7 +9,7 @@ use crate::qos::leaf::leaf_flag;
 use crate::qos::queues::Queues;
 use crate::time::Now;
 
-/// A port.
+/// The state of a port.
 #[derive(Debug, Clone, Default)]
 struct PortQueue {
     /// Row of its interface.
@@ -22,7 +22,7 @@ struct PortQueue {
     blocked: bool,
 }
 
-/// The ports.
+/// The states of all ports.
 #[derive(Debug, Default)]
 pub struct PortQueues {
     all: Vec<PortQueue>,
@@ -69,7 +69,7 @@ impl PortQueues {
 }
 
 impl<F: Frame> Queues<F> {
-    /// A port takes nothing for now, or takes packets again.
+    /// Notes whether a port accepts no packets for now.
     pub fn set_blocked(&mut self, number: PortId, blocked: bool, now: Now) {
         let Some(port) = self.ports.all.get_mut(usize::from(number)).filter(|port| port.blocked != blocked)
         else {

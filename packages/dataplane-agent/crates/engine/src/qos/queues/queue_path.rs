@@ -12,7 +12,7 @@ use crate::qos::queues::NIL;
 pub struct QueuePath {
     /// The leaves, in the configuration that it was found for.
     pub classes: PathClasses,
-    /// What beside the addresses decided which leaves they are.
+    /// Properties beside the addresses by which the leaves were found.
     pub context: Context,
     /// Packets that wait somewhere on it.
     waiting: u32,
@@ -150,7 +150,7 @@ impl QueuePaths {
     }
 }
 
-/// What goes with a packet to the worker that has its next leaf.
+/// The rest of a packet's path, for the worker that owns its next leaf.
 #[derive(Debug, Clone, Copy)]
 pub struct RemainingPath {
     /// The leaf that takes it there.
@@ -159,9 +159,9 @@ pub struct RemainingPath {
     pub rank: usize,
     /// Place of the leaf among the classes.
     pub step: u8,
-    /// All leaves of its path, in the configuration of the worker that sends it.
+    /// All leaves of the path, in the configuration of the worker that sends the packet.
     pub classes: PathClasses,
-    /// What beside the addresses decided.
+    /// Properties beside the addresses by which the leaves were found.
     pub context: Context,
     /// Row of the leaf that it has passed before, whose packets are on their way until this one has arrived.
     pub before: Option<Identity>,

@@ -1,4 +1,4 @@
-//! What others see of the queues: packed records (see [`tollway_config::protocol::ReplyBody::Queues`]).
+//! Counters of the queues for readers: packed records (see [`tollway_config::protocol::ReplyBody::Queues`]).
 
 use std::collections::HashMap;
 
@@ -38,7 +38,7 @@ pub struct ResetCounters {
     lends: u64,
 }
 
-/// What a class had counted when it became a leaf, or ceased to be one: what counts from then on begins at zero.
+/// Counters of a class from before it became a leaf, or ceased to be one: its new counters begin at zero.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CarriedCounters {
     passed: Passed,
@@ -63,7 +63,7 @@ impl<F: Frame> Queues<F> {
     ) -> Option<RowId> {
         let first = self.rows.partition_point(|entry| entry.identity.row < from);
         let rest = self.rows.get(first..).unwrap_or_default();
-        // What has the same number as the last row comes with it.
+        // Classes of the same row as the last one belong to the same part.
         let last = rest.get((most as usize).saturating_sub(1)).map(|entry| entry.identity.row);
         let end = last.map_or(rest.len(), |last| rest.partition_point(|entry| entry.identity.row <= last));
         let (part, more) = rest.split_at_checked(end).unwrap_or((rest, &[]));
@@ -143,7 +143,7 @@ impl<F: Frame> Queues<F> {
         })
     }
 
-    /// What waits below each class that has children.
+    /// Waiting packets below each class that has children.
     fn queued_below(&self, forest: &Forest) -> Queued {
         let mut queued = Queued::new();
         for number in self.waiting_leaves() {
@@ -176,7 +176,7 @@ impl<F: Frame> Queues<F> {
         let (Some(leaf), Some(backlog)) = (self.leaves.get(place), self.backlogs.get(place)) else { return };
         // In a tree its class has counted the same, and goes on with it.
         let counted = before.class(leaf.class).is_some_and(|class| class.parent.is_some());
-        // What waits goes at once, past the class.
+        // Packets that wait are sent at once, not counted by the class.
         let waits = Passed { packets: leaf.queued().into(), bytes: backlog.queue.bytes() };
         let carried = self.carried.entry(identity).or_default();
         carried.passed = carried.passed.plus(waits);

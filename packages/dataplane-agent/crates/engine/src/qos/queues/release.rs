@@ -38,7 +38,7 @@ impl<F: Frame> Queues<F> {
         (sent != 0).then_some(sent)
     }
 
-    /// A leaf that has a bucket of its own has its turn. Says how many frames it sent.
+    /// Serves a leaf with a bucket of its own. Returns the number of frames sent.
     fn turn(
         &mut self,
         number: u32,
@@ -69,7 +69,8 @@ impl<F: Frame> Queues<F> {
         sent
     }
 
-    /// Sends up to `most` frames of a leaf. Says how many, and when its kind has the next one to go, if that is later.
+    /// Sends up to `most` frames of a leaf. Returns their number, and when its kind has the next one to send, if that
+    /// is later.
     fn serve(
         &mut self,
         number: u32,
@@ -83,12 +84,12 @@ impl<F: Frame> Queues<F> {
             return (0, None);
         };
         if leaf.meter_is_due(now) {
-            backlog.turn_meter(leaf, now);
+            backlog.begin_second(leaf, now);
         }
         if leaf.is(leaf_flag::BLOCKED | leaf_flag::TREE) {
             return (0, None);
         }
-        backlog.turn_burst(leaf, now);
+        backlog.apply_burst(leaf, now);
         leaf.bucket.fill(now, true);
         for sent in 0..most {
             if !self.leaves.get(place).is_some_and(|leaf| leaf.bucket.is_open()) {
@@ -167,7 +168,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// A leaf whose turn it is in the trees sends. Says how many frames.
+    /// Serves the leaf whose turn it is in a tree. Returns the number of frames sent.
     fn turn_of_tree(
         &mut self,
         plan: &Plan<'_>,
@@ -183,7 +184,7 @@ impl<F: Frame> Queues<F> {
             return 0;
         };
         if leaf.meter_is_due(now) {
-            backlog.turn_meter(leaf, now);
+            backlog.begin_second(leaf, now);
         }
         let (mut frames, mut bytes) = (0, 0);
         while frames < most {
@@ -209,7 +210,7 @@ impl<F: Frame> Queues<F> {
         frames
     }
 
-    /// Where a frame goes that has passed a leaf after it waited there.
+    /// The next queue of a frame that has passed a leaf in which it waited.
     fn next_queue(
         &mut self,
         number: u32,
@@ -232,7 +233,7 @@ impl<F: Frame> Queues<F> {
         next
     }
 
-    /// What beside its addresses decided where a frame waits.
+    /// Properties beside the addresses by which the queue of a waiting frame was found.
     pub(super) fn context(paths: &QueuePaths, waiting: &Waiting<F>) -> Context {
         paths.of(waiting.queue).map_or(Context::default(), |path| path.context)
     }

@@ -32,7 +32,7 @@ pub struct QueueRow {
 }
 
 impl QueueRow {
-    /// Those that it has at this worker.
+    /// The leaves that it has at this worker.
     pub fn leaves(&self) -> impl Iterator<Item = u32> + use<> {
         self.parts.into_iter().filter(|leaf| *leaf != NIL)
     }
@@ -51,7 +51,8 @@ impl Plan<'_> {
 }
 
 impl<F: Frame> Queues<F> {
-    /// Where packets go that pass these leaves. `context` is kept with those that wait, as far as it decides.
+    /// The queue reference of packets that pass these leaves. `context` is kept with packets that wait, as far as it
+    /// decides.
     #[inline]
     pub fn queue_ref(
         &mut self,
@@ -76,8 +77,8 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Where a packet goes on that leaves a leaf which is not its own any more: to those of its leaves that come later
-    /// on any path, since packets before it may wait there.
+    /// The next queue of a packet that leaves a leaf which is no longer its own: those of its leaves that come later on
+    /// any path, since packets before it may wait there.
     pub fn queue_after_rank(
         &mut self,
         plan: &Plan<'_>,
@@ -114,7 +115,7 @@ impl<F: Frame> Queues<F> {
         QueueRef::path(self.paths.add(classes, context, leaves), 0)
     }
 
-    /// Gives the row of a class leaves at this worker. Says which is that of the class.
+    /// Makes the leaves of the row of a class at this worker. Returns the leaf of the class.
     #[cold]
     fn begin(&mut self, forest: &Forest, class: ClassId, now: Now) -> Option<u32> {
         let identity = forest.class(class)?.identity;
@@ -207,7 +208,7 @@ impl<F: Frame> Queues<F> {
     /// Whether this worker has a row.
     pub(super) fn has_row(&self, row: Identity) -> bool {
         let entry = self.row_of(row).and_then(|at| self.rows.get(at));
-        entry.is_some_and(|entry| entry.leaves().any(|leaf| !self.is_away(leaf)))
+        entry.is_some_and(|entry| entry.leaves().any(|leaf| !self.is_unowned(leaf)))
     }
 
     /// Name of a leaf.
@@ -238,15 +239,15 @@ impl<F: Frame> Queues<F> {
         self.paths.leaf(path, step)
     }
 
-    /// Where a packet goes that has passed the first leaf of a queue.
+    /// The queue of a packet that has passed the first leaf of a queue.
     pub fn queue_after(&self, queue: QueueRef) -> QueueRef {
         self.paths.after(queue, queue.step())
     }
 
     /// Whether another worker may have a leaf.
     #[inline]
-    pub fn is_away(&self, number: u32) -> bool {
-        self.leaves.get(number as usize).is_some_and(Leaf::is_away)
+    pub fn is_unowned(&self, number: u32) -> bool {
+        self.leaves.get(number as usize).is_some_and(Leaf::is_unowned)
     }
 }
 

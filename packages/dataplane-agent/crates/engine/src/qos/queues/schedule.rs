@@ -10,7 +10,7 @@ use crate::qos::queues::Queues;
 use crate::time::Now;
 
 impl<F: Frame> Queues<F> {
-    /// What waits in a leaf's queue has changed from `before`.
+    /// Schedules a leaf anew after the load of its queue has changed from `before`.
     pub(super) fn changed(&mut self, number: u32, before: Load) {
         let Some(backlog) = self.backlogs.get(number as usize) else { return };
         let after = backlog.queue.load();
@@ -18,7 +18,7 @@ impl<F: Frame> Queues<F> {
         *queued_bytes = (*queued_bytes + after.bytes).saturating_sub(before.bytes);
         *queued_packets =
             (*queued_packets + u64::from(after.segments)).saturating_sub(before.segments.into());
-        if let Some(leaf) = self.leaves.get_mut(number as usize).filter(|leaf| !leaf.is_away()) {
+        if let Some(leaf) = self.leaves.get_mut(number as usize).filter(|leaf| !leaf.is_unowned()) {
             leaf.waiting = after.segments;
         }
         self.longest.update(&mut self.backlogs, number, after.frames);

@@ -1,5 +1,5 @@
-//! What watched queues do in each millisecond (see
-//! [`tollway_config::protocol::ReplyBody::QueueScope`]). Others pay nothing for it.
+//! Events of watched queues in each millisecond (see [`tollway_config::protocol::ReplyBody::QueueScope`]). Other queues
+//! have no cost.
 
 use std::collections::VecDeque;
 
@@ -19,7 +19,7 @@ const MILLISECONDS: u64 = 4096;
 const LOOKED_AWAY: u64 = 10_000_000_000;
 const NS_PER_MS: u64 = 1_000_000;
 
-/// What happens at a leaf.
+/// An event of a leaf.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Event {
     /// L3 bytes that pass.
@@ -50,7 +50,7 @@ impl Moment {
             passed: 0,
             dropped: 0,
             longest_wait: 0,
-            // What comes when it is full is lost; one that is late may hold more already.
+            // Tokens beyond the depth are lost; a bucket that is served late may hold more already.
             tokens: self.tokens.saturating_add(i64::from(self.rate_kbit)).min(self.depth.max(self.tokens)),
             ..self
         }

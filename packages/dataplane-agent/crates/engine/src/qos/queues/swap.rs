@@ -5,7 +5,7 @@ use crate::qos::burst::Burst;
 use crate::qos::forest::{Class, ClassId, Context, Forest, Identity, Part};
 use crate::qos::htb::Accounts;
 use crate::qos::kind::{Kind, Load};
-use crate::qos::leaf::{AWAY, WakeBy, leaf_flag};
+use crate::qos::leaf::{UNOWNED, WakeBy, leaf_flag};
 use crate::qos::ownership::{OpenOwnerships, Ownerships, PARTS};
 use crate::qos::queues::changeover::Progress;
 use crate::qos::queues::handover::Foreign;
@@ -165,7 +165,7 @@ impl<F: Frame> Queues<F> {
                 && entry.parts.contains(&NIL)
                 && !is_port
             {
-                let (parts, away) = (entry.parts, self.is_away(sibling));
+                let (parts, away) = (entry.parts, self.is_unowned(sibling));
                 self.begin_row(at, forest, now);
                 if !away {
                     self.join(at, parts, now);
@@ -221,7 +221,7 @@ impl<F: Frame> Queues<F> {
             leaf.set(leaf_flag::BLOCKED, false);
         }
         let is_tree = class.parent.is_some();
-        if is_tree && !was_tree && !leaf.is_away() {
+        if is_tree && !was_tree && !leaf.is_unowned() {
             self.htb.take(leaf.class, now);
         }
         if is_tree != was_tree && backlog.wake == WakeBy::Turn && is_tree {
@@ -279,7 +279,7 @@ impl<F: Frame> Queues<F> {
             backlog.wake = WakeBy::Nobody;
         }
         if let Some(leaf) = self.leaves.get_mut(number as usize) {
-            (leaf.waiting, leaf.class) = (AWAY, ClassId(u32::MAX));
+            (leaf.waiting, leaf.class) = (UNOWNED, ClassId(u32::MAX));
             leaf.set(leaf_flag::ALL, false);
         }
         self.free.push(number);

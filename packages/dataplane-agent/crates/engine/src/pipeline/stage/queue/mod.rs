@@ -215,7 +215,7 @@ fn detain<F: Frame, S: FrameSource<F>>(
     leaf: u32,
     source: &mut S,
 ) -> AtLeaf {
-    if state.queues.is_away(leaf) {
+    if state.queues.is_unowned(leaf) {
         if let Some(worker) = state.queues.take(leaf, state.now) {
             let addresses = addresses(packet);
             let Some(remaining) = state.queues.remaining_path(leaf, packet.meta.queue) else {
@@ -260,7 +260,7 @@ fn arrive<F: Frame, S: FrameSource<F>>(
         Some(class) => queues.leaf_at(class),
         None => queues.leaf_of(remaining.leaf),
     };
-    let Some(leaf) = leaf.filter(|leaf| !queues.is_away(*leaf)) else {
+    let Some(leaf) = leaf.filter(|leaf| !queues.is_unowned(*leaf)) else {
         // The queue came and went between two configurations.
         queues.acknowledge_missed(remaining);
         return go_behind(snapshot, state, packet, handover, remaining.rank, source);

@@ -16,7 +16,7 @@ const TIMESTAMPS: u8 = 8;
 /// As many blocks as a header has room for.
 const BLOCKS: usize = 4;
 
-/// What the filter understands of a header's options.
+/// The options of a TCP header that the filter reads.
 #[derive(Debug, Clone, Copy, Default)]
 struct Options {
     blocks: [(u32, u32); BLOCKS],
@@ -84,7 +84,7 @@ pub fn is_redundant(earlier: (&HeaderFields, &[u8]), later: (&HeaderFields, &[u8
         // One that was acknowledged before it was reported is of a duplicate segment.
         before(old.number, right) && (is_acknowledged || says.blocks().iter().any(is_within))
     };
-    // Nor is one that a later block has in it, though nobody acknowledged it (RFC 2883 §4).
+    // A block that a later block contains is a duplicate (RFC 2883 §4).
     let is_duplicate = match said.blocks() {
         [(left, right), (from, to), ..] => !before(*left, *from) && !before(*to, *right),
         _ => false,

@@ -12,7 +12,7 @@ use crate::time::Now;
 const INCREMENT: u32 = 1 << 24;
 const DECREMENT: u32 = 1 << 20;
 
-/// What the queues of a tin have in common, ns.
+/// Parameters that the queues of a tin share, ns.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Params {
     /// Delay that is acceptable.
@@ -23,14 +23,14 @@ pub struct Params {
     pub packet_time: u64,
 }
 
-/// What is to be done with a packet.
+/// The action to take on a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signal {
     /// Nothing.
     None,
     /// Mark it if it can be marked, else drop it.
     Congestion,
-    /// Drop it, whatever it is.
+    /// Drop it, whether it can be marked or not.
     Overload,
 }
 

@@ -82,7 +82,7 @@ fn diffserv8(dscp: u8) -> usize {
     }
 }
 
-/// Threshold of a tin, of a rate in whatever unit.
+/// Threshold of a tin, in the unit of `rate`.
 pub fn threshold(mode: CakeDiffserv, tin: usize, rate: u64) -> u64 {
     match (mode, tin) {
         (_, 0) => rate,

@@ -13,7 +13,7 @@ use crate::time::Now;
 const SETS: u32 = 128;
 const WAYS: u32 = 8;
 
-/// Where a flow has its turns.
+/// The list in which a flow has its turns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum FlowSet {
     /// Nowhere: nothing waits.
@@ -30,9 +30,9 @@ pub enum FlowSet {
 /// A flow, or several that share a queue.
 #[derive(Debug, Default)]
 pub struct Flow {
-    /// What waits.
+    /// Frames that wait.
     pub queue: FrameQueue,
-    /// What its delay has led to.
+    /// State of the active queue management.
     pub cobalt: Cobalt,
     /// Bytes that it may send before its turn ends.
     pub deficit: i64,
@@ -41,7 +41,7 @@ pub struct Flow {
     /// The rest of the hash, after the set.
     tag: u32,
     pair: Pair,
-    /// Where it has its turns.
+    /// The list that it is in.
     pub set: FlowSet,
     /// Its tin.
     pub tin: u8,
@@ -52,14 +52,14 @@ pub struct Flow {
     pub filtered: u8,
 }
 
-/// All flows of all tins.
+/// The flows of all tins.
 #[derive(Debug)]
 pub struct Flows {
     pool: Pool<Flow>,
-    /// By bytes.
+    /// Flows by waiting bytes.
     lengths: Lengths,
     hosts: Hosts,
-    /// Those without turns, the one that has been idle longest first.
+    /// Flows without turns, the one that has been idle longest first.
     idle: List,
     seed: u64,
 }
@@ -213,13 +213,13 @@ impl Flows {
         self.pool.get(place)
     }
 
-    /// The same, to change.
+    /// As [`Self::get`], writable.
     #[inline]
     pub fn get_mut(&mut self, place: u32) -> Option<&mut Flow> {
         self.pool.get_mut(place)
     }
 
-    /// All of them.
+    /// The flows of all tins, writable.
     pub fn all_mut(&mut self) -> impl Iterator<Item = &mut Flow> {
         self.pool.all_mut()
     }

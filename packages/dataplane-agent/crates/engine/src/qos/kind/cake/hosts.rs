@@ -10,7 +10,7 @@ struct Host {
     hash: u64,
     /// Flows that are its.
     flows: u32,
-    /// Those that always have something to send.
+    /// Number of flows that always have something to send.
     bulk: u32,
 }
 
@@ -67,7 +67,7 @@ impl Default for Pair {
     }
 }
 
-/// Both ends' hosts.
+/// The hosts of both ends, sources and destinations.
 #[derive(Debug, Default)]
 pub struct Hosts {
     src: End,
@@ -108,7 +108,7 @@ impl Hosts {
     }
 }
 
-/// What a flow is by the mode.
+/// Hash of the flow of a packet, by the fields that the mode isolates.
 pub fn flow_hash(mode: CakeFlowmode, fields: &HeaderFields, seed: u64) -> u64 {
     match mode {
         CakeFlowmode::Flowblind => 0,

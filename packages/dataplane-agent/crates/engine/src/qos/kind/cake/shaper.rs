@@ -14,7 +14,7 @@ pub struct Clock {
     /// Bits/s.
     rate: u64,
     next: u64,
-    /// Of a nanosecond, times the rate: so no rounding adds up.
+    /// Remainder of the division by the rate, so that rounding errors do not add up.
     remainder: u64,
 }
 
@@ -63,7 +63,7 @@ impl Clock {
     }
 }
 
-/// What a packet is on the link, beyond its L3 length.
+/// The size of a packet on the link, beyond its L3 length.
 #[derive(Debug, Clone, Copy)]
 pub struct Framing {
     overhead: i64,
