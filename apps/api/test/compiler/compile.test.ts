@@ -2,6 +2,7 @@ import { menuByPath, registry } from '@tollway/schema';
 import { describe, expect, it } from 'vitest';
 import { compile } from '../../src/menus/index.js';
 import type { ConfigSnapshot, Row } from '../../src/snapshot/snapshot.js';
+import { storagesOf } from '../../src/snapshot/storage.js';
 import { ports, snapshotOf } from '../config/rows.js';
 
 describe('compile', () => {
@@ -260,7 +261,7 @@ describe('schema and compiler agree', () => {
     expect(Object.fromEntries(invalid)).toEqual({});
     for (const menu of registry.filter(({ source }) => source !== 'live')) {
       const declared = registry
-        .filter(({ path, rowsOf }) => (rowsOf ?? path) === menu.path)
+        .filter(({ path }) => storagesOf(path).includes(menu.path))
         .flatMap(({ props }) => Object.entries(props).flatMap(([name, prop]) => (prop.dataplane ? [name] : [])));
       expect([...(read.get(menu.path) ?? [])].sort(), menu.path).toEqual([...new Set(declared)].sort());
     }

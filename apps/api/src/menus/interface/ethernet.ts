@@ -1,9 +1,82 @@
-import { compileInterfaces } from '../../compiler/interfaces.js';
-import { checkEthernet } from '../../config/checks/interfaces.js';
+import type { ArpMode, Interface, IoChoice } from '@tollway/dataplane-agent';
+import { durationMs } from '@tollway/schema';
+import { AgentGone } from '../../agent/messages.js';
+import { CannotWork } from '../../compiler/cannot-work.js';
+import { type CompileContext, effective, needed } from '../../compiler/context.js';
+import { notUnicast } from '../../config/checks/addresses.js';
+import { findItems, namedItems, noSuchItem } from '../../config/items.js';
+import { type FieldError, fault, type ProposedRow } from '../../config/proposed-row.js';
 import { counterCommands } from '../../rest/commands/counters.js';
-import { monitorEthernet } from '../../rest/commands/monitor.js';
+import { samples } from '../../rest/commands/monitor.js';
+import type { Answer, Call } from '../../services.js';
+import { type Row, rowsOf } from '../../snapshot/snapshot.js';
+import { storedRowsOf } from '../../snapshot/storage.js';
 import { interfacesView } from '../../view/interfaces.js';
 import type { MenuModule } from '../module.js';
+
+const MENU = '/interface/ethernet';
+
+/** Every port's L3 interface; a disabled one stays known and is down. */
+function compileInterfaces(context: CompileContext): Interface[] {
+  return rowsOf(context.snapshot, MENU).flatMap((row) => context.attempt(row, () => [one(row)]) ?? []);
+}
+
+function one(row: Row): Interface {
+  const timeout = needed(MENU, row, 'arp-timeout');
+  return {
+    row: row.id,
+    name: effective(MENU, row, 'name') ?? needed(MENU, row, 'default-name'),
+    port: needed(MENU, row, 'default-name'),
+    disabled: row.disabled,
+    mtu: Number(needed(MENU, row, 'mtu')),
+    'mac-address': effective(MENU, row, 'mac-address')?.toLowerCase() ?? null,
+    arp: arpMode(needed(MENU, row, 'arp')),
+    'arp-timeout-ms': timeout === 'auto' ? null : (durationMs(timeout) ?? null),
+    io: ioChoice(needed(MENU, row, 'io')),
+  };
+}
+
+const ARP_MODES: readonly ArpMode[] = ['disabled', 'enabled', 'proxy-arp', 'reply-only', 'local-proxy-arp'];
+
+function arpMode(value: string): ArpMode {
+  const mode = ARP_MODES.find((known) => known === value);
+  if (!mode) throw new CannotWork(`arp: ${value} is no ARP mode`);
+  return mode;
+}
+
+const IO_CHOICES: readonly IoChoice[] = ['auto', 'af-packet', 'af-xdp'];
+
+function ioChoice(value: string): IoChoice {
+  const choice = IO_CHOICES.find((known) => known === value);
+  if (!choice) throw new CannotWork(`io: ${value} is no way to exchange frames`);
+  return choice;
+}
+
+/** `/interface` and `/interface/ethernet` */
+export function checkEthernet({ values, given, snapshot }: ProposedRow): FieldError | undefined {
+  const { name } = values;
+  if (given.has('name') && rowsOf(snapshot, '/queue/tree').some((row) => row.values.name === name)) {
+    return fault('name', `value of name: ${name} is a queue tree, and as a parent would mean both; give another name`);
+  }
+  const mac = values['mac-address'] === undefined ? undefined : notUnicast(values['mac-address']);
+  return mac ? fault('mac-address', mac) : undefined;
+}
+
+/** `/interface/ethernet/monitor`: whether the links of ports are up. */
+async function monitorEthernet(call: Call): Promise<Answer> {
+  const { services, menu, args } = call;
+  const items = await namedItems(args);
+  const rows = await findItems(menu, storedRowsOf(services.store.snapshot, menu.path), items, noSuchItem);
+  return samples(call, async () => {
+    const stats = await services.live.stats();
+    if (stats === undefined) throw new AgentGone();
+    return rows.map(({ id, values }) => {
+      const port = stats.interfaces.find((entry) => entry.row === id);
+      const status = port === undefined ? 'unknown' : port.running ? 'link-ok' : 'no-link';
+      return { name: values.name ?? '', status };
+    });
+  });
+}
 
 export const ethernet: MenuModule = {
   path: '/interface/ethernet',

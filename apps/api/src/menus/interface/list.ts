@@ -1,5 +1,36 @@
-import { checkInterfaceList } from '../../config/checks/interfaces.js';
+import { type FieldError, fault, type ProposedRow } from '../../config/proposed-row.js';
+import { builtinNames } from '../../snapshot/builtin.js';
+import { nameOf } from '../../snapshot/rows-by-key.js';
+import type { Row } from '../../snapshot/snapshot.js';
 import type { MenuModule } from '../module.js';
+
+/** `/interface/list` */
+function checkInterfaceList({ menu, values, others }: ProposedRow): FieldError | undefined {
+  const name = values.name ?? '';
+  if (builtinNames(menu.path).includes(name) || others.has(nameOf, name)) {
+    return fault('name', `failure: already have interface list with such name: ${name} (value of name must be unique)`);
+  }
+  for (const property of ['include', 'exclude']) {
+    const parts = (values[property] ?? '').split(',');
+    const looping = parts.find((part) => part === name || leadsTo(part, name, others.all(), new Set()));
+    if (looping !== undefined && name !== '') {
+      return fault(
+        property,
+        `value of ${property}: ${looping} leads back to ${name}; give lists that do not refer to this one`,
+      );
+    }
+  }
+  return undefined;
+}
+
+/** Whether a list refers to `goal` through its includes and excludes. */
+function leadsTo(list: string, goal: string, rows: readonly Row[], seen: Set<string>): boolean {
+  if (seen.has(list)) return false;
+  seen.add(list);
+  const row = rows.find(({ values }) => values.name === list);
+  const parts = [row?.values.include, row?.values.exclude].flatMap((text) => (text ? text.split(',') : []));
+  return parts.some((part) => part === goal || leadsTo(part, goal, rows, seen));
+}
 
 export const interfaceList: MenuModule = {
   path: '/interface/list',

@@ -1,8 +1,49 @@
-import { compileNeighbors } from '../../compiler/neighbors.js';
+import type { StaticNeighbor } from '@tollway/dataplane-agent';
+import { AgentGone } from '../../agent/messages.js';
+import { interfaceRow } from '../../compiler/addresses.js';
+import { type CompileContext, needed } from '../../compiler/context.js';
 import { checkArp } from '../../config/checks/addresses.js';
-import { findLearned } from '../../rest/commands/neighbors.js';
-import { arpView } from '../../view/arp.js';
+import type { ApiError } from '../../errors.js';
+import { TimeSlicer } from '../../scheduling/time-slicer.js';
+import type { DynamicItems, Services } from '../../services.js';
+import { arpView, learnedEntry, learnedId } from '../../view/arp.js';
 import type { MenuModule } from '../module.js';
+
+const MENU = '/ip/arp';
+
+/** Static ARP entries. */
+function compileNeighbors(context: CompileContext): StaticNeighbor[] {
+  return context.translate(MENU, (row) => ({
+    row: row.id,
+    interface: interfaceRow(context, needed(MENU, row, 'interface')),
+    address: needed(MENU, row, 'address'),
+    'mac-address': needed(MENU, row, 'mac-address').toLowerCase(),
+    published: needed(MENU, row, 'published') === 'true',
+  }));
+}
+
+/** Those of the learned ARP entries that are still there. @throws ApiError (`missing`) for an id that is none of one. */
+async function findLearned(
+  { live }: Services,
+  items: readonly string[],
+  missing: (item: string) => ApiError,
+): Promise<DynamicItems> {
+  const learned = await live.neighbors(0);
+  if (learned === undefined) throw new AgentGone();
+  const here = new Set(learned.filter(({ row }) => row === 0).map(learnedId));
+  const found = await new TimeSlicer().map(items, (item) => {
+    const entry = learnedEntry(item);
+    if (entry === undefined) throw missing(item);
+    return here.has(learnedId(entry)) ? entry : undefined;
+  });
+  const entries = found.filter((entry) => entry !== undefined);
+  return {
+    count: entries.length,
+    remove: async () => {
+      for (const entry of entries) await live.agent.request({ op: 'remove-neighbor', ...entry });
+    },
+  };
+}
 
 export const ipArp: MenuModule = {
   path: '/ip/arp',

@@ -1,5 +1,25 @@
-import { queueLintView } from '../../view/queue-lint.js';
+import type { QueueHints } from '../../lint/queue-hints.js';
+import { rowIdText } from '../../snapshot/snapshot.js';
+import { ArrayRows, type View } from '../../view/rows.js';
 import type { MenuModule } from '../module.js';
+
+/** `/queue/lint`: settings of queues that do not do what they seem to. */
+function queueLintView(hints: QueueHints): View {
+  return async () => {
+    await hints.look();
+    return new ArrayRows(
+      hints.findings.map(({ menu, row, name, property, finding, message }, index) => ({
+        '.id': `*${(index + 1).toString(16).toUpperCase()}`,
+        menu,
+        'queue-id': rowIdText(row),
+        queue: name,
+        property,
+        finding,
+        message,
+      })),
+    );
+  };
+}
 
 export const queueLint: MenuModule = {
   path: '/queue/lint',

@@ -40,19 +40,3 @@ export async function samples(
   }
   return all;
 }
-
-/** `/interface/ethernet/monitor`: whether the links of ports are up. */
-export async function monitorEthernet(call: Call): Promise<Answer> {
-  const { services, menu, args } = call;
-  const items = await namedItems(args);
-  const rows = await findItems(menu, storedRowsOf(services.store.snapshot, menu.path), items, noSuchItem);
-  return samples(call, async () => {
-    const stats = await services.live.stats();
-    if (stats === undefined) throw new AgentGone();
-    return rows.map(({ id, values }) => {
-      const port = stats.interfaces.find((entry) => entry.row === id);
-      const status = port === undefined ? 'unknown' : port.running ? 'link-ok' : 'no-link';
-      return { name: values.name ?? '', status };
-    });
-  });
-}
