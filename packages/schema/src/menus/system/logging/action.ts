@@ -135,7 +135,13 @@ export const systemLoggingAction = defineMenu({
       'false',
       'When all files are full, nothing more is written; otherwise the oldest goes.',
     ),
-    remote: of('remote', ipAny, 'Remote Address', '0.0.0.0', 'Address of the server; 0.0.0.0 sends nothing.'),
+    remote: of(
+      'remote',
+      ipAny,
+      'Remote Address',
+      '0.0.0.0',
+      'Address of the server, which this machine reaches by its own network; 0.0.0.0 sends nothing.',
+    ),
     'remote-port': of('remote', int({ min: 1, max: 65_535 }), 'Remote Port', '514', 'Port of the server.'),
     'src-address': of(
       'remote',
