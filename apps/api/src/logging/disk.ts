@@ -1,9 +1,9 @@
 import { constants, createReadStream } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { DiskSettings } from '../compiler/logging.js';
 import { type Destination, datedLine, type LogMessage, type Report } from './message.js';
 import { Reports } from './reports.js';
+import type { DiskSettings } from './settings.js';
 
 /** What may wait to be written, characters; more is dropped. */
 const MAX_WAITING = 4 << 20;

@@ -1,5 +1,5 @@
-import type { MemorySettings } from '../compiler/logging.js';
 import type { LogMessage } from './message.js';
+import type { MemorySettings } from './settings.js';
 
 /** How much later than they were written messages of the data plane may come, ms; beyond that a clock was set back. */
 const LATE_MS = 10_000;

@@ -1,8 +1,8 @@
 import { createSocket, type Socket as DatagramSocket } from 'node:dgram';
 import { connect, isIPv6, type Socket } from 'node:net';
-import type { RemoteSettings } from '../compiler/logging.js';
 import type { Destination, LogMessage, Report } from './message.js';
 import { Reports } from './reports.js';
+import type { RemoteSettings } from './settings.js';
 import { remoteLine } from './syslog.js';
 
 /** Messages that wait for the network; more are dropped. */

@@ -1,4 +1,3 @@
-import { LOGGING, LOGGING_ACTION, type LogAction, logActions, logRuleOf, logRuleRows } from '../compiler/logging.js';
 import { identityOf } from '../snapshot/identity.js';
 import type { ConfigSnapshot } from '../snapshot/snapshot.js';
 import { DiskLog, logFolder } from './disk.js';
@@ -7,6 +6,7 @@ import { type HeldMessage, MemoryBuffer, merged } from './memory-buffer.js';
 import { type Destination, type LogMessage, printable, type Report } from './message.js';
 import { remoteLog } from './remote.js';
 import { LogRules } from './rules.js';
+import { LOGGING, LOGGING_ACTION, type LogAction, logActions, logRuleOf, logRuleRows } from './settings.js';
 
 /** Longest message, characters. */
 const MAX_MESSAGE = 2_048;

@@ -1,5 +1,5 @@
-import type { RuleSettings } from '../compiler/logging.js';
 import { PosixRegex } from '../posix-regex/regex.js';
+import type { RuleSettings } from './settings.js';
 
 /** A rule that is in force. */
 export interface LogRule {

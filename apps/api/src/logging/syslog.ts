@@ -1,6 +1,6 @@
 import { SYSLOG_FACILITIES, SYSLOG_SEVERITIES } from '@tollway/schema';
-import type { RemoteSettings } from '../compiler/logging.js';
 import { type LogMessage, plainLine } from './message.js';
+import type { RemoteSettings } from './settings.js';
 
 /** How messages are written for servers. */
 

@@ -13,8 +13,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { DiskSettings } from '../../src/compiler/logging.js';
 import { DiskLog } from '../../src/logging/disk.js';
+import type { DiskSettings } from '../../src/logging/settings.js';
 import { eventually } from '../eventually.js';
 
 let folder: string;

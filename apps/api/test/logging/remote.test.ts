@@ -1,9 +1,9 @@
 import { createSocket, type Socket as DatagramSocket } from 'node:dgram';
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { RemoteSettings } from '../../src/compiler/logging.js';
 import type { Destination } from '../../src/logging/message.js';
 import { remoteLog } from '../../src/logging/remote.js';
+import type { RemoteSettings } from '../../src/logging/settings.js';
 import { eventually } from '../eventually.js';
 
 const AT = Date.UTC(2026, 2, 1, 12, 0, 0, 250);

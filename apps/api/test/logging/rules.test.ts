@@ -1,8 +1,8 @@
 import { TOPICS } from '@tollway/schema';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { RuleSettings } from '../../src/compiler/logging.js';
 import { LogRules } from '../../src/logging/rules.js';
+import type { RuleSettings } from '../../src/logging/settings.js';
 
 const rules = (...settings: Partial<RuleSettings>[]): LogRules =>
   new LogRules(

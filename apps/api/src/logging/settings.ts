@@ -1,10 +1,9 @@
 import { menuByPath } from '@tollway/schema';
+import { effective, needed } from '../compiler/context.js';
 import { withBuiltin } from '../snapshot/builtin.js';
 import { type ConfigSnapshot, type Row, rowsOf } from '../snapshot/snapshot.js';
-import { CannotWork } from './cannot-work.js';
-import { type CompileContext, effective, needed } from './context.js';
 
-/** What the rows of the log's menus ask for. The data plane gives its messages to the API, which carries that out. */
+/** What the rows of the log's menus ask for. */
 
 export const LOGGING = '/system/logging';
 export const LOGGING_ACTION = '/system/logging/action';
@@ -126,19 +125,5 @@ function targetOf(row: Row): Target {
     }
     default:
       return { kind: 'echo' };
-  }
-}
-
-/** Notes the rules whose messages go nowhere. */
-export function idleLogRules(context: CompileContext): void {
-  const idle = new Set(
-    logActions(context.snapshot).flatMap(({ name, target }) => (target.kind === 'none' ? name : [])),
-  );
-  for (const row of logRuleRows(context.snapshot)) {
-    const { action } = logRuleOf(row);
-    if (row.disabled || !idle.has(action)) continue;
-    context.attempt(row, () => {
-      throw new CannotWork(`action ${action} sends nothing: its remote is not set`);
-    });
   }
 }
