@@ -6,8 +6,8 @@ import { menuByPath } from '@tollway/schema';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ConnectionDump, RECORD } from '../src/agent/connections.js';
 import type { NeighborInfo } from '../src/agent/messages.js';
-import type { MenuWindow } from '../src/live/menu-window.js';
-import { evaluate } from '../src/live/window.js';
+import { evaluate } from '../src/live/evaluate.js';
+import type { RowQuery } from '../src/live/row-query.js';
 import { connectionsView } from '../src/view/connections.js';
 import { Client } from './live-client.js';
 import { rawExchange, upgradeRequest } from './raw-request.js';
@@ -523,7 +523,7 @@ describe('the event loop goes on', () => {
     client.socket.close();
   });
 
-  it.each<[string, Partial<MenuWindow>]>([
+  it.each<[string, Partial<RowQuery>]>([
     ['one of a million connections', { filter: [{ column: '.id', op: 'is', value: '*5' }], columns: ['protocol'] }],
     ['rates of a million connections', { columns: ['orig-rate'] }],
   ])('during a window of %s', async (_what, asked) => {

@@ -2,7 +2,7 @@ import { menuByPath } from '@tollway/schema';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { CellQuota } from '../src/live/cell-quota.js';
 import { MenuFeed, type MessageSink } from '../src/live/menu-feed.js';
-import type { MenuWindow } from '../src/live/menu-window.js';
+import type { RowQuery } from '../src/live/row-query.js';
 import { ArrayRows } from '../src/view/rows.js';
 
 const WINDOW = { filter: [], columns: undefined, find: '', sort: undefined, first: 0, count: 10 };
@@ -217,7 +217,7 @@ describe('feeds that open at once', () => {
 });
 
 describe('feeds that walk through a large table', () => {
-  it.each<[string, Partial<MenuWindow>]>([
+  it.each<[string, Partial<RowQuery>]>([
     ['sort', { sort: { by: 'timeout', desc: false } }],
     ['filter', { filter: [{ column: 'list', op: 'is', value: 'a' }] }],
     ['find a text', { find: 'a' }],

@@ -1,8 +1,8 @@
 import { type Menu, menuByPath } from '@tollway/schema';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { evaluate } from '../src/live/evaluate.js';
 import { readMessage } from '../src/live/message.js';
-import { evaluate } from '../src/live/window.js';
 import { ArrayRows } from '../src/view/rows.js';
 
 const queues = menuByPath('/queue/simple');

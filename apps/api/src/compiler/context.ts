@@ -5,16 +5,16 @@ import { CannotWork } from './cannot-work.js';
 import { InterfaceNames } from './interface-names.js';
 import { Marks } from './marks.js';
 
-/** What the parts of the compiler share while one snapshot is translated. */
+/** State shared by the compilers of all menus during one translation. */
 export class CompileContext {
   readonly snapshot: ConfigSnapshot;
   readonly interfaces: InterfaceNames;
   readonly invalid = new Map<number, string>();
   readonly marks = new Marks();
 
-  /** Asked for by {@link clockOffset}, so that it is known who depends on it. */
+  /** Read by {@link clockOffset}, which records the dependency. */
   readonly utcOffsetS: number;
-  /** A rule asks for the time of day. */
+  /** Whether the result depends on the time of day. */
   asksTime = false;
 
   constructor(snapshot: ConfigSnapshot, utcOffsetS: number) {
@@ -25,10 +25,10 @@ export class CompileContext {
 
   readonly #parts = new Map<unknown, unknown>();
 
-  /** What several menus need, translated once. */
+  /** Memoises a translation that several menus need. */
   once<T>(translate: (context: CompileContext) => T): T {
     if (!this.#parts.has(translate)) this.#parts.set(translate, translate(this));
-    // Under each function stands what it has returned.
+    // The map holds for each function its own result.
     return this.#parts.get(translate) as T;
   }
 
@@ -38,17 +38,17 @@ export class CompileContext {
     return this.utcOffsetS;
   }
 
-  /** Rows of a menu that are switched on, in order. */
+  /** Enabled rows of a menu, in order. */
   enabled(menu: string): readonly Row[] {
     return rowsOf(this.snapshot, menu).filter((row) => !row.disabled);
   }
 
-  /** Translates the enabled rows of a menu; one that cannot work is noted with its reason and left out. */
+  /** Translates the enabled rows of a menu; invalid ones are recorded with their reason and left out. */
   translate<T>(menu: string, one: (row: Row) => T): T[] {
     return this.enabled(menu).flatMap((row) => this.attempt(row, () => [one(row)]) ?? []);
   }
 
-  /** Runs a part of the translation of a row; undefined, with the reason noted, when the row cannot work. */
+  /** Runs a part of a row's translation; undefined, with the reason recorded, when the row is invalid. */
   attempt<T>(row: Row, run: () => T): T | undefined {
     try {
       return run();
@@ -61,9 +61,9 @@ export class CompileContext {
 }
 
 /**
- * Value of a property in force: what the row holds, or the default of the menu.
+ * Effective value of a property: that of the row, or the default of the menu.
  *
- * @throws Error when the menu has no such property: a slip in the compiler, not in the configuration.
+ * @throws Error when the menu has no such property: a bug of the compiler.
  */
 export function effective(menu: string, row: Row | undefined, property: string): string | undefined {
   const prop = menuByPath(menu)?.props[property];
@@ -71,7 +71,7 @@ export function effective(menu: string, row: Row | undefined, property: string):
   return row?.values[property] ?? prop.default;
 }
 
-/** As {@link effective}, for properties that a row cannot do without. */
+/** As {@link effective}, for required properties. */
 export function needed(menu: string, row: Row, property: string): string {
   const value = effective(menu, row, property);
   if (value === undefined || value === '') throw new CannotWork(`${property} is not set`);

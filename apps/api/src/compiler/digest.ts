@@ -9,7 +9,7 @@ import type { DataplaneConfig } from '@tollway/dataplane-agent';
 const MASK = (1n << 128n) - 1n;
 const BEFORE = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835n;
 const AFTER = 0xc2b2_ae3d_27d4_eb4f_1656_67b1_9e37_79f9n;
-/** Stands before the first and after the last row of a section. */
+/** Sentinel before the first and after the last row of a section. */
 const END = 0n;
 
 const half = (text: string): bigint => BigInt(`0x${createHash('sha256').update(text).digest('hex').slice(0, 32)}`);
@@ -27,16 +27,15 @@ function textOf(value: unknown): string {
   return typeof value === 'bigint' ? value.toString() : JSON.stringify(value);
 }
 
-/** Hashes of rows; one that no commit changed is hashed once. */
+/** Cached hashes of rows; unchanged rows are the same objects. */
 const hashes = new WeakMap<object, bigint>();
 
-/** Hash of a row as its content says, of which nothing is kept. */
+/** Hash of a row without the cache. */
 export const contentHash = (row: unknown): bigint => half(textOf(row));
 
 /**
- * Hash of a row. What is hashed should be the same objects again and again: V8 spreads the keys of a WeakMap over 2^21
- * places. With more of them than that, counting those that are not collected yet, a look takes some 10 µs and an addition
- * up to 100 µs.
+ * Hash of a row, cached by object. Rows should be the same objects again and again: beyond 2^21 keys, including uncollected
+ * ones, V8's WeakMap takes some 10 µs for a look-up and up to 100 µs for an insertion.
  */
 function rowHash(row: unknown): bigint {
   if (typeof row !== 'object' || row === null) return contentHash(row);
@@ -61,7 +60,7 @@ function sectionHash(rows: readonly bigint[]): bigint {
     sum += row + link(last, row);
     last = row;
   }
-  // The last row's link to the end instead of that of no rows at all.
+  // Replaces the link of an empty section by that of the last row to the end.
   return (sum + link(last, END) - link(END, END)) & MASK;
 }
 

@@ -6,24 +6,24 @@ import type { UnlinkedRule } from './firewall-jumps.js';
 import type { InterfaceNames } from './interface-names.js';
 
 /**
- * Rules that were translated before. A row that no commit changed is the same object in the next snapshot, and gives
- * the same rule where what it refers to is the same: one rule of ten thousand is translated anew, not all of them.
+ * Cache of translated rules. An unchanged row is the same object in the next snapshot; its translation is reused while the
+ * lists, marks and clock offset that it depends on are the same.
  */
 
 interface Translated {
   readonly unlinked: UnlinkedRule;
   readonly interfaces: InterfaceNames;
-  /** Address lists that it names, with their indices. */
+  /** Referenced address lists with their indices. */
   readonly lists: readonly (readonly [string, number])[];
-  /** Marks that it names. */
+  /** Referenced marks. */
   readonly marks: ReadonlySet<string>;
-  /** Offset of the clock that it depends on. */
+  /** Clock offset that the translation depends on. */
   readonly utcOffsetS: number | undefined;
 }
 
 const translated = new WeakMap<Row, Translated>();
 
-/** The translation of a row: as it was before, where that holds, or by `translate`. */
+/** The cached translation of a row if it is still valid, else a new one by `translate`. */
 export function cachedRule(
   context: CompileContext,
   lists: AddressLists,
@@ -60,7 +60,7 @@ function holds(known: Translated, context: CompileContext, lists: AddressLists):
 
 const linkedRules = new WeakMap<UnlinkedRule, Rule>();
 
-/** The rule of a translation. It is the same object as long as it is the same rule. */
+/** The rule of a translation; the same object while the rule is unchanged. */
 export function linkedRule(unlinked: UnlinkedRule, indices: ReadonlyMap<string, number>): Rule {
   const { row, matchers, action, log } = unlinked;
   const known = linkedRules.get(unlinked);

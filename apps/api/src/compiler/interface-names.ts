@@ -20,12 +20,12 @@ export class InterfaceNames {
 
   static #last: InterfaceNames | undefined;
 
-  /** The same object as long as interfaces, lists and members are the same. */
+  /** Cached: the same object while interfaces, lists and members are unchanged. */
   static of(snapshot: ConfigSnapshot): InterfaceNames {
     const last = InterfaceNames.#last;
     const menus = [...interfaceMenus, LISTS, MEMBERS];
     if (last !== undefined && menus.every((menu) => last.#snapshot.get(menu) === snapshot.get(menu))) return last;
-    // Nothing else of the snapshot is kept alive.
+    // A copy of these menus alone, so that the rest of the snapshot can be collected.
     const own = new Map(menus.flatMap((menu) => (snapshot.has(menu) ? [[menu, rowsOf(snapshot, menu)] as const] : [])));
     InterfaceNames.#last = new InterfaceNames(own);
     return InterfaceNames.#last;
@@ -61,7 +61,7 @@ export class InterfaceNames {
     return [...this.byName.values()];
   }
 
-  /** A list that is reached again through itself adds nothing. */
+  /** A cyclic include contributes nothing. */
   #expand(name: string, path: ReadonlySet<string>): ReadonlySet<number> | undefined {
     if (path.has(name)) return new Set();
     if (isBuiltinList(name)) {

@@ -4,12 +4,12 @@ import { CannotWork } from './cannot-work.js';
 
 type Mark = MarkName['mark'];
 
-/** The number of packets and connections without a mark. */
+/** The number that means no mark. */
 const NONE: Mark = 0;
 
 /**
- * Number of a mark, of its name alone: a revision that adds marks leaves those of packets and connections under way as
- * they are. FNV-1a (Fowler, Noll and Vo) over UTF-8, never 0.
+ * Number of a mark, a function of its name alone, so that a revision does not renumber the marks of existing connections.
+ * FNV-1a (Fowler, Noll and Vo) over UTF-8, never 0.
  */
 export function markOf(name: string): Mark {
   let hash = 0x811c_9dc5;
@@ -17,14 +17,14 @@ export function markOf(name: string): Mark {
   return hash >>> 0 || 1;
 }
 
-/** The marks that a configuration names. */
+/** The marks of a configuration. */
 export class Marks {
   readonly #names = new Map<Mark, string>();
   #noted: Set<string> | undefined;
 
   /**
    * Number of a mark by name.
-   * @throws CannotWork when another name that was asked for before has the same number.
+   * @throws CannotWork when another mark has the same number.
    */
   of(name: string): Mark {
     if (name === NO_MARK) return NONE;
@@ -38,7 +38,7 @@ export class Marks {
     return mark;
   }
 
-  /** Runs `run` and notes in `named` which marks it asks for. */
+  /** Runs `run` and records the marks that it looks up in `named`. */
   noting<T>(named: Set<string>, run: () => T): T {
     this.#noted = named;
     try {

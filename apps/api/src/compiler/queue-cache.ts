@@ -5,26 +5,26 @@ import type { InterfaceNames } from './interface-names.js';
 import type { QueueTypes } from './queue-types.js';
 
 /**
- * Simple queues that were translated before. A row that no commit changed is the same object in the next snapshot, and
- * gives the same queue where what it refers to is the same: one of 25,000 is translated anew, and sent anew, not all.
+ * Cache of translated simple queues. An unchanged row is the same object in the next snapshot; its translation is reused
+ * while the types and the clock offset that it depends on are the same.
  */
 
-/** A queue before its parent is known. */
+/** A queue without the reference to its parent. */
 export type UnlinkedQueue = Omit<SimpleQueue, 'parent'>;
 
 interface Translated {
   readonly queue: UnlinkedQueue;
   readonly interfaces: InterfaceNames;
-  /** Types that it names, with their indices. */
+  /** Referenced queue types with their indices. */
   readonly types: readonly (readonly [string, number])[];
   readonly marks: ReadonlySet<string>;
-  /** Offset of the clock that it depends on. */
+  /** Clock offset that the translation depends on. */
   readonly utcOffsetS: number | undefined;
 }
 
 const translated = new WeakMap<Row, Translated>();
 
-/** The queue of a row: as it was before, where that holds, or by `translate`. */
+/** The cached queue of a row if it is still valid, else a new one by `translate`. */
 export function unlinkedQueue(
   context: CompileContext,
   types: QueueTypes,
@@ -55,7 +55,7 @@ function holds(known: Translated, context: CompileContext, types: QueueTypes): b
 
 const linked = new WeakMap<UnlinkedQueue, SimpleQueue>();
 
-/** A total that it has because of its parent is made anew each time. */
+/** A total that follows from the parent is a new object each time. */
 function sameLimit(a: QueueLimit | null, b: QueueLimit | null): boolean {
   if (a === null || b === null) return a === b;
   return (
@@ -71,7 +71,7 @@ function sameLimit(a: QueueLimit | null, b: QueueLimit | null): boolean {
   );
 }
 
-/** The queue with its parent and its total. It is the same object as long as it is the same queue. */
+/** The queue with parent and total; the same object while the queue is unchanged. */
 export function linkedQueue(queue: UnlinkedQueue, parent: number | null, total: QueueLimit | null): SimpleQueue {
   const known = linked.get(queue);
   if (known !== undefined && known.parent === parent && sameLimit(known.total ?? null, total)) return known;

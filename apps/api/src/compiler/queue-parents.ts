@@ -5,14 +5,14 @@ import type { CompileContext } from './context.js';
 /** Levels of queues above each other, `MAX_LEVELS` of the engine. */
 export const MAX_QUEUE_LEVELS = 8;
 
-/** A queue that works by itself, and the name of the queue whose child it is. */
+/** A valid queue and the name of its parent. */
 export interface Child {
   readonly row: Row;
-  /** undefined: it has none, or is a root for another reason. */
+  /** undefined for a root. */
   readonly parent: string | undefined;
 }
 
-/** A queue that works. */
+/** A queue with its position in the tree. */
 interface Placed<T> {
   readonly queue: T;
   readonly parent: T | undefined;
@@ -21,8 +21,8 @@ interface Placed<T> {
 }
 
 /**
- * Leaves out queues that cannot work because of those above them: one that does not exist, is switched off or cannot
- * work itself, a circle, or too many levels. The rest comes parents first, each with the row of its parent.
+ * Leaves out queues that are invalid because of an ancestor: one that is missing, disabled or invalid itself, a cycle, or too
+ * many levels. Parents come before their children.
  */
 export function* withParents<T extends Child>(
   context: CompileContext,

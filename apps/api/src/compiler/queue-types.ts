@@ -8,7 +8,7 @@ import { type CompileContext, effective, needed } from './context.js';
 
 const MENU = '/queue/type';
 
-/** Queue types by name, and the indices of those that are in use. */
+/** Queue types by name, and indices of the referenced ones. */
 export class QueueTypes {
   readonly #rows: ReadonlyMap<string, Row>;
   readonly #index = new Map<string, number>();
@@ -33,7 +33,7 @@ export class QueueTypes {
     return index;
   }
 
-  /** Runs `run` and notes in `named` which types it asks for. */
+  /** Runs `run` and records the types that it looks up in `named`. */
   noting<T>(named: (readonly [string, number])[], run: () => T): T {
     this.#noted = named;
     try {
@@ -43,12 +43,12 @@ export class QueueTypes {
     }
   }
 
-  /** What kind a type is of. @throws CannotWork when there is no such type. */
+  /** Kind of a type. @throws CannotWork when there is no such type. */
   kindOf(name: string): string {
     return needed(MENU, this.#row(name), 'kind');
   }
 
-  /** The types in use, by index. */
+  /** The referenced types, by index. */
   compiled(): QueueType[] {
     return this.#types;
   }

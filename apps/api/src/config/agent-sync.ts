@@ -15,33 +15,33 @@ interface Head {
   readonly digest: string;
 }
 
-/** What to do about an agent that is ahead. */
+/** Remedy for an agent that is ahead of the database. */
 export const AHEAD_REMEDY =
   'Stop the router and put back the newer database with the folder generations beside it; or start it as before with ' +
   '--restore and the revision of this database added (npm start -- --restore REVISION): that puts the configuration of ' +
   'generations in the place of the newer one.';
 
-/** What the agent says that it has in force. */
+/** The active configuration as the agent reports it. */
 type InForce = Pick<Hello, 'revision' | 'digest'>;
 
 interface Log {
   error(message: string): void;
 }
 
-/** An agent has so much time for each answer, ms, however late it is asked: it is not to be taken for a silent one. */
+/** Shortest timeout of a request, ms, also near the deadline: a late request must not make the agent look silent. */
 const MIN_MS = 1_000;
 
-/** How long an answer may take that is due at `deadline`, by `performance.now()`, ms. */
+/** Timeout for an answer that is due at `deadline`, by `performance.now()`, ms. */
 export const timeLeft = (deadline: number): number => Math.max(MIN_MS, deadline - performance.now());
 
-/** Brings the agent to the newest revision: the database is the intent, the agent's generation the state. */
+/** Reconciles the agent with the database: the database is the intended state, the agent's configuration the actual one. */
 export class AgentSync {
   readonly #agent: AgentPort;
   readonly #log: Log;
   readonly #head: () => Head;
   #state: SyncState = 'down';
   #active: InForce = { revision: 0, digest: '' };
-  /** An activation was sent and its answer did not come. */
+  /** An activation was sent and its answer is missing. */
   #uncertain = false;
 
   constructor(agent: AgentPort, log: Log, head: () => Head) {
@@ -82,7 +82,7 @@ export class AgentSync {
     this.#compare();
   }
 
-  /** What the agent runs is no longer certain. */
+  /** The agent's active configuration has become uncertain. */
   lost(): void {
     this.#uncertain = true;
     if (this.#state === 'synced') this.#state = 'behind';
@@ -100,8 +100,8 @@ export class AgentSync {
   }
 
   /**
-   * Activates the newest revision unless it is active. The caller holds the configuration's mutex. An agent
-   * that refuses the newest revision stays where it is: another change may be what mends it.
+   * Activates the newest revision unless it is active. The caller holds the configuration's mutex. If the agent refuses it,
+   * the previous one stays active: a later change may fix that.
    * @param deadline when to give up, by `performance.now()`; without it each answer may take as long as any other.
    * @throws AgentGone, or ApiError when the agent is ahead of the database.
    */
@@ -135,7 +135,7 @@ export class AgentSync {
   /** The agent has the newest revision in force. */
   #isInForce(): boolean {
     const { revision, digest } = this.#head();
-    // Where nothing was ever configured there is nothing to compare.
+    // Before the first revision there is nothing to compare.
     return this.active === revision && (revision === 0 || this.#active.digest === digest);
   }
 
@@ -149,7 +149,7 @@ export class AgentSync {
     this.#state = equal ? 'synced' : 'behind';
   }
 
-  /** Never overwritten: the agent may be right, and the database an old copy. */
+  /** An agent that is ahead is never overwritten: the database may be an old copy. */
   #ahead(revision: number) {
     const refused = errors.databaseBehind(this.active, revision, AHEAD_REMEDY);
     if (this.#state !== 'ahead') this.#log.error(refused.message);

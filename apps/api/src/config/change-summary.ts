@@ -3,7 +3,7 @@ import { type Row, rowIdText } from '../snapshot/snapshot.js';
 import { ownChanges, type RowChange } from './draft.js';
 import { storedProps } from './items.js';
 
-/** Changes in words, for the log, the audit and the history. Everything is bounded; secrets are left out. */
+/** Descriptions of changes for log, audit and history. All are limited in length; secrets are left out. */
 
 /** Items of a change that are listed one by one. */
 const MAX_ITEMS = 5;
@@ -21,7 +21,7 @@ function bounded(text: string, most: number): string {
 
 const quoted = (text: string): string => `"${bounded(text, MAX_OF_VALUE)}"`;
 
-/** What people know an item by: its name, or what it is about, with its comment and its `.id`. */
+/** Label of an item: its name or key, its comment and its `.id`. */
 function itemLabel(menu: Menu, { id, values, comment }: Omit<Row, 'disabled'>): string {
   const { chain } = values;
   const key = (menu.key ?? []).flatMap((name) => values[name] ?? menu.props[name]?.default ?? []);
@@ -38,7 +38,7 @@ function valueText(prop: Prop | undefined, value: string | undefined): string {
   return text === '' || /[\s,;→]/.test(text) ? quoted(text) : bounded(text, MAX_OF_VALUE);
 }
 
-/** Properties of an item by name, with the switch and the comment. */
+/** Properties of an item, including `disabled` and `comment`. */
 const propertiesOf = (row: Row | undefined): Readonly<Record<string, string>> =>
   row === undefined
     ? {}
@@ -53,7 +53,7 @@ function listed(parts: readonly string[]): string {
   return [...parts.slice(0, MAX_PROPERTIES), ...(more > 0 ? [`${more} more`] : [])].join(', ');
 }
 
-/** What of an item is another than before: `max-limit 10M/10M → 20M/20M`. */
+/** Changed properties of an item: `max-limit 10M/10M → 20M/20M`. */
 export function differences(menu: Menu, before: Row | undefined, after: Row | undefined): string {
   const [old, now] = [propertiesOf(before), propertiesOf(after)];
   const props = storedProps(menu);
@@ -86,10 +86,10 @@ function itemText(menu: Menu, { before, after }: RowChange): string {
 }
 
 /**
- * A command and what it did to the items of these ids, in their order: `set /queue/simple lan (*18): max-limit
- * 10M/10M → 20M/20M`. Items that changed because they refer to those are counted.
- * @param place where an item was moved to, in words; numbers would count other rows than windows, which show those of the
- *   data plane, too
+ * A command and its changes of items: `set /queue/simple lan (*18): max-limit 10M/10M → 20M/20M`. Rows that changed because
+ * of their references are counted.
+ * @param place the new position of an item in words; row numbers would differ from those in windows, which count dynamic rows
+ * too
  */
 export function describeChanges(
   command: string,
@@ -117,7 +117,7 @@ export function describeChanges(
   return bounded(`${command} ${menu.path} ${parts.join('; ')}`.trimEnd(), MAX_OF_ALL);
 }
 
-/** The same for settings, which have no items. */
+/** A change of a settings menu. */
 export function describeSettings(menu: Menu, changes: readonly RowChange[]): string {
   const [change] = changes;
   const changed = change === undefined ? '' : differences(menu, change.before ?? NOTHING, change.after ?? NOTHING);

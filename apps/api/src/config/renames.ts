@@ -4,28 +4,29 @@ import { type Draft, equal, isMove, type StoredRow, type StoredSnapshot } from '
 import { type PastPlaces, type PastRevision, placesOf } from './past.js';
 import { type Reference, referencesOf } from './references.js';
 
-/** Rows name others, and names change hands: what comes back names what it did, by the name that it has now. */
+/** References of restored rows: they follow the renames since, so that a restored row references the same items as before. */
 
-/** Menus, those that hold the rows, of which rows of a revision may name items. */
+/** The menus, those that store rows, whose items rows of a revision may reference. */
 export function namedMenus({ changes }: PastRevision): readonly string[] {
   const menus = new Set(changes.map(({ menu }) => menu));
   return [...new Set([...menus].flatMap((menu) => referencesOf(menu).flatMap(({ to }) => to)))];
 }
 
-/** A row that would come back naming something else than it did. */
+/** A restored row with a reference that would now resolve to another item. */
 interface NamedOtherwise {
   readonly menu: string;
   readonly row: StoredRow;
   readonly property: string;
-  /** What both are called. */
+  /** The name that both items have had. */
   readonly name: string;
 }
 
 /**
- * Has rows that come back name what they did by the name that it has been given since, as rows that were there did.
- * @param draft with the rows as they were
+ * Replaces names in the restored rows by those that the referenced items have now.
+ * @param draft with the rows already restored
  * @param later revisions since, newest first
- * @returns rows that would name something else than they did: that has been removed since, and something else is called so now.
+ * @returns rows with a reference that would resolve to another item: the original one was removed, and its name is in use
+ * again.
  */
 export async function followRenames(
   draft: Draft,
@@ -51,17 +52,17 @@ export async function followRenames(
   return otherwise;
 }
 
-/** Whether a row of a menu is what it was after a revision, but for names that others have been given since. */
+/** Whether a row is unchanged since a revision, apart from renames of the items that it references. */
 export type IsAsLeft = (menu: string, row: StoredRow, after: StoredRow) => boolean;
 
-/** Rows of a menu as they are now, by their ids. */
+/** The present rows of a menu by id. */
 export type RowsOf = (menu: string) => ReadonlyMap<number, StoredRow>;
 
-/** @param later revisions since, newest first; asked for only where names may tell rows apart */
+/** @param later revisions since, newest first; called only if names differ */
 export function asLeftBefore(rowsOf: RowsOf, later: () => readonly PastPlaces[]): IsAsLeft {
   const namedThen = perMenu((menu) => holdersBefore([...rowsOf(menu).values()], menu, later()));
   const nameNow = (menu: string, id: number) => rowsOf(menu).get(id)?.values.name;
-  /** Names that items have had since, which are called otherwise now. */
+  /** Former names, since the revision, of items that have another name now. */
   const renamed = perMenu((menu) => {
     const names = new Set<string>();
     for (const { changes } of later()) {
@@ -78,7 +79,7 @@ export function asLeftBefore(rowsOf: RowsOf, later: () => readonly PastPlaces[])
       names(values).some((name) => to.some((named) => renamed(named).has(name))),
     );
   return (menu, row, after) => {
-    // A name that was given to something else is another one, although it reads the same.
+    // The same name may belong to another item by now.
     if (equal(row, after) && !namesRenamed(menu, after)) return true;
     const named = referencesOf(menu).flatMap(({ property }) => {
       const value = row.values[property];
@@ -91,8 +92,8 @@ export function asLeftBefore(rowsOf: RowsOf, later: () => readonly PastPlaces[])
 }
 
 /**
- * The values of a row with the names that what it named has now.
- * @param lost what to do about a name whose item is gone
+ * The values of a row with the present names of the items that it references.
+ * @param lost called for a name whose item no longer exists
  */
 function valuesNow(
   menu: string,
@@ -106,13 +107,13 @@ function valuesNow(
     const { property, to, names, renamed } = reference;
     const marks: string[] = [];
     for (const name of names(row.values)) {
-      // A parent may be a queue or an interface.
+      // A reference may have several target menus: a parent is a queue or an interface.
       const then = to.flatMap((named) => {
         const holder = namedThen(named).get(name);
         return holder === undefined ? [] : [called(named, holder)];
       });
       const [now] = then.filter((each) => each !== undefined);
-      // Names may have been changed among each other: each has a mark in its place until all are found.
+      // Two items may have swapped names: placeholders keep the replacements apart.
       if (now !== undefined) values[property] = renamed(values[property] ?? '', name, `\0${marks.push(now)}`);
       else if (then.length > 0) lost(reference, name);
     }
@@ -140,7 +141,7 @@ function holdersBefore(
   return new Map([...names].map(([id, name]) => [name, id]));
 }
 
-/** What is found of a menu, once. */
+/** Memoises a function of a menu. */
 export function perMenu<Found>(find: (menu: string) => Found): (menu: string) => Found {
   const known = new Map<string, Found>();
   return (menu) => {

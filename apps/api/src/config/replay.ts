@@ -5,13 +5,13 @@ import { movedBetween, placedBefore } from './places.js';
 import { RANK_STEP } from './ranks.js';
 
 /**
- * In which order the rows of a menu would be if some revisions had never been: the others are carried out again, one after
- * the other, from where the oldest of those began. So it does not matter in which order revisions are taken back.
+ * The order that the rows of a menu would have without some revisions: the other revisions since the oldest of those are
+ * replayed. So the order in which revisions are undone does not matter.
  */
 
 /**
- * Revisions that have no effect when one is taken back: it, those that were taken back before, and those that did that. One that
- * was taken back by another one that was taken back itself has its effect.
+ * Revisions without effect once `past` is undone: it, those that are undone already, and the undo revisions of those. A
+ * revision whose undo was undone itself has its effect.
  * @param revisions newest first
  */
 export function without(
@@ -22,7 +22,7 @@ export function without(
   const undone = new Set([past]);
   const undoing: number[] = [];
   for (const { number, undoes } of revisions) {
-    // What took back one that is not kept any longer is one like others.
+    // The undo of a revision that is no longer stored counts as an ordinary revision.
     if (undoes === undefined || !known.has(undoes)) continue;
     undoing.push(number);
     if (!undone.has(number)) undone.add(undoes);
@@ -30,10 +30,10 @@ export function without(
   return new Set([...undone, ...undoing]);
 }
 
-/** A revision that took back another one. */
+/** A revision that is the undo of another one. */
 export type Undoing = Required<Pick<PastPlaces, 'number' | 'undoes'>>;
 
-/** The first revision that matters when one is taken back: none of those from there on took back one from before. */
+/** The first revision to replay for the undo of one: none from there on undid an earlier one. */
 export function firstOf(past: number, undoing: readonly Undoing[]): number {
   let first = past;
   for (const { number, undoes } of undoing.toSorted((a, b) => b.number - a.number)) {
@@ -42,7 +42,7 @@ export function firstOf(past: number, undoing: readonly Undoing[]): number {
   return first;
 }
 
-/** Revisions that are taken back at present, and by which: what took one back may have been taken back itself. */
+/** Revisions that are undone at present, with the revisions that undid them. An undo may have been undone itself. */
 export function revertedBy(undoing: readonly Undoing[]): ReadonlyMap<number, number> {
   const by = new Map<number, number>();
   for (const { number, undoes } of undoing.toSorted((a, b) => b.number - a.number)) {
@@ -55,7 +55,7 @@ export function revertedBy(undoing: readonly Undoing[]): ReadonlyMap<number, num
 export const inOrder = (ranks: ReadonlyMap<number, number>): ReadonlyMap<number, number> =>
   new Map([...ranks].toSorted(([, a], [, b]) => a - b));
 
-/** What a revision did to ranks: `undefined` where the row was not there, or is not any more. */
+/** The changes of ranks by a revision; `undefined` where the row did not exist. */
 interface Step {
   readonly number: number;
   readonly ranks: readonly {
@@ -66,10 +66,9 @@ interface Step {
 }
 
 /**
- * The rows of a menu in the order that they would have without some revisions; those that are gone only because of these
- * are among them.
- * @param revisions newest first, from the newest one to the first of those that are left out
- * @param numbers of those that are left out
+ * The rows of a menu in the order without some revisions, including rows that exist only without them.
+ * @param revisions newest first, back to the first of those that are left out
+ * @param numbers of the revisions to leave out
  */
 export async function orderWithout(
   now: StoredSnapshot,
@@ -80,9 +79,9 @@ export async function orderWithout(
 ): Promise<readonly number[]> {
   const ranks = new Map((now.get(menu) ?? []).map(({ id, rank }) => [id, rank]));
   const steps = revisions.map((revision) => undone(ranks, menu, revision)).filter(({ ranks }) => ranks.length > 0);
-  /** The other order; none while it is that of the ranks. */
+  /** The order without the revisions; undefined while it equals that of the ranks. */
   let order: readonly number[] | undefined;
-  /** Rows that those that are left out touched. */
+  /** Rows that the left-out revisions changed. */
   const touched = new Set<number>();
   for (const step of steps.toReversed()) {
     if (slicer.over) await slicer.pause();
@@ -91,7 +90,7 @@ export async function orderWithout(
       done(ranks, step);
       for (const { id } of step.ranks) touched.add(id);
       const present = [...inOrder(ranks).keys()];
-      // What was done and taken back again makes no difference.
+      // A revision and its undo cancel each other out.
       if (order.length === present.length && order.every((id, at) => id === present[at])) {
         order = undefined;
         touched.clear();
@@ -108,7 +107,7 @@ export async function orderWithout(
   return order ?? [...inOrder(ranks).keys()];
 }
 
-/** Takes a revision out of `ranks`. Returns what it did. */
+/** Reverts the ranks of a revision in `ranks`. Returns its changes. */
 function undone(ranks: Map<number, number>, menu: string, { number, changes }: PastPlaces): Step {
   const did: Step['ranks'][number][] = [];
   for (const change of changes) {
@@ -129,7 +128,7 @@ function done(ranks: Map<number, number>, step: Step): void {
   }
 }
 
-/** Ranks before a step, from those after it. */
+/** Ranks before a step, computed from those after it. */
 function before(ranks: ReadonlyMap<number, number>, step: Step): ReadonlyMap<number, number> {
   const old = new Map(ranks);
   for (const { id, before } of step.ranks) {
@@ -139,7 +138,7 @@ function before(ranks: ReadonlyMap<number, number>, step: Step): ReadonlyMap<num
   return old;
 }
 
-/** Rows that are placed one by one: a list may be long, and the revisions a thousand. */
+/** Up to this number, rows are inserted one by one, as lists may be long and revisions many. */
 const FEW = 8;
 
 /**

@@ -15,9 +15,9 @@ import { type Author, confirmed, type StoredConfig, writeRevision } from './reco
 import { refuseDanglingReferences } from './referential-integrity.js';
 import type { Rules } from './rules.js';
 
-/** How long a write waits for those before it; then for the agent until it can be stored, and after that, ms each. */
+/** Time limits of a write, ms each: for the writes before it, for the agent to prepare it, and for the agent to activate it. */
 const WAIT_MS = 5_000;
-/** How soon an agent that is there and not on the newest revision is brought to it again, ms. */
+/** Delay before the next attempt to bring a connected agent to the newest revision, ms. */
 const AGAIN_MS = 5_000;
 
 export interface Log {
@@ -29,7 +29,7 @@ export interface Log {
 /** Offset of the router's clock from UTC now, seconds. */
 const utcOffsetS = (): number => -60 * new Date().getTimezoneOffset();
 
-/** A revision that has just been stored. */
+/** A revision, right after it was stored. */
 export interface Committed {
   readonly revision: number;
   readonly author: Author;
@@ -37,28 +37,28 @@ export interface Committed {
   readonly changes: readonly RowChange[];
 }
 
-/** What came of a change. */
+/** Result of an edit. */
 export interface Revised<T> {
   readonly result: T;
   /** Undefined when it changed nothing. */
   readonly revision: number | undefined;
 }
 
-/** Works on a draft of the newest snapshot, which stays the newest until it is done. */
+/** Changes a draft of the newest snapshot. No other edit runs meanwhile. */
 export type Edit<T> = (draft: Draft) => T | Promise<T>;
 
-/** What a change is, in words for people; of one whose words follow from what it did, how they do. */
+/** Description of a change for people, or how it follows from the result of the edit. */
 export type Summary<T> = string | ((result: T, changes: readonly RowChange[]) => string);
 
-/** What menus have of their own: what is checked of rows beyond their declarations, and how they are compiled. */
+/** The checks and compilers of all menus. */
 interface OfMenus {
   readonly rules: Rules;
   readonly compile: Compile;
 }
 
 /**
- * The configuration. The whole of it is in memory, the database is the record, the agent runs it.
- * An edit verifies its rows; then it goes compile → prepare → transaction → activate, one at a time.
+ * The configuration: all of it is in memory, the database is the record, the agent runs it. Edits are verified and then
+ * compiled, prepared by the agent, stored in a transaction, and activated; one at a time.
  */
 export class ConfigStore {
   readonly #writer: Database;
@@ -67,7 +67,7 @@ export class ConfigStore {
   readonly #mutex = new Mutex();
   readonly #events = new EventEmitter().setMaxListeners(0);
   readonly #sync: AgentSync;
-  /** What is checked of rows beyond the declarations of their menus. */
+  /** Checks beyond the declarations of the menus. */
   readonly rules: Rules;
   readonly #compile: Compile;
   readonly #watch: DatabaseWatch | undefined;
@@ -75,12 +75,12 @@ export class ConfigStore {
   #revision: number;
   #lastId: number;
   #compiled: Compiled;
-  /** Of what is compiled. */
+  /** Digest of the compiled configuration. */
   #digest: string;
   #reconcileLater = (): void => undefined;
   #closed = false;
 
-  /** `writer` is a client that nothing else uses. */
+  /** @param writer a database client that nothing else uses. */
   constructor(
     writer: Database,
     agent: AgentPort,
@@ -108,7 +108,7 @@ export class ConfigStore {
   }
 
   /**
-   * Keeps the agent on the newest revision from now on; `onSynced` follows each time that it is, and again while it fails.
+   * Keeps the agent on the newest revision. `onSynced` is called whenever it gets there, and again after it has failed.
    */
   follow(onSynced: () => Promise<void>): void {
     let again: NodeJS.Timeout | undefined;
@@ -125,14 +125,14 @@ export class ConfigStore {
           logged = '';
         })
         .catch((error: unknown) => {
-          // That the agent is ahead has been logged.
+          // An agent that is ahead has been logged already.
           if (error instanceof AgentGone || (error instanceof ApiError && followed) || this.#closed) return;
           if (String(error) !== logged) this.#log.error(String(error));
           logged = String(error);
         })
         .finally(later);
     };
-    // What kept it from the newest revision, or from being followed, may pass: a full disk, a worker that was lost.
+    // The cause may be temporary: a full disk, a lost worker.
     const later = () => {
       clearTimeout(again);
       const wanted = ['behind', 'refused'].includes(this.#sync.state) || !followed;
@@ -157,12 +157,12 @@ export class ConfigStore {
     return this.#revision;
   }
 
-  /** Row id → reason, for rows that are stored but cannot work. */
+  /** Stored rows that are invalid: row id → reason. */
   get invalid(): ReadonlyMap<number, string> {
     return this.#compiled.invalid;
   }
 
-  /** The configuration as the data plane has it. */
+  /** The compiled configuration. */
   get compiled(): DataplaneConfig {
     return this.#compiled.config;
   }
@@ -173,7 +173,7 @@ export class ConfigStore {
   }
 
   /**
-   * A database that is older than what the data plane has does not tell who may log in now, either.
+   * A database that is older than the agent's configuration is no authority on logins either.
    * @throws ApiError
    */
   refuseAhead(): void {
@@ -190,18 +190,18 @@ export class ConfigStore {
   }
 
   /**
-   * Changes the configuration. `edit` works on a draft of the newest snapshot and may throw to refuse.
-   * An edit that changes nothing makes no revision, unless the clock has moved against UTC and rules depend on it.
-   * @throws ApiError with nothing stored: wrong configuration, refused by the agent, no agent or no answer for 5 s, or
-   * others that take that long.
+   * Changes the configuration by an edit, which may throw to refuse. An edit without changes makes no revision, unless rules
+   * depend on the offset from UTC and that has changed.
+   * @throws ApiError with nothing stored: invalid configuration, refused by the agent, no agent or no answer for 5 s, or
+   * earlier writes that take that long.
    */
   async commit<T>(author: Author, summary: Summary<T>, edit: Edit<T>): Promise<T> {
     return (await this.revise(author, summary, edit)).result;
   }
 
   /**
-   * As {@link commit}; says which revision the change became, unless it changed nothing.
-   * @param undoes the revision that the edit takes back
+   * As {@link commit}; also returns the number of the revision, if there is one.
+   * @param undoes the revision that the edit undoes
    */
   revise<T>(author: Author, summary: Summary<T>, edit: Edit<T>, undoes?: number): Promise<Revised<T>> {
     const deadline = performance.now() + WAIT_MS;
@@ -210,7 +210,7 @@ export class ConfigStore {
       author.confirm?.();
       const begun = performance.now();
       await this.#agentReady(deadline);
-      // What has been waited for the agent is not waited for it again; what is worked out here does not count.
+      // Time spent waiting for the agent reduces the limit for its answer; time spent computing does not.
       const patience = WAIT_MS - (performance.now() - begun);
       const nextId = () => {
         this.#lastId += 1;
@@ -220,7 +220,7 @@ export class ConfigStore {
       const result = await edit(draft);
       const { snapshot, changes } = draft.finish();
       if (changes.length === 0 && !this.#clockMoved()) return { result, revision: undefined };
-      // What is taken back may leave them what they had: whoever takes it back says so.
+      // An undo may restore dangling references, and checks that itself.
       if (undoes === undefined) refuseDanglingReferences(changes, snapshot);
       const compiled = this.#compile(snapshot, utcOffsetS());
       refuseEndingRules(changes, { before: this.#compiled.invalid, after: compiled.invalid }, snapshot);
@@ -253,15 +253,14 @@ export class ConfigStore {
     return this.#mutex.run(change, patience, author.name);
   }
 
-  /** Takes no more changes. Resolves when the one under way has been announced to all who listen, or has failed. */
+  /** Refuses further changes. Resolves when the one under way has been announced to all listeners, or has failed. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#mutex.run(async () => undefined);
   }
 
   /**
-   * Compiles the configuration anew when it depends on the time of day and the offset of the clock from UTC is
-   * another one than before: summer time.
+   * Recompiles the configuration when it depends on the time of day and the offset from UTC has changed (summer time).
    */
   async followClock(author: Author): Promise<void> {
     if (this.#clockMoved()) await this.commit(author, 'clock is at another offset from UTC', () => undefined);
@@ -291,7 +290,7 @@ export class ConfigStore {
 
   /** @param deadline when to give up, by `performance.now()` */
   async #prepare(revision: number, config: DataplaneConfig, deadline: number): Promise<number> {
-    // It may have been about to end anyway; one that ends again ends of this configuration.
+    // One retry: the agent may have been ending already. If it ends again, this configuration is the cause.
     for (let tries = 2; tries > 0; tries -= 1) {
       try {
         const base = this.#sync.active;
@@ -309,7 +308,7 @@ export class ConfigStore {
 
   #refusal(error: AgentRefusal): ApiError {
     if (error.code === 'internal') {
-      // It keeps its files on the same disk.
+      // The agent's files are on the same disk, which may have failed.
       this.#watch?.doubt();
       return errors.agentFault(error.message);
     }
@@ -318,7 +317,7 @@ export class ConfigStore {
     return errors.refusedRow(error.row, `${menu ?? 'new item'} ${rowIdText(error.row)}: ${error.message}`);
   }
 
-  /** The revision is stored: if the agent dies here, it gets it when it is back. */
+  /** The revision is stored: an agent that crashes now gets it at its next connection. */
   async #activate(token: number, revision: number): Promise<void> {
     const deadline = performance.now() + WAIT_MS;
     try {

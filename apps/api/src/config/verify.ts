@@ -8,7 +8,7 @@ import { derivedOf } from './derived.js';
 import { type FieldError, fault, OtherRows, type ProposedRow } from './proposed-row.js';
 import type { Rules } from './rules.js';
 
-/** What a row is to hold. */
+/** Content of a row. */
 export interface RowContent {
   readonly values: Readonly<Record<string, string>>;
   readonly disabled: boolean;
@@ -23,7 +23,7 @@ export type Verified =
  * Checks the body of an `add`: property names, value kinds, required properties, references to other
  * items, and what must hold between properties and rows. Arguments of the command itself
  * (`place-before`, `place-after`, `numbers`, `.id`) are the caller's and must not be in `body`.
- * @param rows those of the menu in `snapshot`, for callers that check many bodies against them.
+ * @param rows rows of the menu in `snapshot`; given by callers that check many bodies
  */
 export function verifyAdd(
   rules: Rules,
@@ -51,8 +51,8 @@ export function verifySet(
 }
 
 /**
- * Checks what is to be a row again beside what has come since. By itself it was possible then: what it holds for
- * another kind or action than it has does nothing, and no harm.
+ * Checks a restored row against the present configuration. Conditions on its own properties are not checked, as they held
+ * when the row was made.
  */
 export function verifyAgain(
   rules: Rules,
@@ -89,8 +89,8 @@ function verify(
       errors.push(fault(change.property, `${change.property} is given and taken away at once: give one of the two`));
     } else if (change.value === undefined) content.delete(change.property);
     else {
-      // What an item has by default already is not stored because somebody says it again: that changes nothing.
-      // One that may be unset is stored: what it has without being given may be another thing than its default.
+      // A value equal to the default is not stored again. Properties that can be unset are an exception: without a value they
+      // may mean something other than their default.
       const prop = propOf(menu, change.property);
       const had = row !== undefined && !content.has(change.property) && prop?.unset !== true;
       if (had && isDefault(prop, change.value)) continue;
@@ -130,13 +130,13 @@ function verify(
 const propOf = (menu: Menu, property: string): Prop | undefined =>
   Object.hasOwn(menu.props, property) ? menu.props[property] : undefined;
 
-/** Clients that send every property send those at their defaults too: that asks for nothing. */
+/** Clients that send all properties also send those at their defaults. */
 const isDefault = (prop: Prop | undefined, value: string | undefined): boolean =>
   prop?.default !== undefined && prop.default === value;
 
 const requiredProps = new WeakMap<Menu, readonly (readonly [string, Prop])[]>();
 
-/** Properties that an item of the menu cannot be without; looked for once. */
+/** Required properties of a menu; computed once. */
 function requiredOf(menu: Menu): readonly (readonly [string, Prop])[] {
   let required = requiredProps.get(menu);
   if (required === undefined) {
@@ -148,7 +148,7 @@ function requiredOf(menu: Menu): readonly (readonly [string, Prop])[] {
 
 interface Change {
   readonly property: string;
-  /** Canonical text; undefined takes the property away. */
+  /** Canonical text; undefined unsets the property. */
   readonly value: string | undefined;
 }
 
@@ -171,21 +171,21 @@ function readChange(menu: Menu, key: string, value: unknown): Change | FieldErro
   const text = requestText(value);
   if (text === undefined) return fault(property, `value of ${property}: give a text, a number, yes or no, or a list`);
   const parsed = prop.kind.parse(text);
-  // It may come from a program that found nothing: a rule without the matcher would match everything.
+  // An empty list may come from a program that found nothing; without the matcher, the rule would match everything.
   if (Array.isArray(value) && text === '' && !parsed.ok) {
     return fault(property, `value of ${property}: an empty list is no value; give "" to leave it out`);
   }
   const empty = parsed.ok ? parsed.value === '' && text.trim() === '' : text === '';
   if (prop.unset && empty) return { property, value: undefined };
   if (!parsed.ok) return fault(property, `value of ${property}: ${parsed.error}`);
-  // A present-or-absent argument that is denied is absent.
+  // A flag-like property that is denied is unset.
   return {
     property,
     value: prop.unset && parsed.value === prop.kind.absent ? undefined : parsed.value,
   };
 }
 
-/** A property that has one value here: naming that changes nothing, anything else is refused. */
+/** A property with one supported value: that value is accepted and changes nothing, others are refused. */
 function unchangeable(property: string, { kind, value: only }: Constant, value: unknown): Change | FieldError {
   const text = requestText(value);
   const parsed = text === undefined ? undefined : kind.parse(text);
@@ -204,7 +204,7 @@ function requestText(value: unknown): string | undefined {
   return parts.some((part) => part === undefined) ? undefined : parts.join(',');
 }
 
-/** A property that means something only for certain values of another one is refused where it would do nothing. */
+/** Refuses properties that have no effect with the values of others. */
 function checkConditions({ menu, values, given }: ProposedRow): FieldError[] {
   return [...given].flatMap((property) => {
     const prop = menu.props[property];
@@ -223,14 +223,14 @@ function checkReferences({ menu, values, given, snapshot }: ProposedRow, sibling
     const { ref: menus = [], also = [], implicit = false, range } = prop.kind;
     const wanted = (implicit ? undefined : prop.kind.references?.(value)) ?? [];
     if (wanted.length === 0) return [];
-    // Siblings are many, and looked up; items of other menus are few.
+    // Rows of the own menu may be many and are looked up by an index; those of other menus are few.
     const ownRows = menus.some((ref) => ref.menu === menu.path && ref.prop === 'name');
     const known = menus.flatMap((ref) => (ref.menu === menu.path ? [] : namesOf(ref.menu, ref.prop, snapshot)));
     const wrong = wanted.find(
       (name) => !(also.includes(name) || known.includes(name) || (ownRows && isSibling(menu.path, name, siblings))),
     );
     if (wrong === undefined) return [];
-    // There may be tens of thousands, and a request with as many mistakes.
+    // There may be tens of thousands of names, and as many errors in one request.
     const own = ownRows ? namesOf(menu.path, 'name', snapshot, MAX_NAMES + 1) : [];
     const accepted = [...also, ...own, ...known];
     const list = accepted.length > MAX_NAMES ? `${accepted.slice(0, MAX_NAMES).join(', ')}...` : accepted.join(', ');
@@ -270,7 +270,7 @@ function withoutRowFields(content: ReadonlyMap<string, string>): Record<string, 
   return Object.fromEntries([...content].filter(([property]) => property !== 'disabled' && property !== 'comment'));
 }
 
-/** What follows from other properties is not stored, so that it follows later changes of them too. */
+/** Derived values are not stored, so that they follow later changes. */
 function withoutDerived(
   menu: Menu,
   values: Record<string, string>,

@@ -1,15 +1,15 @@
 import type { Database } from './client.js';
 
-/** Rows of the audit that tell of one kind of action; the oldest go first. */
+/** Rows of the audit for each kind of action; older ones are deleted. */
 export const MAX_RECORDED = 10_000;
-/** The same of changes of the configuration. */
+/** The limit for changes of the configuration. */
 const MAX_CHANGES = 100_000;
-/** Rows of a kind after which those that are too old are looked for, which takes a walk through all. */
+/** Rows of a kind between two deletions, which take a scan. */
 const EVERY = 100;
-/** Rows of each kind that this process has written. Their ids say nothing of that: all kinds share them. */
+/** Rows of each kind that this process has written. Ids cannot tell, as all kinds share them. */
 const written = new Map<string, number>();
 
-/** Writes a row of the audit; now and then those of its kind that are too old go. */
+/** Writes a row of the audit, and from time to time deletes the oldest ones of its kind. */
 export async function record(
   db: Database,
   data: {
@@ -28,7 +28,7 @@ export async function record(
   if (before % EVERY === 0) await keepNewest(db, action, action === 'config' ? MAX_CHANGES : MAX_RECORDED);
 }
 
-/** Lets go all rows of a kind but the newest. */
+/** Deletes all but the newest rows of a kind. */
 export async function keepNewest(db: Database, action: string, most: number): Promise<void> {
   const oldest = await db.audit.findFirst({
     where: { action },

@@ -1,7 +1,7 @@
 import { PrismaLibSql } from '@prisma/adapter-libsql';
 import { PrismaClient } from '../generated/prisma/client.js';
 
-/** How long a statement waits for another program that writes before it fails, ms: nothing else runs meanwhile. */
+/** Busy timeout, ms. The driver blocks the event loop meanwhile. */
 const BUSY_TIMEOUT_MS = 5;
 
 export type Database = PrismaClient;
@@ -9,13 +9,13 @@ export type Database = PrismaClient;
 /** A connection of the driver. */
 type Connection = ReturnType<PrismaLibSql['createClient']>;
 
-/** Statements that never wait for another program that writes. */
+/** Statements that never wait for a lock. */
 const NEVER_LOCKED = /^\s*(SELECT|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|PRAGMA(?![^=]*=))/i;
 
 /**
- * Keeps a connection from what this driver does with a statement that finds the database locked: it never ends it, and then
- * whatever the connection writes later stays uncommitted, and locked, until the garbage is collected. So it is tried before
- * each write whether there is room for one, by a script, which the driver ends also when it fails.
+ * Works around a bug of the driver: a statement that fails with "database is locked" is never finalised, so that later writes
+ * of the connection stay uncommitted, and locked, until garbage collection. Before each write a script tests whether the
+ * database can be written, as scripts are finalised also on failure.
  */
 function withoutStuckStatements(connection: Connection): Connection {
   let inTransaction = false;
@@ -24,7 +24,7 @@ function withoutStuckStatements(connection: Connection): Connection {
       typeof statement === 'object' && statement !== null && 'sql' in statement ? statement.sql : statement,
     );
     if (!inTransaction && !NEVER_LOCKED.test(sql)) await connection.executeMultiple('BEGIN IMMEDIATE; ROLLBACK');
-    // What ends a transaction ends it also when it fails.
+    // COMMIT and ROLLBACK end the transaction also when they fail.
     if (/^\s*(COMMIT|ROLLBACK)/i.test(sql)) inTransaction = false;
     const result = await run();
     if (/^\s*BEGIN/i.test(sql)) inTransaction = true;

@@ -10,8 +10,8 @@ import { requestTurn, Stopped } from '../scheduling/time-slicer.js';
 import type { CellQuota } from './cell-quota.js';
 import { ConditionError, testOf } from './condition.js';
 import { MenuFeed, type MessageSink } from './menu-feed.js';
-import type { MenuWindow } from './menu-window.js';
 import { type ClientMessage, MessageError, readMessage } from './message.js';
+import type { RowQuery } from './row-query.js';
 import type { Sampler } from './sampler.js';
 import type { SharedRows } from './shared-rows.js';
 import { TokenBucketFeed } from './token-bucket-feed.js';
@@ -243,7 +243,7 @@ class MenuSubscription implements Subscription {
 }
 
 /** @throws MessageError for a condition that no cell of the menu could meet. */
-function checkFilter(menu: Menu, { filter = [] }: Partial<MenuWindow>, id: number): void {
+function checkFilter(menu: Menu, { filter = [] }: Partial<RowQuery>, id: number): void {
   for (const condition of filter) {
     try {
       testOf(menu, condition);

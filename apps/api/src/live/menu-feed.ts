@@ -3,8 +3,8 @@ import type { Menu } from '@tollway/schema';
 import { Stopped, turnOf } from '../scheduling/time-slicer.js';
 import type { RowSet, View } from '../view/rows.js';
 import type { CellReservation } from './cell-quota.js';
-import type { MenuWindow } from './menu-window.js';
-import { deltaOf, evaluate, itemsWalked, mostCells, type WindowContent } from './window.js';
+import { deltaOf, evaluate, maxCells, type QueryResult, scannedItems } from './evaluate.js';
+import type { RowQuery } from './row-query.js';
 
 /** Where a feed's messages go. */
 export interface MessageSink {
@@ -31,8 +31,8 @@ export class MenuFeed {
   readonly #sink: MessageSink;
   readonly #reservation: CellReservation;
   readonly #timer: NodeJS.Timeout | undefined;
-  #window: MenuWindow;
-  #sent: WindowContent | undefined;
+  #window: RowQuery;
+  #sent: QueryResult | undefined;
   /** Why it shows nothing, when the client has been told so. */
   #refused: string | undefined;
   #retry: NodeJS.Timeout | undefined;
@@ -49,7 +49,7 @@ export class MenuFeed {
     id: number,
     menu: Menu,
     view: View,
-    window: MenuWindow,
+    window: RowQuery,
     intervalMs: number,
     sink: MessageSink,
     reservation: CellReservation,
@@ -66,7 +66,7 @@ export class MenuFeed {
     this.refresh(intervalMs / 2);
   }
 
-  setWindow(change: Partial<MenuWindow>): void {
+  setWindow(change: Partial<RowQuery>): void {
     this.#window = { ...this.#window, ...change };
     this.#sent = undefined;
     this.#refused = undefined;
@@ -131,14 +131,14 @@ export class MenuFeed {
 
   /** What a window shows, and what it has cost; undefined when it may not show it. */
   async #evaluated(
-    window: MenuWindow,
+    window: RowQuery,
     maxAgeMs: number,
     stop: AbortSignal,
-  ): Promise<{ readonly content: WindowContent; readonly costMs: number } | undefined> {
+  ): Promise<{ readonly content: QueryResult; readonly costMs: number } | undefined> {
     const asked = performance.now();
     let rows: RowSet | undefined = await this.#view(maxAgeMs);
     const readingMs = Math.min(MAX_READING_MS, performance.now() - asked);
-    const walked = itemsWalked(rows, window);
+    const walked = scannedItems(rows, window);
     if (this.#reservation.mayWalk(walked)) await this.#reservation.walk(walked, stop);
     else {
       // Until it is let in others read anew: it keeps no reading of its own.
@@ -148,7 +148,7 @@ export class MenuFeed {
     }
     const slicer = await turnOf(stop, this.#reservation.user);
     // Before the rows are there: whoever may not have them is not to fill the memory with them.
-    if (!this.#mayShow(mostCells(this.#menu, rows.length, window))) return undefined;
+    if (!this.#mayShow(maxCells(this.#menu, rows.length, window))) return undefined;
     const content = await evaluate(this.#menu, rows, window, slicer);
     return { content, costMs: readingMs + slicer.workedMs };
   }
@@ -171,7 +171,7 @@ export class MenuFeed {
     return refused === undefined;
   }
 
-  #send(window: MenuWindow, content: WindowContent): void {
+  #send(window: RowQuery, content: QueryResult): void {
     const { total, matched, context = 0, incomplete } = content;
     const counts = { total, matched, ...(window.tree !== undefined && { context }), ...(incomplete && { incomplete }) };
     if (this.#sent === undefined) {

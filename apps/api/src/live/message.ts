@@ -23,7 +23,7 @@ import {
 } from '@tollway/protocol/live/window';
 import { type Menu, menuByPath } from '@tollway/schema';
 import { MAX_MEMBERS, membersOf } from '../config/membership.js';
-import type { MenuWindow, TreeShape } from './menu-window.js';
+import type { RowQuery, TreeShape } from './row-query.js';
 
 /** Messages of the browser: what the protocol leaves open about them, and what they come to. */
 
@@ -33,10 +33,10 @@ export type ClientMessage =
   | (Pick<MenuTopic, 'id' | 'op' | 'topic'> & {
       readonly menu: Menu;
       readonly intervalMs: number;
-      readonly window: MenuWindow;
+      readonly window: RowQuery;
     })
   | Exclude<Subscribe, MenuTopic>
-  | { readonly op: 'window'; readonly id: number; readonly window: Partial<MenuWindow> }
+  | { readonly op: 'window'; readonly id: number; readonly window: Partial<RowQuery> }
   | Unsubscribe;
 
 /** A message that cannot be understood; the text says what would be. */
@@ -62,7 +62,7 @@ const MAX_VALUES = 16_384;
 const DEFAULT_INTERVAL_MS = 1_000;
 const MIN_INTERVAL_MS = 200;
 const MAX_INTERVAL_MS = 60_000;
-const DEFAULT_WINDOW: MenuWindow = {
+const DEFAULT_WINDOW: RowQuery = {
   filter: [],
   columns: undefined,
   find: '',
@@ -165,7 +165,7 @@ function menuSubscription(message: MenuTopic): ClientMessage {
 }
 
 /** The parts of a window that are named; `null` takes a sort, filter, find, tree or choice of columns away. */
-function windowOf({ filter, columns, find, sort, tree, first, count }: WindowPart, id: number): Partial<MenuWindow> {
+function windowOf({ filter, columns, find, sort, tree, first, count }: WindowPart, id: number): Partial<RowQuery> {
   return {
     ...(filter !== undefined && { filter: conditionsOf(filter ?? {}, id) }),
     ...(columns !== undefined && { columns: columns ?? undefined }),
@@ -209,7 +209,7 @@ function findOf(text: string, id: number): string {
   return text;
 }
 
-function sortOf({ by, desc = false }: Sort, id: number): MenuWindow['sort'] {
+function sortOf({ by, desc = false }: Sort, id: number): RowQuery['sort'] {
   const columns = by.split('+').length;
   if (columns > MAX_SUMMANDS) throw new MessageError(`sort: ${columns} columns, ${MAX_SUMMANDS} are accepted`, id);
   return { by, desc };

@@ -3,7 +3,7 @@ import { sortNumber } from '../config/kind-order.js';
 import { type Compare, type Indexes, sorted, upTo } from '../scheduling/merge-sort.js';
 import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { RowSet } from '../view/rows.js';
-import type { SortOrder } from './menu-window.js';
+import type { SortOrder } from './row-query.js';
 
 /** Stands between columns whose sum is what counts. */
 const SUM = '+';

@@ -2,7 +2,7 @@ import type { Menu } from '@tollway/schema';
 import type { Indexes } from '../scheduling/merge-sort.js';
 import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { RowSet } from '../view/rows.js';
-import type { TreeShape } from './menu-window.js';
+import type { TreeShape } from './row-query.js';
 
 /** An item's place in the tree. */
 export interface TreeLine {

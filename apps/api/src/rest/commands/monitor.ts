@@ -1,11 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { durationMs } from '@tollway/schema';
-import { AgentGone } from '../../agent/messages.js';
 import { textOf } from '../../config/content.js';
-import { findItems, namedItems, noSuchItem } from '../../config/items.js';
 import { errors } from '../../errors.js';
-import type { Answer, Call } from '../../services.js';
-import { storedRowsOf } from '../../snapshot/storage.js';
+import type { Call } from '../../services.js';
 import type { RestRow } from '../../view/rows.js';
 import { switchedOn } from '../arguments.js';
 import { projected, proplistOf } from '../listing.js';

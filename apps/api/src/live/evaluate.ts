@@ -6,35 +6,35 @@ import { type Indexes, upTo } from '../scheduling/merge-sort.js';
 import { TimeSlicer } from '../scheduling/time-slicer.js';
 import { type RestRow, type RowSet, yesNo } from '../view/rows.js';
 import { type Test, testOf } from './condition.js';
-import type { MenuWindow } from './menu-window.js';
 import { inOrder } from './order.js';
+import type { RowQuery } from './row-query.js';
 import { isTree, type TreeLine, treeLines } from './tree.js';
 
-/** What a window shows at one moment. */
-export interface WindowContent {
+/** Result of a query. */
+export interface QueryResult {
   /** Items of the menu. */
   readonly total: number;
-  /** Items that pass filter and find; in a tree all that are shown. */
+  /** Items that pass filter and find; in a tree, all lines. */
   readonly matched: number;
-  /** How many of those are shown only for what is below them; undefined when none is. */
+  /** Lines that are there only as ancestors of passing items; undefined for none. */
   readonly context?: number;
-  /** Items are missing that the data plane alone knows: it does not answer. */
+  /** Items of the data plane are missing, as it does not answer. */
   readonly incomplete?: boolean;
   readonly rows: readonly RestRow[];
 }
 
-/** Evaluates a window. Cells outside of it are decoded only when filter, find or sort need them. */
+/** Evaluates a query. Cells of other rows are decoded only for filter, find or sort. */
 export async function evaluate(
   menu: Menu,
   set: RowSet,
-  window: MenuWindow,
+  window: RowQuery,
   slicer = new TimeSlicer(),
-): Promise<WindowContent> {
+): Promise<QueryResult> {
   const { first, count, sort } = window;
-  if (oneAsked(set, window.filter) !== undefined) await set.prepareIds?.(slicer);
-  await set.prepareValues?.((property) => looksAt(window, property), slicer);
+  if (idCondition(set, window.filter) !== undefined) await set.prepareIds?.(slicer);
+  await set.prepareValues?.((property) => reads(window, property), slicer);
   if (window.tree !== undefined && isTree(menu)) return evaluateTree(menu, set, window, slicer);
-  let indexes = await found(menu, set, window, slicer);
+  let indexes = await passing(menu, set, window, slicer);
   if (sort !== undefined) {
     const all = indexes ?? upTo(set.length);
     indexes = await inOrder(menu, set, all, sort, slicer);
@@ -50,32 +50,32 @@ export async function evaluate(
   return { total: set.length, matched, ...missing(set), rows };
 }
 
-/** Whether an evaluation may look at a property. */
-const looksAt = ({ columns, find, filter, sort }: MenuWindow, property: string): boolean =>
+/** Whether an evaluation may read a property. */
+const reads = ({ columns, find, filter, sort }: RowQuery, property: string): boolean =>
   columns === undefined ||
   find !== '' ||
   columns.includes(property) ||
   filter.some(({ column }) => column === property) ||
   sort?.by.includes(property) === true;
 
-const missing = ({ incomplete }: RowSet): Pick<WindowContent, 'incomplete'> => (incomplete ? { incomplete } : {});
+const missing = ({ incomplete }: RowSet): Pick<QueryResult, 'incomplete'> => (incomplete ? { incomplete } : {});
 
-/** Items that an evaluation walks through, because it sorts, filters or looks for a text: it holds the set until it has. */
-export function itemsWalked(set: RowSet, { filter, find, sort, tree }: MenuWindow): number {
-  const few = oneAsked(set, filter) !== undefined || (filter.length === 0 && find === '' && sort === undefined);
+/** Number of items that an evaluation scans for its sort order, filter or text; it holds the row set meanwhile. */
+export function scannedItems(set: RowSet, { filter, find, sort, tree }: RowQuery): number {
+  const few = idCondition(set, filter) !== undefined || (filter.length === 0 && find === '' && sort === undefined);
   return few && tree === undefined ? 0 : set.length;
 }
 
-/** Most cells that a window on a menu of `total` items can show. */
-export function mostCells(menu: Menu, total: number, { first, count, columns }: MenuWindow): number {
+/** Largest number of cells that a query on a menu of `total` items can return. */
+export function maxCells(menu: Menu, total: number, { first, count, columns }: RowQuery): number {
   const names = columns === undefined ? Object.keys(menu.props) : shownProperties(menu, columns);
   return Math.max(0, Math.min(count, total - first)) * names.length;
 }
 
-/** The same, depth first; `matched` counts the lines. */
-async function evaluateTree(menu: Menu, set: RowSet, window: MenuWindow, slicer: TimeSlicer): Promise<WindowContent> {
+/** Evaluates a query on a tree, depth first; `matched` counts lines. */
+async function evaluateTree(menu: Menu, set: RowSet, window: RowQuery, slicer: TimeSlicer): Promise<QueryResult> {
   const { first, count, sort, tree = { folded: false, except: new Set() } } = window;
-  const passed = await found(menu, set, window, slicer);
+  const passed = await passing(menu, set, window, slicer);
   const all = upTo(set.length);
   const order = sort === undefined ? all : await inOrder(menu, set, all, sort, slicer);
   const lines = await treeLines(set, order, passed, tree, slicer);
@@ -95,21 +95,21 @@ const placeInTree = ({ above, children, open, context }: TreeLine): RestRow => (
   ...(context && { '.context': yesNo(true) }),
 });
 
-/** Indexes of the items that pass filter and find; `undefined`: all of them, in their order. */
-async function found(
+/** Indexes of the items that pass filter and find; `undefined` for all, in their order. */
+async function passing(
   menu: Menu,
   set: RowSet,
-  { filter, find }: MenuWindow,
+  { filter, find }: RowQuery,
   slicer: TimeSlicer,
 ): Promise<Indexes | undefined> {
   if (filter.length === 0 && find === '') return undefined;
-  const only = theOne(set, filter);
+  const only = singleRange(set, filter);
   const tests = filter.map((condition) => readerOf(set, testOf(menu, condition)));
   const holdsText = find === '' ? undefined : containing(menu, find);
   const passed: number[] = [];
   const { first, end } = only ?? { first: 0, end: set.length };
   for (let index = first; index < end; index += 1) {
-    // Before each item: many conditions on one may take longer than a look at the clock.
+    // Checked before each item, as many conditions on one item may take long.
     if (slicer.over) await slicer.pause();
     if (!tests.every((test) => test(index))) continue;
     if (holdsText === undefined || holdsText(set.row(index))) passed.push(index);
@@ -117,29 +117,29 @@ async function found(
   return Uint32Array.from(passed);
 }
 
-/** The condition that asks for one `.id`, as the window of an item does, where the set finds it without a walk. */
-const oneAsked = (set: RowSet, filter: MenuWindow['filter']): Condition | undefined =>
+/** The condition for one `.id`, as in the subscription of a dialog, if the set has an index of ids. */
+const idCondition = (set: RowSet, filter: RowQuery['filter']): Condition | undefined =>
   set.indexOf === undefined ? undefined : filter.find(({ column, op }) => column === '.id' && op === 'is');
 
-/** Where to look when only one item is asked for. */
-function theOne(set: RowSet, filter: MenuWindow['filter']): { first: number; end: number } | undefined {
-  const asked = oneAsked(set, filter);
+/** The range of indexes to scan for such a condition. */
+function singleRange(set: RowSet, filter: RowQuery['filter']): { first: number; end: number } | undefined {
+  const asked = idCondition(set, filter);
   if (asked === undefined) return undefined;
   const first = set.indexOf?.(asked.value);
   return first === undefined ? { first: 0, end: 0 } : { first, end: first + 1 };
 }
 
-/** A condition on the items of a set, by their places. Networks are compared as numbers where the set has them. */
+/** A condition on items by index. Networks are compared as numbers where the set supports it. */
 function readerOf(set: RowSet, { property, holds, holdsRange }: Test): (index: number) => boolean {
   const range = holdsRange === undefined ? undefined : set.range?.(property);
   if (range === undefined || holdsRange === undefined) return (index) => holds(set.value(index, property));
   return (index) => holdsRange(range.first(index), range.last(index));
 }
 
-/** What is sent of an item when the window names its columns: those, its flags, its comment and what is wrong with it. */
+/** Properties to send for requested columns: those, flags, comment and the reason for being invalid. */
 function shownProperties(menu: Menu, columns: readonly string[]): readonly string[] {
   const properties = columns.flatMap((name) => menuColumn(menu, name)?.property ?? []);
-  // Marks beside a row tell of its flags, its comment and its hint.
+  // The marks beside a row show its flags, comment and hint.
   return [...new Set(['.id', '.about', 'comment', 'hint', ...menu.flags.map(({ prop }) => prop), ...properties])];
 }
 
@@ -154,16 +154,16 @@ function cells(set: RowSet, index: number, names: readonly string[]): RestRow {
 }
 
 /**
- * Settings menus have no `.id`; deltas need one. `position` is that of the item in the whole menu, where the window
- * does not tell it.
+ * Adds an `.id`, which settings menus have not and deltas need. `position` is the number of the item in the whole menu, where
+ * it differs from that in the result.
  */
 function withId(row: RestRow, position: number | undefined): RestRow {
   const item = row['.id'] === undefined ? { '.id': '*0', ...row } : row;
   return position === undefined ? item : { ...item, '.nr': String(position) };
 }
 
-/** What turns `before` into `after`; `undefined` when they are equal. */
-export function deltaOf(before: WindowContent, after: WindowContent): Changes | undefined {
+/** The changes from `before` to `after`; `undefined` when they are equal. */
+export function deltaOf(before: QueryResult, after: QueryResult): Changes | undefined {
   const old = new Map(before.rows.map((row) => [row['.id'] ?? '', row]));
   const set: RestRow[] = [];
   const unset: Record<string, readonly string[]> = {};

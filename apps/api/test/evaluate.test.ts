@@ -2,12 +2,12 @@ import type { Changes } from '@tollway/protocol/live/menu';
 import { menuByPath } from '@tollway/schema';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import type { MenuWindow } from '../src/live/menu-window.js';
-import { deltaOf, evaluate, itemsWalked, type WindowContent } from '../src/live/window.js';
+import { deltaOf, evaluate, type QueryResult, scannedItems } from '../src/live/evaluate.js';
+import type { RowQuery } from '../src/live/row-query.js';
 import { ArrayRows, type RestRow } from '../src/view/rows.js';
 
 /** What a browser does with a delta, by the contract of `/live`. */
-function apply(before: WindowContent, delta: Changes): RestRow[] {
+function apply(before: QueryResult, delta: Changes): RestRow[] {
   const rows = new Map(before.rows.map((row) => [row['.id'] ?? '', row]));
   for (const id of delta.remove) rows.delete(id);
   for (const row of delta.set) rows.set(row['.id'] ?? '', { ...rows.get(row['.id'] ?? ''), ...row });
@@ -26,7 +26,7 @@ const row = fc.record(
 const rows = fc
   .uniqueArray(fc.record({ id: fc.nat(12), row }), { selector: (item) => item.id, maxLength: 10 })
   .map((items) => items.map(({ id, row }): RestRow => ({ '.id': `*${id}`, ...row })));
-const window: fc.Arbitrary<MenuWindow> = fc.record({
+const window: fc.Arbitrary<RowQuery> = fc.record({
   filter: fc.constantFrom([], [{ column: 'comment', op: 'is' as const, value: 'a' }]),
   columns: fc.constantFrom(undefined, ['address']),
   find: fc.constantFrom('', '10.'),
@@ -35,7 +35,7 @@ const window: fc.Arbitrary<MenuWindow> = fc.record({
   count: fc.nat(6),
 });
 
-const EVERYTHING: MenuWindow = { filter: [], columns: undefined, find: '', sort: undefined, first: 0, count: 1000 };
+const EVERYTHING: RowQuery = { filter: [], columns: undefined, find: '', sort: undefined, first: 0, count: 1000 };
 
 function menuAt(path: string) {
   const menu = menuByPath(path);
@@ -220,7 +220,7 @@ it('lets others work after some milliseconds, whatever an item costs', async () 
     target: '10.0.0.0/8',
   }));
   const view = { ...EVERYTHING, count: 1 };
-  const windows: MenuWindow[] = [
+  const windows: RowQuery[] = [
     { ...view, find: 'nothing' },
     { ...view, filter: [{ column: 'name', op: 'contains', value: 'none' }] },
     { ...view, sort: { by: 'name', desc: true } },
@@ -242,7 +242,7 @@ it('lets others work after some milliseconds, whatever an item costs', async () 
 describe('the items that a window walks through', () => {
   const set = { length: 9, id: String, value: () => undefined, row: () => ({}), indexOf: () => 4 };
   const one = { column: '.id', op: 'is', value: '*4' } as const;
-  it.each<[string, number, Partial<MenuWindow>]>([
+  it.each<[string, number, Partial<RowQuery>]>([
     ['none when it shows some as they are', 0, {}],
     ['none when it asks for one', 0, { filter: [one], find: 'a' }],
     ['all when it sorts', 9, { sort: { by: 'comment', desc: false } }],
@@ -250,10 +250,10 @@ describe('the items that a window walks through', () => {
     ['all when it finds', 9, { find: 'a' }],
     ['all when it is a tree', 9, { filter: [one], tree: { folded: false, except: new Set() } }],
   ])('are %s', (_what, count, asked) => {
-    expect(itemsWalked(set, { ...EVERYTHING, ...asked })).toBe(count);
+    expect(scannedItems(set, { ...EVERYTHING, ...asked })).toBe(count);
   });
 
   it('are all when the one is not found without a walk', () => {
-    expect(itemsWalked({ ...set, indexOf: undefined }, { ...EVERYTHING, filter: [one] })).toBe(9);
+    expect(scannedItems({ ...set, indexOf: undefined }, { ...EVERYTHING, filter: [one] })).toBe(9);
   });
 });

@@ -1,9 +1,9 @@
 import type { Condition } from '@tollway/protocol/live/window';
 
-/** What a browser sees of a menu: which rows, in which order, from which on. */
-export interface MenuWindow {
+/** A query for rows of a menu, the `window` of a subscription: filter, order, and which rows of the result. */
+export interface RowQuery {
   readonly filter: readonly Condition[];
-  /** Columns that are shown: only these are sent, with the flags, the comment and `.about`. `undefined`: everything. */
+  /** Requested columns; flags, comment and `.about` are added. `undefined`: all properties. */
   readonly columns: readonly string[] | undefined;
   readonly find: string;
   readonly sort: SortOrder | undefined;
@@ -13,13 +13,13 @@ export interface MenuWindow {
   readonly count: number;
 }
 
-/** A column, or several with `+` between them: then their sum. */
+/** A column, or the sum of several, joined by `+`. */
 export interface SortOrder {
   readonly by: string;
   readonly desc: boolean;
 }
 
-/** How a window shows a menu whose items have parents: depth first, what is below a folded item left out. */
+/** Which branches of a tree are folded; rows of the tree come depth first. */
 export interface TreeShape {
   /** Items are folded unless named in `except`; or unfolded unless named there. */
   readonly folded: boolean;
