@@ -311,7 +311,7 @@ test('Ctrl+Z at once after Delete takes back that one, and the second of two qui
   await expect(ui.page.locator('.toasts')).toContainText('Disabled 1 item', { timeout: 15_000 });
   expect(await state()).toContain('third true');
   await ui.page.unroute('**/rest/**');
-  // The second click of two does not do the same again, nor go to what is beneath.
+  // The second click of a double click neither repeats the action nor reaches the page below.
   await ui.page.locator('.toasts').getByRole('button', { name: 'Undo' }).dblclick();
   await expect(ui.page.locator('.toasts')).toContainText('Undone: Disabled 1 item');
   expect(await state()).toContain('third false');
@@ -319,7 +319,7 @@ test('Ctrl+Z at once after Delete takes back that one, and the second of two qui
   for (const id of ids) await rest.remove(FILTER, id);
 });
 
-test('a second click on Undo does not redo, whenever Redo has come there; later Redo takes a click', async ({
+test('a double click on Undo does not press Redo, which appears in its place; later clicks do', async ({
   ui,
   router,
 }) => {

@@ -89,7 +89,7 @@ function DisableButton({ disabled, fixed, reason, onPress }: DisableProps) {
       onPointerEnter={() => setHeld(disabled)}
       onPointerLeave={() => setHeld(undefined)}
       onClick={({ detail }) => {
-        // The second click of two would take back the first.
+        // The second click of a double click would undo the first.
         if (detail > 1) return;
         if (held !== undefined) setHeld(disables);
         onPress(disables);
@@ -119,7 +119,7 @@ function Button({ label, disabled = false, busy = false, reason, onPress }: Butt
       aria-disabled={busy || undefined}
       title={disabled ? reason : undefined}
       onClick={({ detail }) => {
-        // The second click of two means nothing more.
+        // The second click of a double click is ignored.
         if (detail < 2) onPress();
       }}
     >

@@ -30,7 +30,7 @@ export function WindowList({ onLeave, onClose }: Props) {
               name={`Close ${title}`}
               icon="close"
               onPress={({ detail }) => {
-                // The second click of two would close the window that has moved up.
+                // The second click of a double click would close the window that has moved up.
                 if (detail < 2) onLeave(id);
               }}
             />
