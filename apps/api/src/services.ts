@@ -15,7 +15,7 @@ import type { UserSemaphore } from './scheduling/user-semaphore.js';
 import type { LiveState } from './state/live-state.js';
 import type { RestRow, View } from './view/rows.js';
 
-/** What the commands work with. */
+/** Dependencies of commands. */
 export interface Services {
   readonly db: Database;
   readonly store: ConfigStore;
@@ -26,16 +26,16 @@ export interface Services {
   readonly authenticator: Authenticator;
   readonly log: RouterLog;
   readonly views: ReadonlyMap<string, View>;
-  /** What menus do by themselves, by path. */
+  /** Commands of the menus' own modules, by path. */
   readonly commands: ReadonlyMap<string, MenuCommands>;
   readonly accounting: QueueAccounting;
-  /** Lists that are being sent: each holds a reading of the data plane until it has been taken. */
+  /** Limits long lists in transfer: each holds a reading of the data plane until it has been sent. */
   readonly lists: UserSemaphore;
-  /** Packet traces that run. */
+  /** Limits running packet traces. */
   readonly traces: FairShare;
 }
 
-/** A command of a menu being run. */
+/** A call of a command. */
 export interface Call {
   readonly services: Services;
   readonly menu: Menu;
@@ -45,7 +45,7 @@ export interface Call {
   readonly signal: AbortSignal;
 }
 
-/** What a command answers: rows, as a list or a stream of its JSON, or data of its end (`ret`), or nothing (`[]`). */
+/** Response of a command: rows as a list or a JSON stream, a result (`ret`), or nothing (`[]`). */
 export type Answer = readonly RestRow[] | Readable | Readonly<Record<string, string>>;
 
 export const NOTHING: Answer = [];
@@ -56,18 +56,18 @@ export type Handler = (call: Call) => Promise<Answer>;
 /** Answer of a command about an item that is not there. */
 type Missing = (item: string) => ApiError;
 
-/** Items of the data plane, as far as they are there. */
+/** Existing items of the data plane. */
 export interface DynamicItems {
   readonly count: number;
   /** Removes them. */
   remove(): Promise<unknown>;
 }
 
-/** Rows of a menu that the data plane has, beside those of the configuration or in their place. */
+/** Access to rows of the data plane, in addition to or instead of stored ones. */
 export interface DynamicRows {
-  /** Those of the items that are there. @throws ApiError (`missing`) for what names none */
+  /** Finds the existing ones of these items. @throws ApiError (`missing`) for an invalid name */
   find(services: Services, items: readonly string[], missing: Missing): Promise<DynamicItems>;
-  /** Whether arguments of `add` ask for a row of the data plane. */
+  /** Whether `add` with these arguments creates a dynamic row. */
   asked?(args: Arguments): boolean;
   /** Adds rows, all of them or none. Returns their `.id`s. */
   add?(services: Services, menu: Menu, list: readonly Arguments[]): Promise<string[]>;
@@ -75,7 +75,7 @@ export interface DynamicRows {
   refuse?(args: Arguments): void;
 }
 
-/** Rows that are not of the configuration: the menu changes them itself. */
+/** Rows outside of the configuration, which the menu changes itself. */
 interface OwnRows {
   /** Returns the `.id` of the new row. */
   add(call: Call): Promise<string>;
@@ -83,7 +83,7 @@ interface OwnRows {
   remove(call: Call, items: readonly string[], missing: Missing): Promise<void>;
 }
 
-/** What a menu does by itself, beside edits of configuration rows. */
+/** Commands of a menu beyond edits of configuration rows. */
 export interface MenuCommands {
   /** A menu of kind `command` being run. */
   readonly run?: Handler;

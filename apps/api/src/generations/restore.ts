@@ -67,7 +67,7 @@ export function restorableFrom(dataDir: string): { readonly value: number | unde
   return { value: damagedNewest(dataDir).length > 0 || isOutdated ? last : undefined };
 }
 
-/** Says that later changes would be lost, which only whoever names the revision wants. */
+/** Refuses to lose later changes, unless the revision was named explicitly. */
 function refuseLosing(what: string, { revision }: Generation): never {
   throw new CannotRestore(
     `What was kept last is ${what}, and with it later changes, and who may log in since. ` +
@@ -276,7 +276,7 @@ async function write(
             nullif(value ->> 'comment', '') FROM json_each(?)`,
     JSON.stringify(users),
   );
-  // Nobody gets the id of a user who was removed.
+  // Ids of removed users are not reused.
   await run(`UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'User'`, lastUserId);
   await run(`UPDATE "UserChanges" SET "count" = ?`, userChanges);
   const diff = JSON.stringify(changes);

@@ -9,7 +9,7 @@ import type { RowChange, StoredRow, StoredSnapshot } from '../config/draft.js';
 
 const FORMAT = 1;
 
-/** A user as it is kept; the hash lets nobody in by itself. */
+/** A user in a kept generation. The password hash alone permits no login. */
 export interface KeptUser {
   /** Absent in files of before it was kept. */
   readonly id?: number;

@@ -80,7 +80,7 @@ function guarantees(node: QueueNode, side: Side, rates: Rates, found: Found): Qu
     );
   }
   const promised = node.children.reduce((sum, child) => sum + ratesOf(child, side).limitAt, 0);
-  // A root has nobody who promises it anything: what it may pass is what it can promise.
+  // A root has no parent with a guarantee: its maximum is what it can guarantee.
   const [own, property] =
     node.parent === undefined
       ? [rates.maxLimit > 0 ? rates.maxLimit : Number.POSITIVE_INFINITY, 'max-limit']

@@ -59,7 +59,7 @@ export interface CellReservation {
   resize(cells: number): string | undefined;
   /** Whether it may walk through so many rows now. */
   mayWalk(rows: number): boolean;
-  /** Waits until it may. @param done aborted when it has, or when nobody waits any more: then it throws Stopped. */
+  /** Waits until the quota permits it. @param done aborted when it has finished or was cancelled; then Stopped is thrown. */
   walk(rows: number, done: AbortSignal): Promise<void>;
   close(): void;
 }

@@ -120,10 +120,10 @@ export class LiveClient implements MessageSink {
     this.#socket.close(code, reason);
   }
 
-  /** Handles a message in a turn of its user's, as a request: one user's many connections keep nobody else waiting. */
+  /** Handles a message in a turn of its user, like a request, so that one user's connections do not delay others. */
   async #receive(text: string | undefined): Promise<void> {
     try {
-      // Whoever does not read what he gets is not given more.
+      // A client that does not read its messages gets no further ones.
       while (this.#socket.bufferedAmount > PAUSE_BYTES && !this.#end.signal.aborted) await sleep(BUSY_MS);
       await requestTurn(this.#end.signal, this.#user);
       if (text === undefined) throw new MessageError('messages are JSON texts, not binary');

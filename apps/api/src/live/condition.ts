@@ -12,7 +12,7 @@ export interface Test {
   readonly property: string;
   /** @param value text of the property; `undefined` when the item has none. */
   holds(value: string | undefined): boolean;
-  /** The same, given the first and last IPv4 address that the property has. */
+  /** As `holds`, for the first and last IPv4 address of the value. */
   holdsRange?(first: number, last: number): boolean;
 }
 

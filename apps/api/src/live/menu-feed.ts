@@ -147,7 +147,7 @@ export class MenuFeed {
       rows = await this.#view(maxAgeMs);
     }
     const slicer = await turnOf(stop, this.#reservation.user);
-    // Before the rows are there: whoever may not have them is not to fill the memory with them.
+    // Before reading the rows: a refused query must not use memory for them.
     if (!this.#mayShow(maxCells(this.#menu, rows.length, window))) return undefined;
     const content = await evaluate(this.#menu, rows, window, slicer);
     return { content, costMs: readingMs + slicer.workedMs };

@@ -66,7 +66,7 @@ export class TraceFeed {
   }
 
   async #dryRun({ store, live }: TraceServices, words: Arguments, tell: Tell) {
-    // Whoever has gone while others had their turns asks for nothing any more.
+    // The client may have left while it waited for its turn.
     if (this.#end.signal.aborted) return;
     const packet = await packetDescription(readArguments(words), store.snapshot, live.agent);
     if (this.#end.signal.aborted) return;

@@ -37,7 +37,7 @@ import { toolPacketTrace } from './tool/packet-trace.js';
 import { toolProfile } from './tool/profile.js';
 import { user } from './user.js';
 
-/** The modules of menus, in the order of their paths. A test holds that every menu which needs one has it. */
+/** All modules of menus, ordered by path. A test requires one for each menu that needs it. */
 export const menuModules: readonly MenuModule[] = [
   interfaces,
   ethernet,
@@ -73,18 +73,18 @@ export const menuModules: readonly MenuModule[] = [
 
 const byPath: ReadonlyMap<string, MenuModule> = new Map(menuModules.map((module) => [module.path, module]));
 
-/** What is checked of rows, by menu. */
+/** Checks of rows by menu. */
 export const menuRules: Rules = byPath;
 
 const compilers = registry.flatMap(({ path }) => byPath.get(path)?.compile ?? []);
 
-/** Translates the stored configuration into what the data plane reads. */
+/** Compiles the stored configuration for the data plane. */
 export const compile: Compile = (snapshot, utcOffsetS = 0) => compileMenus(compilers, snapshot, utcOffsetS);
 
-/** What menus do by themselves. */
+/** Commands of menus, by path. */
 export const menuCommands: ReadonlyMap<string, MenuCommands> = byPath;
 
-/** What each menu shows, by path. Menus that only run have no view. */
+/** Views of menus by path. Menus of kind `command` have none. */
 export function createViews(sources: ViewSources): ReadonlyMap<string, View> {
   return new Map(
     registry.flatMap((menu) => {
@@ -94,7 +94,7 @@ export function createViews(sources: ViewSources): ReadonlyMap<string, View> {
   );
 }
 
-/** What is stored and nothing else. */
+/** The default view: the stored rows. */
 function storedOnly(menu: Menu, { store, live }: ViewSources): View | undefined {
   if (menu.kind === 'settings') return settingsView(menu, store, live);
   return menu.source === 'stored' ? storedView(menu, store) : undefined;

@@ -10,7 +10,7 @@ import type { LiveState } from '../state/live-state.js';
 import type { Processor } from '../state/processor.js';
 import type { View } from '../view/rows.js';
 
-/** What views are made of. */
+/** Dependencies of views. */
 export interface ViewSources {
   readonly store: ConfigStore;
   readonly live: LiveState;
@@ -22,14 +22,14 @@ export interface ViewSources {
 }
 
 /**
- * What a menu has of its own, beside its declaration in `packages/schema`: one file for each, at the path of the menu.
- * A menu whose rows are configuration and nothing else needs none.
+ * The implementation of a menu beyond its declaration in `packages/schema`: one file for each, at the path of the menu. A
+ * menu of stored rows alone needs none.
  */
 export interface MenuModule extends MenuRules, MenuCommands {
   /** Path of the menu. */
   readonly path: string;
   /** Its sections of the compiled configuration. Rows of other menus are read, too. */
   readonly compile?: CompileSections;
-  /** What it shows, where that is not only what is stored. */
+  /** The rows it shows, if those are not only the stored ones. */
   live?(menu: Menu, sources: ViewSources): View;
 }

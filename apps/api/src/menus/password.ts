@@ -19,7 +19,7 @@ async function changePassword({ services, menu, args, principal, signal }: Call)
   if (again !== wanted) {
     throw errors.badProperty('confirm-new-password', 'value of confirm-new-password: it is not the new password');
   }
-  // Whoever sits down at a page that somebody left open does not know it; it cannot be found by trying either.
+  // The old password protects a page that was left open; attempts are limited like logins.
   await services.authenticator.login(principal.name, old, principal.address, signal).catch((error: unknown) => {
     if (!(error instanceof ApiError) || error.status !== 401) throw error;
     throw errors.badProperty('old-password', `value of old-password: it is not the password of ${principal.name}`);

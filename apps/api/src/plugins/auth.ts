@@ -12,7 +12,7 @@ export const COOKIE = 'tollway_session';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who makes the request; set on every route that is not public. */
+    /** The authenticated user; set on all routes that are not public. */
     principal: Principal;
     /** The newest revision that the request has made; its answer names it as `X-Tollway-Revision`. */
     revision: number | undefined;

@@ -23,7 +23,7 @@ export interface Parsing {
 export function parseInChunks(socket: Socket): Parsing {
   const pieces = (chunk: Buffer) => {
     for (let at = 0; at < chunk.length && !ignoring; at += PIECE) {
-      // Nobody may send anything behind an upgrade before it has been answered (RFC 6455 §4.1).
+      // A client may not send data before its upgrade has been answered (RFC 6455 §4.1).
       if (ended) socket.destroy();
       if (socket.destroyed) return;
       for (const parse of parsers) parse.call(socket, chunk.subarray(at, at + PIECE));

@@ -128,7 +128,7 @@ export class Connections {
       const connection = this.#open.get(socket);
       if (connection === undefined) return;
       connection.parsing.end();
-      // The socket still belongs to the answer before: nobody could answer this one, or would hear that the client is gone.
+      // The socket still belongs to the previous response: this request could neither be answered nor cancelled.
       if (connection.pending > 0) {
         const close = () => this.#close(connection);
         void connection.answered.then(close);
@@ -137,7 +137,7 @@ export class Connections {
     });
     server.setTimeout(stalledMs, (socket: Socket) => {
       const connection = this.#open.get(socket);
-      // An answer that is still being worked out takes its time; one that nobody reads does not.
+      // A response that is still being computed is not limited in time; one that the client does not read is.
       if (connection === undefined || connection.pending === 0 || socket.writableLength > 0) socket.destroy();
       else socket.setTimeout(stalledMs);
     });

@@ -7,7 +7,7 @@ export interface Network<T> {
   readonly isProxy: boolean;
   /** Its connections, oldest first. */
   readonly connections: Set<T>;
-  /** How many of them nobody has logged in by. */
+  /** Number of connections without a login. */
   anonymous: number;
 }
 

@@ -1,7 +1,7 @@
 import type { Principal } from '../auth/authenticator.js';
 import type { Author } from '../config/record.js';
 
-/** Who makes a change, and by what: a session is a browser's, everything else is a program's. */
+/** The author of a change: requests with a session come from a browser, all others from programs. */
 export const authorOf = ({ name, address, session, stored, confirm }: Principal): Author => ({
   name,
   address,

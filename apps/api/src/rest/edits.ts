@@ -15,7 +15,7 @@ import { indexOfItem } from './listing.js';
  * state of the data plane through their own commands.
  */
 
-/** What the menu of a call does by itself. */
+/** Commands of the menu's own module. */
 const ownOf = ({ services, menu }: Call): MenuCommands => services.commands.get(menu.path) ?? {};
 
 /** Returns the `.id` of the new item. */
@@ -51,7 +51,7 @@ export async function set(
   await services.editor.set(authorOf(principal), menu, items, changes, missing);
 }
 
-/** Changes items, each of which its element names by `.id`, all of them or none. Returns their `.id`s. */
+/** Changes items, one for each element, which has its `.id`; all or none. Returns the `.id`s. */
 export async function setAll(call: Call, list: readonly Arguments[]): Promise<string[]> {
   const { services, menu, principal } = call;
   const changes = await new TimeSlicer().map(list, (element, index): ItemChange => {
@@ -80,8 +80,8 @@ export async function remove(
 }
 
 /**
- * Items that are stored, which all must be there, and those of the data plane. They go by themselves at any time: of many
- * those are removed that are left.
+ * Removes stored items, which must all exist, and dynamic items, which may disappear at any time: of several, the existing
+ * ones are removed.
  */
 async function removeBoth(
   { services, menu, principal }: Call,
@@ -94,7 +94,7 @@ async function removeBoth(
   const stored = items.filter((item) => !isDynamic(item));
   const found = dynamic.length === 0 ? undefined : await rows.find(services, dynamic, missing);
   if (found?.count === 0 && stored.length === 0) throw missing(dynamic[0] ?? '');
-  // A commit that is refused leaves everything as it is: the others, which nothing brings back, go after it.
+  // Stored rows first: if that commit is refused nothing has changed, while a removal of dynamic items could not be undone.
   if (stored.length > 0) await services.editor.remove(authorOf(principal), menu, stored, missing);
   if (found === undefined || found.count === 0) return;
   try {
@@ -143,7 +143,7 @@ function propertyNames(args: Call['args']): string[] {
   throw errors.badProperty('value-name', `value of value-name: ${missing}; give ${NAMES_ACCEPTED}`);
 }
 
-/** `reset`: properties get their defaults again. */
+/** `reset`: sets properties to their defaults. */
 export async function reset(call: Call): Promise<void> {
   const { services, menu, principal, args } = call;
   const settings = menu.kind === 'settings';
@@ -153,7 +153,7 @@ export async function reset(call: Call): Promise<void> {
   else await set({ ...call, args: changes }, await namedItems(args));
 }
 
-/** Arguments of `set` that give properties their defaults again. @throws ApiError for one that has none. */
+/** Arguments of `set` that restore the defaults of properties. @throws ApiError for one that has none. */
 function defaultsOf(menu: Menu, names: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(
     names.map((name) => {
@@ -176,7 +176,7 @@ export async function move(call: Call): Promise<void> {
   await services.editor.move(authorOf(principal), menu, items, place);
 }
 
-/** Items that the data plane made have a place of their own. */
+/** Dynamic items have a fixed position. */
 async function refuseBesideDynamic(services: Services, menu: Menu, { by, item, below }: RowPosition): Promise<void> {
   if (by === undefined) return;
   const why = below
@@ -185,7 +185,7 @@ async function refuseBesideDynamic(services: Services, menu: Menu, { by, item, b
   await refuseDynamic(services, menu, [item], noSuchItem, why);
 }
 
-/** Items that the data plane made cannot be changed here. */
+/** Refuses changes of dynamic items. */
 async function refuseDynamic(
   services: Services,
   menu: Menu,
@@ -197,10 +197,10 @@ async function refuseDynamic(
   for (const [index, item] of items.entries()) {
     if (slicer.overAt(index)) await slicer.pause();
     if (!isDynamicId(item)) continue;
-    // Whether those behind it are there makes no difference.
+    // The first dynamic item decides; later ones need no check.
     const rows = await services.views.get(menu.path)?.();
     if (rows !== undefined && indexOfItem(menu, rows, item) !== undefined) throw errors.failure(text);
-    // Who knows whether it is there is not connected.
+    // Only the data plane knows whether it exists, and is not connected.
     throw services.live.connected ? missing(item) : new AgentGone();
   }
 }

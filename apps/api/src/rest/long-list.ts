@@ -7,15 +7,15 @@ import { type Asked, NOT_KNOWN, type RestRow, type RowSet, type View } from '../
 
 /** Lists, however long: requests and viewers that come meanwhile need not wait for their end. */
 
-/** Items of an answer that is held in memory as a whole until its reader has taken it. */
+/** Items up to which a response is built in memory; longer ones are streamed. */
 const AT_ONCE = 256;
-/** Characters sent at a time. */
+/** Characters of a chunk. */
 const PIECE = 1 << 16;
 
 export type Projection = (rows: RowSet, index: number) => RestRow;
 
 /**
- * What a list is made of.
+ * The rows of a list.
  *
  * @throws Stopped when nobody waits for it any more; AgentGone when the data plane alone knows them and is not connected.
  */
@@ -47,18 +47,18 @@ export async function rowsToHold(
   return rows ?? read();
 }
 
-/** What a view shows now. @throws AgentGone when the data plane alone knows and is not connected. */
+/** The present rows of a view. @throws AgentGone when they are those of the data plane and it is not connected. */
 export async function knownRows(view: View, asked?: Asked): Promise<RowSet> {
   const rows = await view(0, asked);
   if (rows === NOT_KNOWN) throw new AgentGone();
   return rows;
 }
 
-/** Whether it is time to pause before an item: tests of many words may take longer than a look at the clock each time. */
+/** Whether to pause before an item: a test of many words may take longer than the interval of the check without one. */
 const isOver = (index: number, test: Test | undefined, slicer: TimeSlicer): boolean =>
   test === undefined ? slicer.overAt(index) : slicer.over;
 
-/** Items that pass a test; all of them without one. @throws Stopped when nobody waits for it any more. */
+/** Number of items that pass a test; of all without one. @throws Stopped when it was cancelled. */
 export async function countOf(rows: RowSet, test: Test | undefined, slicer: TimeSlicer): Promise<number> {
   if (test === undefined) return rows.length;
   let count = 0;

@@ -9,7 +9,7 @@ const MAX_MESSAGE = 64 << 10;
 /** `/live`: the WebSocket with windowed topics. */
 export async function liveRoute(app: FastifyInstance, hub: Hub): Promise<void> {
   await app.register(websocket, {
-    // One message in a turn: thousands that arrive together keep nobody else waiting.
+    // One message per turn, so that thousands of messages do not delay other users.
     options: { maxPayload: MAX_MESSAGE, allowSynchronousEvents: false },
     // What a client does wrong on the wire (WS_ERR_…, ECONNRESET) is no error of ours, and it may do so any number of times.
     errorHandler(error, socket, request) {

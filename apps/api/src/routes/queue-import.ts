@@ -23,7 +23,7 @@ const QUEUES = '/queue/simple';
 export function queueImportRoute(app: FastifyInstance, { store }: Services): void {
   const routes = app.withTypeProvider<ProtocolTypes>();
   const { body } = queueImport;
-  // Who may not do it hears nothing of what is wrong with it.
+  // Permission is checked before the list, whose errors are only for those who may import it.
   const preValidation = async (request: FastifyRequest) => requirePermission(request.principal, 'write');
   routes.post(queueImport.path, { schema: { body }, preValidation }, async (request, reply) => {
     const { csv, digest, add = true, update = true, remove = false, 'dry-run': dry = false } = request.body;

@@ -22,7 +22,7 @@ import type { RowSet, View } from '../view/rows.js';
 
 /** Longest time a request may take, ms (spec: any request ends after 60 s). */
 const TIME_LIMIT_MS = 60_000;
-/** How often it is looked whether somebody whose command takes its time may still log in, ms. */
+/** Interval of checks whether the user of a running command may still log in, ms. */
 const LOOK_MS = 250;
 
 /** The one route set that serves every menu of the registry. */
@@ -70,7 +70,7 @@ export function restRoutes(app: FastifyInstance, services: Services): void {
       return (await rowsOf(services, target)).row(0);
     }
     if (item === undefined) throw errors.badRequest('missing or invalid resource identifier');
-    // By `.id` from here on: the change may rename the item.
+    // By `.id`, as the change may rename the item.
     const id = await idOf(services, target, item);
     for (const by of ['.id', 'numbers']) {
       const named = call.args[by];
@@ -99,7 +99,7 @@ export function restRoutes(app: FastifyInstance, services: Services): void {
     const rights = new AbortController();
     const signal = AbortSignal.any([limit, rights.signal, clientGone(reply)]);
     const looking = setInterval(() => {
-      // To look on, any group will do.
+      // Reading is permitted to all groups; only a removed or disabled user loses it.
       if (request.principal.stands?.() === false) rights.abort();
     }, LOOK_MS);
     try {
@@ -133,7 +133,7 @@ async function idOf(services: Services, target: Target, item: string): Promise<s
   // Stored items are found without asking the data plane for their live values.
   const row = stored.find(({ id, values }) => (item.startsWith('*') ? id === parseRowId(item) : values.name === item));
   if (row !== undefined && (item.startsWith('*') || nameProp(menu) !== undefined)) return rowIdText(row.id);
-  // Who knows whether it is there is not connected.
+  // Only the data plane knows whether it exists, and is not connected.
   if (isDynamicId(item) && !services.live.connected) throw new AgentGone();
   return oneItem(menu, await rowsOf(services, target), item)['.id'] ?? item;
 }
@@ -152,13 +152,13 @@ async function rowsOf(services: Services, target: Target): Promise<RowSet> {
   return rows;
 }
 
-/** A stream does not tell what it holds. */
+/** Fastify sets no content type for streams. */
 function sent(reply: FastifyReply, answer: Answer): Answer {
   if (answer instanceof Readable) reply.type('application/json; charset=utf-8');
   return answer;
 }
 
-/** What a GET wants to know. */
+/** Parameters of a GET. */
 interface Wanted {
   readonly names: readonly string[] | undefined;
   readonly filters: readonly [name: string, value: string][];
@@ -192,14 +192,14 @@ async function list(
   }
 }
 
-/** Edits are not broken off: they are done or refused at once. */
+/** Edits cannot be cancelled. */
 const NEVER = new AbortController().signal;
 
 function callOf(services: Services, request: FastifyRequest, menu: Call['menu']): Call {
   return { services, menu, args: bodyOf(request), principal: request.principal, signal: NEVER };
 }
 
-/** The elements of a list that is added or changed as a whole; undefined when the body is none. */
+/** The elements of a body that is a list; undefined for any other body. */
 async function elementsOf({ body }: FastifyRequest, menu: Menu): Promise<Arguments[] | undefined> {
   return takesLists(menu) && Array.isArray(body) ? new TimeSlicer().map(body, elementOf) : undefined;
 }
@@ -232,5 +232,5 @@ function argumentsOf(object: object): Arguments {
   return Object.fromEntries(values);
 }
 
-/** What names any number of items, and is looked through in slices. */
+/** Arguments that name items have no limit of length, as they are processed in slices. */
 const NAMES_ITEMS = /^(\.|numbers$)/;

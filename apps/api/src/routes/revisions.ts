@@ -39,7 +39,7 @@ export function revisionRoutes(app: FastifyInstance, services: Services): void {
   const routes = app.withTypeProvider<ProtocolTypes>();
   routes.get(revisions.path, { schema: { querystring: revisions.query } }, async () => {
     const { revision } = services.store;
-    // It stays the same until there is another revision: whoever asks meanwhile shares it.
+    // Cached until the next revision, and shared by concurrent requests.
     if (newest?.revision !== revision) newest = { revision, list: history(services) };
     const { list } = newest;
     list.catch(() => {
@@ -69,7 +69,7 @@ export function revisionRoutes(app: FastifyInstance, services: Services): void {
   routes.post(revisionUndo.path, { schema: { params, body } }, async (request): Promise<RevisionUndone> => {
     const number = Number(request.params.revision);
     const { principal } = request;
-    // Who may only look hears nothing of the rows.
+    // Users with read permission alone do not get the rows.
     requirePermission(principal, 'write');
     const allowed = ({ changes }: PastRevision) => {
       for (const menu of new Set(changes.map((change) => change.menu))) {

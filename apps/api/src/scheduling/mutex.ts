@@ -47,7 +47,7 @@ export class Mutex {
 
   async #runAll(): Promise<void> {
     this.#running = true;
-    // Whoever asks goes on before its section begins.
+    // The caller continues before its section begins.
     await Promise.resolve();
     for (let next = this.#next(); next !== undefined; next = this.#next()) await next.begin();
     this.#running = false;

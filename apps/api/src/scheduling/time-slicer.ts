@@ -16,7 +16,7 @@ interface Line {
   readonly evaluations: (() => void)[];
 }
 
-/** Who waits, by owner; owners in the order in which they are next. */
+/** Waiting evaluations by owner; owners in round-robin order. */
 const waiting = new Map<Owner, Line>();
 
 /**
@@ -48,7 +48,7 @@ export function atOnce<Result>(steps: Generator<undefined, Result>): Result {
   }
 }
 
-/** Thrown out of an evaluation for which nobody waits any more. */
+/** Thrown by an evaluation that was cancelled. */
 export class Stopped extends Error {}
 
 /** A long evaluation, cut into slices so that requests and other viewers need not wait for its end. */
@@ -59,7 +59,7 @@ export class TimeSlicer {
   readonly #owner: Owner;
 
   /**
-   * @param stop aborted when nobody waits for the outcome any more.
+   * @param stop aborted when the result is no longer needed.
    * @param owner for whom it is.
    */
   constructor(stop?: AbortSignal, owner?: Owner) {
@@ -72,7 +72,7 @@ export class TimeSlicer {
     return performance.now() - this.#since >= SLICE_MS;
   }
 
-  /** The same in a loop, before the item of this number, counted from any. */
+  /** As {@link over}, for a loop: checked only at some of the items. */
   overAt(item: number): boolean {
     return item % STRIDE === 0 && this.over;
   }
@@ -82,7 +82,7 @@ export class TimeSlicer {
     return this.#worked + performance.now() - this.#since;
   }
 
-  /** What `work` makes of each item. @throws Stopped when nobody waits for the outcome any more. */
+  /** Maps items in slices. @throws Stopped when it was cancelled. */
   async map<Item, Result>(items: readonly Item[], work: (item: Item, index: number) => Result): Promise<Result[]> {
     const results: Result[] = [];
     for (const [index, item] of items.entries()) {
@@ -101,7 +101,7 @@ export class TimeSlicer {
     }
   }
 
-  /** @throws Stopped when nobody waits for the outcome any more. */
+  /** @throws Stopped when it was cancelled. */
   async pause(): Promise<void> {
     if (this.#stop?.aborted) throw new Stopped();
     this.#worked += performance.now() - this.#since;
@@ -115,7 +115,7 @@ export class TimeSlicer {
  * The beginning of an evaluation, in its turn. Whoever shares a reading of the data plane gets it in the same turn of the
  * event loop: they are not to be served in that one turn.
  *
- * @throws Stopped when nobody waits for the outcome any more.
+ * @throws Stopped when it was cancelled.
  */
 export async function turnOf(stop: AbortSignal, owner: Owner): Promise<TimeSlicer> {
   const slicer = new TimeSlicer(stop, owner);

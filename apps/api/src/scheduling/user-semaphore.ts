@@ -52,7 +52,7 @@ export class UserSemaphore {
     return this.#all + amount <= this.#most && (this.#byUser.get(user) ?? 0) + amount <= this.#mostOfUser;
   }
 
-  /** Those of one user wait for each other, and nobody else waits for them as long as there is room in all. */
+  /** Requests of one user wait for each other, and for other users only at the total limit. */
   #advance(): void {
     for (const waiting of this.#line) {
       const { user, amount, enter } = waiting;

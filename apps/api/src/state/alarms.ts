@@ -32,7 +32,7 @@ export class Alarms {
     ];
   }
 
-  /** Rules that were to keep packets out and cannot work: nobody else would notice that they let everything pass. */
+  /** Invalid rules that were meant to drop packets: without an alarm, nobody would notice that they have no effect. */
   rules(): readonly string[] {
     const { snapshot, invalid } = this.#store;
     if (this.#of === invalid) return this.#rules;

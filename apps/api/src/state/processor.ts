@@ -27,7 +27,7 @@ interface Sample {
 
 /** Those who ask within this time share a load: everybody sees that of about the last second, ms. */
 const SHARED_MS = 900;
-/** Distance of the two samples of a load that nobody asked for before, ms. */
+/** Interval between the two samples of the first reading of a load, ms. */
 const FIRST_MS = 250;
 /** Age of a sample that says nothing about now, ms. */
 const LONGEST_MS = 5_000;
@@ -38,7 +38,7 @@ export class Processor {
   #cores: readonly CoreLoad[] = [];
   #pending: Promise<readonly CoreLoad[]> | undefined;
 
-  /** Per core, over about the last second (or 250 ms when nobody has asked for long). */
+  /** Load of each core, over about the last second (over 250 ms at the first reading). */
   cores(): Promise<readonly CoreLoad[]> {
     this.#pending ??= this.#measure().finally(() => {
       this.#pending = undefined;

@@ -32,7 +32,7 @@ class MarkNames {
     this.#store = store;
   }
 
-  /** Name of a mark, of its number as text; the number itself when nobody has named it. */
+  /** Name of a mark by its number; the number as text if there is no such mark. */
   of(mark: string): string {
     const { compiled } = this.#store;
     if (this.#seen !== compiled) {

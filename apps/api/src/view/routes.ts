@@ -122,7 +122,7 @@ const flagOf =
   (dump, place) =>
     PROTOCOL_FLAGS.get(dump.protocol(place)) === flag ? 'true' : undefined;
 
-/** What REST sends of routes that nobody has configured. */
+/** The REST form of connected and learned routes. */
 const readers: Readonly<Record<string, Reader>> = {
   '.id': (dump, place) =>
     place < dump.firstStatic ? rowIdText(FIRST_DYNAMIC_ROW + dump.row(place)) : dump.learnedId(place),
@@ -163,7 +163,7 @@ class RouteRows implements RowSet {
     return this.#connected + this.#dump.count - this.#dump.firstLearned;
   }
 
-  /** Place in the reading of a route that nobody has configured. */
+  /** Index in the reading of a connected or learned route. */
   #place(index: number): number {
     return index < this.#connected ? index - this.#rows.length : index - this.#connected + this.#dump.firstLearned;
   }

@@ -13,7 +13,7 @@ export interface RowSet extends Cells {
   row(index: number): RestRow;
   /** Place of the item with this `.id`, where it is found faster than by a walk. */
   indexOf?(id: string): number | undefined;
-  /** The same by its `name`. */
+  /** Index of the item with this `name`. */
   indexOfName?(name: string): number | undefined;
   /** Makes in slices what {@link indexOf} finds with, where that takes long; it need not be made before. */
   prepareIds?(slicer: TimeSlicer): Promise<void>;

@@ -1,4 +1,4 @@
-/** The commands of a menu, as REST requests. Changes tell the revision that they made: it can be taken back. */
+/** Commands of menus as REST requests. Changes return the number of their revision, for an undo. */
 import { request, send } from './rest.ts';
 import { type Row, rowId, toRow } from './row.ts';
 
@@ -16,10 +16,10 @@ export async function print(menu: string, query: Readonly<Record<string, string>
   return Array.isArray(answer) ? answer.map(toRow) : [toRow(answer)];
 }
 
-/** Most items that are asked for one by one: the router takes 64 operations in a word of a query. */
+/** Ids in one query at most: the router takes 64 operations in a word of a query. */
 export const MAX_ASKED = 64;
 
-/** Those of the items that are there, in the order of the menu, with these properties. */
+/** The existing ones of these items, in the order of the menu, with these properties. */
 export async function printItems(menu: string, ids: readonly string[], properties: readonly string[]): Promise<Row[]> {
   const names = ['.id', ...properties].join(',');
   if (ids.length <= MAX_ASKED) {

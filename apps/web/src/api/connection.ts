@@ -1,20 +1,20 @@
-/** How the connection to the router stands, and how old what is shown is. */
+/** State of the connection to the router, and age of the shown values. */
 import { useSyncExternalStore } from 'react';
 import { live } from './live.ts';
 import { type Liveness, liveness, useStatus } from './status.ts';
 
 export interface Connection {
   readonly liveness: Liveness;
-  /** Whole seconds since the last message; 0 while all is well. */
+  /** Whole seconds since the last message; 0 while the connection is live. */
   readonly ageS: number;
 }
 
-/** How often it is looked at, ms. */
+/** Interval of checks, ms. */
 const LOOK_MS = 500;
 
 function measure(): Connection {
   const everOpen = live.lastMessageAt > 0;
-  // The router is not to blame for this silence.
+  // Closed by the page itself, after the session has ended.
   if (everOpen && live.state === 'closed') return { liveness: 'logged-out', ageS: 0 };
   const ageS = everOpen ? Math.floor((performance.now() - live.lastMessageAt) / 1000) : 0;
   const now = liveness(live.state === 'open', everOpen, ageS, useStatus.getState().engine);
@@ -32,7 +32,7 @@ function look(): void {
   for (const listener of listeners) listener();
 }
 
-/** One timer for all who want to know. */
+/** One timer for all subscribers. */
 function subscribe(changed: () => void): () => void {
   listeners.add(changed);
   if (stop === undefined) {
@@ -56,20 +56,20 @@ export function useConnection(): Connection {
   return useSyncExternalStore(subscribe, () => current);
 }
 
-/** True for a connection whose values are no longer those of this moment. */
+/** Whether the shown values are out of date. */
 export const isStale = ({ liveness: now }: Connection): boolean => now === 'late' || now === 'lost';
 
-/** True while what is shown is old: the router does not answer. */
+/** True while the shown values are out of date, as the router does not answer. */
 export function useStale(): boolean {
   return useSyncExternalStore(subscribe, () => isStale(current));
 }
 
-/** True when the session is over: what is shown is old, and will be until somebody logs in again. */
+/** True when the session has ended: shown values stay out of date until the next login. */
 export function useLoggedOut(): boolean {
   return useSyncExternalStore(subscribe, () => current.liveness === 'logged-out');
 }
 
-/** True while the router answers and its packet engine does not: what is counted and measured there is old. */
+/** True while the router answers and its packet engine does not: its counters and measurements are out of date. */
 export function useEngineDown(): boolean {
   return useSyncExternalStore(subscribe, () => current.liveness === 'engine-down');
 }

@@ -1,4 +1,4 @@
-/** A live window on one menu: follows scroll, sort, filter and find, and tells listeners what changed. */
+/** A subscription to rows of a menu, by scroll position, sort order, filter and search text. Listeners are told what changed. */
 
 import type { Failure, ServerMessage } from '@tollway/protocol/live/answers';
 import { MAX_ROWS } from '@tollway/protocol/live/limits';
@@ -9,7 +9,7 @@ import { RequestError } from './rest.ts';
 import type { Row } from './row.ts';
 import type { LiveSocket, SubscriptionHandle } from './socket.ts';
 
-/** Which items show what is below them: all but `except`, or only those. */
+/** Which branches of a tree are folded: all but `except`, or only those. */
 export interface TreeShape {
   readonly folded: boolean;
   /** Ids. */
@@ -25,18 +25,18 @@ export interface Test {
 /** Tests by property, all of which must hold; a text alone means `is`. */
 export type Filter = Readonly<Record<string, string | readonly Test[]>>;
 
-/** What to show of a menu. */
+/** Which rows of a menu to show. */
 export interface Query {
   readonly first: number;
   readonly count: number;
   readonly sort: { readonly by: string; readonly desc: boolean } | null;
   readonly filter: Filter;
   readonly find: string;
-  /** Depth first, for menus whose items have parents; null for a list again. */
+  /** As a tree, for menus whose items have parents; null for a list. */
   readonly tree?: TreeShape | null;
 }
 
-/** The longest time that rows are held in place under the pointer. */
+/** Longest time for which rows keep their order under the pointer, ms. */
 const HOLD_MS = 10_000;
 
 function toRequest(query: Query): WindowPart {
@@ -50,7 +50,7 @@ function toRequest(query: Query): WindowPart {
   };
 }
 
-/** Leaves out what the server need not hear of: empty sort, filter and find. */
+/** The subscription without empty sort order, filter and search text. */
 function opening(menu: string, query: Query, intervalMs: number): Subscription {
   return {
     topic: 'menu',
@@ -65,13 +65,13 @@ function opening(menu: string, query: Query, intervalMs: number): Subscription {
   };
 }
 
-/** A condition of a filter that the server does not take. */
+/** A condition of a filter that the server has refused. */
 interface RefusedCondition extends Condition {
-  /** What it says about it. */
+  /** The server's reason. */
   readonly why: string;
 }
 
-/** The condition that a refusal names. */
+/** The condition that an error message names. */
 const refusedBy = ({ condition, detail }: Failure): RefusedCondition | undefined =>
   condition === undefined ? undefined : { ...condition, why: detail.replace(/^filter: /, '') };
 
@@ -86,11 +86,11 @@ export class LiveMenu {
   #state: WindowState = emptyWindow;
   #shown: readonly string[] = [];
   #staleRows = new Map<string, Row>();
-  /** Moves that the server has not confirmed. */
+  /** Moves that the server has not confirmed yet. */
   #reorders: ((order: readonly string[]) => readonly string[])[] = [];
   #heldSince: number | undefined;
   #frozen = false;
-  /** Whether rows have been asked for that have not come: those alone come into a frozen window. */
+  /** Whether a requested snapshot is outstanding; a frozen subscription accepts nothing else. */
   #awaited = true;
   #error: string | undefined;
   #refused: RefusedCondition | undefined;
@@ -111,7 +111,7 @@ export class LiveMenu {
     return this.#query;
   }
 
-  /** What the rows of {@link state} were asked for by; {@link query} until those of another one have come. */
+  /** The query of the rows in {@link state}; it differs from {@link query} until the new rows have arrived. */
   get listed(): Query {
     return this.#listed;
   }
@@ -121,7 +121,7 @@ export class LiveMenu {
     return this.#error;
   }
 
-  /** The condition of the filter for which it does so, if it is one. */
+  /** The condition that caused the refusal, if it was one. */
   get refused(): RefusedCondition | undefined {
     return this.#error === undefined ? undefined : this.#refused;
   }
@@ -131,12 +131,12 @@ export class LiveMenu {
     return this.#shown;
   }
 
-  /** A row of the window, or one that left while its place is held. */
+  /** A row; also one that was removed while rows keep their order. */
   row(id: string): Row | undefined {
     return this.#state.rows.get(id) ?? this.#staleRows.get(id);
   }
 
-  /** True for a row that is gone but whose place is held. */
+  /** Whether a row has been removed and keeps its position for now. */
   isStale(id: string): boolean {
     return !this.#state.rows.has(id) && this.#staleRows.has(id);
   }
@@ -153,14 +153,14 @@ export class LiveMenu {
     );
   }
 
-  /** Ends the subscription. What is shown stays, and {@link open} goes on with the same window. */
+  /** Ends the subscription. The rows stay, and {@link open} resumes with the same query. */
   close(): void {
     this.#handle?.close();
     this.#handle = undefined;
     this.release();
   }
 
-  /** Shows another window, or the same window sorted or filtered in another way. */
+  /** Changes the query. */
   show(part: Partial<Query>): void {
     const before = this.#query;
     this.#query = { ...before, ...part };
@@ -170,7 +170,7 @@ export class LiveMenu {
       this.#handle?.update(toRequest(this.#query));
       return;
     }
-    // The server may have no subscription, or one with the window before the one that it refused.
+    // After a refusal the server has no subscription, or the one before.
     this.#error = undefined;
     this.#handle.close();
     this.#handle = undefined;
@@ -178,8 +178,9 @@ export class LiveMenu {
   }
 
   /**
-   * Puts the loaded rows in another order at once, and orders that the server still sends from before it, too.
-   * @returns to be called when the server has done it or refused it
+   * Reorders the loaded rows at once, before the server has confirmed; the same is applied to orders that it still sends from
+   * before.
+   * @returns to be called after the server's response
    */
   reorder(change: (order: readonly string[]) => readonly string[]): () => void {
     this.#reorders.push(change);
@@ -191,18 +192,18 @@ export class LiveMenu {
     };
   }
 
-  /** Asks for the window anew, e.g. when what was shown before its confirmation turned out wrong. */
+  /** Requests a new snapshot, e.g. when a move that was shown already has failed. */
   refresh(): void {
     this.#awaited = true;
     this.#handle?.update(toRequest(this.#query));
   }
 
-  /** Keeps rows in place from now on, for 10 s at most. */
+  /** Keeps the order of the rows, for 10 s at most. */
   hold(): void {
     this.#heldSince ??= performance.now();
   }
 
-  /** Lets rows move again. */
+  /** Ends {@link hold}. */
   release(): void {
     if (this.#heldSince === undefined) return;
     this.#heldSince = undefined;
@@ -217,7 +218,7 @@ export class LiveMenu {
     this.#staleRows.clear();
   }
 
-  /** Stops news, or lets them in again and asks for what was missed. Answers to {@link show} still come. */
+  /** Ignores updates; when they are accepted again, a snapshot is requested. Answers to {@link show} are accepted in any case. */
   freeze(frozen: boolean): void {
     if (frozen === this.#frozen) return;
     this.#frozen = frozen;
@@ -225,9 +226,9 @@ export class LiveMenu {
   }
 
   #receive(message: ServerMessage): void {
-    // After a refusal the server may go on with the window before: rows that nobody asked for.
+    // After a refusal the server may continue with the previous query, whose rows are not wanted.
     if (message.op === 'delta' && (this.#frozen || this.#error !== undefined)) return;
-    // Each new subscription begins with one: of a window that was out of sight, or whose connection broke off.
+    // Each new subscription begins with a snapshot, also after a reconnect.
     if (message.op === 'snapshot' && this.#frozen && !this.#awaited) return;
     if (message.op === 'error') {
       this.#error = message.detail;
@@ -266,7 +267,7 @@ export class LiveMenu {
 
 type Socket = Pick<LiveSocket, 'subscribe'>;
 
-/** How long to wait for a page of ids, ms. */
+/** Timeout of a page of ids, ms. */
 const PAGE_MS = 10_000;
 
 /** How many items pass a query. */
@@ -291,7 +292,7 @@ export function countOf(socket: LiveSocket, menu: string, query: Query): Promise
   });
 }
 
-/** Whether a row is shown in a tree only for what is below it: it does not pass Find and the filter. */
+/** Whether a row is in a tree only as an ancestor of others, and does not pass filter and search itself. */
 export function isContext(row: Row | undefined): boolean {
   return row?.['.context'] === 'true';
 }
@@ -300,7 +301,7 @@ export function isContext(row: Row | undefined): boolean {
 export const idsOf = (socket: Socket, menu: string, query: Query): Promise<readonly string[]> =>
   listed(socket, menu, query, (id) => id);
 
-/** What is wanted of all items that pass a query, in its order; what is undefined is left out. */
+/** Maps all items that pass a query, in its order; undefined results are left out. */
 export function listed<T>(
   socket: Socket,
   menu: string,

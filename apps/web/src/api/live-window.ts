@@ -1,6 +1,5 @@
 /**
- * What the browser holds of a menu: a window of rows. Pure; the live feed's snapshots and deltas go in, the next
- * state comes out together with what changed.
+ * The rows of a menu that the browser has. Pure: messages of the live feed in, the next state and its changes out.
  */
 import type { ServerMessage, Unnumbered } from '@tollway/protocol/live/answers';
 import type { Delta, Snapshot } from '@tollway/protocol/live/menu';
@@ -14,9 +13,9 @@ export interface WindowState {
   readonly total: number;
   /** Items that pass filter and find. */
   readonly matched: number;
-  /** How many of the matched are shown in a tree only for what is below them. */
+  /** Number of matched rows that are in a tree only as ancestors. */
   readonly context: number;
-  /** Items are missing that the packet engine alone knows: it does not answer. */
+  /** Items of the packet engine are missing, as it does not answer. */
   readonly incomplete: boolean;
   /** Position of the first row of the window among the matched. */
   readonly first: number;
@@ -99,14 +98,14 @@ export function applyMessage(
   message: Unnumbered<ServerMessage>,
 ): { state: WindowState; change: Change } {
   if (message.op === 'snapshot') return snapshot(message);
-  // A delta before the first snapshot belongs to a window that is not held here.
+  // A delta before the first snapshot belongs to an earlier query.
   if (message.op === 'delta' && state.loaded) return delta(state, message);
   return { state, change: nothing };
 }
 
 /**
- * The order to show while the pointer is on the table: rows stay where they are, rows that left stay as ghosts,
- * new rows join at the end.
+ * The order while the pointer is over the table: rows keep their positions, removed ones stay as stale rows, new ones are
+ * appended.
  */
 export function heldOrder(shown: readonly string[], next: readonly string[]): readonly string[] {
   const present = new Set(shown);

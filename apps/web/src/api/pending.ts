@@ -1,8 +1,8 @@
-/** Changes that are on their way to the router: who takes the last one back must wait for them. */
+/** Pending changes: an undo of the last change must wait for them. */
 
 const running = new Set<Promise<unknown>>();
 
-/** Counts work as under way until it has ended. Returns it. */
+/** Counts a promise as pending until it has settled. Returns it. */
 export function trackPending<T>(work: Promise<T>): Promise<T> {
   const ended = work.then(
     () => undefined,
@@ -13,7 +13,7 @@ export function trackPending<T>(work: Promise<T>): Promise<T> {
   return work;
 }
 
-/** Waits for what is under way now, and for those who waited for that to have told of it. */
+/** Waits until the present changes have settled and their callers have reported them. */
 export async function settled(): Promise<void> {
   if (running.size === 0) return;
   await Promise.all(running);

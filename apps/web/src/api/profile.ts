@@ -1,4 +1,4 @@
-/** Where the time of the cores goes, by class of work. Measured only while somebody looks. */
+/** CPU time by class of work. Measured only while somebody listens. */
 import type { ProfileRow } from '@tollway/protocol/live/profile';
 import { live } from './live.ts';
 import { Topic } from './topic.ts';
@@ -31,7 +31,7 @@ export function profileUsages(): readonly Usage[] {
   return usages;
 }
 
-/** Packets per second that workers give to others, by the newest measurement. */
+/** Packets per second that are handed over between workers, by the newest measurement. */
 export function profileHandovers(): number {
   return handovers;
 }
@@ -41,5 +41,5 @@ export function profileOutOfOrder(): number {
   return outOfOrder;
 }
 
-/** Calls `listener` on each new measurement; it runs while somebody listens. */
+/** Calls `listener` after each measurement. */
 export const onProfile = (listener: () => void): (() => void) => topic.listen(listener);

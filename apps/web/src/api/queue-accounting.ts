@@ -1,4 +1,4 @@
-/** What queues carried each day, which the router keeps over restarts. */
+/** Bytes of queues per day, which the router keeps over restarts. */
 import type { QueueAccounting, queueAccounting as route } from '@tollway/protocol/queue-accounting';
 import { ask } from './rest.ts';
 
@@ -21,10 +21,10 @@ export function accountedDays(answer: QueueAccounting): readonly AccountedDay[] 
 }
 
 const DAY_MS = 86_400_000;
-/** Days that are asked for. */
+/** Number of requested days. */
 const ASKED = 400;
 
-/** Where the days of a queue are told, as JSON or as a table. The router may be in another time zone: a day more. */
+/** URL of the days of a queue, as JSON or CSV. One day more, as the router may be in another time zone. */
 export function accountingAddress(
   queue: string,
   format: 'json' | 'csv',

@@ -3,15 +3,15 @@ import type { ImportReport, queueImport, queueImportUndo } from '@tollway/protoc
 import { ask, harmless } from './rest.ts';
 
 interface ImportOptions {
-  /** Only tells what would change. */
+  /** Dry run: reports the changes without making them. */
   readonly dryRun: boolean;
-  /** Also removes queues that the list does not name. */
+  /** Also removes queues that are not in the list. */
   readonly remove: boolean;
-  /** Of the dry run that told what it does: the router refuses when that is something else by now. */
+  /** Digest of the dry run: the router refuses the import when its result would differ by now. */
   readonly digest?: string | undefined;
 }
 
-/** Takes back what a revision did to simple queues. @throws RequestError */
+/** Undoes the changes of a revision to simple queues. @throws RequestError */
 export const undoImport = (revision: number): Promise<ImportReport> =>
   ask<typeof queueImportUndo>('POST', '/api/v1/queues/import/undo', { revision });
 

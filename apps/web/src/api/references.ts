@@ -4,7 +4,7 @@ import type { Kind } from '@tollway/schema';
 import { useMemo, useState } from 'react';
 import { ask } from './rest.ts';
 
-/** Most choices that a list offers; beyond that one types. */
+/** Choices in a list at most; others have to be typed. */
 const MAX_OPTIONS = 500;
 
 async function namesIn(menu: string, prop: string): Promise<readonly string[]> {
@@ -23,8 +23,8 @@ function fixedOptions(kind: Kind | undefined): readonly string[] {
 }
 
 /**
- * A function that asks for the names that a kind refers to and gives them to `take`. While they are on their way it does not
- * ask again, as several events may tell that a list is about to be shown.
+ * A function that requests the names for a kind and passes them to `take`. A pending request is not repeated, as several
+ * events may announce that a list is about to open.
  */
 export function nameLoader(kind: Kind | undefined, take: (names: readonly string[]) => void): () => void {
   const references = kind?.ref ?? [];
@@ -35,7 +35,7 @@ export function nameLoader(kind: Kind | undefined, take: (names: readonly string
     Promise.all(references.map(({ menu, prop }) => namesIn(menu, prop)))
       .then((lists) => take(lists.flat()))
       .catch(() => {
-        // Without the list the field still takes what is typed.
+        // Without a list the field accepts typed text.
       })
       .finally(() => {
         asked = false;
@@ -51,13 +51,13 @@ export function useOptions(kind: Kind | undefined): { options: readonly string[]
   const [found, setFound] = useState<{ readonly kind: Kind | undefined; readonly names: readonly string[] }>();
   const load = useMemo(
     () =>
-      // A list that is open is drawn anew only for news.
+      // An open list is rendered again only if the names have changed.
       nameLoader(kind, (names) =>
         setFound((now) => (now?.kind === kind && same(now?.names ?? [], names) ? now : { kind, names })),
       ),
     [kind],
   );
-  // Names for another property are none for this one.
+  // The names may belong to the previous kind.
   const names = found?.kind === kind ? (found?.names ?? []) : [];
   return { options: [...new Set([...fixedOptions(kind), ...names])].slice(0, MAX_OPTIONS), load };
 }

@@ -22,8 +22,8 @@ export class RequestError extends Error {
 }
 
 /**
- * A change to which no answer came, or not a whole one. It may have been made all the same: the connection may have ended
- * before the request reached the router or after that, and nobody here knows which.
+ * A change without a complete response. Whether the router has made it is unknown, as the connection may have ended before or
+ * after.
  */
 export class Unanswered extends RequestError {
   constructor(message: string) {
@@ -31,7 +31,7 @@ export class Unanswered extends RequestError {
   }
 }
 
-/** Longest time that an answer is waited for, ms: the router ends every request after 60 s. */
+/** Timeout of a response, ms: the router ends every request after 60 s. */
 const LONGEST_MS = 70_000;
 
 type Listener = () => void;
@@ -52,23 +52,23 @@ function text(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Id of whom the page takes itself to be; undefined before a login. */
+/** Id of the user of this page; undefined before a login. */
 let user: string | undefined;
 
 /**
- * Says in whose name requests are sent from now on. Another tab of the browser may log somebody else in, and both share the
- * cookie: the server refuses what is not meant to be done by them.
+ * Sets the user of later requests. Another tab may log in another user, with the same cookie: the server refuses requests
+ * that name a different user.
  */
 export function speakAs(id: string | undefined): void {
   user = id;
 }
 
-/** Id of whom requests are sent as. */
+/** Id of the user of requests. */
 export function speaker(): string | undefined {
   return user;
 }
 
-/** What is told of an item that is not there. */
+/** Message for an item that does not exist. */
 export const GONE = 'the item does not exist any more';
 
 async function errorFrom(response: Response): Promise<RequestError> {
@@ -80,7 +80,7 @@ async function errorFrom(response: Response): Promise<RequestError> {
   }
   const fields = isObject(body) ? body : {};
   const detail = text(fields.detail) ?? text(fields.message) ?? `the server answered ${response.status}`;
-  // Ids stand nowhere in the page, and each of them was there when it was sent.
+  // The page shows no ids, and the item existed when the request was made.
   if (/^no such item: \*[0-9A-F]+$/.test(detail)) return new RequestError(response.status, GONE);
   return new RequestError(response.status, detail, text(fields.property));
 }
@@ -108,7 +108,7 @@ type PathOf<P extends string> = P extends `${infer Before}:${string}/${infer Aft
     : P | `${P}?${string}`;
 
 /**
- * Asks a route of the protocol, whose answer is what its schema says.
+ * Sends a request to a route of the protocol; the response has the type of its schema.
  *
  * @param limitMs how long the answer is waited for, ms
  * @throws {RequestError} as {@link send}
@@ -168,11 +168,11 @@ async function exchange(method: string, path: string, body: unknown, limitMs: nu
   }
 }
 
-/** Still read after the next login, beside what was not sent. */
+/** Shown until after the next login, beside the unsaved input. */
 const SESSION_OVER = 'Nothing was changed: the session had ended. Do it again after the login.';
 const NO_ANSWER = 'No answer from the router. Try again.';
 
-/** A request that does no harm when it is sent twice, though it is no GET. Without an answer it may be sent again. */
+/** An idempotent request that is no GET: it may be repeated when there was no response. */
 export async function harmless<T>(sent: Promise<T>): Promise<T> {
   try {
     return await sent;

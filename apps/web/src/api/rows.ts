@@ -1,11 +1,11 @@
-/** A few rows of a menu for what is not a table, by a subscription that runs while somebody listens. */
+/** A few rows of a menu for other views than tables; subscribed while somebody listens. */
 import type { Filter } from '@tollway/protocol/live/window';
 import { applyMessage, emptyWindow, type WindowState } from './live-window.ts';
 import type { Row } from './row.ts';
 import type { LiveSocket } from './socket.ts';
 import { Topic } from './topic.ts';
 
-/** Which rows, and how much of them. */
+/** Which rows and columns. */
 interface RowsQuery {
   readonly count: number;
   /** Properties that are sent; all when absent. */
@@ -19,7 +19,7 @@ export class Rows {
   readonly #topic: Topic;
   #state: WindowState = emptyWindow;
 
-  /** Calls back after changes; stays the same function. */
+  /** Calls back after changes; a stable function. */
   readonly listen: (changed: () => void) => () => void;
 
   constructor(socket: Pick<LiveSocket, 'subscribe'>, menu: string, query: RowsQuery, intervalMs: number) {

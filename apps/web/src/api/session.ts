@@ -14,25 +14,25 @@ interface User {
 
 type Session =
   | { readonly phase: 'unknown' }
-  /** `setup`: no password has been set yet; `expired`: whose session ended without their doing here. */
+  /** `setup`: no password has been set yet; `expired`: the user whose session has ended without a logout here. */
   | { readonly phase: 'out'; readonly setup: boolean; readonly expired?: User; readonly problem?: string }
-  /** Nobody can log in: the router says why, and what to do. */
+  /** Logins are impossible; `problem` is the router's explanation and remedy. */
   | { readonly phase: 'unavailable'; readonly problem: string }
-  /** `problem`: what keeps the router's management from working now, and what to do, as the router says it. */
+  /** `problem`: why the management plane does not work now, with a remedy, a text of the router. */
   | {
       readonly phase: 'in';
       readonly id: string;
       readonly name: string;
       readonly group: string;
       readonly version: string;
-      /** Zone of the router's clock, of the tz database; empty when it does not say. */
+      /** Time zone of the router, of the tz database; empty if unknown. */
       readonly timeZone: string;
       readonly problem?: string;
     };
 
 export const useSession = create<Session>(() => ({ phase: 'unknown' }));
 
-/** Name of who is logged in. */
+/** Name of the logged-in user. */
 export function loggedIn(): string | undefined {
   const session = useSession.getState();
   return session.phase === 'in' ? session.name : undefined;
@@ -44,8 +44,9 @@ function replace(next: Session): void {
 }
 
 /**
- * Asks the server who we are. A server that cannot be reached or cannot work logs nobody out: the page stays open, with what
- * has been typed. Somebody else than before is let in only `anybody`, after a login here: another tab may have logged them in.
+ * Asks the server for the user of the session. A server that is unreachable or faulty logs nobody out: the page stays open
+ * with all input. Another user than before is accepted only with `anybody`, after a login here, as another tab may have
+ * logged them in.
  */
 export async function refreshSession(anybody = false): Promise<void> {
   let response: Response;
@@ -84,7 +85,7 @@ export async function refreshSession(anybody = false): Promise<void> {
     expire(fields.setup === true);
   } else if (response.status === 503 && fields.detail !== undefined) {
     if (before.phase === 'in') followProblem(fields.detail);
-    // Nor does what is open go while its user is asked for the password again.
+    // The windows stay while their user is asked for the password again.
     else if (before.phase !== 'out' || before.expired === undefined) {
       replace({ phase: 'unavailable', problem: fields.detail });
     }
@@ -96,7 +97,7 @@ export async function refreshSession(anybody = false): Promise<void> {
   }
 }
 
-/** What keeps the router's management from working, for a page that is open; undefined when it works, or nobody knows. */
+/** Why the management plane does not work, for an open page; undefined when it works, or that is unknown. */
 export function followProblem(problem: string | undefined): void {
   const session = useSession.getState();
   if (session.phase !== 'in' || session.problem === problem) return;
@@ -123,7 +124,7 @@ export async function setUp(token: string, password: string): Promise<void> {
   await enter('The password is set, but the router did not answer then. Reload the page.');
 }
 
-/** Learns who has logged in. @throws {RequestError} with `unanswered` when the router does not say it. */
+/** Gets the user who has logged in. @throws {RequestError} with `unanswered` when the router does not tell. */
 async function enter(unanswered: string): Promise<void> {
   await refreshSession(true);
   if (useSession.getState().phase === 'out') throw new RequestError(0, unanswered);
@@ -134,7 +135,7 @@ export async function changePassword(values: Readonly<Record<string, string>>): 
   await request('POST', '/rest/password', values);
 }
 
-/** Name and group of who is logged in, as the router says them now. */
+/** Updates name and group of the logged-in user. */
 export function followUser(user: StatusMessage['user']): void {
   const session = useSession.getState();
   if (session.phase !== 'in' || user === undefined) return;
@@ -156,7 +157,7 @@ export function forgetSession(): void {
   replace({ phase: 'out', setup: false });
 }
 
-/** The server knows no session of ours. */
+/** The server has no session for the cookie. */
 function expire(setup: boolean): void {
   const session = useSession.getState();
   if (session.phase === 'in' && !setup)

@@ -8,12 +8,12 @@ import type { ClientMessage, Subscription as Request } from '@tollway/protocol/l
 import type { WindowPart } from '@tollway/protocol/live/window';
 import { isObject } from './rest.ts';
 
-/** A subscription: the request as it stands now, and who gets the answers. */
+/** A subscription: the present request and the receiver of its messages. */
 interface Subscription {
   request: Request;
   readonly receive: (message: ServerMessage) => void;
   readonly anew: (() => void) | undefined;
-  /** The server has been asked at least once. */
+  /** The request has been sent at least once. */
   asked: boolean;
 }
 
@@ -25,8 +25,8 @@ export interface SubscriptionHandle {
 }
 
 /**
- * `open` while messages can flow; `lost` after a connection broke or none came up; `closed` when nobody wants one, or the
- * server has said that the session is over.
+ * `open`: connected; `lost`: a connection broke or could not be made; `closed`: not wanted, or the server has ended the
+ * session.
  */
 export type SocketState = 'closed' | 'connecting' | 'open' | 'lost';
 
@@ -48,7 +48,7 @@ export class LiveSocket {
   #attempt = 0;
   #nextId = 1;
   #state: SocketState = 'closed';
-  /** When the last message came, by `performance.now()`; 0 before the first one since {@link open}. */
+  /** Time of the last message, by `performance.now()`; 0 before the first one since {@link open}. */
   lastMessageAt = 0;
 
   /**
@@ -72,7 +72,7 @@ export class LiveSocket {
 
   open(): void {
     if (this.#socket !== undefined || this.#timer !== undefined) return;
-    // How old that is which came before says nothing about this connection.
+    // The age of earlier messages says nothing about this connection.
     this.lastMessageAt = 0;
     this.#connect();
   }
@@ -143,7 +143,7 @@ export class LiveSocket {
       const over = code === SESSION_OVER;
       this.#enter(over ? 'closed' : 'lost');
       this.#lost();
-      // Whoever hears of it closes this, too, unless somebody has logged in again meanwhile.
+      // Listeners close this socket after the end of a session, unless somebody has logged in again.
       this.#timer = setTimeout(() => this.#connect(), over ? LAST_RETRY_MS : retryDelay(this.#attempt++));
     };
   }

@@ -1,4 +1,4 @@
-/** State of the router as the header shows it: identity, load, uptime, and how fresh all of it is. */
+/** State of the router in the header: identity, load, uptime, and the age of these values. */
 import type { Status as RouterStatus } from '@tollway/protocol/live/status';
 import { create } from 'zustand';
 import { live } from './live.ts';
@@ -14,14 +14,14 @@ interface Status {
   readonly freeMemory: string | undefined;
   /** Bytes. */
   readonly totalMemory: string | undefined;
-  /** How the packet engine stands: `synced`, or why it does not forward by the newest configuration. */
+  /** State of the packet engine: `synced`, or why it does not run the newest configuration. */
   readonly engine: string;
   readonly revision: string | undefined;
-  /** What somebody must look at, a sentence each. */
+  /** Alarms, a sentence each. */
   readonly alarms: readonly string[];
 }
 
-/** How the connection to the router stands; `logged-out` when it ended with the session. */
+/** State of the connection; `logged-out` when it ended with the session. */
 export type Liveness = 'connecting' | 'live' | 'late' | 'lost' | 'engine-down' | 'refused' | 'logged-out';
 
 export const useStatus = create<Status>(() => ({
@@ -39,7 +39,7 @@ export const useStatus = create<Status>(() => ({
 const LATE_S = 3;
 const LOST_S = 10;
 
-/** Judges a connection. `ageS`: seconds since the last message. */
+/** State of a connection. `ageS`: seconds since the last message. */
 export function liveness(open: boolean, everOpen: boolean, ageS: number, engine: string): Liveness {
   if (!everOpen) return 'connecting';
   if (ageS >= LOST_S) return 'lost';

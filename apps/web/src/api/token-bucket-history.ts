@@ -1,6 +1,6 @@
 /**
- * What a queue did in each millisecond of the last half minute: packed, as there are many of them. Times are the
- * router's monotonic clock, ms. Pure.
+ * Samples of a queue for each millisecond of the last half minute, in packed arrays. Times are the router's monotonic clock,
+ * ms. Pure.
  */
 
 /** One direction of a queue in one millisecond. */
@@ -59,14 +59,13 @@ export class TokenBucketHistory {
   }
 
   /**
-   * Takes in milliseconds in which something happened.
+   * Appends samples of milliseconds with traffic.
    *
-   * @param from the first millisecond that the answer covers; when it does not follow on what is known, that counts no
-   *   more
-   * @param now the last whole millisecond that it covers; what has no slot between them was quiet
+   * @param from the first millisecond of the message; after a gap the earlier samples are dropped
+   * @param now the last millisecond of the message; those without a sample were idle
    */
   append(slots: readonly TokenBucketSample[], from: number, now: number): void {
-    // A router that was started anew counts from zero.
+    // After a restart of the router its clock begins at zero.
     if (now < this.#now - HELD_MS) {
       this.#stamps.fill(-1);
       this.#from = undefined;
@@ -76,7 +75,7 @@ export class TokenBucketHistory {
     if (this.#from === undefined || from > this.#now + 1) this.#from = from;
     this.#now = Math.max(this.#now, now, slots.at(-1)?.ms ?? 0);
     for (const { ms, sides } of slots) {
-      // After a new connection the router tells the last milliseconds again.
+      // After a reconnect the router repeats the last milliseconds.
       if (ms <= known) continue;
       const at = ms % HELD_MS;
       this.#stamps[at] = ms;
@@ -86,7 +85,7 @@ export class TokenBucketHistory {
     }
   }
 
-  /** A value of one millisecond; undefined where the queue was quiet, or for what is not held. */
+  /** A value of one millisecond; undefined if the queue was idle, or the sample is not stored. */
   at(which: number, field: Field, ms: number): number | undefined {
     const at = ms % HELD_MS;
     return ms < (this.#from ?? 0) || this.#stamps[at] !== ms ? undefined : this.#sides[which]?.[field][at];
@@ -109,7 +108,7 @@ export class TokenBucketHistory {
     });
   }
 
-  /** Most bytes that passed in any stretch of `widthMs`, wherever it begins, and the bytes of all that is held. */
+  /** Largest number of bytes that passed in any interval of `widthMs`, and the sum of all stored bytes. */
   totals(which: number, widthMs: number): { readonly most: number; readonly sum: number } {
     let [most, sum, window] = [0, 0, 0];
     for (let ms = this.from ?? this.#now; ms <= this.#now; ms++) {
@@ -121,7 +120,7 @@ export class TokenBucketHistory {
     return { most, sum };
   }
 
-  /** Highest value of a field over what is held; the sum for drops. */
+  /** Maximum of a field over the stored samples; for drops the sum. */
   extreme(which: number, field: 'dropped' | 'wait' | 'tokenRate'): number {
     let value = 0;
     for (let ms = this.from ?? this.#now; ms <= this.#now; ms++) {
@@ -132,10 +131,10 @@ export class TokenBucketHistory {
   }
 
   /**
-   * Tokens in the bucket at the end of each of the last milliseconds, bits, oldest first. In quiet ones they come in at
-   * the rate, up to what the bucket holds. Null before the first answer.
+   * Tokens in the bucket at the end of each of the last milliseconds, bits, oldest first. In idle ones they grow by the rate
+   * up to the capacity. Null before the first message.
    *
-   * @param rate at which tokens come where no slot tells it, bit/s
+   * @param rate of the tokens where no sample has one, bit/s
    */
   levels(which: number, count: number, rate: number, capacity: number): readonly (number | null)[] {
     const start = this.#now - count + 1;
@@ -157,7 +156,7 @@ export class TokenBucketHistory {
       const tokens = this.at(which, 'tokens', ms);
       if (tokens !== undefined) return Math.min(capacity, tokens + ((start - 1 - ms) * rate) / 1000);
     }
-    // Nothing happened for as long as is known, so it is full.
+    // Without any traffic the bucket is full.
     return capacity;
   }
 }

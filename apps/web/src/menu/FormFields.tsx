@@ -107,7 +107,7 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
       </div>
     );
   }
-  // One panel whether there are several tabs or not: a new item may get more once it is added, while somebody types.
+  // One panel also without tabs: a new item may get tabs once it has been added, and the fields must keep their state.
   return (
     <>
       {many && <TabList id={id} tabs={tabs} active={active} marked={marked} onSelect={choose} />}

@@ -76,7 +76,7 @@ function ItemDialog({ start, before, after, ...common }: DialogProps) {
   const stale = useStale();
   const [last, setLast] = useState<Row>();
   const row = item.state === 'here' ? item.row : undefined;
-  // Of an item that somebody removes what was typed stays, and can be added again; so does one that is not known now.
+  // The edits of an item that was removed stay, and can be added as a new one; also of one that is unknown now.
   if (row !== undefined && row !== last) setLast(row);
   const known = row ?? (item.state === 'missing' && !item.removed ? undefined : last);
   const shown = id === null ? EMPTY : known;

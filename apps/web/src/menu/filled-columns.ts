@@ -5,7 +5,10 @@ import type { LiveMenu, Query } from '../api/live-menu.ts';
 import type { WindowState } from '../api/live-window.ts';
 import type { Row } from '../api/row.ts';
 
-/** Columns of a menu that some row had a value for. One that had stays: columns do not go while somebody looks. */
+/**
+ * Columns of a menu that have had a value in some row. They stay when it goes, so that columns do not disappear while the
+ * table is open.
+ */
 export class FilledColumns {
   readonly #menu: Menu;
   readonly #filled = new Set<string>();

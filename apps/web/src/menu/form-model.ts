@@ -89,7 +89,7 @@ function means(prop: Prop, typed: string, value: string | undefined): boolean {
 }
 
 /**
- * Values that somebody else gave the item after they were edited here, by property; empty for one that was unset.
+ * Values that were changed by others after they were edited here, by property; empty for one that was unset.
  *
  * @param origins what the edited values were when their editing began
  */

@@ -1,13 +1,13 @@
 /** The changes that this page has made since it was loaded, for Ctrl+Z and Ctrl+Y. Pure. */
 
-/** A change that can be taken back. */
+/** A change that can be undone. */
 interface OwnChange {
   readonly revision: number;
   /** `Removed 3 items from Filter Rules.` */
   readonly text: string;
 }
 
-/** A change to which no answer came: whether there is anything to take back is not known. */
+/** A change without a response: whether it was made, and can be undone, is unknown. */
 interface Doubt {
   readonly revision: undefined;
   /** `Remove 3 items from Filter Rules` */
@@ -21,7 +21,7 @@ export class OwnChanges {
   #failed: ReadonlySet<number> = new Set();
   readonly #listeners = new Set<() => void>();
 
-  /** Calls `listener` after each change of what can be taken back. Returns the function that stops it. */
+  /** Calls `listener` whenever the list of changes has changed. Returns the function that stops it. */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -31,7 +31,7 @@ export class OwnChanges {
     for (const listener of this.#listeners) listener();
   }
 
-  /** A change was made. What was taken back before it cannot be done again by key. */
+  /** Records a change. Earlier undone changes can then no longer be redone by key. */
   made(change: OwnChange): void {
     this.#done = [...this.#done, change];
     this.#undone = [];
@@ -48,17 +48,17 @@ export class OwnChanges {
     this.#done = this.#done.filter((change) => change !== doubt);
   }
 
-  /** The newest change that was not taken back, or what may be one. */
+  /** The newest change that has not been undone, or may not have been. */
   get last(): OwnChange | Doubt | undefined {
     return this.#done.at(-1);
   }
 
-  /** The change that was taken back last; its revision is the one that did that. */
+  /** The change that was undone last, with the revision of the undo. */
   get lastUndone(): OwnChange | undefined {
     return this.#undone.at(-1);
   }
 
-  /** A revision was taken back, by the revision `by`. Taking that back does it again. */
+  /** Records that the revision `by` has undone a revision. An undo of that is a redo. */
   undone(revision: number, by: number | undefined, text: string): void {
     const again = this.#undone.some((change) => change.revision === revision);
     this.drop(revision);
@@ -78,12 +78,12 @@ export class OwnChanges {
     return this.#failed.has(revision);
   }
 
-  /** Whether a revision is one of this page that can be taken back or done again by key. */
+  /** Whether a revision is a change of this page that can be undone or redone by key. */
   has(revision: number): boolean {
     return [...this.#done, ...this.#undone].some((change) => change.revision === revision);
   }
 
-  /** Forgets a revision: it was taken back, or somebody has said that it is to stay. */
+  /** Removes a revision, after its undo or when the user keeps it. */
   drop(revision: number): void {
     this.#failed = new Set([...this.#failed].filter((each) => each !== revision));
     this.#done = this.#done.filter((change) => change.revision !== revision);

@@ -1,4 +1,4 @@
-/** Gives items another parent, in one change, which can be taken back. */
+/** Changes the parent of items, in one revision. */
 import type { Menu } from '@tollway/schema';
 import { run } from '../api/commands.ts';
 import { Unanswered } from '../api/rest.ts';
@@ -32,7 +32,7 @@ export async function changeParent(menu: Menu, moved: Moved, parent: string): Pr
   notifyChange(parentNews(menu, moved, parent), revision);
 }
 
-/** The same, telling why when it is refused. */
+/** As above, with a message when it is refused. */
 export async function setParent(menu: Menu, moved: Moved, parent: string): Promise<void> {
   try {
     await changeParent(menu, moved, parent);

@@ -27,11 +27,11 @@ export interface RemoveQuestion {
   readonly final: string;
   /** Those that do not. */
   readonly lost: readonly string[];
-  /** That whoever is asked is one of the items; empty when not. */
+  /** Sentence for the case that the user is among the items; empty otherwise. */
   readonly self: string;
 }
 
-/** What is known when somebody removes items. */
+/** What is known about items that are to be removed. */
 interface Removal {
   readonly ids: readonly string[];
   /** Those of the items that {@link asksAbout} names. */
@@ -62,7 +62,7 @@ function selfAmong(menu: Menu, rows: readonly Row[], user: string | undefined): 
 
 /** Items whose rows a question needs, whether or not they are loaded; none when there is no question. */
 export function asksAbout(menu: Menu, command: 'remove' | 'disable', ids: readonly string[]): readonly string[] {
-  // Whoever is logged in may be any of them.
+  // The logged-in user may be among them.
   if (menu.path === USERS) return ids;
   // So may what does not come back.
   if (command === 'remove' && menu.dynamicRemovable !== undefined) return ids;

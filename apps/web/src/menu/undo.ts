@@ -11,10 +11,10 @@ const own = new OwnChanges();
 /** Only the newest change offers Undo; the others are in the history. */
 const KEY = 'change';
 
-/** What was done last, if there is no way back from it: Ctrl+Z must not take back what was done before it. */
+/** The last action if it cannot be undone: Ctrl+Z must not undo an earlier one in its place. */
 let final: string | undefined;
 
-/** Forgets what was changed here, e.g. when somebody else logs in. */
+/** Clears the changes of this page, e.g. when another user logs in. */
 export function forgetOwnChanges(): void {
   own.clear();
   final = undefined;
@@ -22,9 +22,9 @@ export function forgetOwnChanges(): void {
 }
 
 /**
- * Tells of a change and offers to take it back.
+ * Shows a message about a change, with a button to undo it.
  * @param revision the one it made; undefined for what is no configuration, and then there is no Undo
- * @param stored what of it is in the revision, where that is not all: what is said of it when that is taken back
+ * @param stored the part of the change that is in the revision, if that is not all; the text after its undo
  */
 export function notifyChange(text: string, revision: number | undefined, stored = text): void {
   final = revision === undefined ? text : undefined;
@@ -65,7 +65,7 @@ let queue: Promise<unknown> = Promise.resolve();
 type Undo = (revision: number) => Promise<number | undefined>;
 
 /**
- * Takes a revision back, and offers to take that back. True when it was done; otherwise it stays the next one to take back.
+ * Undoes a revision, and offers to redo it. True on success; otherwise it remains the next one to undo.
  * @param undo the request that does it
  */
 export function revert(
@@ -104,12 +104,12 @@ async function reverted(revision: number, undo: Undo): Promise<number | undefine
 
 const subscribe = (listener: () => void) => own.subscribe(listener);
 
-/** Whether a revision is a change of this page that stands: it was neither taken back nor skipped. */
+/** Whether a revision is a change of this page that has neither been undone nor skipped. */
 export function useStands(revision: number | undefined): boolean {
   return useSyncExternalStore(subscribe, () => revision !== undefined && own.has(revision));
 }
 
-/** Says why a revision was not taken back. The message stays, for the cause may need some time to go away. */
+/** Shows why a revision was not undone. The message stays, as the cause may be temporary. */
 function notifyFailure(revision: number, text: string, done: 'Undone' | 'Redone', error: unknown): void {
   const lost = error instanceof RequestError && error.status === 0;
   const why = lost ? UNDO_LOST : error instanceof Error ? error.message : String(error);
@@ -128,7 +128,7 @@ function notifyFailure(revision: number, text: string, done: 'Undone' | 'Redone'
 /** Another attempt asks the history first: {@link reverted}. */
 const UNDO_LOST = 'no answer came, so it is not known. Try Again looks first whether it was done.';
 
-/** Answers by which the router has looked at a revision and will not take it back: it says why. */
+/** Responses that mean that the router has examined the revision and refuses its undo. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 403, 404]);
 
 /** Leaves a change as it is, and tells what comes in its place. */
@@ -142,7 +142,7 @@ function skip(revision: number, text: string, done: 'Undone' | 'Redone'): void {
 /** Keys that were pressed: what one of them does decides what is the last change for the next. */
 let keys: Promise<unknown> = Promise.resolve();
 
-/** Takes back the last change that was made here (Ctrl+Z), or does again what was taken back last (Ctrl+Y). */
+/** Undoes the last change of this page (Ctrl+Z), or redoes the last undone one (Ctrl+Y). */
 export function undoByKey(what: 'undo' | 'redo'): void {
   // What was done before the key is what it means, also while the router has not answered yet.
   const before = settled();

@@ -81,7 +81,7 @@ export function useForm(menu: Menu, news: Row, isNew: boolean, initial: Edits = 
     const timer = setTimeout(() => setAcknowledged(undefined), BEHIND_MS);
     return () => clearTimeout(timer);
   }, [acknowledged]);
-  // Should somebody put back what was before, that is no old news.
+  // If another user restores the former value later, that is a new change.
   if (acknowledged !== undefined && !isOutdated(news, acknowledged)) setAcknowledged(undefined);
 
   const latest = useRef({ base, edits });

@@ -1,4 +1,4 @@
-/** The live window behind a table: open while somebody can see it, sorted and filtered as the user last wanted. */
+/** The subscription of a table: open while the table is visible, with the user's last sort order and filter. */
 import type { Menu } from '@tollway/schema';
 import { useEffect, useMemo, useState } from 'react';
 import { live as socket } from '../api/live.ts';

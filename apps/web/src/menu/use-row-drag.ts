@@ -12,7 +12,7 @@ const AROUND_PX = 48;
 /** Height of the line between rows, px. */
 const LINE_PX = 3;
 
-/** Whether a drag has left the list: whoever lets go there wants nothing moved. */
+/** Whether a drag has left the list: a drop outside moves nothing. */
 export function hasLeft(list: Pick<DOMRect, 'left' | 'right' | 'top' | 'bottom'>, x: number, y: number): boolean {
   return x < list.left || x > list.right || y < list.top - AROUND_PX || y > list.bottom + AROUND_PX;
 }

@@ -21,7 +21,7 @@ import { inOrder, noSelection, type Selection, within, without } from './selecti
 const MAX_STATES = 500;
 /** How soon after rows have come or gone it is asked which of the selected ones that are not loaded are there, ms. */
 const ASK_MS = 2_000;
-/** The same per row of the list, ms: of a long one it is asked less often. */
+/** Additional interval per row of the list, ms: of a long list it is requested less often. */
 const ASK_ROW_MS = 0.5;
 
 export interface TableSelection {

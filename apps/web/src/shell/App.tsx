@@ -143,7 +143,7 @@ function Console({ user }: { readonly user: string }) {
     window.addEventListener('keydown', press);
     return () => window.removeEventListener('keydown', press);
   }, []);
-  // Who logs in next has changed nothing here.
+  // The next user has made no changes here.
   // biome-ignore lint/correctness/useExhaustiveDependencies: of each user
   useEffect(() => forgetOwnChanges, [user]);
 

@@ -62,7 +62,7 @@ function Item({ id, menu, item: now }: ItemProps) {
     },
   };
   const mayAdd = common.menu.commands.has('add');
-  // Who may not any more keeps what was typed.
+  // A user who has lost the permission keeps the input.
   const [begun] = useState(mayAdd);
   // The dialog of a new item becomes that of the one that was added, and so does the address.
   const [item] = useState(now);

@@ -2,5 +2,5 @@
 import { createContext } from 'react';
 import { leaveWindow } from './open.ts';
 
-/** Closes a window, after a question when something in it is not stored. Given by whoever can ask. */
+/** Closes a window, after a question if it has unsaved input. Set by the component that shows the question. */
 export const Leave = createContext<(id: string) => void>(leaveWindow);

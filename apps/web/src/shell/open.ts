@@ -74,7 +74,7 @@ export function followAddress(): () => void {
     const active = activeId(state);
     const address = (active === undefined ? undefined : windowOf(state, active)?.address) ?? '/';
     if (following || address === here()) return;
-    // On a desktop the active window changes all the time; on a phone each page is a step that one can take back.
+    // The active window of a desktop changes all the time; on a phone each page is a step of the browser's history.
     if (isNarrow() && windows >= before) window.history.pushState({ depth: depth() + 1 }, '', address);
     else window.history.replaceState({ depth: depth() }, '', address);
   };
@@ -94,7 +94,7 @@ export function followAddress(): () => void {
   return () => {
     stop();
     window.removeEventListener('popstate', follow);
-    // Who logs in next starts from windows of their own.
+    // The next user has windows of their own.
     window.history.replaceState({ depth: 0 }, '', '/');
   };
 }

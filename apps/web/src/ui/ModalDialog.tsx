@@ -16,7 +16,7 @@ const CONTROLS = 'input:enabled, textarea:enabled, select:enabled, [role="tab"][
 
 export function ModalDialog({ title, size = 'normal', onClose, children }: Props) {
   const titleId = useId();
-  // Whoever shows it takes it away: what is asked to close may stay, to ask something itself.
+  // The owner closes it: a dialog that is asked to close may stay open, to ask a question itself.
   const store = useDialogStore({
     open: true,
     setOpen: (open) => {

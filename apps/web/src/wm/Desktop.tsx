@@ -24,7 +24,7 @@ interface Props {
   readonly children: ReactNode;
 }
 
-/** The windows that somebody can see. */
+/** The visible windows. */
 function visibleIds(state: DesktopState, grabbed: string | undefined, narrow: boolean): ReadonlySet<string> {
   const active = activeId(state);
   if (narrow) return new Set(active === undefined ? [] : [active]);

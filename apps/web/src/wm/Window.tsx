@@ -200,7 +200,7 @@ function useFocus(root: { readonly current: HTMLElement | null }, active: boolea
   useEffect(() => {
     const element = root.current;
     if (!active || element === null || element.contains(document.activeElement)) return;
-    // Whoever logs in again keeps the focus.
+    // The focus stays in the login dialog.
     if (document.querySelector('dialog[open]') !== null) return;
     const before = last.current;
     if (before instanceof HTMLElement && element.contains(before) && before.checkVisibility()) before.focus();

@@ -1,38 +1,38 @@
-/** The one desktop of the page. */
+/** The state of the desktop, one for the page. */
 import { create } from 'zustand';
 import { type Action, activeId, type DesktopState, emptyDesktop, reduce } from './reducer.ts';
 
 export const useDesktop = create<DesktopState>(() => emptyDesktop);
 
-/** Lets something happen to the windows. */
+/** Dispatches an action to the reducer. */
 export function act(action: Action): void {
   const before = useDesktop.getState();
   const after = reduce(before, action);
   if (after !== before) useDesktop.setState(after, true);
 }
 
-/** The window that takes the keys. */
+/** Id of the active window. */
 export function useActiveId(): string | undefined {
   return useDesktop(activeId);
 }
 
-/** Counts how often the active window was asked for anew; the keyboard then goes into it. */
+/** Counts requests to focus the active window. */
 const useFocusCount = create<{ readonly count: number }>(() => ({ count: 0 }));
 
-/** Brings the keyboard into the active window, e.g. when somebody opens again what is open. */
+/** Focuses the active window, e.g. when an open window is opened again. */
 export function focusActive(): void {
   useFocusCount.setState(({ count }) => ({ count: count + 1 }));
 }
 
-/** Changes whenever the keyboard should come into the active window. */
+/** Changes whenever the active window should take the focus. */
 export function useFocusRequests(active: boolean): number {
   return useFocusCount((state) => (active ? state.count : 0));
 }
 
-/** The window that the pointer moves or stretches just now; what lies below it must be alive already. */
+/** The window that is being moved or resized by the pointer; windows below it must be rendered already. */
 export const useGrabbed = create<{ readonly id: string | undefined }>(() => ({ id: undefined }));
 
-/** The window whose menu is open, and where on the page. */
+/** The window whose menu is open, and the position of the menu. */
 export const useWindowMenu = create<{ readonly id: string | undefined; readonly x: number; readonly y: number }>(
   () => ({ id: undefined, x: 0, y: 0 }),
 );
@@ -41,7 +41,7 @@ export function openWindowMenu(id: string, x: number, y: number): void {
   useWindowMenu.setState({ id, x, y });
 }
 
-/** The window that the arrow keys move or stretch. */
+/** The window that the arrow keys move or resize. */
 export const useKeyGrip = create<{ readonly id: string | undefined; readonly what: 'move' | 'resize' }>(() => ({
   id: undefined,
   what: 'move',

@@ -58,7 +58,7 @@ export type Action =
   | { readonly do: 'open'; readonly content: Content; readonly another?: boolean }
   | { readonly do: 'focus' | 'minimise' | 'maximise' | 'restore' | 'close'; readonly id: string }
   | { readonly do: 'put'; readonly id: string; readonly rect: Rect }
-  /** Gives a window the height of its content, unless somebody chose another. */
+  /** Fits the height of a window to its content, unless the user has set its size. */
   | { readonly do: 'fit'; readonly id: string; readonly height: number }
   | { readonly do: 'show'; readonly id: string; readonly address: string; readonly key: string }
   | { readonly do: 'rename'; readonly id: string; readonly title: string }

@@ -28,7 +28,7 @@ async function profileCommand({ services, menu, args, signal }: Call): Promise<A
   const cpu = argument('cpu');
   const ms = durationMs(argument('duration')) ?? 1000;
   const before = await readProfile(services.live);
-  // Nobody waits a minute to hear it.
+  // Checked before the measurement, which may take a minute.
   if (before !== undefined && isNumber(cpu) && !before.ticks.some((core) => String(core.cpu) === cpu)) {
     throw noWorker(cpu, before);
   }

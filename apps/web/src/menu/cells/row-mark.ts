@@ -11,7 +11,7 @@ interface RowMark {
   readonly load: 'absent' | 'none' | 'low' | 'middle' | 'high';
   /** A setting of the row has no effect, or another one than it seems to have. */
   readonly hinted: boolean;
-  /** The same in words. */
+  /** Text of the mark, for its tooltip. */
   readonly title: string;
 }
 

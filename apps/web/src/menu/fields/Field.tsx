@@ -16,7 +16,7 @@ interface FieldProps {
   readonly open?: boolean;
   readonly readOnly: boolean;
   readonly error: string | undefined;
-  /** What somebody else has made of the value that is being edited here. */
+  /** The value that another user has stored while this one is edited. */
   readonly conflict: string | undefined;
   /** Its control takes the focus, and tells so. */
   readonly sought?: boolean;
@@ -88,7 +88,7 @@ export const Field = memo(function Field({
         disabled={readOnly}
         onClick={(event) => {
           const folded = event.currentTarget.closest('.field');
-          // The control takes the place of the line; whoever opened it types at once.
+          // The control replaces the line and gets the focus, so that the user can type at once.
           flushSync(() => onChange(unfoldedValue(prop)));
           const next = folded?.querySelector('input, select, .list-field button');
           if (next instanceof HTMLElement) next.focus();

@@ -18,7 +18,7 @@ export function ListField({ id, prop, value, disabled, invalid, describedBy, onC
     onChange(filled(next));
   };
   const focusRow = (index: number) => root.current?.querySelectorAll('input')[index]?.focus();
-  /** The new row takes the focus: whoever adds one types at once. */
+  /** The new row gets the focus, so that the user can type at once. */
   function addRow() {
     flushSync(() => put([...rows, '']));
     focusRow(rows.length);

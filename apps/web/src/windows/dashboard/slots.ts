@@ -58,7 +58,7 @@ function shownKey(row: HTMLElement): string {
   return keyOf(row.querySelector('a')?.getAttribute('href') ?? '', name);
 }
 
-/** The row stays, but nobody knows its figures any more. */
+/** The row stays, without values. */
 function forgetFigures(row: HTMLElement): void {
   for (const figure of row.querySelectorAll('[data-live]:not([data-live="name"], [data-live="mark"])'))
     write(figure, '–');

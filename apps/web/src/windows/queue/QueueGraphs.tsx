@@ -17,7 +17,7 @@ function linesOf(directions: readonly Direction[]): readonly Line[] {
   }));
 }
 
-/** The same, with the limits. */
+/** As above, with the limits. */
 function rateLines(directions: readonly Direction[]): readonly Line[] {
   const limits = directions.map(({ label, color }, which): Line => {
     const name = directions.length > 1 ? `${label} limit` : 'Limit';

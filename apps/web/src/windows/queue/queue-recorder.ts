@@ -1,4 +1,4 @@
-/** The last minutes of one queue, recorded while somebody looks at it. The router keeps no history of queues. */
+/** The last minutes of one queue, recorded while its dialog is open. The router keeps no history of queues. */
 import type { Row } from '../../api/row.ts';
 import { SPAN_MS } from '../../api/traffic.ts';
 import type { Points } from '../../ui/sliding.ts';
@@ -65,7 +65,7 @@ export class QueueRecorder {
     return this.#points(afterMs, ({ t, dropped }, before) =>
       dropped.slice(0, directions).map((now, which) => {
         const counted = before?.dropped[which] ?? 0;
-        // Less than before: the counters were reset, and nobody knows how many there were until then.
+        // A smaller value: the counters were reset, and the amount until then is unknown.
         if (before === undefined || t - before.t > GAP_MS || now < counted) return null;
         return ((now - counted) * 1000) / (t - before.t);
       }),

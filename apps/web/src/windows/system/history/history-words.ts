@@ -2,15 +2,15 @@
 import type { Revision } from '@tollway/protocol/revisions';
 import { dateAndTime } from '../../../ui/router-clock.ts';
 
-/** Why a revision cannot be taken back; empty when it can, or when only the attempt tells. */
+/** Why a revision cannot be undone; empty when it can, or when only the attempt tells. */
 export function whyNotUndone({ 'undone-by': undoneBy, undo }: Revision, group: string): string {
   if (group === 'read') return 'your group may only look';
-  // Taking back what was taken back already would find other rows; the undo has an Undo of its own.
+  // An undone revision cannot be undone again; its undo has an Undo of its own.
   if (undoneBy !== undefined && undo !== '') return `undone by ${undoneBy}`;
   return undo ?? '';
 }
 
-/** What stands beside Undo where nobody has looked whether it is possible; empty where somebody has. */
+/** The text beside Undo for revisions that the router has not examined; empty for others. */
 export function notForetold({ undo }: Revision): string {
   return undo === undefined ? 'not looked at: trying tells' : '';
 }

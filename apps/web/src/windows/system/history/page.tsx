@@ -1,4 +1,4 @@
-/** Who changed what and when, newest first, each with what it did to its rows and with Undo. */
+/** The history of the configuration, newest first: author, time, changed rows, and Undo. */
 import type { Revision, RevisionChange } from '@tollway/protocol/revisions';
 import { displayBytes, thousands } from '@tollway/schema';
 import { useCallback, useEffect, useId, useRef, useState } from 'react';

@@ -14,7 +14,7 @@ const STYLES: readonly Omit<Line, 'label'>[] = [
   { color: '--chart-4', dashed: true },
 ];
 
-/** Out of sight nobody listens. */
+/** Not subscribed while invisible. */
 const nothing = () => () => {};
 
 function cores(): string {

@@ -12,7 +12,7 @@ const COLUMNS = ['Time', 'In', 'Out', 'Protocol', 'Src. Address', 'Dst. Address'
 
 export function PacketList({ packets, selected, onSelect }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
-  // Until somebody reads one of them, the newest is in view.
+  // The newest packet stays in view until the user selects one.
   // biome-ignore lint/correctness/useExhaustiveDependencies: when packets come
   useEffect(() => {
     if (selected === undefined) scroller.current?.scrollTo({ top: scroller.current.scrollHeight });

@@ -22,7 +22,7 @@ import './import.css';
 const EXAMPLE = 'name,target,upload,download\nalice,192.168.88.10,20M,100M\nbob,192.168.88.11,5M,20M';
 
 export default function ImportPage({ allowed }: PageProps) {
-  // Who may not any more keeps what was typed.
+  // A user who has lost the permission keeps the input.
   const [begun] = useState(allowed);
   return allowed || begun ? (
     <ImportForm allowed={allowed} />
