@@ -201,9 +201,8 @@ impl Run {
     }
 
     /// Workers take over a change one after the other, and go on meanwhile.
-    fn change_apart(&mut self, random: &mut Random) {
-        let another = self.another(random);
-        self.router.prepare(another);
+    fn change_apart(&mut self, random: &mut Random, change: impl FnOnce(&mut DataplaneConfig)) {
+        self.router.prepare(change);
         let mut left: Vec<usize> = (0..self.router.workers()).collect();
         while !left.is_empty() {
             let worker = left.swap_remove(random.below(left.len() as u64) as usize);
@@ -282,8 +281,20 @@ fn run(seed: u64) -> (u64, u64) {
     (run.out, waited)
 }
 
+/// Something changes of which flows are decided anew, but none passes other queues.
+fn neighbor_of_nobody(config: &mut DataplaneConfig) {
+    let mut other = config.neighbors[0].clone();
+    other.row = 9999;
+    other.address = "10.2.0.77".parse().expect("an address");
+    let known = config.neighbors.len();
+    config.neighbors.retain(|neighbor| neighbor.address != other.address);
+    if config.neighbors.len() == known {
+        config.neighbors.push(other);
+    }
+}
+
 /// Workers take over each change at times of their own, and what one hands over to another takes its time.
-fn run_apart(seed: u64) -> (u64, u64) {
+fn run_apart(seed: u64, with_others: bool) -> (u64, u64) {
     let mut random = Random::new(seed);
     let workers = 2 + random.below(2) as u32;
     let mut run = Run::new(&mut random, workers);
@@ -293,7 +304,11 @@ fn run_apart(seed: u64) -> (u64, u64) {
     let mut waited = 0;
     for step in 0..60 {
         if random.one_in(8) {
-            run.change_apart(&mut random);
+            let another = run.another(&mut random);
+            run.change_apart(&mut random, another);
+            if with_others {
+                run.change_apart(&mut random, neighbor_of_nobody);
+            }
         }
         run.inject(&mut random);
         waited = waited.max(run.router.stats().queues.queued_packets);
@@ -332,7 +347,19 @@ fn workers_that_take_over_a_change_one_after_the_other_reorder_no_flow() {
     // What was found once: a row that came back while its worker still had it, and a change to trees of queues from none while
     // the change before it was under way.
     for seed in tollway_testkit::seeds(40).chain([528, 5834]) {
-        let done = std::panic::catch_unwind(|| run_apart(seed));
+        let done = std::panic::catch_unwind(|| run_apart(seed, false));
+        let (passed, most) = done.unwrap_or_else(|_| panic!("seed {seed}"));
+        (out, waited) = (out + passed, waited + most);
+    }
+    assert!(out > 10_000 && waited > 1_000, "{out} {waited}");
+}
+
+/// While the queues' change is under way, another one comes that leaves them as they are.
+#[test]
+fn a_change_of_something_else_meanwhile_reorders_no_flow() {
+    let (mut out, mut waited) = (0, 0);
+    for seed in tollway_testkit::seeds(40) {
+        let done = std::panic::catch_unwind(|| run_apart(seed, true));
         let (passed, most) = done.unwrap_or_else(|_| panic!("seed {seed}"));
         (out, waited) = (out + passed, waited + most);
     }

@@ -168,18 +168,6 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Charges a packet that came for a leaf which is not on its path any more; it goes on at once.
-    #[cold]
-    pub fn pass_reclassified(&mut self, number: u32, segments: u32, bytes: u64, now: Now) {
-        let place = number as usize;
-        if let (Some(leaf), Some(backlog)) = (self.leaves.get_mut(place), self.backlogs.get_mut(place)) {
-            backlog.pass(leaf, segments, bytes);
-            if leaf.is(leaf_flag::TREE) {
-                self.htb.sent(leaf.class, segments, bytes, now);
-            }
-        }
-    }
-
     /// Packets that have passed a row here, whatever part.
     fn passed(&self, at: u32) -> u64 {
         let leaves = self.rows.get(at as usize).into_iter().flat_map(QueueRow::leaves);

@@ -42,6 +42,11 @@ impl PortQueues {
         }
     }
 
+    /// Whether these are the rows of the ports' interfaces.
+    pub fn are_of(&self, interfaces: &[Option<RowId>]) -> bool {
+        self.all.iter().map(|port| &port.interface).eq(interfaces)
+    }
+
     /// Whether a port of an interface takes nothing.
     pub fn is_blocked(&self, interface: RowId) -> bool {
         self.all.iter().any(|port| port.blocked && port.interface == Some(interface))

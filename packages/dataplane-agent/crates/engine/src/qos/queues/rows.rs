@@ -44,6 +44,11 @@ impl Plan<'_> {
         self.table.path_classes(Addr::v4(src), Addr::v4(dst), context, self.utc_ns)
     }
 
+    /// Whether it has the leaves of another one, and the same packets pass them.
+    pub fn shares_queues_with(&self, other: &Self) -> bool {
+        Arc::ptr_eq(self.forest, other.forest) && Arc::ptr_eq(self.table, other.table)
+    }
+
     /// Whether packets between these addresses pass a leaf.
     pub fn passes(&self, addresses: (u32, u32), context: &Context, class: ClassId) -> bool {
         self.path_classes(addresses, context).iter().any(|passed| passed == class)

@@ -48,6 +48,10 @@ impl<F: Frame> Queues<F> {
         now: Now,
     ) {
         self.begin_changeover(before, plan, epoch, shared, now);
+        if plan.shares_queues_with(before) && self.ports.are_of(interfaces) {
+            // Other rules or routes: nothing here would be otherwise, and a worker with 25,000 rows would stand still for 1.5 ms.
+            return;
+        }
         self.swapped = now;
         let forest = plan.forest;
         let entries = std::mem::take(&mut self.rows);
@@ -297,12 +301,21 @@ impl<F: Frame> Queues<F> {
         }
     }
 
+    /// Charges packets that a leaf lets go although their turn has not come, as it is not on their path any more.
+    #[cold]
+    pub fn charge(&mut self, number: u32, segments: u32, bytes: u64, now: Now) {
+        let place = number as usize;
+        if let (Some(leaf), Some(backlog)) = (self.leaves.get_mut(place), self.backlogs.get_mut(place)) {
+            backlog.pass(leaf, segments, bytes);
+            if leaf.is(leaf_flag::TREE) {
+                self.htb.sent(leaf.class, segments, bytes, now);
+            }
+        }
+    }
+
     /// Sends the packets of a leaf that `gone` says, in order and charged.
     fn send_from(&mut self, number: u32, now: Now, mut gone: impl FnMut(&Waiting<F>, &Context) -> bool) {
-        let place = number as usize;
-        let (Some(leaf), Some(backlog)) = (self.leaves.get_mut(place), self.backlogs.get_mut(place)) else {
-            return;
-        };
+        let Some(backlog) = self.backlogs.get_mut(number as usize) else { return };
         let before = backlog.queue.load();
         if before.frames == 0 {
             return;
@@ -312,9 +325,8 @@ impl<F: Frame> Queues<F> {
         let taken = backlog
             .queue
             .take_out(&mut self.slab, leaving, |waiting| gone(waiting, &Self::context(paths, waiting)));
-        backlog.pass(leaf, taken.segments, taken.bytes);
-        if leaf.is(leaf_flag::TREE) && taken.frames != 0 {
-            self.htb.sent(leaf.class, taken.segments, taken.bytes, now);
+        if taken.frames != 0 {
+            self.charge(number, taken.segments, taken.bytes, now);
         }
         self.changed(number, before);
         self.rest(number);

@@ -282,7 +282,7 @@ fn arrive<F: Frame, S: FrameSource<F>>(
     if step.is_none() && handover.generation < snapshot.generation() {
         // It is of an older configuration, and the queue does not take it any more. Those that waited in it went when
         // this worker took over the configuration, and what comes next is in another queue.
-        state.queues.pass_reclassified(leaf, segments, bytes, now);
+        state.queues.charge(leaf, segments, bytes, now);
         state.queues.end_foreign(leaf);
         let rank = state.queues.rank(leaf);
         return go_behind(snapshot, state, packet, handover, rank, source);
