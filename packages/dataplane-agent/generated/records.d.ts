@@ -152,7 +152,7 @@ export declare const routeRecord: {
 /** Size of a record, and where its fields are, bytes. Numbers are little endian, addresses in network order. */
 export declare const addressListRecord: {
   readonly size: 32;
-  /** Place in the names of the lists. */
+  /** Position in the names of the lists. */
   readonly list: 0;
   /** 4 or 6. */
   readonly family: 4;

@@ -152,7 +152,7 @@ export const routeRecord = Object.freeze({
 /** Size of a record, and where its fields are, bytes. Numbers are little endian, addresses in network order. */
 export const addressListRecord = Object.freeze({
   size: 32,
-  /** Place in the names of the lists. */
+  /** Position in the names of the lists. */
   list: 0,
   /** 4 or 6. */
   family: 4,

@@ -70,7 +70,7 @@ macro_rules! packed_numbers {
 packed_numbers! { u8 u16 u32 u64 i64 }
 
 /// An address in network order; IPv4 as ::ffff:a.b.c.d.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PackedAddress(pub u128);
 
 impl Packed for PackedAddress {
@@ -85,7 +85,7 @@ impl Packed for PackedAddress {
 macro_rules! record {
     ($(#[$record_doc:meta])* $name:ident { $($(#[doc = $doc:literal])+ $field:ident: $kind:ty,)* }) => {
         $(#[$record_doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         pub struct $name {
             $($(#[doc = $doc])+ pub $field: $kind,)*
         }
@@ -299,7 +299,7 @@ record! {
 record! {
     /// A record of [`super::ReplyBody::AddressListEntries`].
     AddressListRecord {
-        /// Place in the names of the lists.
+        /// Position in the names of the lists.
         list: u32,
         /// 4 or 6.
         family: u8,

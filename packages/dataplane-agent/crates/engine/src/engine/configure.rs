@@ -22,7 +22,7 @@ impl<F: Frame> Engine<F> {
         let keep = |row: RowId| {
             snapshot.interface_of(row).is_some_and(|interface| interface.up && interface.arp.learns())
         };
-        self.state.shared.neighbors.sync(snapshot.generation(), snapshot.fixed_neighbors(), keep);
+        self.state.shared.neighbors.sync(snapshot.generation(), &snapshot.static_neighbors, keep);
     }
 
     /// Takes over another configuration, at a batch boundary, and returns the old one (to be dropped off
@@ -108,10 +108,10 @@ fn renumber<F: Frame>(state: &mut WorkerState<F>, old: &Snapshot, new: &Snapshot
         let context = new.queue_context(meta);
         let src = Addr::v4(meta.lan_src);
         let classes = if meta.is(flag::BYPASS) {
-            new.queues().interface_path_classes(&context)
+            new.queues.interface_path_classes(&context)
         } else {
-            new.queues().path_classes(src, meta.tuple.dst, &context, utc_ns)
+            new.queues.path_classes(src, meta.tuple.dst, &context, utc_ns)
         };
-        meta.queue = state.queues.queue_ref(new.forest(), &classes, context, state.now);
+        meta.queue = state.queues.queue_ref(&new.forest, &classes, context, state.now);
     }
 }

@@ -10,18 +10,18 @@ use crate::snapshot::Snapshot;
 /// The first condition that keeps packets from being forwarded by their route alone, in the words of the
 /// configuration; `None` when nothing does.
 pub(crate) fn fast_path_blocked_by(snapshot: &Snapshot) -> Option<&'static str> {
-    if !snapshot.allow_fast_path() {
+    if !snapshot.settings.allow_fast_path {
         Some(OFF)
     } else if snapshot.tracking() {
-        Some(match snapshot.tracking_mode() {
+        Some(match snapshot.tracking_mode {
             TrackingMode::Auto => "connection tracking is active, because firewall rules exist",
             TrackingMode::Yes | TrackingMode::No => "connection tracking is active: enabled=yes",
         })
-    } else if !snapshot.filter().is_empty() {
+    } else if !snapshot.filter.is_empty() {
         Some("firewall filter rules exist")
-    } else if !snapshot.mangle().is_empty() {
+    } else if !snapshot.mangle.is_empty() {
         Some("firewall mangle rules exist")
-    } else if !snapshot.forwards() {
+    } else if !snapshot.settings.ip_forward {
         Some("ip-forward=no in IP settings")
     } else if !snapshot.is_plain() {
         Some("rp-filter is on in IP settings")
@@ -34,17 +34,17 @@ pub(crate) fn fast_path_blocked_by(snapshot: &Snapshot) -> Option<&'static str> 
 /// mark.
 pub(crate) fn fasttrack_blocked_by(snapshot: &Snapshot, fasttracked: u64) -> Option<&'static str> {
     cache_blocked_by(snapshot).or_else(|| {
-        let unused = !snapshot.has_fasttrack() && fasttracked == 0;
+        let unused = !snapshot.has_fasttrack && fasttracked == 0;
         unused.then_some("no fasttrack-connection rule and no fasttracked connection exists")
     })
 }
 
 /// What keeps packets from the flow cache; `None` when nothing does.
 pub(crate) fn cache_blocked_by(snapshot: &Snapshot) -> Option<&'static str> {
-    if !snapshot.allow_fast_path() {
+    if !snapshot.settings.allow_fast_path {
         Some(OFF)
     } else if !snapshot.tracking() {
-        Some(match snapshot.tracking_mode() {
+        Some(match snapshot.tracking_mode {
             TrackingMode::Auto => "connection tracking is not active, because no firewall rules exist",
             TrackingMode::Yes | TrackingMode::No => "connection tracking is not active: enabled=no",
         })
@@ -57,9 +57,9 @@ const OFF: &str = "allow-fast-path=no in IP settings";
 
 /// What keeps flows from the kernel's flow offload; `None` when nothing does.
 pub(crate) fn offload_blocked_by(snapshot: &Snapshot) -> Option<&'static str> {
-    if !snapshot.allow_fast_path() {
+    if !snapshot.settings.allow_fast_path {
         Some(OFF)
-    } else if !snapshot.offloads_flows() {
+    } else if !snapshot.settings.flow_offload {
         Some("flow-offload=no in IP settings")
     } else if !snapshot.tracking() {
         fast_path_blocked_by(snapshot)

@@ -260,7 +260,7 @@ impl<F: Frame> Engine<F> {
             }
         }
         if state.table.next_deadline().is_some_and(|due| due <= now) {
-            state.table.expire(now, EXPIRE_BUDGET, self.snapshot.timeouts());
+            state.table.expire(now, EXPIRE_BUDGET, &self.snapshot.timeouts);
             self.expired_at = now;
             unpublish(state);
         }
@@ -415,7 +415,7 @@ impl<F: Frame> Engine<F> {
     /// [`crate::packet::tuple::steer`]; to be called before packets come.
     pub fn restore(&mut self, saved: &Translated, now: Now) -> bool {
         let state = &mut self.state;
-        let timeouts = self.snapshot.timeouts();
+        let timeouts = &self.snapshot.timeouts;
         let is_elsewhere = steer(&saved.original, state.workers) != state.worker;
         if steer(&saved.reply, state.workers) != state.worker
             || is_elsewhere && state.shared.directory.try_publish(saved.original, state.worker).is_err()
@@ -432,7 +432,7 @@ impl<F: Frame> Engine<F> {
 
 /// This worker's share of the configured bound.
 fn connection_share(snapshot: &Snapshot, workers: u32, limits: EngineLimits) -> u32 {
-    snapshot.max_connections().div_ceil(workers.max(1)).min(limits.max_connections).max(1)
+    snapshot.max_connections.div_ceil(workers.max(1)).min(limits.max_connections).max(1)
 }
 
 /// Removes some of the connections that are masqueraded behind an address that is gone.

@@ -115,7 +115,7 @@ impl<F: Frame> Engine<F> {
             return;
         }
         let Some(conn) = state.table.reference(meta.entry) else { return };
-        if !state.table.may_offload(conn, state.now, snapshot.timeouts()) {
+        if !state.table.may_offload(conn, state.now, &snapshot.timeouts) {
             return;
         }
         let this = connection(snapshot, state, conn, meta.entry);
@@ -169,7 +169,7 @@ impl<F: Frame> Engine<F> {
 
 fn pair<F>(snapshot: &Snapshot, state: &WorkerState<F>, meta: &Meta) -> Option<Offload> {
     let (src, dst) = meta.tuple.src.as_v4().zip(meta.tuple.dst.as_v4())?;
-    if !snapshot.is_plain() || !snapshot.queues().is_empty() {
+    if !snapshot.is_plain() || !snapshot.queues.is_empty() {
         return None;
     }
     let (out_port, adjacency) = stateless::way(snapshot, state, dst)?;
@@ -210,7 +210,7 @@ fn connection<F>(
         && action.stamp == state.cache_epoch.stamp
         && action.version == version
         && decides_alone(action);
-    if !same || !snapshot.allow_fast_path() {
+    if !same || !snapshot.settings.allow_fast_path {
         return None;
     }
     let tuples = state.table.tuples(conn)?;
@@ -270,7 +270,7 @@ fn out<F>(snapshot: &Snapshot, state: &WorkerState<F>, port: PortId, adjacency: 
 fn note<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, ticket: &Ticket, count: Count) -> bool {
     let mut fasttracked = false;
     if let Subject::Connection { conn, direction, path, .. } = ticket.subject {
-        state.table.credit(conn, direction, (count.packets, count.bytes), state.now, snapshot.timeouts());
+        state.table.credit(conn, direction, (count.packets, count.bytes), state.now, &snapshot.timeouts);
         fasttracked = state.table.hot(conn).is_some_and(|hot| hot.status.fasttrack());
         state.paths.count_remembered(path, count.packets, count.bytes);
     }
@@ -298,7 +298,7 @@ fn is_right<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, ticket: &mut Tic
         }
         Subject::Connection { conn, direction, version, path } => {
             let entry = conn.slot << 1 | direction as u32;
-            let (now, timeouts) = (state.now, snapshot.timeouts());
+            let (now, timeouts) = (state.now, &snapshot.timeouts);
             let installed = state.table.installed(entry).copied();
             let Some((hot, action)) = state.table.hot(conn).zip(installed) else { return false };
             let same = hot.version == version

@@ -43,7 +43,7 @@ impl<F: Frame> Engine<F> {
     pub fn stats(&self) -> EngineStats {
         let state = &self.state;
         let counts = state.table.counts();
-        let fast = self.snapshot.allow_fast_path();
+        let fast = self.snapshot.settings.allow_fast_path;
         let tracking = self.snapshot.tracking();
         EngineStats {
             rules: state.paths.rules(),
@@ -54,7 +54,7 @@ impl<F: Frame> Engine<F> {
             offloaded: state.offloaded,
             fasttrack: state.fasttrack,
             fast_path_active: fast && !tracking,
-            fasttrack_active: fast && tracking && (self.snapshot.has_fasttrack() || counts.fasttracked != 0),
+            fasttrack_active: fast && tracking && (self.snapshot.has_fasttrack || counts.fasttracked != 0),
             tracking_active: tracking,
             max_connections: u64::from(connection_share(&self.snapshot, state.workers, self.limits)),
             connections_ip4: counts.ip4,
@@ -85,7 +85,7 @@ impl<F: Frame> Engine<F> {
     /// that has passed packets at this worker, and of those that have at none its share; at most `most`, with rows
     /// from `from` on. Says from where to go on; `None` when that was the end. The workers' records of a queue add up.
     pub fn queues(&self, from: RowId, most: u32, now: Now, out: &mut Vec<u8>) -> Option<RowId> {
-        self.state.queues.dump(self.snapshot.forest(), from, most, now, out)
+        self.state.queues.dump(&self.snapshot.forest, from, most, now, out)
     }
 
     /// Appends packed records (see [`tollway_config::protocol::ReplyBody::QueueScope`]) of what a queue did in each
@@ -97,7 +97,7 @@ impl<F: Frame> Engine<F> {
     /// Sets the counters of these queues to zero; empty means all. Appends their records as they were.
     pub fn reset_queue_counters(&mut self, rows: &[RowId], out: &mut Vec<u8>) {
         let now = self.state.now;
-        self.state.queues.reset(self.snapshot.forest(), rows, now, out);
+        self.state.queues.reset(&self.snapshot.forest, rows, now, out);
     }
 
     /// Sets the counters of these rules to zero as seen by [`Self::stats`]; empty means all.

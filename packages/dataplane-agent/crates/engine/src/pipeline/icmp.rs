@@ -131,7 +131,7 @@ pub(crate) fn build_error<F: Frame, S: FrameSource<F>>(
     // Of the MTU every connection has to hear that its packets exceed: its sender takes the word for one of them alone.
     let is_of_mtu = (error.icmp_type, error.code) == (icmp::UNREACHABLE, icmp::FRAGMENTATION_NEEDED);
     if !is_of_mtu
-        && !state.shared.icmp_errors.may_send(offender.src, snapshot.icmp_rate_limit_ms(), state.now)
+        && !state.shared.icmp_errors.may_send(offender.src, snapshot.settings.icmp_rate_limit_ms, state.now)
     {
         return None;
     }

@@ -47,7 +47,7 @@ pub(crate) fn ask<F>(
     log::rules(snapshot, &state.shared, questions.table, &evaluation.logs, meta, &view, head);
     let markable = matches!(meta.tuple.protocol, ipv4::TCP | ipv4::UDP);
     if let Some(reference) = meta.conn.filter(|_| {
-        evaluation.fasttrack && markable && snapshot.allow_fast_path() && !meta.is(flag::ATTACHED)
+        evaluation.fasttrack && markable && snapshot.settings.allow_fast_path && !meta.is(flag::ATTACHED)
     }) {
         state.table.set_fasttrack(reference);
     }

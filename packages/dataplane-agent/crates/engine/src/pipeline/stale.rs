@@ -24,7 +24,7 @@ pub(crate) fn is_still_valid<F>(snapshot: &Snapshot, state: &mut WorkerState<F>,
     }
     // Decisions about IPv6 hold only until the next change.
     let (Some(src), Some(dst)) = (meta.tuple.src.as_v4(), meta.tuple.dst.as_v4()) else { return false };
-    if snapshot.rp_filter() != RpFilter::No && epochs.route_changed_since(src, stamp) {
+    if snapshot.settings.rp_filter != RpFilter::No && epochs.route_changed_since(src, stamp) {
         return false;
     }
     // What the rules were asked about: mangle's prerouting sees the destination as it came, the others as it is

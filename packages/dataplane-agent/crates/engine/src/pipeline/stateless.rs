@@ -25,7 +25,7 @@ const AHEAD: usize = 64;
 /// Forwards packets that need only a route, and puts the others into `batch.slow`. Returns the number of both. Routes
 /// are looked up twice: first for some packets together, to prefetch the memory of their results, then one by one.
 pub(crate) fn run<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, batch: &mut Batch<F>) -> u64 {
-    let plain = snapshot.is_plain() && snapshot.allow_fast_path();
+    let plain = snapshot.is_plain() && snapshot.settings.allow_fast_path;
     let mut entered = 0;
     let mut first = batch.first;
     while first < batch.end {
@@ -93,12 +93,12 @@ fn forward<F: Frame>(
         lower_ttl(l3);
     }
     write_link(head, mac, out.mac);
-    if !snapshot.queues().is_empty() {
+    if !snapshot.queues.is_empty() {
         let utc_ns = state.utc_ns();
         let in_interface = snapshot.interface(meta.in_interface).map_or(0, |interface| interface.row);
-        let context = snapshot.queues().relevant(Context { mark: 0, in_interface, out_interface: out.row });
-        let classes = snapshot.queues().path_classes(meta.tuple.src, meta.tuple.dst, &context, utc_ns);
-        meta.queue = state.queues.queue_ref(snapshot.forest(), &classes, context, state.now);
+        let context = snapshot.queues.relevant(Context { mark: 0, in_interface, out_interface: out.row });
+        let classes = snapshot.queues.path_classes(meta.tuple.src, meta.tuple.dst, &context, utc_ns);
+        meta.queue = state.queues.queue_ref(&snapshot.forest, &classes, context, state.now);
     }
     state.count_fast(meta, false, u64::from(meta.segments), meta.wire_bytes());
     meta.flags |= flag::FAST;
@@ -115,11 +115,11 @@ fn slow_by_headers(snapshot: &Snapshot, meta: &Meta) -> SlowReason {
 /// Why no packet is forwarded by its route alone with this configuration.
 #[cold]
 fn not_plain<F>(snapshot: &Snapshot, packet: &Packet<F>) -> SlowReason {
-    if !snapshot.allow_fast_path() {
+    if !snapshot.settings.allow_fast_path {
         SlowReason::FastPathOff
     } else if let Some(reason) = packet.meta.slow_by_itself() {
         reason
-    } else if !snapshot.filter().is_empty() || !snapshot.mangle().is_empty() {
+    } else if !snapshot.filter.is_empty() || !snapshot.mangle.is_empty() {
         SlowReason::RulesWithoutTracking
     } else {
         not_routable(snapshot, &packet.meta).unwrap_or(SlowReason::ReversePath)
@@ -131,7 +131,7 @@ fn not_routable(snapshot: &Snapshot, meta: &Meta) -> Option<SlowReason> {
     let (Some(src), Some(dst)) = (meta.tuple.src.as_v4(), meta.tuple.dst.as_v4()) else {
         return Some(SlowReason::NotRoutable);
     };
-    if !snapshot.forwards() {
+    if !snapshot.settings.ip_forward {
         Some(SlowReason::NotRoutable)
     } else if is_group(dst) {
         Some(SlowReason::Broadcast)

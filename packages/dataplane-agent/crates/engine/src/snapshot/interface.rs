@@ -163,12 +163,12 @@ pub(super) fn add_networks(config: &DataplaneConfig, map: &InterfaceMap, interfa
     }
 }
 
-pub(super) fn build_fixed(
+pub(super) fn build_static_neighbors(
     config: &DataplaneConfig,
     map: &InterfaceMap,
     interfaces: &mut [Interface],
 ) -> Result<Vec<StaticNeighbor>, BuildError> {
-    let mut fixed: Vec<StaticNeighbor> = Vec::with_capacity(config.neighbors.len());
+    let mut neighbors: Vec<StaticNeighbor> = Vec::with_capacity(config.neighbors.len());
     for neighbor in &config.neighbors {
         let mac = parse_mac(neighbor.row, &neighbor.mac_address)?;
         let interface =
@@ -178,16 +178,16 @@ pub(super) fn build_fixed(
             return Err(BuildError::row(neighbor.row, message));
         };
         let key = (interface.row, neighbor.address.to_bits());
-        if fixed.iter().any(|other| other.key == key) {
+        if neighbors.iter().any(|other| other.key == key) {
             let message = format!("address {} has another entry on the same interface", neighbor.address);
             return Err(BuildError::row(neighbor.row, message));
         }
         if neighbor.published {
             interface.published.push(neighbor.address.to_bits());
         }
-        fixed.push(StaticNeighbor { key, row: neighbor.row, mac });
+        neighbors.push(StaticNeighbor { key, row: neighbor.row, mac });
     }
-    Ok(fixed)
+    Ok(neighbors)
 }
 
 pub(super) fn build_ports(facts: &[PortFacts], interfaces: &[Interface]) -> Vec<Port> {

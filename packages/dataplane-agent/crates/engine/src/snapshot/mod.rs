@@ -20,7 +20,7 @@ use crate::qos::classify::QueueTable;
 use crate::qos::forest::Forest;
 
 pub use interface::{Interface, Port, PortFacts};
-use interface::{add_networks, build_fixed, build_interfaces, build_ports, same_numbers};
+use interface::{add_networks, build_interfaces, build_ports, build_static_neighbors, same_numbers};
 
 /// Where evaluation of the built-in chains starts, by table and hook; `None` without rules.
 #[derive(Debug, Clone, Copy, Default)]
@@ -73,28 +73,42 @@ impl SnapshotPart {
 pub struct Snapshot {
     generation: u32,
     workers: u32,
-    settings: IpSettings,
+    /// Settings of `/ip/settings`.
+    pub(crate) settings: IpSettings,
     tracking: bool,
-    tracking_mode: TrackingMode,
-    timeouts: Timeouts,
-    max_connections: u32,
+    /// When connections are tracked, as configured.
+    pub(crate) tracking_mode: TrackingMode,
+    /// Timeouts of connections.
+    pub(crate) timeouts: Timeouts,
+    /// Bound of the connection table over all workers.
+    pub(crate) max_connections: u32,
     interfaces: Vec<Interface>,
     ports: Vec<Port>,
     fib: Arc<Fib>,
     lists: Arc<AddressLists>,
     list_contents: Arc<Contents>,
-    filter: Arc<RuleTable>,
-    nat: Arc<RuleTable>,
-    mangle: Arc<RuleTable>,
+    /// `/ip/firewall/filter`.
+    pub(crate) filter: Arc<RuleTable>,
+    /// `/ip/firewall/nat`.
+    pub(crate) nat: Arc<RuleTable>,
+    /// `/ip/firewall/mangle`.
+    pub(crate) mangle: Arc<RuleTable>,
     mark_names: Arc<MarkNames>,
-    knows_marks: bool,
-    filter_resumes: bool,
+    /// Rules read marks, or set them.
+    pub(crate) knows_marks: bool,
+    /// The fast path can evaluate a rule of the filter for every packet and go on from there: no later rule reads what only
+    /// the stages know, and no chain of mangle follows.
+    pub(crate) filter_resumes: bool,
     rule_rows: Vec<RowId>,
     hooks: Hooks,
-    fixed: Vec<StaticNeighbor>,
-    has_fasttrack: bool,
-    forest: Arc<Forest>,
-    queues: Arc<QueueTable>,
+    /// Static neighbours.
+    pub(crate) static_neighbors: Vec<StaticNeighbor>,
+    /// A fasttrack rule exists.
+    pub(crate) has_fasttrack: bool,
+    /// The trees of queues.
+    pub(crate) forest: Arc<Forest>,
+    /// The tables by which packets find their leaves.
+    pub(crate) queues: Arc<QueueTable>,
     /// Cache epoch: generation of the first of the consecutive snapshots under which flows are decided alike.
     cache_epoch: u32,
 }
@@ -167,7 +181,7 @@ impl Snapshot {
             interface.addresses = fib.addresses(index as u16).to_vec();
         }
         add_networks(config, &map, &mut interfaces);
-        let fixed = build_fixed(config, &map, &mut interfaces)?;
+        let static_neighbors = build_static_neighbors(config, &map, &mut interfaces)?;
         let (lists, list_contents) = build_lists(config, basis)?;
         // Rules hold lists by reference and interfaces by number.
         let same = basis
@@ -237,7 +251,7 @@ impl Snapshot {
             mangle,
             mark_names,
             hooks,
-            fixed,
+            static_neighbors,
             forest,
             queues,
             cache_epoch: generation,

@@ -2,20 +2,17 @@
 
 use std::sync::Arc;
 
-use tollway_config::dataplane::{FasttrackMode, RowId, RpFilter, TrackingMode};
+use tollway_config::dataplane::{FasttrackMode, RowId, RpFilter};
 
 use super::{Interface, Port, Snapshot};
 use crate::firewall::address_set::Contents;
 use crate::firewall::classifier::{AddressLists, Position, RuleTable, TableKind};
 use crate::firewall::marks::MarkNames;
-use crate::flow::conntrack::Timeouts;
 use crate::ids::PortId;
 use crate::ip::fib::{Fib, Lookup};
-use crate::ip::neighbor::StaticNeighbor;
 use crate::packet::tuple::Addr;
 use crate::packet::{Hook, Meta, flag};
-use crate::qos::classify::QueueTable;
-use crate::qos::forest::{Context, Forest};
+use crate::qos::forest::Context;
 use crate::qos::queues::Plan;
 
 impl Snapshot {
@@ -82,22 +79,6 @@ impl Snapshot {
         self.tracking
     }
 
-    /// When connections are tracked, as configured.
-    pub(crate) fn tracking_mode(&self) -> TrackingMode {
-        self.tracking_mode
-    }
-
-    /// The flow cache may be used.
-    #[inline]
-    pub(crate) fn allow_fast_path(&self) -> bool {
-        self.settings.allow_fast_path
-    }
-
-    /// What the flow cache knows may be forwarded elsewhere.
-    pub(crate) fn offloads_flows(&self) -> bool {
-        self.settings.flow_offload
-    }
-
     /// Forwarding needs no more than a route: nothing is tracked, filtered or checked backwards.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
@@ -114,37 +95,6 @@ impl Snapshot {
         self.settings.fasttrack_mode == FasttrackMode::Bypass
             && self.settings.allow_fast_path
             && self.tracking
-    }
-
-    /// A fasttrack rule exists.
-    pub(crate) fn has_fasttrack(&self) -> bool {
-        self.has_fasttrack
-    }
-
-    pub(crate) fn forwards(&self) -> bool {
-        self.settings.ip_forward
-    }
-
-    pub(crate) fn rp_filter(&self) -> RpFilter {
-        self.settings.rp_filter
-    }
-
-    pub(crate) fn icmp_rate_limit_ms(&self) -> u32 {
-        self.settings.icmp_rate_limit_ms
-    }
-
-    pub(crate) fn max_neighbors(&self) -> u32 {
-        self.settings.max_neighbor_entries
-    }
-
-    #[inline]
-    pub(crate) fn timeouts(&self) -> &Timeouts {
-        &self.timeouts
-    }
-
-    /// Bound of the connection table over all workers.
-    pub(crate) fn max_connections(&self) -> u32 {
-        self.max_connections
     }
 
     /// Where an address leads. Limited broadcast and multicast are not known here.
@@ -196,14 +146,6 @@ impl Snapshot {
         self.fib.source_for(destination)
     }
 
-    pub(crate) fn filter(&self) -> &RuleTable {
-        &self.filter
-    }
-
-    pub(crate) fn nat(&self) -> &RuleTable {
-        &self.nat
-    }
-
     pub(super) fn table(&self, kind: TableKind) -> &Arc<RuleTable> {
         match kind {
             TableKind::Filter => &self.filter,
@@ -212,19 +154,9 @@ impl Snapshot {
         }
     }
 
-    pub(crate) fn mangle(&self) -> &RuleTable {
-        &self.mangle
-    }
-
     /// Whether what is cached may rest on volume, time, DSCP or lists.
     pub(crate) fn has_bounds(&self) -> bool {
         self.filter.has_bounds() || self.mangle.has_bounds() || self.queues.has_time()
-    }
-
-    /// Whether rules ask for marks, or set them.
-    #[inline]
-    pub(crate) fn knows_marks(&self) -> bool {
-        self.knows_marks
     }
 
     /// Whether marks of connections may change.
@@ -233,22 +165,10 @@ impl Snapshot {
         !self.mangle.is_empty()
     }
 
-    /// Whether the flow cache can go on with a rule of the filter that must be asked for every packet: no rule from
-    /// there on asks for what only the stages know, and no chain of mangle follows.
-    pub(crate) fn filter_resumes(&self) -> bool {
-        self.filter_resumes
-    }
-
     /// Where evaluation of a table starts at a hook; `None` when it has no rules there.
     #[inline]
     pub(crate) fn start(&self, table: TableKind, hook: Hook) -> Option<&Position> {
         self.hooks.get(table, hook)
-    }
-
-    /// The trees of queues.
-    #[inline]
-    pub(crate) fn forest(&self) -> &Arc<Forest> {
-        &self.forest
     }
 
     /// How packets find their leaves at a time, ns since 1970 UTC.
@@ -263,12 +183,6 @@ impl Snapshot {
         self.ports.iter().map(row).collect()
     }
 
-    /// Which of their leaves a packet passes.
-    #[inline]
-    pub(crate) fn queues(&self) -> &QueueTable {
-        &self.queues
-    }
-
     /// What decides about a packet's queues beside its addresses.
     pub(crate) fn queue_context(&self, meta: &Meta) -> Context {
         let row = |index: u16| self.interface(index).map_or(0, |interface| interface.row);
@@ -277,9 +191,5 @@ impl Snapshot {
             in_interface: if meta.hook == Hook::Output { 0 } else { row(meta.in_interface) },
             out_interface: if meta.is(flag::TO_ROUTER) { 0 } else { row(meta.out_interface) },
         })
-    }
-
-    pub(crate) fn fixed_neighbors(&self) -> &[StaticNeighbor] {
-        &self.fixed
     }
 }

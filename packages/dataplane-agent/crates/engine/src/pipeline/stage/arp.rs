@@ -92,7 +92,7 @@ fn judge<F>(
     // them and the router has asked: who asks from there makes himself no neighbour.
     let asks_from_outside = how == LearnedFrom::Request && !interface.reaches(packet.sender_addr);
     if plausible && !asks_from_outside && interface.arp != ArpMode::ReplyOnly {
-        let (limit, now) = (snapshot.max_neighbors(), state.now);
+        let (limit, now) = (snapshot.settings.max_neighbor_entries, state.now);
         let key = (interface.row, packet.sender_addr);
         state.shared.neighbors.learn(key, packet.sender_mac, how, interface.reachable_ms, limit, now);
     }
@@ -115,7 +115,7 @@ fn proxies(snapshot: &Snapshot, interface: &Interface, in_interface: u16, packet
         return false;
     }
     // Who answered for others and forwarded nothing would cut them off.
-    let way_out = || snapshot.way_out(target).filter(|_| snapshot.forwards());
+    let way_out = || snapshot.way_out(target).filter(|_| snapshot.settings.ip_forward);
     match interface.arp {
         // Its own addresses on other interfaces are among what can be reached through it.
         ArpMode::ProxyArp => snapshot.is_local(target) || way_out().is_some_and(|out| out != in_interface),

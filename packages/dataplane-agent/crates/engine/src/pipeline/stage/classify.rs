@@ -15,7 +15,7 @@ use crate::snapshot::Snapshot;
 use crate::time::Now;
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
-    if pass.snapshot.queues().is_empty() {
+    if pass.snapshot.queues.is_empty() {
         return 0;
     }
     each_slow(pass, |snapshot, state, packet| {
@@ -40,14 +40,13 @@ pub(crate) fn count_out_of_order<F: Frame>(state: &mut WorkerState<F>, meta: &mu
 fn classify<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &mut Meta) {
     let context = snapshot.queue_context(meta);
     if meta.is(flag::BYPASS) {
-        let classes = snapshot.queues().interface_path_classes(&context);
-        meta.queue = state.queues.queue_ref(snapshot.forest(), &classes, context, state.now);
+        let classes = snapshot.queues.interface_path_classes(&context);
+        meta.queue = state.queues.queue_ref(&snapshot.forest, &classes, context, state.now);
         return;
     }
     let src = if meta.lan_src == 0 { meta.tuple.src } else { Addr::v4(meta.lan_src) };
-    let (classes, holds_ns) =
-        snapshot.queues().path_classes_for(src, meta.tuple.dst, &context, state.utc_ns());
-    meta.queue = state.queues.queue_ref(snapshot.forest(), &classes, context, state.now);
+    let (classes, holds_ns) = snapshot.queues.path_classes_for(src, meta.tuple.dst, &context, state.utc_ns());
+    meta.queue = state.queues.queue_ref(&snapshot.forest, &classes, context, state.now);
     meta.lan_src = src.as_v4().unwrap_or(0);
     if holds_ns != u64::MAX {
         let until = Now(state.now.0.saturating_add(holds_ns));

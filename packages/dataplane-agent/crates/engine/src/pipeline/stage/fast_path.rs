@@ -114,7 +114,7 @@ fn forward_tracked<F: Frame, S: FrameSource<F>>(
     batch: &mut Batch<F>,
     source: &mut S,
 ) -> u64 {
-    let cache = snapshot.allow_fast_path();
+    let cache = snapshot.settings.allow_fast_path;
     let (first, end) = (batch.first, batch.end);
     let mut entered = 0;
     look_up_some(state, batch, first);
@@ -254,7 +254,7 @@ fn apply<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut
     let Some(transport) = transport(meta, frame.head()) else {
         return Applied::Slow(slow_by_connection(meta, hot.status));
     };
-    let updated = hot.update(direction, &transport, state.now, snapshot.timeouts());
+    let updated = hot.update(direction, &transport, state.now, &snapshot.timeouts);
     let (frame, vnet, meta, entry, hot) = if updated {
         (frame, vnet, meta, entry, hot)
     } else {
@@ -310,7 +310,7 @@ fn track_out_of_order_or_closing<F: Frame>(
         return Err(SlowReason::TcpControl);
     }
     let order = if is_intact(packet) {
-        state.table.track_out_of_order_or_closing(entry, transport, state.now, snapshot.timeouts())
+        state.table.track_out_of_order_or_closing(entry, transport, state.now, &snapshot.timeouts)
     } else {
         None
     };

@@ -14,7 +14,7 @@ use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
-    if pass.snapshot.filter().is_empty() {
+    if pass.snapshot.filter.is_empty() {
         return 0;
     }
     each_slow(pass, |snapshot, state, packet| {
@@ -43,6 +43,6 @@ pub(crate) fn decide<F>(
     start: &Position,
 ) -> RuleVerdict {
     let hook = meta.hook;
-    let questions = Questions { table: snapshot.filter(), start, hook, resumes: snapshot.filter_resumes() };
+    let questions = Questions { table: &snapshot.filter, start, hook, resumes: snapshot.filter_resumes };
     ask(snapshot, state, meta, vnet, head, &questions).0
 }

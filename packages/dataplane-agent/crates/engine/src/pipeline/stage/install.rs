@@ -66,7 +66,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
             }
         }
         if snapshot.tracking() {
-            let cached = if snapshot.allow_fast_path() {
+            let cached = if snapshot.settings.allow_fast_path {
                 cache(snapshot, state, &packet.meta)
             } else {
                 Err(SlowReason::FastPathOff)
@@ -108,7 +108,7 @@ pub(crate) fn resolve<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: 
         return;
     }
     let ask = out.arp.learns();
-    let found = state.shared.neighbors.resolve(key, ask, snapshot.max_neighbors(), state.now);
+    let found = state.shared.neighbors.resolve(key, ask, snapshot.settings.max_neighbor_entries, state.now);
     if found.full {
         meta.flags |= flag::NO_NEIGHBOR;
     }

@@ -20,7 +20,7 @@ use crate::snapshot::Snapshot;
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     let bypass = pass.snapshot.fasttrack_bypasses();
-    if pass.snapshot.mangle().is_empty() && !bypass {
+    if pass.snapshot.mangle.is_empty() && !bypass {
         return 0;
     }
     each_slow(pass, |snapshot, state, packet| {
@@ -70,7 +70,7 @@ pub(super) fn change<F: Frame>(
     start: &Position,
     hook: Hook,
 ) {
-    let questions = Questions { table: snapshot.mangle(), start, hook, resumes: false };
+    let questions = Questions { table: &snapshot.mangle, start, hook, resumes: false };
     let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
     let (_, changes) = ask(snapshot, state, &mut packet.meta, &packet.vnet, head, &questions);
     if changes != Changes::default() {

@@ -10,7 +10,7 @@ use crate::pipeline::slow_path::each_slow;
 use crate::pipeline::stage::mangle::{change, may_bypass};
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
-    if !pass.snapshot.knows_marks() {
+    if !pass.snapshot.knows_marks {
         return 0;
     }
     each_slow(pass, |snapshot, state, packet| {

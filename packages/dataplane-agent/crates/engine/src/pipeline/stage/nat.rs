@@ -252,19 +252,19 @@ fn ask<'a, F>(
 ) -> Option<&'a Rule> {
     let mut view = view(state, meta, vnet, head, hook);
     let mut evaluation = state.evaluation.take().unwrap_or_default();
-    snapshot.nat().evaluate(&mut view, start, &mut evaluation);
+    snapshot.nat.evaluate(&mut view, start, &mut evaluation);
     if let Some(tracer) = &mut state.trace {
         tracer.nat_rules(meta.conn, &evaluation.matched);
     }
     for row in &evaluation.matched {
         state.paths.count_rule(*row, u64::from(meta.segments), meta.wire_bytes());
     }
-    log::rules(snapshot, &state.shared, snapshot.nat(), &evaluation.logs, meta, &view, head);
+    log::rules(snapshot, &state.shared, &snapshot.nat, &evaluation.logs, meta, &view, head);
     add_to_lists(state, snapshot.lists().0, &evaluation.adds);
     let verdict = evaluation.verdict;
     state.evaluation = Some(evaluation);
     match verdict {
-        RuleVerdict::Nat { rule } => snapshot.nat().rule(rule),
+        RuleVerdict::Nat { rule } => snapshot.nat.rule(rule),
         RuleVerdict::Accept | RuleVerdict::Drop | RuleVerdict::Reject(_) => None,
     }
 }

@@ -69,7 +69,7 @@ fn decide(snapshot: &Snapshot, meta: &mut Meta) -> Result<(), Refusal> {
         if meta.is(flag::LINK_BROADCAST) {
             return Err((DropReason::NotForUs, None));
         }
-        if !snapshot.forwards() {
+        if !snapshot.settings.ip_forward {
             return Err((DropReason::ForwardingOff, None));
         }
         meta.hook = Hook::Forward;
@@ -114,7 +114,7 @@ fn check_source(snapshot: &Snapshot, meta: &Meta, src: u32) -> Result<(), Refusa
     if src == 0 {
         return Ok(());
     }
-    let loose = match snapshot.rp_filter() {
+    let loose = match snapshot.settings.rp_filter {
         RpFilter::No => return Ok(()),
         RpFilter::Strict => false,
         RpFilter::Loose => true,

@@ -130,7 +130,7 @@ fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Pac
     if meta.entry != NO_ENTRY && transport.may_open_anew() {
         replace_masqueraded(snapshot, state, &flow);
     }
-    Some(state.table.track_flow(&flow, &transport, state.now, snapshot.timeouts()))
+    Some(state.table.track_flow(&flow, &transport, state.now, &snapshot.timeouts))
 }
 
 /// Ends the masqueraded connection of a packet that leaves by another interface now: no answer to the address that it took

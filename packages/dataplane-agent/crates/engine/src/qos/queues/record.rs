@@ -13,23 +13,6 @@ use crate::qos::queues::rows::QueueRow;
 use crate::qos::queues::{NIL, Queues};
 use crate::time::Now;
 
-/// What of a record comes from where.
-#[derive(Debug, Clone, Copy, Default)]
-struct Record {
-    passed: Passed,
-    dropped: u64,
-    second: Passed,
-    queued_bytes: u64,
-    queued_packets: u32,
-    sub_queues: u32,
-    borrows: u64,
-    lends: u64,
-    marked: u64,
-    longest_wait: u32,
-    average_wait: u32,
-    out_of_order: u64,
-}
-
 /// Counters of a tree's class as they stood at the last reset.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ResetCounters {
@@ -91,27 +74,32 @@ impl<F: Frame> Queues<F> {
                 self.inner_record(id, class, queued, now)
             };
             let record = match self.carried.get(&class.identity) {
-                Some(carried) => Some(record.unwrap_or_default().with(carried)),
+                Some(carried) => Some(carried.added_to(record.unwrap_or_default())),
                 None => record,
             };
             if let Some(record) = record {
-                record.write(class.identity, self.worker, out);
+                let Identity { row, part } = class.identity;
+                QueueRecord { row, worker: self.worker as u16, part: part as u8, ..record }.write(out);
             }
         }
     }
 
-    fn leaf_record(&self, id: ClassId, class: &Class, leaf: u32, now: Now) -> Option<Record> {
+    /// The record of a leaf, without its name.
+    fn leaf_record(&self, id: ClassId, class: &Class, leaf: u32, now: Now) -> Option<QueueRecord> {
         if leaf == NIL {
             return None;
         }
         let (leaf, backlog) = (self.leaves.get(leaf as usize)?, self.backlogs.get(leaf as usize)?);
         let view = class.parent.and_then(|_| self.htb.view(id, now));
         let since = self.reset_counters.get(&class.identity).copied().unwrap_or_default();
+        let (passed, second) = (backlog.passed(leaf), backlog.last_second(leaf, now));
         let waited = backlog.waited(leaf, now);
-        Some(Record {
-            passed: backlog.passed(leaf),
+        Some(QueueRecord {
+            bytes: passed.bytes,
+            packets: passed.packets,
             dropped: backlog.dropped,
-            second: backlog.last_second(leaf, now),
+            rate: second.bytes * 8,
+            packet_rate: second.packets,
             queued_bytes: backlog.queue.bytes(),
             queued_packets: leaf.queued(),
             sub_queues: backlog.queue.sub_queues(),
@@ -121,25 +109,29 @@ impl<F: Frame> Queues<F> {
             longest_wait: waited.longest,
             average_wait: waited.average(),
             out_of_order: backlog.out_of_order,
+            ..QueueRecord::default()
         })
     }
 
-    fn inner_record(&self, id: ClassId, class: &Class, queued: &Queued, now: Now) -> Option<Record> {
+    /// The record of a class with children, without its name.
+    fn inner_record(&self, id: ClassId, class: &Class, queued: &Queued, now: Now) -> Option<QueueRecord> {
         let view = self.htb.view(id, now)?;
         let (queued_bytes, queued_packets) = queued.get(&id).copied().unwrap_or_default();
         if view.packets == 0 && queued_packets == 0 {
             return None;
         }
         let since = self.reset_counters.get(&class.identity).copied().unwrap_or_default();
-        let total = Passed { packets: view.packets, bytes: view.bytes };
-        Some(Record {
-            passed: total.since(since.passed),
-            second: Passed { packets: view.second_packets, bytes: view.second_bytes },
+        let passed = Passed { packets: view.packets, bytes: view.bytes }.since(since.passed);
+        Some(QueueRecord {
+            bytes: passed.bytes,
+            packets: passed.packets,
+            rate: view.second_bytes * 8,
+            packet_rate: view.second_packets,
             queued_bytes,
             queued_packets,
             borrows: view.borrows.wrapping_sub(since.borrows),
             lends: view.lends.wrapping_sub(since.lends),
-            ..Record::default()
+            ..QueueRecord::default()
         })
     }
 
@@ -247,39 +239,16 @@ impl ResetCounters {
     }
 }
 
-impl Record {
-    /// With what the class counted before.
-    fn with(self, carried: &CarriedCounters) -> Self {
-        Self {
-            passed: self.passed.plus(carried.passed),
-            dropped: self.dropped + carried.dropped,
-            marked: self.marked + carried.marked,
-            out_of_order: self.out_of_order + carried.out_of_order,
-            ..self
+impl CarriedCounters {
+    /// A record with these counters added.
+    fn added_to(&self, record: QueueRecord) -> QueueRecord {
+        QueueRecord {
+            bytes: record.bytes.wrapping_add(self.passed.bytes),
+            packets: record.packets.wrapping_add(self.passed.packets),
+            dropped: record.dropped + self.dropped,
+            marked: record.marked + self.marked,
+            out_of_order: record.out_of_order + self.out_of_order,
+            ..record
         }
-    }
-
-    fn write(&self, identity: Identity, worker: u32, out: &mut Vec<u8>) {
-        let packed = QueueRecord {
-            row: identity.row,
-            worker: worker as u16,
-            part: identity.part as u8,
-            reserved: 0,
-            bytes: self.passed.bytes,
-            packets: self.passed.packets,
-            dropped: self.dropped,
-            rate: self.second.bytes * 8,
-            packet_rate: self.second.packets,
-            queued_bytes: self.queued_bytes,
-            queued_packets: self.queued_packets,
-            sub_queues: self.sub_queues,
-            borrows: self.borrows,
-            lends: self.lends,
-            marked: self.marked,
-            longest_wait: self.longest_wait,
-            average_wait: self.average_wait,
-            out_of_order: self.out_of_order,
-        };
-        packed.write(out);
     }
 }

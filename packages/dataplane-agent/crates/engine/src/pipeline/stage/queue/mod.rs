@@ -248,7 +248,7 @@ fn arrive<F: Frame, S: FrameSource<F>>(
     source: &mut S,
 ) -> Option<(u32, QueueHandover)> {
     let remaining = &handover.remaining;
-    let context = snapshot.queues().still_relevant(remaining.context, handover.generation);
+    let context = snapshot.queues.still_relevant(remaining.context, handover.generation);
     packet.meta.lan_src = handover.addresses.0;
     state.queues.count_arrived(handover.from);
     if let Some(before) = remaining.before {
@@ -274,7 +274,7 @@ fn arrive<F: Frame, S: FrameSource<F>>(
         (classes, classes.iter().position(|passed| Some(passed) == class).map(|step| step as u8))
     };
     let queue = match step {
-        Some(step) => state.queues.queue_ref(snapshot.forest(), &classes, context, state.now).at(step),
+        Some(step) => state.queues.queue_ref(&snapshot.forest, &classes, context, state.now).at(step),
         None => QueueRef::leaf(leaf),
     };
     packet.meta.queue = queue;
@@ -316,7 +316,7 @@ fn go_behind<F: Frame, S: FrameSource<F>>(
     let context = plan.table.still_relevant(handover.remaining.context, handover.generation);
     if state.queues.is_changing() {
         let classes = plan.path_classes(handover.addresses, &context);
-        packet.meta.queue = state.queues.queue_ref(snapshot.forest(), &classes, context, state.now);
+        packet.meta.queue = state.queues.queue_ref(&snapshot.forest, &classes, context, state.now);
         if let_wait(snapshot, state, packet, Some(rank), handover.addresses) {
             return None;
         }
