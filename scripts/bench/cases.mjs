@@ -37,6 +37,7 @@ export const CASES = [
   { name: 'engine/marks-640', kind: 'engine' },
   { name: 'engine/queues-25k', kind: 'engine' },
   { name: 'engine/queues-25k-shaping', kind: 'engine' },
+  { name: 'engine/swap-25k', kind: 'engine' },
   { name: 'engine/htb-8-levels', kind: 'engine' },
   { name: 'engine/fq-codel-1k', kind: 'engine' },
   { name: 'engine/cake-1k', kind: 'engine' },

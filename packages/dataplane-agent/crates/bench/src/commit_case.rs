@@ -124,7 +124,7 @@ fn commits_of(agent: &mut Agent, rules: Vec<Rule>, commits: usize) -> Result<Com
 }
 
 /// Lets one filter rule ask for TCP to another port.
-fn change_rule(config: &mut DataplaneConfig, changed: usize, port: u16) -> Result<(), String> {
+pub fn change_rule(config: &mut DataplaneConfig, changed: usize, port: u16) -> Result<(), String> {
     let rule = config.filter.first_mut().and_then(|chain| chain.rules.get_mut(changed));
     let rule = rule.ok_or("there is no rule to change")?;
     let ports = vec![PortRange { from: port, to: port }];

@@ -38,6 +38,7 @@ const CASES: &[(&str, Case)] = &[
     ("engine/marks-640", crate::mark_cases::marks_640),
     ("engine/queues-25k", crate::queue_cases::queues_25k),
     ("engine/queues-25k-shaping", crate::queue_cases::queues_25k_shaping),
+    ("engine/swap-25k", crate::queue_cases::swap_25k),
     ("engine/htb-8-levels", crate::queue_cases::htb_8_levels),
     ("engine/fq-codel-1k", |windows| crate::queue_cases::kind_1k(windows, "FQ-CoDel")),
     ("engine/cake-1k", |windows| crate::queue_cases::kind_1k(windows, "CAKE")),

@@ -3,11 +3,13 @@
 use std::net::Ipv4Addr;
 
 use tollway_config::dataplane::{
-    Cake, CakeAckFilter, CakeAtm, CakeDiffserv, CakeFlowmode, Codel, Prefix, QueueType, SimpleQueue,
+    Cake, CakeAckFilter, CakeAtm, CakeDiffserv, CakeFlowmode, Codel, DataplaneConfig, Prefix, QueueType,
+    SimpleQueue,
 };
 use tollway_engine::pipeline::batch::BATCH;
 
 use crate::clock::{Tsc, Windows};
+use crate::commit_case::change_rule;
 use crate::engine_cases::{CaseResult, Marks, PACKETS, WINDOW, compare, timed};
 use crate::flow_cases::Memory;
 use crate::router::{Router, Setup};
@@ -104,6 +106,49 @@ pub fn latency(windows: usize) -> Result<CaseResult, String> {
         format!("half of them {:.0} ns and {:.0} ns", medians.0, medians.1),
     ];
     Ok(CaseResult { unit: "packets per second, one at a time", ours_ns, baseline_ns, details })
+}
+
+/// How long a worker stands still to take over a configuration in which one of 25,000 queues has another limit, against
+/// one in which a rule is another one.
+pub fn swap_25k(windows: usize) -> Result<CaseResult, String> {
+    /// Windows of other cases that stand for one configuration here, which takes some ms to build.
+    const WINDOWS: usize = 5;
+    let tsc = Tsc::new();
+    let setup = with(each(SUBSCRIBERS, AMPLE), SUBSCRIBERS, None);
+    let mut config = setup.config.clone();
+    let mut router = Router::new(setup, tsc)?;
+    let (mut ours, mut baseline) = (Windows::default(), Windows::default());
+    let mut take_over = |before: &DataplaneConfig, after: &DataplaneConfig, windows: &mut Windows| {
+        router.prepare(before, after)?;
+        let mut old = None;
+        timed(&tsc, windows, || {
+            let (ticks, snapshot) = router.swap();
+            old = Some(snapshot);
+            Ok(ticks as f64)
+        })?;
+        router.window(WINDOW).map(|_| drop(old))
+    };
+    for turn in 0..windows.div_ceil(WINDOWS) as u16 {
+        let before = config.clone();
+        if let Some(queue) = config.simple_queues.last_mut() {
+            queue.upload.max_limit = AMPLE + u64::from(turn) + 1;
+        }
+        take_over(&before, &config, &mut ours)?;
+        let before = config.clone();
+        change_rule(&mut config, 0, 20_000 + turn)?;
+        take_over(&before, &config, &mut baseline)?;
+    }
+    let best = ours.best_probe().min(baseline.best_probe());
+    let scale = tsc.nanoseconds_per_tick();
+    let ((ours, quiet), (baseline, _)) = (ours.median(best), baseline.median(best));
+    let (ours_ns, baseline_ns) = (ours * scale, baseline * scale);
+    let details = vec![format!(
+        "{:.1} µs with another limit, {:.1} µs with another rule; {:.0} % of windows quiet",
+        ours_ns / 1e3,
+        baseline_ns / 1e3,
+        100.0 * quiet
+    )];
+    Ok(CaseResult { unit: "configurations per second", ours_ns, baseline_ns, details })
 }
 
 /// What an idle simple queue takes, whose subscriber has been seen: bytes, against a kibibyte.

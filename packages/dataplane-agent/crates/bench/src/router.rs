@@ -12,7 +12,7 @@ use tollway_engine::observe::profiler::CycleClock;
 use tollway_engine::packet::frame::{Frame, FrameSource, VnetState};
 use tollway_engine::pipeline::batch::{BATCH, Batch, Outcome};
 use tollway_engine::shared::Shared;
-use tollway_engine::snapshot::{PortFacts, Snapshot};
+use tollway_engine::snapshot::{Basis, PortFacts, Renewed, Snapshot};
 use tollway_engine::time::Now;
 use tollway_io::pool::{Partition, PartitionSize, PoolFrame, partitions};
 use tollway_testkit::workers::Workers;
@@ -81,6 +81,11 @@ impl Setup {
     }
 }
 
+fn ports() -> [PortFacts; 2] {
+    let port = |name: &str, mac| PortFacts { name: name.to_owned(), mac, running: true };
+    [port("ether1", LAN_PORT_MAC), port("ether2", WAN_PORT_MAC)]
+}
+
 /// The cycle counter, or none at all.
 enum Clock {
     Running(Tsc),
@@ -128,12 +133,10 @@ impl Router {
 
     /// The workers of one router, each with the flows that belong to it.
     pub fn several(setups: Vec<Setup>, tsc: Tsc) -> Result<Vec<Self>, String> {
-        let port = |name: &str, mac| PortFacts { name: name.to_owned(), mac, running: true };
-        let ports = [port("ether1", LAN_PORT_MAC), port("ether2", WAN_PORT_MAC)];
         let config = setups.first().map(|setup| &setup.config).ok_or("there is no worker")?;
         let limits: Vec<_> = setups.iter().map(Setup::limits).collect();
         let Workers { engines, shared, snapshot } =
-            Workers::new(config, &ports, &limits).map_err(|error| error.to_string())?;
+            Workers::new(config, &ports(), &limits).map_err(|error| error.to_string())?;
         let waiting = setups.iter().map(|setup| setup.queue_frames as usize).max().unwrap_or(0);
         let sizes = vec![PartitionSize { heads: 4 * RING * BATCH + waiting, tails: 0 }; setups.len()];
         let pools = partitions(&sizes).map_err(|error| format!("frame pool: {error}"))?;
@@ -245,6 +248,26 @@ impl Router {
             }
         }
         ticks as f64 / packets as f64
+    }
+
+    /// Builds another configuration in place of the one that the router has, for [`Self::swap`].
+    pub fn prepare(&mut self, before: &DataplaneConfig, after: &DataplaneConfig) -> Result<(), String> {
+        let basis = Basis { config: before, snapshot: &self.snapshot };
+        let renewed = Snapshot::renew(basis, after, &ports(), self.snapshot.generation() + 1);
+        let Renewed { snapshot, routes } = renewed.map_err(|error| error.to_string())?;
+        self.shared
+            .take_over_routes(&self.snapshot, &snapshot, routes.as_deref())
+            .map_err(|error| format!("{error:?}"))?;
+        self.shared.take_over_lists(&snapshot);
+        self.snapshot = Arc::new(snapshot);
+        Ok(())
+    }
+
+    /// The worker takes over what was prepared. Returns ticks for which it stood still, and what is to be dropped.
+    pub fn swap(&mut self) -> (u64, Arc<Snapshot>) {
+        let from = self.tsc.cycles();
+        let old = self.engine.swap(Arc::clone(&self.snapshot), self.now);
+        (self.tsc.cycles().wrapping_sub(from), old)
     }
 
     /// What the workers share, and the configuration, to change routes by.
