@@ -49,7 +49,7 @@ impl<F: Frame> Queues<F> {
     ) {
         self.begin_changeover(before, plan, epoch, shared, now);
         if plan.shares_queues_with(before) && self.ports.are_of(interfaces) {
-            // Other rules or routes: nothing here would be otherwise, and a worker with 25,000 rows would stand still for 1.5 ms.
+            // Other rules or neighbours: nothing here would be otherwise, and a worker with 25,000 rows would stand still for 1.5 ms.
             return;
         }
         self.swapped = now;
