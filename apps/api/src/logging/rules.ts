@@ -1,4 +1,4 @@
-import { PosixRegex } from '../posix-regex/regex.js';
+import { PosixRegex, regexProblem } from '../posix-regex/regex.js';
 import type { RuleSettings } from './settings.js';
 
 /** A rule that is in force. */
@@ -23,11 +23,12 @@ export class LogRules {
   readonly #rules: readonly Compiled[];
   readonly #byTopics = new Map<string, readonly Compiled[]>();
 
-  /** @param actionOf id of the action of a name; a rule without one sends nothing */
+  /** @param actionOf id of the action of a name; a rule without one, or whose expression is none, sends nothing */
   constructor(rules: readonly RuleSettings[], actionOf: (name: string) => number | undefined) {
     this.#rules = rules.flatMap(({ topics, prefix, regex, action: name }) => {
       const action = actionOf(name);
-      if (action === undefined) return [];
+      // One that another version has stored may be no expression of this one.
+      if (action === undefined || (regex !== undefined && regexProblem(regex) !== undefined)) return [];
       return [
         {
           prefix,

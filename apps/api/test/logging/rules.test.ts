@@ -48,6 +48,10 @@ describe('a rule', () => {
     expect(found.matching('firewall,info', 'login failure')).toEqual([]);
   });
 
+  it('whose expression is none, as another version may have stored it, sends nothing', () => {
+    expect(rules({ regex: '(' }, {}).matching('system,info', '(')).toHaveLength(1);
+  });
+
   it('sends messages on beside other rules, also of the same action', () => {
     const both = rules({ topics: ['info'] }, { topics: ['system'], action: 'echo' }, { prefix: 'again' });
     expect(both.matching('system,info', '')).toMatchObject([

@@ -11,7 +11,7 @@ export const systemLogging: MenuModule = {
   check: checkRegex,
   // The data plane gives its messages to the API, which has the rules: nothing of them is compiled.
   compile: (context) => {
-    noteIdleRules(context);
+    noteInvalid(context);
     return {};
   },
 };
@@ -22,16 +22,18 @@ function checkRegex({ values: { regex }, given }: ProposedRow): FieldError | und
   return fault('regex', `value of regex: ${shown(regex ?? '')} is no extended regular expression of POSIX: ${problem}`);
 }
 
-/** Rules whose action sends nothing are invalid. */
-function noteIdleRules(context: CompileContext): void {
+/** Rules that send nothing are invalid. */
+function noteInvalid(context: CompileContext): void {
   const idle = new Set(
     logActions(context.snapshot).flatMap(({ name, target }) => (target.kind === 'none' ? name : [])),
   );
   for (const row of logRuleRows(context.snapshot)) {
-    const { action } = logRuleOf(row);
-    if (row.disabled || !idle.has(action)) continue;
+    if (row.disabled) continue;
+    const { action, regex } = logRuleOf(row);
+    const problem = regex === undefined ? undefined : regexProblem(regex);
     context.attempt(row, () => {
-      throw new CannotWork(`action ${action} sends nothing: its remote is not set`);
+      if (problem !== undefined) throw new CannotWork(`regex: ${problem}`);
+      if (idle.has(action)) throw new CannotWork(`action ${action} sends nothing: its remote is not set`);
     });
   }
 }
