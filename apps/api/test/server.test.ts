@@ -69,6 +69,18 @@ it('reads the first password from its input, and closes its folder to others', a
   for (const file of files) expect((await lstat(join(folder, file))).mode & 0o077, file).toBe(0);
 });
 
+it('has the critical messages of the log in its output', async () => {
+  const port = await start({ TOLLWAY_ADMIN_PASSWORD: PASSWORD });
+  const answer = await fetch(`http://127.0.0.1:${port}/api/v1/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'admin', password: 'not it' }),
+  });
+  expect(answer.status).toBe(401);
+  const line = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d system,error,critical login failure for user admin from 127\.0\.0\.1$/m;
+  await expect.poll(() => output, { timeout: 20_000 }).toMatch(line);
+});
+
 it('refuses a first password that everybody tries', async () => {
   await start({ TOLLWAY_ADMIN_PASSWORD: 'password1' });
   await expect.poll(() => child?.exitCode, { timeout: 20_000 }).toBe(2);
