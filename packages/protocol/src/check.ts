@@ -2,8 +2,8 @@ import { Compile } from 'typebox/compile';
 import type { Data, ObjectSchema } from './data.js';
 
 /**
- * Checks what the other side has sent by its schema. For the API alone: browsers take their types from the schemas and carry
- * none of this.
+ * Validation of received data by its schema. Used by the API alone: browsers import the types of the schemas and none of this
+ * code.
  *
  * A property's schema may have a `refusal`: the text of the answer to a value that it does not take, or to none where one is
  * required. Schemas leave lengths of texts to who reads them: `maxLength` would count what is seen as one character, however
@@ -12,7 +12,7 @@ import type { Data, ObjectSchema } from './data.js';
 
 /** Why a value is refused. */
 export interface Refusal {
-  /** Member of the object that is at fault; empty when it is none. */
+  /** Name of the wrong member; empty if the object as a whole is wrong. */
   readonly property: string;
   readonly reason: 'unknown' | 'missing' | 'repeated' | 'value' | 'no-object';
   /** What is accepted. */
@@ -23,14 +23,14 @@ type Checked<S extends ObjectSchema> =
   | { readonly ok: true; readonly value: Data<S> }
   | { readonly ok: false; readonly refusal: Refusal };
 
-/** What is wrong with a value, as TypeBox says it. */
+/** A validation error of TypeBox. */
 interface Fault {
   readonly keyword: string;
   readonly instancePath: string;
   readonly params: object;
 }
 
-/** Makes the check of a schema: it is compiled once. */
+/** Compiles the check of a schema. */
 export function checkOf<S extends ObjectSchema>(schema: S): (value: unknown) => Checked<S> {
   const compiled = Compile(schema);
   return (value) => {

@@ -1,6 +1,6 @@
 import type { ObjectSchema, Schema } from './data.js';
 
-/** A route of `/api/v1`: what it takes and what it answers. */
+/** A route of `/api/v1`: its parameters, body and responses. */
 export interface Endpoint {
   readonly method: 'GET' | 'POST';
   /** Path as Fastify takes it: `/api/v1/revisions/:revision`. */

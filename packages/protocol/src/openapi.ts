@@ -69,7 +69,7 @@ function parametersOf(place: 'path' | 'query', schema: ObjectSchema | undefined)
   });
 }
 
-/** A schema as the JSON that it is, without the texts of refusals. */
+/** A schema as JSON, without the error texts. */
 function plain(schema: Schema): JsonObject {
   return JSON.parse(JSON.stringify(schema, (key, value: unknown) => (key === 'refusal' ? undefined : value)));
 }

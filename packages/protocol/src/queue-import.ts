@@ -8,7 +8,7 @@ const flag = (name: string, standard: boolean, description: string) =>
 const action = Type.Enum(['add', 'change', 'remove', 'same', 'error']);
 export type ImportAction = Data<typeof action>;
 
-/** What becomes of one line of the list, or of a queue that no line names. */
+/** The outcome for a line of the list, or for a queue that is not in the list. */
 const line = Type.Object({
   line: Type.Integer({ description: 'From 1; 0 for a queue that is in no line.' }),
   action,

@@ -12,7 +12,7 @@ export interface MenuColumn {
   readonly half: 0 | 1 | undefined;
   /** `Max Limit`, `Upload Max Limit`. */
   readonly label: string;
-  /** Kind of what stands in a cell. */
+  /** Kind of the cell's value. */
   readonly kind: Kind;
 }
 
@@ -29,7 +29,7 @@ export function menuColumn(menu: Pick<Menu, 'props'>, name: string): MenuColumn 
   return { name, property, prop, half: at, label: `${pair.labels[at]} ${prop.label}`, kind: pair.of };
 }
 
-/** What stands in a cell, of the text of the whole property. */
+/** The text of a cell, taken from that of the property. */
 export function columnValue({ half }: MenuColumn, value: string | undefined): string | undefined {
   if (half === undefined || value === undefined) return value;
   const slash = value.indexOf('/');

@@ -1,21 +1,21 @@
-/** What a command is: REST and OpenAPI, the rights of users and the buttons of windows follow from its declaration. */
+/** Declarations of commands: REST, OpenAPI, permissions and buttons follow from them. */
 
 import type { Kind } from './kind.js';
 
 /**
- * What a user must be allowed to do: `read` looks on and measures, `write` changes the configuration and what is live,
- * `policy` changes users. RouterOS has these names for policies of its groups.
+ * Permission: `read` reads and measures, `write` changes the configuration and live state, `policy` changes users. The names
+ * are those of the group policies of RouterOS.
  */
 export type Policy = 'read' | 'write' | 'policy';
 
-/** Groups of users, as RouterOS has them, each with what its users may do. */
+/** Groups of users as in RouterOS, with their permissions. */
 const GROUP_POLICIES = {
   full: ['read', 'write', 'policy'],
   write: ['read', 'write'],
   read: ['read'],
 } as const satisfies Readonly<Record<string, readonly Policy[]>>;
 
-/** Whether users of a group may do something. An unknown group may nothing. */
+/** Whether a group has a permission. An unknown group has none. */
 export function allows(group: string, policy: Policy): boolean {
   const policies = Object.entries(GROUP_POLICIES).find(([name]) => name === group)?.[1];
   return policies?.some((each) => each === policy) === true;
@@ -35,7 +35,7 @@ export interface Command {
   readonly help: string;
   /** The `menu` as a whole, or a `selection` of rows, which `numbers` or `.id` name. */
   readonly target: 'menu' | 'selection';
-  /** Without a selection all rows are meant. */
+  /** Without a selection it applies to all rows. */
   readonly allByDefault?: true;
   /** Arguments beside those that name rows. Of `add` and `set` they are the properties of the menu. */
   readonly args: Readonly<Record<string, Argument>>;
@@ -44,7 +44,7 @@ export interface Command {
   /** Nothing, the `.id` of a new row, or rows with these properties. */
   readonly result: 'nothing' | 'id' | readonly string[];
   readonly permission: Policy;
-  /** It can be run on rows that the system made. */
+  /** It also applies to dynamic rows. */
   readonly dynamicRows?: true;
   /** Windows have a button for it. */
   readonly button?: true;

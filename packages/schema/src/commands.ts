@@ -1,4 +1,4 @@
-/** Commands that many menus have, and what declarations of others are made of. */
+/** Commands that menus have in common, and helpers to declare others. */
 
 import type { Argument, Command } from './command.js';
 import { switchKind } from './props/bool.js';
@@ -6,7 +6,7 @@ import { words } from './props/comma-list.js';
 import { duration } from './props/duration.js';
 import { text } from './props/text.js';
 
-/** Arguments of a monitor: a command that answers one sample, or one each second. */
+/** Arguments of commands that return one sample, or one each second. */
 export const monitorArguments: Readonly<Record<string, Argument>> = {
   once: { kind: switchKind, help: 'Answer with one sample at once.' },
   duration: {

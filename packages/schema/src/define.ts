@@ -4,7 +4,7 @@ import { commonCommand } from './commands.js';
 import type { Menu, MenuDeclaration } from './menu.js';
 
 /**
- * Declares a menu and refuses what cannot be meant.
+ * Declares a menu and checks the declaration for contradictions.
  *
  * @throws Error naming the menu, the property and the contradiction; a wrong declaration fails at import.
  */
@@ -54,7 +54,7 @@ export function defineMenu(menu: MenuDeclaration): Menu {
   return { ...rest, commands: named };
 }
 
-/** A command as it is in a menu: settings are no rows that could be chosen, and who changes users needs more rights. */
+/** A command as part of a menu: settings have no rows to select, and changes of users need more permissions. */
 function declared({ kind, dynamicRemovable }: MenuDeclaration, command: Command, policy: Policy): Command {
   return {
     ...command,

@@ -1,12 +1,12 @@
 /**
- * What a kind of value is. Values are kept and sent as RouterOS spells them: text. A {@link Kind} knows how to check a
- * text, bring it into its one canonical form, show it to people and compare it.
+ * Kinds of values. Values are stored and sent as texts, in the spelling of RouterOS. A {@link Kind} parses a text into its
+ * canonical form, formats it for people, and compares values.
  */
 
-/** Result of {@link Kind.parse}: the canonical text, or what is wrong and what would be accepted. */
+/** Result of {@link Kind.parse}: the canonical text, or the error, which says what is accepted. */
 export type Parsed = { readonly ok: true; readonly value: string } | { readonly ok: false; readonly error: string };
 
-/** A property of the rows of a menu that values of another property name. */
+/** The target of references: a property of the rows of a menu. */
 export interface Referent {
   readonly menu: string;
   readonly prop: string;
@@ -40,15 +40,18 @@ export interface Kind {
   compare?(a: string, b: string): number;
   /** A number in the order of {@link compare}, so that long lists are sorted without parsing; undefined for a value without. */
   sortKey?(value: string): number | undefined;
-  /** Addresses that a value stands for, which `in 10.0.0.0/8` is asked of; undefined for a value without. Of a list: of one element. */
+  /** Addresses of a value, for conditions such as `in 10.0.0.0/8`; undefined for a value without. Of a list: of one element. */
   range?(value: string): AddressSpan | undefined;
-  /** What conditions of a filter ask: of a `flag` whether it is set, of an `amount` more and less, of an `address` `in`, of a `sentence` what it contains. Absent: of a word. */
+  /**
+   * Kind of filter conditions: a `flag` is set or not, an `amount` is more or less, an `address` is `in` a network, a
+   * `sentence` contains a text. Absent: a word.
+   */
   readonly asked?: 'flag' | 'amount' | 'address' | 'sentence';
-  /** A port may stand behind the address: an address alone means all that are of it. */
+  /** A port may follow the address: a condition on an address alone matches any port. */
   readonly withPort?: true;
   /** A share of a whole, which cells also show as a bar. */
   readonly share?: true;
-  /** As wide as texts of values usually become, so that columns stay where they are: of amounts, those that are measured. */
+  /** A text as wide as values usually become, to keep widths of columns stable: for measured amounts. */
   readonly widest?: string;
   /** Value that an item without this property has in comparisons. */
   readonly absent?: string;
@@ -58,17 +61,17 @@ export interface Kind {
   readonly values?: readonly string[];
   /** Words accepted beside the values of the kind. */
   readonly also?: readonly string[];
-  /** What values name. */
+  /** Targets of the references in values. */
   readonly ref?: readonly Referent[];
-  /** Nothing need be called so: a chain, a mark or a list of addresses is there as soon as a rule names it. */
+  /** A referenced name need not exist: a chain, mark or address list is created by the first rule with it. */
   readonly implicit?: true;
-  /** Names in a value of what {@link ref} tells. */
+  /** Names of {@link ref} that a value references. */
   references?(value: string): readonly string[];
-  /** The value with the name `to` in the place of `from`. */
+  /** The value with the reference `from` replaced by `to`. */
   rename?(value: string, from: string, to: string): string;
   /** Control that edits it. Absent: a text, with suggestions where there are some. */
   readonly editor?: Editor;
-  /** All values are written in one of a few ways: other texts are looked for in vain. */
+  /** Values are only a few fixed texts: others need not be searched for. */
   readonly strict?: true;
   /** Two values of another kind, written `first/second`. */
   readonly pair?: PairOf;

@@ -1,6 +1,6 @@
 /**
- * What a menu is. One file under `menus/` declares one menu with these types; REST validation, OpenAPI,
- * the table and the dialog in the browser and the configuration compiler read the same declaration.
+ * Declarations of menus, one file for each under `menus/`. REST validation, OpenAPI, tables, dialogs and the compiler follow
+ * from them.
  */
 
 import type { Command, Policy } from './command.js';
@@ -17,11 +17,11 @@ export interface Prop {
   readonly tab: string;
   /** Value in force when the user gives none. */
   readonly default?: string;
-  /** What the dialog of a new item starts with, where no value is in force by itself. */
+  /** Initial value in the dialog of a new item, for properties without a default. */
   readonly proposed?: string;
   /** Must be given on add. */
   readonly required?: boolean;
-  /** Computed by the system; refused in add and set. */
+  /** Set by the system; refused in add and set. */
   readonly readOnly?: boolean;
   /** May be absent, and can be removed again with `!name`, an empty text or `unset`. */
   readonly unset?: boolean;
@@ -31,7 +31,7 @@ export interface Prop {
   readonly secret?: boolean;
   /** Shown in the dialog only when another property has one of these values. */
   readonly when?: { readonly prop: string; readonly values: readonly string[] };
-  /** While it is not given it is what others make it. It is stored only where it was given as something else. */
+  /** Derived from other properties unless given. Only a different value is stored. */
   readonly derived?: Derived;
   /** Reaches the compiled configuration; a parity test checks that the compiler reads it. */
   readonly dataplane?: boolean;
@@ -39,13 +39,13 @@ export interface Prop {
 
 /** How a property follows from others. */
 export interface Derived {
-  /** Those others: when one of them is changed, what was given before is forgotten. */
+  /** The other properties: a change of one discards the value that was given. */
   readonly from: readonly string[];
-  /** The value, of those that the row has; undefined where nothing follows. */
+  /** The derived value; undefined for none. */
   value(values: Readonly<Record<string, string>>): string | undefined;
 }
 
-/** A one-letter flag in the first column: the letter stands when the boolean property is true. */
+/** A one-letter flag in the first column, shown while its boolean property is true. */
 export interface Flag {
   readonly letter: string;
   readonly prop: string;
@@ -115,52 +115,52 @@ export interface Menu {
   readonly commands: ReadonlyMap<string, Command>;
   /** What a menu of kind `command` does; its arguments are the properties. */
   readonly run?: Pick<Command, 'effect' | 'permission'>;
-  /** Values change by themselves; how often a view refreshes, ms. */
+  /** Interval at which views refresh values that change by themselves, ms. */
   readonly refreshMs?: number;
   /**
-   * Where its rows are: `stored` by the router, by commands of this menu; `live`, in the data plane or the process, or shown
-   * of another menu; or a `union` of rows that are stored and of others that the system makes.
+   * Source of the rows: `stored` in the configuration by commands of this menu; `live` from the data plane, the process or
+   * another menu; or a `union` of stored and dynamic rows.
    */
   readonly source: 'stored' | 'live' | 'union';
-  /** Items that the data plane made can be removed, though not changed. It `learns` them anew, or they are gone `for-good`. */
+  /** Dynamic items can be removed, though not changed. The data plane `learns` them again, or they are gone `for-good`. */
   readonly dynamicRemovable?: 'learns' | 'for-good';
   /** What other rows can reference. Absent: the name, where rows have one. */
   readonly referenceTargets?: readonly ReferenceTarget[];
-  /** What becomes of a row that others name: removing it is `refused` (the default), or they `keep-name`. */
+  /** Removal of a referenced row: it is `refused` (the default), or the references `keep-name`. */
   readonly onReferencedRemove?: 'refused' | 'keep-name';
-  /** Rows that are given no name are called by this and a number, `queue1`. */
+  /** Rows without a name get this one with a number, `queue1`. */
   readonly autoName?: string;
-  /** How its window is found, where that is not only the menu tree, and how large it is. */
+  /** Its window: how it is opened other than by the menu tree, and its size. */
   readonly window?: MenuWindow;
-  /** `false`: its changes make no revision, so that nothing takes them back. */
+  /** `false`: its changes make no revision and cannot be undone. */
   readonly undoable?: false;
   /** Its rows are interfaces of this type; with `any` it shows and changes the rows of the menus of all types. */
   readonly interfaceType?: string;
   /** Shows and changes the rows of this other menu (`/queue/interface` those of `/interface`). */
   readonly rowsOf?: string;
-  /** Items that always exist: they are neither stored nor removed. */
+  /** Built-in items, which always exist and cannot be removed. */
   readonly builtin?: readonly BuiltinItem[];
-  /** Those items can be set, though not renamed: what is changed of them is stored, under their ids. */
+  /** Built-in items can be set, though not renamed: their changes are stored under their ids. */
   readonly builtinSettable?: boolean;
-  /** Properties of RouterOS that have one value here: giving it changes nothing, any other is refused. */
+  /** Properties of RouterOS with a single supported value: that one is accepted and changes nothing, others are refused. */
   readonly constants?: Readonly<Record<string, Constant>>;
 }
 
 /** A menu as its file under `menus/` writes it. */
 export interface MenuDeclaration extends Omit<Menu, 'commands'> {
-  /** Commands beside print: names of those that menus have in common, and declarations of its own. */
+  /** Commands beside print: names of common ones, and own declarations. */
   readonly commands: readonly (string | Command)[];
-  /** What changes of it are allowed to, `write` by default. */
+  /** Permission for changes, `write` by default. */
   readonly policy?: Policy;
 }
 
-/** The one value of a property in {@link Menu.constants}, canonical, and how it is spelled. */
+/** The supported value of a property in {@link Menu.constants}, in canonical form, and its kind. */
 export interface Constant {
   readonly kind: Kind;
   readonly value: string;
 }
 
-/** First of the row ids that are kept for items that always exist. */
+/** First of the row ids that are reserved for built-in items. */
 export const FIRST_BUILTIN_ROW = 0x200_0000;
 
 /** An item of {@link Menu.builtin}. */

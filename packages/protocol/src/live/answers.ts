@@ -8,7 +8,7 @@ import type { TraceMessage } from './trace.js';
 import type { History, SampleMessage } from './traffic.js';
 import { condition } from './window.js';
 
-/** A message or subscription that is refused, or one that cannot go on. */
+/** Error: a message or subscription was refused, or a subscription has failed. */
 const failure = Type.Object({
   op: Type.Literal('error'),
   id: Type.Optional(Type.Integer({ description: 'Absent when the message at fault had none.' })),
@@ -18,7 +18,7 @@ const failure = Type.Object({
 });
 export type Failure = Data<typeof failure>;
 
-/** What a subscription is told, before it has the number of the subscription. */
+/** A message of a subscription before its number is added. */
 export type Unnumbered<M extends ServerMessage> = M extends ServerMessage ? Omit<M, 'id'> : never;
 
 /** Any message of the router. */

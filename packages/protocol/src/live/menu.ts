@@ -37,5 +37,5 @@ const changes = {
 
 const delta = Type.Object({ id: Type.Integer(), op: Type.Literal('delta'), ...counts, ...changes });
 export type Delta = Data<typeof delta>;
-/** What turns one content of a window into the next. */
+/** The differences between two states of a window. */
 export type Changes = Omit<Delta, 'id' | 'op' | keyof typeof counts>;

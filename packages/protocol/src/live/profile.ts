@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Data } from '../data.js';
 
-/** Topic `profile`: where the time of the cores goes. */
+/** Topic `profile`: CPU time by class of work. */
 
 const row = Type.Object({
   name: Type.String({ description: 'Class of work.' }),

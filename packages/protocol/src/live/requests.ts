@@ -12,15 +12,15 @@ const id = Type.Integer({
 });
 const op = Type.Literal('subscribe');
 
-/** What every message has: the number of a subscription. */
+/** Every message has the number of a subscription. */
 export const numbered = Type.Object({ id });
 
-/** And what is to be done with it. */
+/** Every message has an operation. */
 export const operation = Type.Object({
   op: Type.Enum(['subscribe', 'window', 'unsubscribe'], { refusal: 'op must be subscribe, window or unsubscribe' }),
 });
 
-/** What every subscription has: what is subscribed to. */
+/** Every subscription has a topic. */
 export const topic = Type.Object({
   topic: Type.Enum(['menu', 'traffic', 'profile', 'status', 'trace', 'token-bucket'], {
     refusal: 'topic must be menu, traffic, profile, status, trace or token-bucket',
@@ -72,7 +72,7 @@ export const subscriptions = {
 type Topic = keyof typeof subscriptions;
 export type Subscribe = { readonly [T in Topic]: Data<(typeof subscriptions)[T]> }[Topic];
 
-/** Another window of a subscription on a menu. */
+/** Changes the window of a subscription to a menu. */
 export const windowRequest = Type.Object({ id, op: Type.Literal('window'), ...windowParts });
 type WindowRequest = Data<typeof windowRequest>;
 
@@ -82,5 +82,5 @@ export type Unsubscribe = Data<typeof unsubscribe>;
 /** Any message of a browser. */
 export type ClientMessage = Subscribe | WindowRequest | Unsubscribe;
 
-/** A subscription before it has an id: what of a topic is asked for. */
+/** The arguments of a subscription, without its number. */
 export type Subscription = { readonly [T in Topic]: Omit<Data<(typeof subscriptions)[T]>, 'id' | 'op'> }[Topic];

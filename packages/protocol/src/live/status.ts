@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Data } from '../data.js';
 
-/** Topic `status`: what the bar of the browser shows. */
+/** Topic `status`: the state of the router in the header of the page. */
 
 const status = Type.Object({
   id: Type.Integer(),

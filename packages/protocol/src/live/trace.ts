@@ -15,7 +15,7 @@ const row = Type.Object({
 export type TracedRow = Data<typeof row>;
 
 const step = Type.Object({ stage: Type.String(), decision: Type.String(), rows: Type.Array(row) });
-/** What one stage did with a packet. */
+/** The decision of a stage about a packet. */
 export type TracedStep = Data<typeof step>;
 
 const packet = Type.Object({

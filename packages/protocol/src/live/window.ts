@@ -28,11 +28,11 @@ import type { Data } from '../data.js';
  * `.open`.
  */
 
-/** What a condition of a filter asks of a cell. */
+/** Operators of filter conditions. */
 const OPERATORS = ['is', 'is-not', 'contains', 'contains-not', 'in', 'in-not', 'less', 'more'] as const;
 export type Operator = (typeof OPERATORS)[number];
 
-/** Most characters of a text to find. */
+/** Longest search text, characters. */
 export const MAX_FIND = 256;
 export const FIND_ACCEPTS = `find must be a text of at most ${MAX_FIND} characters`;
 
@@ -47,7 +47,7 @@ export const test = Type.Object({
 const asked = Type.Union([value(), test]);
 export type Asked = Data<typeof asked>;
 
-/** A condition with its column, as an answer names the one at fault. */
+/** A condition with its column, as in the error about a refused filter. */
 export const condition = Type.Object({
   column: Type.String({ description: 'A property, half of a pair (`max-limit.upload`) or `.id`.' }),
   op: Type.Enum([...OPERATORS]),
