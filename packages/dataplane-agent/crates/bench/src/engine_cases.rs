@@ -78,7 +78,7 @@ const NO_QUEUES: Named = ("without queues", Scenario::MASQUERADE_25);
 const QUEUES_25: Named = ("with 25 queues", Scenario::QUEUES_25);
 const QUEUES_1K: Named = ("with 1,000 queues", Scenario::QUEUES_1K);
 
-/// What a case found.
+/// The result of a case.
 pub struct CaseResult {
     /// What is done in the times below.
     pub unit: &'static str,
@@ -86,7 +86,7 @@ pub struct CaseResult {
     pub ours_ns: f64,
     /// Time of one of the baseline's, ns.
     pub baseline_ns: f64,
-    /// Lines for people.
+    /// Lines of text for the reader.
     pub details: Vec<String>,
 }
 
@@ -205,7 +205,7 @@ pub fn timed(
     Ok(())
 }
 
-/// Where a router's counters stood.
+/// Counters of a router at one moment.
 pub struct Marks {
     stats: tollway_engine::engine::stats::EngineStats,
     allocations: u64,

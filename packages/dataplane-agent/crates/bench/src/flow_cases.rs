@@ -45,13 +45,13 @@ pub fn stateful_1m(windows: usize) -> Result<CaseResult, String> {
 
 /// Memory of this process that is backed, bytes.
 pub struct Memory {
-    /// All of it.
+    /// Resident memory, bytes.
     pub resident: u64,
     huge: u64,
 }
 
 impl Memory {
-    /// What has come since then.
+    /// The difference from an earlier reading.
     pub fn since(&self, before: &Self) -> Self {
         Self {
             resident: self.resident.saturating_sub(before.resident),

@@ -8,7 +8,7 @@ use tollway_wire::{ethernet, field, ipv4, tcp, udp};
 
 /// Bytes of a generated frame without FCS: the smallest Ethernet frame, "64 bytes" on the wire.
 pub const FRAME: usize = 60;
-/// Where the transport header begins, bytes.
+/// Offset of the transport header, bytes.
 const TRANSPORT: usize = ethernet::HEADER + ipv4::HEADER;
 /// Window scale of 2¹⁴ and padding (RFC 7323 §2.2).
 const WINDOW_SCALE: [u8; 4] = [3, 3, 14, 0];

@@ -18,7 +18,7 @@ use crate::traffic::Traffic;
 
 /// Subscribers of the large cases, each with a queue and a flow.
 const SUBSCRIBERS: u32 = 25_000;
-/// The same of the cases about queue kinds.
+/// Subscribers in the cases about queue kinds.
 const FEW: u32 = 1_000;
 /// Limit that nothing measured reaches, bits/s.
 const AMPLE: u64 = 10_000_000_000;

@@ -30,7 +30,7 @@ pub const SOURCES: Ipv4Addr = Ipv4Addr::new(172, 16, 0, 0);
 /// First address of generated destinations.
 pub const DESTINATIONS: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 0);
 
-/// What the router has to do.
+/// A configuration to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scenario {
     /// Track connections.
@@ -82,7 +82,7 @@ pub enum Queues {
         /// Bits.
         prefix_len: u8,
     },
-    /// The same below one parent, each with a guaranteed rate.
+    /// Simple queues below one parent, each with a guaranteed rate.
     Tree {
         /// Leaves.
         count: u32,
@@ -118,7 +118,7 @@ impl Scenario {
     pub const MASQUERADE_25: Self = Self { filter: Filter::Rules25, ..Self::MASQUERADE };
     /// Connection tracking, masquerade and 10,000 filter rules.
     pub const MASQUERADE_10K: Self = Self { filter: Filter::Rules10k, ..Self::MASQUERADE };
-    /// The same with a simple queue for the generator.
+    /// [`Self::MASQUERADE_25`] with a simple queue for the generator.
     pub const MASQUERADE_25_QUEUE: Self =
         Self { queues: Queues::Generator { max_limit: MAX_LIMIT }, ..Self::MASQUERADE_25 };
     /// The same with a limit that no stream reaches.

@@ -139,7 +139,7 @@ pub fn cost(workers: usize, windows: usize) -> Result<f64, String> {
     Ok(measured.windows.median(best).0 * tsc.nanoseconds_per_tick())
 }
 
-/// What the workers of one arrangement took.
+/// Times of the workers of one arrangement.
 #[derive(Default)]
 struct Measured {
     windows: Windows,
@@ -230,7 +230,7 @@ impl Group {
             seconds = seconds.max(slice.seconds);
         }
         into.seconds += seconds;
-        // What still lies in the rings belongs to nobody's figures.
+        // Packets that are still in the rings are counted in neither measurement.
         for _ in 0..2 * handover_ring::DEPTH / tollway_engine::pipeline::batch::BATCH {
             for (router, links) in self.workers.iter_mut().take(count) {
                 router.turn(links, false)?;

@@ -36,7 +36,7 @@ pub fn row_hash<T: Serialize>(row: &T) -> Hash {
     half(&Sha256::digest(text))
 }
 
-/// What the hash of a section grows by when a row comes between two others.
+/// The change of a section's hash when a row is inserted between two others.
 pub fn insertion(before: Hash, row: Hash, after: Hash) -> Hash {
     row.wrapping_add(link(before, row)).wrapping_add(link(row, after)).wrapping_sub(link(before, after))
 }

@@ -41,7 +41,7 @@ pub struct AfPacketPort {
 /// How frames are received from the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Receive {
-    /// By a ring if the kernel gives one.
+    /// By a memory-mapped ring, if the kernel grants one.
     Ring,
     /// From the socket's queue: a system call for every 64 frames, and none that stops all others.
     Queue,
@@ -56,11 +56,10 @@ pub struct Sockets {
     pub fanout_refused: Option<std::io::Error>,
 }
 
-/// Opens `workers` sockets on the netdev with index `ifindex` that share its frames as
-/// [`fanout::program`] says.
+/// Opens `workers` sockets on the netdev with index `ifindex` that share its frames by [`fanout::program`].
 ///
 /// # Errors
-/// When not even one socket can be had: no privilege, or the netdev is gone.
+/// When no socket can be opened: no privilege, or the netdev is gone.
 pub fn open(ifindex: u32, workers: usize, receive: Receive) -> std::io::Result<Sockets> {
     let first = AfPacketPort::open(ifindex, workers, receive)?;
     let mut ports = vec![first];

@@ -33,15 +33,15 @@ use record::{Record, device, observe};
 pub struct Claim {
     netdevs: Vec<String>,
     guard: Guard,
-    /// Where the records are, for the next process only: the folder may go while this one runs.
+    /// Folder of the records. They are read by the next process only, so the folder may be removed while this one runs.
     records: PathBuf,
-    /// By netdev.
+    /// Records by netdev.
     noted: Mutex<BTreeMap<String, Noted>>,
     missing: Vec<String>,
     not_restored: Vec<ClaimError>,
 }
 
-/// What a netdev was like before it was claimed.
+/// State of a netdev before it was claimed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Noted {
     record: Record,
@@ -65,7 +65,7 @@ impl Claim {
         take_over: bool,
     ) -> Result<Self, ClaimError> {
         let mut claim = Self::new(netdevs, instance, records);
-        // What cannot be noted on disk, which may be full, is remembered; it is no reason not to forward.
+        // A record that cannot be written, as on a full disk, is kept in memory; forwarding goes on.
         let _ = private::create_folder(records);
         let mut links = LinkMonitor::new()?.links()?;
         for (index, netdev) in netdevs.iter().enumerate() {
@@ -86,7 +86,7 @@ impl Claim {
             match claim.take_one(netdev) {
                 Ok(()) => {}
                 Err(ClaimError::Missing(_)) => claim.missing.push(netdev.clone()),
-                // The kernel would get all of them back, and forward what no rule lets pass.
+                // Released, the netdevs would be the kernel's, which would forward without the router's rules.
                 Err(_) if was_claimed => {}
                 Err(error) => {
                     // The records say what to undo; the first error is the one to report.
@@ -138,7 +138,7 @@ impl Claim {
         &self.missing
     }
 
-    /// What could not be given back, or not as it was, of what an earlier agent had claimed.
+    /// Netdevs of an earlier agent that could not be given back, or not in their former state.
     pub fn not_restored(&self) -> &[ClaimError] {
         &self.not_restored
     }
@@ -151,7 +151,7 @@ impl Claim {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a netdev was like before it was claimed.
+    /// State of a netdev before it was claimed.
     fn record(&self, netdev: &str) -> Option<Record> {
         self.noted().get(netdev).map(|noted| noted.record.clone())
     }
@@ -253,11 +253,11 @@ impl Claim {
         }
     }
 
-    /// Has a claimed netdev carry IP packets of up to `mtu` bytes, and no less than before it was claimed. Returns the MTU
-    /// that it has then.
+    /// Sets the MTU of a claimed netdev so that it carries IP packets of up to `mtu` bytes, and at least to its MTU
+    /// before the claim. Returns the MTU that is set.
     ///
     /// # Errors
-    /// When the device does not take that.
+    /// When the device refuses it.
     pub fn set_mtu(&self, netdev: &str, mtu: u32) -> Result<u32, ClaimError> {
         let mtu = mtu.max(self.record(netdev).map_or(0, |record| record.mtu));
         ip(&format!("link set dev {netdev} mtu {mtu}"))?;
@@ -329,8 +329,8 @@ impl Claim {
         // There is none of what could not be noted, nor where the folder has gone.
         match fs::remove_file(&path) {
             Err(error) if path.exists() => {
-                let but = format!("{} stays", path.display());
-                restored.and(Err(restore::incomplete(netdev, &but, &error.to_string())))
+                let difference = format!("{} stays", path.display());
+                restored.and(Err(restore::incomplete(netdev, &difference, &error.to_string())))
             }
             _ => restored,
         }

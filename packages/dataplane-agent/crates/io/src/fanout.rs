@@ -17,8 +17,8 @@ pub fn worker_of(frame: &[u8], workers: u32) -> u32 {
     tuple_of(frame).map_or(0, |tuple| steer(&tuple, workers))
 }
 
-/// What the frame is steered by. `None` of what is not IP, and where a field lies beyond the end: there the program,
-/// too, answers 0.
+/// The tuple by which a frame is steered. `None` for a frame that is not IP, and where a field is beyond its end: the
+/// program returns 0 for those.
 fn tuple_of(frame: &[u8]) -> Option<Tuple> {
     let packet = frame.get(ethernet::HEADER..)?;
     let ethertype = read16(frame, ethernet::ADDRESSES)?;

@@ -34,7 +34,7 @@ const FIRST_HOST: u32 = u32::from_be_bytes([192, 168, 88, 10]);
 const HOSTS: u32 = 4;
 const SERVER: u32 = u32::from_be_bytes([198, 51, 100, 10]);
 
-/// Where the IPv4 payload begins, bytes.
+/// Offset of the IPv4 payload, bytes.
 const PAYLOAD: usize = ethernet::HEADER + ipv4::HEADER;
 /// Length of the shortest Ethernet frame without FCS, bytes.
 const SHORTEST: usize = 60;
@@ -426,7 +426,7 @@ impl Generator {
     }
 }
 
-/// A locally administered address for whoever has this IPv4 address.
+/// The locally administered link-layer address of the host with this IPv4 address.
 fn host_mac(address: u32) -> [u8; 6] {
     let [a, b, c, d] = address.to_be_bytes();
     [0x02, 0x47, a, b, c, d]

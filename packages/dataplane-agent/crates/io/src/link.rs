@@ -65,10 +65,10 @@ pub(crate) fn netlink(protocol: libc::c_int, groups: u32) -> std::io::Result<Own
 }
 
 impl LinkMonitor {
-    /// Of the calling thread's network namespace.
+    /// A socket in the network namespace of the calling thread.
     ///
     /// # Errors
-    /// When no netlink socket can be had.
+    /// When no netlink socket can be opened.
     pub fn new() -> std::io::Result<Self> {
         Ok(Self {
             events: netlink(libc::NETLINK_ROUTE, RTMGRP_LINK)?,

@@ -217,11 +217,11 @@ impl PacketRing {
     }
 }
 
-/// What became of a slot.
+/// What was copied out of a slot.
 enum Copied {
     Frame(VnetState),
     Unusable,
-    /// The socket's queue had no room for the whole frame.
+    /// Only the first bytes: the socket's queue had no room for the whole frame.
     Beginning,
 }
 

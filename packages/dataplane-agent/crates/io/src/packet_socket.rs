@@ -115,7 +115,8 @@ impl RingWatch {
         Self { socket: Arc::downgrade(socket), stillness: Stillness::default() }
     }
 
-    /// Checks the ring; to be called a few times a second. Whether the kernel has stopped filling it for good.
+    /// Checks the ring, to be called a few times a second. Returns whether the kernel has stopped filling it and will
+    /// not resume.
     pub fn has_stopped(&mut self) -> bool {
         let Some(socket) = self.socket.upgrade() else { return false };
         let counts = socket.count();

@@ -45,17 +45,16 @@ const HUGE_PAGE: usize = 2 << 20;
 pub struct PartitionSize {
     /// Frames.
     pub heads: usize,
-    /// Of which super-frames.
+    /// Number of super-frames among them.
     pub tails: usize,
 }
 
 impl PartitionSize {
-    /// What a worker needs to receive and to send: 37 MiB of heads, half of which two ports by AF_XDP
-    /// take to receive into, and 24 MiB of tails.
+    /// The memory with which a worker receives and sends: 37 MiB of heads, half of which two ports by AF_XDP use to
+    /// receive, and 24 MiB of tails.
     pub const WORKER: PartitionSize = PartitionSize { heads: 16_384, tails: 384 };
 
-    /// The same with room for as many more frames as `bytes` of footprint can be, whether all of them are
-    /// super-frames or none.
+    /// This size and room for frames of `bytes` of footprint, whether none or all of them are super-frames.
     #[must_use]
     pub const fn with_waiting(self, bytes: usize) -> Self {
         Self {
@@ -115,7 +114,7 @@ pub fn partitions(sizes: &[PartitionSize]) -> std::io::Result<Vec<Partition>> {
     });
     // SAFETY: the mapping stays for the life of the process, and the spans of all partitions lie within it.
     let umem: &'static Umem = Box::leak(Box::new(unsafe { Umem::new(next, shares.collect()) }));
-    // SAFETY: as above.
+    // SAFETY: the memory of the UMEM is part of the mapping, which has been sized for it and all partitions.
     next = unsafe { next.add(umem.len()) };
     let mut partitions = Vec::with_capacity(sizes.len());
     for ((size, list), umem_range) in sizes.iter().zip(lists).zip(umem.shares()) {

@@ -1,4 +1,4 @@
-//! What every port backend does, and the dispatch between them: once per batch, never per packet.
+//! The interface of port backends, and the dispatch between them: once per batch, never per packet.
 
 use std::os::fd::RawFd;
 
@@ -16,7 +16,7 @@ use crate::xdp::XdpPort;
 pub struct Sent {
     /// Frames taken off the queue, sent or refused.
     pub taken: usize,
-    /// Of which the port refused (malformed for it, or it is gone).
+    /// Number of frames that the port refused: malformed for it, or it is gone.
     pub refused: usize,
     /// The port had no room for the rest; poll it for output.
     pub full: bool,
@@ -27,7 +27,7 @@ pub trait PortIo {
     /// Descriptor that becomes readable when frames wait.
     fn fd(&self) -> RawFd;
 
-    /// Whether frames wait; `None` if only a system call tells.
+    /// Whether frames wait; `None` if only a system call can find out.
     fn is_ready(&self) -> Option<bool> {
         None
     }

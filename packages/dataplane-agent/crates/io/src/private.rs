@@ -1,4 +1,4 @@
-//! Files and folders for their owner alone, whatever the umask: the data folder has the router's connections.
+//! Files and folders for their owner alone, independent of the umask: the data folder has the router's connections.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -10,7 +10,7 @@ use std::path::Path;
 /// # Errors
 /// When the file system refuses, or a folder has this name.
 pub fn create(path: &Path) -> std::io::Result<File> {
-    // What cannot be removed makes the next call fail.
+    // If it cannot be removed, the next call fails.
     let _ = fs::remove_file(path);
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }

@@ -38,7 +38,7 @@ pub struct KernelRoute {
     pub metric: u32,
     /// Routing protocol number.
     pub protocol: u8,
-    /// What it does: `RTN_UNICAST`, `RTN_BLACKHOLE` …
+    /// Type of the route: `RTN_UNICAST`, `RTN_BLACKHOLE` …
     pub kind: u8,
     /// Neighbour, host order. Of several next hops the first that can be used.
     pub gateway: Option<u32>,
@@ -70,10 +70,10 @@ pub struct RouteMonitor {
 }
 
 impl RouteMonitor {
-    /// Of the calling thread's network namespace.
+    /// A socket in the network namespace of the calling thread.
     ///
     /// # Errors
-    /// When no netlink socket can be had.
+    /// When no netlink socket can be opened.
     pub fn new() -> std::io::Result<Self> {
         let events = netlink(libc::NETLINK_ROUTE, RTMGRP_IPV4_ROUTE)?;
         // SAFETY: the option's value is a c_int and the length is its size. Without the privilege the buffer

@@ -30,7 +30,7 @@ struct RxSlot {
 pub struct Received {
     /// Messages taken from the kernel.
     pub taken: usize,
-    /// Of which unusable: longer than a frame can be, or with an offload that cannot be carried.
+    /// Number of unusable frames: longer than a frame can be, or with an offload that cannot be carried.
     pub unusable: usize,
     /// The pool had no frame to receive into: the port must be polled again, whether its descriptor is readable or not.
     pub no_frame: bool,

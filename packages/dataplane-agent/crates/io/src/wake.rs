@@ -46,7 +46,7 @@ pub struct Wake {
 }
 
 impl Wake {
-    /// A new one; nobody sleeps.
+    /// A new one; no thread sleeps.
     ///
     /// # Errors
     /// When the process has no file descriptor left.

@@ -7,8 +7,8 @@
 //! packet instead of some 250 in `engine/stateful-64k`, 74 instead of some 270 in `engine/stateful-1m`. Stateless routing
 //! has nothing but the frames to ask for and is better off without: 48 ns instead of 43 in `engine/route-900k`.
 
-/// Has the cache line fetched in which a value begins. Only a hint: nothing happens where the processor has
-/// none, or no room.
+/// Prefetches the cache line in which a value begins, to read it. Only a hint: it has no effect where the processor has
+/// no such instruction, or no room.
 #[inline(always)]
 pub fn fetch<T>(place: &T) {
     let pointer = std::ptr::from_ref(place);
@@ -27,9 +27,8 @@ pub fn fetch<T>(place: &T) {
     let _ = pointer;
 }
 
-/// Has the cache line fetched in which a value begins, to be written to: at once out of the cache of whichever core
-/// has it, where a first fetch to read and a second one for the right to write would be two journeys. Only a hint,
-/// as [`fetch`].
+/// Prefetches the cache line in which a value begins, to write it: the line is taken from the core that has it at once,
+/// instead of first to read and then again for the right to write. Only a hint, as [`fetch`].
 #[inline(always)]
 pub fn fetch_to_write<T>(place: &T) {
     let pointer = std::ptr::from_ref(place);

@@ -46,7 +46,7 @@ pub fn read(stats: &EngineStats) -> BTreeMap<Counter, u64> {
     counters
 }
 
-/// What moved between two readings.
+/// The differences between two readings.
 pub fn moved(before: &BTreeMap<Counter, u64>, after: &BTreeMap<Counter, u64>) -> BTreeMap<Counter, i64> {
     let value =
         |map: &BTreeMap<Counter, u64>, counter: &Counter| map.get(counter).copied().unwrap_or(0) as i64;

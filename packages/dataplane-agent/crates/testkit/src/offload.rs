@@ -23,7 +23,7 @@ struct Flow {
     bytes: u64,
 }
 
-/// What of a packet an [`Offload`] decides.
+/// The fields of a packet that an [`Offload`] changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forwarded {
     /// Port it leaves by.
@@ -39,7 +39,7 @@ pub struct Forwarded {
 }
 
 impl Forwarded {
-    /// Of what an engine has forwarded; `None` of what is not a forwarded packet.
+    /// From a packet that an engine has forwarded; `None` for any other.
     pub fn read(output: &Output) -> Option<Self> {
         let To::Port(port) = output.to else { return None };
         let Packet { eth_dst, eth_src, src, dst, ports, ttl, .. } = Packet::read(&output.bytes)?;

@@ -279,7 +279,7 @@ pub fn arp_frame(to: [u8; 6], packet: arp::Repr) -> Vec<u8> {
     bytes
 }
 
-/// What a test wants to know of a frame.
+/// The fields of a frame that tests compare.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packet {
     /// Link-layer destination.

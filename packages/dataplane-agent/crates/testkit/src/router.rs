@@ -52,9 +52,9 @@ struct Delayed {
 /// The router.
 pub struct Router {
     pub(crate) engines: Vec<Engine<HeapFrame>>,
-    /// What the worker whose turn it is has received for others.
+    /// Frames received by the worker whose turn it is, for other workers.
     elsewhere: Vec<(u32, Handover<HeapFrame>)>,
-    /// What came out while the workers took over a configuration.
+    /// Packets sent while the workers took over a configuration.
     early: Vec<Output>,
     shared: Arc<Shared>,
     snapshot: Arc<Snapshot>,
@@ -84,7 +84,7 @@ pub struct Router {
     /// Flows that could be forwarded elsewhere are gathered here, if they are to be looked for.
     pub offloads: Option<Vec<Offload>>,
     traces: Collector,
-    /// What waits for the ports of workers whose ports take nothing, by worker.
+    /// Packets that wait for ports that accept none, by worker.
     untaken: BTreeMap<usize, Vec<Output>>,
 }
 

@@ -13,7 +13,7 @@ const SEED: u64 = 0x5eed;
 
 /// An engine per worker, and what they share.
 pub struct Workers<F: Frame> {
-    /// By worker.
+    /// The engines, by worker.
     pub engines: Vec<Engine<F>>,
     /// State that all of them use.
     pub shared: Arc<Shared>,

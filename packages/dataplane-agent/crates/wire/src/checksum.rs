@@ -56,7 +56,7 @@ pub const fn pseudo_v4(src: u32, dst: u32, protocol: u8, len: u16) -> u16 {
     fold(src as u64 + dst as u64 + protocol as u64 + len as u64)
 }
 
-/// The same from the folded sum of both addresses, of IPv4 or IPv6 (RFC 8200 §8.1).
+/// As [`pseudo_v4`], from the folded sum of both addresses, of IPv4 or IPv6 (RFC 8200 §8.1).
 pub const fn pseudo(addresses: u16, protocol: u8, len: u32) -> u16 {
     fold(addresses as u64 + protocol as u64 + len as u64)
 }
@@ -95,7 +95,7 @@ impl Delta {
             .replace32((old >> 32) as u32, (new >> 32) as u32)
             .replace32(old as u32, new as u32)
     }
-    /// Both changes.
+    /// The sum of both changes.
     #[inline]
     #[must_use]
     pub const fn then(self, other: Self) -> Self {

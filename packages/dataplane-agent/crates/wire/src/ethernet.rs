@@ -68,7 +68,7 @@ impl<T: AsRef<[u8]>> Frame<T> {
     pub fn ethertype(&self) -> u16 {
         field::get16(self.0.as_ref(), 12)
     }
-    /// What follows the header.
+    /// The bytes after the header.
     pub fn payload(&self) -> &[u8] {
         self.0.as_ref().get(HEADER..).unwrap_or_default()
     }
@@ -83,7 +83,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Frame<T> {
     pub fn set_src_addr(&mut self, mac: [u8; 6]) {
         field::put(self.0.as_mut(), 6, &mac);
     }
-    /// What follows the header, writable.
+    /// The bytes after the header, writable.
     pub fn payload_mut(&mut self) -> &mut [u8] {
         self.0.as_mut().get_mut(HEADER..).unwrap_or_default()
     }

@@ -78,7 +78,7 @@ impl<T: AsRef<[u8]>> Packet<T> {
     pub fn sequence(&self) -> u16 {
         field::get16(self.0.as_ref(), 6)
     }
-    /// What follows the header; the quoted packet of an error.
+    /// The bytes after the header: of an error, the quoted packet.
     pub fn payload(&self) -> &[u8] {
         self.0.as_ref().get(HEADER..).unwrap_or_default()
     }
@@ -103,7 +103,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Packet<T> {
         let sum = checksum::checksum(self.0.as_ref());
         self.set_checksum(sum);
     }
-    /// What follows the header, writable.
+    /// The bytes after the header, writable.
     pub fn payload_mut(&mut self) -> &mut [u8] {
         self.0.as_mut().get_mut(HEADER..).unwrap_or_default()
     }

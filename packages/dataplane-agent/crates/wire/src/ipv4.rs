@@ -13,7 +13,7 @@ pub const UDP: u8 = 17;
 /// Bits of the field at [`offset::FRAGMENT`] that only fragments have: more fragments, and the offset.
 pub const FRAGMENTED: u16 = 0x3fff;
 
-/// Where the fields are, bytes from the start of the header.
+/// Offsets of the fields, bytes from the start of the header.
 pub mod offset {
     /// Total length.
     pub const TOTAL_LEN: usize = 2;

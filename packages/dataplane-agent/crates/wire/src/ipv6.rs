@@ -5,7 +5,7 @@ use crate::{Error, field};
 /// Length of the fixed header, bytes.
 pub const HEADER: usize = 40;
 
-/// Where the fields are, bytes from the start of the header.
+/// Offsets of the fields, bytes from the start of the header.
 pub mod offset {
     /// Length of what follows the fixed header.
     pub const PAYLOAD_LEN: usize = 4;
@@ -17,7 +17,7 @@ pub mod offset {
     pub const DST: usize = 24;
 }
 
-/// View of an IPv6 packet, whose end may lie beyond the bytes.
+/// View of an IPv6 packet. The packet may be longer than the bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Packet<T>(T);
 
@@ -53,7 +53,7 @@ impl<T: AsRef<[u8]>> Packet<T> {
     pub fn dst_addr(&self) -> u128 {
         field::get128(self.0.as_ref(), offset::DST)
     }
-    /// What follows the fixed header, as far as its bytes are there.
+    /// The bytes after the fixed header, as far as they are there.
     pub fn payload(&self) -> &[u8] {
         let raw = self.0.as_ref();
         let end = raw.len().min(HEADER + usize::from(self.payload_len()));

@@ -4,10 +4,10 @@ use crate::{Error, checksum, field};
 
 /// Length of the header without options, bytes.
 pub const HEADER: usize = 20;
-/// Where the checksum is, bytes from the start of the header.
+/// Offset of the checksum, bytes from the start of the header.
 pub const CHECKSUM: usize = 16;
 
-/// Where the fields are, bytes from the start of the header.
+/// Offsets of the fields, bytes from the start of the header.
 pub mod offset {
     /// Sequence number.
     pub const SEQUENCE: usize = 4;
@@ -102,7 +102,7 @@ impl<T: AsRef<[u8]>> Segment<T> {
     pub fn options(&self) -> Options {
         Options::parse(self.0.as_ref().get(HEADER..self.header_len()).unwrap_or_default())
     }
-    /// What follows the header, as far as its bytes are there.
+    /// The bytes after the header, as far as they are there.
     pub fn payload(&self) -> &[u8] {
         self.0.as_ref().get(self.header_len()..).unwrap_or_default()
     }
@@ -139,7 +139,7 @@ impl Options {
     const SACK_PERMITTED: u32 = 0x200;
     const HAS_SACK: u32 = 0x400;
 
-    /// Of what the accessors answer.
+    /// From the values that the accessors return.
     pub const fn new(window_scale: Option<u8>, sack_permitted: bool, sack_right: Option<u32>) -> Self {
         let mut options = Self { sack_right: 0, present: 0 };
         if let Some(scale) = window_scale {

@@ -62,7 +62,7 @@ impl Transport {
         checksum::pseudo(self.addresses, self.protocol, len)
     }
 
-    /// Where the checksum is, bytes from [`Self::start`]; `None` of other protocols than TCP and UDP.
+    /// Offset of the checksum, bytes from [`Self::start`]; `None` for protocols other than TCP and UDP.
     pub const fn checksum_offset(&self) -> Option<usize> {
         match self.protocol {
             ipv4::TCP => Some(tcp::CHECKSUM),

@@ -4,12 +4,12 @@ use crate::{Error, checksum, field};
 
 /// Length of the header, bytes.
 pub const HEADER: usize = 8;
-/// Where the length is, bytes from the start of the header.
+/// Offset of the length, bytes from the start of the header.
 pub const LENGTH: usize = 4;
-/// Where the checksum is, bytes from the start of the header.
+/// Offset of the checksum, bytes from the start of the header.
 pub const CHECKSUM: usize = 6;
 
-/// View of a UDP datagram, whose end may lie beyond the bytes.
+/// View of a UDP datagram. The datagram may be longer than the bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Datagram<T>(T);
 

@@ -43,7 +43,7 @@ pub struct Active {
 }
 
 impl Active {
-    /// What a router without any configuration has.
+    /// The active configuration of a router that has none yet.
     pub fn empty() -> Self {
         Self { revision: 0, config: Arc::default() }
     }
@@ -108,7 +108,7 @@ fn place_of(path: &Path, ago: usize) -> PathBuf {
     if ago == 0 { path.to_owned() } else { path.with_extension(format!("{ago}.tollway")) }
 }
 
-/// Keeps the active configuration as the newest of those before. What cannot be kept is no reason not to go on.
+/// Keeps the active configuration as the newest of the former ones. If that fails, it is logged and the router goes on.
 fn keep(path: &Path) {
     let inode = |ago| fs::metadata(place_of(path, ago)).ok().map(|file| file.ino());
     // After a start with an earlier one that one is the active one too.
@@ -140,7 +140,7 @@ pub fn remove_staged(path: &Path) {
     }
 }
 
-/// What was found on disk.
+/// The configuration found on disk.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
     /// The configuration.
@@ -197,7 +197,7 @@ fn read(path: &Path) -> Result<Option<Active>, String> {
 /// Reads the content of the file.
 ///
 /// # Errors
-/// Says what is wrong with it.
+/// Describes what is wrong with it.
 pub fn parse(bytes: &[u8]) -> Result<Active, String> {
     let header = bytes.first_chunk::<HEADER>().ok_or("shorter than its header")?;
     let body = bytes.get(HEADER..).unwrap_or_default();

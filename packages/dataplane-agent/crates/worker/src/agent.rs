@@ -33,7 +33,7 @@ const FULL: &str = "the routes have too many different next hops: at most 32,766
 /// A configuration that is ready to be activated.
 #[derive(Debug)]
 pub struct Prepared {
-    /// What the client names it by.
+    /// Token of the client.
     pub token: u64,
     /// Revision it was made from.
     pub base: u64,
@@ -72,7 +72,7 @@ pub struct Agent {
     /// Counts changes of what [`Ports::facts`] says.
     pub(crate) facts_version: u64,
     pub(crate) started_ns: u64,
-    /// A port must be opened anew: another backend, or one that has stopped.
+    /// A port must be opened anew, with another backend or because its socket has failed.
     reopen: bool,
     generation: u32,
     active_path: PathBuf,

@@ -30,7 +30,7 @@ pub struct CoreTimes {
     cores: Vec<CoreTime>,
     /// The worker's totals that have been attributed to cores.
     attributed: ClassTicks,
-    /// Of the time not running, what has been deducted.
+    /// The part of the time not running that has been deducted already.
     deducted: u64,
 }
 
@@ -64,7 +64,7 @@ impl CoreTimes {
         self.deducted += off;
     }
 
-    /// By core, now.
+    /// The present times, by core.
     pub fn cores(&self) -> &[CoreTime] {
         &self.cores
     }

@@ -28,7 +28,7 @@ macro_rules! port_counters {
         }
 
         impl PortTotals {
-            /// What was added since `earlier`.
+            /// The difference from `earlier`.
             #[must_use]
             pub fn since(&self, earlier: &PortTotals) -> PortTotals {
                 PortTotals { $($field: self.$field.saturating_sub(earlier.$field),)* }

@@ -108,7 +108,7 @@ pub enum Answer {
     Stats(Box<WorkerReport>),
     /// The part; `None` in place of `from`: the table ends here.
     Part(Vec<u8>, Option<u32>),
-    /// What the worker knows of the flow.
+    /// The worker's state of the flow.
     Probe(Box<Probe>),
     /// The buffer that was in use.
     Trace(Option<TraceBuffer>),
@@ -123,9 +123,9 @@ pub enum Answer {
 /// A worker's counters.
 #[derive(Debug)]
 pub struct WorkerReport {
-    /// Of its engine.
+    /// Counters of its engine.
     pub engine: EngineStats,
-    /// Where its time went.
+    /// Its time, by account.
     pub profile: ProfileReport,
     /// Frames it dropped outside the engine.
     pub drops: WorkerDrops,

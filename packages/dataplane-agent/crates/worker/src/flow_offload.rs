@@ -79,7 +79,7 @@ impl FlowOffload {
         Ok(messages)
     }
 
-    /// A port's sockets are about to be closed.
+    /// Ends the offload of a port whose sockets are about to be closed.
     ///
     /// # Errors
     /// When a worker is lost.

@@ -19,7 +19,7 @@ const INTERVAL: u64 = 100_000_000;
 /// Flows without a packet for so long make room for others, ns.
 const IDLE: u64 = 30_000_000_000;
 
-/// What a worker needs to let the kernel forward flows.
+/// The resources with which a worker offloads flows to the kernel.
 #[derive(Debug, Clone)]
 pub struct Admitted {
     /// The table.
@@ -82,7 +82,7 @@ impl Flows {
     /// To be called with a batch that has been processed.
     #[inline]
     pub fn take(&mut self, engine: &mut Engine<PoolFrame>, batch: &Batch<PoolFrame>, now: Now) {
-        // Of a TCP connection both directions, or it would be neither here nor there.
+        // Both directions of a TCP connection are offloaded, or none: otherwise neither side could track it.
         if !self.share.has_room(2) {
             return;
         }

@@ -85,7 +85,7 @@ pub fn from_msgpack<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
 /// # Errors
 /// As [`from_msgpack`].
 pub fn request_from_msgpack(bytes: &[u8]) -> Result<Request, String> {
-    /// What every request has.
+    /// The members that every request has.
     #[derive(Deserialize)]
     struct Any {
         body: AnyBody,

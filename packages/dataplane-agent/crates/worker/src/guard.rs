@@ -19,10 +19,10 @@ pub(crate) struct GuardWatch<'a> {
 }
 
 impl<'a> GuardWatch<'a> {
-    /// Of the calling thread's network namespace.
+    /// A guard in the network namespace of the calling thread.
     ///
     /// # Errors
-    /// When no netlink socket can be had.
+    /// When no netlink socket can be opened.
     pub(crate) fn new(claim: &'a Claim) -> std::io::Result<Self> {
         Ok(Self { claim, monitor: GuardMonitor::new()?, retry_ns: None, refused: None })
     }

@@ -159,8 +159,8 @@ pub fn parse(bytes: &[u8]) -> HashMap<Tuple, Translated> {
 }
 
 impl Journal {
-    /// Reads what an earlier run left, and goes on from there. What kept the file from being written, a full disk
-    /// say, comes with it: the connections are there all the same, and it is tried again with the next change.
+    /// Reads the journal of an earlier run and continues it. An error that prevents writing, as a full disk does, is
+    /// returned beside the connections; writing is tried again with the next change.
     pub fn open(path: &Path) -> (Self, Option<std::io::Error>) {
         let live = read(path);
         let mut journal =

@@ -38,10 +38,10 @@ pub enum Learned {
 }
 
 impl LearnedRoutes {
-    /// Of a namespace.
+    /// The routes of a network namespace.
     ///
     /// # Errors
-    /// When no netlink socket can be had.
+    /// When no netlink socket can be opened.
     pub fn new(namespace: &Namespace) -> std::io::Result<Self> {
         let (monitor, links) = namespace
             .within(|| Ok::<_, std::io::Error>((RouteMonitor::new()?, LinkMonitor::new()?)))
@@ -145,7 +145,7 @@ fn distance(protocol: u8) -> u8 {
         188 => 110,
         187 => 115,
         42 | 189 => 120,
-        // BIRD and zebra use one number for all their routes, whatever the routing protocol.
+        // BIRD and zebra use one number for the routes of all routing protocols.
         11 | 12 => 110,
         _ => 1,
     }

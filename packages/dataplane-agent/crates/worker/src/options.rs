@@ -1,4 +1,4 @@
-//! What the agent is started with, and how it fails.
+//! Command line options of the agent, and its errors.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -27,7 +27,7 @@ use open::{claimed, fit_mtu, open};
 
 /// Largest L2 payload of a port, bytes: what the head of a frame and the stages are made for.
 const MAX_L2MTU: u32 = 9_216;
-/// The same of a port by AF_XDP.
+/// Largest L2 MTU of a port by AF_XDP, bytes.
 const MAX_L2MTU_XDP: u32 = (xdp::MAX_FRAME - 14) as u32;
 /// Interval of retries to open a port whose netdev is there, ns.
 const RETRY_NS: u64 = 5_000_000_000;
@@ -77,14 +77,14 @@ pub struct PortState {
     pub last_up_ms: u64,
     /// Last transition to down, ms since 1970.
     pub last_down_ms: u64,
-    /// What is subtracted from the counters since they were reset.
+    /// Counters at the last reset, which are subtracted.
     pub baseline: PortTotals,
     /// Errors of the netdev when the counters were reset, received and sent.
     errors_baseline: [u64; 2],
 }
 
 impl PortState {
-    /// Has carrier.
+    /// Whether the netdev has carrier.
     pub fn running(&self) -> bool {
         self.link.as_ref().is_some_and(|link| link.running)
     }
@@ -94,7 +94,7 @@ impl PortState {
         self.link.as_ref().map(|link| [link.rx_errors, link.tx_errors])
     }
 
-    /// The same since the counters were reset, or since the netdev's own counters began again.
+    /// Receive and transmit errors since the counters were reset, or since the netdev's own counters began again.
     pub fn errors_since_reset(&self) -> [u64; 2] {
         let [rx, tx] = self.errors().unwrap_or_default();
         let [rx_before, tx_before] = self.errors_baseline;
@@ -116,7 +116,7 @@ impl PortState {
         }
     }
 
-    /// What backend it uses, for people.
+    /// The backend in use, as a text for users.
     fn uses(&self) -> String {
         let word = if self.io == IoBackend::AfXdp { "AF_XDP" } else { "packet sockets" };
         format!("{} ({}) uses {word}: {}", self.name, self.netdev, self.io_reason)
@@ -147,7 +147,7 @@ pub fn mac_text(mac: [u8; 6]) -> String {
     mac.map(|byte| format!("{byte:02x}")).join(":")
 }
 
-/// What happened to a port.
+/// A change of a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkChange {
     /// Which.
@@ -160,18 +160,18 @@ pub struct LinkChange {
     pub message: String,
 }
 
-/// All ports, by [`PortId`].
+/// The ports, by [`PortId`].
 #[derive(Debug)]
 pub struct Ports {
     /// Their states.
     pub states: Vec<PortState>,
     /// Their counters, by worker, then by port.
     pub counters: Vec<Vec<Arc<PortCounters>>>,
-    /// Where AF_XDP sockets exchange frames.
+    /// The memory in which AF_XDP sockets exchange frames.
     umem: Option<&'static Umem>,
     /// When ports that could not be opened are retried, ns.
     retry_ns: Option<u64>,
-    /// What the kernel forwards for the workers.
+    /// The kernel's flow offload for the workers.
     pub(crate) offload: FlowOffload,
 }
 
@@ -271,7 +271,7 @@ impl Ports {
         due
     }
 
-    /// What a snapshot needs to know.
+    /// The properties of the ports that a snapshot is built from.
     pub fn facts(&self) -> Vec<PortFacts> {
         let facts =
             |port: &PortState| PortFacts { name: port.name.clone(), mac: port.mac, running: port.running() };

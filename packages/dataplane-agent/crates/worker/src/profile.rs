@@ -13,7 +13,7 @@ use tollway_io::clock::{TickOrigin, Tsc, thread_cpu_ns};
 
 use crate::core_time::{CoreTime, CoreTimes};
 
-/// What a stretch of time was spent on.
+/// The account that a stretch of time is charged to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Account {
     /// Receiving from and sending to ports.
@@ -28,7 +28,7 @@ pub enum Account {
 const SAMPLE: u32 = 16;
 /// How often the CPU clock is compared, ticks per second over this.
 const COMPARE_PER_SECOND: u64 = 100;
-/// The same after a migration to another core: time lost on the old core counts there.
+/// Comparisons per second after a migration to another core, where the time lost on the old core counts.
 const COMPARE_PER_SECOND_MOVING: u64 = 1000;
 
 /// A worker's accounts.

@@ -1,4 +1,4 @@
-//! What the agent does for each request.
+//! The requests of clients, and how each is carried out.
 
 use std::sync::Arc;
 
@@ -226,7 +226,7 @@ fn reset_queue_counters(agent: &mut Agent, rows: &[RowId]) -> Result<ReplyBody, 
     Ok(ReplyBody::Queues { now_ns: clock::now().0, records })
 }
 
-/// What a queue did in each millisecond, at all workers, oldest first.
+/// The milliseconds of a queue, of all workers together, oldest first.
 fn queue_scope(agent: &mut Agent, row: RowId, after: u64) -> Result<ReplyBody, Refusal> {
     let room = QUEUE_SCOPE_RECORD * QUEUE_SCOPE_RECORDS;
     let answers = agent.workers.ask(|_| Command::QueueScope(row, after, Vec::with_capacity(room)))?;

@@ -40,7 +40,7 @@ impl RouterNamespace {
     /// Without privilege.
     pub fn new(name: &str) -> std::io::Result<Self> {
         let namespace = Namespace::open_or_create(name)?;
-        // What a killed agent left behind; its TAPs went with it.
+        // Routes that a killed agent has left; its TAPs are gone with it.
         let _ = namespace.ip(&format!("route flush proto {ROUTE_PROTOCOL}"));
         Ok(Self { namespace, taps: BTreeMap::new(), routes: BTreeSet::new() })
     }

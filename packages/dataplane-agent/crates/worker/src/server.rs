@@ -40,7 +40,7 @@ pub struct Server {
     clients: Vec<Client>,
 }
 
-/// What to answer a request with.
+/// The answer to a request.
 pub type Answer = Message;
 
 impl Server {

@@ -46,12 +46,12 @@ pub struct Worker {
     index: u32,
     workers: u32,
     poll_set: Vec<libc::pollfd>,
-    /// Every port tells without a system call whether frames wait.
+    /// All ports show without a system call whether frames wait.
     can_busy_poll: bool,
     /// When poll(2) was last called, by the cycle counter.
     polled: u64,
     busy_poll: BusyPoll,
-    /// What the kernel forwards.
+    /// Flows that the kernel forwards.
     flows: Option<Flows>,
     /// Received in this turn of the loop, bytes.
     turn_bytes: u64,
@@ -60,7 +60,7 @@ pub struct Worker {
     stopping: bool,
 }
 
-/// What a worker starts with.
+/// The parts from which a worker is made.
 pub struct WorkerParts {
     /// Its rings.
     pub ends: WorkerEnds,

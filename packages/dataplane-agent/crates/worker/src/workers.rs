@@ -163,8 +163,8 @@ impl Workers {
         handle.wait(&self.wake, Instant::now() + ANSWER_TIMEOUT).map_err(|()| WorkerLost(index))
     }
 
-    /// The packed records of a table of every worker, one after the other. Read in parts, between which
-    /// workers go on with packets.
+    /// The packed records of a table of every worker, one after the other. Each table is read in parts, between which
+    /// the worker handles packets.
     ///
     /// # Errors
     /// When a worker is lost.

@@ -18,7 +18,7 @@ pub struct Links {
     pub inbound: HandoverReceiver<PoolFrame>,
 }
 
-/// What one [`Router::turn`] did.
+/// The result of a [`Router::turn`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Turn {
     /// Time it took.

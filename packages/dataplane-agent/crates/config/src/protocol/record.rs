@@ -5,18 +5,18 @@
 //! network order. What writes a record fills in its type; the offsets that clients read by are generated from the same
 //! declaration.
 
-/// Where a field is.
+/// The layout of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FieldLayout {
     /// Name in this crate.
     pub name: &'static str,
-    /// What it is, with its unit.
+    /// Its description, with the unit.
     pub doc: &'static str,
     /// Bytes from the beginning of the record.
     pub offset: usize,
 }
 
-/// Where the fields of a record are.
+/// The layout of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     /// Name of its type.
@@ -36,7 +36,7 @@ pub struct Codes {
     pub codes: &'static [(&'static str, u32)],
 }
 
-/// What a record is made of.
+/// A type that a record's fields can have.
 trait Packed {
     /// Size, bytes.
     const SIZE: usize;
@@ -102,7 +102,7 @@ macro_rules! record {
                 out.extend_from_slice(&record);
             }
 
-            /// Where its fields are.
+            /// The layout of the record.
             #[must_use]
             pub fn layout() -> Layout {
                 let mut offset = 0;
@@ -135,7 +135,7 @@ macro_rules! codes {
                 #[doc = concat!("`", $text, "`")]
                 pub const $name: $kind = $number;
             )*
-            /// All of them.
+            /// The names of all numbers.
             pub const CODES: super::Codes =
                 super::Codes { name: stringify!($module), codes: &[$(($text, $number)),*] };
         }

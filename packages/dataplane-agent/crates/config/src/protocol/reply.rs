@@ -1,4 +1,4 @@
-//! What the agent answers.
+//! Replies of the agent.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What a client asks of the agent.
+//! Requests of clients.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -19,7 +19,7 @@ use crate::ids::PortId;
 use crate::ip::fib::Lookup;
 use crate::observe::profiler::NoCycles;
 use crate::observe::trace::{Decision, PacketFilter, TraceBuffer, TraceRecord, text};
-use crate::packet::frame::{Frame, FrameSource, VnetState};
+use crate::packet::frame::{Frame, HeapFrame, HeapFrames, VnetState};
 use crate::packet::slow_reason::SlowReason;
 use crate::packet::tuple::{Addr, Tuple, icmp_kind, steer};
 use crate::pipeline::Stage;
@@ -325,10 +325,10 @@ impl Run<'_> {
     }
 
     /// One worker's engine, with what is known of its connections.
-    fn engine(&self, shared: &Arc<Shared>, worker: u32, cached: bool) -> Engine<Bytes> {
+    fn engine(&self, shared: &Arc<Shared>, worker: u32, cached: bool) -> Engine<HeapFrame> {
         let workers = self.snapshot.workers();
         let mut engine =
-            Engine::<Bytes>::new(worker, workers, Arc::clone(shared), Arc::clone(self.snapshot), LIMITS);
+            Engine::<HeapFrame>::new(worker, workers, Arc::clone(shared), Arc::clone(self.snapshot), LIMITS);
         let known = || self.known.iter().filter(|(known, _)| *known == worker).map(|(_, probe)| probe);
         let first = known().next();
         engine.become_dry_run(first.map_or(0, |probe| probe.random), |table, cache_epoch| {
@@ -343,9 +343,9 @@ impl Run<'_> {
     }
 
     /// The packet as it comes in.
-    fn received(&self, place: Option<(u32, u32)>) -> Batch<Bytes> {
+    fn received(&self, place: Option<(u32, u32)>) -> Batch<HeapFrame> {
         let mut batch = Batch::new();
-        let frame = Bytes(self.described.frame(place));
+        let frame = HeapFrame(self.described.frame(place));
         match self.described.port {
             Some(port) => batch.push_rx(frame, port, VnetState::default()),
             // What is described names no TAP.
@@ -357,13 +357,13 @@ impl Run<'_> {
 
     fn pass(
         &self,
-        engine: &mut Engine<Bytes>,
-        batch: &mut Batch<Bytes>,
+        engine: &mut Engine<HeapFrame>,
+        batch: &mut Batch<HeapFrame>,
         begins: bool,
     ) -> Option<TraceRecord> {
         let everything = [Some(PacketFilter::new(&TraceFilter::default())), None, None, None];
         engine.trace(&everything, Some(TraceBuffer::with_room(ROOM)));
-        engine.process(batch, &mut Heap, &NoCycles, self.now);
+        engine.process(batch, &mut HeapFrames, &NoCycles, self.now);
         let buffer = engine.trace(&[None; crate::observe::trace::TRACES], None)?;
         // Answers of the router begin there.
         let noted = buffer.records().iter().filter(|record| record.begins() == begins);
@@ -372,7 +372,7 @@ impl Run<'_> {
 }
 
 /// The packet whose flow moves, and where to.
-fn handed_over(batch: &mut Batch<Bytes>) -> Option<(u32, Handover<Bytes>)> {
+fn handed_over(batch: &mut Batch<HeapFrame>) -> Option<(u32, Handover<HeapFrame>)> {
     let done: Vec<_> = batch.drain().collect();
     done.into_iter().find_map(|done| match done.outcome {
         Outcome::Handover { worker, packet } if matches!(packet.purpose, HandoverPurpose::NewFlow(_)) => {
@@ -381,40 +381,4 @@ fn handed_over(batch: &mut Batch<Bytes>) -> Option<(u32, Handover<Bytes>)> {
         }
         Outcome::Handover { .. } | Outcome::Tx { .. } | Outcome::Local { .. } => None,
     })
-}
-
-/// A frame on the heap.
-#[derive(Debug)]
-pub(crate) struct Bytes(pub(crate) Vec<u8>);
-
-impl Frame for Bytes {
-    fn head(&self) -> &[u8] {
-        &self.0
-    }
-    fn head_mut(&mut self) -> &mut [u8] {
-        &mut self.0
-    }
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-    fn resize(&mut self, len: usize) -> bool {
-        self.0.resize(len, 0);
-        true
-    }
-    fn copy_to(&self, offset: usize, to: &mut [u8]) -> bool {
-        let from = offset.checked_add(to.len()).and_then(|end| self.0.get(offset..end));
-        from.map(|from| to.copy_from_slice(from)).is_some()
-    }
-    fn footprint(&self) -> usize {
-        self.0.len()
-    }
-}
-
-/// Gives frames from the heap.
-pub(crate) struct Heap;
-
-impl FrameSource<Bytes> for Heap {
-    fn take(&mut self, len: usize) -> Option<Bytes> {
-        Some(Bytes(vec![0; len]))
-    }
 }

@@ -90,3 +90,42 @@ impl VnetState {
         }
     }
 }
+
+/// Memory that a [`HeapFrame`] counts for at least, bytes: that of a frame of a pool.
+const LEAST_FOOTPRINT: usize = 2048;
+
+/// A frame on the heap, for packets that no port receives: those of dry runs and tests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HeapFrame(pub(crate) Vec<u8>);
+
+impl Frame for HeapFrame {
+    fn head(&self) -> &[u8] {
+        &self.0
+    }
+    fn head_mut(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+    fn resize(&mut self, len: usize) -> bool {
+        self.0.resize(len, 0);
+        true
+    }
+    fn copy_to(&self, offset: usize, to: &mut [u8]) -> bool {
+        let from = offset.checked_add(to.len()).and_then(|end| self.0.get(offset..end));
+        from.map(|from| to.copy_from_slice(from)).is_some()
+    }
+    fn footprint(&self) -> usize {
+        self.0.len().max(LEAST_FOOTPRINT)
+    }
+}
+
+/// The source of [`HeapFrame`]s.
+pub(crate) struct HeapFrames;
+
+impl FrameSource<HeapFrame> for HeapFrames {
+    fn take(&mut self, len: usize) -> Option<HeapFrame> {
+        Some(HeapFrame(vec![0; len]))
+    }
+}

@@ -110,41 +110,16 @@ mod tests {
 
     use super::*;
     use crate::ids::QueueRef;
-    use crate::packet::frame::{Frame, VnetState};
+    use crate::packet::frame::{HeapFrame, VnetState};
     use crate::packet::verdict::Verdict;
     use crate::qos::forest::{Identity, Part};
     use crate::qos::kind::Dequeued;
     use crate::qos::slab::{NodeQueue, Slab, Waiting};
     use crate::time::Now;
 
-    /// A frame of which only the number matters.
-    #[derive(Debug)]
-    struct Blank;
-
-    impl Frame for Blank {
-        fn head(&self) -> &[u8] {
-            &[]
-        }
-        fn head_mut(&mut self) -> &mut [u8] {
-            &mut []
-        }
-        fn len(&self) -> usize {
-            0
-        }
-        fn resize(&mut self, _len: usize) -> bool {
-            false
-        }
-        fn copy_to(&self, _offset: usize, _to: &mut [u8]) -> bool {
-            false
-        }
-        fn footprint(&self) -> usize {
-            0
-        }
-    }
-
-    fn waiting() -> Waiting<Blank> {
+    fn waiting() -> Waiting<HeapFrame> {
         Waiting {
-            frame: Blank,
+            frame: HeapFrame(Vec::new()),
             vnet: VnetState::default(),
             exit: Verdict::default(),
             bytes: 60,

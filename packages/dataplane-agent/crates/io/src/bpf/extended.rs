@@ -120,7 +120,7 @@ impl Assembler {
         self.push(STORE_IMMEDIATE | MEMORY | size as u8, base, R0, offset, value)
     }
 
-    /// `*(u64 *)(base + offset) += src`, whoever else does so meanwhile.
+    /// `*(u64 *)(base + offset) += src`, atomically.
     pub fn add_to_memory(&mut self, base: Register, offset: i16, src: Register) -> &mut Self {
         self.push(ATOMIC_ADD_64, base, src, offset, 0)
     }

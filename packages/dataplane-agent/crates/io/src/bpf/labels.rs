@@ -24,8 +24,8 @@ impl<T> Labels<T> {
         self.targets.push((label, at));
     }
 
-    /// Of each jump its instruction, which distance it sets, and that: instructions to skip. A jump to a label that is
-    /// not defined skips none; the tests of the programs would notice.
+    /// The jumps: instruction, which of its distances is set, and the distance in instructions to skip. The distance to
+    /// an undefined label is 0, which the tests of the programs would notice.
     pub fn resolve(self) -> impl Iterator<Item = (usize, T, isize)> {
         let targets = self.targets;
         self.jumps.into_iter().map(move |(at, label, which)| {

@@ -36,7 +36,7 @@ fn descriptor<T>(command: libc::c_int, attributes: &mut T) -> Result<OwnedFd> {
     bpf(command, attributes).map(|fd| unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// What a map is made of (`union bpf_attr`, BPF_MAP_CREATE).
+/// Type and sizes of a map (`union bpf_attr`, BPF_MAP_CREATE).
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct MapShape {
@@ -146,7 +146,7 @@ pub fn load(instructions: &[Instruction], kind: u32, attach: u32, flags: u32) ->
     })
 }
 
-/// Tries that a program is given: the verifier stops with EAGAIN when a signal is pending, whoever that is for.
+/// Number of attempts to load a program: the verifier stops with EAGAIN when a signal is pending for the process.
 const LOAD_TRIES: usize = 16;
 
 /// Loads again what the verifier has not finished with.

@@ -37,7 +37,7 @@ pub(super) fn check(link: &Link, links: &[Link], take_over: bool) -> Result<(), 
     refuse_cutting_off(&link.name, &routes, &[ip(&format!("-o address show dev {}", link.name))?])
 }
 
-/// Refuses a netdev whose `routes` or `addresses`, in words of ip(8), whoever uses this machine needs.
+/// Refuses a netdev whose `routes` or `addresses`, as printed by ip(8), this machine's administration needs.
 pub(super) fn refuse_cutting_off(
     netdev: &str,
     routes: &[String],

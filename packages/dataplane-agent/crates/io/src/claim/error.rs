@@ -20,8 +20,8 @@ pub enum ClaimError {
     Incomplete {
         /// Netdev.
         netdev: String,
-        /// What is missing.
-        but: String,
+        /// The difference from its former state.
+        difference: String,
         /// Why.
         reason: String,
     },
@@ -38,8 +38,8 @@ impl fmt::Display for ClaimError {
             ClaimError::Refused { netdev, reason } => {
                 write!(formatter, "{netdev} cannot be claimed: {reason}")
             }
-            ClaimError::Incomplete { netdev, but, reason } => {
-                write!(formatter, "{netdev} was given back, but {but}: {reason}")
+            ClaimError::Incomplete { netdev, difference, reason } => {
+                write!(formatter, "{netdev} was given back, difference {difference}: {reason}")
             }
             ClaimError::Command(error) => error.fmt(formatter),
             ClaimError::Io(error) => error.fmt(formatter),

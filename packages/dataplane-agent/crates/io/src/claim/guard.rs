@@ -16,7 +16,7 @@ const DELETED_CHAIN: u16 = 5;
 const TABLE_NAME: u16 = 1;
 const HEADER: usize = 4;
 
-/// What the name of each table begins with, followed by the name of its agent.
+/// Prefix of the name of each table; the name of its agent follows.
 const PREFIX: &str = "tollway_";
 
 /// The table of one agent, with a chain for each claimed netdev.
@@ -26,7 +26,7 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    /// Of the agent that is called `instance`.
+    /// The table of the agent that is called `instance`.
     pub(super) fn new(instance: &str) -> Self {
         let plain = instance.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' });
         Self { table: format!("{PREFIX}{}", plain.collect::<String>()) }
@@ -123,10 +123,10 @@ pub struct GuardMonitor {
 }
 
 impl GuardMonitor {
-    /// Of the calling thread's network namespace.
+    /// A socket in the network namespace of the calling thread.
     ///
     /// # Errors
-    /// When no netlink socket can be had.
+    /// When no netlink socket can be opened.
     pub fn new() -> std::io::Result<Self> {
         Ok(Self { events: netlink(libc::NETLINK_NETFILTER, GROUP)? })
     }

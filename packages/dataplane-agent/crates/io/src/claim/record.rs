@@ -1,4 +1,4 @@
-//! What a netdev was like before it was claimed.
+//! The state of a netdev before it was claimed, on disk.
 
 use std::fs;
 use std::os::linux::fs::MetadataExt;
@@ -8,7 +8,7 @@ use super::features::{GRO, LRO, RX_VLAN, disable_ipv6_path, has_feature};
 use crate::command::ip;
 use crate::link::{Link, LinkMonitor};
 
-/// What a netdev was like, as lines of text.
+/// The state of a netdev, as lines of text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Record {
     /// Which device it is, whatever its name: see [`device`]. Empty if it is not known.
@@ -84,8 +84,8 @@ impl Record {
     }
 }
 
-/// A netdev apart from its name: its index, the network namespace and the boot of the machine, within which the kernel gives
-/// no index to a second device.
+/// Identity of a netdev that does not depend on its name: its index, the network namespace and the boot of the machine,
+/// within which the kernel uses an index once.
 pub(super) fn device(link: &Link) -> String {
     format!("{} {}", link.index, here())
 }

@@ -6,13 +6,13 @@ use super::record::Record;
 use crate::command::run;
 use crate::link::Link;
 
-/// What ip(8) says of a batch: the line that it could not do, after why.
+/// Prefix of ip(8)'s message about the line of a batch that failed, after the reason.
 const FAILED: &str = "Command failed -:";
 
-/// Has a netdev be as a record of it says, made under the name `netdev`; it may have another one now.
+/// Restores a netdev to the state of a record, made under the name `netdev`; it may have another name now.
 ///
 /// # Errors
-/// The first thing that it could not be given; the rest is tried all the same.
+/// The first property that could not be restored; the others are tried all the same.
 pub(super) fn restore(link: &Link, netdev: &str, record: &Record) -> Result<(), ClaimError> {
     let name = &link.name;
     for (feature, before) in [(LRO, record.lro), (GRO, record.gro), (RX_VLAN, record.vlan)] {
@@ -25,7 +25,7 @@ pub(super) fn restore(link: &Link, netdev: &str, record: &Record) -> Result<(), 
         let set = set_disable_ipv6(name, value);
         result = set.map_err(|error| incomplete(name, "not its state of IPv6", &error.to_string()));
     }
-    // What is to be given back, and the command for it.
+    // The properties to restore, and the command for each.
     let mut parts = Vec::new();
     for words in &record.addresses {
         // A label begins with the name of the device.
@@ -58,8 +58,12 @@ pub(super) fn restore(link: &Link, netdev: &str, record: &Record) -> Result<(), 
 }
 
 /// A netdev was given back, but for something.
-pub(super) fn incomplete(netdev: &str, but: &str, reason: &str) -> ClaimError {
-    ClaimError::Incomplete { netdev: netdev.to_owned(), but: but.to_owned(), reason: reason.to_owned() }
+pub(super) fn incomplete(netdev: &str, difference: &str, reason: &str) -> ClaimError {
+    ClaimError::Incomplete {
+        netdev: netdev.to_owned(),
+        difference: difference.to_owned(),
+        reason: reason.to_owned(),
+    }
 }
 
 /// The lines of a batch, from 1, that ip(8) says it could not do, and why.
@@ -94,7 +98,7 @@ mod tests {
         let routes = vec!["default via 10.0.0.254".to_owned(), "10.9.0.0/16".to_owned()];
         let record = Record { up: true, routes, ..Record::default() };
         let said = restore(&link, "eth0", &record).unwrap_err().to_string();
-        let expected = "tollway-none was given back, but not its route 10.9.0.0/16 (and 1 more): ";
+        let expected = "tollway-none was given back, difference not its route 10.9.0.0/16 (and 1 more): ";
         assert!(said.starts_with(expected), "{said}");
     }
 }

@@ -47,14 +47,14 @@ pub struct Key {
 }
 
 impl Key {
-    /// Of packets with these addresses and ports in host order, received by the netdev `ifindex`.
+    /// The key of packets with these addresses and ports in host order, received by the netdev `ifindex`.
     pub fn flow(ifindex: u32, protocol: u8, src: u32, dst: u32, src_port: u16, dst_port: u16) -> Self {
         let ([a, b], [c, d]) = (src_port.to_be_bytes(), dst_port.to_be_bytes());
         let ingress = ifindex << 8 | u32::from(protocol);
         Self { src: src.to_be_bytes(), dst: dst.to_be_bytes(), ports: [a, b, c, d], ingress }
     }
 
-    /// Of all packets from one address to another, received by the netdev `ifindex`.
+    /// The key of all packets from one address to another, received by the netdev `ifindex`.
     pub fn pair(ifindex: u32, src: u32, dst: u32) -> Self {
         Self::flow(ifindex, 0, src, dst, 0, 0)
     }
@@ -80,15 +80,15 @@ pub struct Action {
     pub src_port: u16,
     /// Destination port.
     pub dst_port: u16,
-    /// Of the IPv4 header, with the time to live.
+    /// Change of the IPv4 header checksum, TTL included.
     pub header_change: u16,
-    /// Of the addresses, 0 for none.
+    /// Change of checksums by the addresses, 0 without.
     pub addresses_change: u16,
-    /// Of the ports, 0 for none.
+    /// Change of checksums by the ports, 0 without.
     pub ports_change: u16,
 }
 
-/// What the table's keys are.
+/// The kind of keys of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// [`Key::flow`].
@@ -179,7 +179,7 @@ pub struct Link {
     _program: OwnedFd,
 }
 
-/// Gives a socket all packets again.
+/// Removes the filter from a socket, so that it receives all packets again.
 ///
 /// # Errors
 /// When it had no filter.

@@ -41,7 +41,7 @@ const PSEUDO_HEADER: i32 = 0x10;
 const ZERO_IS_NONE: i32 = 0x20;
 /// `TCX_NEXT`: the next program, or the stack, gets the packet.
 const NEXT: i32 = -1;
-/// What a socket filter keeps of a packet: all.
+/// Return value of a socket filter that keeps the whole packet.
 const ALL: i32 = -1;
 
 /// Length of the Ethernet header, bytes.
@@ -52,7 +52,7 @@ const SHORTEST: i32 = (ethernet::HEADER + ipv4::HEADER + udp::HEADER) as i32;
 /// IPv4 and TCP without options.
 const SHORTEST_TCP: i32 = (ipv4::HEADER + tcp::HEADER) as i32;
 
-/// Where in the stack the packet's first bytes lie, so that the IPv4 header is aligned.
+/// Offset in the stack of the packet's first bytes, such that the IPv4 header is aligned.
 const FRAME: i16 = -50;
 const KEY: i16 = -72;
 const INDEX: i16 = -76;
@@ -212,7 +212,7 @@ pub(super) fn forward(maps: &Maps) -> Vec<Instruction> {
     );
     read(c, SHORTEST, 6, "leave");
     tcp_headers(c, R2);
-    // Drivers for virtual machines leave the number of segments to whoever needs it.
+    // Drivers for virtual machines do not set the number of segments.
     c.label("headers").load(Word, R8, R6, context::GSO_SEGS).jump_value(If::Differs, R8, 0, "segments");
     c.load(Word, R3, R6, context::GSO_SIZE).op(Move, R8, R7).op(Subtract, R8, R2).op(Add, R8, R3);
     c.op_value(Subtract, R8, 1).op(Divide, R8, R3);

@@ -109,7 +109,7 @@ pub(super) struct Slots {
 
 // SAFETY: the mapping belongs to the value until it is dropped, and all fields are atomics.
 unsafe impl Send for Slots {}
-// SAFETY: as above.
+// SAFETY: slots are atomics, which threads may share.
 unsafe impl Sync for Slots {}
 
 impl Slots {
@@ -136,7 +136,7 @@ impl Slots {
 
 impl Drop for Slots {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours and nobody has a reference into it any more.
+        // SAFETY: the value owns the mapping, and no reference into it outlives the value.
         unsafe { libc::munmap(self.first.cast_mut().cast(), self.count * SLOT) };
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct Bundle {
 }
 
 impl Bundle {
-    /// Of one frame, which must have no tail.
+    /// A bundle of one frame, which must have no tail.
     pub(super) fn new(frame: PoolFrame) -> Self {
         let returns = frame.returns;
         Self { returns, first: Some(into_chunk(frame)), bundled: 0 }

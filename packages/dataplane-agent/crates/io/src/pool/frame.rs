@@ -43,7 +43,7 @@ impl PoolFrame {
         }
     }
 
-    /// All memory a frame may be received into.
+    /// All memory that a frame may be received into.
     #[inline]
     pub(crate) fn receive_spans(&mut self) -> (Span, Option<Span>) {
         self.offset = HEAD_OFFSET as u16;
@@ -52,7 +52,7 @@ impl PoolFrame {
         (head, self.tail.map(|tail| Span { start: tail.as_ptr(), len: TAIL_CAPACITY }))
     }
 
-    /// Says how many bytes were received into [`Self::receive_spans`]. `false` when that is more than fits.
+    /// Sets how many bytes were received into [`Self::receive_spans`]. `false` when that is more than fits.
     #[inline]
     pub(crate) fn received(&mut self, len: usize) -> bool {
         let head = len.min(HEAD_CAPACITY);

@@ -140,7 +140,7 @@ impl Partition {
         })
     }
 
-    /// Where its pool's AF_XDP sockets exchange frames.
+    /// The memory in which the pool's AF_XDP sockets exchange frames.
     pub fn umem(&self) -> &'static Umem {
         self.umem
     }
@@ -151,7 +151,7 @@ impl Partition {
         RESERVE.min(self.size.umem_heads() / 4)
     }
 
-    /// Whether frames in the UMEM are few, so that whoever has received one should copy it elsewhere.
+    /// Whether few frames of the UMEM are free, so that received ones should be copied elsewhere.
     #[inline]
     pub fn umem_is_scarce(&self) -> bool {
         self.in_umem() <= self.reserve()

@@ -22,9 +22,9 @@ pub struct Umem {
     shares: Box<[(usize, &'static ReturnList)]>,
 }
 
-// SAFETY: what lies at `start` belongs to whoever owns the frames in it; here it is only an address.
+// SAFETY: the memory at `start` belongs to the owners of its frames; this value only computes addresses in it.
 unsafe impl Send for Umem {}
-// SAFETY: as above; nothing changes.
+// SAFETY: the value only computes addresses from fields that never change.
 unsafe impl Sync for Umem {}
 
 /// A frame that the kernel owns, as `struct xdp_desc` (linux/if_xdp.h) describes it.
@@ -80,7 +80,7 @@ impl Umem {
         at / HUGE_PAGE * IN_PAGE + (at % HUGE_PAGE / HEAD_CHUNK).min(IN_PAGE - 1)
     }
 
-    /// Where the chunk with this number begins.
+    /// Offset of the chunk with this number, bytes.
     #[inline]
     pub fn chunk(&self, number: usize) -> u64 {
         (number / IN_PAGE * HUGE_PAGE + number % IN_PAGE * HEAD_CHUNK) as u64

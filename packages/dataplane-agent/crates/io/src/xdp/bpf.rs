@@ -13,7 +13,7 @@ const XDP_HAS_FRAGS: u32 = 1 << 5;
 
 /// `bpf_redirect_map` (bpf-helpers(7)).
 const REDIRECT_MAP: i32 = 51;
-/// What becomes of a frame whose queue has no socket (`enum xdp_action`).
+/// Action for a frame whose queue has no socket (`enum xdp_action`).
 const XDP_DROP: i32 = 1;
 /// Offset of `rx_queue_index` in `struct xdp_md`.
 const RX_QUEUE_INDEX: i16 = 16;
@@ -21,9 +21,9 @@ const RX_QUEUE_INDEX: i16 = 16;
 /// How the program is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// By the driver.
+    /// In the driver.
     Native,
-    /// By the kernel's network core, on socket buffers.
+    /// In the kernel's network core, on socket buffers.
     Generic,
 }
 

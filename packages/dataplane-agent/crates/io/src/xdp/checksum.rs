@@ -27,7 +27,7 @@ fn partial(head: &[u8]) -> Option<VnetState> {
     })
 }
 
-/// Completes a partial checksum. `false` when it lies outside the frame.
+/// Completes a partial checksum. `false` when its field is outside the frame.
 #[inline]
 pub fn finish<F: Frame>(frame: &mut F, vnet: &VnetState) -> bool {
     if !vnet.needs_csum {

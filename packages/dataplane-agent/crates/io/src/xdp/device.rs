@@ -1,4 +1,4 @@
-//! What a netdev's driver is and can (ethtool(8)'s ioctls, netdev generic netlink).
+//! Driver and capabilities of a netdev (ethtool(8)'s ioctls, netdev generic netlink).
 
 use std::ffi::c_ulong;
 

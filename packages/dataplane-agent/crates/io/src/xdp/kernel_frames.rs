@@ -24,7 +24,7 @@ impl KernelFrames {
         Self { umem, marks: (0..umem.numbers()).map(|_| AtomicBool::new(false)).collect(), zero_copy }
     }
 
-    /// Where the frames lie.
+    /// The memory of the frames.
     pub fn umem(&self) -> &'static Umem {
         self.umem
     }

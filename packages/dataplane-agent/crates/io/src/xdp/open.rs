@@ -37,7 +37,7 @@ pub const MAX_MTU: u32 = (MAX_FRAME - LINK_LAYER) as u32;
 pub struct Opened {
     /// In the order of the workers.
     pub ports: Vec<XdpPort>,
-    /// How it works, for people.
+    /// Mode of operation, as a text for users.
     pub how: String,
 }
 

@@ -21,7 +21,7 @@ use crate::scratch::{Outgoing, Received, Scratch};
 const FILL: u32 = 4096;
 const FILL_LEAST: u32 = 128;
 
-/// What the ends of a netdev share. It ends after all their sockets.
+/// The state that the sockets of a netdev share. It is dropped after all of them.
 #[derive(Debug)]
 pub(super) struct Netdev {
     pub(super) kernel_frames: KernelFrames,
@@ -168,7 +168,7 @@ impl XdpPort {
                     // Down or gone: the frames stay in the ring until it is up again or closed.
                     _ => return false,
                 }
-                // Sent frames that nobody has reclaimed take the place of others.
+                // Frames that were sent and not reclaimed take the room of others.
                 transmitter.reclaim(netdev, pool);
             }
             stalled = if left < pending { 0 } else { stalled + 1 };
@@ -242,7 +242,7 @@ impl Receiver {
     }
 }
 
-/// Where a descriptor of unaligned chunks has the offset in the chunk (linux/if_xdp.h).
+/// Position of the offset in a descriptor of unaligned chunks (linux/if_xdp.h), bits.
 const OFFSET_SHIFT: u32 = 48;
 
 impl PortIo for XdpPort {

@@ -58,19 +58,19 @@ impl Map {
     }
 
     fn consumer(&self) -> &AtomicU32 {
-        // SAFETY: as above.
+        // SAFETY: the index is in the mapping, which lives as long as `self`.
         unsafe { self.consumer.as_ref() }
     }
 
     fn needs_wakeup(&self) -> bool {
-        // SAFETY: as above.
+        // SAFETY: the flags are in the mapping, which lives as long as `self`.
         unsafe { self.flags.as_ref() }.load(Ordering::Relaxed) & libc::XDP_RING_NEED_WAKEUP != 0
     }
 }
 
 impl Drop for Map {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours and nobody refers to it any more.
+        // SAFETY: the value owns the mapping, and no reference into it outlives the value.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.len) };
     }
 }
@@ -98,7 +98,7 @@ pub struct Consumer<T> {
 
 // SAFETY: the entries lie in the mapping that the value owns.
 unsafe impl<T: Send> Send for Producer<T> {}
-// SAFETY: as above.
+// SAFETY: the entries are in the mapping that the value owns.
 unsafe impl<T: Send> Send for Consumer<T> {}
 
 impl<T: Copy> Producer<T> {

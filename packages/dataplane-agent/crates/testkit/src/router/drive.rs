@@ -55,12 +55,12 @@ impl Router {
         self.send_local_by(0, tap, packet)
     }
 
-    /// The same, by the TAP of an interface, read by a worker.
+    /// As [`Self::send_local`], read from the TAP of an interface by a given worker.
     pub fn send_local_by(&mut self, worker: usize, tap: RowId, packet: &[u8]) -> Vec<Output> {
         self.send_local_to(worker, tap, [0; 6], packet)
     }
 
-    /// The same, to a link-layer address that the service has chosen.
+    /// As [`Self::send_local`], to a link-layer address that the service has chosen.
     pub fn send_local_to(
         &mut self,
         worker: usize,

@@ -71,7 +71,7 @@ impl Router {
         bytes.chunks_exact(CONNECTION_RECORD).map(ConnectionRecord::read).collect()
     }
 
-    /// Of each connection why its packets are not all forwarded by the flow cache.
+    /// Why the packets of each connection are not all forwarded by the flow cache.
     pub fn slow_reasons(&self) -> Vec<Option<SlowReason>> {
         let mut bytes = Vec::new();
         for engine in &self.engines {
@@ -103,7 +103,7 @@ impl Router {
         }
     }
 
-    /// What a trace has noted so far.
+    /// The packets that a trace has recorded so far.
     pub fn traced(&mut self, trace: u64) -> Noted {
         let filters = self.traces.filters();
         let buffers: Vec<_> = self
@@ -115,7 +115,7 @@ impl Router {
         self.traces.read(trace, 0, self.now).expect("a trace that runs")
     }
 
-    /// What would become of a packet now.
+    /// The result of a dry run.
     pub fn dry_run(&self, packet: &PacketDescription) -> Result<TracedPacket, DryRunError<usize>> {
         let probe = |worker: u32, tuple| {
             self.engines.get(worker as usize).map(|engine| engine.probe(&tuple)).ok_or(worker as usize)
@@ -129,7 +129,7 @@ impl Router {
         SlowReason::ALL.iter().copied().zip(counts).filter(|(_, packets)| *packets != 0).collect()
     }
 
-    /// What the simple queues have, by ascending row; zeros for those that have seen no packet.
+    /// Records of the simple queues, by ascending row; zeros for those without packets.
     pub fn queues(&self) -> Vec<QueueRecord> {
         let mut bytes = Vec::new();
         for engine in &self.engines {

@@ -1,4 +1,4 @@
-//! What leaves a test router.
+//! The packets that leave a test router.
 
 use tollway_config::dataplane::RowId;
 use tollway_engine::ids::PortId;
@@ -24,7 +24,7 @@ pub struct Output {
     pub segments: u32,
 }
 
-/// Where a packet went.
+/// The destination of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum To {
     /// Out of a port.

@@ -26,7 +26,7 @@ use crate::requests;
 use crate::server::Server;
 use crate::workers::WorkerLost;
 
-/// How often the log is collected while somebody writes to it.
+/// Interval at which log lines are taken while there are any.
 const LOG_INTERVAL: Duration = Duration::from_millis(100);
 /// Entries of address lists that end per round of the loop at most, some 20 ms of work.
 const EXPIRE_BUDGET: usize = 100_000;

@@ -97,7 +97,7 @@ pub fn run(options: &Options, stop: &Stop) -> Result<(), AgentError> {
         && !claim.not_restored().is_empty()
     {
         if options.ports.is_empty() {
-            // Without ports it was started to give netdevs back, and its log is read by nobody.
+            // An agent without ports was started only to give netdevs back, and its log is not read.
             let released = claim.release();
             return restored(claim.not_restored().iter().chain(&released));
         }

@@ -1,5 +1,4 @@
-//! Opens a port's netdev: claims it, lets it carry packets as long as its interface may send, and gives every worker a
-//! socket on it.
+//! Opening a port: claims its netdev, sets its MTU, and gives every worker a socket on it.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -33,8 +32,8 @@ pub(super) fn claimed(port: &PortState, claim: &Claim) -> Result<(), String> {
     claim.take_one(&port.netdev).map_err(|error| error.to_string())
 }
 
-/// Has a netdev carry packets as long as its interface may send, or as before when that one sends shorter ones again.
-/// Returns a message for the log.
+/// Sets a netdev's MTU so that it carries the longest packets its interface may send; gives back its own MTU when that
+/// is enough again. Returns a message for the log.
 pub(super) fn fit_mtu(
     index: usize,
     port: &mut PortState,
@@ -86,7 +85,7 @@ pub(super) fn open(
     if !std::mem::take(&mut port.reopen)
         && let Some((decided, mtu)) = port.opened
         && decided == backend
-        // What AF_XDP refused for its MTU it may take now, and what it took be too long.
+        // With another MTU AF_XDP may accept a netdev that it refused, and the other way round.
         && (mtu == link.mtu || port.io == decided && !is_too_long(port, link))
     {
         return Ok(Ok(port.decide_for(reason)));
@@ -94,7 +93,7 @@ pub(super) fn open(
     let again = port.opened.take().is_some();
     if again {
         offload.forget(index, port, workers)?;
-        // Both backends at a time would see every frame twice, or none.
+        // With both backends at a time every frame would be received twice, or not at all.
         workers.ask(|_| Command::SetPort(index as PortId, None))?;
     }
     let opened = sockets((backend, port.receive), reason.clone(), link, &device, workers.len(), umem);

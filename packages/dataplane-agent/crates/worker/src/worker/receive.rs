@@ -17,7 +17,7 @@ const BURST_BYTES: usize = 256 << 10;
 const MIN_BURST: usize = 4;
 
 impl Worker {
-    /// Receives from whatever the last poll found ready, and processes it.
+    /// Receives from the ports, rings and TAPs that the last poll found ready, and processes the frames.
     pub(super) fn receive(&mut self) {
         for index in 0..self.ends.inbound.len() {
             let Some(receiver) = self.ends.inbound.get_mut(index) else { continue };

@@ -8,10 +8,9 @@ use tollway_testkit::RouterConfig;
 use super::super::{
     Batch, CycleClock, Frame, FrameSource, Pass, ProfilerClass, Snapshot, StageInfo, WorkerState,
 };
-use crate::engine::dry_run::{Bytes, Heap};
 use crate::observe::profiler::NoCycles;
 use crate::packet::flag;
-use crate::packet::frame::VnetState;
+use crate::packet::frame::{HeapFrame, HeapFrames, VnetState};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::shared::Shared;
 use crate::{Engine, EngineLimits};
@@ -58,13 +57,13 @@ fn a_stage_drops_what_it_says_and_is_counted() {
     let (snapshot, state) = engine.offload_parts();
     let mut batch = Batch::new();
     for flags in [0, flag::OPTIONS, flag::OPTIONS] {
-        batch.push_rx(Bytes(vec![0; 64]), 0, VnetState::default());
+        batch.push_rx(HeapFrame(vec![0; 64]), 0, VnetState::default());
         let index = batch.packets.len() - 1;
         batch.packets[index].meta.flags = flags;
         batch.slow.push(index as u32);
     }
     batch.packets[2].meta.verdict = Verdict::Forward;
-    run(snapshot, state, &mut batch, &mut Heap, &NoCycles);
+    run(snapshot, state, &mut batch, &mut HeapFrames, &NoCycles);
     let verdicts: Vec<Verdict> = batch.packets.iter().map(|packet| packet.meta.verdict).collect();
     assert_eq!(verdicts, [Verdict::Continue, Verdict::Drop(DropReason::BadIpOptions), Verdict::Forward]);
     assert_eq!(state.drops[DropReason::BadIpOptions as usize], 1);

@@ -263,7 +263,7 @@ mod tests {
     use tollway_testkit::PacketBuilder;
 
     use super::*;
-    use crate::qos::kind::tests::support::TestFrame;
+    use crate::packet::frame::HeapFrame;
 
     #[test]
     fn reads_the_flow_of_a_packet_behind_up_to_two_tags_and_none_of_a_fragment() {
@@ -303,7 +303,7 @@ mod tests {
             let mut bytes = PacketBuilder::ipv4("10.0.0.1", "192.0.2.7").udp(1, 2).build();
             bytes[15] = before;
             ipv4::Packet::new_checked(&mut bytes[14..]).unwrap().fill_checksum();
-            let mut frame = TestFrame(bytes);
+            let mut frame = HeapFrame(bytes);
             assert_eq!(mark(&mut frame), after.is_some());
             assert_eq!(frame.0[15], after.unwrap_or(before));
             wash(&mut frame);
@@ -328,7 +328,7 @@ mod tests {
             field::put(&mut bytes, 23, &[protocol]);
             let fields = HeaderFields::of(&bytes);
             let _ = PureAck::of(&fields, &bytes);
-            let mut frame = TestFrame(bytes);
+            let mut frame = HeapFrame(bytes);
             let marked = mark(&mut frame);
             wash(&mut frame);
             let after = HeaderFields::of(&frame.0);

@@ -6,8 +6,8 @@ use tollway_config::dataplane::{Cake, CakeAckFilter, CakeAtm, CakeDiffserv, Cake
 use tollway_testkit::PacketBuilder;
 use tollway_testkit::random::Random;
 
-use super::support::{Leaf, MS, SECOND, Sent, TestFrame, udp};
-use crate::packet::frame::{Gso, VnetState};
+use super::support::{Leaf, MS, SECOND, Sent, udp};
+use crate::packet::frame::{Gso, HeapFrame, VnetState};
 use crate::time::Now;
 
 fn cake() -> Cake {
@@ -243,15 +243,15 @@ fn each_segment_of_a_super_frame_is_charged_on_its_own() {
     // Three segments of 1,000 bytes and one of 10, each with 28 of headers.
     let bytes = PacketBuilder::ipv4("10.0.0.1", "192.0.2.1").udp(1, 1).payload_len(3010).build();
     let vnet = VnetState { gso: Gso::Udp, gso_size: 1000, hdr_len: 42, ..VnetState::default() };
-    leaf.offer_as(TestFrame(bytes), vnet, 4, 3010 + 4 * 28, (0, 0));
+    leaf.offer_as(HeapFrame(bytes), vnet, 4, 3010 + 4 * 28, (0, 0));
     leaf.offer(udp(1, 1, 1, 100, 0));
     assert_eq!(leaf.drain_until(Now(SECOND))[1].at.0, (3 * 23 + 2) * 53 * 8 * 100);
 }
 
 /// A TCP packet of one connection that only acknowledges.
-fn acknowledgement(number: u32, flags: u8, options: &[u8]) -> TestFrame {
+fn acknowledgement(number: u32, flags: u8, options: &[u8]) -> HeapFrame {
     let builder = PacketBuilder::ipv4("10.0.0.1", "192.0.2.1").tcp(1000, 80, flags, 5, number);
-    TestFrame(if options.is_empty() { builder } else { builder.tcp_options(options) }.build())
+    HeapFrame(if options.is_empty() { builder } else { builder.tcp_options(options) }.build())
 }
 
 fn sack(blocks: &[(u32, u32)]) -> Vec<u8> {
@@ -263,7 +263,7 @@ fn sack(blocks: &[(u32, u32)]) -> Vec<u8> {
 }
 
 /// Numbers of the acknowledgements that are left of some.
-fn left(filter: CakeAckFilter, all: impl IntoIterator<Item = TestFrame>) -> Vec<u32> {
+fn left(filter: CakeAckFilter, all: impl IntoIterator<Item = HeapFrame>) -> Vec<u32> {
     let mut leaf = leaf(Cake { ack_filter: filter, ..cake() });
     for frame in all {
         leaf.offer(frame);
@@ -286,7 +286,7 @@ fn acknowledgements_that_later_ones_make_redundant_are_dropped() {
 #[test]
 fn acknowledgements_that_say_more_than_a_number_stay() {
     let stay =
-        |first: TestFrame, second: TestFrame| left(CakeAckFilter::Aggressive, [first, second]).len() == 2;
+        |first: HeapFrame, second: HeapFrame| left(CakeAckFilter::Aggressive, [first, second]).len() == 2;
     let ack = |number| acknowledgement(number, 16, &[]);
     let with = |number, blocks: &[(u32, u32)]| acknowledgement(number, 16, &sack(blocks));
     assert!(!stay(ack(1000), ack(2000)));
@@ -298,7 +298,7 @@ fn acknowledgements_that_say_more_than_a_number_stay() {
     }
     assert!(!stay(acknowledgement(1000, 80, &[]), acknowledgement(2000, 80, &[])));
     let data = PacketBuilder::ipv4("10.0.0.1", "192.0.2.1").tcp(1000, 80, 16, 5, 1000).payload_len(1).build();
-    assert!(stay(TestFrame(data), ack(2000)));
+    assert!(stay(HeapFrame(data), ack(2000)));
     // What was reported must be reported again, or be acknowledged.
     assert!(stay(with(1000, &[(3000, 4000)]), ack(2000)));
     assert!(stay(with(1000, &[(3000, 4000)]), with(2000, &[(3000, 3500)])));
@@ -314,7 +314,7 @@ fn acknowledgements_that_say_more_than_a_number_stay() {
     assert!(stay(acknowledgement(1000, 16, &[5, 10, 0, 0]), ack(2000)));
     // Another connection.
     let other = PacketBuilder::ipv4("10.0.0.1", "192.0.2.1").tcp(1001, 80, 16, 5, 2000).build();
-    assert!(stay(ack(1000), TestFrame(other)));
+    assert!(stay(ack(1000), HeapFrame(other)));
 }
 
 #[test]

@@ -8,8 +8,8 @@ use tollway_config::dataplane::{
 };
 use tollway_testkit::PacketBuilder;
 
-use super::support::{Leaf, TestFrame, set_class};
-use crate::packet::frame::{Gso, VnetState};
+use super::support::{Leaf, set_class};
+use crate::packet::frame::{Gso, HeapFrame, VnetState};
 use crate::qos::kind::{Kind, Load};
 use crate::qos::slab::NodeQueue;
 use crate::time::Now;
@@ -111,32 +111,32 @@ struct Ledger {
     went: HashMap<u8, u16>,
 }
 
-fn number(frame: &TestFrame) -> u16 {
+fn number(frame: &HeapFrame) -> u16 {
     u16::from_be_bytes([frame.0[18], frame.0[19]])
 }
 
 impl Ledger {
-    fn frame(&mut self, flow: u8, builder: impl Fn(PacketBuilder) -> PacketBuilder) -> TestFrame {
+    fn frame(&mut self, flow: u8, builder: impl Fn(PacketBuilder) -> PacketBuilder) -> HeapFrame {
         self.next += 1;
         let (src, dst) = (format!("10.0.0.{}", flow / 2), format!("192.0.2.{}", flow % 3));
-        TestFrame(builder(PacketBuilder::ipv4(&src, &dst).ident(self.next)).build())
+        HeapFrame(builder(PacketBuilder::ipv4(&src, &dst).ident(self.next)).build())
     }
 
-    fn offer(&mut self, leaf: &mut Leaf, flow: u8, frame: TestFrame, vnet: VnetState, load: Load) {
+    fn offer(&mut self, leaf: &mut Leaf, flow: u8, frame: HeapFrame, vnet: VnetState, load: Load) {
         let addresses = (0x0a00_0000 | u32::from(flow / 2), 0xc000_0200 | u32::from(flow % 3));
         self.waiting.insert(number(&frame), (flow, load));
         leaf.offer_as(frame, vnet, load.segments, load.bytes, addresses);
     }
 
     /// A packet was given back.
-    fn back(&mut self, frame: &TestFrame) -> Result<u8, TestCaseError> {
+    fn back(&mut self, frame: &HeapFrame) -> Result<u8, TestCaseError> {
         let known = self.waiting.remove(&number(frame));
         prop_assert!(known.is_some(), "twice, or never offered");
         Ok(known.map_or(0, |(flow, _)| flow))
     }
 
     /// The same, and in turn.
-    fn in_order(&mut self, frame: &TestFrame) -> Result<(), TestCaseError> {
+    fn in_order(&mut self, frame: &HeapFrame) -> Result<(), TestCaseError> {
         let flow = self.back(frame)?;
         let before = self.went.insert(flow, number(frame)).unwrap_or(0);
         prop_assert!(before < number(frame), "flow {flow} was reordered");

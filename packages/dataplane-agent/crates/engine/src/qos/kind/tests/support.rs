@@ -4,7 +4,7 @@ use tollway_config::dataplane::QueueType;
 use tollway_testkit::PacketBuilder;
 
 use crate::ids::QueueRef;
-use crate::packet::frame::{Frame, VnetState};
+use crate::packet::frame::{HeapFrame, VnetState};
 use crate::packet::verdict::Verdict;
 use crate::qos::kind::{Dequeued, Kind, Load};
 use crate::qos::slab::{NodeQueue, Slab, Waiting};
@@ -13,41 +13,13 @@ use crate::time::Now;
 pub const MS: u64 = 1_000_000;
 pub const SECOND: u64 = 1_000_000_000;
 
-/// A frame on the heap.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TestFrame(pub Vec<u8>);
-
-impl Frame for TestFrame {
-    fn head(&self) -> &[u8] {
-        &self.0
-    }
-    fn head_mut(&mut self) -> &mut [u8] {
-        &mut self.0
-    }
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-    fn resize(&mut self, len: usize) -> bool {
-        self.0.resize(len, 0);
-        true
-    }
-    fn copy_to(&self, offset: usize, to: &mut [u8]) -> bool {
-        let Some(from) = self.0.get(offset..offset + to.len()) else { return false };
-        to.copy_from_slice(from);
-        true
-    }
-    fn footprint(&self) -> usize {
-        2048
-    }
-}
-
 /// A UDP packet of `len` L3 bytes; flows differ in the addresses' last bytes and the source port. The ECN field and
 /// DSCP are as `class` says.
-pub fn udp(src: u8, dst: u8, port: u16, len: u64, class: u8) -> TestFrame {
+pub fn udp(src: u8, dst: u8, port: u16, len: u64, class: u8) -> HeapFrame {
     let (src, dst) = (format!("10.0.0.{src}"), format!("192.0.2.{dst}"));
     let mut bytes = PacketBuilder::ipv4(&src, &dst).udp(port, 80).payload_len(len as usize - 28).build();
     set_class(&mut bytes, class);
-    TestFrame(bytes)
+    HeapFrame(bytes)
 }
 
 /// Writes DSCP and ECN.
@@ -57,7 +29,7 @@ pub fn set_class(bytes: &mut [u8], class: u8) {
 }
 
 /// A frame of one segment that begins to wait.
-pub fn waiting(frame: TestFrame, now: Now) -> Waiting<TestFrame> {
+pub fn waiting(frame: HeapFrame, now: Now) -> Waiting<HeapFrame> {
     Waiting {
         vnet: VnetState::default(),
         exit: Verdict::default(),
@@ -76,7 +48,7 @@ pub fn waiting(frame: TestFrame, now: Now) -> Waiting<TestFrame> {
 /// What came of a packet.
 #[derive(Debug, Clone)]
 pub struct Sent {
-    pub frame: TestFrame,
+    pub frame: HeapFrame,
     pub at: Now,
     pub delay: u64,
     pub bytes: u64,
@@ -85,10 +57,10 @@ pub struct Sent {
 /// A queue and its memory.
 pub struct Leaf {
     pub kind: Kind,
-    pub slab: Slab<TestFrame>,
+    pub slab: Slab<HeapFrame>,
     pub now: Now,
     /// What was dropped, and when.
-    pub dropped: Vec<(Now, TestFrame)>,
+    pub dropped: Vec<(Now, HeapFrame)>,
 }
 
 impl Leaf {
@@ -102,7 +74,7 @@ impl Leaf {
     }
 
     /// A frame comes. Whether there was room.
-    pub fn offer(&mut self, frame: TestFrame) -> bool {
+    pub fn offer(&mut self, frame: HeapFrame) -> bool {
         let bytes = frame.0.len() as u64 - 14;
         self.offer_as(frame, VnetState::default(), 1, bytes, (0, 0))
     }
@@ -110,7 +82,7 @@ impl Leaf {
     /// The same, with what goes with it.
     pub fn offer_as(
         &mut self,
-        frame: TestFrame,
+        frame: HeapFrame,
         vnet: VnetState,
         segments: u32,
         bytes: u64,
