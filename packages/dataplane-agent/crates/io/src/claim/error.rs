@@ -39,7 +39,7 @@ impl fmt::Display for ClaimError {
                 write!(formatter, "{netdev} cannot be claimed: {reason}")
             }
             ClaimError::Incomplete { netdev, difference, reason } => {
-                write!(formatter, "{netdev} was given back, difference {difference}: {reason}")
+                write!(formatter, "{netdev} was given back, but {difference}: {reason}")
             }
             ClaimError::Command(error) => error.fmt(formatter),
             ClaimError::Io(error) => error.fmt(formatter),

@@ -98,7 +98,7 @@ mod tests {
         let routes = vec!["default via 10.0.0.254".to_owned(), "10.9.0.0/16".to_owned()];
         let record = Record { up: true, routes, ..Record::default() };
         let said = restore(&link, "eth0", &record).unwrap_err().to_string();
-        let expected = "tollway-none was given back, difference not its route 10.9.0.0/16 (and 1 more): ";
+        let expected = "tollway-none was given back, but not its route 10.9.0.0/16 (and 1 more): ";
         assert!(said.starts_with(expected), "{said}");
     }
 }
