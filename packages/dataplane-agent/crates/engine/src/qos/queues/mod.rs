@@ -1,13 +1,13 @@
 //! A worker's queues: its leaves, the packets that wait in them, and the leaves that are due.
 
 mod changeover;
-mod handover;
 mod hold;
 mod pass;
 mod port;
 pub(crate) mod queue_path;
 mod record;
 mod release;
+mod row_ownership;
 mod rows;
 mod schedule;
 mod scope;

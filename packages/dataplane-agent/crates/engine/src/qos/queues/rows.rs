@@ -12,7 +12,7 @@ use crate::qos::forest::{Class, ClassId, Context, Forest, Identity, MAX_PATH_LEA
 use crate::qos::kind::Kind;
 use crate::qos::leaf::{Backlog, Leaf, leaf_flag};
 use crate::qos::ownership::{Ownership, PARTS};
-use crate::qos::queues::handover::Foreign;
+use crate::qos::queues::row_ownership::Foreign;
 use crate::qos::queues::{NIL, Plan, Queues};
 use crate::time::Now;
 

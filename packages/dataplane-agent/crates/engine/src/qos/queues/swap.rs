@@ -8,7 +8,7 @@ use crate::qos::kind::{Kind, Load};
 use crate::qos::leaf::{UNOWNED, WakeBy, leaf_flag};
 use crate::qos::ownership::{OpenOwnerships, Ownerships, PARTS};
 use crate::qos::queues::changeover::Progress;
-use crate::qos::queues::handover::Foreign;
+use crate::qos::queues::row_ownership::Foreign;
 use crate::qos::queues::rows::{QueueRow, own_limit};
 use crate::qos::queues::{NIL, Plan, Queues, Waiting};
 use crate::qos::slab::NodeQueue;
