@@ -92,7 +92,7 @@ pub fn dry_run<E>(
     let owner = shared.directory.owner(&tuple).unwrap_or_else(|| steer(&tuple, workers));
     let mut known = vec![(owner, probe(owner, tuple).map_err(DryRunError::Probe)?)];
     let run = |known: &[(u32, Probe)], cached| {
-        Run { described: &described, snapshot, shared, owner, now, known }.go(cached)
+        DryRun { described: &described, snapshot, shared, owner, now, known }.run(cached)
     };
     let by_cache = run(&known, true).records.into_iter().next();
     let mut wanted = None;
@@ -273,7 +273,7 @@ const fn header_len(protocol: u8) -> usize {
 }
 
 /// One run of a described packet.
-struct Run<'a> {
+struct DryRun<'a> {
     described: &'a Described<'a>,
     snapshot: &'a Arc<Snapshot>,
     shared: &'a Shared,
@@ -283,7 +283,7 @@ struct Run<'a> {
 }
 
 /// What became of it.
-struct Way {
+struct DryRunPath {
     /// What each worker did, in order.
     records: Vec<TraceRecord>,
     /// The workers.
@@ -292,9 +292,9 @@ struct Way {
     reply: Option<Tuple>,
 }
 
-impl Run<'_> {
+impl DryRun<'_> {
     /// With `cached` the flow cache has what the owner has in it.
-    fn go(&self, cached: bool) -> Way {
+    fn run(&self, cached: bool) -> DryRunPath {
         let shared = Arc::new(self.shared.fork());
         let own = self.known.first().and_then(|(_, probe)| probe.connection.as_ref());
         let place = own.and_then(|copied| copied.expected(&self.described.tuple));
@@ -321,7 +321,7 @@ impl Run<'_> {
         // replaced it.
         let made = engine.reply_of(&self.described.tuple);
         let made = made.filter(|reply| own.is_none_or(|copied| !copied.holds(reply)));
-        Way { records, workers, reply: made }
+        DryRunPath { records, workers, reply: made }
     }
 
     /// One worker's engine, with what is known of its connections.

@@ -2,12 +2,12 @@
 
 use tollway_config::dataplane::{Mark, MarkName};
 
-/// What a configuration calls its marks.
+/// The names of a configuration's marks.
 #[derive(Debug, Default)]
 pub struct MarkNames(Vec<MarkName>);
 
 impl MarkNames {
-    /// Of a configuration.
+    /// The names of a configuration.
     pub fn new(names: &[MarkName]) -> Self {
         let mut names = names.to_vec();
         names.sort_by_key(|named| named.mark);

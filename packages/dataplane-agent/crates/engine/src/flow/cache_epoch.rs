@@ -3,7 +3,7 @@
 
 use crate::flow::epochs::{Epochs, Era, Stamp};
 
-/// What a worker compares cached decisions with.
+/// The numbers by which a worker decides whether a cached action is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheEpoch {
     /// Changes with every configuration that decides otherwise than the one before; never 0.

@@ -47,7 +47,7 @@ struct RuleCounter {
     row: RowId,
     /// The configuration contains it.
     present: bool,
-    /// Of former generations, and counted rule by rule.
+    /// Counts of former generations, and of packets counted rule by rule.
     base: Count,
     /// Total at the last reset.
     offset: Count,
@@ -83,7 +83,7 @@ impl Hasher for StepHasher {
 #[derive(Debug)]
 pub struct Paths {
     nodes: Vec<PathNode>,
-    /// By path in the upper half and row in the lower one.
+    /// Children by path, in the upper half, and row, in the lower one.
     children: HashMap<u64, u32, BuildHasherDefault<StepHasher>>,
     /// Ascending by row.
     slots: Vec<RuleCounter>,
@@ -115,7 +115,7 @@ impl Paths {
         }
     }
 
-    /// The path that goes on from `path` by hitting the rule `row`; `None` when there are too many.
+    /// The path that continues `path` with the rule `row`; `None` when there are too many paths.
     #[inline]
     pub fn step(&mut self, path: u32, row: RowId) -> Option<u32> {
         let node = self.nodes.get_mut(path as usize)?;

@@ -48,7 +48,7 @@ struct Datagram<F> {
     held: ArrayVec<Packet<F>, HELD_PER_DATAGRAM>,
 }
 
-/// What becomes of a fragment.
+/// The result of [`Fragments::take`].
 #[derive(Debug)]
 pub enum Seen<F> {
     /// Its ports are in its metadata; fragments that had waited follow.
@@ -78,7 +78,7 @@ pub struct Fragments<F> {
     datagrams: HashMap<DatagramKey, Datagram<F>>,
     /// In order of their start; some may be complete already.
     order: VecDeque<(u64, DatagramKey)>,
-    /// Those with fragments that wait, in order of the first one that did; some may wait no longer.
+    /// Datagrams with waiting fragments, in order of the first of them; some may have none left.
     waiting: VecDeque<(u64, DatagramKey)>,
     held: usize,
 }
@@ -278,7 +278,7 @@ impl<F> Datagram<F> {
     fn add(&mut self, place: FragmentRange) -> bool {
         let (start, end) = (place.offset, place.offset + place.len);
         if self.ranges.contains(&(start, end)) {
-            // The same fragment again.
+            // A duplicate of a fragment.
             return true;
         }
         let overlaps = self.ranges.iter().any(|&(from, to)| start < to && from < end);

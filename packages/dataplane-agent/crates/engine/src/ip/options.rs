@@ -6,7 +6,7 @@ const RECORD_ROUTE: u8 = 7;
 const TIMESTAMP: u8 = 68;
 const DAY_MS: i64 = 86_400_000;
 
-/// What a router writes into options.
+/// The data that a router enters into options.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OptionEntry {
     /// Address that the packet leaves by.
@@ -68,7 +68,7 @@ fn stamp(option: &mut [u8], entry: OptionEntry, is_local: &impl Fn(u32) -> bool)
     let entered = match flags & 15 {
         0 => enter(option, 4, &ms),
         1 => enter(option, 4, &[a, b, c, d, e, f, g, h]),
-        // Of those whom the sender has named.
+        // Only for addresses that the sender has named.
         3 => match asked.and_then(|named| named.first_chunk()).copied() {
             Some(named) if is_local(u32::from_be_bytes(named)) => {
                 let [a, b, c, d] = named;
@@ -79,7 +79,7 @@ fn stamp(option: &mut [u8], entry: OptionEntry, is_local: &impl Fn(u32) -> bool)
         },
         _ => return false,
     };
-    // Those that find no room are counted, up to 15.
+    // Routers without room are counted, up to 15.
     if !entered && flags < 0xf0 && option.len() > 3 {
         field::put(option, 3, &[flags + 0x10]);
         return true;

@@ -1,4 +1,4 @@
-//! What rules of mangle change in a packet: DSCP and the segment size that a SYN announces.
+//! The changes that rules of mangle make to a packet's headers: DSCP, and the segment size that a SYN announces.
 
 use tollway_wire::checksum::Delta;
 use tollway_wire::{field, ipv4, tcp};

@@ -33,13 +33,13 @@ pub struct Batch<F> {
     pub(crate) end: usize,
     /// Places of the packets of this pass that did not take the fast path, in order.
     pub(crate) slow: Vec<u32>,
-    /// What came with packets for queues of this worker.
+    /// Queue hand-overs of packets that came from other workers.
     pub(crate) arrived: QueueHandovers,
-    /// What goes with packets for queues of other workers.
+    /// Queue hand-overs of packets that go to other workers.
     pub(crate) departing: QueueHandovers,
-    /// What came with first packets of flows that have moved here.
+    /// Flow hand-overs of packets that came from other workers.
     pub(crate) flow_handovers: FlowHandovers,
-    /// What goes with first packets of flows that move to other workers.
+    /// Flow hand-overs of packets that go to other workers.
     pub(crate) moving: FlowHandovers,
     /// Whether a frame was added whose owner is found only when it is parsed.
     unsorted: bool,
@@ -265,7 +265,7 @@ pub struct Done<F> {
     pub frame: F,
     /// Offload state to send it with.
     pub vnet: VnetState,
-    /// Where it goes.
+    /// The destination of the packet.
     pub outcome: Outcome,
     /// The flow cache forwarded it.
     pub fast: bool,

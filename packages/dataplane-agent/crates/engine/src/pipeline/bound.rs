@@ -6,7 +6,7 @@ use crate::packet::slow_reason::SlowReason;
 use crate::pipeline::alter::dscp_of;
 use crate::pipeline::state::WorkerState;
 
-/// What the cached action for a packet's direction is bounded by; `None` when it holds without end.
+/// The bounds of the cached action for a packet's direction; `None` when it has none.
 pub(crate) fn of<F>(state: &WorkerState<F>, meta: &Meta) -> Option<Validity> {
     let place = usize::from(meta.bounds).checked_sub(1)?;
     let bounds = state.bounds.get(place)?;

@@ -1,4 +1,4 @@
-//! What a stage decided about a packet, read from its metadata before and after the stage.
+//! The decision of a stage about a packet, derived from the packet's metadata before and after the stage.
 
 use crate::firewall::classifier::TableKind;
 use crate::flow::conntrack::ConnectionTable;
@@ -25,7 +25,7 @@ pub(super) fn as_it_came<F>(stage: Stage, state: &WorkerState<F>, meta: &Meta) -
         return None;
     }
     match stage {
-        // What has left a queue is complete.
+        // A packet that has left a queue is complete.
         Stage::Parse if matches!(meta.verdict, Verdict::Continue | Verdict::Drop(_)) => {
             Some((meta.tuple, meta.tuple))
         }
@@ -178,7 +178,7 @@ pub(super) fn new_rows<F>(state: &WorkerState<F>, seen: &Meta, meta: &Meta) -> V
     state.paths.rows_of(meta.path).split_off(before)
 }
 
-/// What the flow cache did.
+/// The decision of the flow cache.
 fn from_cache<F>(state: &WorkerState<F>, meta: &Meta, rows: &mut Vec<RowId>) -> Option<Decision> {
     if let Verdict::Handover(worker) = meta.verdict {
         return Some(Decision::ToWorker(worker));
@@ -252,7 +252,7 @@ fn decided<F>(snapshot: &Snapshot, state: &WorkerState<F>, meta: &Meta) -> Optio
     Some(Decision::Decided { tracked: conn.is_some(), uncached })
 }
 
-/// What became of a packet at its queue.
+/// The decision of the queue stage.
 fn in_queue<F: Frame>(
     snapshot: &Snapshot,
     state: &WorkerState<F>,

@@ -20,7 +20,7 @@ use crate::pipeline::handover::{FlowHandover, FlowHandovers, Marks, NatTargetV4}
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 
-/// What came with the first packet of a flow that has moved here.
+/// The hand-over with which the first packet of a flow has arrived here.
 pub(super) fn flow<'a>(meta: &Meta, handovers: &'a FlowHandovers) -> Option<&'a FlowHandover> {
     let QueueRefKind::Handover(number) = meta.queue.kind() else { return None };
     handovers.get(number).filter(|_| meta.is(flag::MOVED)).map(|(_, flow)| flow)

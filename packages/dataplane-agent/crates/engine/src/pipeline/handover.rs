@@ -1,4 +1,4 @@
-//! What goes from worker to worker with a packet: its frame, and what the first worker knows of it.
+//! The hand-over of a packet from one worker to another: its frame, and the metadata that go with it.
 
 use tollway_config::dataplane::{Mark, PortRange, RowId};
 
@@ -11,7 +11,7 @@ use crate::packet::verdict::Verdict;
 use crate::packet::{Hook, Meta, Origin, flag};
 use crate::qos::queues::queue_path::RemainingPath;
 
-/// What goes from one worker to another with a packet that is complete, for a queue there.
+/// The metadata of a complete packet that is handed over to the worker that owns its queue.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct QueueHandover {
     /// Configuration of who sends it.
@@ -22,19 +22,19 @@ pub(crate) struct QueueHandover {
     pub to: u32,
     /// Its leaves.
     pub remaining: RemainingPath,
-    /// Where the packet goes after them.
+    /// The verdict after its leaves.
     pub exit: Verdict,
     /// Source before and destination after translation.
     pub addresses: (u32, u32),
 }
 
-/// What goes with a packet whose flow moves to another worker: what has been decided of it, up to the translation of
-/// its source. The packet is as it was received otherwise.
+/// The metadata of a packet whose flow moves to another worker: the decisions up to the translation of its source. The
+/// packet itself is as it was received.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FlowHandover {
-    /// Where it goes after the translation of its destination: IPv4 in host order, and the port.
+    /// Destination after translation: IPv4 in host order, and the port.
     pub destination: (u32, u16),
-    /// What the NAT rules ask for.
+    /// The source translation that the NAT rules ask for.
     pub target: Option<NatTargetV4>,
     /// It is the packet with which the flow moves: if it does not arrive, the flow has not moved.
     pub first: bool,
@@ -119,7 +119,7 @@ impl QueueHandovers {
     }
 }
 
-/// What a packet is handed over for.
+/// The reason for which a packet is handed over.
 #[inline]
 pub(super) fn purpose(
     meta: &Meta,
@@ -137,14 +137,14 @@ pub(super) fn purpose(
     }
 }
 
-/// A packet between two workers. `M` is what goes with one that was parsed.
+/// A packet between two workers. `M` is the metadata of one that was parsed.
 #[derive(Debug)]
 pub struct Handover<F, M = HandoverMeta> {
     /// The frame.
     pub frame: F,
     /// Offload state.
     pub vnet: VnetState,
-    /// What the first worker knows of it.
+    /// What is known of it.
     pub contents: HandoverContents<M>,
 }
 
@@ -161,7 +161,7 @@ pub enum HandoverContents<M = HandoverMeta> {
     Parsed(M),
 }
 
-/// What a packet is handed over for.
+/// The reason for which a packet is handed over.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum HandoverPurpose {
     /// Its flow is another worker's.

@@ -48,7 +48,7 @@ impl IcmpError {
     }
 }
 
-/// What an answer needs to know of the packet it answers.
+/// The fields of a packet that an ICMP error about it needs.
 struct Offender {
     src: u32,
     dst: u32,
@@ -86,7 +86,7 @@ fn own_address(snapshot: &Snapshot, meta: &Meta, offender: &Offender) -> Option<
     incoming.or_else(|| snapshot.source_for(offender.src))
 }
 
-/// Meta of an answer: it shares the connection of the packet it answers and goes the other way.
+/// Metadata of an answer: it belongs to the connection of the packet it answers, in the other direction.
 fn answer_meta(meta: &Meta) -> Meta {
     Meta {
         conn: meta.conn,
@@ -128,7 +128,8 @@ pub(crate) fn build_error<F: Frame, S: FrameSource<F>>(
 ) -> Option<(F, Meta)> {
     let offender = answerable(snapshot, meta, head)?;
     let own = own_address(snapshot, meta, &offender)?;
-    // Of the MTU every connection has to hear that its packets exceed: its sender takes the word for one of them alone.
+    // "Fragmentation needed" is not limited: every connection must learn the path MTU, and its sender applies an error
+    // to that connection alone.
     let is_of_mtu = (error.icmp_type, error.code) == (icmp::UNREACHABLE, icmp::FRAGMENTATION_NEEDED);
     if !is_of_mtu
         && !state.shared.icmp_errors.may_send(offender.src, snapshot.settings.icmp_rate_limit_ms, state.now)

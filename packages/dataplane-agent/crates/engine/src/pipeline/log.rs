@@ -73,7 +73,7 @@ fn describe(
     }
     translation(line, meta, view, head)?;
     write!(line, "len {}", view.length)?;
-    // Of a super-frame all segments but the last have this length.
+    // All segments of a super-frame but the last have this length.
     if view.segments > 1 { write!(line, ", {} packets", view.segments) } else { Ok(()) }
 }
 
@@ -88,7 +88,7 @@ fn is_later_fragment(meta: &Meta, head: &[u8]) -> bool {
     field::get16(head, usize::from(meta.l3) + 6) & 0x1fff != 0
 }
 
-/// What is written otherwise on the wire: `NAT (192.0.2.1:80->192.168.88.10:8080)->…`.
+/// Addresses and ports that differ from those in the frame: `NAT (192.0.2.1:80->192.168.88.10:8080)->…`.
 fn translation(line: &mut String, meta: &Meta, view: &PacketView, head: &[u8]) -> std::fmt::Result {
     let tuple = &view.tuple;
     let (l3, l4) = (usize::from(meta.l3), usize::from(meta.l4));

@@ -33,7 +33,7 @@ pub(crate) fn after<F: Frame>(
     for index in batch.first..batch.packets.len() {
         let is_put_off = |packet: &&mut Packet<F>| index >= batch.end && packet.meta.is(flag::AGAIN);
         if let Some(packet) = batch.packets.get_mut(index).filter(|packet| !is_put_off(packet)) {
-            tracer.look(stage, snapshot, state, packet);
+            tracer.record_decision(stage, snapshot, state, packet);
         }
     }
     if stage == Stage::Queue {
@@ -86,7 +86,7 @@ pub(crate) fn finish<F>(snapshot: &Snapshot, state: &mut WorkerState<F>) {
 }
 
 impl Tracer {
-    fn look<F: Frame>(
+    fn record_decision<F: Frame>(
         &mut self,
         stage: Stage,
         snapshot: &Snapshot,
@@ -119,7 +119,7 @@ impl Tracer {
         };
         let before = record.rows.len();
         let seen = record.seen;
-        // What another worker gave was in order there.
+        // A packet from another worker was parsed there.
         if stage == Stage::Parse && !record.begins() && !matches!(meta.verdict, Verdict::Drop(_)) {
             record.seen = *meta;
             return;
@@ -138,7 +138,7 @@ impl Tracer {
                 self.waiting.push(WaitingPacket { id: meta.trace, part: meta.trace_part, since: state.now });
             }
         }
-        // What has left its queue for another worker may take part in a further pass, with less that is known of it.
+        // A packet that has left its queue for another worker may take part in a further pass, with less metadata.
         record.seen = Meta { slow: meta.slow.or(record.seen.slow), ..*meta };
     }
 
@@ -163,7 +163,7 @@ impl Tracer {
             Verdict::Drop(reason) => tell(Decision::Dropped(reason)),
             _ => {}
         }
-        // What was known of it in this batch already; the queue has not kept it.
+        // The reason was known in this batch; the queue has not kept it.
         record.seen = Meta { slow: record.seen.slow, ..*meta };
     }
 

@@ -16,35 +16,35 @@ use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 
 /// Whom to ask.
-pub(crate) struct Questions<'a> {
+pub(crate) struct RuleQuery<'a> {
     pub table: &'a RuleTable,
     /// A built-in chain, or a resume point.
     pub start: &'a Position,
     /// Decides which interfaces rules see.
     pub hook: Hook,
-    /// The flow cache can go on from the first rule that must be asked for every packet.
+    /// The fast path can evaluate the rules from the first one on that must be evaluated for every packet.
     pub resumes: bool,
 }
 
 /// Runs a packet through rules, with everything they do beside the verdict and the changes of the packet. The rules
 /// hit are added to its path, up to the resume point to the part that may be cached.
 #[inline(always)]
-pub(crate) fn ask<F>(
+pub(crate) fn evaluate_rules<F>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     meta: &mut Meta,
     vnet: &VnetState,
     head: &[u8],
-    questions: &Questions<'_>,
+    query: &RuleQuery<'_>,
 ) -> (RuleVerdict, Changes) {
-    let mut view = view(state, meta, vnet, head, questions.hook);
+    let mut view = view(state, meta, vnet, head, query.hook);
     let mut evaluation = state.evaluation.take().unwrap_or_default();
-    questions.table.evaluate(&mut view, questions.start, &mut evaluation);
-    follow(state, meta, &evaluation, questions.resumes);
+    query.table.evaluate(&mut view, query.start, &mut evaluation);
+    extend_path(state, meta, &evaluation, query.resumes);
     let lists = snapshot.lists().0;
     add_to_lists(state, lists, &evaluation.adds);
     note_memberships(meta, &view, lists, &evaluation.bounds);
-    log::rules(snapshot, &state.shared, questions.table, &evaluation.logs, meta, &view, head);
+    log::rules(snapshot, &state.shared, query.table, &evaluation.logs, meta, &view, head);
     let markable = matches!(meta.tuple.protocol, ipv4::TCP | ipv4::UDP);
     if let Some(reference) = meta.conn.filter(|_| {
         evaluation.fasttrack && markable && snapshot.settings.allow_fast_path && !meta.is(flag::ATTACHED)
@@ -56,7 +56,7 @@ pub(crate) fn ask<F>(
     outcome
 }
 
-/// Notes the questions to lists that the outcome rests on. More than there is room for are asked for every packet.
+/// Notes the memberships that the outcome depends on. Beyond the room for them the rules are evaluated for every packet.
 fn note_memberships(meta: &mut Meta, view: &PacketView, lists: &AddressLists, bounds: &Bounds) {
     for listed in bounds.listed.into_iter().flatten() {
         let source = listed.side == Side::Source;
@@ -71,7 +71,7 @@ fn note_memberships(meta: &mut Meta, view: &PacketView, lists: &AddressLists, bo
     }
 }
 
-/// Puts addresses into lists, as rules want it.
+/// Adds addresses to lists, as rules ask for.
 pub(crate) fn add_to_lists<F>(state: &WorkerState<F>, lists: &AddressLists, adds: &[ListAddition]) {
     for add in adds.iter().filter(|_| !state.dry_run) {
         if let Some(number) = lists.number(add.list) {
@@ -81,8 +81,8 @@ pub(crate) fn add_to_lists<F>(state: &WorkerState<F>, lists: &AddressLists, adds
     }
 }
 
-/// Walks the path on by the rules hit.
-fn follow<F>(state: &mut WorkerState<F>, meta: &mut Meta, evaluation: &Evaluation, resumes: bool) {
+/// Extends the path of a packet by the rules it has hit, and notes bounds and resume point of the outcome.
+fn extend_path<F>(state: &mut WorkerState<F>, meta: &mut Meta, evaluation: &Evaluation, resumes: bool) {
     bound(state, meta, &evaluation.bounds);
     meta.prefix = meta.path;
     for (at, row) in evaluation.matched.iter().enumerate() {
@@ -125,7 +125,7 @@ pub(crate) fn bound<F>(state: &mut WorkerState<F>, meta: &mut Meta, bounds: &Bou
     }
 }
 
-/// What rules see of a packet at a hook; `head` is the front of its frame.
+/// The view of a packet for the rules of a hook; `head` is the front of its frame.
 pub(crate) fn view<F>(
     state: &WorkerState<F>,
     meta: &Meta,

@@ -17,7 +17,7 @@ use crate::snapshot::Snapshot;
 pub(crate) struct Pass<'a, F, S> {
     /// The configuration.
     pub snapshot: &'a Snapshot,
-    /// What the worker keeps.
+    /// The state of the worker.
     pub state: &'a mut WorkerState<F>,
     /// The packets.
     pub batch: &'a mut Batch<F>,
@@ -26,14 +26,14 @@ pub(crate) struct Pass<'a, F, S> {
 }
 
 impl<F, S> Pass<'_, F, S> {
-    /// All of it, to be borrowed piece by piece.
+    /// All fields, to be borrowed one by one.
     #[inline(always)]
     pub fn parts(&mut self) -> (&Snapshot, &mut WorkerState<F>, &mut Batch<F>, &mut S) {
         (self.snapshot, self.state, self.batch, self.source)
     }
 }
 
-/// What a stage makes of a packet of the slow path.
+/// The result of a stage for a packet of the slow path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step<F> {
     /// The stage has nothing to do with it.

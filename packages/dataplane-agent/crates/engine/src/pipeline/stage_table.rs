@@ -1,4 +1,4 @@
-//! What each stage did, and how much of it belongs to which class of `/tool/profile`.
+//! Counters of the stages, and their time by class of `/tool/profile`.
 
 use super::{STAGE_COUNT, STAGES};
 use crate::observe::profiler::{ClassCycles, StageCounters};

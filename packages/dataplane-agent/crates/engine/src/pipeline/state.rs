@@ -1,4 +1,4 @@
-//! What one worker keeps between batches.
+//! The state of one worker between batches.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::time::Now;
 /// Most resume points of a generation; flows with further ones are not cached.
 const MAX_RESUMES: usize = 256;
 
-/// What one worker keeps between batches.
+/// The state of one worker between batches.
 #[derive(Debug)]
 pub struct WorkerState<F> {
     pub(crate) worker: u32,
@@ -34,7 +34,7 @@ pub struct WorkerState<F> {
     pub(crate) now: Now,
     /// Number of this batch; never 0.
     pub(crate) batch: u32,
-    /// What cached decisions are compared with.
+    /// The numbers by which cached actions are valid.
     pub(crate) cache_epoch: CacheEpoch,
     pub(crate) table: ConnectionTable,
     pub(crate) paths: Paths,
@@ -44,7 +44,7 @@ pub struct WorkerState<F> {
     pub(crate) adjacencies: AdjacencyCache,
     /// Resume points of this generation; a packet's number is the place here plus one.
     pub(crate) resumes: Vec<Position>,
-    /// What outcomes of this batch are bounded by, for `install`.
+    /// Bounds of the outcomes of this batch, for `install`.
     pub(crate) bounds: Vec<Bounds>,
     /// Wall clock less the clock of [`Self::now`], ns.
     pub(crate) utc_offset_ns: i64,
@@ -52,7 +52,7 @@ pub struct WorkerState<F> {
     pub(crate) evaluation: Option<Box<Evaluation>>,
     /// The packets are those of a dry run: counts and token buckets of rules are read and not changed.
     pub(crate) dry_run: bool,
-    /// What the traces of this worker need; `None` without any.
+    /// State of the traces of this worker; `None` without any.
     pub(crate) trace: Option<Box<Tracer>>,
     /// Number of the packet traced last.
     pub(crate) trace_serial: u32,

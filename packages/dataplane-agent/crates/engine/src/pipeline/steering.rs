@@ -12,7 +12,7 @@ use crate::pipeline::handover::{Handover, HandoverContents};
 /// Bytes of a frame with an IPv4 header without options, up to the ports behind it.
 const PORTS_END: usize = 38;
 
-/// Sorts the frames of a burst; what it goes by is asked once for all of them.
+/// Steers the frames of a burst; its settings are read once for all of them.
 #[derive(Debug, Clone, Copy)]
 pub struct Steering {
     worker: u32,

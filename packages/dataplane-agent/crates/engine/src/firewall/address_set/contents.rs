@@ -45,7 +45,7 @@ impl Contents {
         self.0.get(name)
     }
 
-    /// All lists.
+    /// The lists, by name.
     pub fn lists(&self) -> impl Iterator<Item = (&str, &Arc<Entries>)> {
         self.0.iter().map(|(name, entries)| (name.as_str(), entries))
     }
@@ -56,7 +56,7 @@ fn refused(message: String) -> BuildError {
 }
 
 impl Entries {
-    /// Of one list.
+    /// The entries of one list.
     pub fn build(list: &AddressList) -> Result<Self, BuildError> {
         let (mut v4, mut v6) = (Vec::new(), Vec::new());
         for entry in &list.entries {

@@ -39,7 +39,7 @@ pub struct DynamicEntry {
     pub age_ms: u64,
 }
 
-/// What became of an entry to add.
+/// The result of adding an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Added {
     /// It is new.

@@ -70,7 +70,7 @@ struct Line([AtomicU64; LINE]);
 #[derive(Debug)]
 struct Page {
     lines: Box<[Line]>,
-    /// What dynamic entries are known by; the writer's own. There when the first one comes.
+    /// Numbers of the dynamic entries, for the writer only. Allocated for the first one.
     records: OnceLock<Box<[AtomicU32]>>,
 }
 
@@ -200,7 +200,7 @@ impl<const WORDS: usize> PrefixTable<WORDS> {
         }
     }
 
-    /// What the dynamic entry of a place is known by.
+    /// The number of the dynamic entry at a location.
     pub fn record(&self, place: EntryLocation) -> Option<u32> {
         let records = self.page(place.page)?.records.get()?;
         Some(records.get(place.slot as usize)?.load(Ordering::Relaxed))

@@ -11,7 +11,7 @@ const NO_INTERFACE: u16 = u16::MAX - 1;
 /// Stands for every interface in a [`Check`].
 const ANY_INTERFACE: u16 = u16::MAX;
 
-/// What a packet must have for a rule to match; bits of [`Check::needs`] and [`Fields::has`].
+/// Properties that a packet must have for a rule to match; bits of [`Check::needs`] and [`Fields::has`].
 mod need {
     /// IPv4 addresses.
     pub const IP4: u8 = 1;

@@ -81,11 +81,11 @@ pub struct Rule {
     pub(super) matchers: Box<[Matcher]>,
     /// How many of them the flow alone decides.
     pub(super) flow_const_matchers: usize,
-    /// What the flow alone decides has been said by the chain's index.
+    /// The chain's index decides all conditions that depend on the flow alone.
     pub(super) flow_const_said: bool,
     /// How many of them come before those that rest on more than flow and lists.
     pub(super) constant_matchers: usize,
-    /// What the conditions after those rest on.
+    /// The dependencies of the conditions after those.
     pub(super) depends: Depends,
     pub(super) logs: bool,
     /// A condition reads the transport header, negated or not: the rule matches no packet without one.
@@ -162,7 +162,7 @@ impl RuleTable {
         Ok(table)
     }
 
-    /// Lets rules that are the same in `previous` go on with what they have counted there.
+    /// Takes over the state of conditions from rules that are the same in `previous`.
     pub(super) fn adopt(&mut self, previous: &Self) {
         let counts = |rule: &Rule| rule.depends.contains(Depends::SHARED);
         let known: HashMap<RowId, &Rule> =
@@ -212,7 +212,7 @@ impl RuleTable {
         self.rules.is_empty()
     }
 
-    /// All rows, in order.
+    /// The rows of all rules, in order.
     pub fn rows(&self) -> impl Iterator<Item = RowId> + '_ {
         self.rules.iter().map(|rule| rule.row)
     }

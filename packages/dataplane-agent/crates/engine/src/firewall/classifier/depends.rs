@@ -1,4 +1,4 @@
-//! What an outcome depends on beside the flow, which decides whether and for how long it may be cached.
+//! The dependencies of an outcome beside the flow, which decide whether and for how long it may be cached.
 
 /// A set of things beside the flow itself that a matcher or action rests on. The empty set is *flow
 /// constant*: every packet of the direction gets the same outcome while connection state, mark and NAT
@@ -23,7 +23,7 @@ impl Depends {
     pub const LIST: Self = Self(32);
     /// The DSCP that packets come with, which hardly ever changes within a flow.
     pub const DSCP: Self = Self(64);
-    /// What has thresholds: the outcome holds until one is reached, or the DSCP is another.
+    /// Dependencies with thresholds: the outcome holds until one is reached, or the DSCP is another.
     pub const BOUNDED: Self = Self::VOLUME.union(Self::TIME).union(Self::DSCP);
 
     /// Both sets.

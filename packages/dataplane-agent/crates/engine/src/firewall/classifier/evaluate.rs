@@ -17,7 +17,7 @@ use crate::time::Now;
 /// The result of the evaluation of a table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum RuleVerdict {
-    /// The packet goes on.
+    /// The packet is accepted.
     #[default]
     Accept,
     /// The packet ends, silently.
@@ -76,7 +76,7 @@ impl Position {
 /// The result of an evaluation. It is reused from packet to packet, since its vectors keep their memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Evaluation {
-    /// What to do.
+    /// The verdict of the table.
     pub verdict: RuleVerdict,
     /// Rows of the rules that matched, in order.
     pub matched: Vec<RowId>,
@@ -84,7 +84,7 @@ pub struct Evaluation {
     pub logs: Vec<u32>,
     /// A `fasttrack-connection` rule matched.
     pub fasttrack: bool,
-    /// What the outcome rests on beside the flow.
+    /// The dependencies of the outcome beside the flow.
     pub depends: Depends,
     /// The first rule whose outcome another packet of the flow may change: everything before it may be
     /// remembered. `None` when all may be.
@@ -93,7 +93,7 @@ pub struct Evaluation {
     pub matched_before_resume: usize,
     /// Until when the outcome before `resume` holds.
     pub bounds: Bounds,
-    /// What rules of mangle want.
+    /// Changes by rules of mangle.
     pub changes: Changes,
     /// Addresses to put into lists, in order. Rules after the one that adds see them there.
     pub adds: Vec<ListAddition>,

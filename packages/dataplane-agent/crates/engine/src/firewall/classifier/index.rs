@@ -37,7 +37,7 @@ const NOTHING: IndexNode = IndexNode { at: 0, len: 0 };
 struct Split {
     field: Field,
     segments: Segments,
-    /// By segment.
+    /// Children by segment.
     narrow: Vec<IndexNode>,
     wide: IndexNode,
 }
@@ -50,7 +50,7 @@ pub(super) struct Index {
     /// The lists, each ascending by rule.
     checks: Vec<Check>,
     rules: Vec<u32>,
-    /// Of all rules, as given.
+    /// Checks of all rules, as given.
     source: Vec<Check>,
 }
 
@@ -60,7 +60,7 @@ impl Index {
         self.source == checks
     }
 
-    /// Of the rules with these checks.
+    /// The index of the rules with these checks.
     pub fn new(checks: &[Check]) -> Self {
         Self::with_lists_of(checks, LIST)
     }
@@ -136,7 +136,7 @@ impl Index {
     }
 }
 
-/// What is left of a list.
+/// The rest of a list of rules.
 #[derive(Debug, Clone, Copy, Default)]
 struct RuleRun {
     at: u32,
@@ -157,7 +157,7 @@ pub(super) struct Candidates<'a> {
 }
 
 impl<'a> Candidates<'a> {
-    /// Of an index, before anything was looked for.
+    /// No candidates yet.
     #[inline]
     pub fn none(index: &'a Index) -> Self {
         Self { index, lists: [RuleRun::default(); MAX_LISTS], count: 0, given: MAX_LISTS }

@@ -13,7 +13,7 @@ use crate::packet::tuple::Addr;
 #[derive(Debug, Default)]
 pub struct AddressLists {
     names: Vec<String>,
-    /// What they hold by the configuration alone, if nothing else is to be asked.
+    /// The configured entries, while the lists are not bound to the shared sets.
     alone: Vec<Entries>,
     /// Where their contents are, and under which numbers.
     bound: OnceLock<(Arc<AddressSets>, Box<[u16]>)>,
@@ -71,7 +71,7 @@ impl AddressLists {
         self.bound.get()?.1.get(list as usize).copied()
     }
 
-    /// What a decision that rests on a membership remembers of it.
+    /// The cell whose changes concern a membership, for a decision that depends on it.
     pub fn cell(&self, list: u32, address: Addr) -> ListCell {
         self.number(list).map_or(ListCell::NONE, |number| ListCell::of(u32::from(number), address))
     }

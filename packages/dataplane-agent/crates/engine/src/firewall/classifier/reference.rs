@@ -18,7 +18,7 @@ use crate::packet::tuple::Addr;
 /// The result of the rules.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReferenceOutcome {
-    /// What to do; a NAT rule by its position over all chains of the table.
+    /// The verdict; a NAT rule by its position over all chains of the table.
     pub verdict: RuleVerdict,
     /// Rows of the rules that matched, in order.
     pub matched: Vec<RowId>,
@@ -26,13 +26,13 @@ pub struct ReferenceOutcome {
     pub logs: Vec<RowId>,
     /// A `fasttrack-connection` rule matched.
     pub fasttrack: bool,
-    /// What rules put into lists, in order.
+    /// Additions to address lists, in order.
     pub adds: Vec<ListAddition>,
-    /// What rules of mangle want, the last one of a kind counts; of segment sizes the smallest.
+    /// Changes by rules of mangle: the last one of each kind; of segment sizes the smallest.
     pub changes: Changes,
 }
 
-/// What rules keep from packet to packet, and what they have put into lists.
+/// State of rules from packet to packet, and their additions to address lists.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Memory {
     /// Packets counted, per rule and matcher.

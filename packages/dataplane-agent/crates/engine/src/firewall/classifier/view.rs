@@ -6,7 +6,7 @@ use crate::ids::InterfaceIndex;
 use crate::packet::tuple::Tuple;
 use crate::time::Now;
 
-/// What rules see of a packet, as it is at their place in the path.
+/// A packet as rules see it at their stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketView {
     /// Interface it came in on; `None` in `output` and for the router's own packets.
@@ -23,7 +23,7 @@ pub struct PacketView {
     pub icmp_type: u8,
     /// ICMP code; 0 for other protocols.
     pub icmp_code: u8,
-    /// What connection tracking says.
+    /// Connection state for `connection-state`.
     pub state: ConnectionState,
     /// The connection's source is translated.
     pub srcnat: bool,

@@ -56,7 +56,7 @@ pub struct Buckets {
     count: u32,
 }
 
-/// Of a hundred slots those that are taken when the table is full: then one bucket in twelve overflows.
+/// Load of the index when the table is full, percent of the slots: one bucket in twelve overflows then.
 const LOAD_PERCENT: usize = 65;
 
 impl Buckets {

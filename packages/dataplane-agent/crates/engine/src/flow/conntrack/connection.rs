@@ -79,7 +79,7 @@ status_bits! {
     spilled, set_spilled = 0x4000;
 }
 
-/// What NAT decided with the first packet.
+/// The decisions of NAT about the first packet.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct NatInfo {
     /// The destination is decided, perhaps as "unchanged".
@@ -102,7 +102,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Of packets of one direction.
+    /// The totals of packets of one direction.
     pub fn of(direction: Direction, packets: u32, bytes: u64) -> Self {
         let pair = |amount| match direction {
             Direction::Original => [amount, 0],
@@ -132,9 +132,9 @@ impl Totals {
 /// Both tuples of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tuples {
-    /// Of the original direction, as the first packet came.
+    /// Tuple of the original direction, as the first packet came.
     pub original: Tuple,
-    /// Of the reply direction, as answers come.
+    /// Tuple of the reply direction, as replies come.
     pub reply: Tuple,
 }
 

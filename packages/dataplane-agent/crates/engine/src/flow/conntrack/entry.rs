@@ -43,7 +43,7 @@ impl CachedAction {
     }
 }
 
-/// What the later packets of a direction get. The deltas do not hold the TTL.
+/// The action for later packets of a direction. The checksum deltas do not include the TTL.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct CachedAction {
@@ -86,7 +86,7 @@ pub struct CachedAction {
 #[repr(C, align(64))]
 pub struct FlowEntry {
     key: FlowKey,
-    /// What later packets get.
+    /// The action for later packets.
     pub action: CachedAction,
 }
 

@@ -23,7 +23,7 @@ pub(super) fn left(deadline: u32, now: Now) -> u64 {
     end.saturating_sub(now.0 & ((1 << TICK_BITS) - 1))
 }
 
-/// What a connection keeps in one cache line of 64 bytes.
+/// The hot state of a connection, one cache line of 64 bytes.
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
 pub struct HotState {
@@ -39,8 +39,8 @@ pub struct HotState {
     pub status: Status,
     /// Changes whenever state, mark or NAT change what cached actions of both directions rest on.
     pub version: u16,
-    /// Number of the batch within which its packets must go slow; the packet path's own. After 65,536
-    /// batches the number comes again, which costs a packet the slow path.
+    /// Number of the batch within which its packets must take the slow path; used by the packet path only. After 65,536
+    /// batches the number repeats, which sends a packet to the slow path once.
     pub slow_batch: u16,
     /// Why the last decision about a direction was not cached; `None` when it was, or there was none.
     pub(super) slow: [Option<SlowReason>; 2],

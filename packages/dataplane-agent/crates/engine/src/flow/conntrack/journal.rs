@@ -53,7 +53,7 @@ pub enum Change {
 pub(super) struct Journal {
     /// Ends of IPv4 connections by their keys: a sixth of the memory that is written when a connection closes.
     ends: VecDeque<(u64, FlowKey)>,
-    /// All others.
+    /// All other changes.
     others: VecDeque<(u64, Change)>,
     /// Number of the next change; they are taken in the order in which they came.
     next: u64,

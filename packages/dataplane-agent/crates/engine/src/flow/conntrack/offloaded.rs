@@ -37,7 +37,7 @@ impl ConnectionTable {
     pub(crate) fn forget_all_windows(&mut self) {
         for hot in self.hot.iter_mut().filter(|hot| hot.status.used()) {
             match hot.tcp.state() {
-                // Of what is no TCP there are none; a handshake is over soon, and has hardly any.
+                // Other protocols have no windows, and a handshake is over soon.
                 State::None | State::SynSent | State::SynRecv | State::Listen => {}
                 _ => hot.tcp = hot.tcp.forgotten(),
             }

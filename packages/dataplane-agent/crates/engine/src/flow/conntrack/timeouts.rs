@@ -55,7 +55,7 @@ impl Timeouts {
             liberal: tracking.liberal_tcp_tracking,
         }
     }
-    /// Of a TCP state.
+    /// The timeout of a TCP state, ns.
     pub fn tcp(&self, state: State) -> u64 {
         self.tcp.get(state as usize).copied().unwrap_or(self.generic)
     }

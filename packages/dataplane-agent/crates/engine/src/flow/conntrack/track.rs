@@ -55,14 +55,14 @@ pub enum InvalidReason {
     TableFull,
 }
 
-/// What tracking says of a packet.
+/// The result of tracking a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tracked {
     /// For the matcher `connection-state`.
     pub state: ConnectionState,
     /// The connection; `None` when invalid.
     pub conn: Option<ConnRef>,
-    /// Which way the packet goes.
+    /// Direction of the packet.
     pub direction: Direction,
     /// Why it is invalid, if it is.
     pub reason: Option<InvalidReason>,
@@ -82,7 +82,7 @@ impl Tracked {
     }
 }
 
-/// What tracking makes of a packet of a known connection.
+/// The effect of a packet on a known connection.
 enum Judgement {
     Accepted(Order),
     Invalid,

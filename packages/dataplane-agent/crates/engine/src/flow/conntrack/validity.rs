@@ -55,7 +55,7 @@ impl Validities {
         self.0 = Vec::new();
     }
 
-    /// Of an entry.
+    /// The validity of an entry's cached action.
     pub fn get(&self, index: u32) -> Option<Validity> {
         let words = self.0.get(index as usize);
         words.copied().map(Validity::of_words)

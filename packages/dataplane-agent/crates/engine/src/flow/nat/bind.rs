@@ -8,7 +8,7 @@ use crate::flow::outside_ports::{self, PortSpace, SharedFreePorts, with_port};
 use crate::ids::ConnRef;
 use crate::packet::tuple::{Addr, Tuple, steer};
 
-/// What a NAT rule asks for.
+/// The translation that a NAT rule asks for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct NatTarget {
     /// First and last allowed address; `None` keeps the address.
@@ -77,7 +77,7 @@ impl NatTarget {
     }
 }
 
-/// What a decision needs beside the connection.
+/// The inputs of a decision beside the connection.
 pub struct BindContext<'a> {
     /// A random number.
     pub random: u32,
@@ -91,7 +91,7 @@ pub struct BindContext<'a> {
     pub dry_run: bool,
 }
 
-/// What [`bind_source`] decided.
+/// The result of [`bind_source`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SourceBinding {
     /// Nothing: an earlier packet of the connection has bound it.

@@ -108,7 +108,7 @@ impl Rewrite {
         Self::between(from.protocol, &Ends::of(from), &Ends::of(&to), direction, (source, destination))
     }
 
-    // What it returns is written field by field and would be read in words.
+    // Inlined: a returned value is written field by field and would be read in words, which stalls.
     #[inline(always)]
     fn between(
         protocol: u8,
@@ -271,7 +271,7 @@ fn write(l3: &mut [u8], l4: Option<usize>, protocol: u8, action: &CachedAction, 
     }
     let Some(at) = checksum_offset(protocol) else { return };
     adjust(l3, l4 + at, |sum| match (needs_csum, protocol) {
-        // Of ports the pseudo-header knows nothing.
+        // The pseudo-header does not include ports.
         (true, _) => Delta(action.l3_delta).apply_partial(sum),
         (false, UDP) => Delta(action.l4_delta).apply_udp(sum),
         (false, _) => Delta(action.l4_delta).apply(sum),

@@ -37,11 +37,11 @@ impl Static {
 pub struct Control {
     pub connected_base: ConnectedBase,
     table: RouteTable,
-    /// By number, from [`FIRST`] on, with whether it leads anywhere.
+    /// Paths by number, from [`FIRST`] on, with whether packets can be forwarded by them.
     paths: Vec<(Path, bool)>,
     numbers: HashMap<Path, u16>,
     fixed: Vec<(Prefix, u16)>,
-    /// By prefix, then in configured order.
+    /// Static routes, by prefix, then in configured order.
     statics: Vec<Static>,
     /// Routes of other programs to prefixes where one of them does not win alone: all of them.
     shadowed: BTreeMap<Prefix, Vec<u16>>,
@@ -297,7 +297,7 @@ impl Control {
         &self.statics
     }
 
-    /// What exactly a prefix follows; 0 if there is no such route.
+    /// Number of the path that exactly this prefix follows; 0 if there is no such route.
     pub fn winner(&self, prefix: Prefix) -> u16 {
         self.table.get(prefix)
     }

@@ -43,7 +43,7 @@ pub struct ListedRoute {
     pub distance: u8,
     /// Lookups find it.
     pub active: bool,
-    /// What it does with packets, if it leads nowhere on purpose.
+    /// The type of a route that forwards nothing.
     pub discard: Option<Discard>,
     /// Next hop, if it names one.
     pub gateway: Option<u32>,
@@ -54,8 +54,8 @@ pub struct ListedRoute {
 }
 
 impl Fib {
-    /// Tells every route with its state: connected ones, then configured ones by destination, then those of other
-    /// programs. Routes cannot be changed meanwhile; lookups go on.
+    /// Calls a function with every route and its state: connected ones, then configured ones by destination, then those
+    /// of other programs. Routes cannot be changed meanwhile; lookups can be made.
     pub fn for_each_route(&self, mut tell: impl FnMut(&ListedRoute)) {
         let control = self.control();
         for route in &control.connected_base.connected {

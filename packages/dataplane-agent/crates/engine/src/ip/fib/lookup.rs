@@ -1,4 +1,4 @@
-//! What a lookup says, and how it is packed for lookups without a lock.
+//! The results of lookups, and their packed form for lookups without a lock.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -22,7 +22,7 @@ pub enum Lookup {
         /// Interface of the network.
         interface: InterfaceIndex,
     },
-    /// By a neighbour.
+    /// Forward to a neighbour.
     Via {
         /// Interface of the neighbour.
         interface: InterfaceIndex,
@@ -35,7 +35,7 @@ pub enum Lookup {
     NoRoute,
 }
 
-/// What a route that leads nowhere on purpose does with packets: its type in rtnetlink(7).
+/// The action of a route that forwards nothing: its type in rtnetlink(7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Discard {
     /// Drops them silently.
@@ -111,7 +111,7 @@ pub struct NextHops {
 }
 
 impl NextHops {
-    /// All lead nowhere.
+    /// An array whose next hops forward nothing.
     pub fn new() -> Self {
         Self { lookups: bytemuck::zeroed_box(), sources: bytemuck::zeroed_box() }
     }

@@ -1,4 +1,4 @@
-//! What the configuration says about routes, checked and in the table's terms, before any table holds it.
+//! The routes of a configuration, checked and resolved, before a table holds them.
 
 use std::net::IpAddr;
 
@@ -13,7 +13,7 @@ use crate::interface::InterfaceMap;
 /// Longest prefix, bits.
 const MAX_LEN: u8 = 32;
 
-/// What a route says, however many prefixes it is said of. Routes that say the same share a number.
+/// The content of a route without its prefix. Routes with the same content share a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Path {
     pub origin: RouteOrigin,
@@ -33,7 +33,7 @@ impl Path {
         }
     }
 
-    /// What it does with packets, if it leads nowhere on purpose.
+    /// The action of a path that forwards nothing.
     pub fn discard(&self) -> Option<Discard> {
         match self.target {
             PathTarget::Discard(discard) => Some(discard),
@@ -88,7 +88,7 @@ pub struct Planned {
 #[derive(Debug, Clone, Default)]
 pub struct ConnectedBase {
     interfaces: InterfaceMap,
-    /// By interface: enabled, with carrier.
+    /// Whether an interface is enabled and has carrier, by interface.
     running: Vec<bool>,
     /// Own addresses with their prefix lengths, by interface, in configured order.
     pub addresses: Vec<Vec<(u32, u8)>>,
@@ -106,7 +106,7 @@ pub struct Connected {
     pub prefix: Prefix,
     pub address_row: RowId,
     pub interface: RowId,
-    /// What it says, if its interface runs.
+    /// The path, if its interface is running.
     pub path: Option<Path>,
 }
 
@@ -156,7 +156,7 @@ impl ConnectedBase {
                 connected_base.host(address.row, prefix.0 | !mask(len), Lookup::Broadcast { interface }, own);
             }
         }
-        // Of equal prefixes and origins the one configured first comes first, and wins.
+        // Of equal prefixes and origins the first one configured wins.
         connected_base.fixed.sort_by_key(|planned| (planned.prefix, planned.path.origin));
         let own = connected_base.fixed.iter().filter(|planned| planned.path.origin == RouteOrigin::Own);
         connected_base.own = own.map(|planned| planned.prefix.0).collect();

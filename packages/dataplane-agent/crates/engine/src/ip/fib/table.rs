@@ -20,12 +20,12 @@ pub type Prefix = (u32, u8);
 /// The prefixes with the number, from 1 to 2¹⁵ − 1, that each leads to.
 #[derive(Debug)]
 pub struct RouteTable {
-    /// By heap number; 0 is none.
+    /// Numbers of prefixes of up to 16 bits, by heap index; 0 is none.
     short: Box<[u16]>,
     /// Per /16 its place in `middle` plus one, 0 without one.
     index: Box<[u32]>,
     middle: Vec<Bucket>,
-    /// By the upper 24 bits.
+    /// Longer prefixes than 24 bits, by their upper 24 bits.
     deep: BTreeMap<u32, Bucket>,
     /// Deep blocks in use per part.
     deep_blocks: Box<[u16]>,
@@ -71,7 +71,7 @@ fn covered(heap: u32) -> std::ops::Range<usize> {
     first..first + (BLOCK >> depth)
 }
 
-/// What the cells of a block lead to: its own prefixes over what lies above.
+/// The cells of a block: its own prefixes over the number of the prefix around it.
 fn paint(bucket: &[u32], base: u16) -> [u16; BLOCK] {
     let mut cells = [base; BLOCK];
     for entry in bucket {
@@ -111,7 +111,7 @@ impl RouteTable {
         self.len
     }
 
-    /// What exactly this prefix leads to; 0 if it is not there.
+    /// The number of exactly this prefix; 0 if it is not there.
     pub fn get(&self, (network, len): Prefix) -> u16 {
         let len = u32::from(len);
         match len {
@@ -150,8 +150,7 @@ impl RouteTable {
         before
     }
 
-    /// What prefixes of up to 16 bits say, from this one on upwards. The whole is not one of them: its
-    /// cells hold 0.
+    /// The number of the longest prefix of up to 16 bits that contains this one, itself included; 0 without one.
     fn above(&self, mut heap: u32) -> u16 {
         while heap > 1 {
             match self.short.get(heap as usize) {
@@ -218,7 +217,7 @@ impl RouteTable {
         before
     }
 
-    /// Writes some cells of a /16, and below those that go deeper.
+    /// Writes some cells of a /16, and the cells below those that lead to a deep block.
     fn write_middle(&self, cells: &Cells, first: u32, range: std::ops::Range<usize>, painted: &[u16; BLOCK]) {
         for (third, number) in painted.iter().enumerate().take(range.end).skip(range.start) {
             let address = first | (third as u32) << 8;

@@ -5,7 +5,7 @@ use arrayvec::ArrayVec;
 use crate::ids::AdjacencyId;
 use crate::packet::Packet;
 
-/// Packets held per neighbour; the oldest goes first.
+/// Packets held per neighbour; a further one replaces the oldest.
 pub const PER_NEIGHBOR: usize = 3;
 /// Neighbours that may have packets waiting, per worker.
 pub const NEIGHBORS: usize = 512;
@@ -34,7 +34,7 @@ impl<F> Default for Holds<F> {
 }
 
 impl<F> Holds<F> {
-    /// Puts a packet in; returns the one that had to go for it.
+    /// Adds a packet; returns the one that it replaces.
     pub fn push(&mut self, adjacency: AdjacencyId, packet: Packet<F>) -> Option<Packet<F>> {
         let full = self.waiting.len() >= NEIGHBORS;
         match self.waiting.iter_mut().find(|waiting| waiting.adjacency == adjacency) {
@@ -69,7 +69,7 @@ impl<F> Holds<F> {
         self.waiting.is_empty()
     }
 
-    /// What waits.
+    /// All packets that wait.
     pub fn packets_mut(&mut self) -> impl Iterator<Item = &mut Packet<F>> {
         self.waiting.iter_mut().flat_map(|waiting| &mut waiting.packets)
     }

@@ -9,7 +9,7 @@ use crate::firewall::classifier::{Position, RuleVerdict};
 use crate::packet::frame::{Frame, FrameSource, VnetState};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Meta, flag};
-use crate::pipeline::rules::{Questions, ask};
+use crate::pipeline::rules::{RuleQuery, evaluate_rules};
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 
@@ -43,6 +43,6 @@ pub(crate) fn decide<F>(
     start: &Position,
 ) -> RuleVerdict {
     let hook = meta.hook;
-    let questions = Questions { table: &snapshot.filter, start, hook, resumes: snapshot.filter_resumes };
-    ask(snapshot, state, meta, vnet, head, &questions).0
+    let query = RuleQuery { table: &snapshot.filter, start, hook, resumes: snapshot.filter_resumes };
+    evaluate_rules(snapshot, state, meta, vnet, head, &query).0
 }

@@ -25,7 +25,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
             continue;
         }
         entered += 1;
-        // All fragments of a datagram meet at one worker, which need not be its flow's.
+        // All fragments of a datagram are steered to one worker, which need not be that of its flow.
         let bare = Tuple { src_port: 0, dst_port: 0, ..meta.tuple };
         let owner = steer(&Tuple { protocol: 0, ..bare }, state.workers);
         if owner != state.worker {

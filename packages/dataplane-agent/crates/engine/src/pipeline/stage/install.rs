@@ -178,7 +178,7 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
     if hot.version != meta.version {
         return Err(SlowReason::Stale);
     }
-    // What rules said of a SYN, FIN or RST does not hold for the packets of its connection that they are not asked about.
+    // The rules' outcome for a SYN, FIN or RST is not valid for the packets that are not evaluated.
     if snapshot.fasttrack_bypasses() && hot.status.fasttrack() && !meta.is(flag::BYPASS) {
         let installed = state.table.installed(reference.slot << 1 | meta.direction as u32);
         return installed.map(drop).ok_or(SlowReason::TcpControl);

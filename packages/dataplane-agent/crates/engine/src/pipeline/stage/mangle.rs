@@ -11,7 +11,7 @@ use crate::packet::list_cell::ListCell;
 use crate::packet::verdict::Verdict;
 use crate::packet::{Hook, Meta, flag};
 use crate::pipeline::alter::{lower_mss, mss_for, set_dscp};
-use crate::pipeline::rules::{Questions, ask};
+use crate::pipeline::rules::{RuleQuery, evaluate_rules};
 use crate::pipeline::slow_path::Pass;
 use crate::pipeline::slow_path::Step;
 use crate::pipeline::slow_path::each_slow;
@@ -70,9 +70,9 @@ pub(super) fn change<F: Frame>(
     start: &Position,
     hook: Hook,
 ) {
-    let questions = Questions { table: &snapshot.mangle, start, hook, resumes: false };
+    let query = RuleQuery { table: &snapshot.mangle, start, hook, resumes: false };
     let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
-    let (_, changes) = ask(snapshot, state, &mut packet.meta, &packet.vnet, head, &questions);
+    let (_, changes) = evaluate_rules(snapshot, state, &mut packet.meta, &packet.vnet, head, &query);
     if changes != Changes::default() {
         apply(snapshot, state, packet, &changes);
     }

@@ -145,7 +145,7 @@ fn bind_by_rules<F: Frame>(
     let mut target = None;
     if let Some(start) =
         snapshot.start(TableKind::Nat, Hook::Prerouting).filter(|_| meta.origin == Origin::Port)
-        && let Some(rule) = ask(snapshot, state, meta, vnet, head(packet), start, Hook::Prerouting)
+        && let Some(rule) = deciding_rule(snapshot, state, meta, vnet, head(packet), start, Hook::Prerouting)
     {
         let interface = snapshot.interface(meta.in_interface);
         let own = interface
@@ -208,7 +208,8 @@ fn ask_srcnat<F: Frame>(
     let Some(start) = snapshot.start(TableKind::Nat, Hook::Postrouting).filter(|_| asks) else {
         return Ok(());
     };
-    let Some(rule) = ask(snapshot, state, meta, vnet, head(packet), start, Hook::Postrouting) else {
+    let Some(rule) = deciding_rule(snapshot, state, meta, vnet, head(packet), start, Hook::Postrouting)
+    else {
         return Ok(());
     };
     let interface = snapshot.interface(meta.out_interface);
@@ -241,7 +242,7 @@ fn bind_source_of<F>(
 
 /// The rule that decides, `None` when none does. Counts and logs the rules that matched: NAT rules count
 /// first packets only. `head` is the front of the frame; `hook` decides which interfaces rules see.
-fn ask<'a, F>(
+fn deciding_rule<'a, F>(
     snapshot: &'a Snapshot,
     state: &mut WorkerState<F>,
     meta: &Meta,

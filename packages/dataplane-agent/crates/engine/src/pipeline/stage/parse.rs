@@ -30,7 +30,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
             continue;
         }
         entered += 1;
-        // What is handed over, or was put off, has been parsed.
+        // A packet that was handed over or postponed has been parsed.
         if packet.meta.is(flag::HANDED_OVER | flag::AGAIN) || !parse_plain(snapshot, packet) {
             if let Err(reason) = take_in(snapshot, state, packet) {
                 state.drop(packet, reason);
@@ -157,7 +157,7 @@ fn parse_plain<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> bool {
     (meta.l3_len, meta.l4_len) = (total as u32, l4_len as u16);
     meta.segments = vnet.segments(total - ipv4::HEADER - l4_len);
     if meta.l4_kind & SYN != 0 {
-        // What opens a connection changes more than the flow cache can.
+        // A packet that opens a connection changes state that the fast path does not update.
         meta.flags |= flag::SLOW;
     }
     true

@@ -1,4 +1,4 @@
-//! Where a packet goes: to the router itself, or out of an interface by a next hop.
+//! Routing: to the router itself, or out of an interface by a next hop.
 
 use crate::ids::NO_INTERFACE;
 use crate::ip::fib::{Discard, Lookup};

@@ -102,8 +102,8 @@ fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Pac
     }
     if meta.is(flag::ICMP_ERROR) {
         let embedded = embedded_tuple(head.get(usize::from(meta.l3)..)?)?;
-        // An error goes to who sent the packet it quotes. Quoting one's own flow must not open the way to
-        // others.
+        // The error must be addressed to the sender of the packet that it quotes. Otherwise a host could quote its own
+        // flow to reach others.
         if embedded.src != meta.tuple.dst {
             return None;
         }
@@ -201,7 +201,7 @@ pub(crate) fn is_intact<F: Frame>(packet: &Packet<F>) -> bool {
     checksum::add(checksum::pseudo_v4(src, dst, meta.tuple.protocol, len), sum) == u16::MAX
 }
 
-/// What the trackers read of a packet; `None` when a TCP header is not whole.
+/// The transport header as the trackers read it; `None` when a TCP header is incomplete.
 #[inline(always)]
 pub(crate) fn transport(meta: &Meta, head: &[u8]) -> Option<Transport> {
     Some(match meta.tuple.protocol {

@@ -147,7 +147,7 @@ impl<F: Frame> Queues<F> {
         self.count_drop(number, waiting.segments);
         self.drop_frames(number, &mut gone, None);
         self.changed(number, before);
-        self.rest(number);
+        self.deactivate(number);
         true
     }
 }

@@ -206,7 +206,7 @@ impl<F: Frame> Queues<F> {
                 break;
             }
         }
-        self.rest(number);
+        self.deactivate(number);
         frames
     }
 

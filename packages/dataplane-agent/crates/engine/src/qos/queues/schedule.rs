@@ -75,7 +75,7 @@ impl<F: Frame> Queues<F> {
     }
 
     /// Deactivates a leaf in its tree if nothing waits in it.
-    pub(super) fn rest(&mut self, number: u32) {
+    pub(super) fn deactivate(&mut self, number: u32) {
         if let (Some(leaf), Some(backlog)) =
             (self.leaves.get(number as usize), self.backlogs.get(number as usize))
             && leaf.is(leaf_flag::TREE)

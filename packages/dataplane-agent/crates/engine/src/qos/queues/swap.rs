@@ -329,7 +329,7 @@ impl<F: Frame> Queues<F> {
             self.charge(number, taken.segments, taken.bytes, now);
         }
         self.changed(number, before);
-        self.rest(number);
+        self.deactivate(number);
     }
 }
 

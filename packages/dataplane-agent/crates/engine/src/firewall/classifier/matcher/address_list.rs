@@ -37,7 +37,7 @@ impl ListMember {
         if self.side == Side::Source { view.tuple.src } else { view.tuple.dst }
     }
 
-    /// What the outcome rests on.
+    /// The membership that decides.
     pub(in super::super) const fn listed(&self) -> Membership {
         Membership { list: self.list, side: self.side }
     }

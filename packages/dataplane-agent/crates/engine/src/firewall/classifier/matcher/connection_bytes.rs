@@ -9,8 +9,7 @@ use super::{Condition, Names};
 use crate::error::BuildError;
 use crate::time::Now;
 
-/// What both directions of the connection have carried lies in a range. Only TCP and UDP connections
-/// match.
+/// Matches the bytes of both directions of a TCP or UDP connection in a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionBytes {
     from: u64,

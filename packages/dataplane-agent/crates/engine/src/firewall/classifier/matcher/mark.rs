@@ -7,7 +7,7 @@ use super::super::{AddressLists, Depends, PacketView};
 use super::{Condition, MarkRead, Names};
 use crate::error::BuildError;
 
-/// What has the mark.
+/// The owner of the mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Marked {
     /// The packet.

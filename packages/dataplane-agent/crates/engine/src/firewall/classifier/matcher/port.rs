@@ -57,7 +57,7 @@ impl Condition for PortRanges {
         found != self.negate
     }
 
-    /// Of several ranges the check covers all from the lowest port to the highest.
+    /// Several ranges are covered by one check, from the lowest port to the highest.
     fn narrow(&self, check: &mut Check) -> bool {
         check.needs_ports();
         let lowest = self.ranges.iter().map(|(from, _)| *from).min();

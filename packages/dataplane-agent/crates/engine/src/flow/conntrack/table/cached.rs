@@ -87,7 +87,7 @@ impl ConnectionTable {
         hot.carried().wrapping_add(original).wrapping_add(reply)
     }
 
-    /// Counts packets that did not go by the flow cache.
+    /// Counts packets that the flow cache did not forward.
     #[inline]
     pub fn count_slow(&mut self, reference: ConnRef, direction: Direction, packets: u32, bytes: u64) {
         if let Some(slot) = self.slot(reference) {
@@ -99,7 +99,7 @@ impl ConnectionTable {
         }
     }
 
-    /// Of what was counted as not gone by the flow cache, this counts as fasttracked all the same.
+    /// Counts packets as fasttracked that [`Self::count_slow`] has counted as not forwarded by the flow cache.
     pub fn count_fasttracked(&mut self, reference: ConnRef, direction: Direction, packets: u32, bytes: u64) {
         if self.slot(reference).is_some() {
             self.slow_part.subtract(reference.slot, direction, packets, bytes);

@@ -17,7 +17,7 @@ pub struct Copied {
     connection: Connection,
     hot: HotState,
     totals: Totals,
-    /// Of a fasttracked one what does not count as fasttracked.
+    /// The part of a fasttracked connection's packets that does not count as fasttracked.
     slow_part: Totals,
     /// Ingress port and action per direction.
     actions: [(u16, Option<CachedAction>); 2],
@@ -35,8 +35,7 @@ impl Copied {
         [self.connection.original, self.connection.reply].contains(tuple)
     }
 
-    /// Sequence number and acknowledgement of the segment with which the sender of a tuple would go on;
-    /// `None` when it is not TCP.
+    /// Sequence number and acknowledgement of the next segment of the sender of a tuple; `None` when it is not TCP.
     pub(crate) fn expected(&self, tuple: &Tuple) -> Option<(u32, u32)> {
         (tuple.protocol == ipv4::TCP).then(|| self.connection.tcp.expected(self.direction_of(tuple)))
     }

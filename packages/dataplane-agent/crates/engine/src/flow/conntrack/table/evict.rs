@@ -41,7 +41,7 @@ impl Default for Evictables {
 }
 
 impl Evictables {
-    /// The connection that is to go first.
+    /// The connection that is evicted first.
     fn first(&self) -> Option<u32> {
         self.0.iter().map(|list| list.oldest).find(|slot| *slot != NIL)
     }

@@ -67,9 +67,9 @@ pub struct ConnectionTable {
     pub(in crate::flow::conntrack) hot: Vec<HotState>,
     records: Vec<ColdState>,
     v6: V6,
-    /// What did not fit into the counters of the lines.
+    /// Counts that did not fit into the counters of the hot states.
     spilled: TotalsBySlot,
-    /// Of fasttracked connections what does not count as fasttracked.
+    /// The part of fasttracked connections' packets that does not count as fasttracked.
     slow_part: TotalsBySlot,
     /// First free slot; the others follow by [`ColdState::newer`].
     free: u32,
@@ -201,7 +201,7 @@ impl ConnectionTable {
         }
     }
 
-    /// What the cached action of an entry is bounded by.
+    /// The bounds of the cached action of an entry.
     #[inline]
     pub fn validity(&self, index: EntryIndex) -> Option<Validity> {
         self.validities.get(index)
@@ -317,8 +317,8 @@ impl ConnectionTable {
         self.slot(reference).map(|_| self.tuples_of(reference.slot))
     }
 
-    /// Keys of the packets of a direction of a reference's connection, and of those that go the other way, as they
-    /// arrive; `None` when it is gone, or of IPv6, whose keys are not all of it.
+    /// Keys of a connection's packets as they arrive, of a direction and of the other one; `None` when the connection
+    /// is gone, or of IPv6, whose keys do not hold the whole addresses.
     #[inline(always)]
     pub(crate) fn keys(&self, reference: ConnRef, direction: Direction) -> Option<(&FlowKey, &FlowKey)> {
         self.slot(reference)?;

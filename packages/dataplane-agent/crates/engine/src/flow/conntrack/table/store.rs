@@ -1,4 +1,4 @@
-//! What the table keeps of a connection beside its flow entries and hot state.
+//! The state of a connection beside its flow entries and hot state.
 
 use tollway_config::dataplane::RowId;
 
@@ -7,7 +7,7 @@ use crate::flow::conntrack::connection::{NIL, Totals};
 use crate::ids::Direction;
 use crate::packet::tuple::Addr;
 
-/// What is seldom asked of a connection.
+/// The seldom used state of a connection.
 #[derive(Debug, Clone)]
 pub(super) struct ColdState {
     /// How often the slot has been allocated; never 0.

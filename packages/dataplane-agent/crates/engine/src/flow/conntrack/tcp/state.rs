@@ -34,7 +34,7 @@ pub enum State {
 impl State {
     /// How many states there are.
     pub const COUNT: usize = 10;
-    /// All, in the order of their numbers.
+    /// All states, in the order of their numbers.
     pub const ALL: [Self; Self::COUNT] = [
         Self::None,
         Self::SynSent,
@@ -61,7 +61,7 @@ pub(super) enum SegmentKind {
 }
 
 impl SegmentKind {
-    /// All, in the order of their numbers.
+    /// All kinds, in the order of their numbers.
     const ALL: [Self; 5] = [Self::Syn, Self::SynAck, Self::Fin, Self::Ack, Self::Rst];
 }
 
@@ -93,7 +93,7 @@ static TRANSITIONS: [[[Transition; State::COUNT]; 2]; SegmentKind::ALL.len()] = 
     transitions
 };
 
-/// What a packet of a direction does to a state.
+/// The effect of a segment of a direction on a state.
 #[inline]
 pub(super) fn transition(state: State, direction: Direction, kind: SegmentKind) -> Transition {
     let transitions = TRANSITIONS.get(kind as usize).and_then(|of_kind| of_kind.get(direction.index()));
