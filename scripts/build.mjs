@@ -85,7 +85,14 @@ export async function buildTypeScript() {
   await unlessFresh(
     {
       name: 'web',
-      inputs: ['package-lock.json', 'packages/schema', 'packages/protocol', 'apps/web', 'scripts/first-load.mjs'],
+      inputs: [
+        'package-lock.json',
+        'packages/schema',
+        'packages/protocol',
+        'apps/web',
+        'scripts/first-load.mjs',
+        'scripts/precompress.mjs',
+      ],
       outputs: ['apps/web/dist/index.html'],
     },
     () =>

@@ -1,6 +1,7 @@
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
 import { firstLoad, tooLarge } from '../../scripts/first-load.mjs';
+import { precompress } from '../../scripts/precompress.mjs';
 
 /** Where `npm run dev` finds a running API. */
 const api = process.env.TOLLWAY_API ?? 'http://127.0.0.1:8080';
@@ -15,8 +16,17 @@ const firstLoadLimit: Plugin = {
   },
 };
 
+/** Compresses what was built. */
+const precompressed: Plugin = {
+  name: 'precompressed',
+  apply: 'build',
+  writeBundle({ dir }) {
+    if (dir !== undefined) precompress(dir);
+  },
+};
+
 export default defineConfig({
-  plugins: [react(), firstLoadLimit],
+  plugins: [react(), firstLoadLimit, precompressed],
   build: {
     target: 'es2023',
     // Inlined assets would need `data:` in the content security policy.

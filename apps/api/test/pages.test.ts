@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import { endpoints } from '@tollway/protocol/endpoints';
 import { registry } from '@tollway/schema';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -21,6 +21,8 @@ beforeAll(async () => {
   await writeFile(join(web, 'index.html'), '<title>index</title>');
   await writeFile(join(web, 'assets', 'app.js'), 'export {}');
   await writeFile(join(web, 'assets', 'large.js'), large);
+  await writeFile(join(web, 'assets', 'large.js.br'), brotliCompressSync(large));
+  await writeFile(join(web, 'assets', 'large.js.gz'), gzipSync(large));
   router = await Router.start({ webRoot: web });
 });
 afterAll(async () => {
@@ -77,6 +79,7 @@ describe('the browser application', () => {
       const again = await get({ 'accept-encoding': accepted, 'if-none-match': String(answer.headers.etag) });
       expect(again).toMatchObject({ status: 304, body: '' });
     }
+    expect((await get({}, '/assets/large.js.br')).status).toBe(404);
     const head = await rawRequest(`${router.url}/assets/large.js`, 'HEAD', {});
     expect(head).toMatchObject({ status: 200, body: '' });
     expect(head.headers['content-length']).toBe(String(large.length));

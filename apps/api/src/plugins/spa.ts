@@ -1,18 +1,11 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join, relative, sep } from 'node:path';
-import { promisify } from 'node:util';
-import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { errorBody } from '../errors.js';
 
 /** Files whose names change with their content. */
 const immutable = /^\/assets\//;
-/** A smaller file is not worth compressing, bytes. */
-const MIN_COMPRESSED = 512;
-/** Of 11: a little larger than with the last, in a tenth of the time. */
-const BROTLI_QUALITY = 9;
-
 const TYPES: ReadonlyMap<string, string> = new Map([
   ['.html', 'text/html; charset=utf-8'],
   ['.js', 'text/javascript; charset=utf-8'],
@@ -26,10 +19,14 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   ['.ico', 'image/x-icon'],
   ['.woff2', 'font/woff2'],
 ]);
-/** What is compressed already. */
-const PACKED: ReadonlySet<string> = new Set(['.png', '.ico', '.woff2']);
-
 type Coding = 'br' | 'gzip' | 'identity';
+
+/** How the build names what it has compressed; the smallest first. */
+const CODINGS = [
+  { coding: 'br', suffix: '.br' },
+  { coding: 'gzip', suffix: '.gz' },
+] as const;
+const SUFFIX = /\.(br|gz)$/;
 
 interface File {
   readonly type: string;
@@ -39,7 +36,7 @@ interface File {
 
 /**
  * Serves the browser's application; to browsers, paths that are no file get its index page. All of it is kept in memory,
- * compressed too: no request opens a file.
+ * also as the build has compressed it: no request opens a file.
  */
 export async function singlePageApp(app: FastifyInstance, root: string | undefined): Promise<void> {
   const files = root === undefined ? undefined : await readFiles(root);
@@ -85,38 +82,26 @@ function codingFor(accepted: string | undefined, bodies: File['bodies']): Coding
       return parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter)) ? [] : [name];
     }),
   );
-  for (const coding of ['br', 'gzip'] as const) if (taken.has(coding) && bodies.has(coding)) return coding;
-  return 'identity';
+  return CODINGS.find(({ coding }) => taken.has(coding) && bodies.has(coding))?.coding ?? 'identity';
 }
 
-/** The files below a folder, by the path of their URL. */
+/** The files below a folder, by the path of their URL. What stands beside one compressed is no file of its own. */
 async function readFiles(root: string): Promise<ReadonlyMap<string, File>> {
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
-  const files = entries
-    .filter((entry) => entry.isFile())
-    .map(async (entry): Promise<[string, File]> => {
-      const path = join(entry.parentPath, entry.name);
-      return [`/${relative(root, path).split(sep).join('/')}`, await fileOf(path)];
+  const paths = new Set(entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name)));
+  const files = [...paths]
+    .filter((path) => !(SUFFIX.test(path) && paths.has(path.replace(SUFFIX, ''))))
+    .map(async (path): Promise<[string, File]> => {
+      const encoded = CODINGS.filter(({ suffix }) => paths.has(path + suffix));
+      return [`/${relative(root, path).split(sep).join('/')}`, await fileOf(path, encoded)];
     });
   return new Map(await Promise.all(files));
 }
 
-async function fileOf(path: string): Promise<File> {
+async function fileOf(path: string, encoded: readonly (typeof CODINGS)[number][]): Promise<File> {
   const body = await readFile(path);
-  const extension = extname(path).toLowerCase();
   const bodies = new Map<Coding, Buffer>([['identity', body]]);
-  if (body.length >= MIN_COMPRESSED && !PACKED.has(extension)) {
-    const params = {
-      [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
-      [constants.BROTLI_PARAM_SIZE_HINT]: body.length,
-    };
-    const [br, gz] = await Promise.all([
-      promisify(brotliCompress)(body, { params }),
-      promisify(gzip)(body, { level: 9 }),
-    ]);
-    if (gz.length < body.length) bodies.set('gzip', gz);
-    if (br.length < body.length) bodies.set('br', br);
-  }
+  for (const { coding, suffix } of encoded) bodies.set(coding, await readFile(path + suffix));
   const etag = createHash('sha256').update(body).digest('base64url').slice(0, 22);
-  return { type: TYPES.get(extension) ?? 'application/octet-stream', etag, bodies };
+  return { type: TYPES.get(extname(path).toLowerCase()) ?? 'application/octet-stream', etag, bodies };
 }
