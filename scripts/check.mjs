@@ -9,24 +9,26 @@ import { pathToFileURL } from 'node:url';
 import { generateDatabaseClient } from './build.mjs';
 import { buildNeeds, ensureNode, ensureNodeModules, ensurePrograms, ensureRust } from './install.mjs';
 import { runLong } from './process.mjs';
-import { agentDir, cacheDir, inProject, main } from './project.mjs';
+import { agentDir, cacheDir, inProject, main, userCacheDir } from './project.mjs';
 import { command, npmProgram, Sections } from './sections.mjs';
 
-const cargoDeny = path.join(cacheDir, 'tools', 'bin', 'cargo-deny');
+const CARGO_DENY = '0.20.2';
+const cargoDenyDir = path.join(userCacheDir, `cargo-deny-${CARGO_DENY}`);
+const cargoDeny = path.join(cargoDenyDir, 'bin', 'cargo-deny');
 
 /** Puts the folder of cargo on PATH, for this process and what it starts. */
 export function cargoOnPath() {
   process.env.PATH = `${ensureRust()}:${process.env.PATH}`;
 }
 
-/** Builds cargo-deny into the project's cache when it is missing. */
+/** Builds cargo-deny into the user's cache when it is missing. */
 async function ensureCargoDeny() {
   if (existsSync(cargoDeny)) return;
   await runLong(
     'building cargo-deny, which checks licences and sources (once, about 3 minutes)',
     'cargo',
     // Unoptimised: it runs for a second and builds in a third of the time.
-    ['install', 'cargo-deny', '--locked', '--debug', '--root', path.join(cacheDir, 'tools')],
+    ['install', `cargo-deny@${CARGO_DENY}`, '--locked', '--debug', '--root', cargoDenyDir],
     { env: { ...process.env, CARGO_PROFILE_DEV_DEBUG: '0' }, everyMs: 20_000 },
   );
 }

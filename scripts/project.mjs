@@ -1,6 +1,7 @@
 // @ts-check
 /** Where things are in this project. */
 import { mkdirSync } from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -13,8 +14,11 @@ export const inProject = (...parts) => path.join(projectRoot, ...parts);
 /** Cargo workspace and npm package of the agent. */
 export const agentDir = inProject('packages', 'dataplane-agent');
 
-/** Stamps and tools that scripts keep between runs; never needed, only saves time. */
+/** What scripts keep between runs, and what they draw; never needed, only saves time. */
 export const cacheDir = inProject('.cache');
+
+/** Tools that all checkouts of a user share (XDG Base Directory Specification: `XDG_CACHE_HOME`); never needed, only saves time. */
+export const userCacheDir = path.join(process.env.XDG_CACHE_HOME || path.join(os.homedir(), '.cache'), 'tollway');
 
 /** A failure whose message is meant for the user: printed without a stack. */
 export class UserError extends Error {

@@ -15,10 +15,32 @@ import {
   routerNeeds,
   testNeeds,
 } from './install.mjs';
-import { agentDir, main, UserError } from './project.mjs';
+import { agentDir, inProject, main, UserError } from './project.mjs';
 import { command, npmProgram, Sections } from './sections.mjs';
+import { registryDir } from './start/places.mjs';
 
 process.env.TOLLWAY_CARGO_PROFILE = 'checked';
+
+/**
+ * Runs a program of an npm package with a register of routers and names of network namespaces of its own: a router that starts
+ * takes away what killed ones have left, and tests beside it look at what theirs have left.
+ * @param {string} name
+ * @param {readonly string[]} args
+ * @param {NodeJS.WritableStream} out
+ */
+function apart(name, args, out) {
+  const folders = [registryDir, '/run/netns'];
+  const mounts = folders.map((folder) => `mkdir -p ${folder} && mount -t tmpfs -o mode=755 tollway ${folder}`);
+  const script = `${mounts.join(' && ')} && exec "$@"`;
+  const program = inProject('node_modules', '.bin', name);
+  return command('unshare', ['--mount', 'sh', '-c', script, 'sh', program, ...args], { out });
+}
+
+/** @param {string} title @param {'network' | 'measuring'} project of their configuration @returns {import('./sections.mjs').Part} */
+const networkTests = (title, project) => ({
+  title,
+  body: (out) => apart('vitest', ['run', '--config', 'tests/network/vitest.config.ts', '--project', project], out),
+});
 
 await main(async () => {
   ensureNode();
@@ -44,14 +66,15 @@ await main(async () => {
     },
     { needed: true },
   );
-  // The network tests mostly wait for packets, and hold beside a build: a soak has them run so on purpose.
+  // Whoever waits for packets, processes or a browser leaves the processors to who compiles: all hold beside a build, and
+  // a soak has them run so on purpose.
   await sections.together(
     [
       rustLint,
       {
         title: 'Rust tests',
         body: (out) => {
-          const args = ['test', '--locked', '--workspace', '--profile', 'checked', '--quiet'];
+          const args = ['test', '--locked', '--workspace', '--tests', '--profile', 'checked', '--quiet'];
           return command('cargo', args, { cwd: agentDir, out });
         },
       },
@@ -62,17 +85,16 @@ await main(async () => {
           return command('cargo', args, { cwd: path.join(agentDir, 'interleaving'), out });
         },
       },
+      networkTests('network tests', 'network'),
     ],
+    [networkTests('network tests that measure', 'measuring')],
+    [{ title: 'unit and API tests (vitest)', body: (out) => npmProgram('vitest', ['run'], { out }) }],
     [
       {
-        title: 'network tests',
-        body: (out) => npmProgram('vitest', ['run', '--config', 'tests/network/vitest.config.ts'], { out }),
+        title: 'end to end (Playwright)',
+        body: (out) => apart('playwright', ['test', '--config', 'e2e/playwright.config.ts'], out),
       },
     ],
-  );
-  await sections.run('unit and API tests (vitest)', () => npmProgram('vitest', ['run']));
-  await sections.run('end to end (Playwright)', () =>
-    npmProgram('playwright', ['test', '--config', 'e2e/playwright.config.ts']),
   );
   return sections.finish();
 });
