@@ -28,7 +28,7 @@ process.env.TOLLWAY_CARGO_PROFILE = 'checked';
  * @param {readonly string[]} args
  * @param {NodeJS.WritableStream} out
  */
-function apart(name, args, out) {
+function isolated(name, args, out) {
   const folders = [registryDir, '/run/netns'];
   const mounts = folders.map((folder) => `mkdir -p ${folder} && mount -t tmpfs -o mode=755 tollway ${folder}`);
   const script = `${mounts.join(' && ')} && exec "$@"`;
@@ -39,7 +39,7 @@ function apart(name, args, out) {
 /** @param {string} title @param {'network' | 'measuring'} project of their configuration @returns {import('./sections.mjs').Part} */
 const networkTests = (title, project) => ({
   title,
-  body: (out) => apart('vitest', ['run', '--config', 'tests/network/vitest.config.ts', '--project', project], out),
+  body: (out) => isolated('vitest', ['run', '--config', 'tests/network/vitest.config.ts', '--project', project], out),
 });
 
 await main(async () => {
@@ -92,7 +92,7 @@ await main(async () => {
     [
       {
         title: 'end to end (Playwright)',
-        body: (out) => apart('playwright', ['test', '--config', 'e2e/playwright.config.ts'], out),
+        body: (out) => isolated('playwright', ['test', '--config', 'e2e/playwright.config.ts'], out),
       },
     ],
   );
