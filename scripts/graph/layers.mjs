@@ -38,7 +38,7 @@ export const LAYERS = {
     ['config'],
     ['compiler', 'database'],
     ['agent', 'snapshot'],
-    ['scheduling', 'posix-regex', 'env', 'errors', 'version', 'generated'],
+    ['scheduling', 'env', 'errors', 'version', 'generated'],
   ],
 
   'apps/web/src': [['main'], ['shell'], ['windows'], ['menu'], ['api', 'wm'], ['ui']],

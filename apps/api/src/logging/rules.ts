@@ -1,4 +1,5 @@
-import { PosixRegex, regexProblem } from '../posix-regex/regex.js';
+import type { RE2JS } from 're2js';
+import { posixRegex, regexProblem } from './posix-regex.js';
 import type { RuleSettings } from './settings.js';
 
 /** A rule that is in force. */
@@ -12,7 +13,7 @@ export interface LogRule {
 interface Compiled extends LogRule {
   readonly wanted: readonly string[];
   readonly unwanted: readonly string[];
-  readonly regex: PosixRegex | undefined;
+  readonly regex: RE2JS | undefined;
 }
 
 /** Different topics for which it is remembered which rules match; there are a few dozen. */
@@ -35,7 +36,7 @@ export class LogRules {
           action,
           wanted: topics.filter((topic) => !topic.startsWith('!')),
           unwanted: topics.filter((topic) => topic.startsWith('!')).map((topic) => topic.slice(1)),
-          regex: regex === undefined ? undefined : new PosixRegex(regex),
+          regex: regex === undefined ? undefined : posixRegex(regex),
         },
       ];
     });
@@ -49,7 +50,7 @@ export class LogRules {
   matching(topics: string, text: string): readonly LogRule[] {
     const rules = this.#of(topics);
     return rules.some(({ regex }) => regex !== undefined)
-      ? rules.filter(({ regex }) => regex === undefined || regex.isFoundIn(text))
+      ? rules.filter(({ regex }) => regex === undefined || regex.test(text))
       : rules;
   }
 

@@ -2,8 +2,8 @@ import { shown } from '@tollway/schema';
 import { CannotWork } from '../../compiler/cannot-work.js';
 import type { CompileContext } from '../../compiler/context.js';
 import { type FieldError, fault, type ProposedRow } from '../../config/proposed-row.js';
+import { regexProblem } from '../../logging/posix-regex.js';
 import { logActions, logRuleOf, logRuleRows } from '../../logging/settings.js';
-import { regexProblem } from '../../posix-regex/regex.js';
 import type { MenuModule } from '../module.js';
 
 export const systemLogging: MenuModule = {
