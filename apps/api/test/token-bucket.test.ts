@@ -30,10 +30,10 @@ it('tells the bucket of two workers once: each has a direction', () => {
   const first = record(7, { bytes: 2500, tokens: 12n, kbit: 20_000 }, {});
   const second = record(7, {}, { bytes: 900, tokens: -5n, kbit: 40_000 });
   const [slot] = slots(first, second);
-  expect(slot?.directions).toMatchObject([
-    { bytes: 2500, tokens: 12, rate: 20_000_000 },
-    { bytes: 900, tokens: -5, rate: 40_000_000 },
-  ]);
+  expect(slot).toMatchObject({
+    upload: { bytes: 2500, tokens: 12, rate: 20_000_000 },
+    download: { bytes: 900, tokens: -5, rate: 40_000_000 },
+  });
 });
 
 it('takes the bucket from where it is, not from where it was', () => {
@@ -45,8 +45,8 @@ it('takes the bucket from where it is, not from where it was', () => {
     [second, first],
   ]) {
     const [slot] = slots(...order);
-    expect(slot?.directions[0]).toMatchObject({ bytes: 2500, tokens: 12, rate: 20_000_000 });
-    expect(slot?.directions[1]).toMatchObject({ bytes: 100, tokens: 3, rate: 40_000_000 });
+    expect(slot?.upload).toMatchObject({ bytes: 2500, tokens: 12, rate: 20_000_000 });
+    expect(slot?.download).toMatchObject({ bytes: 100, tokens: 3, rate: 40_000_000 });
   }
 });
 
@@ -55,5 +55,5 @@ it('adds up what passed while the bucket went over, not the bucket', () => {
     record(7, { bytes: 1000, tokens: 900n, kbit: 20_000 }, {}),
     record(7, { bytes: 1500, waiting: 300, tokens: 100n, kbit: 20_000 }, {}),
   );
-  expect(slot?.directions[0]).toMatchObject({ bytes: 2500, queued: 300, tokens: 100, rate: 20_000_000 });
+  expect(slot?.upload).toMatchObject({ bytes: 2500, queued: 300, tokens: 100, rate: 20_000_000 });
 });

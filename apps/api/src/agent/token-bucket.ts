@@ -1,33 +1,13 @@
 import { queueScopePart, queueScopeRecord } from '@tollway/dataplane-agent/records';
+import type { TokenBucketDirection, TokenBucketSample } from '@tollway/protocol/live/token-bucket';
 import type { QueueScope } from './messages.js';
 
 const field = queueScopePart;
 const slot = queueScopeRecord;
 const RECORD = slot.size;
 
-/** One direction of a queue in one millisecond. */
-export interface DirectionSample {
-  /** L3 bytes that passed. */
-  readonly bytes: number;
-  /** Packets. */
-  readonly dropped: number;
-  /** L3 bytes waiting at the end. */
-  readonly queued: number;
-  /** Tokens in the bucket at the end, bits; negative after a packet larger than the bucket held. */
-  readonly tokens: number;
-  /** Longest wait of a packet that passed, µs. */
-  readonly wait: number;
-  /** Rate at which the bucket was filled, bits/s. */
-  readonly rate: number;
-}
-
-/** A queue in one millisecond. */
-export interface TokenBucketSample {
-  /** Number of the millisecond, monotonic time. */
-  readonly ms: number;
-  /** Upload and download of a simple queue; a queue of a tree has the first alone. */
-  readonly directions: readonly [DirectionSample, DirectionSample];
-}
+/** A queue in one millisecond: upload and download of a simple queue; a queue of a tree has the first alone. */
+export type QueueSample = Required<TokenBucketSample>;
 
 /**
  * Samples of the milliseconds after `after` up to and including `until`, ascending, summed over the workers.
@@ -36,24 +16,25 @@ export function tokenBucketSamples(
   { records }: Pick<QueueScope, 'records'>,
   after: number,
   until: number,
-): TokenBucketSample[] {
+): QueueSample[] {
   const view = new DataView(records.buffer, records.byteOffset, records.byteLength);
-  const slots = new Map<number, TokenBucketSample>();
+  const slots = new Map<number, QueueSample>();
   for (let at = 0; at + RECORD <= view.byteLength; at += RECORD) {
     const ms = Number(view.getBigUint64(at + slot.millisecond, true));
     if (ms <= after || ms > until) continue;
     const before = slots.get(ms);
-    const [first, second] = [directionAt(view, at + slot.upload), directionAt(view, at + slot.download)];
-    const directions: TokenBucketSample['directions'] =
+    const [upload, download] = [directionAt(view, at + slot.upload), directionAt(view, at + slot.download)];
+    slots.set(
+      ms,
       before === undefined
-        ? [first, second]
-        : [sumOf(before.directions[0], first), sumOf(before.directions[1], second)];
-    slots.set(ms, { ms, directions });
+        ? { ms, upload, download }
+        : { ms, upload: sumOf(before.upload, upload), download: sumOf(before.download, download) },
+    );
   }
   return [...slots.values()].sort((a, b) => a.ms - b.ms);
 }
 
-const directionAt = (view: DataView, at: number): DirectionSample => ({
+const directionAt = (view: DataView, at: number): TokenBucketDirection => ({
   bytes: view.getUint32(at + field.passed, true),
   dropped: view.getUint32(at + field.dropped, true),
   queued: view.getUint32(at + field.waiting, true),
@@ -62,7 +43,7 @@ const directionAt = (view: DataView, at: number): DirectionSample => ({
   rate: 1_000 * view.getUint32(at + field.rateKbit, true),
 });
 
-function sumOf(a: DirectionSample, b: DirectionSample): DirectionSample {
+function sumOf(a: TokenBucketDirection, b: TokenBucketDirection): TokenBucketDirection {
   const { tokens, rate } = bucketOf(a, b);
   return {
     bytes: a.bytes + b.bytes,
@@ -78,7 +59,7 @@ function sumOf(a: DirectionSample, b: DirectionSample): DirectionSample {
  * State of the bucket of a direction. It moves from worker to worker; a former owner still reports its last state
  * in the record of the other direction.
  */
-function bucketOf(a: DirectionSample, b: DirectionSample): Pick<DirectionSample, 'tokens' | 'rate'> {
+function bucketOf(a: TokenBucketDirection, b: TokenBucketDirection): Pick<TokenBucketDirection, 'tokens' | 'rate'> {
   const [here, there] = [a, b].map(({ bytes, dropped, queued }) => bytes + dropped + queued > 0);
   if (here !== there) return here ? a : b;
   // It moved within this millisecond, or is idle: the state with fewer tokens is the later one.

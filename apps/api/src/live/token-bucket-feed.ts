@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Failure, Unnumbered } from '@tollway/protocol/live/answers';
-import type { TokenBucketMessage, TokenBucketSample } from '@tollway/protocol/live/token-bucket';
+import type { TokenBucketMessage } from '@tollway/protocol/live/token-bucket';
 import { AgentGone, AgentRefusal } from '../agent/messages.js';
-import type { DirectionSample } from '../agent/token-bucket.js';
 import { turnOf } from '../scheduling/time-slicer.js';
 import type { Services } from '../services.js';
 import type { MessageSink } from './menu-feed.js';
@@ -88,7 +87,7 @@ export class TokenBucketFeed {
       op: 'token-bucket',
       fromMs: from,
       nowMs: until,
-      slots: slots.map(({ ms, directions: [upload, download] }) => this.#slot(ms, upload, download)),
+      slots: this.#watched.menu === '/queue/simple' ? slots : slots.map(({ ms, upload }) => ({ ms, upload })),
     });
   }
 
@@ -108,10 +107,6 @@ export class TokenBucketFeed {
   #leave(): void {
     this.#taken?.watch.leave();
     this.#taken = undefined;
-  }
-
-  #slot(ms: number, upload: DirectionSample, download: DirectionSample): TokenBucketSample {
-    return this.#watched.menu === '/queue/simple' ? { ms, upload, download } : { ms, upload };
   }
 
   #send(message: Unnumbered<TokenBucketMessage | Failure>): void {

@@ -1,5 +1,5 @@
 import type { AgentPort } from '../agent/port.js';
-import { type TokenBucketSample, tokenBucketSamples } from '../agent/token-bucket.js';
+import { type QueueSample, tokenBucketSamples } from '../agent/token-bucket.js';
 
 /** Workers may still be writing samples as young as this, ms: those are read again later. */
 const SETTLE_MS = 20;
@@ -9,7 +9,7 @@ const SHARED_MS = 50;
 /** Samples up to and including the millisecond `until`. */
 export interface TokenBucketReading {
   readonly until: number;
-  readonly slots: readonly TokenBucketSample[];
+  readonly slots: readonly QueueSample[];
 }
 
 /** Reads the samples of one queue; the readings are shared by all its viewers. */

@@ -1,18 +1,19 @@
+import type { TokenBucketDirection } from '@tollway/protocol/live/token-bucket';
 import { expect, test } from 'vitest';
-import { type DirectionSample, HELD_MS, TokenBucketHistory } from './token-bucket-history.ts';
+import { HELD_MS, TokenBucketHistory } from './token-bucket-history.ts';
 
-const side = (part: Partial<DirectionSample>): DirectionSample => ({
+const direction = (part: Partial<TokenBucketDirection>): TokenBucketDirection => ({
   bytes: 0,
   dropped: 0,
   queued: 0,
   tokens: 0,
   wait: 0,
-  tokenRate: 0,
+  rate: 0,
   ...part,
 });
-const slot = (ms: number, bytes: number, part: Partial<DirectionSample> = {}) => ({
+const slot = (ms: number, bytes: number, part: Partial<TokenBucketDirection> = {}) => ({
   ms,
-  sides: [side({ bytes, ...part })],
+  upload: direction({ bytes, ...part }),
 });
 
 test('bins hold what passed in them, the last one is whole, and what is unknown is no zero', () => {
@@ -55,7 +56,7 @@ test('behind a gap it begins anew; so it does when the router was started anew',
 test('tokens come in while nothing happens, until the bucket is full', () => {
   const history = new TokenBucketHistory();
   // 1 Mbit/s: 1,000 bits a millisecond.
-  history.append([slot(100, 500, { tokens: -200, tokenRate: 1_000_000 })], 100, 104);
+  history.append([slot(100, 500, { tokens: -200, rate: 1_000_000 })], 100, 104);
   expect(history.levels(0, 6, 1_000_000, 3000)).toEqual([null, -200, 800, 1800, 2800, 3000]);
   history.append([], 105, 110);
   expect(history.levels(0, 2, 1_000_000, 3000)).toEqual([3000, 3000]);

@@ -1,36 +1,15 @@
+import type { TokenBucketDirection, TokenBucketSample } from '@tollway/protocol/live/token-bucket';
+
 /**
  * Samples of a queue for each millisecond of the last half minute, in packed arrays. Times are the router's monotonic clock,
  * ms. Pure.
  */
 
-/** One direction of a queue in one millisecond. */
-export interface DirectionSample {
-  /** L3 bytes that passed. */
-  readonly bytes: number;
-  /** Packets dropped. */
-  readonly dropped: number;
-  /** L3 bytes waiting at the end. */
-  readonly queued: number;
-  /** Tokens in the bucket at the end, bits; below zero while a packet is paid off. */
-  readonly tokens: number;
-  /** Longest wait of a packet that passed, µs. */
-  readonly wait: number;
-  /** Rate at which tokens came, bit/s. */
-  readonly tokenRate: number;
-}
-
-export interface TokenBucketSample {
-  /** Number of the millisecond. */
-  readonly ms: number;
-  /** Upload and download; a node of a queue tree has one. */
-  readonly sides: readonly DirectionSample[];
-}
-
 /** Milliseconds held. */
 export const HELD_MS = 32_768;
 
-const FIELDS = ['bytes', 'dropped', 'queued', 'tokens', 'wait', 'tokenRate'] as const;
-type Field = (typeof FIELDS)[number];
+type Field = keyof TokenBucketDirection;
+const FIELDS: readonly Field[] = ['bytes', 'dropped', 'queued', 'tokens', 'wait', 'rate'];
 type Column = Float64Array<ArrayBuffer>;
 
 const columns = (): Readonly<Record<Field, Column>> => ({
@@ -39,12 +18,12 @@ const columns = (): Readonly<Record<Field, Column>> => ({
   queued: new Float64Array(HELD_MS),
   tokens: new Float64Array(HELD_MS),
   wait: new Float64Array(HELD_MS),
-  tokenRate: new Float64Array(HELD_MS),
+  rate: new Float64Array(HELD_MS),
 });
 
 export class TokenBucketHistory {
   readonly #stamps = new Float64Array(HELD_MS).fill(-1);
-  readonly #sides = [columns(), columns()] as const;
+  readonly #directions = [columns(), columns()] as const;
   #from: number | undefined;
   #now = 0;
 
@@ -74,13 +53,13 @@ export class TokenBucketHistory {
     const known = this.#from === undefined ? -1 : this.#now;
     if (this.#from === undefined || from > this.#now + 1) this.#from = from;
     this.#now = Math.max(this.#now, now, slots.at(-1)?.ms ?? 0);
-    for (const { ms, sides } of slots) {
+    for (const { ms, upload, download } of slots) {
       // After a reconnect the router repeats the last milliseconds.
       if (ms <= known) continue;
       const at = ms % HELD_MS;
       this.#stamps[at] = ms;
-      for (const [which, side] of this.#sides.entries()) {
-        for (const field of FIELDS) side[field][at] = sides[which]?.[field] ?? 0;
+      for (const [which, held] of this.#directions.entries()) {
+        for (const field of FIELDS) held[field][at] = [upload, download][which]?.[field] ?? 0;
       }
     }
   }
@@ -88,7 +67,7 @@ export class TokenBucketHistory {
   /** A value of one millisecond; undefined if the queue was idle, or the sample is not stored. */
   at(which: number, field: Field, ms: number): number | undefined {
     const at = ms % HELD_MS;
-    return ms < (this.#from ?? 0) || this.#stamps[at] !== ms ? undefined : this.#sides[which]?.[field][at];
+    return ms < (this.#from ?? 0) || this.#stamps[at] !== ms ? undefined : this.#directions[which]?.[field][at];
   }
 
   /**
@@ -121,7 +100,7 @@ export class TokenBucketHistory {
   }
 
   /** Maximum of a field over the stored samples; for drops the sum. */
-  extreme(which: number, field: 'dropped' | 'wait' | 'tokenRate'): number {
+  extreme(which: number, field: 'dropped' | 'wait' | 'rate'): number {
     let value = 0;
     for (let ms = this.from ?? this.#now; ms <= this.#now; ms++) {
       const one = this.at(which, field, ms) ?? 0;
@@ -145,7 +124,7 @@ export class TokenBucketHistory {
       const ms = start + index;
       if (ms < from) return null;
       const tokens = this.at(which, 'tokens', ms);
-      came = this.at(which, 'tokenRate', ms) || came;
+      came = this.at(which, 'rate', ms) || came;
       level = tokens ?? Math.min(capacity, level + came / 1000);
       return level;
     });

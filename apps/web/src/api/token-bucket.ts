@@ -1,13 +1,8 @@
 /** Queues sampled in each millisecond; subscribed while somebody listens. */
 
 import { MAX_TOKEN_BUCKETS } from '@tollway/protocol/live/limits';
-import type { TokenBucketDirection, TokenBucketMessage } from '@tollway/protocol/live/token-bucket';
 import { live } from './live.ts';
-import {
-  type DirectionSample as HeldSide,
-  type TokenBucketSample as HeldSlot,
-  TokenBucketHistory,
-} from './token-bucket-history.ts';
+import { TokenBucketHistory } from './token-bucket-history.ts';
 import { Topic } from './topic.ts';
 
 export interface TokenBucketSource {
@@ -18,16 +13,6 @@ export interface TokenBucketSource {
   listen(changed: () => void): () => void;
 }
 
-/** One direction of a message as a sample of the history. */
-const held = ({ rate, ...side }: TokenBucketDirection): HeldSide => ({ ...side, tokenRate: rate });
-
-/** The samples of a message. */
-const slotsOf = ({ slots }: TokenBucketMessage): readonly HeldSlot[] =>
-  slots.map(({ ms, upload, download }) => ({
-    ms,
-    sides: download === undefined ? [held(upload)] : [held(upload), held(download)],
-  }));
-
 type Menu = '/queue/simple' | '/queue/tree';
 
 function newTokenBucket(menu: Menu, id: string): TokenBucketSource {
@@ -36,7 +21,7 @@ function newTokenBucket(menu: Menu, id: string): TokenBucketSource {
   const topic = new Topic(live, { topic: 'token-bucket', menu, queue: id }, (message) => {
     if (message.op === 'token-bucket') {
       error = undefined;
-      history.append(slotsOf(message), message.fromMs, message.nowMs);
+      history.append(message.slots, message.fromMs, message.nowMs);
     } else if (message.op === 'error') error = message.detail;
   });
   return {

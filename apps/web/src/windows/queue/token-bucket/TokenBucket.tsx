@@ -110,7 +110,7 @@ function binsOf(
   const width = WIDTHS_MS[at] ?? 1;
   const count = COUNTS[at] ?? 1;
   const perSecond = 8000 / width;
-  const rate = Math.max(bucket.limit, source.history.extreme(which, 'tokenRate'));
+  const rate = Math.max(bucket.limit, source.history.extreme(which, 'rate'));
   return {
     values: source.history.bins(which, width, count).map((bytes) => (bytes === null ? null : bytes * perSecond)),
     unit: 'bps',

@@ -3,15 +3,15 @@ import { TokenBucketHistory } from '../../../api/token-bucket-history.ts';
 import { boundBits, explanation, figuresOf, speedTestReading } from './explain.ts';
 
 const BUCKET = { limit: 20_000_000, capacity: 2_000_000 };
-const quiet = { dropped: 0, queued: 0, wait: 0, tokenRate: BUCKET.limit };
+const quiet = { dropped: 0, queued: 0, wait: 0, rate: BUCKET.limit };
 
 /** A quiet second, then a full bucket at once, then the rate. */
-function saturated(seconds: number, tokenRate = BUCKET.limit) {
+function saturated(seconds: number, rate = BUCKET.limit) {
   const history = new TokenBucketHistory();
   history.append([], 1000, 1000);
   const slots = Array.from({ length: seconds * 1000 }, (_, at) => ({
     ms: 2000 + at,
-    sides: [{ ...quiet, bytes: at === 0 ? 250_000 : 2500, tokens: at === 0 ? 0 : 12, tokenRate }],
+    upload: { ...quiet, bytes: at === 0 ? 250_000 : 2500, tokens: at === 0 ? 0 : 12, rate },
   }));
   history.append(slots, 1001, 1999 + seconds * 1000);
   return history;
@@ -41,7 +41,7 @@ test('no traffic, no limit, a burst, a steady rate', () => {
   );
   const steady = new TokenBucketHistory();
   steady.append(
-    Array.from({ length: 3000 }, (_, ms) => ({ ms, sides: [{ ...quiet, bytes: 1000, tokens: 0 }] })),
+    Array.from({ length: 3000 }, (_, ms) => ({ ms, upload: { ...quiet, bytes: 1000, tokens: 0 } })),
     0,
     2999,
   );
@@ -53,7 +53,7 @@ test('no traffic, no limit, a burst, a steady rate', () => {
 
 test('a second that carried a little more, as whole packets do, is not said to have carried no more', () => {
   const history = new TokenBucketHistory();
-  const slots = Array.from({ length: 3000 }, (_, ms) => ({ ms, sides: [{ ...quiet, bytes: 2507, tokens: 0 }] }));
+  const slots = Array.from({ length: 3000 }, (_, ms) => ({ ms, upload: { ...quiet, bytes: 2507, tokens: 0 } }));
   history.append(slots, 0, 2999);
   expect(explanation(figuresOf(history, 0, BUCKET), 'download')).toContain(
     'The busiest second carried 20.1 Mbit, a few packets more than the limit.',
@@ -65,7 +65,7 @@ test('a time that nobody watched is no silence', () => {
   const later = history.now + 20_000;
   const slots = Array.from({ length: 10_000 }, (_, at) => ({
     ms: later + at,
-    sides: [{ ...quiet, bytes: 2500, tokens: 12 }],
+    upload: { ...quiet, bytes: 2500, tokens: 12 },
   }));
   history.append(slots, later, later + 9_999);
   const figures = figuresOf(history, 0, BUCKET);

@@ -58,7 +58,7 @@ export function figuresOf(history: TokenBucketHistory, which: number, bucket: Bu
   return {
     ...bucket,
     spanMs,
-    tokenRate: Math.max(bucket.limit, history.extreme(which, 'tokenRate')),
+    tokenRate: Math.max(bucket.limit, history.extreme(which, 'rate')),
     bits: (busiest[0]?.sum ?? 0) * 8,
     busiest: busiest.map(({ most }) => most * 8),
     level: history.levels(which, 1, bucket.limit, bucket.capacity).at(-1) ?? bucket.capacity,
