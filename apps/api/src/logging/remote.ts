@@ -21,49 +21,67 @@ export function remoteLog(settings: RemoteSettings, hostname: () => string, repo
   return settings.protocol === 'tcp' ? new TcpLog(settings, hostname, report) : new UdpLog(settings, hostname, report);
 }
 
-/** `192.0.2.1:514`, `[2001:db8::1]:514` */
-const serverText = ({ address, port }: RemoteSettings): string =>
-  `${isIPv6(address) ? `[${address}]` : address}:${port}`;
-
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** One datagram for each message (RFC 5426). */
-export class UdpLog implements Destination {
-  readonly #settings: RemoteSettings;
+/** A syslog server that messages are sent to. */
+abstract class RemoteLog implements Destination {
+  protected readonly settings: RemoteSettings;
+  protected readonly reports: Reports;
+  protected isClosed = false;
   readonly #hostname: () => string;
-  readonly #reports: Reports;
+
+  constructor(settings: RemoteSettings, hostname: () => string, report: Report) {
+    this.settings = settings;
+    this.reports = new Reports(report);
+    this.#hostname = hostname;
+  }
+
+  write(message: LogMessage): void {
+    if (this.isClosed) return;
+    if (this.isFull()) this.reports.dropped();
+    else this.enqueue(remoteLine(message, this.settings, this.#hostname()));
+  }
+
+  abstract close(): Promise<void>;
+
+  /** Whether the next message is dropped. */
+  protected abstract isFull(): boolean;
+
+  /** Sends a line as soon as the network takes it. */
+  protected abstract enqueue(line: string): void;
+
+  /** `192.0.2.1:514`, `[2001:db8::1]:514` */
+  protected serverText(): string {
+    const { address, port } = this.settings;
+    return `${isIPv6(address) ? `[${address}]` : address}:${port}`;
+  }
+}
+
+/** One datagram for each message (RFC 5426). */
+export class UdpLog extends RemoteLog {
   #socket: Promise<DatagramSocket> | undefined;
   /** Messages that are under way to the socket. */
   readonly #sending = new Set<Promise<void>>();
   #againAt = 0;
-  #isClosed = false;
 
-  constructor(settings: RemoteSettings, hostname: () => string, report: Report) {
-    this.#settings = settings;
-    this.#hostname = hostname;
-    this.#reports = new Reports(report);
+  protected override isFull(): boolean {
+    return this.#sending.size >= MAX_WAITING || performance.now() < this.#againAt;
   }
 
-  write(message: LogMessage): void {
-    if (this.#isClosed) return;
-    if (this.#sending.size >= MAX_WAITING || performance.now() < this.#againAt) {
-      this.#reports.dropped();
-      return;
-    }
-    const sending = this.#send(Buffer.from(remoteLine(message, this.#settings, this.#hostname())))
-      .then(() => this.#reports.works())
+  protected override enqueue(line: string): void {
+    const sending = this.#send(Buffer.from(line))
+      .then(() => this.reports.works())
       .catch((error: unknown) => {
-        this.#reports.dropped();
+        this.reports.dropped();
         this.#againAt = performance.now() + FIRST_AGAIN_MS;
-        const server = serverText(this.#settings);
-        this.#reports.fails(`nothing can be sent to ${server}: ${reasonOf(error)}; messages are dropped`);
+        this.reports.fails(`nothing can be sent to ${this.serverText()}: ${reasonOf(error)}; messages are dropped`);
       })
       .finally(() => this.#sending.delete(sending));
     this.#sending.add(sending);
   }
 
-  async close(): Promise<void> {
-    this.#isClosed = true;
+  override async close(): Promise<void> {
+    this.isClosed = true;
     await within(CLOSE_MS, Promise.all(this.#sending));
     (await this.#socket?.catch(() => undefined))?.close();
   }
@@ -71,14 +89,14 @@ export class UdpLog implements Destination {
   async #send(datagram: Buffer): Promise<void> {
     this.#socket ??= this.#open();
     const socket = await this.#socket;
-    const { port, address } = this.#settings;
+    const { port, address } = this.settings;
     await new Promise<void>((resolve, reject) => {
       socket.send(datagram, port, address, (error) => (error === null ? resolve() : reject(error)));
     });
   }
 
   #open(): Promise<DatagramSocket> {
-    const { address, srcAddress } = this.#settings;
+    const { address, srcAddress } = this.settings;
     return new Promise((resolve, reject) => {
       const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4').unref();
       socket.on('error', (error) => {
@@ -92,36 +110,25 @@ export class UdpLog implements Destination {
 }
 
 /** One connection that is made when there is something to send, and made again when it has ended. */
-export class TcpLog implements Destination {
-  readonly #settings: RemoteSettings;
-  readonly #hostname: () => string;
-  readonly #reports: Reports;
+export class TcpLog extends RemoteLog {
   readonly #waiting: string[] = [];
   #socket: Socket | undefined;
   #isConnected = false;
   #again: NodeJS.Timeout | undefined;
   #againMs = FIRST_AGAIN_MS;
-  #isClosed = false;
 
-  constructor(settings: RemoteSettings, hostname: () => string, report: Report) {
-    this.#settings = settings;
-    this.#hostname = hostname;
-    this.#reports = new Reports(report);
+  protected override isFull(): boolean {
+    return this.#waiting.length >= MAX_WAITING;
   }
 
-  write(message: LogMessage): void {
-    if (this.#isClosed) return;
-    if (this.#waiting.length >= MAX_WAITING) {
-      this.#reports.dropped();
-      return;
-    }
-    this.#waiting.push(this.#framed(remoteLine(message, this.#settings, this.#hostname())));
+  protected override enqueue(line: string): void {
+    this.#waiting.push(this.#framed(line));
     if (this.#socket !== undefined) this.#send();
     else if (this.#again === undefined) this.#connect();
   }
 
-  async close(): Promise<void> {
-    this.#isClosed = true;
+  override async close(): Promise<void> {
+    this.isClosed = true;
     clearTimeout(this.#again);
     const socket = this.#socket;
     if (socket === undefined) return;
@@ -137,11 +144,11 @@ export class TcpLog implements Destination {
 
   /** Counted octets (RFC 6587 §3.4.1) for what is syslog; plain lines end with a newline. */
   #framed(line: string): string {
-    return this.#settings.format === 'syslog' ? `${Buffer.byteLength(line)} ${line}` : `${line}\n`;
+    return this.settings.format === 'syslog' ? `${Buffer.byteLength(line)} ${line}` : `${line}\n`;
   }
 
   #connect(): void {
-    const { address: host, port, srcAddress } = this.#settings;
+    const { address: host, port, srcAddress } = this.settings;
     const socket = connect({ host, port, ...(srcAddress !== undefined && { localAddress: srcAddress }) });
     this.#socket = socket;
     let why = 'the server has ended the connection';
@@ -168,12 +175,11 @@ export class TcpLog implements Destination {
     const hadConnection = this.#isConnected;
     this.#socket = undefined;
     this.#isConnected = false;
-    if (this.#isClosed) return;
+    if (this.isClosed) return;
     // One that has lasted is made anew with the next message, and an end of it alone is no failure.
     if (!hadConnection) {
-      const server = serverText(this.#settings);
-      this.#reports.fails(
-        `${server} cannot be reached: ${why}; ${MAX_WAITING} messages wait for it, and more are dropped`,
+      this.reports.fails(
+        `${this.serverText()} cannot be reached: ${why}; ${MAX_WAITING} messages wait for it, and more are dropped`,
       );
     }
     this.#again = setTimeout(() => {
@@ -191,7 +197,7 @@ export class TcpLog implements Destination {
     }
     if (this.#waiting.length > 0) return;
     this.#againMs = FIRST_AGAIN_MS;
-    this.#reports.works();
+    this.reports.works();
   }
 }
 
