@@ -77,10 +77,14 @@ export async function buildTypeScript() {
       ],
       outputs: ['packages/schema/dist/index.js', 'packages/protocol/dist/endpoints.js', 'apps/api/dist/server.js'],
     },
-    () =>
-      runLong('compiling the API (TypeScript)', process.execPath, [nodeModule('typescript', 'bin', 'tsc'), '-b'], {
+    async () => {
+      await runLong('compiling TypeScript', process.execPath, [nodeModule('typescript', 'bin', 'tsc'), '-b'], {
         cwd: inProject(),
-      }),
+      });
+      await runLong('bundling the API', process.execPath, [nodeModule('rolldown', 'bin', 'cli.mjs'), '--config'], {
+        cwd: inProject('apps', 'api'),
+      });
+    },
   );
   await unlessFresh(
     {

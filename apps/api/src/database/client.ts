@@ -1,8 +1,13 @@
+import { setFlagsFromString } from 'node:v8';
 import { PrismaLibSql } from '@prisma/adapter-libsql';
 import { PrismaClient } from '../generated/prisma/client.js';
 
 /** Busy timeout, ms. The driver blocks the event loop meanwhile. */
 const BUSY_TIMEOUT_MS = 5;
+
+// Prisma compiles queries in WebAssembly. With V8's own budget (1.8 million) the functions of that compiler are optimised during
+// the start, which takes more than a second of processor time; with this one, once a router has compiled many queries.
+setFlagsFromString('--wasm-tiering-budget=100000000');
 
 export type Database = PrismaClient;
 
