@@ -2,22 +2,29 @@
 import { type Menu, menuColumn } from '@tollway/schema';
 import { useEffect, useRef, useState } from 'react';
 import { ToolButton } from '../ui/ToolButton.tsx';
-import { type Findings, filledColumns, type Layout, possibleColumns, shownColumns, toggleColumn } from './columns.ts';
+import {
+  type ColumnMeasurements,
+  filledColumns,
+  type Layout,
+  possibleColumns,
+  shownColumns,
+  toggleColumn,
+} from './columns.ts';
 
 interface Props {
   readonly menu: Menu;
   readonly layout: Layout;
-  readonly findings: Findings;
+  readonly measurements: ColumnMeasurements;
   readonly onLayout: (layout: Layout) => void;
   readonly onClose: () => void;
 }
 
-export function ColumnChooser({ menu, layout, findings, onLayout, onClose }: Props) {
+export function ColumnChooser({ menu, layout, measurements, onLayout, onClose }: Props) {
   const [find, setFind] = useState('');
   const search = useRef<HTMLInputElement>(null);
   useEffect(() => search.current?.focus(), []);
   const shown = shownColumns(menu, layout);
-  const seen = filledColumns(menu, layout, findings);
+  const seen = filledColumns(menu, layout, measurements);
   const wanted = find.trim().toLowerCase();
   const columns = possibleColumns(menu)
     .map((name) => ({ name, label: menuColumn(menu, name)?.label ?? name }))
@@ -51,7 +58,7 @@ export function ColumnChooser({ menu, layout, findings, onLayout, onClose }: Pro
             <input
               type="checkbox"
               checked={seen.includes(name)}
-              onChange={() => onLayout(toggleColumn(menu, layout, name, findings))}
+              onChange={() => onLayout(toggleColumn(menu, layout, name, measurements))}
             />
             {label}
             {shown.includes(name) && !seen.includes(name) && <span className="column-note">empty</span>}

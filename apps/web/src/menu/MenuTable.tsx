@@ -98,11 +98,11 @@ export function MenuTable(props: MenuTableProps) {
   const shown = useMemo(() => shownColumns(menu, layout), [menu, layout]);
   const nothingIn = useEmptyColumns(menu, live, shown);
   const by = wants.sort?.by ?? '';
-  const findings = useMemo(
+  const measurements = useMemo(
     () => ({ empty: new Set([...nothingIn].filter((name) => name !== by)), fitted, grown }),
     [nothingIn, fitted, grown, by],
   );
-  const columns = useMemo(() => tableColumns(menu, layout, asTree, findings), [menu, layout, asTree, findings]);
+  const columns = useMemo(() => tableColumns(menu, layout, asTree, measurements), [menu, layout, asTree, measurements]);
   const { options, load } = useOptions(chooser === undefined ? undefined : menu.props[chooser.name]?.kind);
   useEffect(load, [load]);
   useEffect(() => () => clearTimeout(findTimer.current), []);
@@ -134,7 +134,7 @@ export function MenuTable(props: MenuTableProps) {
 
   function show(name: CommandName) {
     if (name === 'columns') setChoosing(true);
-    else if (name === 'inline-comments') relayout(toggleColumn(menu, layout, 'comment', findings));
+    else if (name === 'inline-comments') relayout(toggleColumn(menu, layout, 'comment', measurements));
     else if (name === 'comment') setOverlay({ kind: 'comment', ids: selected.chosen() });
     else if (name === 'tree') {
       // The column of the tree needs more room, or less.
@@ -281,7 +281,7 @@ export function MenuTable(props: MenuTableProps) {
         <ColumnChooser
           menu={menu}
           layout={layout}
-          findings={findings}
+          measurements={measurements}
           onLayout={relayout}
           onClose={() => {
             setChoosing(false);
@@ -296,9 +296,9 @@ export function MenuTable(props: MenuTableProps) {
           entries={columnMenu(state, actions.run, {
             column: overlay.column,
             sort: wants.sort,
-            hides: filledColumns(menu, layout, findings).length > 1,
+            hides: filledColumns(menu, layout, measurements).length > 1,
             onSort: (sort) => change({ sort: sort?.by === '.nr' ? null : sort }),
-            onHide: () => relayout(toggleColumn(menu, layout, overlay.column.name, findings)),
+            onHide: () => relayout(toggleColumn(menu, layout, overlay.column.name, measurements)),
             onFit: () => grid.current?.fit(overlay.column.name),
           })}
           onClose={() => setOverlay(NOTHING)}

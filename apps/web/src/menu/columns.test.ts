@@ -12,7 +12,7 @@ import {
   toggleColumn,
   WIDEST,
 } from './columns.ts';
-import { FilledColumns, TableFilled } from './filled-columns.ts';
+import { FilledColumns, TableFilledColumns } from './filled-columns.ts';
 import { FOLDED } from './tree.ts';
 
 const filter = registry.find((menu) => menu.path === '/ip/firewall/filter');
@@ -111,7 +111,7 @@ test('a column without values takes no room unless it was chosen by hand', () =>
 
 test('a column that only rows of a filter have values for goes with the filter', () => {
   const known = new FilledColumns(filter);
-  const table = new TableFilled(filter, known);
+  const table = new TableFilledColumns(filter, known);
   const names = ['action', 'chain', 'src-port', 'dst-port'];
   const everything = { filter: {}, find: '' };
   const rule: Row = { '.id': '*1', action: 'accept', chain: 'input' };
@@ -141,7 +141,7 @@ test('a column that only rows of a filter have values for goes with the filter',
 
 test('a tree is looked at as a whole, although rows of it are folded away', () => {
   const known = new FilledColumns(filter);
-  const table = new TableFilled(filter, known);
+  const table = new TableFilledColumns(filter, known);
   const folded = { filter: {}, find: '', tree: FOLDED };
   table.look([{ '.id': '*1', 'src-port': '1' }], ['action', 'src-port'], folded, { matched: 1, total: 3 });
   table.look([{ '.id': '*1' }], ['action', 'src-port'], { ...folded, find: 'x' }, { matched: 1, total: 3 });

@@ -1,5 +1,6 @@
 /** Which columns a table shows and how wide, remembered in this browser for each menu. */
 import { type Menu, type MenuColumn, menuColumn } from '@tollway/schema';
+import { readStored, writeStored } from '../ui/browser-storage.ts';
 
 export interface Column {
   /** Name of a property, or of half of a pair; `.flags` and `.nr` for the columns of flags and row numbers. */
@@ -61,7 +62,7 @@ export function shownColumns(menu: Menu, layout: Layout): readonly string[] {
 }
 
 /** What a table has measured of its rows, by column. */
-export interface Findings {
+export interface ColumnMeasurements {
   /** Columns without a value in any row. */
   readonly empty?: ReadonlySet<string>;
   /** Widths that fit the rows that were shown first, px. */
@@ -71,14 +72,19 @@ export interface Findings {
 }
 
 /** Columns that take room: of those that are shown, the ones with values, and those that were chosen by hand. */
-export function filledColumns(menu: Menu, layout: Layout, { empty }: Findings): readonly string[] {
+export function filledColumns(menu: Menu, layout: Layout, { empty }: ColumnMeasurements): readonly string[] {
   const shown = shownColumns(menu, layout);
   if (empty === undefined) return shown;
   return shown.filter((name, at) => at === 0 || !empty.has(name) || layout.kept?.includes(name) === true);
 }
 
 /** The columns of a table, flags and number first. `tree`: the first one that shows a property carries the tree. */
-export function tableColumns(menu: Menu, layout: Layout, tree = false, findings: Findings = {}): readonly Column[] {
+export function tableColumns(
+  menu: Menu,
+  layout: Layout,
+  tree = false,
+  measurements: ColumnMeasurements = {},
+): readonly Column[] {
   const columns: Column[] = [];
   const special = (name: string, label: string, width: number, right: boolean) => {
     columns.push({ name, label, source: undefined, right, width: layout.widths?.[name] ?? width });
@@ -86,14 +92,14 @@ export function tableColumns(menu: Menu, layout: Layout, tree = false, findings:
   if (menu.flags.length > 0)
     special('.flags', 'Flags', Math.max(MIN_WIDTH, 14 + 9 * Math.min(menu.flags.length, 6)), false);
   if (menu.kind === 'ordered') special('.nr', '#', 52, true);
-  for (const name of filledColumns(menu, layout, findings)) {
+  for (const name of filledColumns(menu, layout, measurements)) {
     const source = menuColumn(menu, name);
     if (source === undefined) continue;
     const { label, kind } = source;
     const chosen = layout.widths?.[name];
-    const fits = findings.fitted?.[name];
+    const fits = measurements.fitted?.[name];
     const width = fits === undefined ? undefined : Math.min(fits, WIDEST);
-    const needs = Math.max(fits ?? 0, findings.grown?.[name] ?? 0);
+    const needs = Math.max(fits ?? 0, measurements.grown?.[name] ?? 0);
     columns.push({
       name,
       label,
@@ -119,9 +125,9 @@ export function tableColumns(menu: Menu, layout: Layout, tree = false, findings:
  * goes back to its place among those, comments before the counters at the end. The last one stays. One that is not
  * seen because no row has a value for it is kept from now on.
  */
-export function toggleColumn(menu: Menu, layout: Layout, name: string, findings: Findings = {}): Layout {
+export function toggleColumn(menu: Menu, layout: Layout, name: string, measurements: ColumnMeasurements = {}): Layout {
   const shown = shownColumns(menu, layout);
-  const seen = filledColumns(menu, layout, findings);
+  const seen = filledColumns(menu, layout, measurements);
   const others = (layout.kept ?? []).filter((other) => other !== name);
   if (seen.includes(name)) {
     if (seen.length === 1) return layout;
@@ -148,11 +154,11 @@ export function moveColumn(menu: Menu, layout: Layout, name: string, before: str
     : { ...layout, columns: rest.toSpliced(at, 0, name) };
 }
 
-const KEY = 'tollway.columns';
+const STORED_LAYOUTS = 'columns';
 
 function readAll(): Record<string, Layout> {
   try {
-    const all: unknown = JSON.parse(window.localStorage.getItem(KEY) ?? '{}');
+    const all: unknown = JSON.parse(readStored(STORED_LAYOUTS) ?? '{}');
     return typeof all === 'object' && all !== null ? { ...all } : {};
   } catch {
     return {};
@@ -173,11 +179,7 @@ export function loadLayout(menu: Menu): Layout {
   };
 }
 
-/** Remembers a layout. */
+/** Stores the layout of a menu in this browser. */
 export function saveLayout(menu: Menu, layout: Layout): void {
-  try {
-    window.localStorage.setItem(KEY, JSON.stringify({ ...readAll(), [menu.path]: layout }));
-  } catch {
-    // A browser that forbids storage keeps the layout until the page is closed.
-  }
+  writeStored(STORED_LAYOUTS, JSON.stringify({ ...readAll(), [menu.path]: layout }));
 }

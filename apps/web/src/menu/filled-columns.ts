@@ -58,7 +58,7 @@ const asksForAll = ({ filter, find, tree }: Asked): boolean =>
   tree !== undefined && tree !== null && find === '' && Object.keys(filter).length === 0;
 
 /** The columns of one table that have something in them. What only rows of a filter have goes with that filter. */
-export class TableFilled {
+export class TableFilledColumns {
   readonly #menu: Menu;
   readonly #all: FilledColumns;
   #filtered: FilledColumns;
@@ -99,7 +99,7 @@ const found = new Map<string, FilledColumns>();
 /** The columns that no row has a value for; changes as rows come. */
 export function useEmptyColumns(menu: Menu, live: LiveMenu, columns: readonly string[]): ReadonlySet<string> {
   const names = columns.join(' ');
-  const filled = useMemo(() => new TableFilled(menu, filledOf(menu)), [menu]);
+  const filled = useMemo(() => new TableFilledColumns(menu, filledOf(menu)), [menu]);
   const [empty, setEmpty] = useState(() => filled.empty(columns));
   useEffect(() => {
     const all = names.split(' ');

@@ -1,13 +1,13 @@
 /** Connects viewport, live feed and painter of a grid: which rows are in view, which to subscribe to, when to paint. */
 import type { Query } from '../api/live-menu.ts';
-import { ColumnLayout, type ColumnLayoutOptions } from './column-layout.ts';
+import { ColumnSizing, type ColumnSizingOptions } from './column-sizing.ts';
 import type { Column } from './columns.ts';
 import { GridViewport } from './grid-viewport.ts';
 import { RowLines, RowPainter } from './row-painter.ts';
 import { rowsToAsk } from './rows-to-ask.ts';
 import { noSelection, type Selection } from './selection.ts';
 
-interface GridViewOptions extends ColumnLayoutOptions {
+interface GridViewOptions extends ColumnSizingOptions {
   readonly body: HTMLElement;
   readonly pane: HTMLElement;
   readonly gridId: string;
@@ -31,7 +31,7 @@ export class GridView {
   readonly viewport: GridViewport;
   readonly #painter: RowPainter;
   readonly #stops: (() => void)[] = [];
-  readonly #layout: ColumnLayout;
+  readonly #sizing: ColumnSizing;
   #lines: RowLines;
   #selection: Selection = noSelection;
   /** The query at the last move of the keyboard focus. */
@@ -56,7 +56,7 @@ export class GridView {
   constructor(options: GridViewOptions) {
     this.#options = options;
     this.viewport = new GridViewport(options.scroller, options.body);
-    this.#layout = new ColumnLayout(options);
+    this.#sizing = new ColumnSizing(options);
     this.#painter = new RowPainter(options.pane, options.menu, options.gridId);
     const { scroller, live } = options;
     this.#lines = new RowLines(options.menu, [], '');
@@ -105,7 +105,7 @@ export class GridView {
   /** To be called when sizes may have changed. */
   remeasure(): void {
     if (!this.viewport.measure()) return;
-    this.#layout.lay(this.#layout.columns, this.viewport.width);
+    this.#sizing.lay(this.#sizing.columns, this.viewport.width);
     this.#schedule();
   }
 
@@ -125,21 +125,21 @@ export class GridView {
   }
 
   show(columns: readonly Column[], selection: Selection): void {
-    const relaid = columns !== this.#layout.columns;
+    const relaid = columns !== this.#sizing.columns;
     this.#selection = selection;
     if (relaid) {
       this.#painter.setColumns(columns);
       this.#lines = new RowLines(this.#options.menu, columns, this.#options.live.query.find);
       // Comments may have lines of their own now, or none any more.
       this.viewport.geometry.clearExtra();
-      this.#layout.lay(columns, this.viewport.width);
+      this.#sizing.lay(columns, this.viewport.width);
     }
     this.#paint();
   }
 
   /** Shows a width while it is being changed. */
   resize(name: string, width: number): void {
-    this.#layout.resize(name, width);
+    this.#sizing.resize(name, width);
   }
 
   /**
@@ -181,7 +181,7 @@ export class GridView {
 
   /** Width that fits the loaded content of a column. */
   fit(name: string): number | undefined {
-    return this.#layout.fit(name);
+    return this.#sizing.fit(name);
   }
 
   #count(): number {
@@ -230,7 +230,7 @@ export class GridView {
     const { live, menu, body, scroller, tail } = this.#options;
     const { viewport } = this;
     const { find } = live.query;
-    if (find !== this.#lines.find) this.#lines = new RowLines(menu, this.#layout.columns, find);
+    if (find !== this.#lines.find) this.#lines = new RowLines(menu, this.#sizing.columns, find);
     const { geometry, offset } = viewport;
     const before = geometry.rowAt(offset);
     const into = offset - geometry.top(before);
@@ -304,8 +304,8 @@ export class GridView {
       pending.found(id);
     }
     if (live.state.loaded && live.state.order.length > 0) {
-      this.#layout.measureNew();
-      if (!this.#isHovered && this.#scrollEnd === undefined) this.#layout.grow(this.#painter.takeOutgrownColumns());
+      this.#sizing.measureNew();
+      if (!this.#isHovered && this.#scrollEnd === undefined) this.#sizing.grow(this.#painter.takeOutgrownColumns());
     }
   }
 

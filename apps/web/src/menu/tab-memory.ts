@@ -1,6 +1,7 @@
 /** Which tab of an item's dialog was open, until the browser tab is closed: a reload shows it again. */
+import { readStored, writeStored } from '../ui/browser-storage.ts';
 
-const KEY = 'tollway.item-tabs';
+const STORED_TABS = 'item-tabs';
 /** Items that are remembered at most; the oldest are forgotten. */
 const MAX_TABS = 50;
 
@@ -25,23 +26,14 @@ export function withTab(tabs: Tabs, place: string, tab: string): Tabs {
   return [...tabs.filter(([each]) => each !== place), [place, tab] as const].slice(-MAX_TABS);
 }
 
-function stored(): Tabs {
-  try {
-    return readTabs(window.sessionStorage.getItem(KEY));
-  } catch {
-    // Storage may be forbidden; then nothing is remembered.
-    return [];
-  }
-}
+const storedTabs = (): Tabs => readTabs(readStored(STORED_TABS, 'sessionStorage'));
 
+/** The tab that was open last in the dialog of an item. */
 export function lastTab(place: string): string | undefined {
-  return stored().find(([each]) => each === place)?.[1];
+  return storedTabs().find(([each]) => each === place)?.[1];
 }
 
+/** Stores the tab that is open in the dialog of an item. */
 export function noteTab(place: string, tab: string): void {
-  try {
-    window.sessionStorage.setItem(KEY, JSON.stringify(withTab(stored(), place, tab)));
-  } catch {
-    // As above.
-  }
+  writeStored(STORED_TABS, JSON.stringify(withTab(storedTabs(), place, tab)), 'sessionStorage');
 }

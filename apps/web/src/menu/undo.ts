@@ -120,7 +120,7 @@ function notifyFailure(revision: number, text: string, done: 'Undone' | 'Redone'
     text: `${lost ? 'Perhaps not' : 'Not'} ${done.toLowerCase()}: ${text.replace(/\.$/, '')}: ${why}`,
     stays: true,
     action: { label: 'Try Again', run: () => void revert(revision, text, done) },
-    // What is refused may be so for good, and must not keep from what is older.
+    // A refused undo must not block undoing older revisions.
     ...(refused && { instead: { label: 'Skip', run: () => skip(revision, text, done) } }),
   });
 }

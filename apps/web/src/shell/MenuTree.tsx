@@ -1,8 +1,8 @@
 /** The menu tree at the left. Arrow keys move, Right and Left open and close, Enter goes. */
 import { type KeyboardEvent, useRef, useState } from 'react';
+import { readStored, writeStored } from '../ui/browser-storage.ts';
 import { Icon } from '../ui/icons.tsx';
 import { groups } from '../windows/groups.ts';
-import { readStored, writeStored } from './stored.ts';
 import { buildTree, type TreeLine, visibleLines } from './tree.ts';
 
 const branches = buildTree(groups);

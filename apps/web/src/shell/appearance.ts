@@ -1,6 +1,6 @@
 /** Theme and density, remembered in this browser. */
 import { create } from 'zustand';
-import { readStored, writeStored } from './stored.ts';
+import { readStored, writeStored } from '../ui/browser-storage.ts';
 
 export const THEMES = ['system', 'light', 'dark'] as const;
 type Theme = (typeof THEMES)[number];

@@ -1,4 +1,6 @@
 /** Opening, leaving and keeping windows; the address bar and the browser's back button follow. */
+
+import { readStored, writeStored } from '../ui/browser-storage.ts';
 import { showToast } from '../ui/toasts.ts';
 import { DASHBOARD } from '../windows/groups.ts';
 import { act, focusActive, useDesktop } from '../wm/desktop-state.ts';
@@ -6,7 +8,6 @@ import { deserialise, serialise } from '../wm/persist.ts';
 import { activeId, type DesktopWindow, emptyDesktop, windowOf } from '../wm/reducer.ts';
 import { contentOf, isLasting } from './content.ts';
 import { isNarrow } from './narrow.ts';
-import { readStored, writeStored } from './stored.ts';
 import { isUnsaved } from './unsaved.ts';
 
 /** Opens what an address names, or brings the window to the front that shows it. */

@@ -9,7 +9,7 @@ import { treePlace } from './tree.ts';
 /** Narrower tables keep their first column in view, px. */
 const NARROW_PX = 560;
 
-export interface ColumnLayoutOptions {
+export interface ColumnSizingOptions {
   readonly scroller: HTMLElement;
   readonly menu: Menu;
   readonly live: LiveMenu;
@@ -19,13 +19,13 @@ export interface ColumnLayoutOptions {
   readonly grown: (widths: readonly (readonly [string, number])[]) => void;
 }
 
-export class ColumnLayout {
-  readonly #options: ColumnLayoutOptions;
+export class ColumnSizing {
+  readonly #options: ColumnSizingOptions;
   #columns: readonly Column[] = [];
   /** Of the table, px. */
   #width = 0;
 
-  constructor(options: ColumnLayoutOptions) {
+  constructor(options: ColumnSizingOptions) {
     this.#options = options;
   }
 
