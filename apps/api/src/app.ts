@@ -14,7 +14,7 @@ import { Users } from './auth/users.js';
 import { defaultConfiguration } from './config/defaults.js';
 import { Editor } from './config/editor.js';
 import { adoptPorts } from './config/ports.js';
-import { authorText, readConfig, type StoredConfig, SYSTEM } from './config/record.js';
+import { authorText, readConfig, type StoredConfig, SYSTEM } from './config/revision-storage.js';
 import { ConfigStore, type Log } from './config/store.js';
 import type { Database } from './database/client.js';
 import { DatabaseWatch } from './database/watch.js';

@@ -30,7 +30,7 @@ export function errorBody(status: number, detail?: string, property?: string): E
   };
 }
 
-/** The catalogue: one function per refusal, so that texts and codes stand in one place. */
+/** Answers that are not about a property's value, with their status codes. Texts about values come from the kind's `parse` (packages/schema/src/props). */
 export const errors = {
   /** A property's value is refused. `reason` names the property and what it accepts. */
   badProperty: (property: string, reason: string) => new ApiError(400, reason, property),

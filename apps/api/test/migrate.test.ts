@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { readChangesFrom, readChangesOf, readRevision } from '../src/config/record.js';
+import { readChangesFrom, readChangesOf, readRevision } from '../src/config/revision-storage.js';
 import { adapter, openDatabase } from '../src/database/client.js';
 import { type Migration, migrate, readMigrations } from '../src/database/migrate.js';
 

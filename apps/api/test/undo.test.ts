@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { KEPT_REVISIONS } from '../src/config/record.js';
+import { KEPT_REVISIONS } from '../src/config/revision-storage.js';
 import { PASSWORD, Router } from './router.js';
 
 const FILTER = '/ip/firewall/filter';

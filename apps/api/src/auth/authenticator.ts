@@ -21,12 +21,12 @@ export interface Principal {
   readonly session: string | undefined;
   /** {@link Users.passwordNumber} of the password that was given for this request; absent with a cookie. */
   readonly password?: number;
-  /** Hears of each revision that the request makes. */
-  readonly stored?: (revision: number) => void;
-  /** Asked for the name when a change is about to be stored: see {@link Authenticator.confirmed}. */
+  /** Called with each revision that the request makes. */
+  readonly onRevision?: (revision: number) => void;
+  /** Current name, when a change is about to be stored: see {@link Authenticator.confirmed}. */
   readonly confirm?: () => string;
-  /** Whether they may still log in: see {@link Authenticator.stands}. */
-  readonly stands?: () => boolean;
+  /** Whether they may still log in: see {@link Authenticator.isStillAuthorized}. */
+  readonly isStillAuthorized?: () => boolean;
 }
 
 const RANK: Readonly<Record<Group, number>> = { read: 0, write: 1, full: 2 };
@@ -43,7 +43,7 @@ export class Authenticator {
   readonly #failures: Failures;
   readonly #key = randomBytes(32);
   readonly #verifying = new Map<string, Promise<User>>();
-  /** When the last of those goes on who waited for the same hash. */
+  /** Resolves when the last request waiting for a password hash may continue. */
   #lastTurn: Promise<void> = Promise.resolve();
   readonly #verified = new Map<string, { userId: number; until: number }>();
 
@@ -98,7 +98,7 @@ export class Authenticator {
     if (user === undefined) {
       user = await this.#verifyOnce(`${address} ${digest}`, async () => {
         const verified = await this.login(decoded.slice(0, colon), decoded.slice(colon + 1), address, gone);
-        this.#believe(digest, verified.id);
+        this.#cacheVerified(digest, verified.id);
         return verified;
       });
     } else {
@@ -110,7 +110,7 @@ export class Authenticator {
   }
 
   /** Whether somebody may still do what they began: the user is there, with this password or this session. */
-  stands({ userId, session, password }: Principal): boolean {
+  isStillAuthorized({ userId, session, password }: Principal): boolean {
     const user = this.#users.byId(userId);
     if (user === undefined || user.disabled) return false;
     return session === undefined ? password === this.#users.passwordNumber(userId) : this.#sessions.alive(session);
@@ -122,21 +122,21 @@ export class Authenticator {
    */
   renewed(principal: Principal): Principal {
     const user = this.#users.byId(principal.userId);
-    if (user === undefined || !this.stands(principal)) throw errors.unauthorized();
+    if (user === undefined || !this.isStillAuthorized(principal)) throw errors.unauthorized();
     const { name, group } = user;
     return {
       ...principal,
       name,
       group,
       confirm: () => this.confirmed({ ...principal, group }),
-      stands: () => this.stands(principal),
+      isStillAuthorized: () => this.isStillAuthorized(principal),
     };
   }
 
   /** Name of a user now. @throws ApiError 401, or 403 when the user is in a group of fewer rights since. */
   confirmed(principal: Principal): string {
     const user = this.#users.byId(principal.userId);
-    if (user === undefined || !this.stands(principal)) throw errors.unauthorized();
+    if (user === undefined || !this.isStillAuthorized(principal)) throw errors.unauthorized();
     if (RANK[user.group] < RANK[principal.group]) throw errors.notEnoughPermissions();
     return user.name;
   }
@@ -158,7 +158,7 @@ export class Authenticator {
     return verifying;
   }
 
-  #believe(digest: string, userId: number): void {
+  #cacheVerified(digest: string, userId: number): void {
     this.#verified.delete(digest);
     this.#verified.set(digest, { userId, until: performance.now() + BASIC_CACHE_MS });
     for (const key of this.#verified.keys()) {

@@ -1,8 +1,8 @@
 import type { AddressList, AddressRange } from '@tollway/dataplane-agent';
 import { ipv4Range, ipv4Text } from '@tollway/schema';
 import type { Row } from '../snapshot/snapshot.js';
-import { CannotWork } from './cannot-work.js';
-import { type CompileContext, needed } from './context.js';
+import { type CompileContext, requiredValue } from './context.js';
+import { InvalidRow } from './invalid-row.js';
 
 const MENU = '/ip/firewall/address-list';
 
@@ -18,8 +18,8 @@ const translated = new WeakMap<Row, Entry>();
 function entryOf(row: Row): Entry {
   let entry = translated.get(row);
   if (entry === undefined) {
-    const list = needed(MENU, row, 'list');
-    entry = { list, range: addressRange('address', needed(MENU, row, 'address')) };
+    const list = requiredValue(MENU, row, 'list');
+    entry = { list, range: addressRange('address', requiredValue(MENU, row, 'address')) };
     translated.set(row, entry);
   }
   return entry;
@@ -68,6 +68,6 @@ export class AddressLists {
 /** Range of an address, prefix or `a-b`. */
 export function addressRange(property: string, text: string): AddressRange {
   const range = ipv4Range(text);
-  if (!range) throw new CannotWork(`${property}: ${text} is no address, prefix or range`);
+  if (!range) throw new InvalidRow(`${property}: ${text} is no address, prefix or range`);
   return { from: ipv4Text(range.from), to: ipv4Text(range.to) };
 }

@@ -1,19 +1,19 @@
 import type { InterfaceAddress } from '@tollway/dataplane-agent';
 import { ipv4Mask, ipv4Prefix, ipv4Text } from '@tollway/schema';
-import { CannotWork } from './cannot-work.js';
-import { type CompileContext, effective, needed } from './context.js';
+import { type CompileContext, effective, requiredValue } from './context.js';
+import { InvalidRow } from './invalid-row.js';
 
 const MENU = '/ip/address';
 
 /** Addresses of the router, each with its connected network. */
 export function compileAddresses(context: CompileContext): InterfaceAddress[] {
   return context.translate(MENU, (row) => {
-    const text = needed(MENU, row, 'address');
+    const text = requiredValue(MENU, row, 'address');
     const prefix = ipv4Prefix(text);
-    if (!prefix) throw new CannotWork(`address: ${text} is no address with prefix length`);
+    if (!prefix) throw new InvalidRow(`address: ${text} is no address with prefix length`);
     return {
       row: row.id,
-      interface: interfaceRow(context, needed(MENU, row, 'interface')),
+      interface: interfaceRow(context, requiredValue(MENU, row, 'interface')),
       address: ipv4Text(prefix.address),
       'prefix-len': prefix.length,
       network: effective(MENU, row, 'network') ?? ipv4Text((prefix.address & ipv4Mask(prefix.length)) >>> 0),
@@ -24,6 +24,6 @@ export function compileAddresses(context: CompileContext): InterfaceAddress[] {
 /** Row of an interface by name. */
 export function interfaceRow(context: CompileContext, name: string): number {
   const row = context.interfaces.byName.get(name);
-  if (row === undefined) throw new CannotWork(`interface: there is no interface ${name}`);
+  if (row === undefined) throw new InvalidRow(`interface: there is no interface ${name}`);
   return row;
 }

@@ -39,7 +39,7 @@ export function compileMenus(
   for (const compile of menus) Object.assign(config, compile(context));
   config['mark-names'] = context.marks.compiled();
   if (!isWhole(config)) throw new Error('a section of the compiled configuration is given by no menu');
-  return { config, invalid: context.invalid, utcOffsetS: context.asksTime ? utcOffsetS : undefined };
+  return { config, invalid: context.invalid, utcOffsetS: context.dependsOnTime ? utcOffsetS : undefined };
 }
 
 /** All sections, in the order in which they are written. */

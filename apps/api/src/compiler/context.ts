@@ -1,8 +1,8 @@
 import { menuByPath } from '@tollway/schema';
 import type { ConfigSnapshot, Row } from '../snapshot/snapshot.js';
 import { rowsOf } from '../snapshot/snapshot.js';
-import { CannotWork } from './cannot-work.js';
 import { InterfaceNames } from './interface-names.js';
+import { InvalidRow } from './invalid-row.js';
 import { Marks } from './marks.js';
 
 /** State shared by the compilers of all menus during one translation. */
@@ -15,7 +15,7 @@ export class CompileContext {
   /** Read by {@link clockOffset}, which records the dependency. */
   readonly utcOffsetS: number;
   /** Whether the result depends on the time of day. */
-  asksTime = false;
+  dependsOnTime = false;
 
   constructor(snapshot: ConfigSnapshot, utcOffsetS: number) {
     this.snapshot = snapshot;
@@ -34,7 +34,7 @@ export class CompileContext {
 
   /** Offset of the router's clock from UTC, seconds. */
   clockOffset(): number {
-    this.asksTime = true;
+    this.dependsOnTime = true;
     return this.utcOffsetS;
   }
 
@@ -45,15 +45,15 @@ export class CompileContext {
 
   /** Translates the enabled rows of a menu; invalid ones are recorded with their reason and left out. */
   translate<T>(menu: string, one: (row: Row) => T): T[] {
-    return this.enabled(menu).flatMap((row) => this.attempt(row, () => [one(row)]) ?? []);
+    return this.enabled(menu).flatMap((row) => this.orInvalid(row, () => [one(row)]) ?? []);
   }
 
   /** Runs a part of a row's translation; undefined, with the reason recorded, when the row is invalid. */
-  attempt<T>(row: Row, run: () => T): T | undefined {
+  orInvalid<T>(row: Row, run: () => T): T | undefined {
     try {
       return run();
     } catch (error) {
-      if (!(error instanceof CannotWork)) throw error;
+      if (!(error instanceof InvalidRow)) throw error;
       if (!this.invalid.has(row.id)) this.invalid.set(row.id, error.message);
       return undefined;
     }
@@ -72,8 +72,8 @@ export function effective(menu: string, row: Row | undefined, property: string):
 }
 
 /** As {@link effective}, for required properties. */
-export function needed(menu: string, row: Row, property: string): string {
+export function requiredValue(menu: string, row: Row, property: string): string {
   const value = effective(menu, row, property);
-  if (value === undefined || value === '') throw new CannotWork(`${property} is not set`);
+  if (value === undefined || value === '') throw new InvalidRow(`${property} is not set`);
   return value;
 }

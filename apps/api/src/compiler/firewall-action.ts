@@ -2,9 +2,9 @@ import type { Action, AddressRange, PortRange, RejectWith } from '@tollway/datap
 import { durationMs, parseIntRange } from '@tollway/schema';
 import type { Row } from '../snapshot/snapshot.js';
 import { type AddressLists, addressRange } from './address-lists.js';
-import { CannotWork } from './cannot-work.js';
-import { type CompileContext, effective, needed } from './context.js';
+import { type CompileContext, effective, requiredValue } from './context.js';
 import type { Table } from './hooks.js';
+import { InvalidRow } from './invalid-row.js';
 
 const REJECT_WITH: readonly RejectWith[] = [
   'icmp-network-unreachable',
@@ -29,9 +29,9 @@ export function translateAction(
     case 'add-src-to-address-list':
     case 'add-dst-to-address-list': {
       const menu = `/ip/firewall/${table}`;
-      const list = lists.indexOf(needed(menu, row, 'address-list'));
+      const list = lists.indexOf(requiredValue(menu, row, 'address-list'));
       // none-dynamic has no end: 0.
-      return { kind, list, 'timeout-ms': durationMs(needed(menu, row, 'address-list-timeout')) ?? 0 };
+      return { kind, list, 'timeout-ms': durationMs(requiredValue(menu, row, 'address-list-timeout')) ?? 0 };
     }
     case 'accept':
     case 'return':
@@ -60,13 +60,13 @@ function filterAction(row: Row, kind: string): Action {
     case 'fasttrack-connection':
       return { kind };
     case 'reject': {
-      const text = needed('/ip/firewall/filter', row, 'reject-with');
+      const text = requiredValue('/ip/firewall/filter', row, 'reject-with');
       const answer = REJECT_WITH.find((known) => known === text);
-      if (!answer) throw new CannotWork(`reject-with: ${text} is no answer`);
+      if (!answer) throw new InvalidRow(`reject-with: ${text} is no answer`);
       return { kind, with: answer };
     }
     default:
-      throw new CannotWork(`action: ${kind} is no action of a filter rule`);
+      throw new InvalidRow(`action: ${kind} is no action of a filter rule`);
   }
 }
 
@@ -81,7 +81,7 @@ function natAction(row: Row, kind: string): Action {
     case 'redirect':
       return { kind, 'to-ports': toPorts(row) };
     default:
-      throw new CannotWork(`action: ${kind} is no action of a NAT rule`);
+      throw new InvalidRow(`action: ${kind} is no action of a NAT rule`);
   }
 }
 
@@ -96,7 +96,7 @@ function toPorts(row: Row): PortRange | null {
   const text = effective(NAT, row, 'to-ports');
   if (text === undefined) return null;
   const range = parseIntRange(text);
-  if (!range) throw new CannotWork(`to-ports: ${text} is no port or range of ports`);
+  if (!range) throw new InvalidRow(`to-ports: ${text} is no port or range of ports`);
   return range;
 }
 
@@ -110,20 +110,20 @@ function mangleAction({ marks }: CompileContext, row: Row, kind: string): Action
     case 'fasttrack-connection':
       return { kind };
     case 'mark-packet':
-      return { kind, mark: marks.of(needed(MANGLE, row, 'new-packet-mark')), passthrough };
+      return { kind, mark: marks.of(requiredValue(MANGLE, row, 'new-packet-mark')), passthrough };
     case 'mark-connection':
-      return { kind, mark: marks.of(needed(MANGLE, row, 'new-connection-mark')), passthrough };
+      return { kind, mark: marks.of(requiredValue(MANGLE, row, 'new-connection-mark')), passthrough };
     case 'mark-routing':
-      return { kind, mark: marks.of(needed(MANGLE, row, 'new-routing-mark')), passthrough };
+      return { kind, mark: marks.of(requiredValue(MANGLE, row, 'new-routing-mark')), passthrough };
     case 'change-dscp':
-      return { kind, dscp: Number(needed(MANGLE, row, 'new-dscp')), passthrough };
+      return { kind, dscp: Number(requiredValue(MANGLE, row, 'new-dscp')), passthrough };
     case 'change-mss': {
-      const mss = needed(MANGLE, row, 'new-mss');
+      const mss = requiredValue(MANGLE, row, 'new-mss');
       const size =
         mss === 'clamp-to-pmtu' ? ({ kind: mss } as const) : ({ kind: 'value', bytes: Number(mss) } as const);
       return { kind, mss: size, passthrough };
     }
     default:
-      throw new CannotWork(`action: ${kind} is no action of a mangle rule`);
+      throw new InvalidRow(`action: ${kind} is no action of a mangle rule`);
   }
 }

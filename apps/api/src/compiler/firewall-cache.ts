@@ -36,17 +36,17 @@ export function cachedRule(
     for (const mark of known.marks) context.marks.of(mark);
     return known.unlinked;
   }
-  const asked = context.asksTime;
-  context.asksTime = false;
+  const asked = context.dependsOnTime;
+  context.dependsOnTime = false;
   const named: (readonly [string, number])[] = [];
   const marks = new Set<string>();
   try {
     const unlinked = lists.noting(named, () => context.marks.noting(marks, translate));
-    const utcOffsetS = context.asksTime ? context.clockOffset() : undefined;
+    const utcOffsetS = context.dependsOnTime ? context.clockOffset() : undefined;
     translated.set(row, { unlinked, interfaces: context.interfaces, lists: named, marks, utcOffsetS });
     return unlinked;
   } finally {
-    context.asksTime ||= asked;
+    context.dependsOnTime ||= asked;
   }
 }
 

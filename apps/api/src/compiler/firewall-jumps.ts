@@ -1,6 +1,6 @@
 import type { Action, Matcher } from '@tollway/dataplane-agent';
 import type { Row } from '../snapshot/snapshot.js';
-import { CannotWork } from './cannot-work.js';
+import { InvalidRow } from './invalid-row.js';
 
 /** A rule whose conditions and action are understood; a jump is resolved once all rules are known. */
 export interface UnlinkedRule {
@@ -14,9 +14,9 @@ export interface UnlinkedRule {
 export function checkJump({ action }: UnlinkedRule, names: ReadonlySet<string>, hooks: readonly string[]): void {
   if (!('target' in action)) return;
   if (hooks.includes(action.target)) {
-    throw new CannotWork(`jump-target: ${action.target} is a built-in chain; jump to a chain of your own`);
+    throw new InvalidRow(`jump-target: ${action.target} is a built-in chain; jump to a chain of your own`);
   }
-  if (!names.has(action.target)) throw new CannotWork(`jump-target: there is no chain ${action.target}`);
+  if (!names.has(action.target)) throw new InvalidRow(`jump-target: there is no chain ${action.target}`);
 }
 
 /** Chains that each chain reaches by jumps, directly and through others. */
@@ -43,7 +43,7 @@ export function reachability(rules: readonly UnlinkedRule[]): ReadonlyMap<string
 
 export function checkCycle({ chain, action }: UnlinkedRule, jumps: ReadonlyMap<string, ReadonlySet<string>>): void {
   if ('target' in action && (action.target === chain || jumps.get(action.target)?.has(chain))) {
-    throw new CannotWork(`jump-target: chain ${action.target} leads back to chain ${chain}`);
+    throw new InvalidRow(`jump-target: chain ${action.target} leads back to chain ${chain}`);
   }
 }
 
@@ -74,7 +74,7 @@ export function checkNesting(rules: readonly UnlinkedRule[]): (rule: UnlinkedRul
   };
   return ({ action }) => {
     if ('target' in action && 1 + below(action.target) > MAX_NESTING) {
-      throw new CannotWork(`jump-target: jumps below chain ${action.target} are nested deeper than ${MAX_NESTING}`);
+      throw new InvalidRow(`jump-target: jumps below chain ${action.target} are nested deeper than ${MAX_NESTING}`);
     }
   };
 }

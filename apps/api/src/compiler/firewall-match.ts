@@ -16,10 +16,10 @@ import {
 } from '@tollway/schema';
 import type { Row } from '../snapshot/snapshot.js';
 import { type AddressLists, addressRange } from './address-lists.js';
-import { CannotWork } from './cannot-work.js';
 import type { CompileContext } from './context.js';
 import type { Table } from './hooks.js';
 import { isBuiltinList } from './interface-names.js';
+import { InvalidRow } from './invalid-row.js';
 
 interface Given {
   readonly text: string;
@@ -55,7 +55,7 @@ const TRANSLATIONS: Readonly<Record<string, Translate>> = {
   }),
   protocol: ({ text, negate }) => {
     const protocol = protocolNumber(text);
-    if (protocol === undefined) throw new CannotWork(`protocol: ${text} is no protocol`);
+    if (protocol === undefined) throw new InvalidRow(`protocol: ${text} is no protocol`);
     return { kind: 'protocol', protocol, negate };
   },
   'src-address': ({ text, negate }) => ({ kind: 'src-address', range: addressRange('src-address', text), negate }),
@@ -82,7 +82,7 @@ const TRANSLATIONS: Readonly<Record<string, Translate>> = {
   },
   'icmp-options': ({ text, negate }) => {
     const options = parseIcmpOptions(text);
-    if (!options) throw new CannotWork(`icmp-options: ${text} is no ICMP type`);
+    if (!options) throw new InvalidRow(`icmp-options: ${text} is no ICMP type`);
     const { type, codeFrom, codeTo } = options;
     return { kind: 'icmp-options', 'icmp-type': type, 'code-from': codeFrom, 'code-to': codeTo, negate };
   },
@@ -132,28 +132,28 @@ export function translateMatchers(context: CompileContext, lists: AddressLists, 
 
 function read<T>(property: string, text: string, parse: (text: string) => T | undefined): T {
   const value = parse(text);
-  if (value === undefined) throw new CannotWork(`${property}: ${text} cannot be read`);
+  if (value === undefined) throw new InvalidRow(`${property}: ${text} cannot be read`);
   return value;
 }
 
 function named(context: CompileContext, property: string, name: string): number[] {
   const rows = context.interfaces.matching(name);
-  if (!rows) throw new CannotWork(`${property}: there is no interface ${name}`);
+  if (!rows) throw new InvalidRow(`${property}: there is no interface ${name}`);
   return [...rows];
 }
 
 /** A rule that asks for a list whose last member went would silently match nothing: it is flagged instead. */
 function listed(context: CompileContext, property: string, name: string, negate: boolean): number[] {
   const rows = context.interfaces.list(name);
-  if (!rows) throw new CannotWork(`${property}: there is no interface list ${name}`);
+  if (!rows) throw new InvalidRow(`${property}: there is no interface list ${name}`);
   if (rows.length === 0 && !negate && !isBuiltinList(name)) {
-    throw new CannotWork(`${property}: interface list ${name} has no members`);
+    throw new InvalidRow(`${property}: interface list ${name} has no members`);
   }
   return [...rows];
 }
 
 function ports(property: string, text: string): PortRange[] {
   const result = portRanges(text);
-  if ('wrong' in result) throw new CannotWork(`${property}: ${result.wrong} is no port or range of ports`);
+  if ('wrong' in result) throw new InvalidRow(`${property}: ${result.wrong} is no port or range of ports`);
   return [...result.ranges];
 }

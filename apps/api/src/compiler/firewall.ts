@@ -2,13 +2,13 @@ import type { Chain } from '@tollway/dataplane-agent';
 import type { Row } from '../snapshot/snapshot.js';
 import { rowsOf } from '../snapshot/snapshot.js';
 import { AddressLists } from './address-lists.js';
-import { CannotWork } from './cannot-work.js';
-import { type CompileContext, effective, needed } from './context.js';
+import { type CompileContext, effective, requiredValue } from './context.js';
 import { translateAction } from './firewall-action.js';
 import { cachedRule, linkedRule } from './firewall-cache.js';
 import { checkCycle, checkJump, checkNesting, reachability, type UnlinkedRule } from './firewall-jumps.js';
 import { translateMatchers } from './firewall-match.js';
 import { HOOKS, type Table } from './hooks.js';
+import { InvalidRow } from './invalid-row.js';
 
 /**
  * Chains of a table: the hooks first, then those of the user in the order of their first rule. A chain
@@ -40,15 +40,15 @@ export function compileFirewall(context: CompileContext, table: Table): Chain[] 
 
 function unlinkedRule(context: CompileContext, lists: AddressLists, table: Table, row: Row): UnlinkedRule {
   const menu = `/ip/firewall/${table}`;
-  const kind = needed(menu, row, 'action');
+  const kind = requiredValue(menu, row, 'action');
   const logged = kind === 'log' || effective(menu, row, 'log') === 'true';
   return {
     row,
-    chain: needed(menu, row, 'chain'),
+    chain: requiredValue(menu, row, 'chain'),
     matchers: translateMatchers(context, lists, table, row),
     action:
       kind === 'jump'
-        ? { kind, target: needed(menu, row, 'jump-target') }
+        ? { kind, target: requiredValue(menu, row, 'jump-target') }
         : translateAction(context, lists, table, row, kind),
     log: logged ? (effective(menu, row, 'log-prefix') ?? '') : null,
   };
@@ -60,7 +60,7 @@ function keep(
   check: (rule: UnlinkedRule) => void,
 ): UnlinkedRule[] {
   return rules.filter((rule) =>
-    context.attempt(rule.row, () => {
+    context.orInvalid(rule.row, () => {
       check(rule);
       return true;
     }),
@@ -81,7 +81,7 @@ function checkHook({ chain, action }: UnlinkedRule, reached: ReadonlyMap<string,
   const other = hook === 'srcnat' ? 'dstnat' : 'srcnat';
   if (chain === other || reached.get(other)?.has(chain)) {
     const way = chain === other ? '' : `, and chain ${chain} is reached from ${other}`;
-    throw new CannotWork(`action: ${action.kind} works in ${hook} only${way}`);
+    throw new InvalidRow(`action: ${action.kind} works in ${hook} only${way}`);
   }
 }
 
@@ -95,5 +95,5 @@ function checkRoutingMark({ chain, action }: UnlinkedRule, reached: ReadonlyMap<
   );
   if (late === undefined) return;
   const way = chain === late ? '' : `, and chain ${chain} is reached from ${late}`;
-  throw new CannotWork(`action: ${action.kind} works in ${BEFORE_ROUTING.join(' and ')} only${way}`);
+  throw new InvalidRow(`action: ${action.kind} works in ${BEFORE_ROUTING.join(' and ')} only${way}`);
 }

@@ -1,6 +1,6 @@
 import type { MarkName } from '@tollway/dataplane-agent';
 import { NO_MARK } from '@tollway/schema';
-import { CannotWork } from './cannot-work.js';
+import { InvalidRow } from './invalid-row.js';
 
 type Mark = MarkName['mark'];
 
@@ -31,7 +31,7 @@ export class Marks {
     const mark = markOf(name);
     const known = this.#names.get(mark);
     if (known !== undefined && known !== name) {
-      throw new CannotWork(`mark ${name} has the same number as mark ${known}; give one of them another name`);
+      throw new InvalidRow(`mark ${name} has the same number as mark ${known}; give one of them another name`);
     }
     this.#names.set(mark, name);
     this.#noted?.add(name);

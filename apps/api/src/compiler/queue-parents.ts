@@ -1,6 +1,6 @@
 import type { Row } from '../snapshot/snapshot.js';
-import { CannotWork } from './cannot-work.js';
 import type { CompileContext } from './context.js';
+import { InvalidRow } from './invalid-row.js';
 
 /** Levels of queues above each other, `MAX_LEVELS` of the engine. */
 export const MAX_QUEUE_LEVELS = 8;
@@ -39,27 +39,27 @@ export function* withParents<T extends Child>(
     yield;
     all.set(row.values.name ?? '', row);
   }
-  const done = new Map<T, { readonly level: number } | CannotWork>();
+  const done = new Map<T, { readonly level: number } | InvalidRow>();
   const placed: Placed<T>[] = [];
 
   /** Level of a queue, 1 for a root. */
   const place = (queue: T, path: ReadonlySet<T>): number => {
     const known = done.get(queue);
-    if (known instanceof CannotWork) throw known;
+    if (known instanceof InvalidRow) throw known;
     if (known !== undefined) return known.level;
     try {
-      if (path.has(queue)) throw new CannotWork(`parent: its parents lead back to ${queue.row.values.name}`);
+      if (path.has(queue)) throw new InvalidRow(`parent: its parents lead back to ${queue.row.values.name}`);
       const parent = queue.parent === undefined ? undefined : working.get(queue.parent);
       if (queue.parent !== undefined && parent === undefined) throw absent(queue.parent, all.get(queue.parent));
       const level = parent === undefined ? 1 : 1 + above(parent, new Set([...path, queue]));
       if (level > MAX_QUEUE_LEVELS) {
-        throw new CannotWork(`parent: queues nest at most ${MAX_QUEUE_LEVELS} levels deep`);
+        throw new InvalidRow(`parent: queues nest at most ${MAX_QUEUE_LEVELS} levels deep`);
       }
       done.set(queue, { level });
       placed.push({ queue, parent, level });
       return level;
     } catch (error) {
-      if (error instanceof CannotWork) done.set(queue, error);
+      if (error instanceof InvalidRow) done.set(queue, error);
       throw error;
     }
   };
@@ -67,20 +67,20 @@ export function* withParents<T extends Child>(
     try {
       return place(parent, path);
     } catch (error) {
-      if (!(error instanceof CannotWork) || error.message.startsWith('parent: its parents')) throw error;
-      throw new CannotWork(`parent: ${parent.row.values.name} cannot work`);
+      if (!(error instanceof InvalidRow) || error.message.startsWith('parent: its parents')) throw error;
+      throw new InvalidRow(`parent: ${parent.row.values.name} cannot work`);
     }
   };
   const none: ReadonlySet<T> = new Set();
   for (const queue of queues) {
     yield;
-    context.attempt(queue.row, () => place(queue, none));
+    context.orInvalid(queue.row, () => place(queue, none));
   }
   return placed;
 }
 
-const absent = (name: string, row: Row | undefined): CannotWork =>
-  new CannotWork(
+const absent = (name: string, row: Row | undefined): InvalidRow =>
+  new InvalidRow(
     row === undefined
       ? `parent: there is no queue ${name}`
       : `parent: ${name} ${row.disabled ? 'is disabled' : 'cannot work'}`,

@@ -3,8 +3,8 @@ import { durationMs, durationUs, menuByPath } from '@tollway/schema';
 import { withBuiltin } from '../snapshot/builtin.js';
 import { type Row, rowsOf } from '../snapshot/snapshot.js';
 import { cakeFraming, cakeRtt } from './cake-schemes.js';
-import { CannotWork } from './cannot-work.js';
-import { type CompileContext, effective, needed } from './context.js';
+import { type CompileContext, effective, requiredValue } from './context.js';
+import { InvalidRow } from './invalid-row.js';
 
 const MENU = '/queue/type';
 
@@ -45,7 +45,7 @@ export class QueueTypes {
 
   /** Kind of a type. @throws CannotWork when there is no such type. */
   kindOf(name: string): string {
-    return needed(MENU, this.#row(name), 'kind');
+    return requiredValue(MENU, this.#row(name), 'kind');
   }
 
   /** The referenced types, by index. */
@@ -55,7 +55,7 @@ export class QueueTypes {
 
   #row(name: string): Row {
     const row = this.#rows.get(name);
-    if (row === undefined) throw new CannotWork(`queue type ${name} does not exist`);
+    if (row === undefined) throw new InvalidRow(`queue type ${name} does not exist`);
     return row;
   }
 }
@@ -99,14 +99,14 @@ class Settings {
   word<T extends string>(property: string, words: readonly T[]): T {
     const text = this.text(property);
     const found = words.find((word) => word === text);
-    if (found === undefined) throw new CannotWork(`${property}: ${text} is not known`);
+    if (found === undefined) throw new InvalidRow(`${property}: ${text} is not known`);
     return found;
   }
 }
 
 function queueTypeOf(row: Row): QueueType {
   const settings = new Settings(row);
-  const kind = needed(MENU, row, 'kind');
+  const kind = requiredValue(MENU, row, 'kind');
   switch (kind) {
     case 'none':
       return { kind };
@@ -140,7 +140,7 @@ function queueTypeOf(row: Row): QueueType {
     case 'cake':
       return { kind, ...cake(settings) };
     default:
-      throw new CannotWork(`kind: ${kind} is no kind of queue`);
+      throw new InvalidRow(`kind: ${kind} is no kind of queue`);
   }
 }
 

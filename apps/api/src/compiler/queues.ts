@@ -19,8 +19,8 @@ import {
 import { atOnce, type TimeSlicer } from '../scheduling/time-slicer.js';
 import { interfacesOf } from '../snapshot/interfaces.js';
 import { type ConfigSnapshot, type Row, rowsOf } from '../snapshot/snapshot.js';
-import { CannotWork } from './cannot-work.js';
-import { CompileContext, effective, needed } from './context.js';
+import { CompileContext, effective, requiredValue } from './context.js';
+import { InvalidRow } from './invalid-row.js';
 import { linkedQueue, type UnlinkedQueue, unlinkedQueue } from './queue-cache.js';
 import { type Child, withParents } from './queue-parents.js';
 import { QueueTypes } from './queue-types.js';
@@ -79,7 +79,7 @@ interface SimpleChild extends Child {
 }
 
 function simpleChild(context: CompileContext, types: QueueTypes, row: Row): SimpleChild {
-  const parent = needed(SIMPLE, row, 'parent');
+  const parent = requiredValue(SIMPLE, row, 'parent');
   const totalType = effective(SIMPLE, row, 'total-queue');
   // It may come into use because of the parent: it must exist in any case.
   if (totalType !== undefined) types.kindOf(totalType);
@@ -95,7 +95,7 @@ export async function invalidSimpleQueues(
   const context = new CompileContext(snapshot, 0);
   const types = new QueueTypes(context);
   const translated = await slicer.map(context.enabled(SIMPLE), (row) =>
-    context.attempt(row, () => simpleChild(context, types, row)),
+    context.orInvalid(row, () => simpleChild(context, types, row)),
   );
   const queues = translated.filter((queue) => queue !== undefined);
   await slicer.finish(withParents(context, rowsOf(snapshot, SIMPLE), queues));
@@ -133,7 +133,7 @@ function simpleQueue(context: CompileContext, types: QueueTypes, row: Row): Unli
   const dst = effective(SIMPLE, row, 'dst');
   return {
     row: row.id,
-    targets: needed(SIMPLE, row, 'target')
+    targets: requiredValue(SIMPLE, row, 'target')
       .split(',')
       .map((text) => target(context, 'target', text)),
     dst: dst === undefined ? null : target(context, 'dst', dst),
@@ -167,14 +167,14 @@ function total(types: QueueTypes, row: Row): QueueLimit | null {
 
 function target(context: CompileContext, property: string, text: string): QueueTarget {
   const parsed = parseQueueTarget(text);
-  if (parsed === undefined) throw new CannotWork(`${property}: ${text} is neither a prefix nor an interface`);
+  if (parsed === undefined) throw new InvalidRow(`${property}: ${text} is neither a prefix nor an interface`);
   if (!('interface' in parsed)) return { address: parsed.address, 'prefix-len': parsed.length };
   return { interface: interfaceRow(context, property, parsed.interface) };
 }
 
 function interfaceRow(context: CompileContext, property: string, name: string): number {
   const row = context.interfaces.byName.get(name);
-  if (row === undefined) throw new CannotWork(`${property}: there is no interface ${name}`);
+  if (row === undefined) throw new InvalidRow(`${property}: there is no interface ${name}`);
   return row;
 }
 
@@ -185,7 +185,7 @@ function time(context: CompileContext, value: string | undefined): QueueTime | n
   if (value === undefined) return null;
   const { negate, text } = splitNot(value);
   const times = parseWeekdayTimes(text);
-  if (times === undefined) throw new CannotWork(`time: ${text} cannot be read`);
+  if (times === undefined) throw new InvalidRow(`time: ${text} cannot be read`);
   return {
     'from-ms': times.fromMs,
     'to-ms': times.toMs,
@@ -203,7 +203,7 @@ interface TreeChild extends Child {
 
 function treeQueues(context: CompileContext, types: QueueTypes): TreeQueue[] {
   const queues = context.translate(TREE, (row): TreeChild => {
-    const parent = needed(TREE, row, 'parent');
+    const parent = requiredValue(TREE, row, 'parent');
     const root = treeRoot(context, parent);
     return { row, parent: root === undefined ? parent : undefined, root, queue: treeQueue(context, types, row) };
   });
@@ -244,7 +244,7 @@ function treeQueue(context: CompileContext, types: QueueTypes, row: Row): Omit<T
 function interfaceQueues(context: CompileContext, types: QueueTypes): InterfaceQueue[] {
   return interfacesOf(context.snapshot).flatMap((row) => {
     const name = row.values.queue ?? DEFAULT_INTERFACE_QUEUE;
-    const queue = context.attempt(row, () =>
+    const queue = context.orInvalid(row, () =>
       types.kindOf(name) === 'none' ? [] : [{ interface: row.id, 'queue-type': types.indexOf(name) }],
     );
     return queue ?? [];

@@ -4,6 +4,9 @@ import { TimeSlicer } from '../scheduling/time-slicer.js';
 import { isMove } from './draft.js';
 import { markReferringMenus, markSettersIn } from './marks.js';
 import { ownOf, type PastPlaces, type PastRevision, placesOf } from './past.js';
+import { referrersOfNames } from './references.js';
+import { asLeftBefore, type IsAsLeft, namedMenus, perMenu, type RowsOf } from './renames.js';
+import { firstOf, revertedBy } from './replay.js';
 import {
   type Author,
   type RevisionLine,
@@ -14,10 +17,7 @@ import {
   readRowsBefore,
   readUndoing,
   SYSTEM,
-} from './record.js';
-import { referrersOfNames } from './references.js';
-import { asLeftBefore, type IsAsLeft, namedMenus, perMenu, type RowsOf } from './renames.js';
-import { firstOf, revertedBy } from './replay.js';
+} from './revision-storage.js';
 import type { ConfigStore } from './store.js';
 import {
   type Conflict,

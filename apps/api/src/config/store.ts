@@ -11,8 +11,8 @@ import { rowIdText } from '../snapshot/snapshot.js';
 import { AgentSync, type SyncState, timeLeft } from './agent-sync.js';
 import { Draft, type RowChange, type StoredSnapshot } from './draft.js';
 import { refuseEndingRules } from './jumps.js';
-import { type Author, confirmed, type StoredConfig, writeRevision } from './record.js';
 import { refuseDanglingReferences } from './referential-integrity.js';
+import { type Author, confirmed, type StoredConfig, writeRevision } from './revision-storage.js';
 import type { Rules } from './rules.js';
 
 /** Time limits of a write, ms each: for the writes before it, for the agent to prepare it, and for the agent to activate it. */
@@ -242,7 +242,7 @@ export class ConfigStore {
       this.#snapshot = snapshot;
       this.#revision = revision;
       this.#compiled = compiled;
-      author.stored?.(revision);
+      author.onRevision?.(revision);
       this.#digest = digest;
       await this.#activate(token, revision);
       const committed: Committed = { revision, author: by, summary: text, changes };

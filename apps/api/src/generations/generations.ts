@@ -17,7 +17,7 @@ import { open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { StoredSnapshot } from '../config/draft.js';
-import { SYSTEM } from '../config/record.js';
+import { SYSTEM } from '../config/revision-storage.js';
 import type { Committed } from '../config/store.js';
 import { baseLines, changeLine, type KeptUsers, type RowsFile, readRows, usersLine } from './rows-file.js';
 

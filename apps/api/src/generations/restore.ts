@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, renameSync, rmSync, statfsSync, writ
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { RowChange, StoredRow } from '../config/draft.js';
-import { SYSTEM } from '../config/record.js';
+import { SYSTEM } from '../config/revision-storage.js';
 import { adapter } from '../database/client.js';
 import { faultOf } from '../database/fault.js';
 import { databaseFile } from '../database/file.js';
@@ -366,10 +366,10 @@ async function commonColumns(connection: Connection, table: string): Promise<str
   return String((await connection.queryRaw({ sql, args: [], argTypes: [] })).rows[0]?.[0] ?? '');
 }
 
-/** What SQLite keeps beside a database: it takes each for the one of any database that has the name. */
+/** Suffixes of the files that SQLite keeps beside a database. It takes each for a part of any database with that name. */
 const BESIDE = ['-wal', '-shm', '-journal'];
 
-/** What there is of a database: its log may be there without it. */
+/** Suffixes of the files of a database that exist; a WAL may exist alone. */
 const partsOf = (file: string): readonly string[] => ['', ...BESIDE].filter((end) => existsSync(file + end));
 
 /** @returns where the database is now, if there was one */

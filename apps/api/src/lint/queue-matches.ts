@@ -50,7 +50,7 @@ function targetsOf(node: QueueNode): readonly QueueTarget[] {
   return targets;
 }
 
-/** What beside its target a packet must have; empty when nothing. */
+/** Conditions of a queue besides its target, as a text to compare; empty without any. */
 const conditionsOf = ({ row: { values } }: QueueNode): string =>
   values.dst === undefined && !values['packet-marks'] && values.time === undefined
     ? ''

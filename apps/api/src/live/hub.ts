@@ -94,7 +94,9 @@ export class Hub implements LiveSources {
     users.onChange((id) => {
       this.#refreshMenus((path) => path === '/user');
       this.statusSampler.poke();
-      this.#closeWhere(({ principal }) => principal.userId === id && !this.#services.authenticator.stands(principal));
+      this.#closeWhere(
+        ({ principal }) => principal.userId === id && !this.#services.authenticator.isStillAuthorized(principal),
+      );
     });
     sessions.onEnd((key) => this.#closeWhere(({ principal }) => principal.session === key));
     live.agent.onUp(() => this.statusSampler.poke());
@@ -116,7 +118,7 @@ export class Hub implements LiveSources {
     };
     this.#connections.set(socket, connection);
     // The password may have changed, or the session ended, while the connection was being opened.
-    if (!this.#services.authenticator.stands(principal)) endSession(socket, connection);
+    if (!this.#services.authenticator.isStillAuthorized(principal)) endSession(socket, connection);
     socket.on('pong', (payload) => {
       if (connection.pinged?.equals(payload)) connection.pinged = undefined;
     });
@@ -159,7 +161,7 @@ export class Hub implements LiveSources {
 
   #beat(): void {
     for (const [socket, connection] of this.#connections) {
-      if (!this.#services.authenticator.stands(connection.principal)) endSession(socket, connection);
+      if (!this.#services.authenticator.isStillAuthorized(connection.principal)) endSession(socket, connection);
       else if (connection.pinged !== undefined) socket.terminate();
       else {
         connection.pinged = randomBytes(PING_BYTES);

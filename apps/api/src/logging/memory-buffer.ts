@@ -50,7 +50,7 @@ export class MemoryBuffer {
   #first = 0;
   #bytes = 0;
   #settings: MemorySettings;
-  /** That of the action. */
+  /** Name of the logging action. */
   name: string;
 
   constructor(name: string, settings: MemorySettings) {

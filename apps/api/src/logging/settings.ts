@@ -1,5 +1,5 @@
 import { menuByPath } from '@tollway/schema';
-import { effective, needed } from '../compiler/context.js';
+import { effective, requiredValue } from '../compiler/context.js';
 import { withBuiltin } from '../snapshot/builtin.js';
 import { type ConfigSnapshot, type Row, rowsOf } from '../snapshot/snapshot.js';
 
@@ -90,7 +90,7 @@ export const logActions = (snapshot: ConfigSnapshot): readonly LogAction[] =>
   allRows(snapshot, LOGGING_ACTION).map((row) => ({ id: row.id, name: row.values.name ?? '', target: targetOf(row) }));
 
 function targetOf(row: Row): Target {
-  const text = (property: string): string => needed(LOGGING_ACTION, row, property);
+  const text = (property: string): string => requiredValue(LOGGING_ACTION, row, property);
   const number = (property: string): number => Number(text(property));
   const isOn = (property: string): boolean => text(property) === 'true';
   switch (row.values.target) {

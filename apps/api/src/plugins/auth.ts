@@ -50,7 +50,7 @@ export async function authentication(
     const stored = (revision: number) => {
       request.revision = revision;
     };
-    request.principal = { ...(await authenticate(authenticator, request, reply)), stored };
+    request.principal = { ...(await authenticate(authenticator, request, reply)), onRevision: stored };
     const { userId } = request.principal;
     connections.authenticated(request.raw.socket, userId);
     // Those who waited for the same password's hash, say, are not to be served in one turn of the event loop.

@@ -1,11 +1,11 @@
 import type { Principal } from '../auth/authenticator.js';
-import type { Author } from '../config/record.js';
+import type { Author } from '../config/revision-storage.js';
 
 /** The author of a change: requests with a session come from a browser, all others from programs. */
-export const authorOf = ({ name, address, session, stored, confirm }: Principal): Author => ({
+export const authorOf = ({ name, address, session, onRevision: stored, confirm }: Principal): Author => ({
   name,
   address,
   via: session === undefined ? 'rest' : 'web',
-  stored,
+  onRevision: stored,
   confirm,
 });

@@ -23,7 +23,7 @@ import type { RowSet, View } from '../view/rows.js';
 /** Longest time a request may take, ms (spec: any request ends after 60 s). */
 const TIME_LIMIT_MS = 60_000;
 /** Interval of checks whether the user of a running command may still log in, ms. */
-const LOOK_MS = 250;
+const AUTH_RECHECK_MS = 250;
 
 /** The one route set that serves every menu of the registry. */
 export function restRoutes(app: FastifyInstance, services: Services): void {
@@ -100,8 +100,8 @@ export function restRoutes(app: FastifyInstance, services: Services): void {
     const signal = AbortSignal.any([limit, rights.signal, clientGone(reply)]);
     const looking = setInterval(() => {
       // Reading is permitted to all groups; only a removed or disabled user loses it.
-      if (request.principal.stands?.() === false) rights.abort();
-    }, LOOK_MS);
+      if (request.principal.isStillAuthorized?.() === false) rights.abort();
+    }, AUTH_RECHECK_MS);
     try {
       return sent(reply, await run({ ...callOf(services, request, menu), signal }));
     } catch (error) {

@@ -12,7 +12,7 @@ import type { FastifyInstance } from 'fastify';
 import { requirePermission } from '../auth/permissions.js';
 import { ownChanges, type RowChange } from '../config/draft.js';
 import type { PastRevision } from '../config/past.js';
-import { readChangesOf, readRevision, readRevisions } from '../config/record.js';
+import { readChangesOf, readRevision, readRevisions } from '../config/revision-storage.js';
 import { undoReasons, undoRevision } from '../config/revisions.js';
 import { errors } from '../errors.js';
 import { describeChange } from '../import/change-text.js';

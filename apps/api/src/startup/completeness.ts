@@ -1,6 +1,6 @@
 import { registry } from '@tollway/schema';
 import type { StoredRow } from '../config/draft.js';
-import type { StoredConfig } from '../config/record.js';
+import type { StoredConfig } from '../config/revision-storage.js';
 import { adapter } from '../database/client.js';
 import type { Migration } from '../database/migrate.js';
 import type { Generation } from '../generations/rows-file.js';

@@ -1,5 +1,5 @@
 import { existsSync, lstatSync, statSync } from 'node:fs';
-import { NoRow, readConfig, type StoredConfig } from '../config/record.js';
+import { MalformedRow, readConfig, type StoredConfig } from '../config/revision-storage.js';
 import { adapter, type Database } from '../database/client.js';
 import { DatabaseFault, faultOf } from '../database/fault.js';
 import { databaseFile, isWritable, startsAsDatabase } from '../database/file.js';
@@ -93,7 +93,7 @@ export async function readyDatabase(
  */
 export async function readStored(db: Database, file: string, kept: Generation | undefined): Promise<StoredConfig> {
   const stored = await readConfig(db).catch((error: unknown) => {
-    if (!(error instanceof SyntaxError) && !(error instanceof NoRow)) throw error;
+    if (!(error instanceof SyntaxError) && !(error instanceof MalformedRow)) throw error;
     throw new DatabaseFault('damaged', file, `a row of the configuration cannot be read: ${error.message}`, error);
   });
   const other = kept === undefined ? undefined : menuUnlike(stored, kept);

@@ -1,8 +1,8 @@
 import type { ArpMode, Interface, IoChoice } from '@tollway/dataplane-agent';
 import { durationMs } from '@tollway/schema';
 import { AgentGone } from '../../agent/messages.js';
-import { CannotWork } from '../../compiler/cannot-work.js';
-import { type CompileContext, effective, needed } from '../../compiler/context.js';
+import { type CompileContext, effective, requiredValue } from '../../compiler/context.js';
+import { InvalidRow } from '../../compiler/invalid-row.js';
 import { notUnicast } from '../../config/checks/addresses.js';
 import { findItems, namedItems, noSuchItem } from '../../config/items.js';
 import { type FieldError, fault, type ProposedRow } from '../../config/proposed-row.js';
@@ -18,21 +18,21 @@ const MENU = '/interface/ethernet';
 
 /** Every port's L3 interface; a disabled one stays known and is down. */
 function compileInterfaces(context: CompileContext): Interface[] {
-  return rowsOf(context.snapshot, MENU).flatMap((row) => context.attempt(row, () => [one(row)]) ?? []);
+  return rowsOf(context.snapshot, MENU).flatMap((row) => context.orInvalid(row, () => [one(row)]) ?? []);
 }
 
 function one(row: Row): Interface {
-  const timeout = needed(MENU, row, 'arp-timeout');
+  const timeout = requiredValue(MENU, row, 'arp-timeout');
   return {
     row: row.id,
-    name: effective(MENU, row, 'name') ?? needed(MENU, row, 'default-name'),
-    port: needed(MENU, row, 'default-name'),
+    name: effective(MENU, row, 'name') ?? requiredValue(MENU, row, 'default-name'),
+    port: requiredValue(MENU, row, 'default-name'),
     disabled: row.disabled,
-    mtu: Number(needed(MENU, row, 'mtu')),
+    mtu: Number(requiredValue(MENU, row, 'mtu')),
     'mac-address': effective(MENU, row, 'mac-address')?.toLowerCase() ?? null,
-    arp: arpMode(needed(MENU, row, 'arp')),
+    arp: arpMode(requiredValue(MENU, row, 'arp')),
     'arp-timeout-ms': timeout === 'auto' ? null : (durationMs(timeout) ?? null),
-    io: ioChoice(needed(MENU, row, 'io')),
+    io: ioChoice(requiredValue(MENU, row, 'io')),
   };
 }
 
@@ -40,7 +40,7 @@ const ARP_MODES: readonly ArpMode[] = ['disabled', 'enabled', 'proxy-arp', 'repl
 
 function arpMode(value: string): ArpMode {
   const mode = ARP_MODES.find((known) => known === value);
-  if (!mode) throw new CannotWork(`arp: ${value} is no ARP mode`);
+  if (!mode) throw new InvalidRow(`arp: ${value} is no ARP mode`);
   return mode;
 }
 
@@ -48,7 +48,7 @@ const IO_CHOICES: readonly IoChoice[] = ['auto', 'af-packet', 'af-xdp'];
 
 function ioChoice(value: string): IoChoice {
   const choice = IO_CHOICES.find((known) => known === value);
-  if (!choice) throw new CannotWork(`io: ${value} is no way to exchange frames`);
+  if (!choice) throw new InvalidRow(`io: ${value} is no way to exchange frames`);
   return choice;
 }
 

@@ -1,7 +1,7 @@
 import type { StaticNeighbor } from '@tollway/dataplane-agent';
 import { AgentGone } from '../../agent/messages.js';
 import { interfaceRow } from '../../compiler/addresses.js';
-import { type CompileContext, needed } from '../../compiler/context.js';
+import { type CompileContext, requiredValue } from '../../compiler/context.js';
 import { checkArp } from '../../config/checks/addresses.js';
 import type { ApiError } from '../../errors.js';
 import { TimeSlicer } from '../../scheduling/time-slicer.js';
@@ -15,10 +15,10 @@ const MENU = '/ip/arp';
 function compileNeighbors(context: CompileContext): StaticNeighbor[] {
   return context.translate(MENU, (row) => ({
     row: row.id,
-    interface: interfaceRow(context, needed(MENU, row, 'interface')),
-    address: needed(MENU, row, 'address'),
-    'mac-address': needed(MENU, row, 'mac-address').toLowerCase(),
-    published: needed(MENU, row, 'published') === 'true',
+    interface: interfaceRow(context, requiredValue(MENU, row, 'interface')),
+    address: requiredValue(MENU, row, 'address'),
+    'mac-address': requiredValue(MENU, row, 'mac-address').toLowerCase(),
+    published: requiredValue(MENU, row, 'published') === 'true',
   }));
 }
 

@@ -1,6 +1,6 @@
 import { shown } from '@tollway/schema';
-import { CannotWork } from '../../compiler/cannot-work.js';
 import type { CompileContext } from '../../compiler/context.js';
+import { InvalidRow } from '../../compiler/invalid-row.js';
 import { type FieldError, fault, type ProposedRow } from '../../config/proposed-row.js';
 import { regexProblem } from '../../logging/posix-regex.js';
 import { logActions, logRuleOf, logRuleRows } from '../../logging/settings.js';
@@ -31,9 +31,9 @@ function noteInvalid(context: CompileContext): void {
     if (row.disabled) continue;
     const { action, regex } = logRuleOf(row);
     const problem = regex === undefined ? undefined : regexProblem(regex);
-    context.attempt(row, () => {
-      if (problem !== undefined) throw new CannotWork(`regex: ${problem}`);
-      if (idle.has(action)) throw new CannotWork(`action ${action} sends nothing: its remote is not set`);
+    context.orInvalid(row, () => {
+      if (problem !== undefined) throw new InvalidRow(`regex: ${problem}`);
+      if (idle.has(action)) throw new InvalidRow(`action ${action} sends nothing: its remote is not set`);
     });
   }
 }

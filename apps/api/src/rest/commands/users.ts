@@ -4,7 +4,7 @@ import { refusePassword } from '../../auth/passwords.js';
 import { groups, type User, type UserChange, type UserContent } from '../../auth/users.js';
 import { differences } from '../../config/change-summary.js';
 import { type Arguments, verifiedContent } from '../../config/content.js';
-import { authorText, confirmed, SYSTEM } from '../../config/record.js';
+import { authorText, confirmed, SYSTEM } from '../../config/revision-storage.js';
 import { type RowContent, verifyAdd, verifySet } from '../../config/verify.js';
 import { type ApiError, errors } from '../../errors.js';
 import { Mutex } from '../../scheduling/mutex.js';

@@ -18,7 +18,7 @@ export interface Author {
   /** What the request came by; absent for the product itself. */
   readonly via?: 'web' | 'rest' | undefined;
   /** Hears of each revision that is stored in the author's name. */
-  readonly stored?: ((revision: number) => void) | undefined;
+  readonly onRevision?: ((revision: number) => void) | undefined;
   /** The author's name now, who has waited for others. Throws when the author may change nothing any more. */
   readonly confirm?: (() => string) | undefined;
 }
@@ -58,12 +58,12 @@ export interface StoredConfig {
   readonly lastId: number;
 }
 
-/** What is stored as a row of the configuration is none. */
-export class NoRow extends Error {}
+/** A stored configuration row is malformed. */
+export class MalformedRow extends Error {}
 
 /**
  * Reads the whole configuration.
- * @throws NoRow, or SyntaxError, when the content of a row is not what one is
+ * @throws MalformedRow, or SyntaxError when the content of a row is not JSON
  */
 export async function readConfig(db: Database): Promise<StoredConfig> {
   const [rows, head, sequence] = await Promise.all([
@@ -76,7 +76,7 @@ export async function readConfig(db: Database): Promise<StoredConfig> {
   for (const { id, menu, rank, disabled, comment, data } of rows) {
     const menuRows = snapshot.get(menu) ?? [];
     if (typeof data !== 'object' || data === null || Array.isArray(data)) {
-      throw new NoRow(`${rowIdText(id)} of ${menu} has no properties`);
+      throw new MalformedRow(`${rowIdText(id)} of ${menu} has no properties`);
     }
     menuRows.push({ id, rank, disabled, comment: comment ?? '', values: texts(data) });
     snapshot.set(menu, menuRows);
