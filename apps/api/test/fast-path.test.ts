@@ -52,9 +52,9 @@ describe('why packets are slow', () => {
   });
 
   it('counts the packets that went through every stage, by reason', async () => {
-    const reason = (packets: number) => [{ reason: 'first-packet', text: 'no entry yet', packets }];
+    const reason = (packets: number) => [{ reason: 'new-connection', text: 'no entry yet', packets }];
     if (router.peer !== undefined) router.peer.slow = reason(100);
-    const row = { '.id': '*1', reason: 'first-packet', description: 'no entry yet', packets: '100' };
+    const row = { '.id': '*1', reason: 'new-connection', description: 'no entry yet', packets: '100' };
     expect((await router.rest('GET', SLOW)).rows).toEqual([{ ...row, 'packets-per-second': '0' }]);
     if (router.peer !== undefined) router.peer.slow = reason(5_100);
     await new Promise((resolve) => setTimeout(resolve, 800));
@@ -70,7 +70,7 @@ describe('why packets are slow', () => {
     let packets = 0;
     const pass = () => {
       packets += 1_000;
-      peer.slow = [{ reason: 'first-packet', text: 'no entry yet', packets }];
+      peer.slow = [{ reason: 'new-connection', text: 'no entry yet', packets }];
     };
     const rate = async () => Number((await router.rest('GET', SLOW)).rows[0]?.['packets-per-second']);
     pass();

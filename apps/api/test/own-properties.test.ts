@@ -59,7 +59,7 @@ describe('names that every object has are refused as any other that is not there
         { op: 'subscribe', topic: 'menu', menu: name },
         { op: 'subscribe', topic: 'menu', menu: '/interface', filter: { [name]: 'x', constructor: 'x' } },
         { op: 'subscribe', topic: 'menu', menu: '/interface', filter: { name: { op: name, value: 'x' } } },
-        { op: 'subscribe', topic: 'trace', dry: true, words: JSON.parse(`{"${name}":"x"}`) },
+        { op: 'subscribe', topic: 'trace', dry: true, arguments: JSON.parse(`{"${name}":"x"}`) },
       ];
       for (const message of refused) {
         id += 1;

@@ -38,7 +38,7 @@ const packet = (number: number, more: Partial<TracedPacket> = {}): TracedPacket 
   length: 84,
   segments: 1,
   fast: false,
-  'slow-reason': 'first-packet',
+  'slow-reason': 'new-connection',
   steps: [
     { stage: 'route', decision: 'forwarded by 203.0.113.1', rows: [0x8000_0001] },
     { stage: 'filter', decision: 'dropped', rows: [rowOf(rule)] },
@@ -82,7 +82,7 @@ describe('a dry run', () => {
         'dst-port': '443',
         length: '84',
         path: 'slow',
-        'slow-path-reason': 'first-packet',
+        'slow-path-reason': 'new-connection',
         outcome: 'dropped',
         'drop-reason': 'filter-drop',
         rules: `*80000001,${rule}`,
@@ -224,7 +224,7 @@ describe('a live trace', () => {
     const as = `Basic ${Buffer.from('reader:long enough').toString('base64')}`;
     const greedy = await Client.open(router.url, { authorization: as });
     const follow = (id: number) =>
-      greedy.send({ op: 'subscribe', id, topic: 'trace', words: { protocol: 'udp', packets: '100' } });
+      greedy.send({ op: 'subscribe', id, topic: 'trace', arguments: { protocol: 'udp', packets: '100' } });
     try {
       for (const id of [1, 2, 3, 4]) {
         follow(id);
@@ -247,7 +247,7 @@ describe('a live trace', () => {
 
   it('of a browser tells packets as they come, with rows as links, and ends with its window', async () => {
     const client = await Client.open(router.url);
-    client.send({ op: 'subscribe', id: 3, topic: 'trace', words: { protocol: 'tcp', packets: '1000' } });
+    client.send({ op: 'subscribe', id: 3, topic: 'trace', arguments: { protocol: 'tcp', packets: '1000' } });
     const first = await client.next((m) => m.op === 'trace');
     expect(first).toMatchObject({ id: 3, done: false, lost: 0 });
     expect(first.packets).toMatchObject([
@@ -258,7 +258,7 @@ describe('a live trace', () => {
         src: '192.168.88.10:40000',
         dst: '1.1.1.1:443',
         fast: false,
-        slowReason: 'first-packet',
+        slowReason: 'new-connection',
         dropReason: 'filter-drop',
         steps: [
           { stage: 'route', rows: [{ id: '*80000001', label: 'made by the router' }] },
@@ -277,10 +277,11 @@ describe('a live trace', () => {
     const client = await Client.open(router.url);
     peer.delayMs = 20;
     for (let id = 1; id <= 20; id += 1) {
-      client.send({ op: 'subscribe', id, topic: 'trace', dry: true, words: { packet: LINE } });
+      client.send({ op: 'subscribe', id, topic: 'trace', dry: true, arguments: { packet: LINE } });
       client.send({ op: 'unsubscribe', id });
     }
-    for (const id of [21, 22]) client.send({ op: 'subscribe', id, topic: 'trace', dry: true, words: { packet: LINE } });
+    for (const id of [21, 22])
+      client.send({ op: 'subscribe', id, topic: 'trace', dry: true, arguments: { packet: LINE } });
     for (const id of [21, 22]) expect(await client.next((message) => message.id === id)).toMatchObject({ op: 'trace' });
     peer.delayMs = 0;
     client.socket.close();
@@ -289,13 +290,13 @@ describe('a live trace', () => {
 
   it('and a dry run of a browser say what is wrong with their words', async () => {
     const client = await Client.open(router.url);
-    client.send({ op: 'subscribe', id: 4, topic: 'trace', dry: true, words: { packet: 'nonsense' } });
+    client.send({ op: 'subscribe', id: 4, topic: 'trace', dry: true, arguments: { packet: 'nonsense' } });
     expect(await client.next((m) => m.op === 'error')).toMatchObject({ id: 4, property: 'packet' });
     // No packet could ever be like that.
     const words = { protocol: 'icmp', 'dst-port': '443' };
-    client.send({ op: 'subscribe', id: 6, topic: 'trace', dry: false, words });
+    client.send({ op: 'subscribe', id: 6, topic: 'trace', dry: false, arguments: words });
     expect(await client.next((m) => m.op === 'error' && m.id === 6)).toMatchObject({ property: 'dst-port' });
-    client.send({ op: 'subscribe', id: 5, topic: 'trace', dry: true, words: { packet: LINE } });
+    client.send({ op: 'subscribe', id: 5, topic: 'trace', dry: true, arguments: { packet: LINE } });
     expect(await client.next((m) => m.op === 'trace')).toMatchObject({ id: 5, done: true, packets: [{ number: 1 }] });
     client.socket.close();
   });

@@ -38,7 +38,7 @@ export function defineMenu(menu: MenuDeclaration): Menu {
   }
   for (const column of menu.columns) if (!menuColumn(menu, column)) problems.push(`column ${column} is no property`);
   for (const flag of menu.flags) {
-    if (menu.props[flag.prop]?.kind.asked !== 'flag')
+    if (menu.props[flag.prop]?.kind.filterType !== 'flag')
       problems.push(`flag ${flag.letter} needs a bool property ${flag.prop}`);
   }
   for (const key of menu.key ?? []) if (!menu.props[key]) problems.push(`key ${key} is no property`);

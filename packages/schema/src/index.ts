@@ -21,7 +21,7 @@ export { QUEUE_FINDINGS } from './menus/queue/lint.js';
 export { SYSLOG_FACILITIES, SYSLOG_SEVERITIES } from './menus/system/logging/action.js';
 export { CONNECTION_STATES, LIST_ACTIONS, TCP_FLAGS } from './mixins/firewall-match.js';
 export { NO_MARK, QUEUE_STATISTICS } from './mixins/queue.js';
-export { type PacketWords, packetLine, parsePacketLine } from './packet-line.js';
+export { type PacketArguments, packetLine, parsePacketLine } from './packet-line.js';
 export { printSwitches, SWITCH_VALUES, VALUED_SWITCHES } from './print-switches.js';
 export { displayBytes } from './props/bytes.js';
 export { missingElement } from './props/comma-list.js';

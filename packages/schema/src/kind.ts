@@ -46,7 +46,7 @@ export interface Kind {
    * Kind of filter conditions: a `flag` is set or not, an `amount` is more or less, an `address` is `in` a network, a
    * `sentence` contains a text. Absent: a word.
    */
-  readonly asked?: 'flag' | 'amount' | 'address' | 'sentence';
+  readonly filterType?: 'flag' | 'amount' | 'address' | 'sentence';
   /** A port may follow the address: a condition on an address alone matches any port. */
   readonly withPort?: true;
   /** A share of a whole, which cells also show as a bar. */
@@ -54,13 +54,13 @@ export interface Kind {
   /** A text as wide as values usually become, to keep widths of columns stable: for measured amounts. */
   readonly widest?: string;
   /** Value that an item without this property has in comparisons. */
-  readonly absent?: string;
+  readonly valueWhenUnset?: string;
   /** The canonical text of a stored value. Absent: the stored one. */
   fromStored?(stored: string): string;
   /** Closed set of words, for `enum` and `set` (and suggestions for `string`). */
   readonly values?: readonly string[];
   /** Words accepted beside the values of the kind. */
-  readonly also?: readonly string[];
+  readonly keywords?: readonly string[];
   /** Targets of the references in values. */
   readonly ref?: readonly Referent[];
   /** A referenced name need not exist: a chain, mark or address list is created by the first rule with it. */
@@ -72,7 +72,7 @@ export interface Kind {
   /** Control that edits it. Absent: a text, with suggestions where there are some. */
   readonly editor?: Editor;
   /** Values are only a few fixed texts: others need not be searched for. */
-  readonly strict?: true;
+  readonly closedSet?: true;
   /** Two values of another kind, written `first/second`. */
   readonly pair?: PairOf;
   /** Unit shown beside the field, e.g. `bytes`. */

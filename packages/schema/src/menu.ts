@@ -122,8 +122,8 @@ export interface Menu {
    * another menu; or a `union` of stored and dynamic rows.
    */
   readonly source: 'stored' | 'live' | 'union';
-  /** Dynamic items can be removed, though not changed. The data plane `learns` them again, or they are gone `for-good`. */
-  readonly dynamicRemovable?: 'learns' | 'for-good';
+  /** Dynamic items can be removed, though not changed: they are `relearned` by the data plane later, or the removal is `permanent`. */
+  readonly dynamicRemovable?: 'relearned' | 'permanent';
   /** What other rows can reference. Absent: the name, where rows have one. */
   readonly referenceTargets?: readonly ReferenceTarget[];
   /** Removal of a referenced row: it is `refused` (the default), or the references `keep-name`. */

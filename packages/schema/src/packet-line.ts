@@ -1,7 +1,7 @@
 import { shown } from './props/shown.js';
 
 /** A packet in words, by property of `/tool/packet-trace`: `src-address`, `dst-port`, `in-interface` … */
-export type PacketWords = Readonly<Record<string, string>>;
+export type PacketArguments = Readonly<Record<string, string>>;
 
 const ADDRESS = '((?:\\d{1,3}\\.){3}\\d{1,3})(?::(\\d{1,5}))?';
 /** `192.168.88.10:40000 → 1.1.1.1:443`; the arrow may be `->`, `→` or `to`. */
@@ -52,7 +52,7 @@ const PACKET_LINE_ACCEPTS =
  */
 export function parsePacketLine(
   text: string,
-): { readonly ok: true; readonly words: PacketWords } | { readonly ok: false; readonly error: string } {
+): { readonly ok: true; readonly words: PacketArguments } | { readonly ok: false; readonly error: string } {
   let rest = text.slice(0, 500).trim();
   const words: Record<string, string> = {};
   const take = (pattern: RegExp): readonly (string | undefined)[] | undefined => {
@@ -88,7 +88,7 @@ export function parsePacketLine(
 }
 
 /** One line that {@link parsePacketLine} reads back; empty without both addresses. */
-export function packetLine(words: PacketWords): string {
+export function packetLine(words: PacketArguments): string {
   const { protocol, 'src-address': src, 'dst-address': dst, 'in-interface': from, ttl } = words;
   if (src === undefined || dst === undefined) return '';
   const end = (address: string, port: string | undefined): string =>

@@ -96,7 +96,8 @@ describe('every menu', () => {
     for (const [, , { kind }] of props) {
       for (const { menu, prop } of kind.ref ?? []) {
         if (menu !== '/interface' || prop !== 'name') continue;
-        for (const word of kind.also ?? []) expect(menuByPath(menu)?.props.name?.kind.parse(word).ok, word).toBe(false);
+        for (const word of kind.keywords ?? [])
+          expect(menuByPath(menu)?.props.name?.kind.parse(word).ok, word).toBe(false);
       }
     }
     expect(menuByPath('/interface')?.props.name?.kind.parse('aggregate').ok).toBe(false);

@@ -33,7 +33,7 @@ function itemLabel(menu: Menu, { id, values, comment }: Omit<Row, 'disabled'>): 
 function valueText(prop: Prop | undefined, value: string | undefined): string {
   const known = value ?? prop?.default;
   if (known === undefined) return 'none';
-  if (prop?.kind.asked === 'flag') return prop.kind.display?.(known) ?? known;
+  if (prop?.kind.filterType === 'flag') return prop.kind.display?.(known) ?? known;
   const text = prop === undefined ? known : editValue(prop.kind, known);
   return text === '' || /[\s,;→]/.test(text) ? quoted(text) : bounded(text, MAX_OF_VALUE);
 }

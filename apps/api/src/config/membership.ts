@@ -120,7 +120,7 @@ export function sought(name: string, kind: Kind, text: string): string {
   const number = kind.parse(/^(!?\d+) \(/.exec(text)?.[1] ?? '');
   if (number.ok && kind.display?.(number.value) === text) return number.value;
   const isRounded = kind.align === 'right' && kind.display !== undefined && /^\d/.test(text);
-  if (isRounded || (kind.align !== 'right' && kind.strict !== true)) return text;
+  if (isRounded || (kind.align !== 'right' && kind.closedSet !== true)) return text;
   throw new MembershipError(`value of ${name}: ${result.error}`);
 }
 

@@ -33,7 +33,7 @@ function canonical(menu: Menu, name: string, value: string): string {
 function valueIn(menu: Menu, items: Cells, index: number, name: string): string | undefined {
   const value = items.value(index, name);
   if (value !== undefined) return value;
-  return Object.hasOwn(menu.props, name) ? menu.props[name]?.kind.absent : undefined;
+  return Object.hasOwn(menu.props, name) ? menu.props[name]?.kind.valueWhenUnset : undefined;
 }
 
 /** A test of one of some items. */
@@ -216,7 +216,7 @@ export function containing(menu: Menu, text: string): (item: Item) => boolean {
   const last = new Map<string, { readonly value: string; readonly holds: boolean }>();
   const holds = (name: string, value: string): boolean => {
     const prop = Object.hasOwn(menu.props, name) ? menu.props[name] : undefined;
-    if (!prop || prop.secret || prop.kind.asked === 'flag') return false;
+    if (!prop || prop.secret || prop.kind.filterType === 'flag') return false;
     const measured = prop.readOnly === true && prop.kind.display !== undefined;
     if (!measured && value.toLowerCase().includes(wanted)) return true;
     return prop.kind.display !== undefined && displayValue(prop, value).toLowerCase().includes(wanted);

@@ -181,7 +181,7 @@ function readChange(menu: Menu, key: string, value: unknown): Change | FieldErro
   // A flag-like property that is denied is unset.
   return {
     property,
-    value: prop.unset && parsed.value === prop.kind.absent ? undefined : parsed.value,
+    value: prop.unset && parsed.value === prop.kind.valueWhenUnset ? undefined : parsed.value,
   };
 }
 
@@ -220,19 +220,19 @@ function checkReferences({ menu, values, given, snapshot }: ProposedRow, sibling
     const prop = menu.props[property];
     const value = values[property];
     if (!prop || value === undefined) return [];
-    const { ref: menus = [], also = [], implicit = false, range } = prop.kind;
+    const { ref: menus = [], keywords = [], implicit = false, range } = prop.kind;
     const wanted = (implicit ? undefined : prop.kind.references?.(value)) ?? [];
     if (wanted.length === 0) return [];
     // Rows of the own menu may be many and are looked up by an index; those of other menus are few.
     const ownRows = menus.some((ref) => ref.menu === menu.path && ref.prop === 'name');
     const known = menus.flatMap((ref) => (ref.menu === menu.path ? [] : namesOf(ref.menu, ref.prop, snapshot)));
     const wrong = wanted.find(
-      (name) => !(also.includes(name) || known.includes(name) || (ownRows && isSibling(menu.path, name, siblings))),
+      (name) => !(keywords.includes(name) || known.includes(name) || (ownRows && isSibling(menu.path, name, siblings))),
     );
     if (wrong === undefined) return [];
     // There may be tens of thousands of names, and as many errors in one request.
     const own = ownRows ? namesOf(menu.path, 'name', snapshot, MAX_NAMES + 1) : [];
-    const accepted = [...also, ...own, ...known];
+    const accepted = [...keywords, ...own, ...known];
     const list = accepted.length > MAX_NAMES ? `${accepted.slice(0, MAX_NAMES).join(', ')}...` : accepted.join(', ');
     const is = range === undefined ? 'none of' : 'neither an address nor one of';
     return [

@@ -200,7 +200,7 @@ export class LiveClient implements MessageSink {
       case 'token-bucket':
         return this.#sources.tokenBucket(this, id, this.#user, message);
       case 'trace':
-        return this.#sources.trace(this.#user, message.dry === true, message.words, (answer) =>
+        return this.#sources.trace(this.#user, message.dry === true, message.arguments, (answer) =>
           this.send({ id, ...answer }),
         );
       case 'profile':

@@ -24,11 +24,11 @@ export function testOf(menu: Menu, { column: name, op, value }: Condition): Test
   const column = menuColumn(menu, name);
   if (column === undefined) throw new ConditionError(`filter: ${menu.path} has no column ${name}`);
   const { kind } = column;
-  const { absent } = kind;
+  const { valueWhenUnset } = kind;
   try {
     const { property } = column;
     const { test, holdsRange } = cellTest(name, kind, op, value);
-    const holds = withSense(op, test, absent);
+    const holds = withSense(op, test, valueWhenUnset);
     return { property, holds: (text) => holds(columnValue(column, text)), ...(holdsRange && { holdsRange }) };
   } catch (error) {
     throw error instanceof MembershipError ? new ConditionError(`filter: ${error.message}`) : error;

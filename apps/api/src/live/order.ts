@@ -71,7 +71,7 @@ async function cellOrder(menu: Menu, set: RowSet, indexes: Indexes, by: string, 
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 interface Cells {
-  readonly kind: Pick<Kind, 'compare' | 'sortKey' | 'absent'>;
+  readonly kind: Pick<Kind, 'compare' | 'sortKey' | 'valueWhenUnset'>;
   text(index: number): string | undefined;
 }
 
@@ -84,10 +84,10 @@ function cellsOf(menu: Menu, set: RowSet, by: string): Cells {
   const column = menuColumn(menu, by);
   // What the menu does not have orders nothing.
   if (column === undefined) return { kind: {}, text: () => undefined };
-  const { absent } = column.kind;
+  const { valueWhenUnset } = column.kind;
   return {
     kind: column.kind,
-    text: (index) => columnValue(column, set.value(index, column.property)) ?? absent,
+    text: (index) => columnValue(column, set.value(index, column.property)) ?? valueWhenUnset,
   };
 }
 

@@ -2,7 +2,7 @@ import {
   ipv4Prefix,
   ipv4Text,
   type Menu,
-  type PacketWords,
+  type PacketArguments,
   parseIcmpOptions,
   parsePacketLine,
   protocolNumber,
@@ -22,7 +22,7 @@ import type { ConfigSnapshot } from '../snapshot/snapshot.js';
  * themselves.
  * @throws ApiError naming the first that cannot be read.
  */
-export function argumentsOf(menu: Menu, args: Arguments): PacketWords {
+export function argumentsOf(menu: Menu, args: Arguments): PacketArguments {
   const words: Record<string, string> = {};
   const put = (name: string, text: string): void => {
     const prop = Object.hasOwn(menu.props, name) ? menu.props[name] : undefined;
@@ -51,7 +51,7 @@ export function argumentsOf(menu: Menu, args: Arguments): PacketWords {
 }
 
 /** Which packets a live trace notes. @throws ApiError for an interface that is not there, and ports where none can be. */
-export function traceFilter(words: PacketWords, snapshot: ConfigSnapshot): TraceFilter {
+export function traceFilter(words: PacketArguments, snapshot: ConfigSnapshot): TraceFilter {
   const prefix = (name: string) => {
     const parsed = ipv4Prefix(words[name] ?? '');
     return parsed === undefined ? null : { address: ipv4Text(parsed.address), 'prefix-len': parsed.length };
@@ -82,7 +82,7 @@ const SYN = 2;
  * @throws ApiError for what does not make one packet.
  */
 export async function packetDescription(
-  words: PacketWords,
+  words: PacketArguments,
   snapshot: ConfigSnapshot,
   agent: Pick<AgentPort, 'request'>,
 ): Promise<PacketDescription> {
@@ -113,7 +113,7 @@ export async function packetDescription(
 }
 
 /** @throws ApiError for ports of a protocol that has none. The source port of an ICMP query is its identifier. */
-function refusePorts(protocol: number, words: PacketWords): void {
+function refusePorts(protocol: number, words: PacketArguments): void {
   const { 'src-port': source, 'dst-port': destination } = words;
   if (source === undefined && destination === undefined) return;
   if (protocol === TCP || protocol === UDP || (protocol === ICMP && destination === undefined)) return;
@@ -121,7 +121,7 @@ function refusePorts(protocol: number, words: PacketWords): void {
   throw errors.badProperty(property, `value of ${property}: ports can be specified only if protocol is tcp or udp`);
 }
 
-function oneAddress(name: string, words: PacketWords): number {
+function oneAddress(name: string, words: PacketArguments): number {
   const prefix = ipv4Prefix(words[name] ?? '');
   if (prefix === undefined) throw errors.missingProperty(name, 'an IPv4 address a.b.c.d; or give packet');
   if (prefix.length === 32) return prefix.address;

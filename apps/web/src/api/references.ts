@@ -13,13 +13,13 @@ async function namesIn(menu: string, prop: string): Promise<readonly string[]> {
 }
 
 /** True when there are choices for a kind. */
-export function suggests({ values, also, ref }: Kind): boolean {
-  return (values ?? []).length + (also ?? []).length + (ref ?? []).length > 0;
+export function suggests({ values, keywords, ref }: Kind): boolean {
+  return (values ?? []).length + (keywords ?? []).length + (ref ?? []).length > 0;
 }
 
 /** Words of the kind itself. */
 function fixedOptions(kind: Kind | undefined): readonly string[] {
-  return [...(kind?.values ?? []), ...(kind?.also ?? [])];
+  return [...(kind?.values ?? []), ...(kind?.keywords ?? [])];
 }
 
 /**

@@ -16,7 +16,7 @@ const packet: Required<ShownPacket> = {
   length: 1500,
   segments: 45,
   fast: false,
-  slowReason: 'first-packet',
+  slowReason: 'new-connection',
   outcome: 'dropped',
   dropReason: 'filter-drop',
   steps: [{ stage: 'filter', decision: 'dropped', rows: [row] }],
@@ -58,7 +58,7 @@ test('a dry run is asked once and ends with its answer', async () => {
   const socket = connection();
   const answer = dryRun({ packet: 'x' }, socket);
   const [one] = socket.asked;
-  expect(one?.request).toEqual({ topic: 'trace', dry: true, words: { packet: 'x' } });
+  expect(one?.request).toEqual({ topic: 'trace', dry: true, arguments: { packet: 'x' } });
   one?.receive(told([1], 0, true));
   await expect(answer).resolves.toEqual({ packets: [packet], done: true, lost: 0, breaks: 0 });
   expect(one?.closed).toBe(true);

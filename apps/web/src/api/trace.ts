@@ -1,7 +1,7 @@
 /** Packet traces: what the stages of the router do with packets. They run only while somebody listens. */
 import type { ServerMessage } from '@tollway/protocol/live/answers';
 import type { TraceMessage } from '@tollway/protocol/live/trace';
-import type { PacketWords } from '@tollway/schema';
+import type { PacketArguments } from '@tollway/schema';
 import { live } from './live.ts';
 import { RequestError } from './rest.ts';
 import type { LiveSocket } from './socket.ts';
@@ -19,7 +19,7 @@ interface TraceListener {
 function subscribe(
   socket: Pick<LiveSocket, 'subscribe'>,
   dry: boolean,
-  words: PacketWords,
+  words: PacketArguments,
   { onNews, onError }: TraceListener,
 ): () => void {
   let breaks = 0;
@@ -40,19 +40,19 @@ function subscribe(
     breaks += 1;
     lost = { before: lost.now, now: lost.now };
   };
-  const handle = socket.subscribe({ topic: 'trace', dry, words }, receive, anew);
+  const handle = socket.subscribe({ topic: 'trace', dry, arguments: words }, receive, anew);
   return () => handle.close();
 }
 
 /** Follows packets as they come; returns the function that stops it. `words` are arguments of `/tool/packet-trace`. */
 export const followTrace = (
-  words: PacketWords,
+  words: PacketArguments,
   listener: TraceListener,
   socket: Pick<LiveSocket, 'subscribe'> = live,
 ): (() => void) => subscribe(socket, false, words, listener);
 
 /** What would become of a packet. @throws RequestError naming the property that is wrong. */
-export function dryRun(words: PacketWords, socket: Pick<LiveSocket, 'subscribe'> = live): Promise<TraceNews> {
+export function dryRun(words: PacketArguments, socket: Pick<LiveSocket, 'subscribe'> = live): Promise<TraceNews> {
   return new Promise((resolve, reject) => {
     const close = subscribe(socket, true, words, {
       onNews: (news) => {

@@ -60,7 +60,7 @@ export async function removeItems(
 
 /** Which of the removed items no Undo brings back. */
 function lostText(menu: Menu, lost: number): string {
-  return menu.dynamicRemovable === 'learns'
+  return menu.dynamicRemovable === 'relearned'
     ? `${amount(lost)} of them learned, which Undo does not bring back`
     : `${amount(lost)} of them for good`;
 }

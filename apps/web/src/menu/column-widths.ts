@@ -79,7 +79,7 @@ export function fitWidth(menu: Menu, live: LiveMenu, column: Column, font: strin
     if (source.kind.share === true) widest = Math.max(widest, SHARE_PX);
     const unseen = live.state.matched > live.shown.length;
     // Addresses do not tick: they are wider only where rows are not loaded.
-    const grows = source.kind.asked === 'address' ? unseen : source.prop.readOnly === true;
+    const grows = source.kind.filterType === 'address' ? unseen : source.prop.readOnly === true;
     if (grows) widest = Math.max(widest, width(source.kind.widest ?? ''));
   }
   if (column.tree === true) widest = Math.max(widest, TREE_PX);

@@ -86,7 +86,7 @@ test('the chooser of the log finds a topic among several', () => {
   const log = menuByPath('/log');
   const chooser = log && chooserOf(log);
   expect(choiceConditions(chooser, 'error')).toEqual([{ prop: 'topics', op: 'contains', value: 'error' }]);
-  expect(log?.props.topics?.kind.also).toContain('error');
+  expect(log?.props.topics?.kind.keywords).toContain('error');
 });
 
 function never(): never {

@@ -32,7 +32,7 @@ const ADDRESSES: readonly Operator[] = ['in', 'in-not', ...IDENTITY, 'contains',
 const SENTENCES: readonly Operator[] = ['contains', 'contains-not', ...IDENTITY];
 const AMOUNTS: readonly Operator[] = [...IDENTITY, 'less', 'more', 'in', 'in-not'];
 
-const BY_ASKED: Readonly<Record<NonNullable<Kind['asked']>, readonly Operator[]>> = {
+const OPERATORS_BY_TYPE: Readonly<Record<NonNullable<Kind['filterType']>, readonly Operator[]>> = {
   flag: IDENTITY,
   amount: AMOUNTS,
   address: ADDRESSES,
@@ -41,14 +41,14 @@ const BY_ASKED: Readonly<Record<NonNullable<Kind['asked']>, readonly Operator[]>
 
 /** Operators that make sense for a kind of value, the usual one first. */
 export function operatorsFor(kind: Kind): readonly Operator[] {
-  return kind.asked === undefined ? WORDS : BY_ASKED[kind.asked];
+  return kind.filterType === undefined ? WORDS : OPERATORS_BY_TYPE[kind.filterType];
 }
 
 /** What is to be given after an operator, where that is not one value. */
 export function wantedAfter(kind: Kind, op: Operator): string | undefined {
   if (op !== 'in' && op !== 'in-not') return undefined;
-  if (kind.asked === 'address') return 'networks, ranges: 10.0.0.0/8,…';
-  return kind.asked === 'amount' ? 'values, ranges: 1-5,8,…' : 'whole values: one,another,…';
+  if (kind.filterType === 'address') return 'networks, ranges: 10.0.0.0/8,…';
+  return kind.filterType === 'amount' ? 'values, ranges: 1-5,8,…' : 'whole values: one,another,…';
 }
 
 /** What conditions can be about: columns, and flags. */

@@ -235,12 +235,12 @@ function refusal({ kind }: Prop, value: string): string | undefined {
 }
 
 /** What a value must be, in words of the page: an item of another menu by what such an item is called. */
-function wanted({ accepts, ref, implicit, range, pair, also = [] }: Kind): string {
+function wanted({ accepts, ref, implicit, range, pair, keywords = [] }: Kind): string {
   // Others take more than names of items, or only suggest those.
   if (implicit === true || range !== undefined || pair !== undefined) return accepts;
   const names = [...new Set((ref ?? []).map(({ menu }) => menuByPath(menu)?.singular.toLowerCase()))];
   if (names.length === 0 || names.includes(undefined)) return accepts;
-  return [...names.map((name) => `the name of ${/^[aeiou]/.test(name ?? '') ? 'an' : 'a'} ${name}`), ...also].join(
+  return [...names.map((name) => `the name of ${/^[aeiou]/.test(name ?? '') ? 'an' : 'a'} ${name}`), ...keywords].join(
     ', or ',
   );
 }

@@ -65,7 +65,7 @@ export function foundElsewhere(menu: Menu, columns: readonly Column[], row: Row,
   if (holds(flagLetters(menu, row), find)) return undefined;
   for (const [name, prop] of Object.entries(menu.props)) {
     const value = row[name];
-    if (value === undefined || prop.secret === true || prop.kind.asked === 'flag') continue;
+    if (value === undefined || prop.secret === true || prop.kind.filterType === 'flag') continue;
     const shown = displayValue(prop, value);
     if (holds(shown, find)) return `${prop.label}: ${shown}`;
     const measured = prop.readOnly === true && prop.kind.display !== undefined;

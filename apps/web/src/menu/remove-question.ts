@@ -91,10 +91,10 @@ export function lostAmong(menu: Menu, ids: readonly string[], rows: readonly Row
 
 function finalText(menu: Menu, lost: number, count: number): string {
   if (lost === 0) return '';
-  const learns = menu.dynamicRemovable === 'learns';
+  const relearned = menu.dynamicRemovable === 'relearned';
   if (lost === count)
-    return learns ? 'Undo does not bring them back; they may be learned anew.' : 'This cannot be undone.';
-  return `Undo does not bring back ${amount(lost)} of them, which ${lost === 1 ? 'is' : 'are'} ${learns ? 'learned' : 'dynamic'}.`;
+    return relearned ? 'Undo does not bring them back; they may be learned anew.' : 'This cannot be undone.';
+  return `Undo does not bring back ${amount(lost)} of them, which ${lost === 1 ? 'is' : 'are'} ${relearned ? 'learned' : 'dynamic'}.`;
 }
 
 /** The question, or undefined when the items may go without one. */
@@ -102,7 +102,7 @@ export function removeQuestion(menu: Menu, removal: Removal): RemoveQuestion | u
   const { ids, rows, filtered, matched, total, user } = removal;
   const lost = lostAmong(menu, ids, rows);
   // What only shows live state comes and goes by itself, and so does what is learned.
-  const comesAgain = menu.source === 'live' || menu.dynamicRemovable === 'learns';
+  const comesAgain = menu.source === 'live' || menu.dynamicRemovable === 'relearned';
   if (ids.length < ASKED_FROM && (lost.length === 0 || comesAgain)) return undefined;
   const named = rows.slice(0, NAMED).map((row) => nameOf(menu, row));
   const more = ids.length - named.length;

@@ -42,9 +42,9 @@ const traceTopic = {
       refusal: 'dry must be true or false',
     }),
   ),
-  words: Type.Record(Type.String(), Type.Unknown(), {
+  arguments: Type.Record(Type.String(), Type.Unknown(), {
     description: 'Arguments of `/tool/packet-trace`.',
-    refusal: 'words must be an object of the arguments of /tool/packet-trace',
+    refusal: 'arguments must be an object of the arguments of /tool/packet-trace',
   }),
 };
 

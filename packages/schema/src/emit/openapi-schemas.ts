@@ -63,7 +63,7 @@ function valueSchema(prop: Prop): JsonObject {
   const kind: JsonObject = JSON.parse(JSON.stringify(prop.kind.jsonSchema));
   const absent = prop.unset ? [{ const: '', description: 'Takes the property away.' }] : [];
   const negated = prop.not ? [{ type: 'string', pattern: '^!', description: 'Inverts the match.' }] : [];
-  const words = prop.kind.also?.length ? [{ type: 'string', enum: prop.kind.also }] : [];
+  const words = prop.kind.keywords?.length ? [{ type: 'string', enum: prop.kind.keywords }] : [];
   const extra = [...words, ...negated, ...absent];
   return {
     description: `${prop.help} Accepts ${prop.kind.accepts}.`,

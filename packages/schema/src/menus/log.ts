@@ -25,7 +25,7 @@ export const log = defineMenu({
     time: { kind: text({ sentence: true }), label: 'Time', help: 'When it happened.', tab: 'General', readOnly: true },
     buffer: { kind: text(), label: 'Buffer', help: 'Where the message is kept.', tab: 'General', readOnly: true },
     topics: {
-      kind: { ...text(), also: TOPICS },
+      kind: { ...text(), keywords: TOPICS },
       label: 'Topics',
       help: 'Subjects and severity.',
       tab: 'General',

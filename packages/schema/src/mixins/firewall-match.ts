@@ -40,7 +40,7 @@ const match = (kind: Kind, label: string, tab: Tab, help: string): Prop => ({
   not: true,
 });
 
-const anInterface = reference('/interface', 'name', { also: ['all-ethernet'] });
+const anInterface = reference('/interface', 'name', { keywords: ['all-ethernet'] });
 const anInterfaceList = reference('/interface/list', 'name');
 const anAddressList = name({ ref: [{ menu: '/ip/firewall/address-list', prop: 'list' }] });
 
@@ -244,7 +244,7 @@ export const action = (menu: string, values: readonly string[]): Readonly<Record
     dataplane: true,
   },
   'address-list-timeout': {
-    kind: duration({ minMs: 1_000, also: ['none-dynamic'] }),
+    kind: duration({ minMs: 1_000, keywords: ['none-dynamic'] }),
     label: 'Timeout',
     help: 'How long the entry lives after the last packet; none-dynamic until the data plane ends.',
     tab: 'Action',

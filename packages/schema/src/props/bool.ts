@@ -16,10 +16,10 @@ export const bool: Kind = {
   parse,
   display: (value) => (value === 'true' ? 'yes' : 'no'),
   compare: (a, b) => Number(a === 'true') - Number(b === 'true'),
-  asked: 'flag',
-  absent: 'false',
+  filterType: 'flag',
+  valueWhenUnset: 'false',
   editor: 'check',
-  strict: true,
+  closedSet: true,
   values: ['true', 'false'],
   jsonSchema: { type: ['string', 'boolean'], enum: ['true', 'false', 'yes', 'no', true, false] },
 };

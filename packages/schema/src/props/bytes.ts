@@ -34,7 +34,7 @@ export const bytes: Kind = {
   compare: compareNumbers,
   unit: 'bytes',
   align: 'right',
-  asked: 'amount',
+  filterType: 'amount',
   widest: '1023.9 MiB',
   jsonSchema: { type: ['string', 'integer'], description: ACCEPTS },
 };

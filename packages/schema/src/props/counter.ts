@@ -18,7 +18,7 @@ export function counter(unit?: string): Kind {
     compare: compareNumbers,
     ...(unit === undefined ? {} : { unit }),
     align: 'right',
-    asked: 'amount',
+    filterType: 'amount',
     widest: '9 999 999',
     jsonSchema: { type: 'string', pattern: '^[0-9]+$' },
   };

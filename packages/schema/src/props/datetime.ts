@@ -16,7 +16,7 @@ export const datetime: Kind = {
     }
     return { ok: true, value: `${match[1]} ${match[2]}` };
   },
-  asked: 'amount',
+  filterType: 'amount',
   fromStored: datetimeOfStored,
   jsonSchema: { type: 'string', description: ACCEPTS },
 };

@@ -25,7 +25,7 @@ export function decimal({
     compare: compareLeadingNumbers,
     ...(unit === undefined ? {} : { unit }),
     align: 'right',
-    asked: 'amount',
+    filterType: 'amount',
     jsonSchema: { type: ['string', 'number'], description: accepts },
   };
 }

@@ -69,17 +69,17 @@ interface DurationOptions {
   /** At most {@link MAX_DURATION_MS}. */
   readonly maxMs?: number;
   /** Words accepted beside durations. */
-  readonly also?: readonly string[];
+  readonly keywords?: readonly string[];
 }
 
 /** Length of time, resolution 1 ms. */
-export function duration({ minMs = 0, maxMs = MAX_DURATION_MS, also = [] }: DurationOptions = {}): Kind {
-  const accepts = `a duration such as 30s, 1h30m, 1d or 00:05:00${also.map((word) => `, or ${word}`).join('')}`;
+export function duration({ minMs = 0, maxMs = MAX_DURATION_MS, keywords = [] }: DurationOptions = {}): Kind {
+  const accepts = `a duration such as 30s, 1h30m, 1d or 00:05:00${keywords.map((word) => `, or ${word}`).join('')}`;
   return {
     name: 'duration',
     accepts,
     parse(text) {
-      if (also.includes(text)) return { ok: true, value: text };
+      if (keywords.includes(text)) return { ok: true, value: text };
       const ms = durationMs(text);
       if (ms === undefined) return { ok: false, error: `${shown(text)} is not ${accepts}` };
       if (ms < minMs || ms > maxMs) {
@@ -90,9 +90,9 @@ export function duration({ minMs = 0, maxMs = MAX_DURATION_MS, also = [] }: Dura
     display: displayDuration,
     sortKey: durationMs,
     compare: (a, b) => (durationMs(a) ?? -1) - (durationMs(b) ?? -1),
-    also,
+    keywords,
     align: 'right',
-    asked: 'amount',
+    filterType: 'amount',
     widest: '1d 00:00:00',
     jsonSchema: { type: 'string', description: accepts },
   };

@@ -44,7 +44,7 @@ export function fineDuration({
     },
     compare: (a, b) => (durationUs(a) ?? -1) - (durationUs(b) ?? -1),
     align: 'right',
-    asked: 'amount',
+    filterType: 'amount',
     jsonSchema: { type: 'string', description: accepts },
   };
 }

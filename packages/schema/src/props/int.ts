@@ -5,28 +5,28 @@ interface IntOptions {
   readonly min: number;
   readonly max: number;
   /** Words accepted beside numbers. */
-  readonly also?: readonly string[];
+  readonly keywords?: readonly string[];
   readonly unit?: string;
 }
 
 /** Decimal integer within bounds. */
-export function int({ min, max, also = [], unit }: IntOptions): Kind {
-  const accepts = `an integer ${min}..${max}${also.map((word) => ` or ${word}`).join('')}`;
+export function int({ min, max, keywords = [], unit }: IntOptions): Kind {
+  const accepts = `an integer ${min}..${max}${keywords.map((word) => ` or ${word}`).join('')}`;
   return {
     name: 'int',
     accepts,
     parse(text) {
-      if (also.includes(text)) return { ok: true, value: text };
+      if (keywords.includes(text)) return { ok: true, value: text };
       if (!/^-?\d{1,15}$/.test(text)) return { ok: false, error: `${shown(text)} is not ${accepts}` };
       const value = Number(text);
       if (value < min || value > max) return { ok: false, error: `${text} is out of range (${min}..${max})` };
       return { ok: true, value: String(value === 0 ? 0 : value) };
     },
     compare: compareNumbers,
-    also,
+    keywords,
     ...(unit === undefined ? {} : { unit }),
     align: 'right',
-    asked: 'amount',
+    filterType: 'amount',
     editor: 'number',
     jsonSchema: { type: ['string', 'integer'], description: accepts },
   };

@@ -65,7 +65,7 @@ export const ipProtocol: Kind = {
     return number === undefined || !NAMES.has(number) ? value : `${number} (${protocolText(number)})`;
   },
   compare: (a, b) => (protocolNumber(a) ?? 256) - (protocolNumber(b) ?? 256),
-  strict: true,
+  closedSet: true,
   values: ['tcp', 'udp', 'icmp', ...Object.keys(NUMBERS).filter((name) => !['tcp', 'udp', 'icmp'].includes(name))],
   jsonSchema: { type: ['string', 'integer'], description: ACCEPTS },
 };

@@ -38,11 +38,11 @@ export function ipv4Prefix(text: string): Ipv4Prefix | undefined {
 }
 
 /** What kinds whose values are addresses have in common. */
-export const addresses: Pick<Kind, 'compare' | 'sortKey' | 'range' | 'asked'> = {
+export const addresses: Pick<Kind, 'compare' | 'sortKey' | 'range' | 'filterType'> = {
   compare: compareAddresses,
   sortKey: addressSortKey,
   range: addressSpan,
-  asked: 'address',
+  filterType: 'address',
 };
 
 const ACCEPTS = 'an IPv4 address a.b.c.d';

@@ -23,6 +23,6 @@ export const kibibytes: Kind = {
   compare: compareNumbers,
   unit: 'KiB',
   align: 'right',
-  asked: 'amount',
+  filterType: 'amount',
   jsonSchema: { type: ['string', 'integer'], description: ACCEPTS },
 };

@@ -18,7 +18,7 @@ export const percent: Kind = {
   compare: compareLeadingNumbers,
   unit: '%',
   align: 'right',
-  asked: 'amount',
+  filterType: 'amount',
   share: true,
   jsonSchema: { type: ['string', 'number'], description: ACCEPTS },
 };

@@ -37,6 +37,6 @@ export const portList: Kind = {
     return { ok: true, value: [...new Set(result.ranges.map(intRangeText))].join(',') };
   },
   compare: compareLeadingNumbers,
-  strict: true,
+  closedSet: true,
   jsonSchema: { type: ['string', 'integer'], description: ACCEPTS },
 };

@@ -36,7 +36,7 @@ function rateUpTo(max: bigint, accepts: string): Kind {
     compare: compareNumbers,
     unit: 'bps',
     align: 'right',
-    asked: 'amount',
+    filterType: 'amount',
     widest: '999.9 Mbps',
     jsonSchema: { type: ['string', 'integer'], description: accepts },
   };

@@ -4,7 +4,7 @@ import { hasControl, shown } from './shown.js';
 
 interface ReferenceOptions {
   /** Words accepted beside names. */
-  readonly also?: readonly string[];
+  readonly keywords?: readonly string[];
 }
 
 /** What items of menus that others refer to are called: one, and several. */
@@ -28,9 +28,9 @@ export const reference = (menu: string, prop: string, options: ReferenceOptions 
   referenceToOneOf([{ menu, prop }], options);
 
 /** As {@link reference}, where the item may be of one of several menus. */
-export function referenceToOneOf(ref: readonly Referent[], { also = [] }: ReferenceOptions = {}): Kind {
+export function referenceToOneOf(ref: readonly Referent[], { keywords = [] }: ReferenceOptions = {}): Kind {
   const items = ref.map(({ menu, prop }) => `the ${prop} of ${nounsOf(menu)[0]}`);
-  const accepts = [...items, ...also].join(', or ');
+  const accepts = [...items, ...keywords].join(', or ');
   return {
     name: 'ref',
     accepts,
@@ -38,7 +38,7 @@ export function referenceToOneOf(ref: readonly Referent[], { also = [] }: Refere
       text === '' || text.startsWith('!') || hasControl(text)
         ? { ok: false, error: `${shown(text)} is not ${accepts}` }
         : { ok: true, value: text },
-    also,
+    keywords,
     ref,
     references: (value) => [value],
     rename: renameOne,

@@ -36,7 +36,7 @@ export function text({
       return { ok: true, value };
     },
     ...(values ? { values } : {}),
-    ...(sentence ? { asked: 'sentence' } : {}),
+    ...(sentence ? { filterType: 'sentence' } : {}),
     jsonSchema: { type: 'string', maxLength: max },
   };
 }

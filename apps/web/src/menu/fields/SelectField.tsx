@@ -2,7 +2,7 @@ import type { ControlProps } from './control-props.ts';
 
 /** One word of a closed list. A word that is not in the list is kept until another one is chosen. */
 export function SelectField({ id, prop, value, disabled, invalid, describedBy, onChange }: ControlProps) {
-  const options = [...(prop.kind.values ?? []), ...(prop.kind.also ?? [])];
+  const options = [...(prop.kind.values ?? []), ...(prop.kind.keywords ?? [])];
   return (
     <select
       id={id}

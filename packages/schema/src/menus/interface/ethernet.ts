@@ -68,7 +68,7 @@ export const ethernet = defineMenu({
       dataplane: true,
     },
     'arp-timeout': {
-      kind: duration({ minMs: 1_000, also: ['auto'] }),
+      kind: duration({ minMs: 1_000, keywords: ['auto'] }),
       label: 'ARP Timeout',
       help: 'How long a resolved neighbour counts as reachable; auto follows the IP settings.',
       tab: 'General',

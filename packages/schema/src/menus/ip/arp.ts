@@ -79,6 +79,6 @@ export const ipArp = defineMenu({
   key: ['address', 'interface'],
   commands: ['add', 'set', 'reset', 'remove', 'enable', 'disable', 'comment'],
   refreshMs: 1_000,
-  dynamicRemovable: 'learns',
+  dynamicRemovable: 'relearned',
   source: 'union',
 });

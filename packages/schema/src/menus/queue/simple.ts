@@ -135,7 +135,7 @@ export const simpleQueue = defineMenu({
     ),
     queue: each(queueType, 'Queue Type', 'Advanced', 'default-small', 'How packets wait.'),
     parent: {
-      kind: reference('/queue/simple', 'name', { also: ['none'] }),
+      kind: reference('/queue/simple', 'name', { keywords: ['none'] }),
       label: 'Parent',
       help: 'Queue whose rate it shares with others, and that a packet must fit first.',
       tab: 'Advanced',

@@ -44,7 +44,7 @@ export const queueTree = defineMenu({
           { menu: '/queue/tree', prop: 'name' },
           { menu: '/interface', prop: 'name' },
         ],
-        { also: ['global'] },
+        { keywords: ['global'] },
       ),
       label: 'Parent',
       help: 'For all packets global, for those that leave by an interface its name, or a queue of this tree.',

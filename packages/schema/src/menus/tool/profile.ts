@@ -14,7 +14,7 @@ export const toolProfile = defineMenu({
   help: 'Share of processor time by class of work: of the packet engine by cycle counters, of everything else together as other.',
   props: {
     cpu: {
-      kind: int({ min: 0, max: 1_023, also: ['total', 'all'] }),
+      kind: int({ min: 0, max: 1_023, keywords: ['total', 'all'] }),
       label: 'CPU',
       help: 'One core by number, total for their average, or all for each.',
       tab: 'General',

@@ -1,5 +1,5 @@
 /** The packet that a trace is about: in one line, and field by field. Each follows the other. */
-import type { Menu, PacketWords } from '@tollway/schema';
+import type { Menu, PacketArguments } from '@tollway/schema';
 import { type FormEvent, type ReactNode, useEffect, useId, useLayoutEffect, useRef } from 'react';
 import { useOptions } from '../../../api/references.ts';
 import { opening } from '../../../ui/opening.ts';
@@ -12,7 +12,7 @@ export interface Wrong {
 interface Props {
   readonly menu: Menu;
   readonly line: string;
-  readonly words: PacketWords;
+  readonly words: PacketArguments;
   readonly wrong: Wrong | undefined;
   readonly running: boolean;
   readonly onLine: (line: string) => void;

@@ -1,5 +1,5 @@
 /** "Trace this" in the menus of rows that tell of a packet. */
-import type { PacketWords } from '@tollway/schema';
+import type { PacketArguments } from '@tollway/schema';
 import type { Row } from '../../../api/row.ts';
 import type { Command } from '../../../ui/PopupMenu.tsx';
 import { requestTrace, TRACE } from './trace-request.ts';
@@ -7,7 +7,7 @@ import { requestTrace, TRACE } from './trace-request.ts';
 /** @param wordsOf the packet of a row; undefined for a row that tells of none. */
 export function traceCommand(
   rows: readonly Row[],
-  wordsOf: (row: Row) => PacketWords | undefined,
+  wordsOf: (row: Row) => PacketArguments | undefined,
   open: (address: string) => void,
 ): Command {
   const [row] = rows;

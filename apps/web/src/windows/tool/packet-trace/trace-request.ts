@@ -1,19 +1,19 @@
 /** Asking for a trace from another window: "Trace this" on a connection or a log line. */
-import type { PacketWords } from '@tollway/schema';
+import type { PacketArguments } from '@tollway/schema';
 
 export const TRACE = '/tool/packet-trace';
 
-let requested: PacketWords | undefined;
+let requested: PacketArguments | undefined;
 const listeners = new Set<() => void>();
 
 /** Leaves a packet for the trace window; the caller opens it. */
-export function requestTrace(words: PacketWords): void {
+export function requestTrace(words: PacketArguments): void {
   requested = words;
   for (const listener of listeners) listener();
 }
 
 /** The packet that was asked for, once. */
-export function takeRequested(): PacketWords | undefined {
+export function takeRequested(): PacketArguments | undefined {
   const words = requested;
   requested = undefined;
   return words;

@@ -23,7 +23,7 @@ const packet = (number: number): ShownPacket => ({
   dst: '10.0.0.2:2',
   length: 60,
   fast: false,
-  slowReason: 'first-packet',
+  slowReason: 'new-connection',
   outcome: 'dropped',
   dropReason: 'filter-drop',
   steps: [],
@@ -129,7 +129,7 @@ test('packets from before a break stay when the numbers begin anew', () => {
 test('what became of a packet, and its way, in words', () => {
   expect(outcomeText(packet(1))).toBe('dropped: filter-drop');
   expect(outcomeText({ ...packet(1), outcome: 'forwarded', dropReason: '' })).toBe('forwarded');
-  expect(pathText(packet(1))).toBe('slow: first-packet');
+  expect(pathText(packet(1))).toBe('slow: new-connection');
   expect(pathText({ ...packet(1), fast: true })).toBe('fast');
   expect(lengthText(packet(1))).toBe('60');
   expect(lengthText({ ...packet(1), length: 1500, segments: 43 })).toBe('1500 × 43');

@@ -1,13 +1,13 @@
 /** Packets of connections and log lines in the words of the trace, and the rows that a trace keeps. Pure. */
 
 import type { ShownPacket } from '@tollway/protocol/live/trace';
-import { type PacketWords, parsePacketLine } from '@tollway/schema';
+import { type PacketArguments, parsePacketLine } from '@tollway/schema';
 import type { Row } from '../../../api/row.ts';
 import type { TraceNews } from '../../../api/trace.ts';
 import { timeOfDay } from '../../../ui/router-clock.ts';
 
 /** A packet of the connection in its first direction. */
-export function wordsOfConnection(row: Row): PacketWords {
+export function wordsOfConnection(row: Row): PacketArguments {
   const address = (text = ''): string => text.replace(/:\d+$/, '');
   const words: Record<string, string> = {
     'src-address': address(row['src-address']),
@@ -24,7 +24,7 @@ export function wordsOfConnection(row: Row): PacketWords {
 }
 
 /** The packet that a line of the firewall's log tells of. */
-export function wordsOfLogLine(row: Row): PacketWords | undefined {
+export function wordsOfLogLine(row: Row): PacketArguments | undefined {
   const parsed = parsePacketLine(row.message ?? '');
   return parsed.ok ? parsed.words : undefined;
 }
@@ -35,7 +35,7 @@ const ICMP_ERRORS: ReadonlySet<string> = new Set(['3', '4', '5', '11', '12']);
 /**
  * What a row leaves out of its packet without which a dry run would tell of another packet; undefined when it says all.
  */
-export function unknownOf(words: PacketWords): { readonly property: string; readonly detail: string } | undefined {
+export function unknownOf(words: PacketArguments): { readonly property: string; readonly detail: string } | undefined {
   if (words.protocol !== 'icmp' || words['src-port'] !== undefined) return undefined;
   if (ICMP_ERRORS.has(words['icmp-options']?.split(':')[0] ?? '')) {
     return {
@@ -88,7 +88,7 @@ export const outcomeHelp = ({ outcome }: ShownPacket): string | undefined =>
 export const lengthText = ({ length, segments }: ShownPacket): string =>
   segments === undefined ? String(length) : `${length} × ${segments}`;
 
-/** `fast`, `slow: first-packet`. */
+/** `fast`, `slow: new-connection`. */
 export const pathText = ({ fast, slowReason }: ShownPacket): string =>
   fast ? 'fast' : slowReason ? `slow: ${slowReason}` : 'slow';
 

@@ -1,6 +1,6 @@
 /** What becomes of packets, stage by stage: as they come, or of one that is only described. */
 
-import { type PacketWords, packetLine, parsePacketLine } from '@tollway/schema';
+import { type PacketArguments, packetLine, parsePacketLine } from '@tollway/schema';
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { RequestError } from '../../../api/rest.ts';
 import { dryRun, followTrace, type TraceNews } from '../../../api/trace.ts';
@@ -24,7 +24,7 @@ const RUNNING_WORDS = { packets: String(MAX_PACKETS) };
 
 export default function TraceWindow({ menu }: WindowProps) {
   const [line, setLine] = useState('');
-  const [words, setWords] = useState<PacketWords>({});
+  const [words, setWords] = useState<PacketArguments>({});
   const [running, setRunning] = useState(false);
   const [packets, setPackets] = useState<readonly Kept[]>([]);
   const [lost, setLost] = useState(0);
@@ -38,7 +38,7 @@ export default function TraceWindow({ menu }: WindowProps) {
   useLayoutEffect(() => act({ do: 'rename', id, title }), [id, title]);
   useEffect(() => () => stop.current?.(), []);
 
-  function show(next: PacketWords) {
+  function show(next: PacketArguments) {
     setWords(next);
     setLine(packetLine(next));
   }
@@ -69,7 +69,7 @@ export default function TraceWindow({ menu }: WindowProps) {
     return run.current;
   }
 
-  function ask(about: PacketWords) {
+  function ask(about: PacketArguments) {
     const mine = begin();
     const { dropped: _dropped, ...packet } = about;
     dryRun(packet)
@@ -100,7 +100,7 @@ export default function TraceWindow({ menu }: WindowProps) {
   }
 
   /** Asks about a packet that was left for this window, unless it is not known well enough. */
-  function take(about: PacketWords) {
+  function take(about: PacketArguments) {
     show(about);
     const unknown = unknownOf(about);
     if (unknown === undefined) return ask(about);

@@ -56,7 +56,7 @@ export const addressList = defineMenu({
   key: ['address', 'list'],
   commands: ['add', 'set', 'reset', 'remove', 'enable', 'disable', 'comment'],
   refreshMs: 1_000,
-  dynamicRemovable: 'for-good',
+  dynamicRemovable: 'permanent',
   // A list that has no entries matches nothing, and is there as long as a rule names it.
   referenceTargets: [{ property: 'list', word: 'address list' }],
   onReferencedRemove: 'keep-name',

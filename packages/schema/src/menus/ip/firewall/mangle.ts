@@ -90,7 +90,7 @@ export const firewallMangle = defineMenu({
       dataplane: true,
     },
     'new-mss': {
-      kind: int({ min: 40, max: 65_534, also: ['clamp-to-pmtu'] }),
+      kind: int({ min: 40, max: 65_534, keywords: ['clamp-to-pmtu'] }),
       label: 'New TCP MSS',
       help: 'Segment size that SYN packets announce, or clamp-to-pmtu for what the MTU allows.',
       tab: 'Action',
