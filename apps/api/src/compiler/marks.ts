@@ -24,7 +24,7 @@ export class Marks {
 
   /**
    * Number of a mark by name.
-   * @throws CannotWork when another mark has the same number.
+   * @throws InvalidRow when another mark has the same number.
    */
   of(name: string): Mark {
     if (name === NO_MARK) return NONE;

@@ -22,7 +22,7 @@ export class QueueTypes {
     this.#rows = new Map(rows.map((row) => [row.values.name ?? '', row]));
   }
 
-  /** @throws CannotWork when there is no such type. */
+  /** @throws InvalidRow when there is no such type. */
   indexOf(name: string): number {
     let index = this.#index.get(name);
     if (index === undefined) {
@@ -43,7 +43,7 @@ export class QueueTypes {
     }
   }
 
-  /** Kind of a type. @throws CannotWork when there is no such type. */
+  /** Kind of a type. @throws InvalidRow when there is no such type. */
   kindOf(name: string): string {
     return requiredValue(MENU, this.#row(name), 'kind');
   }
@@ -95,7 +95,7 @@ class Settings {
     return durationUs(this.text(property)) ?? 0;
   }
 
-  /** The word given. @throws CannotWork when it is none of `words`. */
+  /** The word given. @throws InvalidRow when it is none of `words`. */
   word<T extends string>(property: string, words: readonly T[]): T {
     const text = this.text(property);
     const found = words.find((word) => word === text);
