@@ -13,7 +13,7 @@ afterEach(async () => {
   await router.close();
 });
 
-/** What the data plane says that the queue has carried since its start or the last reset, bytes. */
+/** Counters of the queue in the data plane since its start or the last reset, bytes. */
 function count(upload: number, download: number): Buffer {
   const record = (part: number, bytes: number) => {
     const buffer = Buffer.alloc(104);

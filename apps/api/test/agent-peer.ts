@@ -14,7 +14,7 @@ export class AgentPeer {
   readonly ports: PortInfo[];
   /** Refuses a configuration: message, and the row at fault. */
   refuse: ((config: DataplaneConfig) => { message: string; row?: number; code?: string } | undefined) | undefined;
-  /** What it activates instead of what it was sent. */
+  /** Configuration that is activated instead of the one that was sent. */
   distort: (config: DataplaneConfig) => DataplaneConfig = (config) => config;
   /** Requests that are not answered: the process is there and does nothing any more. */
   mute: readonly string[] = [];
@@ -35,14 +35,14 @@ export class AgentPeer {
   onQueueReset: (() => Buffer) | undefined;
   /** Packed records as the answer to `queue-scope`, by the millisecond that it is now. */
   scope: (nowMs: number) => Buffer = () => Buffer.alloc(0);
-  /** What the clock of answers to `queue-scope` is ahead, ns. */
+  /** Lead of the clock in answers to `queue-scope`, ns. */
   clockNs = 0n;
   /** Packed records as the answer to `connections`. */
   connections: Buffer = Buffer.alloc(0);
-  /** What `stats` tells of the ways past the slow path and of its reasons. */
+  /** Ways past the slow path and slow reasons in `stats`. */
   handlers: Stats['fast-path']['handlers'] = [];
   slow: Stats['slow'] = [];
-  /** What it tells of rules, of cores and of workers. */
+  /** Rules, cores and workers in `stats`. */
   rules: Stats['rules'] = [];
   cores: () => Stats['cores'] = () => [];
   workers: () => Stats['workers'] = () => [];
@@ -57,13 +57,13 @@ export class AgentPeer {
     local: false,
     interface: null,
   });
-  /** What a trace notes, and what comes out of a dry run. */
+  /** Packets of a trace, and result of a dry run. */
   traced: TracedPacket[] = [];
   /** Traces that were started and not stopped. */
   traces = 0;
   /** Connections with flag F. */
   fasttracked = 0;
-  /** What they forwarded by the fast path. */
+  /** Packets that connections with the FastTrack mark forwarded by the fast path. */
   fasttrack = { packets: 0, bytes: 0 };
   readonly #path: string;
   readonly #prepared = new Map<number, { revision: number; config: DataplaneConfig }>();

@@ -100,7 +100,7 @@ export const comments = async () => {
   return Array.isArray(body) ? body.map((row: { comment?: string }) => row.comment) : body;
 };
 
-/** What the first {@link setUp} of a file has left: a copy of the folder, and what the agent had. */
+/** State after the first {@link setUp} of a file: a copy of the folder, and the configuration of the agent. */
 let seed: { readonly folder: string; readonly revision: number; readonly active: AgentPeer['active'] } | undefined;
 afterAll(() => {
   if (seed !== undefined) rmSync(seed.folder, { recursive: true, force: true });
@@ -132,7 +132,7 @@ export function restoring(...generation: string[]): { code: number | null; stdou
 export const spawnNow = (args: readonly string[]) =>
   spawnSync(process.execPath, args, { env: environment(), encoding: 'utf8' });
 
-/** What all faults have in common: said clearly everywhere, nothing set up anew, nothing pushed over the agent. */
+/** Common behaviour in all faults: said clearly everywhere, nothing set up anew, nothing pushed over the agent. */
 export async function refusesWith(problem: RegExp, remedy: RegExp): Promise<void> {
   const { active, revision, prepares } = peer;
   const health = await ask('GET', '/healthz');

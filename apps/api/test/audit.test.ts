@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => router.close());
 
 const authorization = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`;
-/** What the newest revision, the audit and the log say. */
+/** Texts of the newest revision, the audit and the log. */
 async function told(): Promise<{ summary: string; audit: string; log: string }> {
   const { rows } = await router.request('GET', '/api/v1/revisions', undefined, { authorization });
   const audit = await router.db.audit.findFirst({ where: { action: 'config' }, orderBy: { id: 'desc' } });

@@ -7,7 +7,7 @@ import { Client } from './live-client.js';
 import { rawRequest, upgradeRequest } from './raw-request.js';
 import { PASSWORD, Router } from './router.js';
 
-/** In a soak as many sockets as somebody with one machine has, and the router's own limits. */
+/** True in a soak: as many sockets as somebody with one machine has, and the router's own limits. */
 const soak = process.env.TOLLWAY_SOAK !== undefined;
 const authorization = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`;
 

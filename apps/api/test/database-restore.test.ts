@@ -20,7 +20,7 @@ import {
 } from './api-process.js';
 import { inSoak } from './soak.js';
 
-/** What `--restore` gives back, and when it asks first. */
+/** Tests of `--restore`: what it gives back, and when it asks first. */
 
 vi.setConfig({ testTimeout: 120_000 });
 eachWithItsFolder();

@@ -98,7 +98,7 @@ describe('a browser, while the agent is away', () => {
       const windows = [{}, { filter }, {}];
       const ask = (id: number) =>
         client.send({ op: 'subscribe', id, topic: 'menu', menu, intervalMs: 200, ...windows[id] });
-      /** What the newest message of each window says. */
+      /** The member `incomplete` of the newest message of each window. */
       const told = () => windows.map((_, at) => client.messages.findLast(({ id }) => id === at)?.incomplete);
       const become = (...expected: unknown[]) => expect.poll(told, { timeout: 20_000 }).toEqual(expected);
       const heard = (id: number) => client.messages.some((message) => message.id === id);

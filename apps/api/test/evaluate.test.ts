@@ -6,7 +6,7 @@ import { deltaOf, evaluate, type QueryResult, scannedItems } from '../src/live/e
 import type { RowQuery } from '../src/live/row-query.js';
 import { ArrayRows, type RestRow } from '../src/view/rows.js';
 
-/** What a browser does with a delta, by the contract of `/live`. */
+/** Applies a delta as a browser does, by the contract of `/live`. */
 function apply(before: QueryResult, delta: Changes): RestRow[] {
   const rows = new Map(before.rows.map((row) => [row['.id'] ?? '', row]));
   for (const id of delta.remove) rows.delete(id);

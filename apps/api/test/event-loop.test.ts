@@ -14,7 +14,7 @@ import { rawExchange, upgradeRequest } from './raw-request.js';
 import { PASSWORD, Router } from './router.js';
 import { inSoak } from './soak.js';
 
-/** With as many rows as a large router has, nothing that only asks, or is refused, holds up the rest. */
+/** Rows of a large router: nothing that only asks, or is refused, holds up the rest. */
 const QUEUES = 25_000;
 const ENTRIES = 100_000;
 const RULES = 2_000;
@@ -28,7 +28,7 @@ const LOG_LINES = 2_000;
 const CONNECTIONS = 1_048_576;
 /** Longest time that the event loop may stand still, ms. */
 const MAX_MS = 50;
-/** What blocks does so each time; a collection of garbage, or a neighbour that takes the caches, does not. */
+/** Attempts: what blocks does so each time; a collection of garbage, or a neighbour that takes the caches, does not. */
 const TRIES = 16;
 vi.setConfig({ testTimeout: 300_000 });
 setFlagsFromString('--expose-gc');
@@ -65,7 +65,7 @@ beforeAll(async () => {
 }, 600_000);
 afterAll(() => router.close());
 
-/** What this thread has worked, ms: a machine that is busy with other things makes it not more (proc_pid_schedstat). */
+/** CPU time of this thread, ms: a machine that is busy with other things makes it not more (proc_pid_schedstat). */
 const workedMs = (): number => Number(readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ')[0]) / 1e6;
 
 /** Longest piece of work between two turns of the event loop while `work` ran, ms; the best of some tries. */
@@ -175,14 +175,14 @@ const learned = (count: number): NeighborInfo[] =>
     status: 'reachable',
   }));
 
-/** What a queue has done in a millisecond, as the data plane packs it. */
+/** Record of one millisecond of a queue, as the data plane packs it. */
 function scopeRecord(ms: number): Buffer {
   const record = Buffer.alloc(64, 1);
   record.writeBigUInt64LE(BigInt(ms));
   return record;
 }
 
-/** What is done, the status of the answer, and the request. */
+/** Name of the case, status of the answer, and request. */
 type Refused = [what: string, status: number, method: string, path: string, body: unknown];
 
 /** A word of a query, of many ranges. */

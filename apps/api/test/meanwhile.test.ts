@@ -15,7 +15,7 @@ const eve = { authorization: `Basic ${Buffer.from(`eve:${PASSWORD}`).toString('b
 const eva = { authorization: `Basic ${Buffer.from(`eva:${PASSWORD}`).toString('base64')}` };
 
 const addEve = async () => (await router.rest('PUT', '/user', { name: 'eve', group: 'full', password: PASSWORD })).id;
-/** What an administrator does to somebody, and how what they had begun is answered then. */
+/** Changes of a user by an administrator, and the answer to what the user had begun. */
 const DEEDS: readonly [string, number, (id: string) => Promise<unknown>][] = [
   ['removed', 401, (id) => router.rest('DELETE', `/user/${id}`)],
   ['disabled', 401, (id) => router.rest('PATCH', `/user/${id}`, { disabled: 'yes' })],

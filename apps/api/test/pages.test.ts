@@ -12,7 +12,7 @@ let router: Router;
 let web: string;
 const large = 'export const x = 1;\n'.repeat(5_000);
 const authorization = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`;
-/** What browsers ask for when they open an address. */
+/** Header of browsers that open an address. */
 const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
 
 beforeAll(async () => {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Client } from './live-client.js';
 import { Router } from './router.js';
 
-/** What rows refer to cannot be taken from under them: a rule that is left out drops nothing. */
+/** Tests that referenced rows cannot be removed: a rule that is left out drops nothing. */
 
 const FILTER = '/ip/firewall/filter';
 const MANGLE = '/ip/firewall/mangle';

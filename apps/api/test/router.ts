@@ -24,7 +24,7 @@ type Item = Readonly<Record<string, string>>;
 const isObject = (value: unknown): value is Item =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What came back. A test that expects an item, a list or an error and gets something else fails. */
+/** Answer to a request. A test that expects an item, a list or an error and gets something else fails. */
 export class Answer {
   readonly status: number;
   readonly headers: Headers;

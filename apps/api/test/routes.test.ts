@@ -360,7 +360,7 @@ describe('a million routes', () => {
     return { result, ms };
   }
 
-  /** What this process has worked, ms: a machine that is busy with other things makes it not more. */
+  /** CPU time of this process, ms: a machine that is busy with other things makes it not more. */
   const workedMs = () => {
     const { user, system } = process.cpuUsage();
     return (user + system) / 1000;

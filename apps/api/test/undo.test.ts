@@ -225,7 +225,7 @@ describe('a change', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 9 }), async (steps) => {
         await add('a', 'b', 'c', 'd', 'e', 'f');
-        /** What was there before each revision, oldest first. */
+        /** Configuration before each revision, oldest first. */
         const past: { revision: number; before: unknown }[] = [];
         for (const { what, row, to } of steps) {
           const before = await rules();

@@ -11,7 +11,7 @@ const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const check = process.argv.includes('--check');
 const profile = process.env.TOLLWAY_CARGO_PROFILE ?? 'dev';
 
-/** What an example of the crate `config` prints. */
+/** Output of an example of the crate `config`. */
 const printed = (example) =>
   execFileSync(
     'cargo',

@@ -15,7 +15,7 @@ export interface Refusal {
   /** Name of the wrong member; empty if the object as a whole is wrong. */
   readonly property: string;
   readonly reason: 'unknown' | 'missing' | 'repeated' | 'value' | 'no-object';
-  /** What is accepted. */
+  /** Description of what is accepted. */
   readonly text: string;
 }
 

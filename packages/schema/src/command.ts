@@ -39,12 +39,12 @@ export interface Command {
   readonly allByDefault?: true;
   /** Arguments beside those that name rows. Of `add` and `set` they are the properties of the menu. */
   readonly args: Readonly<Record<string, Argument>>;
-  /** It only `read`s, is a `change` of rows, or an `action` that leaves rows as they are. */
+  /** Effect of the command: it only `read`s, is a `change` of rows, or an `action` that leaves rows as they are. */
   readonly effect: 'read' | 'change' | 'action';
   /** Nothing, the `.id` of a new row, or rows with these properties. */
   readonly result: 'nothing' | 'id' | readonly string[];
   readonly permission: Policy;
-  /** It also applies to dynamic rows. */
+  /** Applies to dynamic rows too. */
   readonly dynamicRows?: true;
   /** Windows have a button for it. */
   readonly button?: true;

@@ -25,7 +25,7 @@ export type Editor = 'check' | 'select' | 'set' | 'tri-set' | 'list' | 'number';
 export interface Kind {
   /** Name, e.g. `bool`, `ip-prefix`, `port-list`. */
   readonly name: string;
-  /** What is accepted, for people and error messages, e.g. `an IPv4 prefix a.b.c.d/n`. */
+  /** Values that are accepted, for people and error messages, e.g. `an IPv4 prefix a.b.c.d/n`. */
   readonly accepts: string;
   /** Checks a text and brings it into canonical form. Never throws. */
   parse(text: string): Parsed;
@@ -83,7 +83,7 @@ export interface Kind {
   readonly jsonSchema: Readonly<Record<string, unknown>>;
 }
 
-/** What the two halves of a pair are. */
+/** Kind and names of the two halves of a pair. */
 export interface PairOf {
   readonly of: Kind;
   /** Names of the halves in columns, `['upload', 'download']`: `max-limit.upload`. */

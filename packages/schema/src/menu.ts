@@ -71,7 +71,7 @@ export type WindowSize = readonly [width: number, height: number];
 
 /** The window of a menu. */
 interface MenuWindow {
-  /** It is a tab of this one. */
+  /** Window of which this one is a tab. */
   readonly tabOf?: TabbedWindow;
   /** Buttons of other menus open it, and the menu tree does not. */
   readonly openedBy?: { readonly label: string; readonly menus: readonly string[] };
@@ -81,7 +81,7 @@ interface MenuWindow {
   readonly dialogSize?: WindowSize;
 }
 
-/** What rows of other menus can reference, beside the item's name: a list or a mark that rows define. */
+/** Name that rows of other menus can reference, beside the item's: a list or a mark that rows define. */
 export interface ReferenceTarget {
   /** The property that holds the name. */
   readonly property: string;
@@ -113,7 +113,7 @@ export interface Menu {
   readonly key?: readonly string[];
   /** Commands beside print, by name. */
   readonly commands: ReadonlyMap<string, Command>;
-  /** What a menu of kind `command` does; its arguments are the properties. */
+  /** Command of a menu of kind `command`; its arguments are the properties. */
   readonly run?: Pick<Command, 'effect' | 'permission'>;
   /** Interval at which views refresh values that change by themselves, ms. */
   readonly refreshMs?: number;
@@ -124,17 +124,17 @@ export interface Menu {
   readonly source: 'stored' | 'live' | 'union';
   /** Dynamic items can be removed, though not changed: they are `relearned` by the data plane later, or the removal is `permanent`. */
   readonly dynamicRemovable?: 'relearned' | 'permanent';
-  /** What other rows can reference. Absent: the name, where rows have one. */
+  /** Names that other rows can reference. Absent: the name, where rows have one. */
   readonly referenceTargets?: readonly ReferenceTarget[];
   /** Removal of a referenced row: it is `refused` (the default), or the references `keep-name`. */
   readonly onReferencedRemove?: 'refused' | 'keep-name';
   /** Rows without a name get this one with a number, `queue1`. */
   readonly autoName?: string;
-  /** Its window: how it is opened other than by the menu tree, and its size. */
+  /** Window of the menu: how it is opened other than by the menu tree, and its size. */
   readonly window?: MenuWindow;
   /** `false`: its changes make no revision and cannot be undone. */
   readonly undoable?: false;
-  /** Its rows are interfaces of this type; with `any` it shows and changes the rows of the menus of all types. */
+  /** Type of the interfaces that are its rows; with `any` it shows and changes the rows of the menus of all types. */
   readonly interfaceType?: string;
   /** Shows and changes the rows of this other menu (`/queue/interface` those of `/interface`). */
   readonly rowsOf?: string;

@@ -7,7 +7,7 @@ const ADDRESS = '((?:\\d{1,3}\\.){3}\\d{1,3})(?::(\\d{1,5}))?';
 /** `192.168.88.10:40000 → 1.1.1.1:443`; the arrow may be `->`, `→` or `to`. */
 const ENDPOINTS = new RegExp(`${ADDRESS}\\s*(?:->|→|\\bto\\b)\\s*${ADDRESS}`);
 
-/** What stands on the wire where a packet is translated: `NAT 1.1.1.1:443->(203.0.113.2:40000->192.168.88.10:40000)`. */
+/** Addresses on the wire of a packet that is translated: `NAT 1.1.1.1:443->(203.0.113.2:40000->192.168.88.10:40000)`. */
 const TRANSLATION = new RegExp(`\\bNAT ${translated(ADDRESS)}->${translated(ADDRESS)}`);
 
 function translated(address: string): string {
@@ -15,7 +15,7 @@ function translated(address: string): string {
   return `\\(?${address}(?:->${unnamed}\\))?`;
 }
 
-/** What may stand beside the endpoints, in any order; a group is the value of the property. */
+/** Parts that may stand beside the endpoints, in any order; a group is the value of the property. */
 const PARTS: readonly (readonly [string, RegExp])[] = [
   ['in-interface', /\bin[: ] *([A-Za-z0-9][\w.+-]*)/],
   ['packet-size', /\blen(?:gth)?[: ] *(\d{1,5})\b(?:, \d+ packets)?/],
@@ -33,7 +33,7 @@ const PARTS: readonly (readonly [string, RegExp])[] = [
 
 const IDENTIFIER = /\bid[: ] *(\d{1,5})\b/;
 
-/** What a log line of the firewall says beside the packet itself. */
+/** Parts of a log line of the firewall that do not describe the packet. */
 const NOISE: readonly RegExp[] = [
   /^.*?\b(?=[\w-]+: in:)/,
   /^[\w-]+: (?=in:|out:)/,

@@ -17,7 +17,7 @@ const base = snapshotOf({
   '/ip/firewall/address-list': [{ '.id': '41', list: 'a', address: '10.0.0.1' }],
 });
 
-/** What a rule may depend on: interfaces, lists, other chains, the clock. */
+/** Values that a rule may depend on: interfaces, lists, other chains, the clock. */
 const values = fc.record(
   {
     chain: fc.constantFrom('forward', 'input', 'one', 'two'),
@@ -30,7 +30,7 @@ const values = fc.record(
   },
   { requiredKeys: ['chain', 'action'] },
 );
-/** What a simple queue may depend on: interfaces, types, marks, its parents, the clock. */
+/** Values that a simple queue may depend on: interfaces, types, marks, its parents, the clock. */
 const queueValues = fc.record(
   {
     target: fc.constantFrom('10.0.0.0/8', 'ether1', 'ether9'),

@@ -77,7 +77,7 @@ const step = fc.record({
 const history = fc.record({
   rows: fc.integer({ min: 2, max: 6 }),
   steps: fc.array(step, { minLength: 1, maxLength: 8 }),
-  /** Which to take back next, of those that are left. */
+  /** Choices of the next revision to undo, among those that are left. */
   picks: fc.array(fc.nat(20), { minLength: 8, maxLength: 8 }),
 });
 

@@ -38,7 +38,7 @@ export const FIND_ACCEPTS = `find must be a text of at most ${MAX_FIND} characte
 
 const value = (options = {}) => Type.Union([Type.String(), Type.Number(), Type.Boolean()], options);
 
-/** What is asked of a column. The refusals go on where a condition says what is wrong with it. */
+/** Condition on a column. A refusal goes on with what is wrong with the condition. */
 export const test = Type.Object({
   op: Type.Enum([...OPERATORS], { refusal: `one of ${OPERATORS.join(', ')}` }),
   value: value({ refusal: 'a text, a number, true or false' }),

@@ -64,7 +64,7 @@ const itemArguments: JsonObject = {
   },
 };
 
-/** Of `remove` where items may disappear by themselves before the request is carried out. */
+/** Arguments of `remove` where items may disappear by themselves before the request is carried out. */
 const transientItemArguments: JsonObject = {
   ...itemArguments,
   numbers: numbers(

@@ -13,7 +13,7 @@ const writes = (severity: string): Command => ({
   permission: 'write',
 });
 
-/** What happened lately. */
+/** Newest messages of the log. */
 export const log = defineMenu({
   path: '/log',
   title: 'Log',

@@ -7,7 +7,7 @@ import { secret, userName } from '../props/text.js';
 
 const { disabled: switchedOff } = disabled();
 
-/** Who may log in. Kept apart from the configuration rows: passwords are stored as argon2id hashes only. */
+/** Users that may log in. Kept apart from the configuration rows: passwords are stored as argon2id hashes only. */
 export const user = defineMenu({
   path: '/user',
   title: 'Users',

@@ -19,7 +19,7 @@ import { volumeRange } from '../props/volume-range.js';
 import { weekdayTimes } from '../props/weekday-times.js';
 import { NO_MARK } from './queue.js';
 
-/** Of conditions that count packets. */
+/** Help of conditions that count packets. */
 const UNCUT = 'Segments that their sender left uncut (TSO) are one.';
 
 type Tab = 'General' | 'Advanced' | 'Extra';

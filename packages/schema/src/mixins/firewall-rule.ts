@@ -4,7 +4,7 @@ import { counters } from './counters.js';
 import { disabled, disabledFlag, dynamic, dynamicFlag, invalid, invalidFlag } from './disabled.js';
 import { logging } from './firewall-match.js';
 
-/** What menus of firewall rules have in common beside their conditions and actions. */
+/** Properties that menus of firewall rules have in common beside conditions and actions. */
 
 /** Properties of every rule behind those of its action, in the order of the dialog. */
 export const ruleState: Readonly<Record<string, Prop>> = {
@@ -31,7 +31,7 @@ export const MATCH_COLUMNS = [
   'dst-address-list',
 ] as const;
 
-/** What lists of rules are, whatever the rules do. */
+/** Declaration that lists of rules have in common. */
 export const ruleList = {
   kind: 'ordered',
   flags: [disabledFlag, invalidFlag, dynamicFlag],

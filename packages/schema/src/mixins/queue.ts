@@ -25,7 +25,7 @@ interface Statistic {
   readonly help: string;
 }
 
-/** What a queue counts, by the name of the property. */
+/** Counters of a queue, by the name of the property. */
 const STATISTICS: Readonly<Record<string, Statistic>> = {
   rate: { kind: rate, label: 'Rate', help: 'Bits per second that passed, of IP packets.' },
   'packet-rate': { kind: counter('p/s'), label: 'Packet Rate (p/s)', help: 'Packets per second that passed.' },
@@ -83,7 +83,7 @@ export function queueStatistics({
   /** Kind of the property, of that of one number. */
   readonly of?: (kind: Kind) => Kind;
   readonly names?: readonly string[];
-  /** What is counted of packets that passed, in words. */
+  /** Count of packets that passed, in words. */
   readonly passing?: string;
 } = {}): Readonly<Record<string, Prop>> {
   return Object.fromEntries(
@@ -102,6 +102,6 @@ export function queueStatistics({
   );
 }
 
-/** What the lint has to say about a queue. */
+/** Findings of the lint about a queue. */
 export const queueHint = (tab = 'Statistics'): { readonly hint: Prop } =>
   hint('What of its settings has no effect, or another one than it seems to have.', tab);

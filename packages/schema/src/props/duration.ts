@@ -52,7 +52,7 @@ export function durationText(ms: number): string {
   return text || '0s';
 }
 
-/** For people: `1d 00:04:02`, `00:00:30`, `00:00:00.500`. */
+/** Text of a duration for people: `1d 00:04:02`, `00:00:30`, `00:00:00.500`. */
 export function displayDuration(value: string): string {
   const ms = durationMs(value);
   if (ms === undefined) return value;
@@ -66,7 +66,7 @@ export function displayDuration(value: string): string {
 
 interface DurationOptions {
   readonly minMs?: number;
-  /** At most {@link MAX_DURATION_MS}. */
+  /** Longest duration, ms; {@link MAX_DURATION_MS} at most. */
   readonly maxMs?: number;
   /** Words accepted beside durations. */
   readonly keywords?: readonly string[];

@@ -37,7 +37,7 @@ export function ipv4Prefix(text: string): Ipv4Prefix | undefined {
   return { address, length: Number(tail) };
 }
 
-/** What kinds whose values are addresses have in common. */
+/** Functions that kinds of addresses have in common. */
 export const addresses: Pick<Kind, 'compare' | 'sortKey' | 'range' | 'filterType'> = {
   compare: compareAddresses,
   sortKey: addressSortKey,

@@ -27,7 +27,7 @@ export function parseNexthop(text: string): Nexthop | undefined {
 
 const isInterfaceName = (text: string): boolean => interfaceName.parse(text).ok;
 
-/** What may be the name of an interface: all, or what is behind the `%`. */
+/** Part that may be the name of an interface: all, or what is behind the `%`. */
 const interfacePart = (value: string): string => value.slice(value.indexOf('%') + 1);
 
 const ACCEPTS = 'an IPv4 address, an interface name or address%interface';

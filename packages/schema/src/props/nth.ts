@@ -5,7 +5,7 @@ import { shown } from './shown.js';
 /** One packet of each group of `every`. */
 interface Nth {
   readonly every: number;
-  /** From 1 to `every`. */
+  /** Number of the packet, 1 to `every`. */
   readonly packet: number;
 }
 

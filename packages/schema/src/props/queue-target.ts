@@ -5,7 +5,7 @@ import { ipv6Prefix, ipv6Text } from './ipv6.js';
 import { shown } from './shown.js';
 import { interfaceName } from './text.js';
 
-/** What a queue holds the traffic of: a network, or what is behind an interface. */
+/** Target of a queue: a network, or what is behind an interface. */
 export type QueueTarget =
   | { readonly address: string; readonly length: number }
   /** Name; whether it exists is not known here. */

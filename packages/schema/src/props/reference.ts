@@ -7,7 +7,7 @@ interface ReferenceOptions {
   readonly keywords?: readonly string[];
 }
 
-/** What items of menus that others refer to are called: one, and several. */
+/** Nouns for items of menus that others refer to: one, and several. */
 const NOUNS: Readonly<Record<string, readonly [one: string, several: string]>> = {
   '/interface': ['an interface', 'interfaces'],
   '/interface/list': ['an interface list', 'interface lists'],
@@ -27,7 +27,7 @@ const nounsOf = (menu: string): readonly [one: string, several: string] => {
 export const reference = (menu: string, prop: string, options: ReferenceOptions = {}): Kind =>
   referenceToOneOf([{ menu, prop }], options);
 
-/** As {@link reference}, where the item may be of one of several menus. */
+/** Kind of values that {@link reference} an item of one of several menus. */
 export function referenceToOneOf(ref: readonly Referent[], { keywords = [] }: ReferenceOptions = {}): Kind {
   const items = ref.map(({ menu, prop }) => `the ${prop} of ${nounsOf(menu)[0]}`);
   const accepts = [...items, ...keywords].join(', or ');

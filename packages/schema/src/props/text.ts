@@ -12,7 +12,7 @@ interface TextOptions {
 }
 
 interface NameOptions extends TextOptions {
-  /** What gives such names; nothing need. */
+  /** Properties that define such names; none need be. */
   readonly ref?: readonly Referent[];
 }
 
@@ -79,7 +79,7 @@ export function nameList(options: NameOptions = {}): Kind {
   };
 }
 
-/** As {@link name}, and without slashes: fit for one half of a pair of names. */
+/** A {@link name} without slashes: fit for one half of a pair of names. */
 export const nameInPair: Kind = nameKind(/^[^!*,/\s]([^,/]*[^,/\s])?$/, {
   accepts:
     'a name of 1 to 63 characters without commas and slashes that starts with neither ! nor *, and with no space at either end',
@@ -119,7 +119,7 @@ interface NameShape {
   readonly ref?: readonly Referent[] | undefined;
 }
 
-/** What else a name must be, said where that is what is wrong: nobody sees such characters. */
+/** Requirement that is named only when it is what is wrong: nobody sees such characters. */
 const VISIBLE = ', and without control characters and marks that turn the direction of writing';
 
 function nameKind(pattern: RegExp, { accepts, max, values, ref }: NameShape): Kind {

@@ -2,7 +2,7 @@ import { defineMenu } from '../../define.js';
 import { oneOf } from '../../props/enum.js';
 import { text } from '../../props/text.js';
 
-/** What the lint looks for. */
+/** Kinds of findings of the lint. */
 export const QUEUE_FINDINGS = [
   'limit-at-over-parent',
   'max-limit-over-parent',

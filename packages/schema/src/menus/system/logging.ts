@@ -13,7 +13,7 @@ const builtin = (id: number, topics: string, action: string): BuiltinItem => ({
   values: { topics, action, default: 'true' },
 });
 
-/** Which messages go where. */
+/** Rules that send messages to the actions of the log. */
 export const systemLogging = defineMenu({
   path: '/system/logging',
   title: 'Logging Rules',

@@ -10,7 +10,7 @@ import { text } from '../../props/text.js';
 
 const fact = (kind: Kind, label: string, help: string): Prop => ({ kind, label, help, tab: 'General', readOnly: true });
 
-/** What the router runs on. */
+/** Machine and versions that the router runs on. */
 export const systemResource = defineMenu({
   path: '/system/resource',
   title: 'Resources',

@@ -32,7 +32,7 @@ const result = (kind: Kind, label: string, help: string): Prop => ({
 
 const port = int({ min: 0, max: 65_535 });
 
-/** What becomes of packets, stage by stage. */
+/** Trace of packets, stage by stage. */
 export const toolPacketTrace = defineMenu({
   path: '/tool/packet-trace',
   title: 'Packet Trace',

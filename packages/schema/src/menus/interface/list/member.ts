@@ -4,7 +4,7 @@ import { disabled, disabledFlag, dynamic, dynamicFlag } from '../../../mixins/di
 import { reference } from '../../../props/reference.js';
 import { INTERFACE_WINDOW } from '../../../windows.js';
 
-/** Which interface is in which list. */
+/** Members of interface lists. */
 export const interfaceListMember = defineMenu({
   path: '/interface/list/member',
   title: 'Interface List Members',

@@ -16,7 +16,7 @@ import { FIREWALL_WINDOW } from '../../../windows.js';
 
 const path = '/ip/firewall/filter';
 
-/** Which packets may pass. */
+/** Rules that let packets pass or drop them. */
 export const firewallFilter = defineMenu({
   path,
   title: 'Filter Rules',

@@ -21,7 +21,7 @@ const path = '/ip/firewall/mangle';
 /** Actions that change the packet or its connection, after which the next rule may follow. */
 const MANGLE_MARKING_ACTIONS = ['mark-packet', 'mark-connection', 'mark-routing', 'change-dscp', 'change-mss'] as const;
 
-/** What packets and connections are marked with. */
+/** Rules that mark packets and connections, and change their headers. */
 export const firewallMangle = defineMenu({
   path,
   title: 'Mangle',

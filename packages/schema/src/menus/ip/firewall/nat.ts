@@ -16,7 +16,7 @@ import { FIREWALL_WINDOW } from '../../../windows.js';
 
 const path = '/ip/firewall/nat';
 
-/** Which connections get other addresses. */
+/** Rules that translate addresses and ports of connections. */
 export const firewallNat = defineMenu({
   path,
   title: 'NAT',
