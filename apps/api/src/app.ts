@@ -292,7 +292,7 @@ async function seed(store: ConfigStore, agent: AgentPort, defaults: Defaults): P
   });
 }
 
-/** What the router says about itself in `/log`. */
+/** Writes the events of the router itself to `/log`. */
 function writeLog(log: RouterLog, agent: AgentPort, store: ConfigStore, alarms: Alarms): void {
   log.add('system,info', 'router management started');
   let reported: readonly string[] = [];

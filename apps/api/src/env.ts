@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 
-/** What an empty database is filled with. */
+/** Configuration that an empty database is filled with. */
 export type Defaults = 'lab' | 'memory' | 'ports' | 'none';
 
 /** Settings of the process, read once from the environment. */

@@ -41,7 +41,7 @@ export const errors = {
   failure: (detail: string, property?: string) => new ApiError(400, `failure: ${detail}`, property),
   /** The data plane refuses a configuration because of a row. */
   refusedRow: (row: number, detail: string) => new ApiError(400, `failure: ${detail}`, undefined, undefined, row),
-  /** What is wrong with one element of a list that is added as a whole. */
+  /** Error in one element of a list that is added as a whole. */
   inElement: (index: number, { status, detail, message, property }: ApiError) =>
     new ApiError(status, `element ${index}: ${detail ?? message}`, property),
   bodyTooLarge: (limit: number) =>
@@ -79,7 +79,7 @@ export const errors = {
       503,
       `failure: the data plane agent did not answer within ${ms / 1000} s; nothing was changed, try again`,
     ),
-  /** Of items to be removed, those that are stored have been. */
+  /** Removal of stored items that succeeded, while that of dynamic ones may not have. */
   dynamicLeft: () =>
     new ApiError(
       503,

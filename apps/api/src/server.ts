@@ -28,7 +28,7 @@ const migrations = fileURLToPath(new URL('../../../prisma/migrations/', import.m
 /** How soon a database that cannot be used is tried again, ms. */
 const AGAIN_MS = 2_000;
 
-/** What is running now. */
+/** Application and its databases, to be closed at the end. */
 interface Running {
   readonly app: FastifyInstance;
   readonly databases: readonly Database[];

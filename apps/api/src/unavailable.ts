@@ -14,12 +14,12 @@ interface Options {
   readonly agent: (log: Log) => AgentPort;
   readonly webRoot: string | undefined;
   readonly logLevel: string;
-  /** As of the application. */
+  /** Names of the router, as in {@link AppOptions}. */
   readonly names: AppOptions['names'];
 }
 
 /**
- * What answers while the database cannot be used: the page, and to all else 503 with what is wrong and what to do. The
+ * Application while the database cannot be used: the page, and to all else 503 with what is wrong and what to do. The
  * agent goes on by the configuration that it has; nothing here changes it.
  */
 export async function unavailableApp(fault: DatabaseFault, options: Options): Promise<FastifyInstance> {

@@ -53,7 +53,7 @@ export class QueueDump {
   readonly #view: DataView;
   /** Index of the last record of each row. */
   readonly #last = new Map<number, number>();
-  /** For each record the index of the previous one of the same row, −1 for none. */
+  /** Index of the previous record of the same row, for each record; −1 for none. */
   readonly #before: Int32Array;
 
   constructor({ records }: Pick<Queues, 'records'>) {

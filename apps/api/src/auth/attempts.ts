@@ -8,13 +8,13 @@ interface Rate {
 }
 
 export interface AttemptLimits {
-  /** From one address (of IPv6, one /64). */
+  /** Limit per address (of IPv6, one /64). */
   readonly address: Rate;
-  /** For one user name. */
+  /** Limit per user name. */
   readonly account: Rate;
-  /** Of all logins. */
+  /** Limit of all logins together. */
   readonly overall: Rate;
-  /** For a user from an address of an earlier login of that user, independent of all other attempts. */
+  /** Limit for a user from an address of an earlier login of that user, independent of all other attempts. */
   readonly known: Rate;
   /** Longest delay of a login, ms; one that would have to wait longer is refused. */
   readonly maxWaitMs: number;
@@ -38,7 +38,7 @@ const MAX_KEYS = 10_000;
 
 /** A login attempt. */
 interface Attempt {
-  /** To be called after success: the attempt does not count as failed, and the address becomes known. */
+  /** Ends a successful attempt: it does not count as failed, and the address becomes known. */
   succeeded(): void;
 }
 

@@ -11,7 +11,7 @@ import type { Group, User, Users } from './users.js';
 const BASIC_CACHE_MS = 60_000;
 const BASIC_CACHE_SIZE = 1_000;
 
-/** Who makes a request. */
+/** User that makes a request. */
 export interface Principal {
   readonly userId: number;
   readonly name: string;
@@ -117,7 +117,7 @@ export class Authenticator {
   }
 
   /**
-   * Who makes a request now, when it has come as a whole: a body may take its time, and its user be removed meanwhile.
+   * The principal with current name and group, once the request has come as a whole: its user may be removed meanwhile.
    * @throws ApiError 401
    */
   renewed(principal: Principal): Principal {

@@ -28,7 +28,7 @@ async function inTurn<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What stands for a router and who looks after it, or for a password, with some digits: tried first on every router. */
+/** Words for a router, its administrator or a password, with some digits: tried first on every router. */
 const USUAL =
   /^(admin(istrator)?|root|super(user|visor)?|user|guest|router|gateway|tollway|p[a@]ss(w[o0]rd)?|welcome|changeme|letmein|default)[\d!@#$._-]{0,4}$/i;
 

@@ -36,9 +36,9 @@ export type UserChange =
   | { readonly do: 'set'; readonly id: number; readonly content: UserContent }
   | { readonly do: 'remove'; readonly id: number };
 
-/** What the audit says of a change. */
+/** Entry of the audit about a change of a user. */
 interface AuditNote {
-  /** Who made it. */
+  /** Author of the change. */
   readonly user: string;
   readonly address: string;
   readonly action: string;
@@ -119,7 +119,7 @@ export class Users {
     return this.fullUsers().length === 0;
   }
 
-  /** Those who may do everything and can log in. */
+  /** Users with full rights that can log in. */
   fullUsers(): User[] {
     return this.list().filter((user) => user.group === 'full' && user.hasPassword && !user.disabled);
   }

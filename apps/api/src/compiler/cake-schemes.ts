@@ -1,6 +1,6 @@
 import type { CakeAtm } from '@tollway/dataplane-agent';
 
-/** What a link adds to packets. */
+/** Framing that a link adds to packets. */
 interface CakeFraming {
   /** Bytes added to the IP length of every packet. */
   readonly overhead: number;

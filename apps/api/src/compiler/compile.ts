@@ -16,7 +16,7 @@ export interface Compiled {
 /** Sections of the compiled configuration that menus give. */
 type Sections = Omit<DataplaneConfig, 'format' | 'mark-names'>;
 
-/** What a menu gives to the compiled configuration. */
+/** Compiler of a menu's sections of the configuration. */
 export type CompileSections = (context: CompileContext) => Partial<Sections>;
 
 /** Translates the stored configuration into what the data plane reads. */

@@ -71,7 +71,7 @@ export function effective(menu: string, row: Row | undefined, property: string):
   return row?.values[property] ?? prop.default;
 }
 
-/** As {@link effective}, for required properties. */
+/** Effective value of a required property. */
 export function requiredValue(menu: string, row: Row, property: string): string {
   const value = effective(menu, row, property);
   if (value === undefined || value === '') throw new InvalidRow(`${property} is not set`);

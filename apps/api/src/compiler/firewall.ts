@@ -67,7 +67,7 @@ function keep(
   );
 }
 
-/** Which hook an action of NAT belongs to; the others work everywhere. */
+/** Hook of actions of NAT that work in one only; the others work everywhere. */
 const HOOK_OF: Readonly<Record<string, 'srcnat' | 'dstnat'>> = {
   masquerade: 'srcnat',
   'src-nat': 'srcnat',

@@ -44,7 +44,7 @@ export function compileQueues(context: CompileContext): Queues {
   return { types: types.compiled(), simple, tree, interfaces };
 }
 
-/** What a limit is made of, of one direction. */
+/** Texts of a limit, of one direction. */
 interface LimitTexts {
   readonly limitAt: string | undefined;
   readonly maxLimit: string | undefined;
@@ -159,7 +159,7 @@ function totalTexts(row: Row): LimitTexts {
   };
 }
 
-/** By itself a queue holds both directions together to something only where a rate says so. */
+/** Limit of both directions together; null without a rate for them. */
 function total(types: QueueTypes, row: Row): QueueLimit | null {
   const texts = totalTexts(row);
   return Number(texts.limitAt ?? 0) > 0 || Number(texts.maxLimit ?? 0) > 0 ? limitOf(types, texts) : null;
@@ -197,7 +197,7 @@ function time(context: CompileContext, value: string | undefined): QueueTime | n
 
 interface TreeChild extends Child {
   readonly queue: Omit<TreeQueue, 'parent'>;
-  /** Of a root. */
+  /** Parent of a root. */
   readonly root: TreeParent | undefined;
 }
 
@@ -215,7 +215,7 @@ function treeQueues(context: CompileContext, types: QueueTypes): TreeQueue[] {
   return queues.flatMap(({ row }) => linked.get(row) ?? []);
 }
 
-/** What a parent's name stands for beside a queue: interfaces go before queues, which cannot be called like them. */
+/** Parent by name that is no queue. Interfaces go before queues, which cannot be called like them. */
 function treeRoot(context: Pick<CompileContext, 'interfaces'>, parent: string): TreeParent | undefined {
   if (parent === 'global') return { kind: 'global' };
   const row = context.interfaces.byName.get(parent);

@@ -22,7 +22,7 @@ function lengthOf(value: unknown): number {
   return Array.isArray(value) ? value.reduce<number>((sum, each) => sum + lengthOf(each) + 1, 0) : 0;
 }
 
-/** What is wrong with a longer one. */
+/** Refusal of a text that is too long. */
 export const tooLong = (length: number): string =>
   `it has ${length} characters, and ${MAX_VALUE_LENGTH} are accepted at most`;
 

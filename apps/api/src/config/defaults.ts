@@ -1,6 +1,6 @@
-/** What an empty database is filled with. */
+/** Configuration that an empty database is filled with. */
 
-/** Which configuration a new router starts with: the lab's networks, memory ports, claimed network cards, or nothing. */
+/** Configuration that a new router starts with: the lab's networks, memory ports, claimed network cards, or nothing. */
 type DefaultsProfile = 'lab' | 'memory' | 'ports' | 'none';
 
 /** A row to add; ids are given when it is stored. */

@@ -15,7 +15,7 @@ export function derivedOf(menu: Menu): readonly (readonly [string, Derived])[] {
   return derived;
 }
 
-/** Those of a row, with what they are: what was given, or else what follows. */
+/** Derived properties of a row with their values: those that were given, or else those that follow. */
 export function derivedValues(menu: Menu, { values }: Pick<Row, 'values'>): Readonly<Record<string, string>> {
   return Object.fromEntries(
     derivedOf(menu).flatMap(([name, { value }]) => {

@@ -14,7 +14,7 @@ import { prepareChecks } from './rules.js';
 import type { ConfigStore, Summary } from './store.js';
 import { verifyAdd, verifySet } from './verify.js';
 
-/** What to change of one item. */
+/** Changes of one item. */
 export interface ItemChange {
   /** `.id` or name. */
   readonly item: string;

@@ -26,7 +26,7 @@ export function nameProp(menu: Menu): string | undefined {
 
 const known = new WeakMap<Menu, Readonly<Record<string, Prop>>>();
 
-/** What rows of a menu may hold, by name: a menu that shows them may have properties of its own (`/queue/interface`). */
+/** Properties that rows of a menu may hold: a menu that shows them may have properties of its own (`/queue/interface`). */
 export function storedProps(menu: Menu): Readonly<Record<string, Prop>> {
   let props = known.get(menu);
   if (props === undefined) {
@@ -46,7 +46,7 @@ export function findItem(menu: Menu, rows: readonly Row[], text: string, missing
   return existing(menu, id === undefined && nameProp(menu) === undefined ? undefined : row, text, missing);
 }
 
-/** As {@link findItem}, of many items with one walk through the rows, letting others work in between. */
+/** Finds many items as {@link findItem} does, with one walk through the rows, letting others work in between. */
 export async function findItems(
   menu: Menu,
   rows: readonly Row[],
@@ -73,7 +73,7 @@ interface DraftedItem {
   readonly storage: string;
 }
 
-/** As {@link findItem}, by the indexes of a draft. */
+/** Finds an item as {@link findItem} does, by the indexes of a draft. */
 export function findDrafted(menu: Menu, draft: Draft, text: string, missing: (item: string) => ApiError): DraftedItem {
   const id = parseRowId(text);
   for (const storage of storagesOf(menu.path)) {

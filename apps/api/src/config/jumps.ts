@@ -4,7 +4,7 @@ import { type ConfigSnapshot, type Row, rowIdText, rowsOf } from '../snapshot/sn
 import type { RowChange } from './draft.js';
 
 /**
- * What a jump changes for the rules of other chains. One that closes a circle or nests too deep cannot be followed, nor can the
+ * Changes of a jump to the rules of other chains. A jump that closes a circle or nests too deep cannot be followed, nor can the
  * others of the circle; one from `dstnat` to a chain takes what is of `srcnat` alone out of force there. Drops and translations
  * would end unseen: what takes rules out of force which it does not change is refused.
  */

@@ -1,7 +1,7 @@
 import { type AddressSpan, type Kind, missingElement, shown } from '@tollway/schema';
 import { order, sortNumber } from './kind-order.js';
 
-/** What `in` asks of a value: to lie in a network, in a range of numbers, or to be one of several words. */
+/** Operator `in`: a value lies in a network, in a range of numbers, or is one of several words. */
 
 /** Members of a list after `in`. */
 const MAX_PARTS = 256;

@@ -10,7 +10,7 @@ export interface PastRevision {
   readonly revertedBy?: number | undefined;
 }
 
-/** What a revision did to rows, which others may look at or take back. */
+/** Changes of rows by the revision itself, which others may look at or undo. */
 export const ownOf = (past: PastRevision): PastRevision => ({ ...past, changes: ownChanges(past.changes) });
 
 /** Where a row stood before a revision, and how it was called; one without `before` was not there. */
@@ -20,7 +20,7 @@ export interface PlaceBefore {
   readonly before?: { readonly rank: number; readonly name: string | undefined };
 }
 
-/** What a row held before a revision; one without `before` was not there. */
+/** Content of a row before a revision; one without `before` was not there. */
 export interface RowBefore {
   readonly menu: string;
   readonly id: number;

@@ -10,7 +10,7 @@ export function movedBetween(from: readonly number[], to: readonly number[]): Re
     const place = places.get(id);
     return place === undefined ? [] : [{ id, place }];
   });
-  /** For each length the index of the lowest end of an ascending run of that length. */
+  /** Index of the lowest end of an ascending run, for each length of a run. */
   const ends: number[] = [];
   const previous: number[] = [];
   for (const [index, { place }] of common.entries()) {

@@ -2,7 +2,7 @@ import type { Menu } from '@tollway/schema';
 import type { KeyOf, RowsByKey } from '../snapshot/rows-by-key.js';
 import type { ConfigSnapshot, Row } from '../snapshot/snapshot.js';
 
-/** What is wrong with a request, for people; `property` is the field it belongs to. */
+/** Error in a request, for people; `property` is the field it belongs to. */
 export interface FieldError {
   readonly property?: string;
   /** Names the property and what it accepts. */
@@ -15,7 +15,7 @@ export interface ProposedRow {
   readonly values: Readonly<Record<string, string>>;
   /** Properties that the request names with a value. */
   readonly given: ReadonlySet<string>;
-  /** What the row holds so far; undefined for one that is added. */
+  /** Values of the row so far; undefined for one that is added. */
   readonly before: Readonly<Record<string, string>> | undefined;
   /** The other rows of the menu. */
   readonly others: OtherRows;
@@ -41,7 +41,7 @@ export class OtherRows {
     return this.#rows.all.filter(({ id }) => id !== this.#own);
   }
 
-  /** Those of them with this key. */
+  /** Rows among them with this key. */
   having(keyOf: KeyOf, key: string): readonly Row[] {
     return [...this.#rows.having(keyOf, key)].filter(({ id }) => id !== this.#own);
   }

@@ -96,7 +96,7 @@ export function queryTest(menu: Menu, words: readonly string[]): Test {
   };
 }
 
-/** What a word does to the stack, whose top is the last element. */
+/** Effect of a word on the stack, whose top is the last element. */
 type Step = (stack: boolean[], items: Cells, index: number) => void;
 
 /** `name in x,y`: the name, and the list. */

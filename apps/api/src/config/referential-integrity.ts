@@ -13,10 +13,10 @@ import { type Referrer, referringMenus } from './references.js';
  * `keep-name`, and chains, which exist by the rules in them.
  */
 
-/** Its rules set packet, connection and routing marks. */
+/** Menu whose rules set packet, connection and routing marks. */
 export const MANGLE = '/ip/firewall/mangle';
 
-/** What of the rows of a menu cannot be removed while it is referenced. */
+/** Names of the rows of a menu that cannot be removed while they are referenced. */
 function protectedTargets(menu: Menu): readonly ReferenceTarget[] {
   if (menu.onReferencedRemove === 'keep-name') return [];
   return (

@@ -142,7 +142,7 @@ function before(ranks: ReadonlyMap<number, number>, step: Step): ReadonlyMap<num
 const FEW = 8;
 
 /**
- * As {@link doneAgain} for few rows: each goes before the one that it was put before.
+ * Order of {@link doneAgain} for few rows: each goes before the one that it was put before.
  * @param ranks after the step
  * @returns `undefined` if that one is one of `touched`, which may stand anywhere.
  */
@@ -173,7 +173,7 @@ function movedBy(old: ReadonlyMap<number, number>, left: ReadonlyMap<number, num
   return anew ? movedBetween([...old.keys()], [...left.keys()]) : new Set(other);
 }
 
-/** What a revision did, in another order than the one it did it in. */
+/** Moves of a revision applied to another order than the one it was made in. */
 function doneAgain(
   order: readonly number[],
   { ranks }: Step,

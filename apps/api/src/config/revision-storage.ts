@@ -15,21 +15,21 @@ export interface Author {
   readonly name: string;
   /** Where the request came from; empty for the product itself. */
   readonly address: string;
-  /** What the request came by; absent for the product itself. */
+  /** Client of the request; absent for the product itself. */
   readonly via?: 'web' | 'rest' | undefined;
-  /** Hears of each revision that is stored in the author's name. */
+  /** Called with each revision that is stored in the author's name. */
   readonly onRevision?: ((revision: number) => void) | undefined;
   /** The author's name now, who has waited for others. Throws when the author may change nothing any more. */
   readonly confirm?: (() => string) | undefined;
 }
 
-/** Who makes a change, by the name of the moment. @throws ApiError when the author may change nothing any more */
+/** Author with the current name. @throws ApiError when the author may change nothing any more */
 export const confirmed = (author: Author): Author => ({ ...author, name: author.confirm?.() ?? author.name });
 
 /** The product itself, which no user may be called. */
 export const SYSTEM: Author = { name: 'system', address: '' };
 
-/** Who it was, for people: `admin from 192.0.2.7 via web`. */
+/** Author for people: `admin from 192.0.2.7 via web`. */
 export const authorText = ({ name, address, via }: Author): string =>
   `${name}${address === '' ? '' : ` from ${address}`}${via === undefined ? '' : ` via ${via}`}`;
 
@@ -47,7 +47,7 @@ interface RevisionRecord {
 
 /** Revisions that are kept at most, the newest ones. */
 export const KEPT_REVISIONS = 1_000;
-/** What the rows of kept revisions may take in the database, bytes; the newest revision is kept whatever it takes. */
+/** Largest size of the changes of kept revisions, bytes; the newest revision is kept whatever its size. */
 const KEPT_BYTES = 64 * 1024 * 1024;
 
 export interface StoredConfig {
@@ -100,7 +100,7 @@ export interface RevisionLine {
   readonly undoes: number | null;
   /** How many rows it changed. */
   readonly rows: number;
-  /** What all that it holds takes in the database, bytes. */
+  /** Size of its changes in the database, bytes. */
   readonly size: number;
 }
 
@@ -125,7 +125,7 @@ export async function readRevision(db: Database, number: number): Promise<Revisi
   return (await db.revision.findUnique({ where: { number }, select: LINE })) ?? undefined;
 }
 
-/** What the revisions from `first` on changed, newest first. */
+/** Changes of the revisions from `first` on, newest first. */
 export async function readChangesFrom(db: Database, first: number): Promise<readonly PastRevision[]> {
   const found = await db.$queryRaw<{ number: bigint | number; diff: string }[]>`
     SELECT "number", json("diff") AS "diff" FROM "Revision" WHERE "number" >= ${first} ORDER BY "number" DESC`;
@@ -209,7 +209,7 @@ export async function readPlacesSince(
   return revisions;
 }
 
-/** What rows of some menus held before revisions from `first` on, oldest revision first; by pages, as they may be many. */
+/** Rows of some menus before revisions from `first` on, oldest revision first; by pages, as they may be many. */
 export async function* readRowsBefore(
   db: Database,
   first: number,

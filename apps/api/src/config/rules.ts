@@ -10,7 +10,7 @@ export interface MenuRules {
   readonly keys?: readonly KeyOf[];
 }
 
-/** By path of the menu. */
+/** Rules of menus, by path. */
 export type Rules = ReadonlyMap<string, MenuRules>;
 
 /** No checks beyond the declarations. */

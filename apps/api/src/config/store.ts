@@ -200,7 +200,7 @@ export class ConfigStore {
   }
 
   /**
-   * As {@link commit}; also returns the number of the revision, if there is one.
+   * Commits as {@link commit} does, and returns the number of the revision too, if there is one.
    * @param undoes the revision that the edit undoes
    */
   revise<T>(author: Author, summary: Summary<T>, edit: Edit<T>, undoes?: number): Promise<Revised<T>> {

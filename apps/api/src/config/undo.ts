@@ -22,7 +22,7 @@ import { verifyAgain } from './verify.js';
 export interface Conflict {
   readonly menu: string;
   readonly id: number;
-  /** Its name, or what else it is known by. */
+  /** Name of the item, or what else it is known by. */
   readonly name: string;
   /** `was changed after revision 7`. */
   readonly why: string;

@@ -13,7 +13,7 @@ const written = new Map<string, number>();
 export async function record(
   db: Database,
   data: {
-    /** Who did it. */
+    /** Name of the user who did it. */
     readonly user: string;
     readonly address: string;
     readonly action: string;

@@ -1,7 +1,7 @@
 import { AgentGone, AgentRefusal } from '../agent/messages.js';
 import { ApiError } from '../errors.js';
 
-/** What keeps the database from being used, in words for people. */
+/** Faults that keep the database from being used, in words for people. */
 
 type FaultKind =
   | 'gone'
@@ -68,7 +68,7 @@ const TEXTS: Readonly<Record<FaultKind, readonly [problem: string, remedy: strin
 
 const BACK_IN_PLACE = 'Put the file back into its place; management goes on by itself then';
 
-/** What to do, but for {@link PUT_BACK}, where there is nothing that `--restore` could go back to. */
+/** Remedies, but for {@link PUT_BACK}, where there is nothing that `--restore` could go back to. */
 const WITHOUT_COPIES: Readonly<Partial<Record<FaultKind, string>>> = {
   gone: 'Do not stop the router before the data folder is back, or the database or the folder generations beside it from a backup: no other copy of its configuration is left',
   foreign: 'Nothing in it was changed. Move it away, or start with another --data-dir',
@@ -119,18 +119,18 @@ export class DatabaseFault extends Error {
     return new DatabaseFault(this.kind, this.file, this.#detail, this.cause, `${remedy}.`);
   }
 
-  /** It may pass while the file stays as it is. */
+  /** True for a fault that may pass while the file stays as it is. */
   get passing(): boolean {
     return PASSING.includes(this.kind);
   }
 
-  /** What is wrong and what to do. */
+  /** Sentence about the fault and its remedy. */
   get text(): string {
     return `${this.message} ${this.remedy}`;
   }
 }
 
-/** For what may stay unwritten: swallows errors about the database, and no others. */
+/** Swallows errors about the database, and no others; for what may stay unwritten. */
 export function unlessFault(error: unknown): void {
   if (faultOf(error, '') === undefined) throw error;
 }
@@ -148,7 +148,7 @@ const SIGNS: readonly (readonly [RegExp, FaultKind])[] = [
   ],
 ];
 
-/** What an error says about the database; undefined when it is about something else. */
+/** Fault of the database that an error tells of; undefined when it is about something else. */
 export function faultOf(error: unknown, file: string): DatabaseFault | undefined {
   if (error instanceof DatabaseFault) return error;
   if (isAboutRequest(error)) return undefined;

@@ -7,11 +7,11 @@ import { descriptorOf, holdsDatabase, isWritable } from './file.js';
 /** How often the file is looked at, ms. */
 const LOOK_MS = 2_000;
 /**
- * What a small change of a small configuration takes at least, in the database, in the agent's file and in the copy of
+ * Least space that a small change of a small configuration takes, in the database, in the agent's file and in the copy of
  * the rows, bytes.
  */
 const MIN_FREE = 64 << 10;
-/** What sizes are given in, bytes: they do not change with every change. */
+/** Unit of sizes in texts, bytes: they do not change with every change. */
 const SIZE_UNIT = 1 << 20;
 
 /**
@@ -67,7 +67,7 @@ export class DatabaseWatch {
     this.#timer = setInterval(() => void look(), LOOK_MS).unref();
   }
 
-  /** What is wrong with it now. */
+  /** Present fault of the database. */
   get fault(): DatabaseFault | undefined {
     return this.#fault && this.#named(this.#fault);
   }
@@ -89,7 +89,7 @@ export class DatabaseWatch {
     throw this.#named(fault);
   }
 
-  /** What an error of a statement says about the database; noted until a write succeeds, or the next start. */
+  /** Fault that an error of a statement tells of; kept until a write succeeds, or the next start. */
   failed(error: unknown): DatabaseFault | undefined {
     const fault = faultOf(error, this.#file);
     if (fault !== undefined) {
@@ -135,7 +135,7 @@ export class DatabaseWatch {
     }
   }
 
-  /** What can be seen without writing. */
+  /** Fault that can be seen without writing. */
   #seen(): DatabaseFault | undefined {
     try {
       return this.#looked();
@@ -171,7 +171,7 @@ function statOf(file: string): BigIntStats | undefined {
   return statSync(file, { bigint: true, throwIfNoEntry: false });
 }
 
-/** What the file system of a file has left for this user; some tell nothing. */
+/** Space on the file system of a file that is left for this user, bytes; some file systems tell nothing. */
 function freeBytesAt(file: string): number {
   try {
     const { bsize, blocks, bfree, bavail } = statfsSync(dirname(file));

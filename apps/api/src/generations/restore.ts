@@ -22,7 +22,7 @@ import { baseLines, type Generation, type KeptUsers } from './rows-file.js';
 
 /** Rebuilds the database from the rows that are kept beside it. */
 
-/** It could not be restored; the message says why, in a sentence for people. Nothing was changed. */
+/** Failure of a restoration; the message says why, in a sentence for people. Nothing was changed. */
 export class CannotRestore extends Error {}
 
 interface Restored {
@@ -39,7 +39,7 @@ interface Restored {
   readonly isOutdated: boolean;
 }
 
-/** With less free space than this, a disk counts as full, bytes. */
+/** Free space below which a disk counts as full, bytes. */
 const MIN_FREE = 256 << 10;
 
 function freeBytes(folder: string): number {
@@ -54,7 +54,7 @@ function freeBytes(folder: string): number {
 type Connection = Awaited<ReturnType<ReturnType<typeof adapter>['connect']>>;
 
 /**
- * What a restart with `--restore` needs as its value: the revision to go back to, where copies of later ones are damaged or
+ * Value that `--restore` needs after a restart: the revision to go back to, where copies of later ones are damaged or
  * missing; undefined where it needs none.
  * @returns undefined when there is nothing to go back to
  */
@@ -209,7 +209,7 @@ function rangesOf(numbers: readonly number[]): string {
 /** Parameters of one statement stay below SQLite's limit. */
 const ROWS_AT_ONCE = 5_000;
 
-/** What a change keeps of a row: its menu is told once. */
+/** Content of a row in a change, whose menu is told once. */
 const contentOf = ({ menu: _, ...content }: Generation['rows'][number]) => content;
 
 /**
@@ -235,7 +235,7 @@ function keepRestored(dataDir: string, database: string, generation: Generation,
   }
 }
 
-/** What makes one configuration of another. */
+/** Changes from one configuration to another. */
 function difference(from: Generation, to: Generation): RowChange[] {
   const old = new Map(from.rows.map((row) => [row.id, row]));
   const changes: RowChange[] = [];
@@ -304,16 +304,16 @@ async function write(
   );
 }
 
-/** It takes the place of the database that the copies are of. */
+/** Gives a database the identity of the one that the copies are of. */
 async function identify(connection: Connection, identity: string): Promise<void> {
   const sql = 'UPDATE "Identity" SET "value" = ?';
   await connection.executeRaw({ sql, args: [identity], argTypes: [{ scalarType: 'string', arity: 'scalar' }] });
 }
 
-/** What is history, and no configuration: as much of it as can still be read goes along. */
+/** Tables of the history, which are no configuration: as much of them as can still be read goes along. */
 const HISTORY = ['Revision', 'Audit', 'QueueDay', 'QueueMeter'];
 
-/** What is counted in a database. */
+/** Counts of rows in a database. */
 interface Counts {
   /** The newest revision. */
   readonly revision: number;

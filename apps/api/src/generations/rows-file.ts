@@ -27,7 +27,7 @@ export interface KeptUsers {
   readonly changes: number;
 }
 
-/** What a revision is, for people who choose one. */
+/** Description of a revision, for people who choose one. */
 interface GenerationHead {
   readonly revision: number;
   /** ISO 8601. */
@@ -93,7 +93,7 @@ export function* baseLines(
   yield usersLine(users);
 }
 
-/** What a file holds. */
+/** Content of a file. */
 export interface RowsFile {
   /** Identity of the database that it was in; files of before there was one have none. */
   readonly database: string | undefined;

@@ -2,7 +2,7 @@ import { editValue, type Menu, type Prop } from '@tollway/schema';
 import type { RowContent } from '../config/draft.js';
 import { storedProps } from '../config/items.js';
 
-/** What a row gets and what it loses, for people; empty when it stays as it is. Without `before` it is a new one. */
+/** Description of a change of a row, for people; empty when it stays as it is. Without `before` it is a new one. */
 export function describeChange(menu: Menu, before: RowContent | undefined, after: RowContent): string {
   const parts = Object.entries(storedProps(menu)).flatMap(([property, prop]) => {
     if (property === 'name') return [];

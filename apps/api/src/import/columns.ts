@@ -39,11 +39,11 @@ const TITLES: Readonly<Record<string, string>> = {
 
 const HALVES: Readonly<Record<string, 0 | 1>> = { up: 0, upload: 0, down: 1, download: 1 };
 
-/** What is wrong with the titles, for people. */
+/** Error in the titles, for people. */
 export class TitleError extends Error {}
 
 /**
- * What the columns of a list are, by its first line. `max-limit`, `upload`, `Burst Limit Download`, `down_burst` are
+ * Columns of a list by its first line. `max-limit`, `upload`, `Burst Limit Download`, `down_burst` are
  * understood; a first line in which nothing is understood is no line of titles.
  * @throws TitleError naming the title that means nothing, or two columns that mean the same.
  */
@@ -80,7 +80,7 @@ export function columnsOf(first: readonly string[]): { readonly columns: readonl
   return { columns, titled: true };
 }
 
-/** What columns may be called, but for other words for the same. */
+/** Titles of columns, but for synonyms. */
 const settings = (menu: Menu): string =>
   Object.entries(menu.props)
     .flatMap(([name, { readOnly, kind }]) =>

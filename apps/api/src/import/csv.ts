@@ -3,7 +3,7 @@ import { TimeSlicer } from '../scheduling/time-slicer.js';
 
 /** A line of a list. */
 export interface CsvLine {
-  /** From 1, as an editor counts them. */
+  /** Number of the line from 1, as an editor counts them. */
   readonly number: number;
   readonly cells: readonly string[];
   /** Syntax error of the line, for people. */

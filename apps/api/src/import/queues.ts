@@ -17,7 +17,7 @@ import { type CsvLine, csvLines } from './csv.js';
 
 const PATH = '/queue/simple';
 
-/** What becomes of a line, or of a queue that no line names. */
+/** Result for a line, or for a queue that no line names. */
 export interface ImportLine extends ShownLine {
   /** Row of the queue; of an added one that of the draft. */
   readonly row: number | undefined;
@@ -183,7 +183,7 @@ export class QueueImport {
     return place < 0 ? undefined : `column ${place + 1} has no title, and here it holds ${shown(cells[place] ?? '')}`;
   }
 
-  /** What is wrong with a setting of a line: of a parent, that it is wrong itself. */
+  /** Error in a setting of a line: of a parent, that it is wrong itself. */
   #wrongSetting(line: CsvLine, name: string, settings: Readonly<Record<string, string>>, error: FieldError): string {
     const { parent = '' } = settings;
     if (error.property !== 'parent') return this.#fault(line.cells, error);
@@ -194,7 +194,7 @@ export class QueueImport {
     return this.#fault(line.cells, { property: 'parent', detail });
   }
 
-  /** What is wrong with a setting, with the column that gives it. */
+  /** Error in a setting, with the column that gives it. */
   #fault(cells: readonly string[], { property, detail }: FieldError): string {
     const pair = property === undefined ? undefined : this.#menu.props[property]?.kind.pair;
     for (const [place, column] of this.#columns.entries()) {
@@ -267,7 +267,7 @@ export class QueueImport {
   }
 }
 
-/** What no line is called. */
+/** Name that no line can have. */
 const NO_NAME = '\n';
 
 const targetOf = (values: Row['values']): string | undefined => values.target;
@@ -293,7 +293,7 @@ export async function digestOf(lines: readonly ImportLine[]): Promise<string> {
   return hash.digest('hex');
 }
 
-/** What an import would do, with hints about the queues as they would be. */
+/** Result that an import would have, with hints about the queues as they would be. */
 export async function dryRun(
   store: Pick<ConfigStore, 'snapshot' | 'rules'>,
   queues: QueueImport,

@@ -3,7 +3,7 @@ import type { RowChange } from '../config/draft.js';
 import { describeChange } from './change-text.js';
 import type { ImportLine } from './queues.js';
 
-/** What became of each queue when changes of simple queues were taken back: lines as those of an import. */
+/** Result for each queue when changes of simple queues were undone: lines as those of an import. */
 export function revertedLines(changes: readonly RowChange[]): readonly ImportLine[] {
   return changes.map(({ menu: path, id, before, after }): ImportLine => {
     const menu = menuByPath(path);

@@ -5,12 +5,12 @@ export type Finding = (typeof QUEUE_FINDINGS)[number];
 /** A setting of a queue that has no effect, or another one than it seems to have. */
 export interface QueueFinding {
   readonly menu: QueueMenu;
-  /** Of the queue. */
+  /** Row id of the queue. */
   readonly row: number;
   readonly name: string;
   readonly property: string;
   readonly finding: Finding;
-  /** For people: what it means for the traffic, and what would change it. */
+  /** Sentence for people: what it means for the traffic, and what would change it. */
   readonly message: string;
 }
 

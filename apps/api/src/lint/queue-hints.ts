@@ -35,7 +35,7 @@ export class QueueHints {
     }
   }
 
-  /** What the last {@link look} found. */
+  /** Findings of the last {@link look}. */
   get findings(): readonly QueueFinding[] {
     return this.#findings;
   }
@@ -65,5 +65,5 @@ export class QueueHints {
   }
 }
 
-/** What findings depend on. */
+/** Menus that findings depend on. */
 const MENUS = ['/queue/simple', '/queue/tree', '/ip/address'];

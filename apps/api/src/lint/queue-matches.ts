@@ -113,7 +113,7 @@ function connectedOf(snapshot: ConfigSnapshot): readonly Connected[] {
   return [...known.values()];
 }
 
-/** Which of the networks are wholly in a queue's targets; those of single hosts hold none. */
+/** Networks that are wholly in a queue's targets; those of single hosts hold none. */
 function sitesOf(node: QueueNode, networks: readonly Connected[]): ReadonlySet<Connected> {
   const sites = new Set<Connected>();
   for (const target of targetsOf(node)) {

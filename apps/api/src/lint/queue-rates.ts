@@ -13,7 +13,7 @@ interface Rates {
   readonly priority: number;
 }
 
-/** Which of a queue's rates are meant. */
+/** Direction and name of a queue's rates. */
 interface Side {
   /** Before the name of a property. */
   readonly prefix: '' | 'total-';

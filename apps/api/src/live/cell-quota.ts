@@ -18,7 +18,7 @@ export class CellQuota {
   #all = 0;
   readonly #walked = new UserSemaphore(MAX_WALKED, MAX_WALKED_OF_USER);
 
-  /** What one window of a user shows; nothing yet. */
+  /** Reservation for one window of a user; empty at first. */
   reserve(user: number): CellReservation {
     let cells = 0;
     const set = (wanted: number) => {

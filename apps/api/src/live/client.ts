@@ -29,18 +29,18 @@ const BUSY_MS = 100;
 const TERMINATE_BYTES = 16 << 20;
 /** Subscriptions of one connection. */
 const MAX_SUBSCRIPTIONS = 64;
-/** Those of one user on all connections: of some dozen pages with as many windows as fit on a desktop. */
+/** Subscriptions of one user on all connections: of some dozen pages with as many windows as fit on a desktop. */
 const MAX_OF_USER = 512;
-/** Of those, queues that are watched: each takes a hundred times what another subscription does. */
+/** Watched queues among those: each takes a hundred times what another subscription does. */
 const MAX_TOKEN_BUCKETS_OF_USER = 32;
 
 interface Subscription {
   close(): void;
 }
 
-/** What a connection subscribes to, and what its user has on others. */
+/** Sources of the topics of a connection, and count of its user's subscriptions on others. */
 export interface LiveSources {
-  /** What each menu shows, by path. */
+  /** Rows of each menu, by path. */
   readonly rows: ReadonlyMap<string, SharedRows>;
   readonly cellQuota: CellQuota;
   readonly traffic: Traffic;

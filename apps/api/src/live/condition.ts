@@ -12,7 +12,7 @@ export interface Test {
   readonly property: string;
   /** @param value text of the property; `undefined` when the item has none. */
   holds(value: string | undefined): boolean;
-  /** As `holds`, for the first and last IPv4 address of the value. */
+  /** Outcome as `holds`, for the first and last IPv4 address of the value. */
   holdsRange?(first: number, last: number): boolean;
 }
 

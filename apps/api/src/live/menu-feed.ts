@@ -19,7 +19,7 @@ const COST_FACTOR = 12;
 const BUSY_MS = 100;
 /** When a window that has been refused is tried again: others may have been closed, ms. */
 const REFUSED_MS = 5_000;
-/** What a reading is taken to cost at most, ms: one that waits for a data plane in trouble costs nothing meanwhile. */
+/** Largest cost of a reading, ms: one that waits for a data plane in trouble costs nothing meanwhile. */
 const MAX_READING_MS = 500;
 
 /** One window of one browser on one menu: a snapshot first, then what changes. */
@@ -129,7 +129,7 @@ export class MenuFeed {
     this.#notBefore = performance.now() + COST_FACTOR * (evaluated.costMs + sendingMs);
   }
 
-  /** What a window shows, and what it has cost; undefined when it may not show it. */
+  /** Rows of a window, and their cost; undefined when it may not show them. */
   async #evaluated(
     window: RowQuery,
     maxAgeMs: number,
@@ -153,7 +153,7 @@ export class MenuFeed {
     return { content, costMs: readingMs + slicer.workedMs };
   }
 
-  /** What a client has not read yet is in memory: it gets more when it has. */
+  /** Waits until the client has read what it was sent, which is in memory until then. */
   async #whenReady(): Promise<void> {
     while (!this.#sink.ready && !this.#closed) await new Promise((resolve) => setTimeout(resolve, BUSY_MS));
   }

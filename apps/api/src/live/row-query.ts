@@ -19,7 +19,7 @@ export interface SortOrder {
   readonly desc: boolean;
 }
 
-/** Which branches of a tree are folded; rows of the tree come depth first. */
+/** Folded branches of a tree; rows of the tree come depth first. */
 export interface TreeShape {
   /** Items are folded unless named in `except`; or unfolded unless named there. */
   readonly folded: boolean;

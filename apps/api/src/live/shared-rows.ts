@@ -21,7 +21,7 @@ export class SharedRows {
     return known ?? this.#pending ?? this.#begin(maxAgeMs);
   }
 
-  /** What they are made of has changed. */
+  /** Drops the reading, because its sources have changed. */
   forget(): void {
     this.#last = undefined;
     this.#pending = undefined;

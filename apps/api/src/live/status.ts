@@ -7,7 +7,7 @@ import type { LiveState } from '../state/live-state.js';
 import type { Processor } from '../state/processor.js';
 import { VERSION } from '../version.js';
 
-/** What the bar of the browser shows. */
+/** Status that the bar of the browser shows. */
 export async function takeStatus(
   store: ConfigStore,
   live: LiveState,

@@ -3,7 +3,7 @@ import { type QueueSample, tokenBucketSamples } from '../agent/token-bucket.js';
 
 /** Workers may still be writing samples as young as this, ms: those are read again later. */
 const SETTLE_MS = 20;
-/** For how long a reading is shared by all feeds, ms: half of their polling interval. */
+/** Time for which a reading is shared by all feeds, ms: half of their polling interval. */
 const SHARED_MS = 50;
 
 /** Samples up to and including the millisecond `until`. */

@@ -72,7 +72,7 @@ export class Traffic {
   }
 }
 
-/** What leaves the router of others' traffic: what it and its services made itself is not forwarded. */
+/** Throughput of forwarded traffic: what the router and its services made itself is not forwarded. */
 export function throughput({ interfaces }: Pick<Stats, 'interfaces'>): TrafficSample['throughput'] {
   const sum = (rate: 'bps' | 'pps') =>
     interfaces.reduce((total, { rates }) => total + Math.max(0, rates[`tx-${rate}`] - rates[`own-tx-${rate}`]), 0);

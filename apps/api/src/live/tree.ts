@@ -13,7 +13,7 @@ export interface TreeLine {
   readonly children: number;
   /** Whether what is below it is shown; undefined where it is in any case. */
   readonly open: boolean | undefined;
-  /** It is shown only for those below it that pass. */
+  /** Shown only because rows below it pass. */
   readonly context: boolean;
 }
 

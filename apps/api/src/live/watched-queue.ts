@@ -39,7 +39,7 @@ function hasChildren(compiled: ConfigStore['compiled'], menu: Watched['menu'], {
 
 /** A watched row. */
 interface WatchedRow {
-  /** Its viewers with their users; they share the slot. */
+  /** Viewers of the queue with their users; they share the slot. */
   readonly watchers: Map<object, number>;
   readonly slot: Promise<Slot | undefined>;
   readonly readings: TokenBucketReadings;

@@ -5,7 +5,7 @@ import { type Destination, datedLine, type LogMessage, type Report } from './mes
 import { Reports } from './reports.js';
 import type { DiskSettings } from './settings.js';
 
-/** What may wait to be written, characters; more is dropped. */
+/** Limit of text that waits to be written, characters; more is dropped. */
 const MAX_WAITING = 4 << 20;
 /** Time between two attempts while the disk takes nothing, and how often the file is looked for at its place, ms. */
 const AGAIN_MS = 5_000;

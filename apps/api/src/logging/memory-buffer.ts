@@ -3,17 +3,17 @@ import type { MemorySettings } from './settings.js';
 
 /** How much later than they were written messages of the data plane may come, ms; beyond that a clock was set back. */
 const LATE_MS = 10_000;
-/** What messages of a buffer may take, bytes: so much for each that it may hold, and at least {@link BUFFER_BYTES}. */
+/** Size limit of a buffer per message that it may hold, bytes; at least {@link BUFFER_BYTES} in all. */
 const MESSAGE_BYTES = 512;
 export const BUFFER_BYTES = 1 << 20;
-/** What a message takes beside its texts, bytes, estimated. */
+/** Size of a message beside its texts, bytes, estimated. */
 const OVERHEAD_BYTES = 128;
 /** Places of messages that are gone, from which on the list is made anew. */
 const MAX_GONE = 1_024;
 
 /** A message in a buffer. */
 export interface HeldMessage extends LogMessage {
-  /** In the order in which messages came to be known, unique over all buffers, never reused. */
+  /** Number in the order in which messages came to be known, unique over all buffers, never reused. */
   readonly id: number;
   readonly buffer: { readonly name: string };
 }

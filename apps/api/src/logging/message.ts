@@ -9,7 +9,7 @@ export interface LogMessage {
   readonly text: string;
 }
 
-/** What takes messages. */
+/** Destination of messages. */
 export interface Destination {
   /** Neither waits nor throws. */
   write(message: LogMessage): void;

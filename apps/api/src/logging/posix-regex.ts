@@ -37,7 +37,7 @@ export function posixRegex(text: string): RE2JS {
   return regex;
 }
 
-/** What is wrong with the text of an expression; undefined when it is one. */
+/** Error in the text of an expression; undefined when it is one. */
 export function regexProblem(text: string): string | undefined {
   try {
     posixRegex(text);

@@ -14,7 +14,7 @@ const MAX_MESSAGE = 2_048;
 /** An action with what takes its messages. */
 interface Action {
   name: string;
-  /** What it was made of. */
+  /** Settings that it was made of. */
   readonly made: string;
   readonly memory: MemoryBuffer | undefined;
   readonly destination: Destination | undefined;
@@ -48,7 +48,7 @@ export class RouterLog {
     this.#configure(snapshot);
   }
 
-  /** Goes on by the configuration as it is now. What memory holds stays, as far as its action does. */
+  /** Applies a changed configuration. Messages in memory stay, as far as their action does. */
   follow(changes: readonly { readonly menu: string }[], snapshot: ConfigSnapshot): void {
     if (changes.some(({ menu }) => FOLLOWED.includes(menu))) this.#configure(snapshot);
   }
@@ -68,7 +68,7 @@ export class RouterLog {
     }
   }
 
-  /** What memory holds, oldest first. */
+  /** Messages in memory, oldest first. */
   messages(): readonly HeldMessage[] {
     this.#shown ??= [...this.#actions.values()]
       .flatMap(({ memory }) => (memory === undefined ? [] : [memory.messages()]))

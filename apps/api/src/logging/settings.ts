@@ -3,7 +3,7 @@ import { effective, requiredValue } from '../compiler/context.js';
 import { withBuiltin } from '../snapshot/builtin.js';
 import { type ConfigSnapshot, type Row, rowsOf } from '../snapshot/snapshot.js';
 
-/** What the rows of the log's menus ask for. */
+/** Settings of the log by the rows of its menus. */
 
 export const LOGGING = '/system/logging';
 export const LOGGING_ACTION = '/system/logging/action';
@@ -11,7 +11,7 @@ export const LOGGING_ACTION = '/system/logging/action';
 export interface MemorySettings {
   /** Messages that it holds at most. */
   readonly lines: number;
-  /** It takes no more when it is full; otherwise the oldest go. */
+  /** Takes no more when it is full; otherwise the oldest go. */
   readonly stopOnFull: boolean;
 }
 
@@ -32,13 +32,13 @@ export interface RemoteSettings {
   readonly protocol: 'udp' | 'tcp';
   readonly format: 'default' | 'syslog';
   readonly timeFormat: 'bsd-syslog' | 'iso8601';
-  /** By its name. */
+  /** Facility of syslog by its name. */
   readonly facility: string;
-  /** By its name, or `auto`. */
+  /** Severity of syslog by its name, or `auto`. */
   readonly severity: string;
 }
 
-/** What takes the messages of an action; nothing where a remote action has no address. */
+/** Destination of the messages of an action; none where a remote action has no address. */
 type Target =
   | { readonly kind: 'memory'; readonly settings: MemorySettings }
   | { readonly kind: 'disk'; readonly settings: DiskSettings }
@@ -73,7 +73,7 @@ function allRows(snapshot: ConfigSnapshot, path: string): readonly Row[] {
 /** Rules of the log, those that are switched off with them. */
 export const logRuleRows = (snapshot: ConfigSnapshot): readonly Row[] => allRows(snapshot, LOGGING);
 
-/** What a rule asks for. */
+/** Settings of a rule of the log. */
 export function logRuleOf(row: Row): RuleSettings {
   const value = (property: string): string => effective(LOGGING, row, property) ?? '';
   const topics = value('topics');

@@ -6,7 +6,7 @@ import type { RemoteSettings } from './settings.js';
 
 /** Name of the program, APP-NAME of RFC 5424 and TAG of RFC 3164. */
 const PROGRAM = 'tollway';
-/** What stands where nothing is known, NILVALUE of RFC 5424. */
+/** Placeholder for what is not known, NILVALUE of RFC 5424. */
 const NIL = '-';
 /** Begins a text in UTF-8 (RFC 5424 §6.4). */
 const BYTE_ORDER_MARK = '\uFEFF';

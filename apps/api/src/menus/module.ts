@@ -28,7 +28,7 @@ export interface ViewSources {
 export interface MenuModule extends MenuRules, MenuCommands {
   /** Path of the menu. */
   readonly path: string;
-  /** Its sections of the compiled configuration. Rows of other menus are read, too. */
+  /** Compiler of its sections of the configuration. Rows of other menus are read, too. */
   readonly compile?: CompileSections;
   /** The rows it shows, if those are not only the stored ones. */
   live?(menu: Menu, sources: ViewSources): View;

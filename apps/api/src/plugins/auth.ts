@@ -28,7 +28,7 @@ const apiPath = /^\/(rest|api|docs|live|metrics)(\/|$)/;
 
 const pathOf = ({ url }: FastifyRequest): string => url.split('?', 1)[0] ?? '';
 
-/** By the route that was found: an escape in a URL may stand for any letter of its path. */
+/** True for routes of the API. Decided by the route: an escape in a URL may stand for any letter of its path. */
 const isOfApi = (request: FastifyRequest): boolean =>
   apiPath.test(request.is404 ? pathOf(request) : (request.routeOptions.url ?? ''));
 

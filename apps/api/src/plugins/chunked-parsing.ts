@@ -3,12 +3,12 @@ import type { Socket } from 'node:net';
 /** Bytes that are parsed at once: less than a dozen of the shortest requests. */
 const PIECE = 256;
 
-/** What becomes of a connection's next bytes. */
+/** Control of the parsing of a connection. */
 export interface Parsing {
   /** Gives the connection back as it was, for another protocol. */
   readonly end: () => void;
   /**
-   * What still comes is read and forgotten: it must not lie there when the connection is closed, or the client's TCP would be
+   * Reads and drops what still comes: it must not lie there when the connection is closed, or the client's TCP would be
    * reset before the client has read the answers (RFC 9112 §9.6).
    */
   readonly ignoreRest: () => void;

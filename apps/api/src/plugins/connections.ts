@@ -22,9 +22,9 @@ export interface ConnectionLimits {
   readonly total: number;
   /** Beyond those, for this machine and for addresses from which somebody is logged in. */
   readonly reserved: number;
-  /** From one address (of IPv6, one /64) that is no proxy. */
+  /** Limit per address (of IPv6, one /64) that is no proxy. */
   readonly perAddress: number;
-  /** Of one user, when there is no room for others and nobody else has more. */
+  /** Limit per user, when there is no room for others and nobody else has more. */
   readonly perUser: number;
   /** Requests of one connection that wait for their answers; one more ends it, when those before have been answered. */
   readonly pipelined: number;
@@ -72,7 +72,7 @@ interface Connection extends Evictable {
   user: number | undefined;
   live: boolean;
   readonly parsing: Parsing;
-  /** It has sent one request too many: no more are taken. */
+  /** Sent one request too many: no more are taken. */
   full: boolean;
 }
 

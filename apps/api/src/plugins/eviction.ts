@@ -1,17 +1,17 @@
-/** Which connection goes when there are too many. */
+/** Choice of the connection to close when there are too many. */
 
 /** Where connections come from: one address; of IPv6, one /64. */
 export interface Network<T> {
   readonly name: string;
-  /** It is a proxy, by whose connections any number of people come. */
+  /** True for a proxy, by whose connections any number of people come. */
   readonly isProxy: boolean;
-  /** Its connections, oldest first. */
+  /** Connections of the address, oldest first. */
   readonly connections: Set<T>;
   /** Number of connections without a login. */
   anonymous: number;
 }
 
-/** What of a connection decides whether it goes. */
+/** Properties of a connection that decide whether it goes. */
 export interface Evictable {
   /** Requests without an answer. */
   readonly pending: number;
@@ -19,7 +19,7 @@ export interface Evictable {
   readonly quietSince: number;
   /** Number of the user who last proved to be somebody by it. */
   readonly user: number | undefined;
-  /** It has become a WebSocket. */
+  /** True once it is a WebSocket. */
   readonly live: boolean;
 }
 
@@ -62,7 +62,7 @@ export function anonymousToEvict<T extends Evictable & { readonly network: Netwo
   return asking ?? known;
 }
 
-/** Of one address, the oldest connection without a login that asks nothing, or else the oldest without a login. */
+/** Oldest connection of one address without a login that asks nothing, or else the oldest without a login. */
 export function anonymousToEvictAmong<T extends Evictable>(connections: Iterable<T>): T | undefined {
   const now = performance.now();
   let oldest: T | undefined;
@@ -88,7 +88,7 @@ export function loggedInToEvict<T extends Evictable>(connections: Iterable<T>, l
   return most.oldest;
 }
 
-/** Of one address, the oldest connection that is only kept for a next request. Its client opens another. */
+/** Oldest connection of one address that is only kept for a next request. Its client opens another. */
 export function idleToEvict<T extends Evictable>(connections: Iterable<T>): T | undefined {
   for (const connection of connections) if (connection.pending === 0 && !connection.live) return connection;
   return undefined;

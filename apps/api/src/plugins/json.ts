@@ -31,7 +31,7 @@ interface OpenString {
   readonly pieces: string[];
   /** Place of the character behind those that are read. */
   at: number;
-  /** Goes on with the whole string. */
+  /** Continuation with the whole string. */
   readonly then: (value: string) => void;
 }
 
@@ -231,7 +231,7 @@ class JsonReader {
     return Array.isArray(outer?.into) ? errors.inElement(outer.into.length, error) : error;
   }
 
-  /** What is wrong with a value, naming the property and the element of a list that it is in. */
+  /** Error in a value, naming the property and the element of a list that it is in. */
   #refusal(text: string): Error {
     const [outer] = this.#open;
     const property = this.#open.findLast(({ into }) => !Array.isArray(into))?.key;

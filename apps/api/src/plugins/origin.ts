@@ -5,7 +5,7 @@ import { isLoopback, plainAddress } from '../auth/address.js';
 import { errors } from '../errors.js';
 
 /**
- * Which name a request may be sent to, and which pages may send it. A page of another site whose name is made to lead
+ * Checks which name a request is sent to, and which page sends it. A page of another site whose name is made to lead
  * here (DNS rebinding) is told apart by the name in `Host`; one that makes the browser send requests, with the
  * credentials that it holds, by `Origin` and `Sec-Fetch-Site`. Clients that are no browsers send neither.
  * @param names by which the router is known beside its addresses, in lower case.

@@ -8,7 +8,7 @@ const TURN_MS = 8;
 export class RequestScheduler<C> {
   readonly #now: () => number;
   readonly #soon: (work: () => void) => void;
-  /** What waits, by connection, in the order in which they are next. */
+  /** Requests that wait, by connection, in the order in which they are next. */
   readonly #waiting = new Map<C, (() => void)[]>();
   /** When requests are no longer begun in this turn; undefined before the first one. */
   #until: number | undefined;

@@ -7,7 +7,7 @@ import { errors } from '../errors.js';
 import type { RestRow, RowSet } from '../view/rows.js';
 import type { Projection } from './long-list.js';
 
-/** Which properties of a row are sent; `undefined`: all. @throws ApiError when it is no list of names. */
+/** Properties of a row that are sent; `undefined`: all. @throws ApiError when it is no list of names. */
 export function proplistOf(value: unknown): readonly string[] | undefined {
   if (value === undefined) return undefined;
   refuseLong('.proplist', value);

@@ -28,7 +28,7 @@ export const rowsToSend = (
 ): Promise<RowSet> => rowsToHold(() => knownRows(view, asked), lists, user, gone);
 
 /**
- * What somebody walks through in slices. Each long one holds a reading of the data plane, be it a quarter of a million
+ * Rows that somebody walks through in slices. Each long list holds a reading of the data plane, be it a quarter of a million
  * connections, until he has: only so many are held at once, and those that wait are read when their turn comes.
  *
  * @param gone aborted when it is held no longer.

@@ -1,7 +1,7 @@
 import { type Menu, menuByPath, registry } from '@tollway/schema';
 import { errors } from '../errors.js';
 
-/** What a `/rest` URL names. */
+/** Menu and item that a `/rest` URL names. */
 export interface Target {
   readonly menu: Menu;
   /** Rest of the path after the menu: an item, or a command for POST. */

@@ -5,7 +5,7 @@ import type { Services } from '../services.js';
 import type { FolderProblem } from '../state/data-folder.js';
 import { VERSION } from '../version.js';
 
-/** What keeps the newest configuration from being in force, and what to do. */
+/** Problem that keeps the newest configuration from being in force, and its remedy. */
 const AGENT_TROUBLE: Readonly<Record<SyncState, { readonly problem: string; readonly remedy: string } | undefined>> = {
   synced: undefined,
   down: {

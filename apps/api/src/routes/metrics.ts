@@ -40,7 +40,7 @@ export function metricsRoute(app: FastifyInstance, { live, store, lists }: Servi
 /** Characters sent at a time. */
 const PIECE = 1 << 16;
 
-/** In pieces, between which others are served: 25,000 queues are a quarter of a million lines. */
+/** Lines in pieces, between which others are served: 25,000 queues are a quarter of a million lines. */
 async function* lines(families: readonly Family[], slicer: TimeSlicer): AsyncGenerator<string, void> {
   let text = '';
   for (const { name, kind, help, samples } of families) {

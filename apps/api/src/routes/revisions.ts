@@ -102,7 +102,7 @@ async function history(services: Services): Promise<Revisions> {
   }));
 }
 
-/** What became of a row. */
+/** Change of a row in words. */
 function inWords({ menu: path, id, before, after }: RowChange): RevisionChange {
   const menu = menuByPath(path);
   const row = after ?? before;

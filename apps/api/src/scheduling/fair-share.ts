@@ -16,7 +16,7 @@ interface TakenSlot extends Slot {
  */
 export class FairShare {
   readonly #capacity: number;
-  /** In the order in which they were taken. */
+  /** Slots in the order in which they were taken. */
   readonly #taken = new Set<TakenSlot>();
 
   /** @param capacity number of slots. */

@@ -5,10 +5,10 @@ const SLICE_MS = 8;
 /** Items between two looks at the clock, which costs as much as a cheap item. Few enough that dear ones make no long slice. */
 const STRIDE = 8;
 
-/** For whom an evaluation is: a user, by number, or the router itself. */
+/** User, by number, that an evaluation is for; undefined for the router itself. */
 type Owner = number | undefined;
 
-/** Those of one owner that wait, in the order in which they came. */
+/** Waiting evaluations of one owner, in the order in which they came. */
 interface Line {
   /** Requests that begin: what they take is not known yet, and most take little. */
   readonly requests: (() => void)[];
@@ -72,7 +72,7 @@ export class TimeSlicer {
     return performance.now() - this.#since >= SLICE_MS;
   }
 
-  /** As {@link over}, for a loop: checked only at some of the items. */
+  /** Value of {@link over} for a loop: checked only at some of the items. */
   overAt(item: number): boolean {
     return item % STRIDE === 0 && this.over;
   }

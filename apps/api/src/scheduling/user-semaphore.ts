@@ -6,7 +6,7 @@ export class UserSemaphore {
   readonly #mostOfUser: number;
   #all = 0;
   readonly #byUser = new Map<number, number>();
-  /** In the order in which they came. */
+  /** Waiting requests in the order in which they came. */
   readonly #line = new Set<{ readonly user: number; readonly amount: number; readonly enter: () => void }>();
 
   constructor(most: number, mostOfUser: number) {

@@ -24,7 +24,7 @@ export const typedInterfaces = (snapshot: ConfigSnapshot, path?: string): readon
 export const interfacesOf = (snapshot: ConfigSnapshot): readonly Row[] =>
   interfaceMenus.flatMap((path) => rowsOf(snapshot, path));
 
-/** What an interface is called. */
+/** Name of an interface. */
 export const interfaceName = ({ values }: Pick<Row, 'values'>): string => values.name ?? values['default-name'] ?? '';
 
 /** The interface of a name, of whatever type. */

@@ -2,7 +2,7 @@ import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { Row } from './snapshot.js';
 
 /**
- * What rows are looked up by, e.g. their name, or the names in them; `undefined`: such a row is never found. One
+ * Key that rows are looked up by, e.g. their name, or the names in them; `undefined`: such a row is never found. One
  * function, one index.
  */
 export type KeyOf = (values: Row['values']) => string | readonly string[] | undefined;

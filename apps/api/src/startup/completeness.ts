@@ -24,7 +24,7 @@ async function tablesOf(connection: Connection): Promise<Map<string, Set<string>
   return tables;
 }
 
-/** What the migrations made and the database at `url` has no more, in words; undefined when all is there. */
+/** Tables and columns that the migrations made and the database at `url` lacks, in words; undefined when all is there. */
 export async function missingIn(url: string, migrations: readonly Migration[]): Promise<string | undefined> {
   const model = await adapter(':memory:').connect();
   const connection = await adapter(url).connect();
@@ -58,7 +58,7 @@ export function menuUnlike({ snapshot }: StoredConfig, { rows }: Generation): st
   return lost?.menu;
 }
 
-/** What a row says, whatever the order in which its properties were given. */
+/** Content of a row, whatever the order in which its properties were given. */
 const textOf = (row: StoredRow): string =>
   JSON.stringify([
     row.rank,

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 
 /** A folder of the data folder that takes nothing. */
 export interface FolderProblem {
-  /** What is wrong, in one sentence. */
+  /** Problem, in one sentence. */
   readonly problem: string;
-  /** What to do. */
+  /** Remedy for people. */
   readonly remedy: string;
-  /** It is the agent's, which does not start without it. */
+  /** True for a folder of the agent, which does not start without it. */
   readonly ofAgent: boolean;
 }
 
@@ -15,7 +15,7 @@ const WRITABLE = 'Make it a folder that can be written; the rest goes on by itse
 const FREE = 'Free some space; the rest goes on by itself then.';
 
 /**
- * What is wrong with the data folder; undefined when nothing is.
+ * Problem of the data folder; undefined when there is none.
  * @param copies why no copies of the configuration can be kept, undefined when they are
  */
 export function folderProblem(dataDir: string, copies: string | undefined): FolderProblem | undefined {

@@ -21,7 +21,7 @@ export class LiveState {
   readonly #routes: Reading<RouteDump>;
   readonly #ports: Reading<readonly PortInfo[]>;
   readonly #addressLists: Reading<AddressListDump>;
-  /** What ids of entries of address lists stand for. */
+  /** Entries that ids of address lists stand for. */
   readonly entries = new EntryMemory();
 
   constructor(agent: AgentPort) {

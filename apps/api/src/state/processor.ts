@@ -25,7 +25,7 @@ interface Sample {
   readonly cores: readonly Ticks[];
 }
 
-/** Those who ask within this time share a load: everybody sees that of about the last second, ms. */
+/** Time for which a load is shared by all that ask: everybody sees that of about the last second, ms. */
 const SHARED_MS = 900;
 /** Interval between the two samples of the first reading of a load, ms. */
 const FIRST_MS = 250;
@@ -65,7 +65,7 @@ export class Processor {
   }
 }
 
-/** What each core did between two samples. Of one that came online meanwhile nothing is known yet. */
+/** Load of each core between two samples. Of one that came online meanwhile nothing is known yet. */
 export function loads(before: readonly Ticks[], now: readonly Ticks[]): CoreLoad[] {
   return now.map((core) => {
     const base = before.find(({ cpu }) => cpu === core.cpu);

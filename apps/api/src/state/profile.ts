@@ -3,7 +3,7 @@ import type { CoreStats, Stats } from '../agent/messages.js';
 import type { LiveState } from './live-state.js';
 import { loads, readTicks, type Ticks } from './processor.js';
 
-/** What the agent and the kernel say about processor time at a moment. */
+/** Processor times of the agent and the kernel at a moment. */
 export interface ProfileReading {
   readonly stats: Stats;
   readonly ticks: readonly Ticks[];

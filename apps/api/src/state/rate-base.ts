@@ -3,7 +3,7 @@ export const BASE_AGE_MS = { min: 700, max: 10_000 };
 
 interface Taken<T> {
   readonly reading: T;
-  /** By `performance.now()`, ms. */
+  /** Time by `performance.now()`, ms. */
   readonly at: number;
 }
 

@@ -50,7 +50,7 @@ export function argumentsOf(menu: Menu, args: Arguments): PacketArguments {
   return words;
 }
 
-/** Which packets a live trace notes. @throws ApiError for an interface that is not there, and ports where none can be. */
+/** Filter of a live trace. @throws ApiError for an interface that is not there, and ports where none can be. */
 export function traceFilter(words: PacketArguments, snapshot: ConfigSnapshot): TraceFilter {
   const prefix = (name: string) => {
     const parsed = ipv4Prefix(words[name] ?? '');

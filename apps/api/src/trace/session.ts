@@ -7,7 +7,7 @@ import type { Services } from '../services.js';
 const POLL_MS = 250;
 
 /**
- * What a live trace of a user notes, as it comes, until it has its packets or `signal` is aborted. The data plane's
+ * Packets of a live trace of a user, as they come, until it has as many as asked for or `signal` is aborted. The data plane's
  * trace ends with it.
  * @throws ApiError when there are too many traces already, or another user who has fewer takes its place; AgentGone
  * when the data plane goes away.

@@ -22,7 +22,7 @@ const MENUS = [
 /** Protocols whose ports the data plane reads: TCP and UDP. */
 const PORT_PROTOCOLS = [6, 17];
 
-/** What turns the ids in a trace into names and rule numbers. */
+/** Source of the names and rule numbers for the ids in a trace. */
 interface Names {
   readonly snapshot: ConfigSnapshot;
   /** Number of dynamic rules above the filter rules of the configuration: rule numbers count them too. */

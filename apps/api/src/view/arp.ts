@@ -45,13 +45,13 @@ export function arpView(menu: Menu, store: ConfigStore, live: LiveState): View {
 }
 
 interface Entries {
-  /** Those of static entries. */
+  /** Neighbours of static entries. */
   readonly byRow: ReadonlyMap<number, NeighborInfo>;
   readonly learned: readonly NeighborInfo[];
 }
 
 const NOBODY: readonly NeighborInfo[] = [];
-/** Of each reading once, however many look at it. */
+/** Entries of each reading, made once, however many look at it. */
 const readings = new WeakMap<readonly NeighborInfo[], Entries>();
 
 function entriesOf(reading: readonly NeighborInfo[]): Entries {

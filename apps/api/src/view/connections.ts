@@ -6,7 +6,7 @@ import { type Asked, NOT_KNOWN, type RestRow, type RowSet, type View } from './r
 
 const RATES = ['orig-rate', 'repl-rate'];
 
-/** What the configuration says of marks. */
+/** Names of marks in the compiled configuration. */
 interface Marks {
   readonly compiled: Pick<ConfigStore['compiled'], 'mark-names'>;
 }

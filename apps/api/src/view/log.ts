@@ -4,7 +4,7 @@ import type { RouterLog } from '../logging/router-log.js';
 import { rowIdText } from '../snapshot/snapshot.js';
 import type { RestRow, RowSet, View } from './rows.js';
 
-/** What the memory of the log holds, oldest first. */
+/** Messages in the memory of the log, oldest first. */
 export const logView =
   (log: RouterLog): View =>
   async () =>
@@ -40,7 +40,7 @@ class LogRows implements RowSet {
   }
 }
 
-/** What is shown of a message. */
+/** Texts of a message, by property. */
 const TEXTS = {
   '.id': ({ id }: HeldMessage) => rowIdText(id),
   time: ({ timeMs }: HeldMessage) => datetimeText(timeMs),

@@ -108,7 +108,7 @@ function whyUnused(
 
 type Reader = (dump: RouteDump, place: number, names: Names) => string | undefined;
 
-/** What of a route of another program RouterOS has no property for. */
+/** Parts of a route of another program that RouterOS has no property for. */
 function beyondProperties(dump: RouteDump, place: number): string | undefined {
   if (dump.unreachable(place)) return 'a route of type unreachable: packets are answered with host unreachable';
   if (dump.prohibit(place)) {

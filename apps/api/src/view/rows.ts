@@ -58,11 +58,11 @@ export class ArrayRows implements RowSet {
 /** Items that the data plane alone knows, while it is not connected: viewers see none and the reason, who asks once is refused. */
 export const NOT_KNOWN: RowSet = new ArrayRows([], true);
 
-/** Which properties somebody asks for who looks once. */
+/** Test whether somebody who looks once asks for a property. */
 export type Asked = (property: string) => boolean;
 
 /**
- * What a menu shows: configuration joined with live state no older than `maxAgeMs` (default 0: read now).
+ * Rows that a menu shows: configuration joined with live state no older than `maxAgeMs` (default 0: read now).
  * Settings menus are one row without `.id`. Where `asked` is given and names rates, they are measured first if nobody
  * looked before; those who go on looking see them the next time.
  */

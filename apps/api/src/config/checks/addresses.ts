@@ -32,7 +32,7 @@ export function checkAddress({ values, given, others }: ProposedRow): FieldError
   return undefined;
 }
 
-/** What an address is when it cannot be one host's (RFC 6890). */
+/** Description of an address that cannot be one host's (RFC 6890). */
 export function noHost(address: number): string | undefined {
   const first = address >>> 24;
   if (first === 0) return 'reserved (0.0.0.0/8)';
@@ -42,7 +42,7 @@ export function noHost(address: number): string | undefined {
   return undefined;
 }
 
-/** What an address is in its network when it is no host's; /31 and /32 have hosts only (RFC 3021). */
+/** Description of an address that is no host's in its network; /31 and /32 have hosts only (RFC 3021). */
 function noHostIn(address: number, length: number): string | undefined {
   if (length >= 31) return undefined;
   const host = (address & ~ipv4Mask(length)) >>> 0;

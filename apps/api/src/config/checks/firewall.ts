@@ -1,11 +1,11 @@
 import { ipv4Range, LIST_ACTIONS, parseIntRange } from '@tollway/schema';
 import { type FieldError, fault, type ProposedRow } from '../proposed-row.js';
 
-/** What holds for the rules of a table. */
+/** Properties of the rules of a table. */
 interface Table {
   /** Names that are hooks elsewhere: as a chain of one's own they would silently never be reached. */
   readonly otherHooks: readonly string[];
-  /** What holds for rules of this table alone. */
+  /** Check of rules of this table alone. */
   readonly check?: (proposed: ProposedRow) => FieldError | undefined;
 }
 
@@ -124,7 +124,7 @@ const wrongChain = (action: string, chain: string, instead: readonly string[]): 
     `value of action: ${action} works in chain ${chain} only; here give ${instead.join(', ')} or another action`,
   );
 
-/** What an action of mangle writes. */
+/** Property that an action of mangle writes. */
 const WRITES: Readonly<Record<string, string>> = {
   'mark-packet': 'new-packet-mark',
   'mark-connection': 'new-connection-mark',

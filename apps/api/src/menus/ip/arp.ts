@@ -22,7 +22,7 @@ function compileNeighbors(context: CompileContext): StaticNeighbor[] {
   }));
 }
 
-/** Those of the learned ARP entries that are still there. @throws ApiError (`missing`) for an id that is none of one. */
+/** Learned ARP entries that are still there. @throws ApiError (`missing`) for an id that is none of one. */
 async function findLearned(
   { live }: Services,
   items: readonly string[],

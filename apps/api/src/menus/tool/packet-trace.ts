@@ -9,9 +9,9 @@ import { traced } from '../../trace/session.js';
 import { namesNow, restPacket } from '../../trace/shown.js';
 import type { MenuModule } from '../module.js';
 
-/** What describes the packet of a dry run, and by which no packets can be chosen. */
+/** Arguments that describe the packet of a dry run, and by which no packets can be chosen. */
 const OF_DRY_RUN = ['icmp-options', 'packet-size', 'tcp-flags', 'ttl'];
-/** What says which packets are waited for, and how long. */
+/** Arguments that say which packets are waited for, and how long. */
 const OF_TRACE = ['dropped', 'duration', 'packets'];
 
 /** @throws ApiError for the first argument that only the other command does something with. */

@@ -62,7 +62,7 @@ function dynamicEntry(
   return { list, address: first, 'prefix-len': Number(length), 'timeout-ms': durationMs(timeout) ?? 0 };
 }
 
-/** Those of the entries with a timeout that are still there. @throws ApiError (`missing`) for an id that is none of one. */
+/** Entries with a timeout that are still there. @throws ApiError (`missing`) for an id that is none of one. */
 export async function findDynamicEntries(
   { live }: Services,
   items: readonly string[],

@@ -3,7 +3,7 @@ import { errors } from '../../errors.js';
 import { type Call, type Handler, NOTHING } from '../../services.js';
 import { storedRowsOf } from '../../snapshot/storage.js';
 
-/** What resets counters of rows in the data plane. */
+/** Message that resets counters of rows in the data plane. */
 type ResetOp = 'reset-counters' | 'reset-queue-counters' | 'reset-interface-counters';
 
 /** `reset-counters` and `reset-counters-all` of a menu. */
@@ -27,7 +27,7 @@ export const counterCommands = (op: ResetOp): Readonly<Record<string, Handler>> 
   },
 });
 
-/** What queues have carried is kept for accounting before their counters begin at zero. */
+/** Resets counters. Those of queues are added to the accounting before. */
 async function reset({ live, accounting }: Call['services'], op: ResetOp, rows: number[]): Promise<void> {
   if (op === 'reset-queue-counters') await accounting.aroundReset(rows, () => live.agent.request({ op, rows }));
   else await live.agent.request({ op, rows });

@@ -8,7 +8,7 @@ import { switchedOn } from '../arguments.js';
 import { isNamed, projection, proplistOf } from '../listing.js';
 import { countOf, listOf, rowsToSend } from '../long-list.js';
 
-/** What `print` does something with. */
+/** Arguments of `print` that have an effect. */
 const KNOWN = ['.proplist', '.query', 'count-only'];
 
 /**

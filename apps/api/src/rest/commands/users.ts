@@ -14,7 +14,7 @@ import { authorOf } from '../author.js';
 
 /** `/user`: people are rows of a table of their own, not configuration. */
 
-/** What is checked must still hold when it is stored. */
+/** Lock: what is checked must still hold when it is stored. */
 const oneAtATime = new Mutex();
 /** Users refer to nothing. */
 const NO_CONFIGURATION: ConfigSnapshot = new Map();
@@ -173,7 +173,7 @@ function refuseTakenName({ users }: Services, name: string | undefined, except?:
   if (users.list().some((user) => user.id !== except && lookOf(user.name) === look)) throw nameTaken();
 }
 
-/** What a name looks like in either case: letters and digits that people take for each other count as one. */
+/** Look of a name in either case: letters and digits that people take for each other count as one. */
 const lookOf = (name: string): string =>
   name
     .normalize('NFKC')

@@ -5,7 +5,7 @@ import type { DynamicItems, Services } from '../../../services.js';
 import { connectionsView } from '../../../view/connections.js';
 import type { MenuModule } from '../../module.js';
 
-/** Those of the connections that are still there. @throws ApiError (`missing`) for an id that is none of one. */
+/** Connections that are still there. @throws ApiError (`missing`) for an id that is none of one. */
 async function findConnections(
   { live }: Services,
   items: readonly string[],
