@@ -2,6 +2,8 @@ import type { Menu } from '@tollway/schema';
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import type { LiveMenu } from '../api/live-menu.ts';
 import { AskDialog } from '../ui/AskDialog.tsx';
+import { FormError } from '../ui/FormError.tsx';
+import { messageOf } from '../ui/message-of.ts';
 import { type Comments, commentNow, commentsOf, rowsWith } from './chosen-rows.ts';
 import { notifyStaysOpen } from './form-toasts.ts';
 
@@ -104,9 +106,7 @@ export function CommentDialog({ reading, now, onComment, onClose }: Props) {
           </p>
         )}
       {asked && (
-        <p className="form-error" role="alert">
-          What was typed is not stored: OK stores it, Cancel or Escape once more discards it.
-        </p>
+        <FormError>What was typed is not stored: OK stores it, Cancel or Escape once more discards it.</FormError>
       )}
     </AskDialog>
   );
@@ -121,12 +121,12 @@ function ReadingNote({ failed }: Reading) {
     );
   }
   return (
-    <p className="form-error" role="alert">
+    <FormError>
       The comments as they are now are not known: {failed}{' '}
       <button type="submit" className="button">
         Try Again
       </button>
-    </p>
+    </FormError>
   );
 }
 
@@ -154,7 +154,7 @@ export function RowsCommentDialog({
         if (rows.length > 0) setRead(commentsOf(rows));
         else setFailed('What was selected does not exist any more.');
       })
-      .catch((error: unknown) => !closed && setFailed(error instanceof Error ? error.message : String(error)));
+      .catch((error: unknown) => !closed && setFailed(messageOf(error)));
     return () => {
       closed = true;
     };

@@ -6,6 +6,7 @@ import { useStale } from '../api/connection.ts';
 import { GONE, RequestError } from '../api/rest.ts';
 import type { Row } from '../api/row.ts';
 import { loggedIn } from '../api/session.ts';
+import { FormError } from '../ui/FormError.tsx';
 import { showError } from '../ui/toasts.ts';
 import { removeItems, runOn } from './actions.ts';
 import { announceAdded } from './added-rows.ts';
@@ -299,17 +300,11 @@ function Body({
       >
         <div className="form-main">
           {comment !== '' && <p className="form-comment">;;; {comment}</p>}
-          {gone !== undefined && (
-            <p className="form-error" role="alert">
-              {gone}
-            </p>
-          )}
+          <FormError>{gone}</FormError>
           {why !== undefined && <p className="form-reason">{why}</p>}
           {(base.hint ?? '') !== '' && base.hint !== why && <p className="form-hint">{base.hint}</p>}
           {isNew && !menu.commands.has('add') && (
-            <p className="form-error" role="alert">
-              Not added: your group may not add items here now.
-            </p>
+            <FormError>Not added: your group may not add items here now.</FormError>
           )}
           {locked !== undefined && menu.commands.has('set') && <p className="form-note">Read-only: {locked}.</p>}
           {locked !== undefined && <UnsavedNote menu={menu} base={base} edits={form.edits} />}
@@ -322,11 +317,7 @@ function Body({
             extras={gone === undefined ? extras : undefined}
             place={isNew ? undefined : `${menu.path}/${id}`}
           />
-          {form.errors[''] !== undefined && (
-            <p className="form-error" role="alert">
-              {form.errors['']}
-            </p>
-          )}
+          <FormError>{form.errors['']}</FormError>
         </div>
         <FormButtons
           menu={menu}

@@ -3,6 +3,7 @@ import { useId, useRef, useState } from 'react';
 import { useOptions } from '../api/references.ts';
 import { AskDialog } from '../ui/AskDialog.tsx';
 import { Combo } from '../ui/Combo.tsx';
+import { messageOf } from '../ui/message-of.ts';
 import { notifyStaysOpen } from './form-toasts.ts';
 import { changeParent, type Moved } from './parents.ts';
 import { rootParent } from './tree.ts';
@@ -30,7 +31,7 @@ export function ParentDialog({ menu, moved, onClose }: Props) {
         if (latest.current === parent) onClose();
         else notifyStaysOpen();
       },
-      (error: unknown) => setWrong(error instanceof Error ? error.message : String(error)),
+      (error: unknown) => setWrong(messageOf(error)),
     );
   }
   return (

@@ -4,12 +4,14 @@ import { useState } from 'react';
 import { setSettings } from '../api/commands.ts';
 import { useStale } from '../api/connection.ts';
 import type { Row } from '../api/row.ts';
+import { FormError } from '../ui/FormError.tsx';
+import { FormBox } from './FormBox.tsx';
 import { FormFields } from './FormFields.tsx';
 import { notifySending, notifyStaysOpen } from './form-toasts.ts';
 import { loadingText } from './TableFooter.tsx';
 import { UnsavedNote } from './UnsavedNote.tsx';
 import { notifyChange, tried } from './undo.ts';
-import { isSending, untouched, useForm } from './use-form.ts';
+import { untouched, useForm } from './use-form.ts';
 import { useItem } from './use-item.ts';
 
 interface Props {
@@ -69,11 +71,7 @@ function Body({ menu, row, onClose, onLeave }: BodyProps) {
         readOnly={!writable}
         spread
       />
-      {form.errors[''] !== undefined && (
-        <p className="form-error" role="alert">
-          {form.errors['']}
-        </p>
-      )}
+      <FormError>{form.errors['']}</FormError>
     </>
   );
   if (!writable) {
@@ -84,63 +82,48 @@ function Body({ menu, row, onClose, onLeave }: BodyProps) {
     );
   }
   return (
-    <div
-      role="group"
-      className="item-box"
-      aria-label={menu.title}
-      data-sending={isSending(form) || undefined}
-      data-unsaved={form.dirty || undefined}
-      onKeyDown={(event) => {
-        // A list of choices that is open closes first.
-        if (event.key !== 'Escape' || event.defaultPrevented || !form.dirty) return;
-        event.preventDefault();
+    <FormBox
+      label={menu.title}
+      form={form}
+      onEscape={
         // What is under way cannot be put back.
-        if (form.busy) notifySending();
-        else form.reset();
-      }}
+        form.dirty ? () => (form.busy ? notifySending() : form.reset()) : undefined
+      }
+      onSubmit={() => void ok()}
+      onChange={() => setApplied(false)}
     >
-      <form
-        className="item-form"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          void ok();
-        }}
-        onChange={() => setApplied(false)}
-      >
-        <div role="group" className="form-main settings" aria-label="Settings" tabIndex={0}>
-          {fields}
-        </div>
-        <div className="form-buttons">
-          <button type="submit" className="button button-primary" aria-disabled={form.busy}>
-            OK
-          </button>
-          {onClose !== undefined && (
-            <button
-              type="button"
-              className="button"
-              onClick={() => {
-                if (form.late && onLeave !== undefined) return onLeave();
-                form.reset();
-                onClose();
-              }}
-            >
-              Cancel
-            </button>
-          )}
+      <div role="group" className="form-main settings" aria-label="Settings" tabIndex={0}>
+        {fields}
+      </div>
+      <div className="form-buttons">
+        <button type="submit" className="button button-primary" aria-disabled={form.busy}>
+          OK
+        </button>
+        {onClose !== undefined && (
           <button
             type="button"
             className="button"
-            aria-disabled={form.busy || !form.dirty}
-            onClick={() => form.dirty && void send().then((sent) => setApplied(sent === 'taken'))}
+            onClick={() => {
+              if (form.late && onLeave !== undefined) return onLeave();
+              form.reset();
+              onClose();
+            }}
           >
-            Apply
+            Cancel
           </button>
-          <span role="status" className="form-applied">
-            {applied && !form.dirty ? 'Applied.' : ''}
-          </span>
-        </div>
-      </form>
-    </div>
+        )}
+        <button
+          type="button"
+          className="button"
+          aria-disabled={form.busy || !form.dirty}
+          onClick={() => form.dirty && void send().then((sent) => setApplied(sent === 'taken'))}
+        >
+          Apply
+        </button>
+        <span role="status" className="form-applied">
+          {applied && !form.dirty ? 'Applied.' : ''}
+        </span>
+      </div>
+    </FormBox>
   );
 }

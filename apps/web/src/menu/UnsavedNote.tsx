@@ -1,5 +1,6 @@
 import type { Menu } from '@tollway/schema';
 import type { Row } from '../api/row.ts';
+import { FormError } from '../ui/FormError.tsx';
 import { type Edits, unsavedText } from './form-model.ts';
 
 interface Props {
@@ -10,10 +11,5 @@ interface Props {
 
 /** Over a form that may only be looked at since: what was being edited in it, so that it is not lost without a word. */
 export function UnsavedNote({ menu, base, edits }: Props) {
-  const text = unsavedText(menu, base, edits);
-  return text === undefined ? null : (
-    <p className="form-error" role="alert">
-      {text}
-    </p>
-  );
+  return <FormError>{unsavedText(menu, base, edits)}</FormError>;
 }

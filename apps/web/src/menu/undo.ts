@@ -3,6 +3,7 @@ import { useSyncExternalStore } from 'react';
 import { settled } from '../api/pending.ts';
 import { RequestError, Unanswered } from '../api/rest.ts';
 import { undoneBy, undoRevision } from '../api/revisions.ts';
+import { messageOf } from '../ui/message-of.ts';
 import { dismissKey, showToast } from '../ui/toasts.ts';
 import { OwnChanges } from './own-changes.ts';
 
@@ -112,7 +113,7 @@ export function useStands(revision: number | undefined): boolean {
 /** Shows why a revision was not undone. The message stays, as the cause may be temporary. */
 function notifyFailure(revision: number, text: string, done: 'Undone' | 'Redone', error: unknown): void {
   const lost = error instanceof RequestError && error.status === 0;
-  const why = lost ? UNDO_LOST : error instanceof Error ? error.message : String(error);
+  const why = lost ? UNDO_LOST : messageOf(error);
   const refused = error instanceof RequestError && REFUSALS.has(error.status) && own.has(revision);
   showToast({
     kind: 'error',

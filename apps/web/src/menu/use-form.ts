@@ -3,6 +3,7 @@ import type { Menu } from '@tollway/schema';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { RequestError } from '../api/rest.ts';
 import type { Row } from '../api/row.ts';
+import { messageOf } from '../ui/message-of.ts';
 import {
   type Acknowledged,
   acknowledgedBy,
@@ -159,7 +160,7 @@ export function useForm(menu: Menu, news: Row, isNew: boolean, initial: Edits = 
         setLate(names.length > 0);
         return names.length > 0 ? 'typed-since' : 'taken';
       } catch (error) {
-        const message = error instanceof Error ? error.message : String(error);
+        const message = messageOf(error);
         const property = error instanceof RequestError ? error.property : undefined;
         setErrors({ [errorPlace(menu, property)]: errorText(menu, property, message) });
         setRefused(refused + 1);

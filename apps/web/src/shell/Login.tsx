@@ -1,6 +1,9 @@
 /** Logging in, and setting the first password with the token that the router printed at its start. */
 import { type FormEvent, useState } from 'react';
 import { login, setUp, useSession } from '../api/session.ts';
+import { FormError } from '../ui/FormError.tsx';
+import { messageOf } from '../ui/message-of.ts';
+import { LoginBox } from './LoginBox.tsx';
 
 /** The token of `#setup=…` in the address; undefined when there is none. */
 function setupToken(hash: string): string | undefined {
@@ -15,45 +18,40 @@ export function Login() {
   const [token] = useState(() => setupToken(window.location.hash));
   if (session.phase !== 'out') return null;
   return (
-    <main className="login">
-      <div className="login-box">
-        <h1>
-          <img src="/icon.svg" alt="" width="28" height="28" />
-          Tollway
-        </h1>
-        {session.problem !== undefined && (
-          <p className="form-error" role="alert">
-            {session.problem}
-          </p>
-        )}
-        {session.setup ? <Setup token={token} /> : <PasswordForm name="admin" />}
-      </div>
-    </main>
+    <LoginBox>
+      <FormError>{session.problem}</FormError>
+      {session.setup ? <Setup token={token} /> : <PasswordForm name="admin" />}
+    </LoginBox>
   );
+}
+
+/** A form with one button; its error stays until it is sent again. */
+function useSending() {
+  const [error, setError] = useState<string>();
+  const [busy, setBusy] = useState(false);
+
+  const submit = (send: () => Promise<void>) => (event: FormEvent) => {
+    event.preventDefault();
+    if (busy) return;
+    setBusy(true);
+    setError(undefined);
+    send().catch((problem: unknown) => {
+      setError(messageOf(problem));
+      setBusy(false);
+    });
+  };
+
+  return { error, busy, submit };
 }
 
 /** User, password and the button that logs in; `name`: the user who is proposed. */
 export function PasswordForm({ name: proposed }: { readonly name: string }) {
   const [name, setName] = useState(proposed);
   const [password, setPassword] = useState('');
-  const [error, setError] = useState<string>();
-  const [busy, setBusy] = useState(false);
-
-  async function submit(event: FormEvent) {
-    event.preventDefault();
-    if (busy) return;
-    setBusy(true);
-    setError(undefined);
-    try {
-      await login(name, password);
-    } catch (problem) {
-      setError(problem instanceof Error ? problem.message : String(problem));
-      setBusy(false);
-    }
-  }
+  const { error, busy, submit } = useSending();
 
   return (
-    <form onSubmit={(event) => void submit(event)}>
+    <form onSubmit={submit(() => login(name, password))}>
       <label>
         User
         <input type="text" name="name" autoComplete="username" value={name} onChange={(e) => setName(e.target.value)} />
@@ -70,11 +68,7 @@ export function PasswordForm({ name: proposed }: { readonly name: string }) {
           onChange={(e) => setPassword(e.target.value)}
         />
       </label>
-      {error !== undefined && (
-        <p className="form-error" role="alert">
-          {error}
-        </p>
-      )}
+      <FormError>{error}</FormError>
       <button type="submit" className="button button-primary" aria-disabled={busy}>
         Log in
       </button>
@@ -85,8 +79,7 @@ export function PasswordForm({ name: proposed }: { readonly name: string }) {
 function Setup({ token }: { readonly token: string | undefined }) {
   const [password, setPassword] = useState('');
   const [again, setAgain] = useState('');
-  const [error, setError] = useState<string>();
-  const [busy, setBusy] = useState(false);
+  const { error, busy, submit } = useSending();
 
   if (token === undefined) {
     return (
@@ -98,30 +91,15 @@ function Setup({ token }: { readonly token: string | undefined }) {
   }
   const setupWith = token;
 
-  async function submit(event: FormEvent) {
-    event.preventDefault();
-    if (busy) return;
-    if (password.length < MIN_PASSWORD) {
-      setError(`The password needs at least ${MIN_PASSWORD} characters.`);
-      return;
-    }
-    if (password !== again) {
-      setError('The two passwords differ.');
-      return;
-    }
-    setBusy(true);
-    setError(undefined);
-    try {
-      await setUp(setupWith, password);
-      window.history.replaceState(null, '', window.location.pathname);
-    } catch (problem) {
-      setError(problem instanceof Error ? problem.message : String(problem));
-      setBusy(false);
-    }
+  async function send() {
+    if (password.length < MIN_PASSWORD) throw new Error(`The password needs at least ${MIN_PASSWORD} characters.`);
+    if (password !== again) throw new Error('The two passwords differ.');
+    await setUp(setupWith, password);
+    window.history.replaceState(null, '', window.location.pathname);
   }
 
   return (
-    <form onSubmit={(event) => void submit(event)}>
+    <form onSubmit={submit(send)}>
       <p>Set the password of the user admin.</p>
       <input type="text" name="name" autoComplete="username" value="admin" readOnly hidden />
       <label>
@@ -139,11 +117,7 @@ function Setup({ token }: { readonly token: string | undefined }) {
         Confirm password
         <input type="password" autoComplete="new-password" value={again} onChange={(e) => setAgain(e.target.value)} />
       </label>
-      {error !== undefined && (
-        <p className="form-error" role="alert">
-          {error}
-        </p>
-      )}
+      <FormError>{error}</FormError>
       <button type="submit" className="button button-primary" aria-disabled={busy}>
         Set password
       </button>

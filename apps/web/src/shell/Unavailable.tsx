@@ -1,6 +1,8 @@
 /** What is shown instead of the login while the router's management cannot work. */
 import { useEffect } from 'react';
 import { refreshSession, useSession } from '../api/session.ts';
+import { FormError } from '../ui/FormError.tsx';
+import { LoginBox } from './LoginBox.tsx';
 
 /** How often it is asked whether it is over, ms. */
 const AGAIN_MS = 3_000;
@@ -12,17 +14,9 @@ export function Unavailable() {
     return () => clearInterval(timer);
   }, []);
   return (
-    <main className="login">
-      <div className="login-box">
-        <h1>
-          <img src="/icon.svg" alt="" width="28" height="28" />
-          Tollway
-        </h1>
-        <p className="form-error" role="alert">
-          {problem}
-        </p>
-        <p>The router goes on forwarding by its last configuration. This page goes on by itself when it can.</p>
-      </div>
-    </main>
+    <LoginBox>
+      <FormError>{problem}</FormError>
+      <p>The router goes on forwarding by its last configuration. This page goes on by itself when it can.</p>
+    </LoginBox>
   );
 }

@@ -1,5 +1,6 @@
 /** Short messages at the bottom of the page. */
 import { create } from 'zustand';
+import { messageOf } from './message-of.ts';
 
 interface ToastAction {
   readonly label: string;
@@ -47,5 +48,5 @@ export function showToast(toast: Omit<Toast, 'id'>): void {
 
 /** Shows what went wrong. */
 export function showError(what: string, error: unknown): void {
-  showToast({ kind: 'error', text: `${what}: ${error instanceof Error ? error.message : String(error)}` });
+  showToast({ kind: 'error', text: `${what}: ${messageOf(error)}` });
 }

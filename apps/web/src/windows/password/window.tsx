@@ -1,8 +1,10 @@
 /** Where users change their own password; those of others are changed in Users. */
 import { changePassword } from '../../api/session.ts';
+import { FormBox } from '../../menu/FormBox.tsx';
 import { FormFields } from '../../menu/FormFields.tsx';
 import { notifyStaysOpen } from '../../menu/form-toasts.ts';
-import { isSending, useForm } from '../../menu/use-form.ts';
+import { useForm } from '../../menu/use-form.ts';
+import { FormError } from '../../ui/FormError.tsx';
 import { showToast } from '../../ui/toasts.ts';
 import type { WindowProps } from '../window-props.ts';
 
@@ -21,52 +23,27 @@ export default function PasswordWindow({ menu, onClose, onLeave }: WindowProps) 
   }
 
   return (
-    <div
-      role="group"
-      className="item-box"
-      aria-label={menu.title}
-      data-sending={isSending(form) || undefined}
-      data-unsaved={form.dirty || undefined}
-      onKeyDown={(event) => {
-        // As in an item's window, also while typing.
-        if (event.key !== 'Escape' || event.defaultPrevented) return;
-        event.preventDefault();
-        onLeave();
-      }}
-    >
-      <form
-        className="item-form"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          void send();
-        }}
-      >
-        <div className="form-main">
-          <FormFields menu={menu} base={{}} form={form} isNew readOnly={false} />
-          {form.errors[''] !== undefined && (
-            <p className="form-error" role="alert">
-              {form.errors['']}
-            </p>
-          )}
-        </div>
-        <div className="form-buttons">
-          <button type="submit" className="button button-primary" aria-disabled={form.busy}>
-            Change
-          </button>
-          <button
-            type="button"
-            className="button"
-            onClick={() => {
-              if (form.late) return onLeave();
-              form.reset();
-              onClose();
-            }}
-          >
-            Cancel
-          </button>
-        </div>
-      </form>
-    </div>
+    <FormBox label={menu.title} form={form} onEscape={onLeave} onSubmit={() => void send()}>
+      <div className="form-main">
+        <FormFields menu={menu} base={{}} form={form} isNew readOnly={false} />
+        <FormError>{form.errors['']}</FormError>
+      </div>
+      <div className="form-buttons">
+        <button type="submit" className="button button-primary" aria-disabled={form.busy}>
+          Change
+        </button>
+        <button
+          type="button"
+          className="button"
+          onClick={() => {
+            if (form.late) return onLeave();
+            form.reset();
+            onClose();
+          }}
+        >
+          Cancel
+        </button>
+      </div>
+    </FormBox>
   );
 }

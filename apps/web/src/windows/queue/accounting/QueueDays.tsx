@@ -8,6 +8,7 @@ import { useVisible } from '../../../ui/visibility.ts';
 import { directionsOf } from '../pair.ts';
 import { lastDays, sumOf } from './days.ts';
 import './accounting.css';
+import { messageOf } from '../../../ui/message-of.ts';
 
 /** Days that are drawn. */
 const SHOWN = 31;
@@ -32,7 +33,7 @@ export function QueueDays({ row }: { readonly row: Row }) {
           setDays(found);
           setProblem('');
         },
-        (error: unknown) => gone || setProblem(error instanceof Error ? error.message : String(error)),
+        (error: unknown) => gone || setProblem(messageOf(error)),
       );
     void ask();
     const timer = setInterval(() => void ask(), EVERY_MS);

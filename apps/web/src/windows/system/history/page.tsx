@@ -8,9 +8,8 @@ import { revert } from '../../../menu/undo.ts';
 import { useVisible } from '../../../ui/visibility.ts';
 import type { PageProps } from '../../window-props.ts';
 import './history.css';
+import { messageOf } from '../../../ui/message-of.ts';
 import { foundRevisions, notForetold, timeText, upTo, whyNotUndone } from './history-words.ts';
-
-const message = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 export default function History({ group }: PageProps) {
   const id = useId();
@@ -44,7 +43,7 @@ export default function History({ group }: PageProps) {
       setRevisions(await listRevisions());
       setProblem('');
     } catch (error) {
-      setProblem(message(error));
+      setProblem(messageOf(error));
     }
   }, []);
   // biome-ignore lint/correctness/useExhaustiveDependencies: each new revision is a reason to ask again
@@ -177,7 +176,7 @@ function Details({ revision }: { readonly revision: Revision }) {
   const [rows, setRows] = useState<readonly RevisionChange[]>();
   const [problem, setProblem] = useState('');
   useEffect(() => {
-    revisionRows(revision.revision).then(setRows, (error: unknown) => setProblem(message(error)));
+    revisionRows(revision.revision).then(setRows, (error: unknown) => setProblem(messageOf(error)));
   }, [revision.revision]);
   const more = revision.rows - (rows?.length ?? revision.rows);
   return (

@@ -1,8 +1,9 @@
 /** The packet that a trace is about: in one line, and field by field. Each follows the other. */
 import type { Menu, PacketArguments } from '@tollway/schema';
-import { type FormEvent, type ReactNode, useEffect, useId, useLayoutEffect, useRef } from 'react';
+import { type FormEvent, type ReactNode, useEffect, useId } from 'react';
 import { useOptions } from '../../../api/references.ts';
 import { opening } from '../../../ui/opening.ts';
+import { RunControls } from '../RunControls.tsx';
 
 export interface Wrong {
   readonly property: string | undefined;
@@ -37,12 +38,6 @@ const LOCKED = 'Stop the trace to change what it follows';
 export function TraceForm(props: Props) {
   const { menu, line, words, wrong, running } = props;
   const id = useId();
-  const [start, stop] = [useRef<HTMLButtonElement>(null), useRef<HTMLButtonElement>(null)];
-  // The button that was pressed is switched off: the keyboard goes on at the other one.
-  useLayoutEffect(() => {
-    const [off, on] = running ? [start, stop] : [stop, start];
-    if (document.activeElement === off.current) on.current?.focus();
-  }, [running, start, stop]);
   const { options, load } = useOptions(menu.props['in-interface']?.kind);
   useEffect(load, [load]);
   const described = (property: string) =>
@@ -120,24 +115,17 @@ export function TraceForm(props: Props) {
         )}
       </div>
       <div className="trace-line">
-        <button ref={start} type="button" className="button" disabled={running} onClick={props.onStart}>
-          Start
-        </button>
-        <button ref={stop} type="button" className="button" disabled={!running} onClick={props.onStop}>
-          Stop
-        </button>
-        <label className="trace-check">
-          <input
-            type="checkbox"
-            disabled={running}
-            checked={words.dropped === 'true'}
-            onChange={(event) => props.onWord('dropped', event.target.checked ? 'true' : '')}
-          />
-          Dropped only
-        </label>
-        <span className="toolbar-note" role="status">
-          {running ? 'Running' : 'Stopped'}
-        </span>
+        <RunControls running={running} onStart={props.onStart} onStop={props.onStop}>
+          <label className="trace-check">
+            <input
+              type="checkbox"
+              disabled={running}
+              checked={words.dropped === 'true'}
+              onChange={(event) => props.onWord('dropped', event.target.checked ? 'true' : '')}
+            />
+            Dropped only
+          </label>
+        </RunControls>
       </div>
       {wrong !== undefined && (
         <p id={`${id}-wrong`} className="field-error" role="alert">

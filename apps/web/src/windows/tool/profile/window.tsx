@@ -1,56 +1,42 @@
 /** Where the processor time goes, live. The measurement runs only while the window asks for it. */
-import { useContext, useEffect, useLayoutEffect, useRef, useState } from 'react';
-import { flushSync } from 'react-dom';
+import { useContext, useEffect, useLayoutEffect, useState } from 'react';
 import { onProfile, profileHandovers, profileOutOfOrder, profileUsages, type Usage } from '../../../api/profile.ts';
 import { useVisible } from '../../../ui/visibility.ts';
 import { act } from '../../../wm/desktop-state.ts';
 import { WindowId } from '../../../wm/window-id.ts';
-import { CpuGraph } from '../../system/resource/CpuGraph.tsx';
+import { CpuPane } from '../../system/resource/CpuPane.tsx';
 import type { WindowProps } from '../../window-props.ts';
 import { busyCores, coresOf, profileOf } from './profile-rows.ts';
 import './profile.css';
+import { RunControls } from '../RunControls.tsx';
 
 export default function ProfileWindow({ menu }: WindowProps) {
   const [running, setRunning] = useState(true);
   const [cpu, setCpu] = useState('total');
   const [rows, setRows] = useState<readonly Usage[]>([]);
-  const [start, stop] = [useRef<HTMLButtonElement>(null), useRef<HTMLButtonElement>(null)];
   const visible = useVisible();
   const id = useContext(WindowId);
   const title = running ? `${menu.title} (Running)` : menu.title;
   useEffect(() => (running && visible ? onProfile(() => setRows(profileUsages())) : undefined), [running, visible]);
   useLayoutEffect(() => act({ do: 'rename', id, title }), [id, title]);
 
-  /** The button that was pressed is switched off: the keyboard goes on at the other one. */
-  function run(on: boolean) {
-    flushSync(() => setRunning(on));
-    (on ? stop : start).current?.focus();
-  }
-
   const shown = profileOf(rows, cpu);
   return (
     <div className="split">
       <div role="group" className="menu-table" aria-label={menu.title}>
         <div className="toolbar" role="toolbar" aria-label="Profile commands">
-          <button ref={start} type="button" className="button" disabled={running} onClick={() => run(true)}>
-            Start
-          </button>
-          <button ref={stop} type="button" className="button" disabled={!running} onClick={() => run(false)}>
-            Stop
-          </button>
-          <label className="toolbar-field">
-            CPU
-            <select value={cpu} onChange={(event) => setCpu(event.target.value)}>
-              <option>total</option>
-              <option>all</option>
-              {coresOf(rows).map((core) => (
-                <option key={core}>{core}</option>
-              ))}
-            </select>
-          </label>
-          <span className="toolbar-note" role="status">
-            {running ? 'Running' : 'Stopped'}
-          </span>
+          <RunControls running={running} onStart={() => setRunning(true)} onStop={() => setRunning(false)}>
+            <label className="toolbar-field">
+              CPU
+              <select value={cpu} onChange={(event) => setCpu(event.target.value)}>
+                <option>total</option>
+                <option>all</option>
+                {coresOf(rows).map((core) => (
+                  <option key={core}>{core}</option>
+                ))}
+              </select>
+            </label>
+          </RunControls>
         </div>
         <div className="profile-scroll">
           <UsageTable rows={shown} perCore={cpu === 'all'} />
@@ -58,9 +44,7 @@ export default function ProfileWindow({ menu }: WindowProps) {
         </div>
         <footer className="table-foot">{footText(rows, shown, cpu)}</footer>
       </div>
-      <div role="group" className="split-below" tabIndex={0} aria-label="CPU load">
-        <CpuGraph />
-      </div>
+      <CpuPane />
     </div>
   );
 }

@@ -18,6 +18,8 @@ import {
   withHintsOf,
 } from './import-words.ts';
 import './import.css';
+import { FormError } from '../../../../ui/FormError.tsx';
+import { messageOf } from '../../../../ui/message-of.ts';
 
 const EXAMPLE = 'name,target,upload,download\nalice,192.168.88.10,20M,100M\nbob,192.168.88.11,5M,20M';
 
@@ -62,7 +64,7 @@ function ImportForm({ allowed }: { readonly allowed: boolean }) {
     try {
       setCsv(fileText(new Uint8Array(await chosen.arrayBuffer())));
     } catch (error) {
-      setProblem(`${chosen.name} could not be read: ${error instanceof Error ? error.message : String(error)}`);
+      setProblem(`${chosen.name} could not be read: ${messageOf(error)}`);
     } finally {
       setBusy(false);
     }
@@ -86,7 +88,7 @@ function ImportForm({ allowed }: { readonly allowed: boolean }) {
       }
       setShow('all');
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error));
+      setProblem(messageOf(error));
     } finally {
       setBusy(false);
     }
@@ -180,11 +182,7 @@ function ImportForm({ allowed }: { readonly allowed: boolean }) {
           </span>
         </div>
       </div>
-      {!allowed && (
-        <p className="form-error" role="alert">
-          Your group may not add queues now. What is typed here stays.
-        </p>
-      )}
+      {!allowed && <FormError>Your group may not add queues now. What is typed here stays.</FormError>}
       <div className="import-report">
         <p className={problem === '' ? undefined : 'form-error'} role="status">
           {busy

@@ -1,15 +1,13 @@
 /** Load, interrupts and disk waits of each core, and their load over the last minutes. */
 import { MenuTable } from '../../../../menu/MenuTable.tsx';
 import type { WindowProps } from '../../../window-props.ts';
-import { CpuGraph } from '../CpuGraph.tsx';
+import { CpuPane } from '../CpuPane.tsx';
 
 export default function CpuWindow(props: WindowProps) {
   return (
     <div className="split">
       <MenuTable {...props} />
-      <div role="group" className="split-below" tabIndex={0} aria-label="CPU load">
-        <CpuGraph />
-      </div>
+      <CpuPane />
     </div>
   );
 }

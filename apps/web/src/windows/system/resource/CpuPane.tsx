@@ -29,7 +29,7 @@ function read(which: readonly number[], afterMs: number) {
   };
 }
 
-export function CpuGraph() {
+function CpuGraph() {
   const list = useSyncExternalStore(useVisible() ? onTraffic : nothing, cores);
   const appearance = useAppearanceKey();
   const all = list === '' ? [] : list.split(',').map(Number);
@@ -53,3 +53,10 @@ export function CpuGraph() {
     </div>
   );
 }
+
+/** The load of each core over the last minutes, below what a window shows. */
+export const CpuPane = () => (
+  <div role="group" className="split-below" tabIndex={0} aria-label="CPU load">
+    <CpuGraph />
+  </div>
+);

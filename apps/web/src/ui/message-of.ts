@@ -1,0 +1,2 @@
+/** What went wrong, for people. */
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
