@@ -9,7 +9,7 @@ import { RequestError } from './rest.ts';
 import type { Row } from './row.ts';
 import type { LiveSocket, SubscriptionHandle } from './socket.ts';
 
-/** Which branches of a tree are folded: all but `except`, or only those. */
+/** Folded branches of a tree: all but `except`, or only those. */
 export interface TreeShape {
   readonly folded: boolean;
   /** Ids. */
@@ -25,14 +25,14 @@ export interface Test {
 /** Tests by property, all of which must hold; a text alone means `is`. */
 export type Filter = Readonly<Record<string, string | readonly Test[]>>;
 
-/** Which rows of a menu to show. */
+/** Query for the rows of a menu to show. */
 export interface Query {
   readonly first: number;
   readonly count: number;
   readonly sort: { readonly by: string; readonly desc: boolean } | null;
   readonly filter: Filter;
   readonly find: string;
-  /** As a tree, for menus whose items have parents; null for a list. */
+  /** Shape of the tree, for menus whose items have parents; null for a list. */
   readonly tree?: TreeShape | null;
 }
 

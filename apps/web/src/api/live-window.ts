@@ -24,7 +24,7 @@ export interface WindowState {
   readonly rows: ReadonlyMap<string, Row>;
 }
 
-/** What a message changed. */
+/** Changes by one message. */
 export interface Change {
   /** Rows whose values changed or that are new. */
   readonly rows: ReadonlySet<string>;

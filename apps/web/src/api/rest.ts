@@ -85,7 +85,7 @@ async function errorFrom(response: Response): Promise<RequestError> {
   return new RequestError(response.status, detail, text(fields.property));
 }
 
-/** What came back. */
+/** Response of the router. */
 interface Answered {
   /** Decoded; undefined for an empty answer. */
   readonly body: unknown;
@@ -93,7 +93,7 @@ interface Answered {
   readonly revision: number | undefined;
 }
 
-/** As {@link send}, without the revision. */
+/** Sends a request as {@link send} does; resolves without the revision. */
 export async function request(method: string, path: string, body?: unknown): Promise<unknown> {
   return (await send(method, path, body)).body;
 }

@@ -5,7 +5,7 @@ import type { Row } from './row.ts';
 import type { LiveSocket } from './socket.ts';
 import { Topic } from './topic.ts';
 
-/** Which rows and columns. */
+/** Rows and columns to read. */
 interface RowsQuery {
   readonly count: number;
   /** Properties that are sent; all when absent. */

@@ -1,4 +1,4 @@
-/** Who is logged in. */
+/** Login session and its user. */
 import type { ErrorBody } from '@tollway/protocol/errors';
 import type { StatusMessage } from '@tollway/protocol/live/status';
 import type { login as loginRoute, logout as logoutRoute, SessionAnswer, setup } from '@tollway/protocol/session';
@@ -6,7 +6,7 @@ import { create } from 'zustand';
 import { ask, harmless, isObject, onUnauthorized, RequestError, request, speakAs } from './rest.ts';
 
 interface User {
-  /** As in `/user`; a user may be renamed. */
+  /** `.id` in `/user`; a user may be renamed. */
   readonly id: string;
   readonly name: string;
   readonly group: string;
@@ -152,7 +152,7 @@ export async function logout(): Promise<void> {
   }
 }
 
-/** Goes to the login page. */
+/** Shows the login page. */
 export function forgetSession(): void {
   replace({ phase: 'out', setup: false });
 }

@@ -48,7 +48,7 @@ export function liveness(open: boolean, everOpen: boolean, ageS: number, engine:
   return engine === 'refused' ? 'refused' : 'live';
 }
 
-/** What a message says, as it is shown. */
+/** Status of a message, as it is shown. */
 export const toStatus = (message: RouterStatus): Status => ({
   identity: message.identity,
   cpuLoad: String(message.cpuLoad),

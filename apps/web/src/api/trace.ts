@@ -51,7 +51,7 @@ export const followTrace = (
   socket: Pick<LiveSocket, 'subscribe'> = live,
 ): (() => void) => subscribe(socket, false, words, listener);
 
-/** What would become of a packet. @throws RequestError naming the property that is wrong. */
+/** Trace of what would become of a packet. @throws RequestError naming the property that is wrong. */
 export function dryRun(words: PacketArguments, socket: Pick<LiveSocket, 'subscribe'> = live): Promise<TraceNews> {
   return new Promise((resolve, reject) => {
     const close = subscribe(socket, true, words, {

@@ -5,7 +5,7 @@ import { Topic } from './topic.ts';
 
 /** A sample, with maps in the place of its objects and of its list of cores. */
 export interface Sample extends Omit<TrafficSample, 'interfaces' | 'cpu' | 'drops'> {
-  /** By `.id`. */
+  /** Samples of interfaces by `.id`. */
   readonly interfaces: ReadonlyMap<string, InterfaceSample>;
   /** Load of each core, percent. */
   readonly cpu: ReadonlyMap<number, number>;

@@ -80,7 +80,7 @@ function StaleNote() {
   );
 }
 
-/** What is open over the desktop. */
+/** Dialog that is open over the desktop. */
 type Over = 'nothing' | 'palette' | 'windows';
 
 /** @param user id of who is logged in */

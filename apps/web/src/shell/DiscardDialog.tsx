@@ -2,7 +2,7 @@
 import { ModalDialog } from '../ui/ModalDialog.tsx';
 
 interface Props {
-  /** Of the windows. */
+  /** Titles of the windows. */
   readonly titles: readonly string[];
   readonly onDiscard: () => void;
   readonly onClose: () => void;

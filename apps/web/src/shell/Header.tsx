@@ -106,7 +106,7 @@ function Link() {
   );
 }
 
-/** On a phone, where there is no taskbar. */
+/** Button for the list of windows on a phone, where there is no taskbar. */
 function WindowsButton({ onPress }: { readonly onPress: () => void }) {
   const count = useDesktop((state) => state.windows.length);
   return (

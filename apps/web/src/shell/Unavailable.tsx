@@ -1,4 +1,4 @@
-/** What is shown instead of the login while the router's management cannot work. */
+/** Page that is shown instead of the login while the router's management cannot work. */
 import { useEffect } from 'react';
 import { refreshSession, useSession } from '../api/session.ts';
 import { FormError } from '../ui/FormError.tsx';

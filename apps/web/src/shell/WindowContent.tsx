@@ -1,4 +1,4 @@
-/** What is in a window, by its address: the dashboard, a list, a form, or the dialog of an item. */
+/** Content of a window by its address: the dashboard, a list, a form, or the dialog of an item. */
 import { type Menu, menuByPath } from '@tollway/schema';
 import { type ReactNode, useContext, useId, useState } from 'react';
 import { newTitle } from '../menu/item.ts';

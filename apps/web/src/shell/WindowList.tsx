@@ -1,4 +1,4 @@
-/** On a phone: the open windows, to go to or to close. */
+/** List of open windows on a phone, to go to or to close. */
 import { ModalDialog } from '../ui/ModalDialog.tsx';
 import { ToolButton } from '../ui/ToolButton.tsx';
 import { act, useActiveId, useDesktop } from '../wm/desktop-state.ts';

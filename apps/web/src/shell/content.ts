@@ -1,4 +1,4 @@
-/** What the addresses of windows mean: title, size, and which of them show the same thing. */
+/** Meaning of the addresses of windows: title, size, and which of them show the same thing. */
 import { type Menu, menuByPath, type WindowSize } from '@tollway/schema';
 import { newTitle } from '../menu/item.ts';
 import { groupOf, sizeOf } from '../windows/groups.ts';
@@ -23,7 +23,7 @@ export function isPage(path: string): boolean {
   return groupOf(path) !== undefined;
 }
 
-/** What a window with this address shows; undefined for an address that leads nowhere. */
+/** Content of the window with this address; undefined for an address that leads nowhere. */
 export function contentOf(address: string): Content | undefined {
   const { menu: path, item } = parseAddress(address, isPage);
   const group = path === undefined ? undefined : groupOf(path);

@@ -1,4 +1,4 @@
-/** What windows are made of: tabs, and what is drawn from a menu's declaration (lists, settings, dialogs). Their code is fetched when one is opened. */
+/** Windows drawn from a menu's declaration (lists, settings, dialogs), and tabs. Their code is fetched when one is opened. */
 import { LazyComponent } from '../ui/lazy-component.tsx';
 
 export const TabList = new LazyComponent(async () => (await import('../ui/Tabs.tsx')).TabList);

@@ -12,7 +12,7 @@ export type Item =
       readonly copy: string | undefined;
       readonly before?: string | undefined;
       readonly after?: string | undefined;
-      /** What it starts with, by property. */
+      /** Initial values, by property. */
       readonly values?: Readonly<Record<string, string>>;
     }
   | { readonly kind: 'id'; readonly id: string };

@@ -57,7 +57,7 @@ function closesBehind(win: DesktopWindow | undefined): boolean {
   return false;
 }
 
-/** Goes from a page to the one before it. A dialog closes; a list stays open behind. The last one is left. */
+/** Shows the page before this one. A dialog closes; a list stays open behind. The last one is left. */
 export function goBack(id: string, leave: (id: string) => void): void {
   const state = useDesktop.getState();
   const below = state.order.at(-2);

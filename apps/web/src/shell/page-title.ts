@@ -1,4 +1,4 @@
-/** What the browser tab says. Pure. */
+/** Title of the browser tab. Pure. */
 
 const PRODUCT = 'Tollway';
 

@@ -1,4 +1,4 @@
-/** What the palette offers, and what fits the words that were typed. Pure. */
+/** Entries of the palette, and those that fit the words that were typed. Pure. */
 import { type Menu, menuByPath } from '@tollway/schema';
 import { newTitle } from '../menu/item.ts';
 import { addsTo, groups } from '../windows/groups.ts';

@@ -1,4 +1,4 @@
-/** What the group of a user may do: commands that the router would refuse are not offered. */
+/** Commands that the group of a user may use: those that the router would refuse are not offered. */
 import { allows, type Menu } from '@tollway/schema';
 import { useSession } from '../api/session.ts';
 import { addsTo } from '../windows/groups.ts';

@@ -5,7 +5,7 @@ import { WindowMenu } from '../wm/window-menu.ts';
 import { DiscardDialog, LoginAgain, WindowList } from './dialogs.ts';
 import { ItemForm, MenuTable, NewItemForm, SettingsForm, TabList } from './generated-windows.ts';
 
-/** What is opened most comes first. */
+/** Components to load ahead, those that are opened most first. */
 function everything(): readonly { readonly preload: () => Promise<void> }[] {
   const contents = [...tabExtras.values()].flatMap((extras) => Object.values(extras).map(({ content }) => content));
   const shared = [

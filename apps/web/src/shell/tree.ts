@@ -39,7 +39,7 @@ export function buildTree(groups: readonly Group[]): readonly Branch[] {
 /** A line of the tree as it is shown. */
 export interface TreeLine {
   readonly branch: Branch;
-  /** From 1. */
+  /** Level in the tree, from 1. */
   readonly level: number;
   readonly parent: string | undefined;
 }

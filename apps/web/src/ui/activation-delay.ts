@@ -11,14 +11,14 @@ export class ActivationDelay {
   #under: string | undefined;
   #until = Number.NEGATIVE_INFINITY;
 
-  /** To be called after each change of the page with the element that is under the pointer now. */
+  /** Tells of a change of the page, with the element that is under the pointer now. */
   changed(under: string | undefined, now: number): void {
     if (under === this.#under) return;
     this.#under = under;
     this.#until = now + DELAY_MS;
   }
 
-  /** To be called when the pointer has moved, with the element under it. */
+  /** Tells of a move of the pointer, with the element under it. */
   moved(under: string | undefined): void {
     if (under === this.#under) return;
     this.#under = under;

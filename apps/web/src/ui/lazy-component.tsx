@@ -57,7 +57,7 @@ export class LazyComponent<P extends object> {
 
 interface Props<P extends object> {
   readonly component: LazyComponent<P>;
-  /** Those of the component. */
+  /** Properties of the component. */
   readonly props: P;
 }
 

@@ -9,7 +9,7 @@ const BUDGET_MS = 1.5;
 /** Shortest time between two runs of one job, ms; less than half a second, as timers are not exact. */
 const MIN_MS = 450;
 
-/** What drives the queue: the browser's clock and frames, or those of a test. */
+/** Clock and frames that drive the queue: the browser's, or those of a test. */
 interface FrameClock {
   now(): number;
   /** Calls back before the next frame. */

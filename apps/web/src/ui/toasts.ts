@@ -14,7 +14,7 @@ interface Toast {
   /** A message takes the place of one with the same key. */
   readonly key?: string;
   readonly action?: ToastAction;
-  /** What can be done instead. */
+  /** Alternative to the action. */
   readonly instead?: ToastAction;
   /** Stands until it is dismissed or another one takes its place. */
   readonly stays?: boolean;

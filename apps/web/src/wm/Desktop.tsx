@@ -20,7 +20,7 @@ interface Props {
   readonly onLeaveAll: () => void;
   /** Somebody wants to go from a page to the one before it. */
   readonly onBack: (id: string) => void;
-  /** What is shown when no window is open. */
+  /** Content that is shown when no window is open. */
   readonly children: ReactNode;
 }
 
@@ -83,7 +83,7 @@ export function Desktop({ narrow, render, onAnother, onLeave, onLeaveAll, onBack
   );
 }
 
-/** In a text field of a list Escape ends typing, not the window. */
+/** True in a text field of a list, where Escape ends typing, not the window. */
 function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.matches('input, select, textarea');
 }

@@ -163,7 +163,7 @@ export const Window = memo(function Window({ win, desktop, z, active, visible, p
 interface TitleButtonProps {
   readonly label: string;
   readonly icon: 'minimise' | 'maximise' | 'restore' | 'close' | 'back';
-  /** By Tab. The others are in the window menu, so that Tab leads from the title into the content. */
+  /** Reachable by Tab. The others are in the window menu, so that Tab leads from the title into the content. */
   readonly reachable?: boolean;
   readonly onPress: () => void;
 }

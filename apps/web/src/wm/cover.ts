@@ -1,7 +1,7 @@
-/** Which windows can be seen at all. What is wholly covered closes its live topics. Pure. */
+/** Visibility of windows. What is wholly covered closes its live topics. Pure. */
 import type { Rect, Size } from './geometry.ts';
 
-/** What is left of `rect` where `cover` does not lie on it. */
+/** Parts of `rect` where `cover` does not lie on it. */
 function without(rect: Rect, cover: Rect): readonly Rect[] {
   const left = Math.max(rect.x, cover.x);
   const right = Math.min(rect.x + rect.width, cover.x + cover.width);

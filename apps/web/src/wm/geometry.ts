@@ -16,7 +16,7 @@ export const TITLE_PX = 28;
 /** Smaller no window gets; a desktop that is smaller still makes it smaller. */
 export const MIN_SIZE: Size = { width: 260, height: 130 };
 
-/** As much of a title bar stays on the desktop, so that every window can be taken hold of. */
+/** Part of a title bar that stays on the desktop, px, so that every window can be taken hold of. */
 export const KEEP_PX = 120;
 
 function clamp(value: number, least: number, most: number): number {
@@ -74,7 +74,7 @@ export function whole(rect: Rect, desktop: Size): Rect {
   );
 }
 
-/** Of something that has the focus, as much must be on the desktop in each direction, px; of less, all. */
+/** Part of a focused element that must be on the desktop in each direction, px; of a smaller one, all. */
 const SEEN_PX: Size = { width: 200, height: 80 };
 
 /** Whether enough of a part of a window is on the desktop to work with it. */

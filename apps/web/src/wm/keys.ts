@@ -11,7 +11,7 @@ interface Key {
 
 type DesktopCommand = 'close' | 'escape' | 'next' | 'previous' | 'menu';
 
-/** What a key means; undefined when the desktop has no use for it. Letters by place, as Alt makes other signs of them. */
+/** Command of a key; undefined when the desktop has no use for it. Letters by place, as Alt makes other signs of them. */
 export function desktopCommand({ key, code, ctrlKey, metaKey, altKey, shiftKey }: Key): DesktopCommand | undefined {
   if (metaKey) return undefined;
   if (altKey) {

@@ -4,7 +4,7 @@
  */
 import { MIN_SIZE, type Rect, reachable, type Size, sameRect, settled, whole } from './geometry.ts';
 
-/** What a new window shows. */
+/** Content of a new window. */
 export interface Content {
   readonly address: string;
   /** Windows with the same key have the same content; a second one is opened only by "another". */
@@ -45,11 +45,11 @@ export interface WindowPlacement {
 export interface DesktopState {
   /** Size of the area for windows, px. */
   readonly desktop: Size;
-  /** In the order in which they were opened. */
+  /** Windows in the order in which they were opened. */
   readonly windows: readonly DesktopWindow[];
   /** Stacking order: ids of all windows, the lowest first. */
   readonly order: readonly string[];
-  /** Of closed windows, by {@link Content.place}, least recently used first. */
+  /** Placements of closed windows, by {@link Content.place}, least recently used first. */
   readonly placements: Readonly<Record<string, WindowPlacement>>;
   readonly nextId: number;
 }

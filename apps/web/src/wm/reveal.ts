@@ -4,7 +4,7 @@ import { act, useDesktop } from './desktop-state.ts';
 import { isInSight, sameRect, whole } from './geometry.ts';
 import { shownRect, windowOf } from './reducer.ts';
 
-/** What was touched last. A window that moved under the pointer as it is pressed would be missed. */
+/** Kind of the last input. A window that moved under the pointer as it is pressed would be missed. */
 let last: 'keys' | 'pointer' = 'pointer';
 window.addEventListener(
   'keydown',

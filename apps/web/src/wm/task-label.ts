@@ -1,10 +1,10 @@
-/** What the button of a window says. Pure. */
+/** Label of the button of a window. Pure. */
 import type { DesktopWindow } from './reducer.ts';
 
 interface TaskLabel {
   /** The whole title, and a number where others have the same. */
   readonly name: string;
-  /** What kind of thing the window shows, or all of its title. */
+  /** Kind of thing that the window shows, or all of its title. */
   readonly kind: string;
   /**
    * Name of the item that it shows; empty for a list. It stands first, in two parts of which the first is cut: where
