@@ -25,7 +25,7 @@ for (const stream of [process.stdout, process.stderr]) stream.on('error', () => 
 
 const migrations = fileURLToPath(new URL('../../../prisma/migrations/', import.meta.url));
 
-/** How soon a database that cannot be used is tried again, ms. */
+/** Interval of attempts to use a database that could not be used, ms. */
 const AGAIN_MS = 2_000;
 
 /** Application and its databases, to be closed at the end. */

@@ -10,7 +10,7 @@ import type { Data, ObjectSchema } from './data.js';
  * many code points it has.
  */
 
-/** Why a value is refused. */
+/** Reason why a value is refused. */
 export interface Refusal {
   /** Name of the wrong member; empty if the object as a whole is wrong. */
   readonly property: string;

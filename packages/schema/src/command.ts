@@ -35,13 +35,13 @@ export interface Command {
   readonly help: string;
   /** The `menu` as a whole, or a `selection` of rows, which `numbers` or `.id` name. */
   readonly target: 'menu' | 'selection';
-  /** Without a selection it applies to all rows. */
+  /** Applies to all rows when none is selected. */
   readonly allByDefault?: true;
   /** Arguments beside those that name rows. Of `add` and `set` they are the properties of the menu. */
   readonly args: Readonly<Record<string, Argument>>;
   /** Effect of the command: it only `read`s, is a `change` of rows, or an `action` that leaves rows as they are. */
   readonly effect: 'read' | 'change' | 'action';
-  /** Nothing, the `.id` of a new row, or rows with these properties. */
+  /** Result: nothing, the `.id` of a new row, or rows with these properties. */
   readonly result: 'nothing' | 'id' | readonly string[];
   readonly permission: Policy;
   /** Applies to dynamic rows too. */

@@ -37,7 +37,7 @@ export interface Prop {
   readonly dataplane?: boolean;
 }
 
-/** How a property follows from others. */
+/** Rule by which a property follows from others. */
 export interface Derived {
   /** The other properties: a change of one discards the value that was given. */
   readonly from: readonly string[];

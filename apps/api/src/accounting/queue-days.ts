@@ -9,7 +9,7 @@ import { BATCH, type Bytes, type Carried, type Meter, type QueueDay, type QueueR
 const READ_MS = 10_000;
 /** Interval of database writes, ms. */
 const STORE_MS = 60_000;
-/** Before this year the clock has not been set: machines without a battery-backed clock start in 1970. */
+/** First year of a clock that has been set: machines without a battery-backed clock start in 1970. */
 const FIRST_YEAR = 2020;
 /** Parts of old days that one pass removes at most, so that it does not delay readings. */
 const MAX_REMOVED = 100;

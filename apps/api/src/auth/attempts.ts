@@ -1,7 +1,7 @@
 import { errors } from '../errors.js';
 import { isLoopback, networkOf } from './address.js';
 
-/** How fast logins may fail: `burst` at once, then one every `everyMs`. */
+/** Rate at which logins may fail: `burst` at once, then one every `everyMs`. */
 interface Rate {
   readonly burst: number;
   readonly everyMs: number;

@@ -7,7 +7,7 @@ import type { Attempts } from './attempts.js';
 import type { Session, Sessions } from './sessions.js';
 import type { Group, User, Users } from './users.js';
 
-/** How long a verified Basic password is believed without hashing it again, ms. */
+/** Time for which a verified Basic password is accepted without hashing it again, ms. */
 const BASIC_CACHE_MS = 60_000;
 const BASIC_CACHE_SIZE = 1_000;
 

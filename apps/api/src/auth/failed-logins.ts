@@ -9,7 +9,7 @@ interface FailedLogins {
   readonly text: string;
 }
 
-/** How long the same failure is only counted after it was logged once, ms. */
+/** Time for which the same failure is only counted after it was logged once, ms. */
 const WINDOW_MS = 60_000;
 /** Different failures that are logged in that time; more are counted together. */
 const MAX_LOGGED = 20;

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Database } from '../database/client.js';
 import { unlessFault } from '../database/fault.js';
 
-/** How long a session lives, ms. */
+/** Lifetime of a session, ms. */
 export const SESSION_MS = 7 * 24 * 3600 * 1000;
 
 /** Time between two attempts to store that sessions have ended, ms. */
@@ -15,7 +15,7 @@ export interface Session {
   /** SHA-256 of the cookie's token, hex: the database alone lets nobody in. */
   readonly key: string;
   readonly userId: number;
-  /** Where the login came from. */
+  /** Address that the login came from. */
   readonly address: string;
   readonly expiresAt: number;
 }

@@ -60,10 +60,10 @@ export class Users {
   #closed = false;
   readonly #records = new Map<number, Record>();
   readonly #listeners: ((id: number) => void)[] = [];
-  /** How often the password of a user has changed since the start. */
+  /** Number of changes of each user's password since the start. */
   readonly #passwords = new Map<number, number>();
 
-  /** How often they have been changed, by the database's count. */
+  /** Number of changes of users, by the database's count. */
   #changes = 0;
 
   private constructor(db: Database, writer: Database, watch: DatabaseWatch | undefined) {

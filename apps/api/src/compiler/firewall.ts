@@ -85,7 +85,7 @@ function checkHook({ chain, action }: UnlinkedRule, reached: ReadonlyMap<string,
   }
 }
 
-/** Where routing is still to come. */
+/** Chains of mangle before routing. */
 const BEFORE_ROUTING: readonly string[] = ['prerouting', 'output'];
 
 function checkRoutingMark({ chain, action }: UnlinkedRule, reached: ReadonlyMap<string, ReadonlySet<string>>): void {

@@ -51,7 +51,7 @@ interface LimitTexts {
   readonly burstLimit: string | undefined;
   readonly burstThreshold: string | undefined;
   readonly burstTime: string | undefined;
-  /** Seconds. */
+  /** Capacity of the bucket, seconds of its rate. */
   readonly bucketSize: string | undefined;
   readonly priority: string | undefined;
   readonly queueType: string | undefined;

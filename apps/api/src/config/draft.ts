@@ -20,7 +20,7 @@ export interface RowChange {
   readonly id: number;
   readonly before?: StoredRow;
   readonly after?: StoredRow;
-  /** Only the rank differs, neither content nor position: ranks were reassigned as there was none left between two rows. */
+  /** True where only the rank differs, as ranks were reassigned: there was none left between two rows. */
   readonly renumbered?: true;
 }
 

@@ -247,7 +247,7 @@ function addOne(draft: Draft, menu: Menu, args: Arguments): number {
   return draft.add(menu.path, { ...content, values: { ...content.values, ...stamped } }, place);
 }
 
-/** Where items go in an ordered menu: beside another one, or to the end. */
+/** Position for items in an ordered menu: beside another one, or the end. */
 export interface RowPosition {
   /** The argument that names the other item; undefined for the end. */
   readonly by: string | undefined;

@@ -10,7 +10,7 @@ import { storagesOf } from '../snapshot/storage.js';
 import { type Arguments, textOf } from './content.js';
 import type { Draft } from './draft.js';
 
-/** How items are named in requests: `*1F`, or by name in menus whose items have one. */
+/** Items as requests name them: `*1F`, or by name in menus whose items have one. */
 
 /** Menus that show and change the rows which a menu stores, itself first. */
 export function menusOf(menu: Menu): readonly Menu[] {
@@ -129,7 +129,7 @@ export async function namedItems(args: Arguments): Promise<string[]> {
   return [...items];
 }
 
-/** Most characters of what names an item that are repeated. */
+/** Largest number of characters of an item's name or id that are repeated. */
 const MAX_QUOTED = 64;
 
 /** Answer of commands for an item that is not there. */

@@ -1,6 +1,6 @@
 import type { Kind } from '@tollway/schema';
 
-/** How two values of a kind stand to each other. */
+/** Order of two values of a kind. */
 export const order = (kind: Kind, a: string, b: string): number =>
   kind.compare ? kind.compare(a, b) : a < b ? -1 : a > b ? 1 : 0;
 

@@ -13,7 +13,7 @@ export interface PastRevision {
 /** Changes of rows by the revision itself, which others may look at or undo. */
 export const ownOf = (past: PastRevision): PastRevision => ({ ...past, changes: ownChanges(past.changes) });
 
-/** Where a row stood before a revision, and how it was called; one without `before` was not there. */
+/** Rank and name of a row before a revision; one without `before` was not there. */
 export interface PlaceBefore {
   readonly menu: string;
   readonly id: number;
@@ -35,7 +35,7 @@ export interface PastPlaces {
   readonly changes: readonly PlaceBefore[];
 }
 
-/** Where the rows of a revision stood before it. */
+/** Places of the rows of a revision before it. */
 export const placesOf = ({ number, changes }: PastRevision): PastPlaces => ({
   number,
   changes: changes.map(({ menu, id, before }) => {

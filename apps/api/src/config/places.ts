@@ -1,4 +1,4 @@
-/** Where rows of an ordered list stood, and putting them there again. Lists are of row ids, each at most once. */
+/** Places of rows in an ordered list, and putting rows back there. Lists are of row ids, each at most once. */
 
 /**
  * Rows of both lists that had to be moved to come from one order to the other: as few as possible.

@@ -65,7 +65,7 @@ export function parseProplist(value: unknown): readonly string[] | undefined {
   return [...new Set(parts.map((part) => part.trim()).filter((part) => part !== ''))];
 }
 
-/** Only the named properties of an item, in the order of the list; `.id` only when it is listed. */
+/** Named properties of an item, in the order of the list; `.id` only when it is listed. */
 export function project(item: Item, names: readonly string[]): Item {
   return Object.fromEntries(names.flatMap((name) => (Object.hasOwn(item, name) ? [[name, item[name] ?? '']] : [])));
 }

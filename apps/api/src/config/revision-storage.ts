@@ -13,7 +13,7 @@ import type { Undoing } from './replay.js';
 export interface Author {
   /** User name, or that of {@link SYSTEM}. */
   readonly name: string;
-  /** Where the request came from; empty for the product itself. */
+  /** Address that the request came from; empty for the product itself. */
   readonly address: string;
   /** Client of the request; absent for the product itself. */
   readonly via?: 'web' | 'rest' | undefined;
@@ -98,7 +98,7 @@ export interface RevisionLine {
   readonly summary: string;
   /** The revision that it takes back. */
   readonly undoes: number | null;
-  /** How many rows it changed. */
+  /** Number of rows that it changed. */
   readonly rows: number;
   /** Size of its changes in the database, bytes. */
   readonly size: number;
@@ -164,7 +164,7 @@ export async function readAllChangesOf(db: Database, { number }: RevisionLine): 
 }
 
 /**
- * Where rows of some menus stood before revisions after `number`, up to `last`, and how they were called, newest revision
+ * Places and names of rows of some menus before revisions after `number`, up to `last`, newest revision
  * first; nothing else of them is read, as all that are kept may take {@link KEPT_BYTES}.
  */
 export async function readPlacesSince(

@@ -33,7 +33,7 @@ import {
 
 /** Undo of revisions, and which revisions can be undone. */
 
-/** Why a revision can never be undone; undefined when that depends on the present rows. */
+/** Reason why a revision can never be undone; undefined when that depends on the present rows. */
 function neverUndone({ author, rows }: RevisionLine): string | undefined {
   if (rows === 0) return 'it changed no rows';
   return author === SYSTEM.name ? 'the router made it itself' : undefined;

@@ -13,7 +13,7 @@ export interface MenuRules {
 /** Rules of menus, by path. */
 export type Rules = ReadonlyMap<string, MenuRules>;
 
-/** No checks beyond the declarations. */
+/** Rules without checks beyond the declarations. */
 export const NO_RULES: Rules = new Map();
 
 /** Builds the indexes of a menu's checks in slices. */

@@ -18,7 +18,7 @@ import { verifyAgain } from './verify.js';
 
 /** Undo of a revision: its rows get their former content, position and id. */
 
-/** Why the change of a row cannot be undone. */
+/** Reason why the change of a row cannot be undone. */
 export interface Conflict {
   readonly menu: string;
   readonly id: number;

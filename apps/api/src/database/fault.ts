@@ -28,7 +28,7 @@ const REBUILD =
   'Stop the router and start it as before with --restore added (npm start -- --restore): that rebuilds the database from the last configuration';
 const RESTORE = `${REBUILD} and keeps the old file`;
 
-/** Where there are no copies to restore. */
+/** Remedy where there are no copies to restore. */
 const PUT_BACK =
   'Put back the database or the folder generations beside it from a backup; to set the router up anew, stop it and move its data folder away';
 

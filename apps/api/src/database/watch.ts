@@ -4,7 +4,7 @@ import type { Database } from './client.js';
 import { DatabaseFault, faultOf } from './fault.js';
 import { descriptorOf, holdsDatabase, isWritable } from './file.js';
 
-/** How often the file is looked at, ms. */
+/** Interval of checks of the file, ms. */
 const LOOK_MS = 2_000;
 /**
  * Least space that a small change of a small configuration takes, in the database, in the agent's file and in the copy of

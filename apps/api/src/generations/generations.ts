@@ -23,22 +23,22 @@ import { baseLines, changeLine, type KeptUsers, type RowsFile, readRows, usersLi
 
 /** Revisions that can be gone back to, as many as the history tells of. Each start may begin a file, so files say little. */
 const REVISIONS = 1000;
-/** Most bytes of all files; the newest and the one before it are kept whatever their size. */
+/** Size limit of all files, bytes; the newest and the one before it are kept whatever their size. */
 const BYTES = 64 << 20;
 /** Bytes of changes after which the whole configuration is written anew, unless it is larger itself. */
 const CHANGES_BYTES = 4 << 20;
 /** Time between two attempts while the disk does not take them, ms. */
 const AGAIN_MS = 5_000;
-/** How often it is seen to it that the file is where it is looked for, ms. */
+/** Interval of checks that the file is where it is looked for, ms. */
 const LOOK_MS = 5_000;
 
 /**
- * How often users have been changed, apart from the copies: changes of users make no revision, and without this nobody could
+ * File with the number of changes of users, apart from the copies: those make no revision, and without this nobody could
  * tell that a folder of copies has missed some, or is an older one.
  */
 const userChangesFile = (dataDir: string): string => join(dataDir, 'users.changes');
 
-/** How often users have been changed as the data folder has it beside the copies; undefined when that is gone or damaged. */
+/** Number of changes of users as the data folder has it beside the copies; undefined when that is gone or damaged. */
 export function notedUserChanges(dataDir: string): number | undefined {
   try {
     // No router comes near a number with more digits.
@@ -51,7 +51,7 @@ export function notedUserChanges(dataDir: string): number | undefined {
 
 export const generationsFolder = (dataDir: string): string => join(dataDir, 'generations');
 
-/** Where the configuration and the users come from. */
+/** Source of the configuration and of the users. */
 interface Source {
   /** Identity of the database. */
   readonly database: string;
@@ -86,7 +86,7 @@ export class Generations {
     this.#source = source;
   }
 
-  /** Why the newest revision is not kept; undefined when it is. */
+  /** Reason why the newest revision is not kept; undefined when it is. */
   get problem(): string | undefined {
     return this.#problem;
   }

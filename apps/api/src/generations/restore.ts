@@ -29,7 +29,7 @@ interface Restored {
   readonly generation: Generation;
   /** Revision that the configuration has now. */
   readonly revision: number;
-  /** Where the database from before is now; undefined when there was none. */
+  /** Path of the database from before; undefined when there was none. */
   readonly keptAs: string | undefined;
   /** Copies of later revisions that are damaged: whoever was removed since, or has another password, is not known. */
   readonly damaged: readonly string[];

@@ -23,7 +23,7 @@ export interface KeptUser {
 /** All users at some time. */
 export interface KeptUsers {
   readonly users: readonly KeptUser[];
-  /** How often users had been changed until then. */
+  /** Number of changes of users until then. */
   readonly changes: number;
 }
 
@@ -101,7 +101,7 @@ export interface RowsFile {
   readonly heads: readonly GenerationHead[];
   /** Users as they were last: they are no part of a revision. Files of before changes were counted say 0. */
   readonly users: KeptUsers;
-  /** Nothing after it is damaged or torn off: what came last is in it. */
+  /** True for a file whose end is neither damaged nor torn off: what came last is in it. */
   readonly isWhole: boolean;
   /** The configuration at one of them. */
   at(revision: number): Generation | undefined;

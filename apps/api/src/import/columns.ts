@@ -1,6 +1,6 @@
 import { type Menu, menuByPath, shown } from '@tollway/schema';
 
-/** Where a cell goes: a property, or a half of one. */
+/** Target of a cell: a property, or a half of one. */
 export interface Column {
   /** Empty for a column without a title, which must be empty. */
   readonly property: string;

@@ -85,7 +85,7 @@ interface Read {
 /** A cell while it is read. Text beyond the maximum length is counted and not kept. */
 class Cell {
   readonly #pieces: string[] = [];
-  /** Only blanks so far. */
+  /** True while there were only blanks. */
   blank = true;
   /** Characters so far, including the blanks around the text. */
   length = 0;

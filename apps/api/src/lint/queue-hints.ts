@@ -3,7 +3,7 @@ import type { ConfigSnapshot } from '../snapshot/snapshot.js';
 import type { QueueFinding } from './queue-finding.js';
 import { lintSteps } from './queues.js';
 
-/** Where the configuration comes from. */
+/** Source of the configuration. */
 interface Source {
   readonly snapshot: ConfigSnapshot;
   readonly invalid: ReadonlyMap<number, string>;

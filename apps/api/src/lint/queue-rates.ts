@@ -15,11 +15,11 @@ interface Rates {
 
 /** Direction and name of a queue's rates. */
 interface Side {
-  /** Before the name of a property. */
+  /** Prefix of the names of properties. */
   readonly prefix: '' | 'total-';
   /** Half of a pair. */
   readonly half: 0 | 1 | undefined;
-  /** Before a rate, for people. */
+  /** Word before a rate, for people. */
   readonly word: string;
 }
 

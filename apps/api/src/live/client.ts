@@ -23,7 +23,7 @@ import type { Watched } from './watched-queue.js';
 const BUSY_BYTES = 256 << 10;
 /** Bytes waiting above which it is not listened to: more, so that it is heard again before live values are sent again. */
 const PAUSE_BYTES = 512 << 10;
-/** How often a client that does not keep up is looked at, ms. */
+/** Interval of checks of a client that does not keep up, ms. */
 const BUSY_MS = 100;
 /** Bytes waiting above which the client is given up. */
 const TERMINATE_BYTES = 16 << 20;

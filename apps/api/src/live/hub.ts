@@ -25,11 +25,11 @@ import { type SendTrace, TraceFeed } from './trace-feed.js';
 import { Traffic } from './traffic.js';
 import { type Watched, WatchedRows } from './watched-queue.js';
 
-/** How often clients are asked for a sign of life and sessions are looked at, ms. */
+/** Interval at which clients are asked for a sign of life and sessions are checked, ms. */
 const HEARTBEAT_MS = 15_000;
 /** Payload of a ping. */
 const PING_BYTES = 8;
-/** How long a client may take to answer the goodbye, ms. */
+/** Time that a client may take to answer the goodbye, ms. */
 const CLOSE_TIMEOUT_MS = 500;
 /** Connections of one user; a browser has one for each of its tabs. */
 const MAX_PER_USER = 32;

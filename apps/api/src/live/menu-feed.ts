@@ -6,7 +6,7 @@ import type { CellReservation } from './cell-quota.js';
 import { deltaOf, evaluate, maxCells, type QueryResult, scannedItems } from './evaluate.js';
 import type { RowQuery } from './row-query.js';
 
-/** Where a feed's messages go. */
+/** Receiver of a feed's messages. */
 export interface MessageSink {
   /** False while the client does not keep up: whatever is not essential is left out. */
   readonly ready: boolean;
@@ -15,9 +15,9 @@ export interface MessageSink {
 
 /** Time between evaluations, in multiples of what one takes: a window never costs more than 8 % of a core. */
 const COST_FACTOR = 12;
-/** How often a client that does not keep up is looked at, ms. */
+/** Interval of checks of a client that does not keep up, ms. */
 const BUSY_MS = 100;
-/** When a window that has been refused is tried again: others may have been closed, ms. */
+/** Interval of further attempts of a window that has been refused, ms: others may have been closed. */
 const REFUSED_MS = 5_000;
 /** Largest cost of a reading, ms: one that waits for a data plane in trouble costs nothing meanwhile. */
 const MAX_READING_MS = 500;
@@ -33,15 +33,15 @@ export class MenuFeed {
   readonly #timer: NodeJS.Timeout | undefined;
   #window: RowQuery;
   #sent: QueryResult | undefined;
-  /** Why it shows nothing, when the client has been told so. */
+  /** Reason why it shows nothing, when the client has been told so. */
   #refused: string | undefined;
   #retry: NodeJS.Timeout | undefined;
-  /** When the next tick may be: a table that takes long to evaluate is evaluated less often. */
+  /** Time of the earliest next tick: a table that takes long to evaluate is evaluated less often. */
   #notBefore = 0;
   /** Stops the evaluation that runs. */
   #stop = new AbortController();
   #running = false;
-  /** How old the readings of the next evaluation may be, ms, when one has been asked for during this one. */
+  /** Greatest age of the readings of the next evaluation, ms, when one has been asked for during this one. */
   #again: number | undefined;
   #closed = false;
 

@@ -29,7 +29,7 @@ export async function inOrder(
   return places.map((place) => indexes[place] ?? 0);
 }
 
-/** How two items, by their places in the list, stand to each other. */
+/** Order of two items, by their places in the list. */
 interface Order {
   readonly missing: Compare;
   readonly values: Compare;

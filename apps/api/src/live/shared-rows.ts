@@ -7,7 +7,7 @@ import type { RowSet, View } from '../view/rows.js';
 export class SharedRows {
   readonly #view: View;
   #pending: Promise<RowSet> | undefined;
-  /** Kept only as long as somebody evaluates them: they may hold a large reading. */
+  /** Last reading, only as long as somebody evaluates it, as it may be large. */
   #last: { readonly rows: WeakRef<RowSet>; readonly askedAt: number } | undefined;
 
   constructor(view: View) {

@@ -6,10 +6,10 @@ const checkSample = checkOf(trafficSample);
 
 /** The samples of the last minutes over a restart of the API: written from time to time, as it may be killed, and at its end. */
 
-/** How often, ms: so much is missing in the graphs after it was killed. */
+/** Interval of writing, ms: so much is missing in the graphs after the process was killed. */
 const EVERY_MS = 20_000;
 
-/** Most that is written; larger files are not from here, bytes. */
+/** Size limit of the file, bytes; larger files are not from here. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
 /** The samples of a file, oldest first; none when there is no such file or it holds something else. */

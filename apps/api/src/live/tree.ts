@@ -9,7 +9,7 @@ export interface TreeLine {
   readonly index: number;
   /** `.id`s of the items that it is below, from the root. */
   readonly above: readonly string[];
-  /** How many items are directly below it, of those that are shown. */
+  /** Number of items directly below it, of those that are shown. */
   readonly children: number;
   /** Whether what is below it is shown; undefined where it is in any case. */
   readonly open: boolean | undefined;

@@ -43,7 +43,7 @@ export class DiskLog implements Destination {
   /** All files are full, and nothing more is to be written. */
   #isFull = false;
   #isClosed = false;
-  /** Before this time nothing is tried, by `performance.now()`. */
+  /** Time of the next attempt to write, by `performance.now()`. */
   #againAt = 0;
   #lookedAt = 0;
 

@@ -1,7 +1,7 @@
 import type { LogMessage } from './message.js';
 import type { MemorySettings } from './settings.js';
 
-/** How much later than they were written messages of the data plane may come, ms; beyond that a clock was set back. */
+/** Largest delay of messages of the data plane behind their time, ms; beyond that a clock was set back. */
 const LATE_MS = 10_000;
 /** Size limit of a buffer per message that it may hold, bytes; at least {@link BUFFER_BYTES} in all. */
 const MESSAGE_BYTES = 512;

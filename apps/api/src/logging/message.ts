@@ -11,7 +11,7 @@ export interface LogMessage {
 
 /** Destination of messages. */
 export interface Destination {
-  /** Neither waits nor throws. */
+  /** Writes a message. Neither waits nor throws. */
   write(message: LogMessage): void;
   /** Takes no more. Resolves when what it has taken is where it belongs, or cannot get there. */
   close(): Promise<void>;

@@ -5,10 +5,10 @@
 
 import { RE2JS, RE2JSSyntaxException } from 're2js';
 
-/** Most instructions of a compiled expression: bounds the time for each character, and that of the compilation. */
+/** Limit of instructions of a compiled expression: bounds the time for each character, and that of the compilation. */
 const MAX_INSTRUCTIONS = 600;
 
-/** Most repetitions that braces ask for, RE_DUP_MAX of POSIX. */
+/** Limit of repetitions in braces, RE_DUP_MAX of POSIX. */
 const MAX_REPETITIONS = 255;
 
 /** Character classes of §9.3.5, item 6, as RE2 writes them in brackets; letters are those of all scripts. */

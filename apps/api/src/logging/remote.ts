@@ -10,10 +10,10 @@ const MAX_WAITING = 1_000;
 /** Time until a connection is tried again after it failed: at first, and at most after doubling each time, ms. */
 const FIRST_AGAIN_MS = 1_000;
 const MAX_AGAIN_MS = 60_000;
-/** How long a server may take to accept a connection, and how long the end waits for what is under way, ms. */
+/** Time for a server to accept a connection, and for what is under way at the end, ms. */
 const CONNECT_MS = 10_000;
 const CLOSE_MS = 1_000;
-/** How soon a silent connection is asked whether its other end is still there, ms. */
+/** Time of silence after which TCP keepalive probes a connection, ms. */
 const KEEPALIVE_MS = 30_000;
 
 /** Sends messages to a server. */

@@ -1,6 +1,6 @@
 import type { Report } from './message.js';
 
-/** How often it is said that messages were dropped while the destination works, ms. */
+/** Interval of reports that messages were dropped while the destination works, ms. */
 const DROPS_MS = 60_000;
 
 /** Says once that a destination fails, and when it works again; messages that were dropped are counted. */

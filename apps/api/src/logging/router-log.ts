@@ -24,7 +24,7 @@ export interface LogOptions {
   readonly dataDir: string;
   /** Takes what actions of target `echo` are given. */
   readonly echo: (text: string) => void;
-  /** Above that of every message of a process before: a page that stays open must not take one for another. */
+  /** First id: above those of a process before, as a page that stays open must not take one message for another. */
   readonly firstId: number;
 }
 

@@ -20,7 +20,7 @@ export interface DiskSettings {
   readonly fileName: string;
   readonly linesPerFile: number;
   readonly fileCount: number;
-  /** Nothing more is written when all files are full; otherwise the oldest goes. */
+  /** Writes no more when all files are full; otherwise the oldest goes. */
   readonly stopOnFull: boolean;
 }
 

@@ -2,7 +2,7 @@ import { SYSLOG_FACILITIES, SYSLOG_SEVERITIES } from '@tollway/schema';
 import { type LogMessage, plainLine } from './message.js';
 import type { RemoteSettings } from './settings.js';
 
-/** How messages are written for servers. */
+/** Format of messages for servers. */
 
 /** Name of the program, APP-NAME of RFC 5424 and TAG of RFC 3164. */
 const PROGRAM = 'tollway';

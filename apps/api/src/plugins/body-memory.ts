@@ -13,12 +13,12 @@ export class BodyMemory {
   /** Bytes read as JSON, which then take up to thirty times as much, until the request is answered. */
   readonly #read = new UserSemaphore(16 << 20, 8 << 20);
 
-  /** Before a body of this size is taken in. Its sender waits meanwhile. */
+  /** Waits for memory for a body of this size. Its sender waits meanwhile. */
   async take(user: number, bytes: number, gone: AbortSignal): Promise<void> {
     if (bytes > SMALL) await this.#taken.acquire(user, bytes, gone);
   }
 
-  /** Before it is read. */
+  /** Waits for the memory that reading the body takes. */
   async read(user: number, bytes: number, gone: AbortSignal): Promise<void> {
     if (bytes > SMALL) await this.#read.acquire(user, bytes, gone);
   }

@@ -15,12 +15,12 @@ const MAX_PUBLIC_BODY = 4 << 10;
 const DISCARDED = 8;
 /** A body from which on taking it in costs milliseconds, bytes. */
 const LONG = 1 << 20;
-/** How long a refused request may go on sending its body, ms. */
+/** Time for which a refused request may go on sending its body, ms. */
 const LINGER_MS = 1_000;
 
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
 
-/** Neither compressed nor in characters other than those of JSON (RFC 8259 §8.1). */
+/** True for a body that is not compressed and in the characters of JSON (RFC 8259 §8.1). */
 const isPlain = (type: string, encoding: string): boolean =>
   /^identity$/i.test(encoding) && /^utf-?8$/i.test(/;\s*charset\s*=\s*"?([^";\s]*)/i.exec(type)?.[1] ?? 'utf-8');
 
@@ -86,7 +86,7 @@ async function textOf(body: Buffer): Promise<string> {
   return text;
 }
 
-/** How long a body says that it will be, bytes; as long as it may be when it does not say. */
+/** Length of a body by its header, bytes; the largest allowed one without such a header. */
 function lengthOf({ headers }: IncomingMessage): number {
   const length = headers['content-length'];
   return length === undefined ? MAX_BODY : Number(length);

@@ -20,7 +20,7 @@ import { RequestScheduler } from './request-scheduler.js';
 export interface ConnectionLimits {
   /** Connections in all; with what else a process opens they must fit into 1,024 files. */
   readonly total: number;
-  /** Beyond those, for this machine and for addresses from which somebody is logged in. */
+  /** Connections beyond those, for this machine and for addresses from which somebody is logged in. */
   readonly reserved: number;
   /** Limit per address (of IPv6, one /64) that is no proxy. */
   readonly perAddress: number;
@@ -28,15 +28,15 @@ export interface ConnectionLimits {
   readonly perUser: number;
   /** Requests of one connection that wait for their answers; one more ends it, when those before have been answered. */
   readonly pipelined: number;
-  /** Until the headers of a request are complete, ms. */
+  /** Time limit until the headers of a request are complete, ms. */
   readonly headersMs: number;
-  /** Until a request is complete, ms. */
+  /** Time limit until a request is complete, ms. */
   readonly requestMs: number;
-  /** Until the body of a request that needs no login is complete, ms. */
+  /** Time limit until the body of a request that needs no login is complete, ms. */
   readonly publicBodyMs: number;
-  /** Without a request, ms. */
+  /** Time limit without a request, ms. */
   readonly idleMs: number;
-  /** While an answer waits for a reader that takes nothing of it, ms. */
+  /** Time limit while an answer waits for a reader that takes nothing of it, ms. */
   readonly stalledMs: number;
 }
 
@@ -53,7 +53,7 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   stalledMs: 20_000,
 };
 
-/** How often Node looks for requests that take too long, ms. */
+/** Interval at which Node looks for requests that take too long, ms. */
 const CHECK_MS = 1_000;
 /** Addresses that are remembered as those of somebody logged in. */
 const MAX_TRUSTED = 1_000;
@@ -160,7 +160,7 @@ export class Connections {
     });
   };
 
-  /** Somebody has logged in, or proved to be, by this connection. */
+  /** Notes the user who has logged in, or proved to be, by this connection. */
   authenticated(socket: Socket, user: number): void {
     const connection = this.#open.get(socket);
     if (connection === undefined || connection.user === user) return;

@@ -1,6 +1,6 @@
 /** Choice of the connection to close when there are too many. */
 
-/** Where connections come from: one address; of IPv6, one /64. */
+/** Origin of connections: one address; of IPv6, one /64. */
 export interface Network<T> {
   readonly name: string;
   /** True for a proxy, by whose connections any number of people come. */
@@ -15,7 +15,7 @@ export interface Network<T> {
 export interface Evictable {
   /** Requests without an answer. */
   readonly pending: number;
-  /** Since when there is none, ms by `performance.now()`. */
+  /** Start of the time without a request, ms by `performance.now()`. */
   readonly quietSince: number;
   /** Number of the user who last proved to be somebody by it. */
   readonly user: number | undefined;
@@ -25,7 +25,7 @@ export interface Evictable {
 
 /** Connections without a login that are few of one address: a browser opens six at once. */
 const FEW = 8;
-/** Without a request for so long, a connection is not about to send its first, ms. */
+/** Time without a request after which a connection is not about to send its first, ms. */
 const QUIET_MS = 1_000;
 
 const isQuiet = ({ pending, quietSince }: Evictable, now: number): boolean =>

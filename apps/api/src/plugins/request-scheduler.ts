@@ -1,4 +1,4 @@
-/** How long requests are begun in one turn of the event loop, ms. */
+/** Time for which requests are begun in one turn of the event loop, ms. */
 const TURN_MS = 8;
 
 /**
@@ -10,7 +10,7 @@ export class RequestScheduler<C> {
   readonly #soon: (work: () => void) => void;
   /** Requests that wait, by connection, in the order in which they are next. */
   readonly #waiting = new Map<C, (() => void)[]>();
-  /** When requests are no longer begun in this turn; undefined before the first one. */
+  /** Time until which requests are begun in this turn; undefined before the first one. */
   #until: number | undefined;
 
   /**

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
-/** Nothing is loaded from elsewhere; styles may be set by scripts (window positions, chart sizes). */
+/** Policy that loads nothing from elsewhere; styles may be set by scripts (window positions, chart sizes). */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'self'",
   "style-src 'self' 'unsafe-inline'",

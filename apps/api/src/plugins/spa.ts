@@ -21,7 +21,7 @@ const TYPES: ReadonlyMap<string, string> = new Map([
 ]);
 type Coding = 'br' | 'gzip' | 'identity';
 
-/** How the build names what it has compressed; the smallest first. */
+/** Suffixes of the files that the build has compressed; the smallest first. */
 const CODINGS = [
   { coding: 'br', suffix: '.br' },
   { coding: 'gzip', suffix: '.gz' },

@@ -28,7 +28,7 @@ export function projected(rows: readonly RestRow[], names: readonly string[] | u
   return names === undefined ? rows : rows.map((row) => project(row, names));
 }
 
-/** How an item is sent, decoded no further than that. */
+/** Form in which an item is sent, decoded no further than that. */
 export function projection(names: readonly string[] | undefined): Projection {
   if (names === undefined) return (rows, index) => rows.row(index);
   return (rows, index) => {

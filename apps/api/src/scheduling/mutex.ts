@@ -1,4 +1,4 @@
-/** How long a section may wait for its turn, ms, and what it fails with then: it is not run any more. */
+/** Time that a section may wait for its turn, ms, and its error then: it is not run any more. */
 interface Patience {
   readonly ms: number;
   readonly error: () => Error;

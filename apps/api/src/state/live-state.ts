@@ -111,13 +111,13 @@ export class LiveState {
   }
 }
 
-/** How soon connections are read again when a reading was a little too early for rates. */
+/** Time until connections are read again when a reading was a little too early for rates, ms. */
 const RETRY_MS = 50;
 
 /** Bytes of a reading that may be taken each millisecond: viewers of a million entries see them every few seconds. */
 const BYTES_PER_MS = 8_000;
 
-/** How old a reading may be, ms, when viewers take one of `maxAgeMs` and the last was of this size. */
+/** Greatest age of a reading, ms, when viewers take one of `maxAgeMs` and the last was of this size. */
 function shared(maxAgeMs: number, last: { readonly byteLength: number } | undefined): number {
   return maxAgeMs === 0 || last === undefined ? maxAgeMs : Math.max(maxAgeMs, last.byteLength / BYTES_PER_MS);
 }

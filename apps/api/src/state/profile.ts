@@ -7,7 +7,7 @@ import { loads, readTicks, type Ticks } from './processor.js';
 export interface ProfileReading {
   readonly stats: Stats;
   readonly ticks: readonly Ticks[];
-  /** When, ms from an arbitrary moment. */
+  /** Time, ms from an arbitrary moment. */
   readonly at: number;
 }
 
@@ -28,7 +28,7 @@ export const handedOver = ({ workers }: Stats): number =>
 export const outOfOrder = ({ workers }: Stats): number =>
   workers.reduce((sum, worker) => sum + worker['out-of-order-packets'], 0);
 
-/** How much a count has grown per second between two readings. */
+/** Growth of a count per second between two readings. */
 export function ratePerSecond(count: (stats: Stats) => number, before: ProfileReading, after: ProfileReading): number {
   const seconds = (after.at - before.at) / 1000;
   return seconds > 0 ? Math.max(0, Math.round((count(after.stats) - count(before.stats)) / seconds)) : 0;

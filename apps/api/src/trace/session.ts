@@ -3,7 +3,7 @@ import type { Trace, TraceFilter } from '../agent/messages.js';
 import { errors } from '../errors.js';
 import type { Services } from '../services.js';
 
-/** How often a trace is asked for what it has noted, ms. */
+/** Interval of polls of a trace, ms. */
 const POLL_MS = 250;
 
 /**

@@ -27,7 +27,7 @@ export function fastPathView(live: LiveState): View {
 
 /** Shortest and longest time between the two readings of a rate, ms: over a longer one it says nothing about now. */
 const RATE_MS = { min: 700, max: 5_000 };
-/** How soon it is read again when a reading was a little too early for a rate, ms. */
+/** Time until a second reading when one was a little too early for a rate, ms. */
 const RETRY_MS = 50;
 
 /** `/ip/settings/slow-path`: why packets went through every stage. */

@@ -91,7 +91,7 @@ export function rates({ rates: r }: InterfaceStats): RestRow {
   };
 }
 
-/** Only what the menu declares. */
+/** Properties of a row that the menu declares. */
 function pick(menu: Menu, row: RestRow): RestRow {
   return Object.fromEntries(Object.entries(row).filter(([name]) => name.startsWith('.') || name in menu.props));
 }

@@ -9,7 +9,7 @@ import { ArrayRows, type RestRow, type View } from './rows.js';
 import { storedRow } from './stored.js';
 import { type LiveValues, StoredParts, StoredRows } from './stored-rows.js';
 
-/** How the queues of a menu show what they count. */
+/** Cells for the counters of the queues of a menu. */
 type ValuesOf = (dump: QueueDump) => LiveValues;
 
 const TOTAL = 'total-';

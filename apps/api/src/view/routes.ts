@@ -72,7 +72,7 @@ function immediateGateway(dump: RouteDump, place: number, names: Names): string 
   return gateway === undefined ? name : `${gateway}%${name}`;
 }
 
-/** Why a configured route that the data plane has is not used. @param own addresses of the router */
+/** Reason why a configured route that the data plane has is not used. @param own addresses of the router */
 function whyUnused(
   dump: RouteDump,
   place: number,

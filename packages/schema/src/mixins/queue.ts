@@ -76,9 +76,9 @@ export function queueStatistics({
   passing = 'that passed',
 }: {
   readonly tab?: string;
-  /** Before the name of each property. */
+  /** Prefix of the name of each property. */
   readonly prefix?: string;
-  /** Before the label of each property. */
+  /** Prefix of the label of each property. */
   readonly label?: string;
   /** Kind of the property, of that of one number. */
   readonly of?: (kind: Kind) => Kind;

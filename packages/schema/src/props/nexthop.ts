@@ -3,7 +3,7 @@ import { addressSortKey, addressSpan, ipv4, ipv4Text } from './ip.js';
 import { shown } from './shown.js';
 import { interfaceName } from './text.js';
 
-/** Where a route leads: a neighbour, an interface, or a neighbour on a named interface. */
+/** Next hop of a route: a neighbour, an interface, or a neighbour on a named interface. */
 interface Nexthop {
   /** IPv4 address of the neighbour. */
   readonly address?: number;

@@ -5,7 +5,7 @@ import { hasControl, hasDirection, shown } from './shown.js';
 interface TextOptions {
   /** Longest text, characters. */
   readonly max?: number;
-  /** No line ends and tabs either, nor marks that turn the direction of writing. */
+  /** Refuses line ends and tabs too, and marks that turn the direction of writing. */
   readonly oneLine?: boolean;
   /** Suggestions. */
   readonly values?: readonly string[];

@@ -33,7 +33,7 @@ function checkName({ values: { name }, others }: ProposedRow, word: string): Fie
   return fault('name', `failure: already have queue with such name: ${name} (value of name must be unique)`);
 }
 
-/** Neither circles nor too many levels above and below. */
+/** Refuses circles, and too many levels above and below. */
 function checkPlace({ values: { name, parent }, given, before, others }: ProposedRow): FieldError | undefined {
   if (!given.has('parent')) return undefined;
   // Of a queue that is renamed at the same time the others still have the name that it had.

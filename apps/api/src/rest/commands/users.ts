@@ -183,7 +183,7 @@ const lookOf = (name: string): string =>
     .replaceAll('rn', 'm')
     .replaceAll('vv', 'w');
 
-/** Somebody who may do everything stays when those with the ids in `losing` no longer may. */
+/** Refuses changes after which no user with full rights is left; those with the ids in `losing` lose them. */
 function refuseWithoutFullUser(
   { users }: Services,
   losing: ReadonlySet<number>,

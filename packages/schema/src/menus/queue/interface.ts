@@ -7,7 +7,7 @@ import { QUEUE_WINDOW } from '../../windows.js';
 /** Queue type of an interface that was given none. */
 export const DEFAULT_INTERFACE_QUEUE = 'only-hardware-queue';
 
-/** How packets wait for the ports. */
+/** Queue types of the ports. */
 export const interfaceQueue = defineMenu({
   path: '/queue/interface',
   title: 'Interface Queues',

@@ -4,7 +4,7 @@ import { int } from '../../props/int.js';
 import { percent } from '../../props/percent.js';
 import { text } from '../../props/text.js';
 
-/** Where the processor time goes. */
+/** Processor time by task. */
 export const toolProfile = defineMenu({
   path: '/tool/profile',
   title: 'Profile',

@@ -3,7 +3,7 @@ import { counter } from '../../../props/counter.js';
 import { text } from '../../../props/text.js';
 import { IP_SETTINGS_WINDOW } from '../../../windows.js';
 
-/** Why packets went through every stage. */
+/** Reasons why packets took the slow path, with counts. */
 export const ipSlowPath = defineMenu({
   path: '/ip/settings/slow-path',
   title: 'Slow Path',

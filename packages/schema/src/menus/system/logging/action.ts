@@ -76,7 +76,7 @@ const builtin = (id: number, values: Readonly<Record<string, string>>): BuiltinI
   values: { ...values, default: 'true' },
 });
 
-/** Where messages of the log go. */
+/** Destinations of messages of the log. */
 export const systemLoggingAction = defineMenu({
   path: '/system/logging/action',
   title: 'Logging Actions',

@@ -21,7 +21,7 @@ const total = (label: string, help: string): Prop => ({
   readOnly: true,
 });
 
-/** How connections are tracked. */
+/** Settings of connection tracking. */
 export const connectionTracking = defineMenu({
   path: '/ip/firewall/connection/tracking',
   title: 'Connection Tracking',
