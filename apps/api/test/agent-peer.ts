@@ -18,7 +18,7 @@ export class AgentPeer {
   distort: (config: DataplaneConfig) => DataplaneConfig = (config) => config;
   /** Requests that are not answered: the process is there and does nothing any more. */
   mute: readonly string[] = [];
-  /** How long an answer takes from when the one before it was sent, ms. */
+  /** Delay of an answer from when the one before it was sent, ms. */
   delayMs = 0;
   /** Requests in which the connection ends. */
   fatal: readonly string[] = [];

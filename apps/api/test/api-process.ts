@@ -183,7 +183,7 @@ export async function databaseOfAnother(): Promise<string> {
 }
 
 /**
- * Has all of the database in its one file. By a process of its own: a connection of this one that is closed late would write
+ * Moves all of the database into its one file. By a process of its own: a connection of this one that is closed late would write
  * what came since into the file that has been put in its place.
  */
 export function checkpoint(): void {

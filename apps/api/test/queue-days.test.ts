@@ -24,7 +24,7 @@ let rows: Row[];
 /** Records of the data plane: row, part, bytes; one for each worker. */
 let counters: (readonly [row: number, part: 0 | 1, bytes: number])[];
 let pid: number;
-/** How often the counters were asked for. */
+/** Number of times that the counters were asked for. */
 let asked: number;
 let accounting: QueueAccounting;
 

@@ -98,8 +98,8 @@ const MAX_ROWS = 2_000;
 const MAX_BYTES = 4 * 1024 * 1024;
 
 /**
- * Why revisions cannot be undone now, by their number; an empty text for one that can. The newest revisions are examined up to the
- * limits above; for a revision that is missing in the answer only the attempt tells.
+ * Reasons why revisions cannot be undone now, by their number; an empty text for one that can. The newest revisions are
+ * examined up to the limits above; for a revision that is missing in the answer only the attempt tells.
  * @param lines newest first
  */
 export async function undoReasons(

@@ -78,7 +78,7 @@ export class DatabaseWatch {
   }
 
   /**
-   * Asked before anything is written, by the agent too.
+   * Refuses writes while the database is at fault; called before anything is written, by the agent too.
    * @throws DatabaseFault when the file is not the one that was opened, or the disk is full.
    */
   refuse(): void {

@@ -15,7 +15,7 @@ export interface Parsing {
 }
 
 /**
- * Has a connection's bytes parsed in small pieces, until it is closed. Node parses all that one read has brought, up to 64 KiB,
+ * Parses a connection's bytes in small pieces, until it is closed. Node parses all that one read has brought, up to 64 KiB,
  * also when its connection has been closed meanwhile: with requests of 40 bytes those are 1,600, at 30 µs each.
  *
  * To be called when the server has set the connection up; Node's parser then no longer reads from the socket itself.

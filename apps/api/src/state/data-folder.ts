@@ -35,8 +35,8 @@ export function activeBytes(dataDir: string): number {
 }
 
 /**
- * Why the agent cannot store a configuration in its folder, in one sentence; undefined when it can, or when the folder is not
- * there: the agent makes it with the next change. A full disk is the database's to tell.
+ * Reason why the agent cannot store a configuration in its folder, in one sentence; undefined when it can, or when the folder
+ * is not there: the agent makes it with the next change. A full disk is the database's to tell.
  */
 function agentFolderProblem(dataDir: string): string | undefined {
   const folder = join(dataDir, 'agent');

@@ -35,7 +35,7 @@ export function ratePerSecond(count: (stats: Stats) => number, before: ProfileRe
 }
 
 /**
- * Where the time of the cores went between two readings: that of the workers by class; what was busy beyond them by the
+ * Time of the cores between two readings: that of the workers by class; what was busy beyond them by the
  * kernel's account is `other`, processes and the kernel itself. Rows of one core (and of `total`) add up to 100.
  * @param cpu `total`, `all` or a core number as text.
  */

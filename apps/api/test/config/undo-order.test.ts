@@ -6,7 +6,7 @@ import { firstOf } from '../../src/config/replay.js';
 import { revert } from '../../src/config/undo.js';
 import { ApiError } from '../../src/errors.js';
 
-/** Where rows stand after revisions were taken back, in whatever order. */
+/** Tests of the places of rows after revisions were undone, in whatever order. */
 
 const FILTER = '/ip/firewall/filter';
 const CONTENT = { values: { chain: 'forward', action: 'accept' }, disabled: false, comment: '' };

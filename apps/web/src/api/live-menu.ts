@@ -116,7 +116,7 @@ export class LiveMenu {
     return this.#listed;
   }
 
-  /** Why the server refuses the subscription. */
+  /** Reason why the server refuses the subscription. */
   get error(): string | undefined {
     return this.#error;
   }
@@ -270,7 +270,7 @@ type Socket = Pick<LiveSocket, 'subscribe'>;
 /** Timeout of a page of ids, ms. */
 const PAGE_MS = 10_000;
 
-/** How many items pass a query. */
+/** Number of items that pass a query. */
 export function countOf(socket: LiveSocket, menu: string, query: Query): Promise<number> {
   return new Promise((resolve, reject) => {
     const live = new LiveMenu(socket, menu, { ...query, first: 0, count: 0 }, 60_000);

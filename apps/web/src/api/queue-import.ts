@@ -5,7 +5,7 @@ import { ask, harmless } from './rest.ts';
 interface ImportOptions {
   /** Dry run: reports the changes without making them. */
   readonly dryRun: boolean;
-  /** Also removes queues that are not in the list. */
+  /** Removes queues that are not in the list, too. */
   readonly remove: boolean;
   /** Digest of the dry run: the router refuses the import when its result would differ by now. */
   readonly digest?: string | undefined;

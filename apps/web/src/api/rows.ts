@@ -34,7 +34,7 @@ export class Rows {
     return this.#state.loaded;
   }
 
-  /** How many rows of the menu pass the filter. */
+  /** Number of rows of the menu that pass the filter. */
   get matched(): number {
     return this.#state.matched;
   }

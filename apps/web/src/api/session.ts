@@ -97,7 +97,7 @@ export async function refreshSession(anybody = false): Promise<void> {
   }
 }
 
-/** Why the management plane does not work, for an open page; undefined when it works, or that is unknown. */
+/** Notes why the management plane does not work, for an open page; undefined when it works, or that is unknown. */
 export function followProblem(problem: string | undefined): void {
   const session = useSession.getState();
   if (session.phase !== 'in' || session.problem === problem) return;

@@ -7,7 +7,7 @@ import { Topic } from './topic.ts';
 
 export interface TokenBucketSource {
   readonly history: TokenBucketHistory;
-  /** Why the router sends no samples. */
+  /** Reason why the router sends no samples. */
   readonly error: string | undefined;
   /** Calls back after each message. */
   listen(changed: () => void): () => void;
@@ -33,7 +33,7 @@ function newTokenBucket(menu: Menu, id: string): TokenBucketSource {
   };
 }
 
-/** Most recently used last. A source is kept when its tab is left, so that its history is there on return. */
+/** Sources, most recently used last. One is kept when its tab is left, so that its history is there on return. */
 const recent = new Map<string, TokenBucketSource>();
 
 /** The samples of a queue. */

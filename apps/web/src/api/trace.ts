@@ -7,7 +7,7 @@ import { RequestError } from './rest.ts';
 import type { LiveSocket } from './socket.ts';
 
 export interface TraceNews extends Pick<TraceMessage, 'packets' | 'done' | 'lost'> {
-  /** How often the connection has broken off since the start: the router began anew to number packets and to note them. */
+  /** Number of times that the connection broke off since the start: the router began anew to number and note packets. */
   readonly breaks: number;
 }
 

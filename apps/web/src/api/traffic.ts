@@ -13,7 +13,7 @@ export interface Sample extends Omit<TrafficSample, 'interfaces' | 'cpu' | 'drop
   readonly drops: ReadonlyMap<string, number>;
 }
 
-/** How far back the graphs look, ms. */
+/** Time span of the graphs, ms. */
 export const SPAN_MS = 300_000;
 
 /** A sample as it is held. */

@@ -58,7 +58,7 @@ export function App() {
 
 const windowTitle = (id: string): string => windowOf(useDesktop.getState(), id)?.title ?? '';
 
-/** How often the router is asked what is wrong while no values come, ms. */
+/** Interval at which the router is asked what is wrong while no values come, ms. */
 const ASK_MS = 2_000;
 
 /** Over everything while the router does not answer, or says why its management cannot work: no value below is one of this moment. */
@@ -88,7 +88,7 @@ function Console({ user }: { readonly user: string }) {
   const narrow = useNarrow();
   /** Windows that are to be closed though what was changed in them is not stored, and how. */
   const [losing, setLosing] = useState<{ readonly ids: readonly string[]; readonly close: () => void }>();
-  /** How many of them are still there: an answer may have closed them. */
+  /** Number of them that are still there: an answer may have closed them. */
   const left = useDesktop((state) => losing?.ids.filter((id) => windowOf(state, id) !== undefined).length);
   const isMoot = left === 0;
   useEffect(() => {

@@ -2,7 +2,7 @@
 import { onTraffic, trafficSamples } from '../api/traffic.ts';
 import { useLive } from '../ui/use-live.ts';
 
-/** More bars than this would crowd the header out. */
+/** Limit of bars: more would crowd the header out. */
 const MAX_CORES = 32;
 
 function draw(root: HTMLElement): void {

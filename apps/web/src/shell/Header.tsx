@@ -94,7 +94,7 @@ function Facts() {
   );
 }
 
-/** How the connection to the router stands. */
+/** State of the connection to the router. */
 function Link() {
   const connection = useConnection();
   const late = isStale(connection);

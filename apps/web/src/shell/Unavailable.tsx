@@ -4,7 +4,7 @@ import { refreshSession, useSession } from '../api/session.ts';
 import { FormError } from '../ui/FormError.tsx';
 import { LoginBox } from './LoginBox.tsx';
 
-/** How often it is asked whether it is over, ms. */
+/** Interval at which it is asked whether it is over, ms. */
 const AGAIN_MS = 3_000;
 
 export function Unavailable() {

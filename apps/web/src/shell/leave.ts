@@ -1,4 +1,4 @@
-/** How the content of a window asks to close it. */
+/** Callback of a window's content that asks to close it. */
 import { createContext } from 'react';
 import { leaveWindow } from './open.ts';
 

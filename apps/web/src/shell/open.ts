@@ -26,7 +26,7 @@ export function openAnother(id: string): void {
   if (win !== undefined) openAddress(win.address, true);
 }
 
-/** How many pages the back button of a phone can go back. */
+/** Number of pages that the back button of a phone can go back. */
 function depth(): number {
   const state: unknown = window.history.state;
   return typeof state === 'object' && state !== null && 'depth' in state && typeof state.depth === 'number'

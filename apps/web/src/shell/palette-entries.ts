@@ -7,7 +7,7 @@ import { formatAddress } from './location.ts';
 
 export interface Entry {
   readonly label: string;
-  /** Where it is or what it does, in small letters behind the label. */
+  /** Hint behind the label in small letters: where it is or what it does. */
   readonly hint: string;
   /** Other words that find it. */
   readonly words: string;
@@ -61,7 +61,10 @@ function wordsOf(text: string): readonly string[] {
   return text.toLowerCase().split(/[^\p{L}\p{N}]+/u);
 }
 
-/** How well a word fits: 5 a whole word of the label, 4 another whole word, 3 the start of the label, 2 the start of a word of it, 1 elsewhere, 0 nowhere. */
+/**
+ * Rank of a match: 5 a whole word of the label, 4 another whole word, 3 the start of the label, 2 the start of a word of it,
+ * 1 elsewhere, 0 nowhere.
+ */
 function fit({ label, hint, words }: Entry, word: string): number {
   const rest = `${hint} ${words}`;
   const inLabel = wordsOf(label);

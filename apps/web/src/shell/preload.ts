@@ -22,7 +22,7 @@ function everything(): readonly { readonly preload: () => Promise<void> }[] {
   return [...shared, ...bespokePages.values(), ...bespokeWindows.values(), ...contents];
 }
 
-/** Without a callback for idle times, as in Safari: how long the page has had until then, ms. */
+/** Time that the page has had until then, ms, where there is no callback for idle times, as in Safari. */
 const SETTLED_MS = 2_000;
 
 /** Runs something when the browser is idle; returns what calls that off. */

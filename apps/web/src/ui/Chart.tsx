@@ -14,7 +14,7 @@ interface Props {
   /** Unit of the values: `bps`, `p/s`, `B`, `%`. */
   readonly unit: string;
   readonly lines: readonly Line[];
-  /** Most time shown, ms; less while there are few samples. */
+  /** Longest time shown, ms; less while there are few samples. */
   readonly spanMs: number;
   /** Fixed top of the axis; grows with the data when absent. */
   readonly max?: number;

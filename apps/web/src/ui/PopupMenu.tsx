@@ -7,7 +7,7 @@ export interface Command {
   readonly label: string;
   /** Keys that do the same, e.g. `Ctrl+E`. */
   readonly shortcut?: string;
-  /** Why it cannot be run now; undefined when it can. */
+  /** Reason why it cannot be run now; undefined when it can. */
   readonly disabledReason?: string | undefined;
   /** A tick before the label, for commands that switch something. */
   readonly checked?: boolean;
@@ -16,7 +16,7 @@ export interface Command {
 
 interface Props {
   readonly label: string;
-  /** Where its top left corner should be, in CSS pixels of the viewport; it moves to stay inside. */
+  /** Position of its top left corner, in CSS pixels of the viewport; it moves to stay inside. */
   readonly at: { readonly x: number; readonly y: number };
   /** Commands; `line` draws one between groups. */
   readonly entries: readonly (Command | 'line')[];

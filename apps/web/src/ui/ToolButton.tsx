@@ -6,7 +6,7 @@ interface Props {
   readonly icon?: IconName;
   /** Shown behind the name, e.g. `Ctrl+E`. */
   readonly shortcut?: string;
-  /** Why the button cannot be used now; undefined when it can. */
+  /** Reason why the button cannot be used now; undefined when it can. */
   readonly disabledReason?: string | undefined;
   readonly pressed?: boolean;
   readonly onPress: (event: MouseEvent) => void;

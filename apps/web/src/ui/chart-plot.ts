@@ -24,9 +24,9 @@ interface PlotOptions {
   readonly lines: readonly Line[];
   /** Fixed top of the axis; grows with the data when absent. */
   readonly max: number | undefined;
-  /** Most time shown, ms; less while there are few samples. */
+  /** Longest time shown, ms; less while there are few samples. */
   readonly spanMs: number;
-  /** Where the values under the crosshair, or the newest ones, are written: time first, then each line. */
+  /** Receives the values under the crosshair, or the newest ones: time first, then each line. */
   readonly readOut: (time: string, values: readonly string[]) => void;
 }
 

@@ -16,7 +16,7 @@ export class LazyComponent<P extends object> {
   /** @param load imports the component, e.g. `async () => (await import('./Chart.tsx')).Chart` */
   constructor(private readonly load: () => Promise<ComponentType<P>>) {}
 
-  /** Hears of each change of {@link state}. */
+  /** Subscribes to changes of {@link state}. */
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -1,4 +1,4 @@
-/** Hears that the list of a `<select>` is about to be shown, by pointer or by key: what it offers may be fetched anew. */
+/** Handlers for when the list of a `<select>` is about to be shown, by pointer or by key: its choices may be fetched anew. */
 
 interface Opening {
   readonly onPointerEnter: () => void;

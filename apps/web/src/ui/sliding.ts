@@ -6,14 +6,14 @@ export interface Points {
   readonly values: readonly (readonly (number | null)[])[];
 }
 
-/** More time than this between two samples is a gap, ms. */
+/** Time between two samples above which there is a gap, ms. */
 const GAP_MS = 3_000;
 
 type Column = (number | null)[];
 
 /** A window of time that slides with the newest point. Its arrays stay the same objects and only change content. */
 export class SlidingWindow {
-  /** Seconds since 1970. */
+  /** Times of the samples, seconds since 1970. */
   readonly times: number[] = [];
   readonly columns: readonly Column[];
   readonly #spanS: number;

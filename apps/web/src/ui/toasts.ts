@@ -20,7 +20,7 @@ interface Toast {
   readonly stays?: boolean;
 }
 
-/** How long a message stays, ms. */
+/** Time for which a message stays, ms. */
 const TOAST_MS = 10_000;
 
 let nextId = 1;

@@ -15,10 +15,10 @@ interface Props {
   readonly render: Render;
   /** Opens a second window with the content of the window `id`. */
   readonly onAnother: (id: string) => void;
-  /** Somebody wants to close a window. */
+  /** Called when somebody wants to close a window. */
   readonly onLeave: (id: string) => void;
   readonly onLeaveAll: () => void;
-  /** Somebody wants to go from a page to the one before it. */
+  /** Called when somebody wants to go from a page to the one before it. */
   readonly onBack: (id: string) => void;
   /** Content that is shown when no window is open. */
   readonly children: ReactNode;

@@ -224,7 +224,7 @@ function onGripKey(event: KeyboardEvent, id: string, what: 'move' | 'resize'): v
   event.stopPropagation();
 }
 
-/** Where windows were when the arrow keys took hold of them. */
+/** Places of windows when the arrow keys took hold of them. */
 const gripStart = new Map<string, Rect>();
 
 /** The arrow keys let go of a window that loses the focus. */

@@ -1,4 +1,4 @@
-/** Where the keyboard goes in a window. */
+/** Focus of the keyboard in a window. */
 
 // The panels of other tabs are there, too.
 const LIST = '[role="grid"][tabindex]:not([hidden] *)';

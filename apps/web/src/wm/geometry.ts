@@ -47,7 +47,7 @@ export function reachable(rect: Rect, desktop: Size): Rect {
 }
 
 /**
- * Where a window is that was put to `rect` when the desktop had the size `within`: what was wholly on the desktop stays so
+ * Place of a window that was put to `rect` when the desktop had the size `within`: what was wholly on the desktop stays so
  * when the desktop shrinks, and comes back when it grows again.
  */
 export function settled(rect: Rect, within: Size, desktop: Size): Rect {

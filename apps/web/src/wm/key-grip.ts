@@ -1,7 +1,7 @@
 /** Moving and stretching a window by arrow keys. Pure. */
 import { MIN_SIZE, type Rect } from './geometry.ts';
 
-/** How far an arrow key goes, px: in big steps, and in fine ones with Shift. */
+/** Step of an arrow key, px: in big steps, and in fine ones with Shift. */
 const STEP_PX = 16;
 const FINE_PX = 2;
 

@@ -10,7 +10,7 @@ import {
 
 const VERSION = 1;
 
-/** More windows than this are not kept. */
+/** Limit of windows that are kept. */
 const MAX_WINDOWS = 60;
 
 type Fields = Readonly<Record<string, unknown>>;

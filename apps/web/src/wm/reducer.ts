@@ -88,7 +88,7 @@ export function activeId(state: DesktopState): string | undefined {
   return state.order.findLast((id) => windowOf(state, id)?.minimised === false);
 }
 
-/** Where a window is on the desktop now. */
+/** Place of a window on the desktop now. */
 export function shownRect(win: DesktopWindow, desktop: Size): Rect {
   return win.maximised ? { x: 0, y: 0, ...desktop } : settled(win.rect, win.within, desktop);
 }

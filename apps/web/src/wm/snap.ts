@@ -1,7 +1,7 @@
 /** Edges that come near other edges jump onto them. Pure. */
 import type { Edges, Rect, Size } from './geometry.ts';
 
-/** How near is near, px. */
+/** Distance within which edges snap, px. */
 const SNAP_PX = 8;
 
 interface Lines {
