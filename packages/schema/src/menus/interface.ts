@@ -4,6 +4,7 @@ import { comment } from '../mixins/comment.js';
 import { disabled, disabledFlag, dynamic, dynamicFlag } from '../mixins/disabled.js';
 import { interfaceCounters, trafficColumns } from '../mixins/interface-counters.js';
 import { mtu } from '../mixins/mtu.js';
+import { readOnly } from '../mixins/read-only.js';
 import { bool } from '../props/bool.js';
 import { words } from '../props/comma-list.js';
 import { counter } from '../props/counter.js';
@@ -23,73 +24,23 @@ export const interfaces = defineMenu({
   help: 'All interfaces with their state and live traffic.',
   props: {
     name: { kind: interfaceName, label: 'Name', help: 'Name of the interface, unique.', tab: 'General' },
-    type: {
-      kind: text(),
-      label: 'Type',
-      help: 'Kind of interface; ether is an Ethernet port.',
-      tab: 'General',
-      readOnly: true,
-    },
-    'default-name': {
-      kind: text(),
-      label: 'Default Name',
-      help: 'Name the port was claimed under.',
-      tab: 'General',
-      readOnly: true,
-    },
+    type: readOnly(text(), 'Type', 'Kind of interface; ether is an Ethernet port.'),
+    'default-name': readOnly(text(), 'Default Name', 'Name the port was claimed under.'),
     mtu,
-    'actual-mtu': {
-      kind: int({ min: 0, max: 65_535, unit: 'bytes' }),
-      label: 'Actual MTU',
-      help: 'MTU now in effect.',
-      tab: 'General',
-      readOnly: true,
-    },
-    l2mtu: {
-      kind: int({ min: 0, max: 65_535, unit: 'bytes' }),
-      label: 'L2 MTU',
-      help: 'Largest Ethernet payload that the port can carry.',
-      tab: 'General',
-      readOnly: true,
-    },
-    'mac-address': {
-      kind: mac,
-      label: 'MAC Address',
-      help: 'Link-layer address in use.',
-      tab: 'General',
-      readOnly: true,
-    },
+    'actual-mtu': readOnly(int({ min: 0, max: 65_535, unit: 'bytes' }), 'Actual MTU', 'MTU now in effect.'),
+    l2mtu: readOnly(
+      int({ min: 0, max: 65_535, unit: 'bytes' }),
+      'L2 MTU',
+      'Largest Ethernet payload that the port can carry.',
+    ),
+    'mac-address': readOnly(mac, 'MAC Address', 'Link-layer address in use.'),
     ...disabled(),
     ...comment(),
     ...dynamic(),
-    'last-link-down-time': {
-      kind: datetime,
-      label: 'Last Link Down Time',
-      help: 'When the link last went down.',
-      tab: 'Status',
-      readOnly: true,
-    },
-    'last-link-up-time': {
-      kind: datetime,
-      label: 'Last Link Up Time',
-      help: 'When the link last came up.',
-      tab: 'Status',
-      readOnly: true,
-    },
-    'link-downs': {
-      kind: counter(),
-      label: 'Link Downs',
-      help: 'How often the link went down.',
-      tab: 'Status',
-      readOnly: true,
-    },
-    running: {
-      kind: bool,
-      label: 'Running',
-      help: 'The link is up and the interface enabled.',
-      tab: 'Status',
-      readOnly: true,
-    },
+    'last-link-down-time': readOnly(datetime, 'Last Link Down Time', 'When the link last went down.', 'Status'),
+    'last-link-up-time': readOnly(datetime, 'Last Link Up Time', 'When the link last came up.', 'Status'),
+    'link-downs': readOnly(counter(), 'Link Downs', 'How often the link went down.', 'Status'),
+    running: readOnly(bool, 'Running', 'The link is up and the interface enabled.', 'Status'),
     ...interfaceCounters,
   },
   flags: [dynamicFlag, disabledFlag, { letter: 'R', prop: 'running', title: 'running' }],

@@ -1,5 +1,6 @@
 import type { Command } from '../command.js';
 import { defineMenu } from '../define.js';
+import { readOnly } from '../mixins/read-only.js';
 import { text } from '../props/text.js';
 import { TOPICS } from '../props/topics.js';
 
@@ -22,22 +23,10 @@ export const log = defineMenu({
   tree: ['Log'],
   help: 'Messages of the router, newest last.',
   props: {
-    time: { kind: text({ sentence: true }), label: 'Time', help: 'When it happened.', tab: 'General', readOnly: true },
-    buffer: { kind: text(), label: 'Buffer', help: 'Where the message is kept.', tab: 'General', readOnly: true },
-    topics: {
-      kind: { ...text(), keywords: TOPICS },
-      label: 'Topics',
-      help: 'Subjects and severity.',
-      tab: 'General',
-      readOnly: true,
-    },
-    message: {
-      kind: text({ max: 65_536, sentence: true }),
-      label: 'Message',
-      help: 'What happened.',
-      tab: 'General',
-      readOnly: true,
-    },
+    time: readOnly(text({ sentence: true }), 'Time', 'When it happened.'),
+    buffer: readOnly(text(), 'Buffer', 'Where the message is kept.'),
+    topics: readOnly({ ...text(), keywords: TOPICS }, 'Topics', 'Subjects and severity.'),
+    message: readOnly(text({ max: 65_536, sentence: true }), 'Message', 'What happened.'),
   },
   flags: [],
   columns: ['time', 'buffer', 'topics', 'message'],

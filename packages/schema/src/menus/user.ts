@@ -1,6 +1,7 @@
 import { defineMenu } from '../define.js';
 import { comment } from '../mixins/comment.js';
 import { disabled, disabledFlag } from '../mixins/disabled.js';
+import { readOnly } from '../mixins/read-only.js';
 import { datetime } from '../props/datetime.js';
 import { oneOf } from '../props/enum.js';
 import { secret, userName } from '../props/text.js';
@@ -38,13 +39,11 @@ export const user = defineMenu({
       required: true,
       secret: true,
     },
-    'last-logged-in': {
-      kind: datetime,
-      label: 'Last Logged In',
-      help: 'Time of the last login on the page. REST requests, each of which carries the password, do not count.',
-      tab: 'General',
-      readOnly: true,
-    },
+    'last-logged-in': readOnly(
+      datetime,
+      'Last Logged In',
+      'Time of the last login on the page. REST requests, each of which carries the password, do not count.',
+    ),
     disabled: { ...switchedOff, dataplane: false },
     ...comment(),
   },

@@ -3,8 +3,9 @@ import type { Prop } from '../menu.js';
 import { bytes } from '../props/bytes.js';
 import { counter } from '../props/counter.js';
 import { rate } from '../props/rate.js';
+import { readOnly } from './read-only.js';
 
-const live = (kind: Kind, label: string, help: string): Prop => ({ kind, label, help, tab: 'Traffic', readOnly: true });
+const live = (kind: Kind, label: string, help: string): Prop => readOnly(kind, label, help, 'Traffic');
 const packets = counter('packets');
 const packetRate = counter('p/s');
 

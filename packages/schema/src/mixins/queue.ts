@@ -4,7 +4,7 @@ import { bytes } from '../props/bytes.js';
 import { counter } from '../props/counter.js';
 import { int } from '../props/int.js';
 import { rate } from '../props/rate.js';
-import { nameList } from '../props/text.js';
+import { nameList, queueName } from '../props/text.js';
 import { hint } from './hint.js';
 
 /** Word for packets and connections without a mark. */
@@ -15,6 +15,16 @@ export const packetMarks: Kind = nameList({
   values: [NO_MARK],
   ref: [{ menu: '/ip/firewall/mangle', prop: 'new-packet-mark' }],
 });
+
+/** Name of a queue of either menu. */
+export const nameOfQueue: Prop = {
+  kind: queueName,
+  label: 'Name',
+  help: 'Name of the queue, unique; made up when it is left out.',
+  tab: 'General',
+  unset: true,
+  dataplane: true,
+};
 
 /** Whole numbers that are no counters. */
 const count = int({ min: 0, max: Number.MAX_SAFE_INTEGER });

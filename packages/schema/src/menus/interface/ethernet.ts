@@ -4,6 +4,7 @@ import { comment } from '../../mixins/comment.js';
 import { disabled, disabledFlag } from '../../mixins/disabled.js';
 import { interfaceCounters, trafficColumns } from '../../mixins/interface-counters.js';
 import { mtu } from '../../mixins/mtu.js';
+import { readOnly } from '../../mixins/read-only.js';
 import { bool } from '../../props/bool.js';
 import { duration } from '../../props/duration.js';
 import { oneOf } from '../../props/enum.js';
@@ -37,13 +38,11 @@ export const ethernet = defineMenu({
       dataplane: true,
     },
     mtu: { ...mtu, dataplane: true },
-    l2mtu: {
-      kind: int({ min: 0, max: 65_535, unit: 'bytes' }),
-      label: 'L2 MTU',
-      help: 'Largest Ethernet payload that the port can carry.',
-      tab: 'General',
-      readOnly: true,
-    },
+    l2mtu: readOnly(
+      int({ min: 0, max: 65_535, unit: 'bytes' }),
+      'L2 MTU',
+      'Largest Ethernet payload that the port can carry.',
+    ),
     'mac-address': {
       kind: mac,
       label: 'MAC Address',
@@ -52,13 +51,7 @@ export const ethernet = defineMenu({
       unset: true,
       dataplane: true,
     },
-    'orig-mac-address': {
-      kind: mac,
-      label: 'Orig. MAC Address',
-      help: 'Link-layer address of the port itself.',
-      tab: 'General',
-      readOnly: true,
-    },
+    'orig-mac-address': readOnly(mac, 'Orig. MAC Address', 'Link-layer address of the port itself.'),
     arp: {
       kind: oneOf(['disabled', 'enabled', 'proxy-arp', 'reply-only', 'local-proxy-arp']),
       label: 'ARP',
@@ -85,27 +78,14 @@ export const ethernet = defineMenu({
     },
     ...disabled(),
     ...comment(),
-    running: {
-      kind: bool,
-      label: 'Running',
-      help: 'The link is up and the interface enabled.',
-      tab: 'Status',
-      readOnly: true,
-    },
-    'io-backend': {
-      kind: oneOf(['af-xdp', 'af-packet', 'memory']),
-      label: 'I/O Backend',
-      help: 'How frames are exchanged with the port now.',
-      tab: 'Status',
-      readOnly: true,
-    },
-    'io-reason': {
-      kind: text(),
-      label: 'I/O Reason',
-      help: 'Why this backend was chosen.',
-      tab: 'Status',
-      readOnly: true,
-    },
+    running: readOnly(bool, 'Running', 'The link is up and the interface enabled.', 'Status'),
+    'io-backend': readOnly(
+      oneOf(['af-xdp', 'af-packet', 'memory']),
+      'I/O Backend',
+      'How frames are exchanged with the port now.',
+      'Status',
+    ),
+    'io-reason': readOnly(text(), 'I/O Reason', 'Why this backend was chosen.', 'Status'),
     ...interfaceCounters,
   },
   flags: [disabledFlag, { letter: 'R', prop: 'running', title: 'running' }],

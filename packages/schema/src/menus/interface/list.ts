@@ -2,6 +2,7 @@ import { defineMenu } from '../../define.js';
 import type { BuiltinItem } from '../../menu.js';
 import { comment } from '../../mixins/comment.js';
 import { dynamic, dynamicFlag } from '../../mixins/disabled.js';
+import { readOnly } from '../../mixins/read-only.js';
 import { bool } from '../../props/bool.js';
 import { referenceList } from '../../props/reference.js';
 import { name } from '../../props/text.js';
@@ -45,13 +46,7 @@ export const interfaceList = defineMenu({
       dataplane: true,
     },
     ...comment(),
-    builtin: {
-      kind: bool,
-      label: 'Builtin',
-      help: 'Always present and not changeable.',
-      tab: 'Status',
-      readOnly: true,
-    },
+    builtin: readOnly(bool, 'Builtin', 'Always present and not changeable.', 'Status'),
     ...dynamic(),
   },
   flags: [{ letter: '*', prop: 'builtin', title: 'builtin' }, dynamicFlag],

@@ -1,6 +1,7 @@
 import { defineMenu } from '../../define.js';
 import { comment } from '../../mixins/comment.js';
 import { disabled, disabledFlag, dynamic, dynamicFlag, invalid, invalidFlag } from '../../mixins/disabled.js';
+import { readOnly } from '../../mixins/read-only.js';
 import { bool } from '../../props/bool.js';
 import { oneOf } from '../../props/enum.js';
 import { ip } from '../../props/ip.js';
@@ -50,22 +51,14 @@ export const ipArp = defineMenu({
     },
     ...disabled(),
     ...comment(),
-    status: {
-      kind: oneOf(['incomplete', 'reachable', 'stale', 'probe', 'failed', 'permanent']),
-      label: 'Status',
-      help: 'State of address resolution.',
-      tab: 'General',
-      readOnly: true,
-    },
+    status: readOnly(
+      oneOf(['incomplete', 'reachable', 'stale', 'probe', 'failed', 'permanent']),
+      'Status',
+      'State of address resolution.',
+    ),
     ...invalid(),
     ...dynamic(),
-    complete: {
-      kind: bool,
-      label: 'Complete',
-      help: 'The link-layer address is known.',
-      tab: 'Status',
-      readOnly: true,
-    },
+    complete: readOnly(bool, 'Complete', 'The link-layer address is known.', 'Status'),
   },
   flags: [
     disabledFlag,

@@ -3,6 +3,7 @@ import type { Prop } from '../../menu.js';
 import { comment } from '../../mixins/comment.js';
 import { disabled, disabledFlag, dynamic, dynamicFlag } from '../../mixins/disabled.js';
 import { hint } from '../../mixins/hint.js';
+import { readOnly } from '../../mixins/read-only.js';
 import { bool, present } from '../../props/bool.js';
 import { int } from '../../props/int.js';
 import { ip } from '../../props/ip.js';
@@ -37,13 +38,7 @@ export const ipRoute = defineMenu({
       unset: true,
       dataplane: true,
     },
-    'immediate-gw': {
-      kind: text(),
-      label: 'Immediate Gateway',
-      help: 'Neighbour and interface that packets are sent to now.',
-      tab: 'General',
-      readOnly: true,
-    },
+    'immediate-gw': readOnly(text(), 'Immediate Gateway', 'Neighbour and interface that packets are sent to now.'),
     distance: {
       kind: int({ min: 1, max: 255 }),
       label: 'Distance',

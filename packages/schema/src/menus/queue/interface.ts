@@ -1,5 +1,6 @@
 import { defineMenu } from '../../define.js';
 import { queueStatistics } from '../../mixins/queue.js';
+import { readOnly } from '../../mixins/read-only.js';
 import { oneOf } from '../../props/enum.js';
 import { reference } from '../../props/reference.js';
 import { QUEUE_WINDOW } from '../../windows.js';
@@ -16,13 +17,7 @@ export const interfaceQueue = defineMenu({
   tree: ['Queues', 'Interface Queues'],
   help: 'How packets wait for a port that takes no more of them. Those that it takes at once are not counted here.',
   props: {
-    interface: {
-      kind: reference('/interface', 'name'),
-      label: 'Interface',
-      help: 'Interface whose queue it is.',
-      tab: 'General',
-      readOnly: true,
-    },
+    interface: readOnly(reference('/interface', 'name'), 'Interface', 'Interface whose queue it is.'),
     queue: {
       kind: reference('/queue/type', 'name'),
       label: 'Queue Type',
@@ -31,20 +26,16 @@ export const interfaceQueue = defineMenu({
       default: DEFAULT_INTERFACE_QUEUE,
       dataplane: true,
     },
-    'default-queue': {
-      kind: reference('/queue/type', 'name'),
-      label: 'Default Queue Type',
-      help: 'Type in force where none was chosen.',
-      tab: 'General',
-      readOnly: true,
-    },
-    'active-queue': {
-      kind: oneOf(['no-queue', 'queue-tree']),
-      label: 'Active Queue',
-      help: 'Whether a queue tree has the interface as its parent.',
-      tab: 'General',
-      readOnly: true,
-    },
+    'default-queue': readOnly(
+      reference('/queue/type', 'name'),
+      'Default Queue Type',
+      'Type in force where none was chosen.',
+    ),
+    'active-queue': readOnly(
+      oneOf(['no-queue', 'queue-tree']),
+      'Active Queue',
+      'Whether a queue tree has the interface as its parent.',
+    ),
     ...queueStatistics({
       passing: 'that had to wait for the port and passed',
       names: [

@@ -1,4 +1,5 @@
 import { defineMenu } from '../../define.js';
+import { readOnly } from '../../mixins/read-only.js';
 import { oneOf } from '../../props/enum.js';
 import { text } from '../../props/text.js';
 
@@ -25,36 +26,12 @@ export const queueLint = defineMenu({
   tree: ['Queues', 'Hints'],
   help: 'Settings of queues that have no effect, or another one than they seem to have.',
   props: {
-    menu: {
-      kind: oneOf(['/queue/simple', '/queue/tree']),
-      label: 'Menu',
-      help: 'Menu of the queue.',
-      tab: 'General',
-      readOnly: true,
-    },
-    'queue-id': { kind: text(), label: 'Queue ID', help: 'Id of the queue.', tab: 'General', readOnly: true },
-    queue: { kind: text(), label: 'Queue', help: 'Name of the queue.', tab: 'General', readOnly: true },
-    property: {
-      kind: text(),
-      label: 'Property',
-      help: 'Setting that the hint is about.',
-      tab: 'General',
-      readOnly: true,
-    },
-    finding: {
-      kind: oneOf(QUEUE_FINDINGS),
-      label: 'Finding',
-      help: 'What was found.',
-      tab: 'General',
-      readOnly: true,
-    },
-    message: {
-      kind: text({ sentence: true }),
-      label: 'Message',
-      help: 'What it means for the traffic, and what would change it.',
-      tab: 'General',
-      readOnly: true,
-    },
+    menu: readOnly(oneOf(['/queue/simple', '/queue/tree']), 'Menu', 'Menu of the queue.'),
+    'queue-id': readOnly(text(), 'Queue ID', 'Id of the queue.'),
+    queue: readOnly(text(), 'Queue', 'Name of the queue.'),
+    property: readOnly(text(), 'Property', 'Setting that the hint is about.'),
+    finding: readOnly(oneOf(QUEUE_FINDINGS), 'Finding', 'What was found.'),
+    message: readOnly(text({ sentence: true }), 'Message', 'What it means for the traffic, and what would change it.'),
   },
   flags: [],
   columns: ['queue', 'menu', 'message'],

@@ -3,7 +3,7 @@ import type { Kind } from '../../kind.js';
 import type { Prop } from '../../menu.js';
 import { comment } from '../../mixins/comment.js';
 import { disabled, disabledFlag, dynamic, dynamicFlag, invalid, invalidFlag } from '../../mixins/disabled.js';
-import { packetMarks, queueHint, queueStatistics } from '../../mixins/queue.js';
+import { nameOfQueue, packetMarks, queueHint, queueStatistics } from '../../mixins/queue.js';
 import { decimal } from '../../props/decimal.js';
 import { duration } from '../../props/duration.js';
 import { int } from '../../props/int.js';
@@ -12,7 +12,6 @@ import { upDown } from '../../props/pair.js';
 import { queueTarget, queueTargetList } from '../../props/queue-target.js';
 import { configuredRate } from '../../props/rate.js';
 import { reference } from '../../props/reference.js';
-import { queueName } from '../../props/text.js';
 import { weekdayTimes } from '../../props/weekday-times.js';
 import { QUEUE_WINDOW } from '../../windows.js';
 
@@ -49,14 +48,7 @@ export const simpleQueue = defineMenu({
   tree: ['Queues', 'Simple Queues'],
   help: 'Rate limits by address or interface; the first queue that a packet fits takes it.',
   props: {
-    name: {
-      kind: queueName,
-      label: 'Name',
-      help: 'Name of the queue, unique; made up when it is left out.',
-      tab: 'General',
-      unset: true,
-      dataplane: true,
-    },
+    name: nameOfQueue,
     target: {
       kind: queueTargetList,
       label: 'Target',

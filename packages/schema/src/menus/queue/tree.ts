@@ -3,13 +3,12 @@ import type { Kind } from '../../kind.js';
 import type { Prop } from '../../menu.js';
 import { comment } from '../../mixins/comment.js';
 import { disabled, disabledFlag, dynamic, invalid, invalidFlag } from '../../mixins/disabled.js';
-import { packetMarks, queueHint, queueStatistics } from '../../mixins/queue.js';
+import { nameOfQueue, packetMarks, queueHint, queueStatistics } from '../../mixins/queue.js';
 import { decimal } from '../../props/decimal.js';
 import { duration } from '../../props/duration.js';
 import { int } from '../../props/int.js';
 import { configuredRate } from '../../props/rate.js';
 import { reference, referenceToOneOf } from '../../props/reference.js';
-import { queueName } from '../../props/text.js';
 import { QUEUE_WINDOW } from '../../windows.js';
 
 const setting = (kind: Kind, label: string, value: string, help: string): Prop => ({
@@ -30,14 +29,7 @@ export const queueTree = defineMenu({
   tree: ['Queues', 'Queue Tree'],
   help: 'Rate limits by packet mark, of all packets or of those that leave by an interface.',
   props: {
-    name: {
-      kind: queueName,
-      label: 'Name',
-      help: 'Name of the queue, unique; made up when it is left out.',
-      tab: 'General',
-      unset: true,
-      dataplane: true,
-    },
+    name: nameOfQueue,
     parent: {
       kind: referenceToOneOf(
         [

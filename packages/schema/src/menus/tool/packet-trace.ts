@@ -3,6 +3,7 @@ import { defineMenu } from '../../define.js';
 import type { Kind } from '../../kind.js';
 import type { Prop } from '../../menu.js';
 import { TCP_FLAGS } from '../../mixins/firewall-match.js';
+import { readOnly } from '../../mixins/read-only.js';
 import { bool } from '../../props/bool.js';
 import { datetime } from '../../props/datetime.js';
 import { duration } from '../../props/duration.js';
@@ -22,13 +23,7 @@ const argument = (kind: Kind, label: string, help: string, fallback?: string): P
   tab: 'Packet',
   ...(fallback === undefined ? { unset: true } : { default: fallback }),
 });
-const result = (kind: Kind, label: string, help: string): Prop => ({
-  kind,
-  label,
-  help,
-  tab: 'Result',
-  readOnly: true,
-});
+const result = (kind: Kind, label: string, help: string): Prop => readOnly(kind, label, help, 'Result');
 
 const port = int({ min: 0, max: 65_535 });
 

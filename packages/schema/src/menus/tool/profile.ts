@@ -1,4 +1,5 @@
 import { defineMenu } from '../../define.js';
+import { readOnly } from '../../mixins/read-only.js';
 import { duration } from '../../props/duration.js';
 import { int } from '../../props/int.js';
 import { percent } from '../../props/percent.js';
@@ -27,8 +28,8 @@ export const toolProfile = defineMenu({
       tab: 'General',
       default: '1s',
     },
-    name: { kind: text(), label: 'Name', help: 'Class of work.', tab: 'General', readOnly: true },
-    usage: { kind: percent, label: 'Usage', help: 'Share of processor time.', tab: 'General', readOnly: true },
+    name: readOnly(text(), 'Name', 'Class of work.'),
+    usage: readOnly(percent, 'Usage', 'Share of processor time.'),
   },
   flags: [],
   columns: ['name', 'cpu', 'usage'],

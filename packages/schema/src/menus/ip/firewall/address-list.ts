@@ -1,6 +1,7 @@
 import { defineMenu } from '../../../define.js';
 import { comment } from '../../../mixins/comment.js';
 import { disabled, disabledFlag, dynamic, dynamicFlag } from '../../../mixins/disabled.js';
+import { readOnly } from '../../../mixins/read-only.js';
 import { datetime } from '../../../props/datetime.js';
 import { duration } from '../../../props/duration.js';
 import { ipRangeExact } from '../../../props/ip-range.js';
@@ -39,13 +40,7 @@ export const addressList = defineMenu({
       tab: 'General',
       unset: true,
     },
-    'creation-time': {
-      kind: datetime,
-      label: 'Creation Time',
-      help: 'When the entry was made.',
-      tab: 'General',
-      readOnly: true,
-    },
+    'creation-time': readOnly(datetime, 'Creation Time', 'When the entry was made.'),
     ...disabled(),
     ...comment(),
     ...dynamic('General'),

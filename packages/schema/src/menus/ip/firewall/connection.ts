@@ -1,6 +1,7 @@
 import { defineMenu } from '../../../define.js';
 import type { Kind } from '../../../kind.js';
 import type { Prop } from '../../../menu.js';
+import { readOnly } from '../../../mixins/read-only.js';
 import { bool } from '../../../props/bool.js';
 import { bytes } from '../../../props/bytes.js';
 import { counter } from '../../../props/counter.js';
@@ -13,15 +14,8 @@ import { rate } from '../../../props/rate.js';
 import { text } from '../../../props/text.js';
 import { FIREWALL_WINDOW } from '../../../windows.js';
 
-const live = (kind: Kind, label: string, help: string, tab = 'General'): Prop => ({
-  kind,
-  label,
-  help,
-  tab,
-  readOnly: true,
-});
-const statistic = (kind: Kind, label: string, help: string): Prop => live(kind, label, help, 'Statistics');
-const flag = (label: string, help: string): Prop => live(bool, label, help, 'Status');
+const statistic = (kind: Kind, label: string, help: string): Prop => readOnly(kind, label, help, 'Statistics');
+const flag = (label: string, help: string): Prop => readOnly(bool, label, help, 'Status');
 const packets = counter('packets');
 const port = int({ min: 0, max: 65_535 });
 
@@ -34,16 +28,16 @@ export const firewallConnection = defineMenu({
   tree: ['IP', 'Firewall', 'Connections'],
   help: 'Connections that the router tracks now.',
   props: {
-    protocol: live(ipProtocol, 'Protocol', 'IP protocol of the connection.'),
-    'src-address': live(ipPort, 'Src. Address', 'Source of the first packet, with its port.'),
-    'dst-address': live(ipPort, 'Dst. Address', 'Destination of the first packet, with its port.'),
-    'reply-src-address': live(ipPort, 'Reply Src. Address', 'Source of the replies, with its port.'),
-    'reply-dst-address': live(ipPort, 'Reply Dst. Address', 'Destination of the replies, with its port.'),
-    'src-port': live(port, 'Src. Port', 'Source port of the first packet.'),
-    'dst-port': live(port, 'Dst. Port', 'Destination port of the first packet.'),
-    'reply-src-port': live(port, 'Reply Src. Port', 'Source port of the replies.'),
-    'reply-dst-port': live(port, 'Reply Dst. Port', 'Destination port of the replies.'),
-    'tcp-state': live(
+    protocol: readOnly(ipProtocol, 'Protocol', 'IP protocol of the connection.'),
+    'src-address': readOnly(ipPort, 'Src. Address', 'Source of the first packet, with its port.'),
+    'dst-address': readOnly(ipPort, 'Dst. Address', 'Destination of the first packet, with its port.'),
+    'reply-src-address': readOnly(ipPort, 'Reply Src. Address', 'Source of the replies, with its port.'),
+    'reply-dst-address': readOnly(ipPort, 'Reply Dst. Address', 'Destination of the replies, with its port.'),
+    'src-port': readOnly(port, 'Src. Port', 'Source port of the first packet.'),
+    'dst-port': readOnly(port, 'Dst. Port', 'Destination port of the first packet.'),
+    'reply-src-port': readOnly(port, 'Reply Src. Port', 'Source port of the replies.'),
+    'reply-dst-port': readOnly(port, 'Reply Dst. Port', 'Destination port of the replies.'),
+    'tcp-state': readOnly(
       oneOf([
         'none',
         'syn-sent',
@@ -59,11 +53,11 @@ export const firewallConnection = defineMenu({
       'TCP State',
       'State of the TCP connection.',
     ),
-    'icmp-type': live(int({ min: 0, max: 255 }), 'ICMP Type', 'Type of the ICMP query.'),
-    'icmp-code': live(int({ min: 0, max: 255 }), 'ICMP Code', 'Code of the ICMP query.'),
-    'icmp-id': live(port, 'ICMP ID', 'Identifier of the ICMP query.'),
-    'connection-mark': live(text(), 'Connection Mark', 'Mark that a mangle rule gave the connection.'),
-    timeout: live(duration(), 'Timeout', 'Time until the entry ends unless packets refresh it.'),
+    'icmp-type': readOnly(int({ min: 0, max: 255 }), 'ICMP Type', 'Type of the ICMP query.'),
+    'icmp-code': readOnly(int({ min: 0, max: 255 }), 'ICMP Code', 'Code of the ICMP query.'),
+    'icmp-id': readOnly(port, 'ICMP ID', 'Identifier of the ICMP query.'),
+    'connection-mark': readOnly(text(), 'Connection Mark', 'Mark that a mangle rule gave the connection.'),
+    timeout: readOnly(duration(), 'Timeout', 'Time until the entry ends unless packets refresh it.'),
     'orig-rate': statistic(rate, 'Orig. Rate', 'Bits per second in the direction of the first packet.'),
     'repl-rate': statistic(rate, 'Repl. Rate', 'Bits per second in the direction of the replies.'),
     'orig-packets': statistic(packets, 'Orig. Packets', 'Packets in the direction of the first packet.'),
@@ -90,7 +84,7 @@ export const firewallConnection = defineMenu({
       'Repl. Fasttrack Bytes',
       'Fasttracked IP bytes in the direction of the replies.',
     ),
-    'slow-path-reason': live(
+    'slow-path-reason': readOnly(
       text(),
       'Slow Path Reason',
       'Why packets go through every stage; empty when the flow cache forwards them all.',

@@ -1,4 +1,5 @@
 import { defineMenu } from '../../../define.js';
+import { readOnly } from '../../../mixins/read-only.js';
 import { bool } from '../../../props/bool.js';
 import { bytes } from '../../../props/bytes.js';
 import { counter } from '../../../props/counter.js';
@@ -14,23 +15,15 @@ export const ipFastPath = defineMenu({
   tree: ['IP', 'Settings', 'Fast Path'],
   help: 'Ways by which packets skip the stages that cannot change their fate, and what closes them.',
   props: {
-    name: { kind: text(), label: 'Handler', help: 'Way past the slow path.', tab: 'General', readOnly: true },
-    active: { kind: bool, label: 'Active', help: 'Packets may take this way.', tab: 'General', readOnly: true },
-    'blocked-by': {
-      kind: text(),
-      label: 'Blocked By',
-      help: 'First condition that does not hold.',
-      tab: 'General',
-      readOnly: true,
-    },
-    packets: {
-      kind: counter('packets'),
-      label: 'Packets',
-      help: 'Packets that took this way since the data plane started; those of flow-offload are among the others.',
-      tab: 'General',
-      readOnly: true,
-    },
-    bytes: { kind: bytes, label: 'Bytes', help: 'IP bytes of these packets.', tab: 'General', readOnly: true },
+    name: readOnly(text(), 'Handler', 'Way past the slow path.'),
+    active: readOnly(bool, 'Active', 'Packets may take this way.'),
+    'blocked-by': readOnly(text(), 'Blocked By', 'First condition that does not hold.'),
+    packets: readOnly(
+      counter('packets'),
+      'Packets',
+      'Packets that took this way since the data plane started; those of flow-offload are among the others.',
+    ),
+    bytes: readOnly(bytes, 'Bytes', 'IP bytes of these packets.'),
   },
   flags: [{ letter: 'A', prop: 'active', title: 'active' }],
   columns: ['name', 'blocked-by', 'packets', 'bytes'],

@@ -1,4 +1,5 @@
 import { defineMenu } from '../../../define.js';
+import { readOnly } from '../../../mixins/read-only.js';
 import { counter } from '../../../props/counter.js';
 import { text } from '../../../props/text.js';
 import { IP_SETTINGS_WINDOW } from '../../../windows.js';
@@ -12,28 +13,14 @@ export const ipSlowPath = defineMenu({
   tree: ['IP', 'Settings', 'Slow Path'],
   help: 'Packets that the flow cache did not forward, by the reason why it did not.',
   props: {
-    reason: { kind: text(), label: 'Reason', help: 'Name of the reason.', tab: 'General', readOnly: true },
-    description: {
-      kind: text({ sentence: true }),
-      label: 'Description',
-      help: 'What it means.',
-      tab: 'General',
-      readOnly: true,
-    },
-    packets: {
-      kind: counter('packets'),
-      label: 'Packets',
-      help: 'Packets since the data plane started.',
-      tab: 'General',
-      readOnly: true,
-    },
-    'packets-per-second': {
-      kind: counter('p/s'),
-      label: 'Packet Rate (p/s)',
-      help: 'Packets per second, over about the last second.',
-      tab: 'General',
-      readOnly: true,
-    },
+    reason: readOnly(text(), 'Reason', 'Name of the reason.'),
+    description: readOnly(text({ sentence: true }), 'Description', 'What it means.'),
+    packets: readOnly(counter('packets'), 'Packets', 'Packets since the data plane started.'),
+    'packets-per-second': readOnly(
+      counter('p/s'),
+      'Packet Rate (p/s)',
+      'Packets per second, over about the last second.',
+    ),
   },
   flags: [],
   columns: ['reason', 'description', 'packets', 'packets-per-second'],

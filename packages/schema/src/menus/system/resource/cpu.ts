@@ -1,10 +1,11 @@
 import { defineMenu } from '../../../define.js';
 import type { Kind } from '../../../kind.js';
 import type { Prop } from '../../../menu.js';
+import { readOnly } from '../../../mixins/read-only.js';
 import { percent } from '../../../props/percent.js';
 import { text } from '../../../props/text.js';
 
-const live = (kind: Kind, label: string, help: string): Prop => ({ kind, label, help, tab: 'CPU', readOnly: true });
+const live = (kind: Kind, label: string, help: string): Prop => readOnly(kind, label, help, 'CPU');
 
 /** Load of each core. */
 export const systemResourceCpu = defineMenu({

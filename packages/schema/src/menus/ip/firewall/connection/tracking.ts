@@ -1,5 +1,6 @@
 import { defineMenu } from '../../../../define.js';
 import type { Prop } from '../../../../menu.js';
+import { readOnly } from '../../../../mixins/read-only.js';
 import { bool } from '../../../../props/bool.js';
 import { duration } from '../../../../props/duration.js';
 import { oneOfWithYesNo } from '../../../../props/enum.js';
@@ -76,13 +77,7 @@ export const connectionTracking = defineMenu({
     'udp-stream-timeout': timeout('UDP Stream Timeout', '3m', 'Once UDP packets passed in both directions.'),
     'icmp-timeout': timeout('ICMP Timeout', '10s', 'ICMP queries.'),
     'generic-timeout': timeout('Generic Timeout', '10m', 'All other protocols.'),
-    'active-ipv4': {
-      kind: bool,
-      label: 'Active IPv4',
-      help: 'IPv4 connections are tracked now.',
-      tab: 'Status',
-      readOnly: true,
-    },
+    'active-ipv4': readOnly(bool, 'Active IPv4', 'IPv4 connections are tracked now.', 'Status'),
     'max-entries': total('Max Entries', 'Largest number of connections, of all workers together.'),
     'worker-max-entries': total(
       'Worker Max Entries',
