@@ -5,7 +5,7 @@ import { MenuTable } from '../../menu/MenuTable.tsx';
 import { ToolButton } from '../../ui/ToolButton.tsx';
 import { OpenWindow } from '../open-window.ts';
 import { traceCommand } from '../tool/packet-trace/trace-command.ts';
-import { wordsOfLogLine } from '../tool/packet-trace/trace-words.ts';
+import { argumentsOfLogLine } from '../tool/packet-trace/trace-words.ts';
 import type { WindowProps } from '../window-props.ts';
 
 export default function LogWindow(props: WindowProps) {
@@ -17,7 +17,7 @@ export default function LogWindow(props: WindowProps) {
     <MenuTable
       {...props}
       tail
-      rowCommands={(rows) => [traceCommand(rows, wordsOfLogLine, open)]}
+      rowCommands={(rows) => [traceCommand(rows, argumentsOfLogLine, open)]}
       onSelection={onSelection}
       toolbar={
         live !== undefined && (

@@ -4,14 +4,14 @@ import type { Row } from '../../../api/row.ts';
 import type { Command } from '../../../ui/PopupMenu.tsx';
 import { requestTrace, TRACE } from './trace-request.ts';
 
-/** @param wordsOf the packet of a row; undefined for a row that tells of none. */
+/** @param argumentsOf the packet of a row; undefined for a row that tells of none. */
 export function traceCommand(
   rows: readonly Row[],
-  wordsOf: (row: Row) => PacketArguments | undefined,
+  argumentsOf: (row: Row) => PacketArguments | undefined,
   open: (address: string) => void,
 ): Command {
   const [row] = rows;
-  const words = row === undefined || rows.length > 1 ? undefined : wordsOf(row);
+  const words = row === undefined || rows.length > 1 ? undefined : argumentsOf(row);
   return {
     label: 'Trace this',
     disabledReason: words === undefined ? 'select one row that tells of a packet' : undefined,

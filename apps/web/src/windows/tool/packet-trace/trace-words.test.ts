@@ -1,6 +1,8 @@
 import type { ShownPacket } from '@tollway/protocol/live/trace';
 import { expect, test } from 'vitest';
 import {
+  argumentsOfConnection,
+  argumentsOfLogLine,
   breaksText,
   keep,
   lengthText,
@@ -9,8 +11,6 @@ import {
   outcomeText,
   pathText,
   unknownOf,
-  wordsOfConnection,
-  wordsOfLogLine,
 } from './trace-words.ts';
 
 const packet = (number: number): ShownPacket => ({
@@ -45,12 +45,12 @@ test('a connection is traced by a packet of its first direction, as its state is
     'dst-address': '1.1.1.1',
     'dst-port': '443',
   };
-  expect(wordsOfConnection({ ...row, 'tcp-state': 'syn-sent' })).toEqual(words);
-  expect(wordsOfConnection({ ...row, 'tcp-state': 'established' })).toEqual({ ...words, 'tcp-flags': 'ack' });
+  expect(argumentsOfConnection({ ...row, 'tcp-state': 'syn-sent' })).toEqual(words);
+  expect(argumentsOfConnection({ ...row, 'tcp-state': 'established' })).toEqual({ ...words, 'tcp-flags': 'ack' });
 });
 
 test('a ping is traced by its identifier, which a line without one does not tell', () => {
-  const words = wordsOfConnection({
+  const words = argumentsOfConnection({
     '.id': '*1',
     protocol: 'icmp',
     'src-address': '192.168.88.10',
@@ -68,7 +68,7 @@ test('a ping is traced by its identifier, which a line without one does not tell
   });
   expect(unknownOf(words)).toBeUndefined();
   const line = (id: string) =>
-    wordsOfLogLine({
+    argumentsOfLogLine({
       '.id': '*1',
       message: `forward: in:ether1 out:ether2, connection-state:established proto ICMP (type 0, code 0), ${id}1.1.1.1->192.168.88.10, len 84`,
     }) ?? {};
@@ -79,14 +79,16 @@ test('a ping is traced by its identifier, which a line without one does not tell
     detail: expect.stringMatching(/^ICMP identifier not known/),
   });
   const unreachable = 'input: in:ether1 out:(unknown 0), proto ICMP (type 3, code 1), 1.1.1.1->203.0.113.2, len 56';
-  expect(unknownOf(wordsOfLogLine({ '.id': '*1', message: unreachable }) ?? {})).toMatchObject({ property: 'packet' });
+  expect(unknownOf(argumentsOfLogLine({ '.id': '*1', message: unreachable }) ?? {})).toMatchObject({
+    property: 'packet',
+  });
   expect(unknownOf({ protocol: 'tcp', 'src-address': '10.0.0.1', 'dst-address': '10.0.0.2' })).toBeUndefined();
 });
 
 test('a log line tells of a packet, or of none', () => {
   const message = 'forward: in:ether2 out:ether1, connection-state:new proto UDP, 10.0.0.1:5->10.0.0.2:53, len 60';
-  expect(wordsOfLogLine({ '.id': '*1', message })).toMatchObject({ protocol: 'udp', 'in-interface': 'ether2' });
-  expect(wordsOfLogLine({ '.id': '*1', message: 'user admin logged in from 127.0.0.1 via web' })).toBeUndefined();
+  expect(argumentsOfLogLine({ '.id': '*1', message })).toMatchObject({ protocol: 'udp', 'in-interface': 'ether2' });
+  expect(argumentsOfLogLine({ '.id': '*1', message: 'user admin logged in from 127.0.0.1 via web' })).toBeUndefined();
 });
 
 test('packets are kept once, the newest of them', () => {

@@ -1,4 +1,4 @@
-/** Packets of connections and log lines in the words of the trace, and the rows that a trace keeps. Pure. */
+/** Arguments of a trace by connections and log lines, and the rows that a trace keeps. Pure. */
 
 import type { ShownPacket } from '@tollway/protocol/live/trace';
 import { type PacketArguments, parsePacketLine } from '@tollway/schema';
@@ -7,7 +7,7 @@ import type { TraceNews } from '../../../api/trace.ts';
 import { timeOfDay } from '../../../ui/router-clock.ts';
 
 /** A packet of the connection in its first direction. */
-export function wordsOfConnection(row: Row): PacketArguments {
+export function argumentsOfConnection(row: Row): PacketArguments {
   const address = (text = ''): string => text.replace(/:\d+$/, '');
   const words: Record<string, string> = {
     'src-address': address(row['src-address']),
@@ -24,7 +24,7 @@ export function wordsOfConnection(row: Row): PacketArguments {
 }
 
 /** The packet that a line of the firewall's log tells of. */
-export function wordsOfLogLine(row: Row): PacketArguments | undefined {
+export function argumentsOfLogLine(row: Row): PacketArguments | undefined {
   const parsed = parsePacketLine(row.message ?? '');
   return parsed.ok ? parsed.words : undefined;
 }

@@ -6,7 +6,7 @@ import { useLive, write } from '../../../../ui/use-live.ts';
 import { FlagLegend } from '../../../FlagLegend.tsx';
 import { OpenWindow } from '../../../open-window.ts';
 import { traceCommand } from '../../../tool/packet-trace/trace-command.ts';
-import { wordsOfConnection } from '../../../tool/packet-trace/trace-words.ts';
+import { argumentsOfConnection } from '../../../tool/packet-trace/trace-words.ts';
 import type { WindowProps } from '../../../window-props.ts';
 import { fullestShare, maxEntries, tracking } from './tracking.ts';
 
@@ -24,7 +24,7 @@ export default function ConnectionsWindow(props: WindowProps) {
   return (
     <MenuTable
       {...props}
-      rowCommands={(rows) => [traceCommand(rows, wordsOfConnection, open)]}
+      rowCommands={(rows) => [traceCommand(rows, argumentsOfConnection, open)]}
       footer={
         <>
           <MaxEntries />
