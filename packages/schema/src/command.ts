@@ -31,7 +31,7 @@ export interface Argument {
 export interface Command {
   /** Last part of its path, `reset-counters`. */
   readonly name: string;
-  /** One sentence. */
+  /** Description in one sentence. */
   readonly help: string;
   /** The `menu` as a whole, or a `selection` of rows, which `numbers` or `.id` name. */
   readonly target: 'menu' | 'selection';

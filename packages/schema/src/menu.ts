@@ -11,7 +11,7 @@ export interface Prop {
   readonly kind: Kind;
   /** Label as RouterOS prints it: `Src. Address`. */
   readonly label: string;
-  /** One sentence. */
+  /** Description in one sentence. */
   readonly help: string;
   /** Tab of the dialog. */
   readonly tab: string;
@@ -19,11 +19,11 @@ export interface Prop {
   readonly default?: string;
   /** Initial value in the dialog of a new item, for properties without a default. */
   readonly proposed?: string;
-  /** Must be given on add. */
+  /** Required on add. */
   readonly required?: boolean;
   /** Set by the system; refused in add and set. */
   readonly readOnly?: boolean;
-  /** May be absent, and can be removed again with `!name`, an empty text or `unset`. */
+  /** Optional, and can be removed again with `!name`, an empty text or `unset`. */
   readonly unset?: boolean;
   /** A leading `!` inverts it. */
   readonly not?: boolean;

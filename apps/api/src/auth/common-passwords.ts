@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 /** First bytes of a SHA-256 that tell passwords apart here. */
 const BYTES = 6;
 
-/** Whether it is one of the 1,000 most common passwords of 8 characters or more, in any case. */
+/** Whether a password is one of the 1,000 most common ones of 8 characters or more, in any case. */
 export const isCommonPassword = (password: string): boolean =>
   known.has(createHash('sha256').update(password.toLowerCase()).digest().subarray(0, BYTES).toString('base64'));
 

@@ -11,7 +11,7 @@ interface FailedLogins {
 
 /** Time for which the same failure is only counted after it was logged once, ms. */
 const WINDOW_MS = 60_000;
-/** Different failures that are logged in that time; more are counted together. */
+/** Limit of different failures that are logged in that time; more are counted together. */
 const MAX_LOGGED = 20;
 
 /** Tells of failed logins, however many there are, in at most 41 lines a minute. */

@@ -26,7 +26,7 @@ export interface UserContent {
   readonly group: Group;
   readonly disabled: boolean;
   readonly comment: string;
-  /** Absent: stays as it is. */
+  /** Password; absent: stays as it is. */
   readonly password?: string;
 }
 

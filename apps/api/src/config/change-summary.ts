@@ -69,7 +69,7 @@ export function differences(menu: Menu, before: Row | undefined, after: Row | un
   return listed(parts);
 }
 
-/** One item. What the label says is not repeated. */
+/** Text of one item. What the label says is not repeated. */
 function itemText(menu: Menu, { before, after }: RowChange): string {
   const row = before ?? after;
   if (row === undefined) return '';

@@ -39,7 +39,7 @@ type DraftRow = Row & { readonly rank: number | undefined };
 class DraftRows {
   readonly rows: DraftRow[];
   readonly byKey: RowsByKey;
-  /** Built at the first look-up by id: a bulk add does none. */
+  /** Rows by id, indexed at the first look-up by id: a bulk add does none. */
   #byId: Map<number, DraftRow> | undefined;
 
   constructor(base: readonly StoredRow[]) {

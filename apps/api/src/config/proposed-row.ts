@@ -46,7 +46,7 @@ export class OtherRows {
     return [...this.#rows.having(keyOf, key)].filter(({ id }) => id !== this.#own);
   }
 
-  /** One of them with this key. */
+  /** First row among them with this key. */
   first(keyOf: KeyOf, key: string): Row | undefined {
     for (const row of this.#rows.having(keyOf, key)) if (row.id !== this.#own) return row;
     return undefined;

@@ -138,7 +138,7 @@ function before(ranks: ReadonlyMap<number, number>, step: Step): ReadonlyMap<num
   return old;
 }
 
-/** Up to this number, rows are inserted one by one, as lists may be long and revisions many. */
+/** Number up to which rows are inserted one by one, as lists may be long and revisions many. */
 const FEW = 8;
 
 /**

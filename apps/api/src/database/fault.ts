@@ -94,7 +94,7 @@ export class DatabaseFault extends Error {
     this.#detail = detail;
   }
 
-  /** Something that is no file has the place of the database, or of one of the files that belong to it. */
+  /** Fault of a database, or of one of the files that belong to it, in whose place is something that is no file. */
   static noFile(file: string, place: string): DatabaseFault {
     const remedy = `${BACK_IN_PLACE}. Where it is lost: ${RESTORE}.`;
     return new DatabaseFault('unreadable', file, `${place} is no file`, undefined, remedy);

@@ -100,7 +100,7 @@ export class DatabaseWatch {
     return fault && this.#named(fault);
   }
 
-  /** Something beside it could not be written: with the next look it is tried whether it can be written itself. */
+  /** Notes that something beside it could not be written: the next check tries whether the database can be. */
   doubt(): void {
     this.#unwritten = true;
   }

@@ -152,7 +152,7 @@ export class Generations {
     this.#end();
   }
 
-  /** Whoever removes the database and this folder shall find here what both held. */
+  /** Begins a new file where this one was removed, with what the database and the folder held. */
   #look(): void {
     if (this.#file === undefined || this.#meanwhile !== undefined) return;
     try {

@@ -11,7 +11,7 @@ const FORMAT = 1;
 
 /** A user in a kept generation. The password hash alone permits no login. */
 export interface KeptUser {
-  /** Absent in files of before it was kept. */
+  /** Row id; absent in files of before it was kept. */
   readonly id?: number;
   readonly name: string;
   readonly group: string;

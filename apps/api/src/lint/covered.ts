@@ -2,7 +2,7 @@ import { ipv4, ipv6Prefix, type QueueTarget } from '@tollway/schema';
 
 /** A node of a binary trie over the bits of addresses. */
 interface Node {
-  /** Every address below is in. */
+  /** True where every address below is in. */
   full: boolean;
   zero: Node | undefined;
   one: Node | undefined;

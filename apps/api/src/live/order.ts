@@ -5,7 +5,7 @@ import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { RowSet } from '../view/rows.js';
 import type { SortOrder } from './row-query.js';
 
-/** Stands between columns whose sum is what counts. */
+/** Separator of columns whose sum is what counts. */
 const SUM = '+';
 
 /**

@@ -32,7 +32,7 @@ export async function readSamples(file: string): Promise<readonly TrafficSample[
 export class TrafficFile {
   readonly #file: string;
   readonly #samples: () => readonly TrafficSample[];
-  /** Each sample is made text once: all of them at a time would hold up the event loop. */
+  /** Texts of samples, each made once: all of them at a time would hold up the event loop. */
   readonly #texts = new WeakMap<TrafficSample, string>();
   readonly #timer: NodeJS.Timeout;
   #written: TrafficSample | undefined;

@@ -57,7 +57,7 @@ abstract class RemoteLog implements Destination {
   }
 }
 
-/** One datagram for each message (RFC 5426). */
+/** Sends each message as one datagram (RFC 5426). */
 export class UdpLog extends RemoteLog {
   #socket: Promise<DatagramSocket> | undefined;
   /** Messages that are under way to the socket. */
@@ -109,7 +109,7 @@ export class UdpLog extends RemoteLog {
   }
 }
 
-/** One connection that is made when there is something to send, and made again when it has ended. */
+/** Sends messages over one connection, made when there is something to send, and made again when it has ended. */
 export class TcpLog extends RemoteLog {
   readonly #waiting: string[] = [];
   #socket: Socket | undefined;

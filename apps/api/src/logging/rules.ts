@@ -16,7 +16,7 @@ interface Compiled extends LogRule {
   readonly regex: RE2JS | undefined;
 }
 
-/** Different topics for which it is remembered which rules match; there are a few dozen. */
+/** Limit of topics for which it is cached which rules match; there are a few dozen. */
 const MAX_REMEMBERED = 1_000;
 
 /** The rules that decide where messages go. */

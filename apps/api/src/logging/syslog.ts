@@ -8,7 +8,7 @@ import type { RemoteSettings } from './settings.js';
 const PROGRAM = 'tollway';
 /** Placeholder for what is not known, NILVALUE of RFC 5424. */
 const NIL = '-';
-/** Begins a text in UTF-8 (RFC 5424 §6.4). */
+/** Byte order mark that begins a text in UTF-8 (RFC 5424 §6.4). */
 const BYTE_ORDER_MARK = '\uFEFF';
 /** Longest HOSTNAME and MSGID of RFC 5424, octets. */
 const MAX_HOSTNAME = 255;

@@ -11,7 +11,7 @@ const MAX_NAME = 256;
 const MAX_ELEMENTS = 200_000;
 /** Values between two looks at the clock. */
 const STRIDE = 512;
-/** And characters of them. */
+/** Characters of such texts. */
 const LONG_TEXT = 1 << 18;
 /** Characters of a string that are read as one value. */
 const PIECE = 1 << 16;
@@ -60,7 +60,7 @@ const BACKSLASH = '\\'.charCodeAt(0);
 const BLANKS = /[ \t\n\r]*/y;
 /** Characters of the longest number. */
 const MAX_WORD = 64;
-/** One more tells that it is too long. */
+/** Word with one more character than the limit, which tells that it is too long. */
 const WORD = new RegExp(`[A-Za-z0-9+.-]{1,${MAX_WORD + 1}}`, 'y');
 
 class JsonReader {

@@ -41,7 +41,7 @@ export class RequestScheduler<C> {
     this.#soon(() => this.#close());
   }
 
-  /** One in each turn: what a request does in microtasks is done before the next one, and before others are heard. */
+  /** Ends the turn and begins one request: what it does in microtasks is done before the next one, and before others are heard. */
   #close(): void {
     this.#until = undefined;
     const [next] = this.#waiting;

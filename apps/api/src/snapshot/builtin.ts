@@ -22,7 +22,7 @@ function builtinRows(menu: Menu): readonly Row[] {
   return rows;
 }
 
-/** One of them, by id or name. */
+/** Built-in row by id or name. */
 export const builtinRow = (menu: Menu, key: { readonly id: number } | { readonly name: string }): Row | undefined =>
   builtinRows(menu).find((row) => ('id' in key ? row.id === key.id : row.values.name === key.name));
 

@@ -6,7 +6,7 @@ import type { Migration } from '../database/migrate.js';
 import type { Generation } from '../generations/rows-file.js';
 import { storagesOf } from '../snapshot/storage.js';
 
-/** Whether a database that opens has all that it should: what SQLite takes for whole may have lost a table or rows. */
+/** Completeness of a database that opens: what SQLite takes for whole may have lost a table or rows. */
 
 type Connection = Awaited<ReturnType<ReturnType<typeof adapter>['connect']>>;
 

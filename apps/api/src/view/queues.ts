@@ -34,7 +34,7 @@ export const SIMPLE_VALUES: ValuesOf = (dump) => ({
   },
 });
 
-/** One number for each property. */
+/** Values of one number for each property. */
 const singleValues =
   (part: Part): ValuesOf =>
   (dump) => ({

@@ -61,7 +61,7 @@ const windowTitle = (id: string): string => windowOf(useDesktop.getState(), id)?
 /** Interval at which the router is asked what is wrong while no values come, ms. */
 const ASK_MS = 2_000;
 
-/** Over everything while the router does not answer, or says why its management cannot work: no value below is one of this moment. */
+/** Note over the page while the router does not answer, or says why its management cannot work: values below are old. */
 function StaleNote() {
   const { ageS } = useConnection();
   const [since] = useState(() => timeOfDay(Date.now() - ageS * 1000));

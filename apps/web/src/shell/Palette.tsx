@@ -1,4 +1,4 @@
-/** One line to type into that finds windows, menus and commands. */
+/** Text field that finds windows, menus and commands. */
 import type { Menu } from '@tollway/schema';
 import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';

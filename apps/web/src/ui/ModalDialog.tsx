@@ -6,7 +6,7 @@ import { Icon } from './icons.tsx';
 interface Props {
   readonly title: string;
   readonly size?: 'small' | 'normal';
-  /** Absent for a dialog that only its content ends. */
+  /** Called to close it; absent for a dialog that only its content ends. */
   readonly onClose?: () => void;
   /** The element with `data-autofocus` has the focus at first. */
   readonly children: ReactNode;

@@ -1,2 +1,2 @@
-/** What went wrong, for people. */
+/** Text of an error, for people. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

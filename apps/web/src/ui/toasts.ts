@@ -16,7 +16,7 @@ interface Toast {
   readonly action?: ToastAction;
   /** Alternative to the action. */
   readonly instead?: ToastAction;
-  /** Stands until it is dismissed or another one takes its place. */
+  /** Stays until it is dismissed or another one takes its place. */
   readonly stays?: boolean;
 }
 

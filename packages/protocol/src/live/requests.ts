@@ -12,15 +12,15 @@ const id = Type.Integer({
 });
 const op = Type.Literal('subscribe');
 
-/** Every message has the number of a subscription. */
+/** Member of every message: the number of a subscription. */
 export const numbered = Type.Object({ id });
 
-/** Every message has an operation. */
+/** Member of every message: the operation. */
 export const operation = Type.Object({
   op: Type.Enum(['subscribe', 'window', 'unsubscribe'], { refusal: 'op must be subscribe, window or unsubscribe' }),
 });
 
-/** Every subscription has a topic. */
+/** Member of every subscription: the topic. */
 export const topic = Type.Object({
   topic: Type.Enum(['menu', 'traffic', 'profile', 'status', 'trace', 'token-bucket'], {
     refusal: 'topic must be menu, traffic, profile, status, trace or token-bucket',

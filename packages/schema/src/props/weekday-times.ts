@@ -12,7 +12,7 @@ interface WeekdayTimes {
   /** Milliseconds after midnight, at most one day. */
   readonly fromMs: number;
   readonly toMs: number;
-  /** Out of {@link WEEKDAYS}, in their order. */
+  /** Days out of {@link WEEKDAYS}, in their order. */
   readonly days: readonly string[];
 }
 
