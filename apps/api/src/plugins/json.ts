@@ -11,7 +11,7 @@ const MAX_NAME = 256;
 const MAX_ELEMENTS = 200_000;
 /** Values between two looks at the clock. */
 const STRIDE = 512;
-/** Characters of such texts. */
+/** Characters between two looks at the clock. */
 const LONG_TEXT = 1 << 18;
 /** Characters of a string that are read as one value. */
 const PIECE = 1 << 16;
