@@ -1,13 +1,18 @@
 import path from 'node:path';
 import { defineConfig } from 'vitest/config';
 
-/** `isolate`: a file has modules of its own. Those of the API keep what runs; loading them takes a second for each file. */
-const project = (name: string, root: string, isolate = false) => ({
+/** `isolate`: a file has a process and modules of its own. Loading those of the API takes a second for each file. */
+const project = (
+  name: string,
+  root: string,
+  include: readonly string[] = ['src/**/*.test.{ts,tsx}', 'test/**/*.test.{ts,tsx}'],
+  isolate = false,
+) => ({
   test: {
     name,
     root,
     isolate,
-    include: ['src/**/*.test.{ts,tsx}', 'test/**/*.test.{ts,tsx}'],
+    include: [...include],
     setupFiles: [path.join(import.meta.dirname, 'vitest.random.ts')],
     // Deadlines only catch what hangs: the machine may be busy with other things. A soak runs a hundred times the cases.
     testTimeout: process.env.TOLLWAY_SOAK === undefined ? 60_000 : 1_800_000,
@@ -22,7 +27,9 @@ export default defineConfig({
     projects: [
       project('schema', 'packages/schema'),
       project('protocol', 'packages/protocol'),
-      project('api', 'apps/api', true),
+      // Those in folders test modules; those beside them run the API, whose modules keep what runs, or replace a module.
+      project('api-modules', 'apps/api', ['test/*/**/*.test.ts']),
+      project('api', 'apps/api', ['test/*.test.ts'], true),
       project('web', 'apps/web'),
       { test: { name: 'scripts', root: 'scripts', include: ['**/*.test.mjs'], isolate: false } },
     ],
