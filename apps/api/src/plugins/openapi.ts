@@ -8,15 +8,22 @@ import { VERSION } from '../version.js';
 
 const TAG = { name: '/api/v1', description: 'What the pages of the router ask for beside the menus.' };
 
+let written: string | undefined;
+
+/** The description as JSON. It is the same for as long as the process runs, and takes a while to write. */
+function description(): string {
+  if (written === undefined) {
+    const menus = openApi(registry, { title: 'Tollway', version: VERSION });
+    const paths = Object.assign({}, menus.paths, pathsOf(endpoints));
+    written = JSON.stringify({ ...menus, tags: [menus.tags, TAG].flat(), paths });
+  }
+  return written;
+}
+
 /** The description of `/rest` and `/api/v1` at `/docs`, and as a document at `/docs/json`. */
 export async function apiDescription(app: FastifyInstance): Promise<void> {
+  const text = description();
   // Both sides mean the same JSON; the plugin's types are those of OpenAPI 3.0.
-  const menus = openApi(registry, { title: 'Tollway', version: VERSION });
-  const text = JSON.stringify({
-    ...menus,
-    tags: [menus.tags, TAG].flat(),
-    paths: Object.assign({}, menus.paths, pathsOf(endpoints)),
-  });
   const document = JSON.parse(text);
   await app.register(swagger, { mode: 'static', specification: { document } });
   await app.register(swaggerUi, {
