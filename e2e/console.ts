@@ -1,7 +1,7 @@
 import { expect, type Locator, type Page } from '@playwright/test';
 import { type Group, groupOf, type Page as TabPage } from '../apps/web/src/windows/groups.ts';
 
-/** From the upper edge of a window to the middle of its title. */
+/** Distance from the upper edge of a window to the middle of its title, px. */
 export const TITLE_MIDDLE_PX = 13;
 
 /** The web page as a person or a screen reader finds its way in it: by roles and names only. */

@@ -97,7 +97,7 @@ test('the second press of a double click does not reach what the first one has u
     if (box === null) throw new Error('the control is not on the screen');
     return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
   };
-  /** As two clicks of a quick hand, which a browser counts, and of a slow one. */
+  /** Gaps of two clicks of a quick hand, which a browser counts, and of a slow one. */
   const gaps = [
     async ({ x, y }: { x: number; y: number }) => mouse.dblclick(x, y),
     async ({ x, y }: { x: number; y: number }) => {

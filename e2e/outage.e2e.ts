@@ -5,7 +5,7 @@ import { PASSWORD } from '../tests/network/router.ts';
 import { Console } from './console.ts';
 import { test } from './stack.ts';
 
-/** Nothing is wrong with the router; the machine may have more to do than that. */
+/** Text of a router in order; the machine may have more to do than that. */
 const FINE = /All is well|fully busy/;
 
 test('with the router gone nothing is well: banner, grey values; a list says that nothing comes, then comes', async ({
@@ -133,11 +133,11 @@ test('a tab does nothing with the rights of whom another tab has logged in, and 
   await router.rest.remove('/user', user);
 });
 
-/** Seconds of an outage that is a long one. */
+/** Length of a long outage, seconds. */
 const OUTAGE_S = 40;
 const DAY_S = 24 * 3600;
 
-/** What a graph reads out with the pointer at a part of its width: the time of day in seconds, and the first value. */
+/** Values that a graph reads out with the pointer at a part of its width: the time of day in seconds, and the first value. */
 async function readOut(graph: Locator, part: number): Promise<{ readonly time: number; readonly value: string }> {
   const box = await graph.locator('.u-over').boundingBox();
   if (box === null) throw new Error('the graph is not on the screen');

@@ -108,7 +108,7 @@ async function runCase(entry, { bench, quick, minutes }) {
 }
 
 /**
- * What the figures were measured on. A virtual machine often has a name for its processor that fits several generations, so
+ * Machine that the figures were measured on. A virtual machine often has a name for its processor that fits several generations, so
  * its numbers are told as well (proc_cpuinfo; only x86 has them).
  */
 function machine() {

@@ -1,5 +1,5 @@
 // @ts-check
-/** What failed, out of what a command has printed. */
+/** Failures in the output of a command. */
 import { createInterface } from 'node:readline';
 import { stripVTControlCharacters } from 'node:util';
 

@@ -1,5 +1,5 @@
 // @ts-check
-/** How much a browser loads of the web page before its desktop can be used, and the most that may be. */
+/** Size of what a browser loads of the web page before its desktop can be used, and its limit. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';

@@ -1,5 +1,5 @@
 // @ts-check
-/** What must be on the machine before Tollway can be built and run; installs what is missing and says why. */
+/** Installs what must be on the machine before Tollway can be built and run, where it is missing, and says why. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -79,7 +79,7 @@ export async function ensurePrograms(needs) {
   }
 }
 
-/** What Debian's packages ask before they start a service (policy-rc.d of init-system-helpers). */
+/** Program that Debian's packages ask before they start a service (policy-rc.d of init-system-helpers). */
 const POLICY = '/usr/sbin/policy-rc.d';
 
 /**

@@ -19,7 +19,7 @@ export function identify(pid) {
 }
 
 /**
- * When a process was started, by the fields of its /proc/pid/stat from the third on; undefined when only its zombie is
+ * Start time of a process, by the fields of its /proc/pid/stat from the third on; undefined when only its zombie is
  * left. A process that is killed shows as one as soon as its first thread has ended. While others have not, it still has
  * its memory, its sockets and its locks.
  * @param {readonly string[]} fields

@@ -1,5 +1,5 @@
 // @ts-check
-/** Where things are in this project. */
+/** Paths of this project. */
 import { mkdirSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -14,7 +14,7 @@ export const inProject = (...parts) => path.join(projectRoot, ...parts);
 /** Cargo workspace and npm package of the agent. */
 export const agentDir = inProject('packages', 'dataplane-agent');
 
-/** What scripts keep between runs, and what they draw; never needed, only saves time. */
+/** Folder for what scripts keep between runs, and what they draw; never needed, only saves time. */
 export const cacheDir = inProject('.cache');
 
 /** Tools that all checkouts of a user share (XDG Base Directory Specification: `XDG_CACHE_HOME`); never needed, only saves time. */

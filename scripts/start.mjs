@@ -50,7 +50,7 @@ await main(async () => {
   prepareDataDir(options.dataDir);
   if (!options.memory) await ensurePrograms([...routerNeeds, ...(options.lab ? labNeeds : [])]);
   await build();
-  // What this process and those that it starts make from here on is nobody else's.
+  // umask: files that this process and its children make from here on are private.
   process.umask(0o077);
 
   const stop = stopRequest();

@@ -10,7 +10,7 @@ import { median } from './samples.mjs';
 /** Checkouts of other commits, each with what was built of it; those used last are kept. */
 const checkouts = path.join(cacheDir, 'against');
 const KEPT = 3;
-/** What the interval of a ratio must lie below for the case to count as slower. */
+/** Bound that the interval of a ratio must lie below for the case to count as slower. */
 const TOLERATED = 0.98;
 
 /**
@@ -148,7 +148,7 @@ export function interval(samples) {
   };
 }
 
-/** What is to be said of a comparison. @param {Comparison} comparison */
+/** Sentence about a comparison. @param {Comparison} comparison */
 export function verdict({ low, high }) {
   if (high < TOLERATED) return 'slower';
   if (low >= TOLERATED) return low > 1 ? 'faster' : 'not slower';

@@ -49,7 +49,7 @@ export class Daemon {
     });
   }
 
-  /** What it said last, if it has ended. */
+  /** Last output of the process, if it has ended. */
   get lastWords() {
     const { exitCode, signalCode } = this.#child;
     if (exitCode === null && signalCode === null) return undefined;

@@ -20,7 +20,7 @@ const WHEEL_PX = 100;
 
 export class Desktop {
   #page;
-  /** By title of the taskbar. @type {{ task: Box, window: Box }[]} */
+  /** Places by title of the taskbar. @type {{ task: Box, window: Box }[]} */
   #places = [];
   /** @type {readonly string[]} */
   titles = [];

@@ -1,5 +1,5 @@
 // @ts-check
-/** What a heap snapshot of Chromium (the format of its developer tools) holds. */
+/** Content of a heap snapshot of Chromium (the format of its developer tools). */
 
 /** Kinds of nodes that are the program compiled, of which there is more the longer it has run, up to a point. */
 const CODE = new Set(['code', 'object shape']);

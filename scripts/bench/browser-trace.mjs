@@ -1,5 +1,5 @@
 // @ts-check
-/** What a DevTools trace says about the main thread of a page: work per frame, and its longest tasks. */
+/** Work of the main thread of a page by a DevTools trace: per frame, and its longest tasks. */
 
 /**
  * An event of the trace event format: `ph` X is a complete event, M metadata; times in microseconds. `dur` is

@@ -17,7 +17,7 @@ import { mainThread, quantile, TRACE_CATEGORIES } from './browser-trace.mjs';
 import { percent } from './samples.mjs';
 import { measureShare } from './thread-time.mjs';
 
-/** What the figures are held against. */
+/** Targets of the figures. */
 const TARGET = { frameMs: 8, taskMs: 50, heapGrowth: 1.02, serverShare: 0.1 };
 /** Looks at the heap, evenly over the time. */
 const HEAP_LOOKS = 5;
@@ -125,7 +125,7 @@ async function traced(browser, page, url, action) {
   return mainThread(JSON.parse(trace.toString()).traceEvents, url);
 }
 
-/** What the page holds after a garbage collection. @param {import('@playwright/test').CDPSession} session @returns {Promise<Memory>} */
+/** Memory of the page after garbage collection. @param {import('@playwright/test').CDPSession} session @returns {Promise<Memory>} */
 async function memory(session) {
   for (let pass = 0; pass < 3; pass += 1) await session.send('HeapProfiler.collectGarbage');
   const { metrics } = await session.send('Performance.getMetrics');

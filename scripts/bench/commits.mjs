@@ -1,5 +1,5 @@
 // @ts-check
-/** What commits do to the packets that pass meanwhile. */
+/** Effect of commits on the packets that pass meanwhile. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runAsync } from './background.mjs';
 import { ROUTER_MAC } from './lab.mjs';
@@ -7,7 +7,7 @@ import { inTurns, measured, median } from './samples.mjs';
 
 /** Offered load, packets/s. */
 const RATE = 100_000;
-/** From one commit to the next, ms. */
+/** Interval of commits, ms. */
 const EVERY = 100;
 /** Reasons of packets that the hosts' kernels send by themselves. */
 const HOSTS_OWN = ['ipv6-not-enabled', 'arp-consumed', 'arp-ignored'];

@@ -5,7 +5,7 @@ import { runAsync } from './background.mjs';
 /** @typedef {{ name: string, points: [number, number][] }} Curve */
 /** @typedef {{ axis: string, curves: Curve[] }} Plot */
 
-/** What varies, and how it is called under the plot. @type {Readonly<Record<string, string>>} */
+/** Labels of the axes, by what varies. @type {Readonly<Record<string, string>>} */
 const AXES = {
   rules: 'filter rules',
   routes: 'routes',

@@ -12,12 +12,12 @@ import { Namespaces, removeStaleNamespaces, startGuard } from './namespaces.mjs'
 
 const GENERATOR_MAC = '02:00:00:77:00:02';
 const SINK_MAC = '02:00:00:78:00:02';
-/** Where generators find the sink, behind a router or straight on the wire. */
+/** Address of the sink for generators, behind a router or straight on the wire. */
 export const SINK_ADDRESS = '10.78.0.2';
 /** Link-layer address that generators send to. */
 export const ROUTER_MAC = '02:00:00:77:00:01';
 
-/** What a case is measured with. @typedef {{ lab: Lab, quick: boolean, note: (line: string) => void }} Context */
+/** Surroundings of a measured case. @typedef {{ lab: Lab, quick: boolean, note: (line: string) => void }} Context */
 
 /** A router under test, or `direct` for none. @typedef {'direct' | 'kernel' | 'ours'} Wire */
 
@@ -100,7 +100,7 @@ export class Lab {
     return this.#namespaces.command(host, argv);
   }
 
-  /** What our agent counts (`Stats` of the agent's protocol). */
+  /** Counters of our agent (`Stats` of the agent's protocol). */
   agentStats() {
     return JSON.parse(run(this.bench, ['stats', '--socket', this.#socket]).stdout);
   }
@@ -117,7 +117,7 @@ export class Lab {
   }
 
   /**
-   * What passed the queues of both routers from the generator to the sink, bytes.
+   * Traffic that passed the queues of both routers from the generator to the sink, bytes.
    * @returns {{ ours: number, kernel: number, dropped: number }}
    */
   queued() {

@@ -1,5 +1,5 @@
 // @ts-check
-/** What the bench prints for people. */
+/** Output of the bench for people. */
 
 /**
  * `ratio` is ours to baseline, above 1 when ours is better; `io` the backend; `details` lines for people.
@@ -29,7 +29,7 @@ export function formatTable(results) {
   return `${table.map(line).join('\n')}\n\nratio > 1: ours is better`;
 }
 
-/** What each case says beside its figure. @param {readonly Result[]} results */
+/** Details of each case beside its figure. @param {readonly Result[]} results */
 export function formatDetails(results) {
   return results.map(({ name, details }) => `${[name, ...details].join('\n  ')}\n\n`).join('');
 }

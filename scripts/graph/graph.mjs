@@ -12,7 +12,7 @@ import { importGraph } from './imports.mjs';
 import { LAYERS } from './layers.mjs';
 import { arrowsBetween, violations } from './rules.mjs';
 
-/** What is looked through. */
+/** Folders and files that are examined. */
 const SOURCES = [
   'apps/api/src',
   'apps/web/src',

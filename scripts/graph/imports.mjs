@@ -1,5 +1,5 @@
 // @ts-check
-/** What imports what: the TypeScript and JavaScript files of a folder, and an arrow for each import of one by another. */
+/** Graph of imports: the TypeScript and JavaScript files of a folder, and an arrow for each import of one by another. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseSync, Visitor } from 'oxc-parser';

@@ -85,7 +85,7 @@ export function arrowsBetween(graph, folder, lines) {
 }
 
 /**
- * What is against the rules, a sentence each.
+ * Violations of the rules, a sentence each.
  * @param {Graph} graph
  * @param {Layers} layers
  * @returns {string[]}

@@ -1,5 +1,5 @@
 // @ts-check
-/** What runs on the lab's `server`: HTTP, DNS-like answers and the sink of the UDP stream. */
+/** Services on the lab's `server`: HTTP, DNS-like answers and the sink of the UDP stream. */
 import { createSocket } from 'node:dgram';
 import { createServer } from 'node:http';
 import { reply } from './reply.mjs';

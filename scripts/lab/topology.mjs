@@ -21,7 +21,7 @@
 /** Port of the iperf3 server on `server`. */
 export const IPERF_PORT = 5201;
 
-/** Where `server` takes the UDP stream of lan2. */
+/** Port on which `server` takes the UDP stream of lan2. */
 export const STREAM_PORT = 5004;
 
 /** Address of `server`. */

@@ -1,5 +1,5 @@
 // @ts-check
-/** What a run says on the terminal about the router. */
+/** Output of a run on the terminal about the router. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { seconds } from '../process.mjs';
@@ -7,7 +7,7 @@ import { inProject, UserError } from '../project.mjs';
 import { runDir } from './places.mjs';
 import { health } from './services.mjs';
 
-/** How often management is looked at, ms. */
+/** Interval of checks of the management, ms. */
 const LOOK_MS = 3_000;
 /** An agent that ended is back before it has been found silent so often. */
 const SILENT_LOOKS = 4;
@@ -33,7 +33,7 @@ export function watchManagement(url, said, dataDir) {
     const { listening, healthy, forwarding } = state;
     silent = state.silent === undefined ? 0 : silent + 1;
     const problem = state.problem ?? (silent < SILENT_LOOKS ? undefined : state.silent);
-    // What is over may have left another trouble behind.
+    // Another problem may remain after the first is solved.
     if (!listening || (problem === undefined && (reported === undefined || !healthy))) return;
     if (problem === reported && (problem === undefined || forwarding === forwarded)) return;
     if (problem === undefined) console.error(`• management works again: ${url}`);

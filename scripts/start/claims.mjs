@@ -10,7 +10,7 @@ import { namedNetnsOf, netnsPath } from '../netns.mjs';
 import { endProcesses, identify, until } from '../process.mjs';
 import { removeIfPossible } from './places.mjs';
 
-/** How long an agent may take to start and give back, ms; one that cannot ends sooner by itself. */
+/** Time for an agent to start and give back, ms; one that cannot ends sooner by itself. */
 const GIVE_BACK_MS = 30_000;
 
 const claimsDir = (/** @type {string} */ dataDir) => path.join(dataDir, 'agent', 'claims');

@@ -6,7 +6,7 @@ import { makeFolder, UserError } from '../project.mjs';
 import { isReadOnly, isReadOnlyError, runDir } from './places.mjs';
 import { isSetUp } from './services.mjs';
 
-/** What Tollway has in its data folder; nothing else there is touched. */
+/** Names of Tollway's files in its data folder; nothing else there is touched. */
 const OWN = /^(run|log|agent|generations|users\.changes.*|traffic\.json.*|tollway\.db.*)$/;
 
 /**
@@ -32,7 +32,7 @@ export function prepareDataDir(dataDir) {
 }
 
 /**
- * What says why nothing can be started now: whatever starts without the folder makes a new one, with a router of its own in
+ * Check why nothing can be started now: whatever starts without the folder makes a new one, with a router of its own in
  * it. One that has been put back from a copy will do.
  * @param {string} dataDir
  * @returns {() => string | undefined}
@@ -46,7 +46,7 @@ export function sameFolder(dataDir) {
       : `the data folder ${dataDir} is gone, put it back`;
 }
 
-/** Without these the router cannot start, and would say so in the words of whatever fails first. @param {string} dataDir */
+/** Requires the folders that the router needs, before something fails without them. @param {string} dataDir */
 function requireFolders(dataDir) {
   for (const folder of ['run', 'log', 'agent'].map((name) => path.join(dataDir, name))) {
     if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) continue;

@@ -1,5 +1,5 @@
 // @ts-check
-/** Where a run keeps what lives no longer than it does: pid files, the socket between agent and API, the register. */
+/** Paths of what lives no longer than a run: pid files, the socket between agent and API, the register. */
 import { accessSync, constants, lstatSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -7,11 +7,11 @@ import { instanceHash } from './options.mjs';
 
 const isRoot = process.getuid?.() === 0;
 
-/** Which instances run on this machine. */
+/** Folder of the register of instances on this machine. */
 export const registryDir = isRoot ? '/run/tollway' : path.join(tmpdir(), `tollway-${process.getuid?.() ?? 'user'}`);
 
 /**
- * What is wrong with a register that another user could write: whoever reads it ends the processes that it names. In a folder
+ * Fault of a register that another user could write: whoever reads it ends the processes that it names. In a folder
  * for all, as /tmp is, anybody may have made it before.
  * @param {string} folder
  * @returns {string | undefined} undefined also when it is not there
@@ -24,7 +24,7 @@ export function foreignRegister(folder) {
   return (stat.mode & 0o022) === 0 ? undefined : 'can be written by other users';
 }
 
-/** Where the processes keep pid files and the like. @param {string} dataDir */
+/** Folder of pid files and the like. @param {string} dataDir */
 export const runDir = (dataDir) => path.join(dataDir, 'run');
 
 /**

@@ -1,5 +1,5 @@
 // @ts-check
-/** What keeps a router from being started, asked before anything is ended or made. */
+/** Reasons that keep a router from being started, checked before anything is ended or made. */
 import { spawnSync } from 'node:child_process';
 import { createServer } from 'node:net';
 import { isRunning, run, until } from '../process.mjs';
@@ -22,7 +22,7 @@ export async function refuseSecond(/** @type {string} */ dataDir) {
 }
 
 /**
- * What can be refused is, before anything is ended that a killed run has left.
+ * Refuses what can be refused before anything is ended that a killed run has left.
  * @param {import('./options.mjs').StartOptions} options
  */
 export async function refuseBefore(options) {
@@ -110,7 +110,7 @@ export async function requireFreeAddress(listen) {
 }
 
 /**
- * Those of the ports whose interface is not here now; the agent goes on without one, as when it vanishes.
+ * Ports whose interface is not here now; the agent goes on without one, as when it vanishes.
  * @param {readonly string[]} names
  * @param {string} dataDir
  * @throws UserError (exit code 2) for one that this router has not had yet

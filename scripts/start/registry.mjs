@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * Which instances run on this machine, and what they made: written before anything is made, so that the
+ * Register of the instances on this machine, and of what they made: written before anything is made, so that the
  * next start can take away what an instance that was killed left behind.
  */
 import { existsSync, linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -31,9 +31,9 @@ import { agentCommand } from './services.mjs';
 
 const entryFile = (/** @type {string} */ dataDir) => path.join(registryDir, `${instanceHash(dataDir)}.json`);
 
-/** How long the agent may take to give its ports back, ms. */
+/** Time for the agent to give its ports back, ms. */
 const AGENT_GRACE_MS = 5000;
-/** How long an API may take to store what it has counted, ms. */
+/** Time for an API to store what it has counted, ms. */
 const API_GRACE_MS = 3000;
 
 /** The same trouble at each process that starts is one line. */
@@ -239,8 +239,9 @@ export async function removeInstance(instance) {
 export const giveBack = (instance) => giveBackClaims(instance, agentCommand({ ...instance, ports: [] }));
 
 /**
- * As {@link removeInstance}, but what keeps the kernel from claimed interfaces stays: an agent that claims them takes over its
- * predecessor's records. In between the kernel, which may have addresses and routes for them, would forward what no rule lets pass.
+ * Removes an instance as {@link removeInstance} does, but what keeps the kernel from claimed interfaces stays: an agent that
+ * claims them takes over its predecessor's records. In between the kernel, which may have addresses and routes for them, would
+ * forward what no rule lets pass.
  * @param {Instance} instance
  */
 async function removeAllButClaims(instance) {

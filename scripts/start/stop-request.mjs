@@ -1,5 +1,5 @@
 // @ts-check
-/** When a run is to end. */
+/** Request that a run ends. */
 import { readFileSync } from 'node:fs';
 import { commandLine, identify, isRunning, parentOf } from '../process.mjs';
 

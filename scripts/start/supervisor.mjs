@@ -74,7 +74,7 @@ export class Supervisor {
     this.#spawn(service, FIRST_RESTART_MS, true);
   }
 
-  /** From here on nothing is started again; the caller ends what is running. */
+  /** Stops starting anything again; the caller ends what is running. */
   stop() {
     this.#stopping = true;
     clearInterval(this.#looking);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Arrival, mostAhead, rateOf } from './capture.ts';
 
-/** How rates are measured, on arrivals with known times. */
+/** Tests of measured rates, on arrivals with known times. */
 
 const LIMIT = 20e6;
 const PACKET_BITS = 12_000;

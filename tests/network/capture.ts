@@ -6,9 +6,9 @@ import { eventually, sleep } from './wait.ts';
 
 /** An IPv4 packet that arrived. */
 export interface Arrival {
-  /** When the kernel took it from the wire, ms since 1970 with fractions. */
+  /** Time when the kernel took it from the wire, ms since 1970 with fractions. */
   readonly timeMs: number;
-  /** Its length by its IP header. */
+  /** Length by its IP header. */
   readonly bytes: number;
   readonly source: string;
   readonly destination: string;

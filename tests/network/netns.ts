@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 
-/** What a command did. */
+/** Result of a command. */
 export interface Ran {
   readonly code: number;
   readonly stdout: string;

@@ -3,7 +3,7 @@ import type { Host } from './netns.ts';
 import { dispose, newRouter, type Router, SERVER } from './router.ts';
 import { eventually } from './wait.ts';
 
-/** What becomes of real packets, as the trace and the dry run tell it; and why packets take the slow path. */
+/** Tests of the trace and the dry run with real packets; and of the slow reasons. */
 
 const TRACE = '/tool/packet-trace';
 const FILTER = '/ip/firewall/filter';

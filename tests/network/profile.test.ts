@@ -5,7 +5,7 @@ import { Background } from './netns.ts';
 import { dispose, newRouter, type Router, SERVER } from './router.ts';
 import { eventually, sleep } from './wait.ts';
 
-/** What `/tool/profile` says about processor time, against what the kernel says. */
+/** Tests of the processor time in `/tool/profile`, against the kernel's. */
 
 let router: Router;
 

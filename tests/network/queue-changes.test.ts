@@ -46,7 +46,7 @@ const UNTIL_ENDED_S = 600;
 
 interface Upload {
   readonly startedMs: number;
-  /** What has arrived at the server when the time is up. */
+  /** Packets that arrived at the server when the time is up. */
   readonly arrived: Promise<Arrival[]>;
   /** Sends no more. */
   readonly end: () => void;

@@ -18,7 +18,7 @@ import type { Row } from './rest.ts';
 import { dispose, newRouter, type Router, SERVER } from './router.ts';
 
 /**
- * What simple queues let through, with the default rules: masquerade and the fasttrack pair. Rates are measured where
+ * Tests of the rates of simple queues, with the default rules: masquerade and the fasttrack pair. Rates are measured where
  * the packets arrive, from the lengths in their IP headers and the kernel's times of arrival.
  */
 

@@ -66,7 +66,7 @@ interface Sender {
   readonly rate: number;
 }
 
-/** What arrived of flows from the clients to the server, bits per second, one by one. */
+/** Rates at which flows from the clients arrived at the server, bits per second, one by one. */
 async function uploads(senders: readonly Sender[], line: number): Promise<number[]> {
   for (let attempt = 1; ; attempt += 1) {
     const { rates, all } = await measure(senders, line);

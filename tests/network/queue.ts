@@ -39,9 +39,9 @@ export interface Flow {
   readonly from: string;
   /** Port of the server. */
   readonly port: number;
-  /** From the client, IP bits per second. */
+  /** Rate from the client, IP bits per second. */
   readonly up: number;
-  /** To the client, IP bits per second. */
+  /** Rate to the client, IP bits per second. */
   readonly down: number;
   /** Length of a packet with its IP header. */
   readonly bytes: number;
@@ -49,7 +49,7 @@ export interface Flow {
 }
 
 /**
- * Before others on the machine. A bucket holds a tenth of a second: whoever does not get a core for longer, the router
+ * Nice value before others on the machine. A bucket holds a tenth of a second: whoever does not get a core for longer, the router
  * or who sends to it, loses rate that no queue could give back.
  */
 const PREFERRED = '-15';

@@ -17,7 +17,7 @@ import {
 import { dispose, newRouter, type Router, SERVER } from './router.ts';
 import { eventually } from './wait.ts';
 
-/** Which packets a simple queue takes, in which direction, and what it counts. */
+/** Tests of the packets that a simple queue takes, in which direction, and of its counters. */
 
 /** Address of lan that nothing else of the lab uses. */
 const CLIENT = '192.168.88.40';
@@ -146,7 +146,7 @@ describe('traffic of every kind is queued', () => {
     }
   });
 
-  /** What arrives of twice the limit from the client at lan2: the limit, −2 % and within a packet. */
+  /** Expects twice the limit from the client at lan2 to arrive at the limit, −2 % and within a packet. */
   async function expectLimitBetween(limit: number): Promise<void> {
     const [port, bytes, seconds] = [7040, 1000, 2];
     const serving = await serveFlows(lan2, port, 1);

@@ -20,13 +20,13 @@ const parse = (text: string): unknown => {
   }
 };
 
-/** From the test's own namespace. */
+/** Sends a request from the test's own namespace. */
 const sendHere: Send = async (method, url, headers, body) => {
   const response = await fetch(url, { method, headers, body: body ?? null });
   return { status: response.status, body: parse(await response.text()) };
 };
 
-/** From another namespace, where the API listens. */
+/** Sends a request from another namespace, where the API listens. */
 export const sendFrom =
   (enter: readonly string[]): Send =>
   async (method, url, headers, body) => {

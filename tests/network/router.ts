@@ -88,7 +88,7 @@ export class Router {
     return new Host(netns);
   }
 
-  /** What it has started: the agent, the API and the hosts of the lab. */
+  /** Processes that it has started: the agent, the API and the hosts of the lab. */
   processes(): readonly { readonly name: string; readonly pid: number }[] {
     return this.#instance().processes;
   }

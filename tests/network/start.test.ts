@@ -6,7 +6,7 @@ import { Background, mustRun, runCommand } from './netns.ts';
 import { dispose, newDataDir, newRouter, PASSWORD, projectRoot, type Router, runs, SERVER } from './router.ts';
 import { eventually } from './wait.ts';
 
-/** What `npm start` makes, says and takes away again. */
+/** Tests of what `npm start` makes, says and takes away again. */
 
 const started: Router[] = [];
 afterEach(async () => {
@@ -21,7 +21,7 @@ async function startIn(dataDir: string, ...options: string[]): Promise<Router> {
 }
 
 const namespaces = () => (existsSync('/run/netns') ? readdirSync('/run/netns') : []);
-/** Which of a router's namespaces are still there. */
+/** Namespaces of a router that are still there. */
 const remaining = (names: readonly string[]) => namespaces().filter((name) => names.includes(name));
 const script = (name: string, ...args: string[]) =>
   runCommand([process.execPath, path.join(projectRoot, 'scripts', name), ...args]);

@@ -18,7 +18,7 @@ import { createSocket } from 'node:dgram';
 /** IPv4 and UDP headers, bytes. */
 const HEADERS = 28;
 const TICK_MS = 2;
-/** What a sender that was kept from its core makes up for, ms; older packets are not sent. */
+/** Delay that a sender which was kept from its core makes up for, ms; older packets are not sent. */
 const LATE_MS = 50;
 const ASK_AGAIN_MS = 200;
 const LINGER_MS = 500;
