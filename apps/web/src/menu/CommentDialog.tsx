@@ -9,13 +9,13 @@ import { notifyStaysOpen } from './form-toasts.ts';
 
 /** The comments are being read, or could not be. */
 interface Reading {
-  /** Why they could not be; undefined while that is not known. */
+  /** Reason why they could not be read; undefined while that is not known. */
   readonly failed: string | undefined;
   readonly again: () => void;
 }
 
 interface Props {
-  /** Until the comments are known nothing can be typed: it would replace them unseen. */
+  /** Reading of the comments; until they are known nothing can be typed, as it would replace them unseen. */
   readonly reading?: Reading | undefined;
   /** The comment as it is now; undefined when several items have different ones, null when it is not known. */
   readonly now: string | undefined | null;
@@ -33,11 +33,11 @@ export function CommentDialog({ reading, now, onComment, onClose }: Props) {
   const [written, setWritten] = useState<string>();
   const text = written ?? before;
   const [asked, setAsked] = useState(false);
-  /** What the news still call it when another one has been stored; null when none has. */
+  /** Comment before another one was stored, which the news still have; null when none was stored. */
   const [old, setOld] = useState<string | undefined | null>(null);
   const latest = useRef(text);
   latest.current = text;
-  /** What is on its way. */
+  /** Comment that is on its way. */
   const [sent, setSent] = useState<string>();
   const field = useRef<HTMLTextAreaElement>(null);
   const typed = text !== undefined && text !== before;
@@ -170,7 +170,7 @@ export function RowsCommentDialog({
   return <CommentDialog now={now} reading={read === undefined ? { failed, again } : undefined} {...rest} />;
 }
 
-/** What others made of the comments while one was being typed. */
+/** Note that others changed the comments while one was being typed. */
 function conflictText(now: string | undefined): string {
   if (now === undefined) return 'Somebody has given some of the items another comment meanwhile; OK replaces it.';
   return now === ''

@@ -1,4 +1,4 @@
-/** What stands in a table without rows: why it is empty and what to do. */
+/** Note in a table without rows: why it is empty and what to do. */
 import type { Menu } from '@tollway/schema';
 import { useSyncExternalStore } from 'react';
 import { useStale } from '../api/connection.ts';

@@ -27,7 +27,7 @@ interface Props {
   readonly columns: readonly string[];
   readonly conditions: readonly Condition[];
   readonly onFilter: (conditions: readonly Condition[]) => void;
-  /** Somebody has just asked for it, and goes on with the value. */
+  /** True where somebody has just asked for it, and goes on with the value. */
   readonly asked: boolean;
 }
 
@@ -123,7 +123,7 @@ interface ConditionProps {
   readonly menu: Menu;
   readonly id: number;
   readonly condition: Condition;
-  /** Why the router does not take it; empty when it does. */
+  /** Reason why the router refuses it; empty when it does not. */
   readonly wrong: string;
   readonly onChange: (part: Partial<Condition>) => void;
 }

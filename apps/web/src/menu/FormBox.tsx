@@ -4,7 +4,7 @@ import { type Form, isSending } from './use-form.ts';
 interface Props {
   readonly label: string;
   readonly form: Form;
-  /** What Escape does where nothing inside has taken it, as a list of choices that is open does. */
+  /** Handler of Escape where nothing inside has taken it, as a list of choices that is open does. */
   readonly onEscape: (() => void) | undefined;
   readonly onSubmit: () => void;
   readonly onChange?: () => void;

@@ -5,9 +5,9 @@ import { actsOnAll, commandLabel, specialCommands } from './actions.ts';
 interface Props {
   readonly menu: Menu;
   readonly isNew: boolean;
-  /** Why the item cannot be changed. */
+  /** Reason why the item cannot be changed. */
   readonly locked: string | undefined;
-  /** Why it cannot be removed. */
+  /** Reason why it cannot be removed. */
   readonly kept: string | undefined;
   /** A request is under way. */
   readonly busy: boolean;
@@ -103,9 +103,9 @@ function DisableButton({ disabled, fixed, reason, onPress }: DisableProps) {
 interface ButtonProps {
   readonly label: string;
   readonly disabled?: boolean;
-  /** As disabled for a moment: it keeps the focus. */
+  /** Disabled for a moment: it keeps the focus. */
   readonly busy?: boolean;
-  /** Why it is disabled, for a tooltip. */
+  /** Reason why it is disabled, for a tooltip. */
   readonly reason?: string | undefined;
   readonly onPress: () => void;
 }

@@ -39,7 +39,7 @@ export interface GridHandle {
   show(index: number): void;
   /** Makes a column as wide as its content. */
   fit(column: string): void;
-  /** Goes to the next row, from the last one to the first. */
+  /** Moves to the next row, from the last one to the first. */
   next(): void;
   /** Copies the selected rows as text. */
   copy(): void;
@@ -59,7 +59,7 @@ interface GridProps {
   readonly onSelect: (selection: Selection) => void;
   readonly onOpen: (id: string) => void;
   readonly onMove: (move: Move) => void;
-  /** How much of the tree is unfolded, where the menu is shown as one. */
+  /** Folded branches of the tree, where the menu is shown as one. */
   readonly tree: TreeShape | undefined;
   readonly onFold: (tree: TreeShape) => void;
   /** Rows were dropped in the tree. */
@@ -327,7 +327,7 @@ export function Grid(props: GridProps) {
   );
 }
 
-/** Why rows of an ordered list cannot be dragged while they stand in another order. */
+/** Reason why rows of an ordered list cannot be dragged while they stand in another order. */
 const SORTED = 'the list is sorted by a column; click # to sort by the order of the rows';
 
 /** Lists that reorder by themselves (live ones, and those sorted by a live value) keep their order while the pointer is over them. */

@@ -17,7 +17,7 @@ interface Props {
 /** Pixels that the pointer moves before a press becomes a drag. */
 const DRAG_PX = 5;
 
-/** Where a title stays at the right edge: an offset that counts only while there is something to pin. */
+/** Offset of a title at the right edge, which counts only while there is something to pin. */
 function pinStyle(column: Column): CSSProperties {
   const offset = pinOffset(column);
   return offset === undefined ? {} : { ['--pin' as string]: offset };

@@ -46,13 +46,13 @@ interface Common {
   readonly onAdded: (id: string) => void;
 }
 
-/** What is in a dialog: an item, or a new one. */
+/** Content of a dialog: an item, or a new one. */
 interface Shown {
   /** Null for a new one. */
   readonly id: string | null;
-  /** What a new one starts with. */
+  /** Initial values of a new item. */
   readonly initial: Edits;
-  /** That was typed, and is stored nowhere. */
+  /** True where the initial values were typed, and are stored nowhere. */
   readonly isTyped: boolean;
   /** Number of the frame: one of its own takes the focus. */
   readonly frame: number;
@@ -156,22 +156,22 @@ const EMPTY: Row = {};
 const isPlaceGone = (error: unknown): error is RequestError =>
   error instanceof RequestError && /^place-(before|after): no such item/.test(error.message);
 
-/** Nothing was changed of what a new item starts with. */
+/** True when nothing was changed of the initial values of a new item. */
 const same = (edits: Edits, initial: Edits): boolean => {
   const names = Object.keys(edits);
   return names.length === Object.keys(initial).length && names.every((name) => edits[name] === initial[name]);
 };
 
 interface BodyProps extends Omit<Common, 'onAdded'> {
-  /** By its news; empty for a new one. */
+  /** Item by its news; empty for a new one. */
   readonly item: Row;
   readonly isNew: boolean;
   readonly initial: Edits;
-  /** What a new item starts with was typed, and is stored nowhere. */
+  /** True where the initial values of a new item were typed, and are stored nowhere. */
   readonly isTyped: boolean;
   readonly before?: string | undefined;
   readonly after?: string | undefined;
-  /** Why the item is not there any more. */
+  /** Reason why the item is not there any more. */
   readonly gone?: string | undefined;
   /** A new item is to be made of what stands in the form of one that is gone. */
   readonly onAddAgain: (values: Edits) => void;
@@ -199,11 +199,11 @@ function Body({
   const { base } = form;
   const [commenting, setCommenting] = useState(false);
   const [question, setQuestion] = useState<RemoveQuestion>();
-  /** Where a new item goes in an ordered list. */
+  /** Position of a new item in an ordered list. */
   const [place, setPlace] = useState({ before, after });
   const id = base['.id'] ?? '';
   const locked = isNew ? undefined : lockedReason(menu, base);
-  /** What buttons change is sent with the form: of a new item, and what was changed so while that was being added. */
+  /** True for values that buttons change and that are sent with the form: of a new item, and of one that is being added. */
   const isEdit = (name: string) => isNew || form.edits[name] !== undefined;
   const disabled = isEdit('disabled') ? form.edits.disabled === 'true' : isSet(base, 'disabled');
   const comment = isEdit('comment') ? (form.edits.comment ?? '') : (base.comment ?? '');

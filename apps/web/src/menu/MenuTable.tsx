@@ -50,15 +50,15 @@ interface MenuTableProps {
   readonly toolbar?: ReactNode;
   /** Commands of this window alone for rows that are selected, at the top of their menu. */
   readonly rowCommands?: (rows: readonly Row[]) => readonly Command[];
-  /** What the footer says behind the number of items. */
+  /** Content of the footer behind the number of items. */
   readonly footer?: ReactNode;
-  /** Hears of the ids of the rows that are selected, and of those that are loaded. */
+  /** Called with the ids of the rows that are selected, and of those that are loaded. */
   readonly onSelection?: (selected: readonly string[], loaded: readonly string[], live: LiveMenu) => void;
 }
 
 const FIND_WAIT_MS = 150;
 
-/** What stands over the table. */
+/** Menu or dialog over the table. */
 type Overlay =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'parent'; readonly moved: Moved }
@@ -167,7 +167,7 @@ export function MenuTable(props: MenuTableProps) {
     findTimer.current = setTimeout(() => live.query.find !== sought && live.show({ first: 0, find: sought }), waitMs);
   }
 
-  /** From a button of the table to its rows: what is selected is what keys are meant for. */
+  /** Moves the focus from a button of the table to its rows: what is selected is what keys are meant for. */
   function leaveButton(when: (button: HTMLButtonElement) => boolean = () => true) {
     const focused = document.activeElement;
     if (!(focused instanceof HTMLButtonElement) || !when(focused)) return;

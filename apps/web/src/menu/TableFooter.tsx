@@ -3,7 +3,7 @@ import { useStale } from '../api/connection.ts';
 import type { LiveMenu } from '../api/live-menu.ts';
 import { amount, items } from './item.ts';
 
-/** What stands for items that the packet engine alone knows. */
+/** Text for items that the packet engine alone knows. */
 export const NOT_KNOWN = 'Not known now: the packet engine does not answer';
 
 /** `16 items out of 17 (1 selected)`. @param incomplete there are more, which are not known now */
@@ -14,7 +14,7 @@ export function footerText(matched: number, total: number, selected: number, inc
   return selected === 0 ? known : `${known} (${amount(selected)} selected)`;
 }
 
-/** What stands where nothing has come yet. */
+/** Text where no rows have come yet. */
 export function loadingText(stale: boolean): string {
   return stale ? 'Nothing comes from the router now; trying again.' : 'Loading';
 }

@@ -9,7 +9,7 @@ interface Props {
   readonly edits: Edits;
 }
 
-/** Over a form that may only be looked at since: what was being edited in it, so that it is not lost without a word. */
+/** Note over a form that may only be looked at since: what was being edited in it, so that it is not lost without a word. */
 export function UnsavedNote({ menu, base, edits }: Props) {
   return <FormError>{unsavedText(menu, base, edits)}</FormError>;
 }

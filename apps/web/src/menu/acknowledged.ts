@@ -23,9 +23,9 @@ export function withBody(row: Row, body: Readonly<Record<string, string>>): Row 
 
 /** The changed properties of a response. Updates of the live feed may arrive before or after the response. */
 export interface Acknowledged {
-  /** Their values before the change. */
+  /** Values before the change. */
   readonly before: Readonly<Record<string, string | undefined>>;
-  /** Their values after it. */
+  /** Values after the change. */
   readonly after: Readonly<Record<string, string | undefined>>;
 }
 

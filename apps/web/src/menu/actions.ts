@@ -1,4 +1,4 @@
-/** What the toolbar and the keys do with selected rows. Failures are shown; nothing is retried by itself. */
+/** Actions of the toolbar and the keys on selected rows. Failures are shown; nothing is retried by itself. */
 import type { Menu } from '@tollway/schema';
 import { move, printItems, type Revision, run } from '../api/commands.ts';
 import { RequestError, Unanswered } from '../api/rest.ts';
@@ -9,7 +9,7 @@ import { amount, items, lockedAmong, lockedReason, partOf, removalLock } from '.
 import type { Move } from './moving.ts';
 import { notifyChange, tried } from './undo.ts';
 
-/** How often those of many items are removed that are still there: what has a time goes by itself meanwhile. */
+/** Number of attempts to remove those of many items that are still there: what has a time goes by itself meanwhile. */
 const TRIES = 5;
 
 /** Removes those of the items that are there. One that is asked for alone must be. */
@@ -58,7 +58,7 @@ export async function removeItems(
   }
 }
 
-/** Which of the removed items no Undo brings back. */
+/** Text about the removed items that no Undo brings back. */
 function lostText(menu: Menu, lost: number): string {
   return menu.dynamicRemovable === 'relearned'
     ? `${amount(lost)} of them learned, which Undo does not bring back`
@@ -129,7 +129,7 @@ export function actsOnAll(menu: Menu, command: string): boolean {
 }
 
 /**
- * Why a command cannot run on these rows; undefined when it can.
+ * Reason why a command cannot run on these rows; undefined when it can.
  * @param rows those of the selected rows that are known
  * @param count how many are selected
  */

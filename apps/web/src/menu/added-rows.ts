@@ -13,7 +13,7 @@ export function announceAdded(path: string, id: string): void {
   for (const listener of listeners) listener(path, id);
 }
 
-/** How long the rows that are loaded may take to hold the new one, ms; then its place is asked for. */
+/** Time until the loaded rows should hold the new one, ms; then its place is asked for. */
 const NEWS_MS = 1_500;
 
 /** Waits for one row to come into a list. */

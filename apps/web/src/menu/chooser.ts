@@ -18,7 +18,7 @@ export interface Chooser {
   /** The entry for no filter: `all` alone is the name of an interface list. */
   readonly all: string;
   readonly op: Condition['op'];
-  /** Also offers what the system made, and what it did not. */
+  /** Offers what the system made, and what it did not, too. */
   readonly origins: boolean;
 }
 
@@ -38,7 +38,7 @@ export function offered(choice: string, values: readonly string[]): readonly str
   return choice === '' || choice in ORIGINS || values.includes(choice) ? values : [...values, choice];
 }
 
-/** What a choice means; the empty choice means everything. */
+/** Conditions of a choice; the empty choice means everything. */
 export function choiceConditions(chooser: Chooser | undefined, choice: string): readonly Condition[] {
   if (chooser === undefined || choice === '') return [];
   if (choice in ORIGINS) return [{ prop: 'dynamic', op: 'is', value: choice === ':dynamic' ? 'true' : 'false' }];

@@ -23,7 +23,7 @@ export async function rowsWith(
 }
 
 /**
- * Why items cannot be removed, also when those in the way are not loaded; undefined when they can, or when so many are not
+ * Reason why items cannot be removed, also when those in the way are not loaded; undefined when they can, or when so many are not
  * loaded that only the router knows: a menu may have a million of what is learned.
  * @throws RequestError when the router does not tell
  */
@@ -57,7 +57,7 @@ function commonComment(comments: readonly (string | undefined)[]): string | unde
 }
 
 /**
- * What the comments of rows have in common now, with those of `before` for rows that are not loaded; undefined when they
+ * Comment that rows have in common now, with those of `before` for rows that are not loaded; undefined when they
  * differ, null when none is known.
  */
 export function commentNow(

@@ -22,7 +22,7 @@ export interface ColumnSizingOptions {
 export class ColumnSizing {
   readonly #options: ColumnSizingOptions;
   #columns: readonly Column[] = [];
-  /** Of the table, px. */
+  /** Width of the table, px. */
   #width = 0;
 
   constructor(options: ColumnSizingOptions) {
@@ -74,7 +74,7 @@ export class ColumnSizing {
     measured(unknown.map((column) => [column.name, fitWidth(menu, live, column, font)] as const));
   }
 
-  /** Has columns grow for longer texts, as far as the table has room. @param longer names of columns with such texts */
+  /** Grows columns for longer texts, as far as the table has room. @param longer names of columns with such texts */
   grow(longer: ReadonlySet<string>): void {
     if (longer.size === 0) return;
     const { menu, live, grown } = this.#options;

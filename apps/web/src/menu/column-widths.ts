@@ -1,4 +1,4 @@
-/** How wide columns are: as set, else as their content needs. */
+/** Widths of columns: as set, else as their content needs. */
 
 import type { Menu } from '@tollway/schema';
 import type { LiveMenu } from '../api/live-menu.ts';

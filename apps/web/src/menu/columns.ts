@@ -1,4 +1,4 @@
-/** Which columns a table shows and how wide, remembered in this browser for each menu. */
+/** Columns that a table shows and their widths, remembered in this browser for each menu. */
 import { type Menu, type MenuColumn, menuColumn } from '@tollway/schema';
 import { readStored, writeStored } from '../ui/browser-storage.ts';
 
@@ -13,7 +13,7 @@ export interface Column {
   readonly width: number | undefined;
   /** Width that the longest text needs, px, where it is more than `width`; used as far as the table has free space. */
   readonly contentWidth?: number;
-  /** Of a column that is pinned to the right edge while others scroll: number of columns to its right. */
+  /** Number of columns to the right of a column that is pinned to the right edge while others scroll. */
   readonly pinIndex?: number;
   /** Shows the tree: indentation, and the button that folds a branch. */
   readonly tree?: true;
@@ -45,7 +45,7 @@ export function hasCommentLines(menu: Menu, columns: readonly Pick<Column, 'name
   return offersCommentLines(menu) && columns.every(({ name }) => name !== 'comment');
 }
 
-/** What can be a column, in the order of the dialog: properties, and the halves of those that are pairs. */
+/** Names of possible columns, in the order of the dialog: properties, and the halves of those that are pairs. */
 export function possibleColumns(menu: Menu): readonly string[] {
   return Object.entries(menu.props)
     .filter(([name, prop]) => {
@@ -61,7 +61,7 @@ export function shownColumns(menu: Menu, layout: Layout): readonly string[] {
   return chosen.length > 0 ? chosen : menu.columns;
 }
 
-/** What a table has measured of its rows, by column. */
+/** Measurements of a table's rows, by column. */
 export interface ColumnMeasurements {
   /** Columns without a value in any row. */
   readonly empty?: ReadonlySet<string>;

@@ -44,14 +44,14 @@ export function operatorsFor(kind: Kind): readonly Operator[] {
   return kind.filterType === undefined ? WORDS : OPERATORS_BY_TYPE[kind.filterType];
 }
 
-/** What is to be given after an operator, where that is not one value. */
+/** Description of the values after an operator, where that is not one value. */
 export function wantedAfter(kind: Kind, op: Operator): string | undefined {
   if (op !== 'in' && op !== 'in-not') return undefined;
   if (kind.filterType === 'address') return 'networks, ranges: 10.0.0.0/8,…';
   return kind.filterType === 'amount' ? 'values, ranges: 1-5,8,…' : 'whole values: one,another,…';
 }
 
-/** What conditions can be about: columns, and flags. */
+/** Fields that conditions can be about: columns, and flags. */
 export function conditionFields(menu: Menu): readonly { readonly name: string; readonly label: string }[] {
   const columns = possibleColumns(menu).flatMap((name) => {
     const column = menuColumn(menu, name);

@@ -1,4 +1,4 @@
-/** Which columns of a table have nothing in them, as far as its rows are known. */
+/** Columns of a table with values, and without, as far as its rows are known. */
 import { columnValue, type Menu, menuColumn } from '@tollway/schema';
 import { useEffect, useMemo, useState } from 'react';
 import type { LiveMenu, Query } from '../api/live-menu.ts';
@@ -42,7 +42,7 @@ export class FilledColumns {
     return this.#rows > 0;
   }
 
-  /** Those of the columns that no row had a value for; none before there was a row. */
+  /** Columns that no row had a value for; none before there was a row. */
   empty(columns: readonly string[]): ReadonlySet<string> {
     return new Set(this.#rows === 0 ? [] : columns.filter((name) => !this.#filled.has(name)));
   }
@@ -50,7 +50,7 @@ export class FilledColumns {
 
 type Counts = Pick<WindowState, 'matched' | 'total'>;
 
-/** What rows were asked for by. */
+/** Query that rows were asked for by. */
 type Asked = Pick<Query, 'filter' | 'find' | 'tree'>;
 
 /** True when all items were asked for; of a tree, some of them may be folded away. */
@@ -72,7 +72,7 @@ export class TableFilledColumns {
   }
 
   /**
-   * As {@link FilledColumns.look}.
+   * Looks at rows as {@link FilledColumns.look} does.
    * @param by what the rows were asked for by
    */
   look(rows: Iterable<Row>, columns: readonly string[], by: Asked, { matched, total }: Counts): boolean {
@@ -86,14 +86,14 @@ export class TableFilledColumns {
     return (whole ? this.#all : this.#filtered).look(rows, columns) || other;
   }
 
-  /** Those of the columns that no row had a value for; none before there was a row. */
+  /** Columns that no row had a value for; none before there was a row. */
   empty(columns: readonly string[]): ReadonlySet<string> {
     const [all, filtered] = [this.#all, this.#filtered];
     return new Set([...(all.known ? all : filtered).empty(columns)].filter((name) => !filtered.has(name)));
   }
 }
 
-/** What was found the last time that a menu was shown, so that its columns are there at once. */
+/** Columns filled the last time that a menu was shown, so that they are there at once. */
 const found = new Map<string, FilledColumns>();
 
 /** The columns that no row has a value for; changes as rows come. */

@@ -1,4 +1,4 @@
-/** How a form tells the frame around it that it may need more room, e.g. on another tab or with an error. */
+/** Context by which a form tells the frame around it that it may need more room, e.g. on another tab or with an error. */
 import { createContext } from 'react';
 
 export const Fit = createContext<() => void>(() => undefined);

@@ -1,5 +1,5 @@
 /**
- * What a user has changed in a dialog, and the request that follows from it. Pure. The item itself may change while
+ * Changes by a user in a dialog, and the request that follows from them. Pure. The item itself may change while
  * the dialog is open; only what was edited is kept apart from it and sent.
  */
 import { editValue, type Kind, type Menu, menuByPath, type Prop, shown, splitNot } from '@tollway/schema';
@@ -110,7 +110,7 @@ export function conflicts(
 }
 
 /**
- * What was edited and cannot be stored any more, as the group of the user may only look since; undefined when nothing was.
+ * Text about edits that cannot be stored any more, as the group of the user may only look since; undefined without any.
  */
 export function unsavedText(menu: Menu, base: Row, edits: Edits): string | undefined {
   const lost = Object.entries(changes(menu, base, edits)).map(([name, value]) => {
@@ -146,7 +146,7 @@ export function copyOf(menu: Menu, row: Row): Edits {
   return values.name !== undefined && menu.key?.[0] === 'name' ? { ...values, name: `${values.name}-copy` } : values;
 }
 
-/** What a copy starts with beside the item itself: what was changed in its form. Secrets do not go into an address. */
+/** Values that a copy starts with beside the item itself: what was changed in its form. Secrets do not go into an address. */
 export function copiedEdits(menu: Menu, edits: Edits): Readonly<Record<string, string>> {
   const values: Record<string, string> = {};
   for (const [name, value] of Object.entries(edits)) {
@@ -173,7 +173,7 @@ export function valuesOf(menu: Menu, row: Row): Edits {
   return values;
 }
 
-/** What is wrong with the edited values as far as the browser can tell, by property. */
+/** Errors of the edited values as far as the browser can tell, by property. */
 export function validate(menu: Menu, body: Readonly<Record<string, string>>, isNew: boolean): Errors {
   const errors: Record<string, string> = {};
   for (const [name, value] of Object.entries(body)) {
@@ -190,7 +190,7 @@ export function validate(menu: Menu, body: Readonly<Record<string, string>>, isN
   return errors;
 }
 
-/** What is wrong with one value; undefined when nothing is. An empty text is judged only when the form is sent. */
+/** Error of one value; undefined when there is none. An empty text is judged only when the form is sent. */
 export function valueError(prop: Prop, value: string | undefined): string | undefined {
   if (value === undefined || value === '' || (prop.not === true && splitNot(value).text === '')) return undefined;
   return refusal(prop, value);
@@ -222,7 +222,7 @@ export function tidied(menu: Menu, edits: Edits): Edits {
   );
 }
 
-/** Why a value cannot be, in a sentence; undefined when it can. Of a pair, about the half that cannot be. */
+/** Reason why a value cannot be, in a sentence; undefined when it can. Of a pair, about the half that cannot be. */
 function refusal({ kind }: Prop, value: string): string | undefined {
   const parsed = kind.parse(value);
   if (parsed.ok) return undefined;
@@ -234,7 +234,7 @@ function refusal({ kind }: Prop, value: string): string | undefined {
   return sentence(parsed.error, value);
 }
 
-/** What a value must be, in words of the page: an item of another menu by what such an item is called. */
+/** Description of accepted values, in words of the page: an item of another menu by what such an item is called. */
 function wanted({ accepts, ref, implicit, range, pair, keywords = [] }: Kind): string {
   // Others take more than names of items, or only suggest those.
   if (implicit === true || range !== undefined || pair !== undefined) return accepts;
@@ -245,7 +245,7 @@ function wanted({ accepts, ref, implicit, range, pair, keywords = [] }: Kind): s
   );
 }
 
-/** Where an error from the server belongs: its property if the dialog has a field for it, else the dialog. */
+/** Place of an error from the server: its property if the dialog has a field for it, else the dialog. */
 export function errorPlace(menu: Menu, property: string | undefined): string {
   const name = property?.replace(/^!/, '') ?? '';
   return menu.props[name] !== undefined && !BUTTONS.has(name) ? name : '';

@@ -2,7 +2,7 @@
 import type { Row } from '../api/row.ts';
 import type { LazyComponent } from '../ui/lazy-component.tsx';
 
-/** Something that a tab shows above its fields, e.g. a graph. A tab that the menu does not have is added for it. */
+/** Content that a tab shows above its fields, e.g. a graph. A tab that the menu does not have is added for it. */
 interface TabExtra {
   readonly content: LazyComponent<{ readonly row: Row }>;
   /** The tab that an added one stands behind; at the end without one. */

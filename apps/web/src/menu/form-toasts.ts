@@ -1,4 +1,4 @@
-/** What is said of a form whose window stays open. */
+/** Messages about a form whose window stays open. */
 import { showToast } from '../ui/toasts.ts';
 
 /** Says why Escape, or the X of a window, does nothing now. */

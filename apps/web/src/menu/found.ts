@@ -1,4 +1,4 @@
-/** Where a row holds the text of Find. Pure. */
+/** Cells of a row that hold the text of Find. Pure. */
 import { displayValue, type Menu } from '@tollway/schema';
 import type { Row } from '../api/row.ts';
 import { cellText, flagLetters } from './cells/text.ts';
@@ -55,7 +55,7 @@ export function writeMarked(element: HTMLElement, text: string, find: string): v
 }
 
 /**
- * What a row is shown for when nothing that it shows holds the text: `Dst. Port: 5201`. Nothing for a row that shows
+ * Property for which a row is shown when nothing that it shows holds the text: `Dst. Port: 5201`. Empty for a row that shows
  * it, and for one that stands there for another reason, e.g. above a row of a tree that was found.
  */
 export function foundElsewhere(menu: Menu, columns: readonly Column[], row: Row, find: string): string | undefined {

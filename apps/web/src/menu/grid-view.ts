@@ -102,7 +102,7 @@ export class GridView {
     for (const stop of this.#stops) stop();
   }
 
-  /** To be called when sizes may have changed. */
+  /** Measures again; called when sizes may have changed. */
   remeasure(): void {
     if (!this.viewport.measure()) return;
     this.#sizing.lay(this.#sizing.columns, this.viewport.width);
@@ -193,7 +193,7 @@ export class GridView {
     return this.#options.live.shown[index - this.firstLoaded];
   }
 
-  /** After a change of the query or of the number of rows: heights of rows that are not loaded are no longer known. */
+  /** Begins a new list after a change of the query or of the number of rows: heights of rows that are not loaded are unknown. */
   #relist(): void {
     const { query, state } = this.#options.live;
     const before = this.#listed;

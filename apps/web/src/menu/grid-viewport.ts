@@ -77,7 +77,7 @@ export class GridViewport {
     return true;
   }
 
-  /** To be called on each event `scroll`. */
+  /** Handles each event `scroll`. */
   scrolled(): void {
     this.#scrollTop = this.#scroller.scrollTop;
     this.#isAtEnd = this.#reachesEnd();

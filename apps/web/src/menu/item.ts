@@ -27,7 +27,7 @@ export function newTitle(menu: Menu): string {
   return `New ${menu.singular}`;
 }
 
-/** What keeps an item as it is. */
+/** Reason that keeps an item as it is. */
 type Lock = 'live' | 'builtin' | 'dynamic';
 
 /** True for an item that always exists. */
@@ -36,7 +36,7 @@ function isBuiltin(menu: Menu, row: Row): boolean {
   return menu.builtin?.some(({ id }) => id === number) === true;
 }
 
-/** What a command would do to an item: take it away, or anything else. */
+/** Effect of a command on an item: it takes it away, or anything else. */
 type Change = 'change' | 'remove';
 
 function lockOf(menu: Menu, row: Row, change: Change): Lock | undefined {
@@ -61,12 +61,12 @@ function reasonFor(menu: Menu, row: Row, change: Change): string | undefined {
   }
 }
 
-/** Why an item cannot be changed; undefined when it can. */
+/** Reason why an item cannot be changed; undefined when it can. */
 export function lockedReason(menu: Menu, row: Row): string | undefined {
   return reasonFor(menu, row, 'change');
 }
 
-/** Why an item cannot be removed; undefined when it can. */
+/** Reason why an item cannot be removed; undefined when it can. */
 export function removalLock(menu: Menu, row: Row): string | undefined {
   return reasonFor(menu, row, 'remove');
 }
@@ -81,7 +81,7 @@ export function partOf(some: number, count: number, all: boolean): string {
 }
 
 /**
- * Why several items cannot be changed or removed, as some of them are in the way; undefined when none is.
+ * Reason why several items cannot be changed or removed, as some of them are in the way; undefined when none is.
  * @param rows those of them that are known
  * @param count how many there are in all
  */

@@ -1,4 +1,4 @@
-/** Where rows of an ordered menu go when they are moved. Pure. */
+/** Positions of rows of an ordered menu when they are moved. Pure. */
 import type { RowPosition } from '../api/commands.ts';
 
 /** Arguments of the `move` command. */

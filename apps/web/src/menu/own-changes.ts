@@ -38,12 +38,12 @@ export class OwnChanges {
     this.#notify();
   }
 
-  /** Something was tried, and may have been done. It stands before what is older until it is {@link dismissed}. */
+  /** Notes a change that was tried, and may have been done. It stands before what is older until it is {@link dismissed}. */
   tried(text: string): void {
     this.#done = [...this.#done, { revision: undefined, text }];
   }
 
-  /** Somebody was told of what may have been done. */
+  /** Forgets what may have been done, as somebody was told of it. */
   dismissed(doubt: Doubt): void {
     this.#done = this.#done.filter((change) => change !== doubt);
   }

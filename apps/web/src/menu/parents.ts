@@ -8,10 +8,10 @@ import { items } from './item.ts';
 import { rootParent } from './tree.ts';
 import { notifyChange, tried } from './undo.ts';
 
-/** What has its parent changed. */
+/** Items whose parent changes. */
 export interface Moved {
   readonly ids: readonly string[];
-  /** Those of them that are known, as they were. */
+  /** Rows of them that are known, as they were. */
   readonly rows: readonly Row[];
 }
 
@@ -32,7 +32,7 @@ export async function changeParent(menu: Menu, moved: Moved, parent: string): Pr
   notifyChange(parentNews(menu, moved, parent), revision);
 }
 
-/** As above, with a message when it is refused. */
+/** Sets the parent as above, with a message when it is refused. */
 export async function setParent(menu: Menu, moved: Moved, parent: string): Promise<void> {
   try {
     await changeParent(menu, moved, parent);

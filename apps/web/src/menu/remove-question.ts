@@ -1,5 +1,5 @@
 /**
- * What to ask before many items are removed, or any that do not come back, and before users lock
+ * Question before many items are removed, or any that do not come back, and before users lock
  * themselves out. Pure.
  */
 import type { Menu } from '@tollway/schema';
@@ -7,7 +7,7 @@ import { type Row, rowId } from '../api/row.ts';
 import { isSet } from './cells/text.ts';
 import { amount, items } from './item.ts';
 
-/** From so many items on it is asked. */
+/** Number of items from which on it is asked. */
 const ASKED_FROM = 10;
 /** Items that the question names. */
 const NAMED = 5;
@@ -16,25 +16,25 @@ const USERS = '/user';
 
 export interface RemoveQuestion {
   readonly command: 'remove' | 'disable';
-  /** What is removed or disabled when the answer is yes, whatever is selected by then. */
+  /** Ids that are removed or disabled when the answer is yes, whatever is selected by then. */
   readonly ids: readonly string[];
   readonly title: string;
   /** Some of the items, and how many more there are. */
   readonly names: string;
-  /** What Find or the filter leaves out; empty without one. */
+  /** Text about what Find or the filter leaves out; empty without one. */
   readonly filtered: string;
-  /** That they, or some of them, do not come back; empty when they can. */
+  /** Text that they, or some of them, do not come back; empty when they can. */
   readonly final: string;
-  /** Those that do not. */
+  /** Ids that do not come back. */
   readonly lost: readonly string[];
   /** Sentence for the case that the user is among the items; empty otherwise. */
   readonly self: string;
 }
 
-/** What is known about items that are to be removed. */
+/** Items that are to be removed, as far as they are known. */
 interface Removal {
   readonly ids: readonly string[];
-  /** Those of the items that {@link asksAbout} names. */
+  /** Rows of the items that {@link asksAbout} names. */
   readonly rows: readonly Row[];
   /** Find or a filter leaves rows out. */
   readonly filtered: boolean;
@@ -45,7 +45,7 @@ interface Removal {
   readonly user: string | undefined;
 }
 
-/** How a row is called in a sentence: its name, its comment, or what its first columns say. */
+/** Name of a row in a sentence: its name, its comment, or what its first columns say. */
 function nameOf(menu: Menu, row: Row): string {
   if (row.name !== undefined && row.name !== '') return row.name;
   if (row.comment !== undefined && row.comment !== '') return `"${row.comment}"`;
@@ -54,7 +54,7 @@ function nameOf(menu: Menu, row: Row): string {
   return words.length > 0 ? words.join(' ') : (row['.id'] ?? '');
 }
 
-/** What is said when one of the rows is who is logged in; empty when none is. */
+/** Text when one of the rows is the user who is logged in; empty when none is. */
 function selfAmong(menu: Menu, rows: readonly Row[], user: string | undefined): string {
   const own = menu.path === USERS && user !== undefined && rows.some((row) => row.name === user);
   return own ? `You are logged in as ${user}: this logs you out.` : '';
@@ -83,7 +83,7 @@ export function disableQuestion(
   return { command: 'disable', ids, title, names, filtered: '', final: '', lost: [], self };
 }
 
-/** Which of the items that are removed no Undo brings back. Of `rows` there are those that {@link asksAbout} names. */
+/** Items that no Undo brings back. Of `rows` there are those that {@link asksAbout} names. */
 export function lostAmong(menu: Menu, ids: readonly string[], rows: readonly Row[]): readonly string[] {
   if (menu.undoable === false || menu.source === 'live') return ids;
   return menu.dynamicRemovable === undefined ? [] : rows.filter((row) => isSet(row, 'dynamic')).map(rowId);

@@ -1,5 +1,5 @@
 /**
- * Where rows stand in a list that is taller than a browser element may be. Rows have one line, plus lines for a
+ * Places of rows in a list that is taller than a browser element may be. Rows have one line, plus lines for a
  * comment or a reason where they are known. Pure; all lengths in CSS px.
  */
 

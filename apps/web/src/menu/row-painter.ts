@@ -11,7 +11,7 @@ import { foundElsewhere, writeMarked } from './found.ts';
 import { pinClass, pinOffset } from './pins.ts';
 import { treePlace } from './tree.ts';
 
-/** What to draw. `first` to `last` are row numbers, both included. */
+/** Rows to draw. `first` to `last` are row numbers, both included. */
 interface View {
   readonly first: number;
   readonly last: number;
@@ -21,7 +21,7 @@ interface View {
   readonly height: (index: number) => number;
   /** Id at a row number; undefined while it is not loaded. */
   readonly idAt: (index: number) => string | undefined;
-  /** While the list is being scrolled, elements may stand in another order than rows: moving them is what costs. */
+  /** True while the list is being scrolled: elements may stand in another order than rows, as moving them is what costs. */
   readonly isScrolling: boolean;
   readonly row: (id: string) => Row | undefined;
   readonly isStale: (id: string) => boolean;
@@ -74,7 +74,7 @@ export class RowLines {
     return this.#comments ? (row.comment ?? '') : '';
   }
 
-  /** In which property that is not shown the row holds what is looked for; empty where it can be seen. */
+  /** Property that is not shown in which the row holds what is looked for; empty where it can be seen. */
   found(row: Row): string {
     if (this.find === '') return '';
     const known = this.#found.get(row) ?? foundElsewhere(this.#menu, this.#columns, row, this.find) ?? '';
@@ -114,7 +114,7 @@ export class RowPainter {
   #recycled: DrawnRow[] = [];
   #columns: readonly Column[] = [];
   readonly #marked: string | undefined;
-  /** What is marked in the rows. */
+  /** Text that is marked in the rows. */
   #find = '';
   /** Characters of the longest text of each column so far. */
   readonly #longest = new Map<string, number>();

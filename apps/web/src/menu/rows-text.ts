@@ -3,7 +3,7 @@ import type { Row } from '../api/row.ts';
 import { cellText } from './cells/text.ts';
 import type { Column } from './columns.ts';
 
-/** What would end a cell or a line becomes a space. */
+/** Replaces by spaces what would end a cell or a line. */
 function plain(text: string): string {
   return text.replaceAll(/[\t\r\n]+/g, ' ');
 }

@@ -1,4 +1,4 @@
-/** Which rows of a list to ask for, by what is on the screen. Pure. */
+/** Rows of a list to ask for, by what is on the screen. Pure. */
 import type { Query } from '../api/live-menu.ts';
 
 /** Rows asked for beyond the screen, above and below. */
@@ -8,7 +8,7 @@ const MARGIN = 30;
 interface OnScreen {
   readonly top: number;
   readonly last: number;
-  /** How many fit on it. */
+  /** Number of rows that fit on it. */
   readonly fitting: number;
   /** Length of the list. */
   readonly total: number;

@@ -1,10 +1,10 @@
-/** Which rows are selected and which one the keyboard is on. Pure. */
+/** Selected rows, and the one that the keyboard is on. Pure. */
 
 export interface Selection {
   readonly ids: ReadonlySet<string>;
   /** The row that the keyboard is on. */
   readonly focus: string | undefined;
-  /** Where a range that is being extended began. */
+  /** Start of a range that is being extended. */
   readonly anchor: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Which tab of an item's dialog was open, until the browser tab is closed: a reload shows it again. */
+/** Tab of an item's dialog that was open, until the browser tab is closed: a reload shows it again. */
 import { readStored, writeStored } from '../ui/browser-storage.ts';
 
 const STORED_TABS = 'item-tabs';

@@ -13,12 +13,12 @@ export interface TableCommand extends Command {
   readonly icon?: IconName;
 }
 
-/** What decides whether a command can run. */
+/** State that decides whether a command can run. */
 export interface TableState {
   readonly menu: Menu;
   /** Selected rows that are loaded, in order. */
   readonly rows: readonly Row[];
-  /** How many rows are selected in all. */
+  /** Number of rows that are selected in all. */
   readonly count: number;
   /** The rows stand in the order of the list itself. */
   readonly ordered: boolean;
@@ -26,7 +26,7 @@ export interface TableState {
   readonly tree?: boolean;
   /** Comments have a column instead of lines of their own. */
   readonly inlineComments?: boolean;
-  /** Not all rows are shown, but those that pass a filter or Find. */
+  /** True when not all rows are shown, but those that pass a filter or Find. */
   readonly filtered?: boolean;
 }
 
@@ -101,7 +101,7 @@ export function hasCommand(menu: Menu, name: CommandName): boolean {
   }
 }
 
-/** Why a command is not offered now; undefined when it is. */
+/** Reason why a command is not offered now; undefined when it is. */
 export function whyNotNow(state: TableState, name: CommandName): string | undefined {
   const why = refusal(state, name);
   if (why !== undefined || (name !== 'enable' && name !== 'disable')) return why;
@@ -110,7 +110,7 @@ export function whyNotNow(state: TableState, name: CommandName): string | undefi
   return done ? `already ${name}d` : undefined;
 }
 
-/** Why a command cannot run now; undefined when it can, though it may change nothing. */
+/** Reason why a command cannot run now; undefined when it can, though it may change nothing. */
 export function refusal(state: TableState, name: CommandName): string | undefined {
   const { menu, rows, count, ordered } = state;
   switch (name) {
@@ -196,7 +196,7 @@ interface ColumnCommands {
   /** Name and title of the column; undefined for the one of the flags, which is not of any property. */
   readonly column: { readonly name: string; readonly label: string; readonly source: unknown };
   readonly sort: { readonly by: string; readonly desc: boolean } | null;
-  /** It is not the last one. */
+  /** True unless it is the only column left. */
   readonly hides: boolean;
   readonly onSort: (sort: ColumnCommands['sort']) => void;
   readonly onHide: () => void;

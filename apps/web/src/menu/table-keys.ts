@@ -35,7 +35,7 @@ export function commandFor(pressed: Key): string | undefined {
   return repeat && !altKey && name !== undefined ? HELD : name;
 }
 
-/** What a key does that is held down and must not do its command again: nothing. */
+/** Command of a key that is held down and must not do its command again: none. */
 export const HELD = 'held';
 
 function meaningOf({ key, code, ctrlKey, metaKey, altKey }: Key): string | undefined {

@@ -1,4 +1,4 @@
-/** What a table looks for, remembered for each menu until the page is loaded anew. */
+/** Query of a table, remembered for each menu until the page is loaded anew. */
 import type { Query, TreeShape } from '../api/live-menu.ts';
 import type { Condition } from './conditions.ts';
 
@@ -16,7 +16,7 @@ export const nothingRemembered: TableMemory = { conditions: [], choice: '', sort
 
 const memories = new Map<string, TableMemory>();
 
-/** What the table of a menu looked for last. */
+/** Query of the table of a menu the last time. */
 export function remembered(path: string): TableMemory {
   return memories.get(path) ?? nothingRemembered;
 }

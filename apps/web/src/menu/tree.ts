@@ -7,11 +7,11 @@ import { dropAt, type Move } from './moving.ts';
 export const UNFOLDED: TreeShape = { folded: false, except: [] };
 export const FOLDED: TreeShape = { folded: true, except: [] };
 
-/** Where a row stands in the tree. */
+/** Place of a row in the tree. */
 interface TreePlace {
   /** Ids of the items that it is below, from the root. */
   readonly above: readonly string[];
-  /** How many items are directly below it. */
+  /** Number of items directly below it. */
   readonly children: number;
   /** Whether what is below it is shown; undefined when there is nothing, or it is shown in any case. */
   readonly fold: 'open' | 'folded' | undefined;
@@ -54,7 +54,7 @@ export function toggled({ folded, except }: TreeShape, id: string): TreeShape {
 const idOf = (row: Row): string => row['.id'] ?? '';
 const nameOf = (row: Row): string => row.name ?? idOf(row);
 
-/** Why rows cannot become children of another one; undefined when they can. */
+/** Reason why rows cannot become children of another one; undefined when they can. */
 export function whyNotBelow(rows: readonly Row[], parent: Row): string | undefined {
   const above = treePlace(parent)?.above ?? [];
   for (const row of rows) {
@@ -66,7 +66,7 @@ export function whyNotBelow(rows: readonly Row[], parent: Row): string | undefin
   return undefined;
 }
 
-/** What a drop at a place would do. */
+/** Effect of a drop at a place. */
 export type Drop =
   /** Make the rows children of the row at `index`. */
   | { readonly kind: 'below'; readonly index: number; readonly parent: string }
@@ -74,14 +74,14 @@ export type Drop =
   | { readonly kind: 'root' }
   /** Put the rows among their siblings, before the row at `index`. */
   | { readonly kind: 'move'; readonly index: number; readonly move: Move }
-  /** Nothing, and why. */
+  /** No effect, and the reason. */
   | { readonly kind: 'none'; readonly index: number; readonly why: string };
 
 /** Part of the height of a row, at its upper and its lower edge, that means the gap beside it. */
 const EDGE = 0.25;
 
 /**
- * What a drop of rows would do.
+ * Effect of a drop of rows.
  *
  * @param lines the loaded rows in order
  * @param moved rows that are dragged, in their order; those that are not loaded with their id alone

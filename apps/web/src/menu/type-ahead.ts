@@ -5,7 +5,7 @@ import { countOf, type LiveMenu } from '../api/live-menu.ts';
 import { cellText } from './cells/text.ts';
 import type { Column } from './columns.ts';
 
-/** Without a key for this long, the next one begins a new word, ms. */
+/** Pause after which the next key begins a new word, ms. */
 const PAUSE_MS = 800;
 
 export class TypeAhead {

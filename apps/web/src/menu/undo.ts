@@ -9,7 +9,7 @@ import { OwnChanges } from './own-changes.ts';
 
 const own = new OwnChanges();
 
-/** Only the newest change offers Undo; the others are in the history. */
+/** Key of the message with Undo: only the newest change offers it; the others are in the history. */
 const KEY = 'change';
 
 /** The last action if it cannot be undone: Ctrl+Z must not undo an earlier one in its place. */
@@ -183,7 +183,7 @@ function nothingTo(what: 'undo' | 'redo'): string {
   return `${state} System ▸ History has older changes.`;
 }
 
-/** What Ctrl+Z and Ctrl+Y mean outside of fields, whose own undo they are. */
+/** Command of Ctrl+Z and Ctrl+Y outside of fields, whose own undo they are. */
 export function undoKey(event: KeyboardEvent): 'undo' | 'redo' | undefined {
   const { key, ctrlKey, metaKey, altKey, shiftKey, target } = event;
   if (!(ctrlKey || metaKey) || altKey) return undefined;

@@ -26,7 +26,7 @@ import {
   validate,
 } from './form-model.ts';
 
-/** What became of what was sent; `typed-since`: it was taken, and more was typed before the answer came. */
+/** Result of sending; `typed-since`: it was taken, and more was typed before the answer came. */
 export type Sent = 'refused' | 'taken' | 'typed-since';
 
 export interface Form {
@@ -34,13 +34,13 @@ export interface Form {
   readonly base: Row;
   readonly edits: Edits;
   readonly errors: Errors;
-  /** How often sending failed; those errors must be seen, unlike those of a field that was just left. */
+  /** Number of times that sending failed; those errors must be seen, unlike those of a field that was just left. */
   readonly refused: number;
   readonly busy: boolean;
   readonly dirty: boolean;
   /** Some of it was typed after the last request went out: who sent that may take it for stored. */
   readonly late: boolean;
-  /** What others gave edited properties meanwhile; empty for one that they unset. */
+  /** Values that others gave edited properties meanwhile; empty for one that they unset. */
   readonly conflicts: Readonly<Record<string, string>>;
   change(name: string, value: string | undefined): void;
   /** Judges a field that the user has left. */
@@ -53,7 +53,7 @@ export interface Form {
   send(save: (body: Readonly<Record<string, string>>) => Promise<Row | undefined>): Promise<Sent>;
 }
 
-/** What is on its way to the router, and nothing else, stands in the form: it is neither lost nor stored yet. */
+/** True while all edits in the form are on their way to the router: they are neither lost nor stored yet. */
 export const isSending = (form: Form): boolean => form.busy && !form.late;
 
 /** A form of what may only be looked at: the values are those of the router, whatever was being edited before. */
@@ -62,7 +62,7 @@ export const untouched = (form: Form): Form => ({ ...form, edits: {}, errors: {}
 /** A form of an item that is gone: nothing that others gave it can be overwritten any more. */
 export const orphaned = (form: Form): Form => ({ ...form, conflicts: {} });
 
-/** How long news of an item may be behind an answer, ms; then they know something else. */
+/** Time for which news of an item may be behind an answer, ms; then they know something else. */
 const BEHIND_MS = 10_000;
 
 /** @param news the item as it is heard of; empty before it is added */
@@ -73,7 +73,7 @@ export function useForm(menu: Menu, news: Row, isNew: boolean, initial: Edits = 
   const [busy, setBusy] = useState(false);
   const [refused, setRefused] = useState(0);
   const [late, setLate] = useState(false);
-  /** What was typed since the request went out; undefined while none is under way. */
+  /** Edits since the request went out; undefined while none is under way. */
   const typed = useRef<Map<string, string | undefined>>(undefined);
   const [acknowledged, setAcknowledged] = useState<Acknowledged>();
   const base = useMemo(() => withAcknowledged(news, acknowledged), [news, acknowledged]);

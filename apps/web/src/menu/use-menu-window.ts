@@ -24,7 +24,7 @@ function queryOf(
 interface MenuWindow {
   readonly live: LiveMenu;
   readonly chooser: Chooser | undefined;
-  /** What the user wants to see. */
+  /** Query that the user wants to see. */
   readonly wants: TableMemory;
   change(part: Partial<TableMemory>): void;
   /** The tree, where the menu is shown as one. */

@@ -16,7 +16,7 @@ interface Owner {
 interface Far {
   readonly id: string;
   readonly keep: boolean;
-  /** What is selected until it is known. */
+  /** Selection until the range is known. */
   readonly meanwhile: Selection;
 }
 

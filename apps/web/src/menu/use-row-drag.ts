@@ -7,7 +7,7 @@ import { type Drop, dropOf } from './tree.ts';
 
 /** Pixels that the pointer moves before a press becomes a drag. */
 const DRAG_PX = 5;
-/** How far above or below the list the pointer still means it: there it scrolls fast, px. */
+/** Distance above or below the list at which the pointer still means it: there it scrolls fast, px. */
 const AROUND_PX = 48;
 /** Height of the line between rows, px. */
 const LINE_PX = 3;
@@ -21,14 +21,14 @@ interface Drag {
   /** Rows that move, in their order. */
   readonly ids: readonly string[];
   readonly y: number;
-  /** Why the rows cannot be moved now; told while they are dragged. */
+  /** Reason why the rows cannot be moved now; told while they are dragged. */
   readonly why: string | undefined;
   active: boolean;
   gap: number;
   drop: Drop | undefined;
 }
 
-/** What a drag in a tree needs to know and can do. */
+/** State and actions of a drag in a tree. */
 interface TreeDrag {
   /** The order of siblings matters. */
   readonly ordered: boolean;
@@ -45,7 +45,7 @@ interface Options {
   readonly onMove: (move: Move) => void;
   /** Rows were dropped that cannot be moved now. */
   readonly onRefused: (why: string) => void;
-  /** Where the rows stand in a tree. */
+  /** Places of the rows in a tree. */
   readonly tree: () => TreeDrag | undefined;
 }
 

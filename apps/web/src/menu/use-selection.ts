@@ -19,7 +19,7 @@ import { inOrder, noSelection, type Selection, within, without } from './selecti
 
 /** Selected rows that are looked at for what may be done with them; more of them are told apart by the server. */
 const MAX_STATES = 500;
-/** How soon after rows have come or gone it is asked which of the selected ones that are not loaded are there, ms. */
+/** Time after rows have come or gone until it is asked which of the selected ones that are not loaded are there, ms. */
 const ASK_MS = 2_000;
 /** Additional interval per row of the list, ms: of a long list it is requested less often. */
 const ASK_ROW_MS = 0.5;
@@ -48,7 +48,7 @@ export const matching = (menu: Menu, query: Query): Promise<readonly string[]> =
   idsOf(socket, menu.path, { ...query, sort: null, tree: null });
 
 /**
- * Has the selection wait for ids from the router, and takes them before anything else is done with it. That they do not come
+ * Makes the selection wait for ids from the router, and takes them before anything else is done with it. That they do not come
  * is told of.
  * @param what is done, for people
  */
@@ -93,7 +93,7 @@ export function useSelection(menu: Menu, live: LiveMenu): TableSelection {
       const gone = new Set(far.filter((id) => !there.has(id)));
       if (gone.size > 0) select((now) => without(now, gone));
     };
-    /** Has the router list what passes now, as not all of it is loaded. */
+    /** Asks the router for what passes now, as not all of it is loaded. */
     const leaveOut = () => {
       const query = live.listed;
       const listing = Promise.resolve(pending.current).then(() => matching(menu, query));

@@ -1,4 +1,4 @@
-/** What the commands of a table do. Failures are shown; nothing is retried by itself. */
+/** Actions of the commands of a table. Failures are shown; nothing is retried by itself. */
 import type { Menu } from '@tollway/schema';
 import { useRef } from 'react';
 import { live as socket } from '../api/live.ts';
@@ -17,7 +17,7 @@ import { type CommandName, hasCommand, refusal, type TableState } from './table-
 import { type Drop, rootParent, siblingAbove, stepAmongSiblings, treePlace } from './tree.ts';
 import { matching, type TableSelection, whenListed } from './use-selection.ts';
 
-/** What the dialog of a new item starts from. */
+/** Values and position that the dialog of a new item starts from. */
 export interface NewItem {
   /** Id of the item whose values it takes. */
   readonly copy?: string;
@@ -51,7 +51,7 @@ export function fixedRows(menu: Menu, live: LiveMenu): number {
 }
 
 export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, show, askParent, ask }: Options) {
-  /** What is being removed: pressed again and again, Delete means it once. */
+  /** Items that are being removed: pressed again and again, Delete means it once. */
   const removing = useRef<ReadonlySet<string>>(undefined);
   const moves = useRef(Promise.resolve());
   const commands = useRef<Promise<unknown>>(Promise.resolve());

@@ -1,6 +1,6 @@
 import type { Menu } from '@tollway/schema';
 
-/** What the letters in the first column mean. */
+/** Meaning of the letters in the first column. */
 export function FlagLegend({ menu }: { readonly menu: Menu }) {
   return (
     <dl className="flag-legend" aria-label="Flags">

@@ -19,7 +19,7 @@ interface ComponentFile<P> {
   readonly default: ComponentType<P>;
 }
 
-/** What files are for, by the address that their folder stands for. */
+/** Values by the address that their folder stands for. */
 function byAddress<From, To>(files: Readonly<Record<string, From>>, of: (file: From) => To): ReadonlyMap<string, To> {
   return new Map(
     Object.entries(files).map(([path, file]) => [path.slice('.'.length, path.lastIndexOf('/')), of(file)] as const),
@@ -35,7 +35,7 @@ export const bespokeWindows = byAddress(import.meta.glob<ComponentFile<WindowPro
 /** Windows that belong to no menu, by their address. */
 export const bespokePages = byAddress(import.meta.glob<ComponentFile<PageProps>>('./**/page.tsx'), fetched);
 
-/** What tabs of dialogs show beside their fields, by the path of the menu. */
+/** Content that tabs of dialogs show beside their fields, by the path of the menu. */
 export const tabExtras = byAddress(
   import.meta.glob<TabExtras>('./**/tabs.ts', { eager: true, import: 'default' }),
   (extras) => extras,

@@ -1,5 +1,5 @@
 /**
- * Which menus share a window, as tabs of it, and where the window stands in the menu tree, as the menus declare it.
+ * Menus that share a window, as tabs of it, and the place of the window in the menu tree, as the menus declare it.
  */
 import { type Menu, menuByPath, registry, type WindowSize } from '@tollway/schema';
 
@@ -11,7 +11,7 @@ interface RelatedWindow {
 
 /** One tab of a window. A window with one tab shows no tabs. */
 export interface Page {
-  /** What the window shows: the path of a menu, {@link DASHBOARD}, {@link HISTORY} or {@link QUEUE_IMPORT}. */
+  /** Address of its content: the path of a menu, {@link DASHBOARD}, {@link HISTORY} or {@link QUEUE_IMPORT}. */
   readonly address: string;
   readonly label: string;
   readonly relatedWindows: readonly RelatedWindow[];
@@ -37,7 +37,7 @@ export const QUEUE_IMPORT = '/queue/simple/import';
 interface OwnWindow {
   readonly address: string;
   readonly title: string;
-  /** Its place in the menu tree; undefined for one that only a button opens. */
+  /** Place in the menu tree; undefined for one that only a button opens. */
   readonly tree?: readonly string[];
   readonly size: WindowSize;
   /** The button that opens it, and the menu above whose list that stands. */

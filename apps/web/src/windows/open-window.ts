@@ -1,7 +1,7 @@
-/** How parts of a window open other windows: links with an address, taken over from the browser. */
+/** Links by which parts of a window open other windows: taken over from the browser. */
 import { createContext, type MouseEvent, useContext } from 'react';
 
-/** Without a desktop around: the address bar leads there. */
+/** Follows an address by the address bar, without a desktop around. */
 function followAddress(address: string): void {
   window.history.pushState(null, '', address);
   window.dispatchEvent(new PopStateEvent('popstate'));

@@ -1,7 +1,7 @@
 import type { Menu } from '@tollway/schema';
 import type { NewItem } from '../menu/use-table-actions.ts';
 
-/** What every window of its own gets from the shell. */
+/** Properties that every window of its own gets from the shell. */
 export interface WindowProps {
   readonly menu: Menu;
   readonly density: string;
@@ -13,7 +13,7 @@ export interface WindowProps {
   readonly onLeave: () => void;
 }
 
-/** What a window that belongs to no menu gets. */
+/** Properties of a window that belongs to no menu. */
 export interface PageProps {
   /** Group of the user: `full`, `write` or `read`. */
   readonly group: string;

@@ -26,7 +26,7 @@ export function markColumn(menu: Menu): string | undefined {
 
 const DIRECTIONS = [' (upload)', ' (download)'] as const;
 
-/** How full a queue is: its rate against its max limit, in the direction that is fuller; and what is odd about it. */
+/** Load of a queue: its rate against its max limit, in the direction that is fuller; and what is odd about it. */
 export function rowMark(menu: Menu, row: Row): RowMark | undefined {
   if (markColumn(menu) === undefined) return undefined;
   const hint = row.hint ?? '';

@@ -1,4 +1,4 @@
-/** What stands in a cell: the text for people, and what makes it more than text. */
+/** Content of a cell: the text for people, and what makes it more than text. */
 import { columnValue, displayValue, editValue, type Menu, type MenuColumn, type Prop } from '@tollway/schema';
 import type { Row } from '../../api/row.ts';
 
@@ -36,7 +36,7 @@ export function cellText(column: MenuColumn, row: Row): string {
   return prop.readOnly !== true && kind.edit !== undefined ? editValue(kind, value) : (kind.display?.(value) ?? value);
 }
 
-/** Why an item is invalid, when the server says so. */
+/** Reason why an item is invalid, when the server says so. */
 export function reason(row: Row): string | undefined {
   const about = row['.about'];
   return about === undefined || about === '' ? undefined : about;

@@ -18,7 +18,7 @@ interface FieldProps {
   readonly error: string | undefined;
   /** The value that another user has stored while this one is edited. */
   readonly conflict: string | undefined;
-  /** Its control takes the focus, and tells so. */
+  /** True where its control takes the focus, and tells so. */
   readonly sought?: boolean;
   readonly onFound?: () => void;
   readonly onChange: (name: string, value: string | undefined) => void;

@@ -8,7 +8,7 @@ export function showsUnit({ kind, label }: Prop): boolean {
   return !label.toLowerCase().includes(kind.unit.toLowerCase());
 }
 
-/** What the system computed, with its unit. */
+/** Value that the system computed, with its unit. */
 export function LiveText({ prop, value }: { readonly prop: Prop; readonly value: string | undefined }) {
   return (
     <>

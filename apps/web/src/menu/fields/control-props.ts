@@ -1,10 +1,10 @@
 import type { Prop } from '@tollway/schema';
 
-/** What every control of a form gets. */
+/** Properties of every control of a form. */
 export interface ControlProps {
   readonly id: string;
   readonly prop: Prop;
-  /** Without the leading `!`. */
+  /** Value without the leading `!`. */
   readonly value: string;
   readonly disabled: boolean;
   readonly invalid: boolean;

@@ -1,4 +1,4 @@
-/** Which control edits a kind. */
+/** Control that edits a kind. */
 import type { Editor, Prop } from '@tollway/schema';
 import type { ComponentType } from 'react';
 import { suggests } from '../../api/references.ts';

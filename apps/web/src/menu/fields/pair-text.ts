@@ -8,7 +8,7 @@ export function halvesOf(value: string | undefined): Halves {
 }
 
 /**
- * What a pair becomes when one half's field holds `text`. A pair that is pasted into either field fills both, and the slash
+ * Pair after one half's field has got `text`. A pair that is pasted into either field fills both, and the slash
  * that somebody types after the first half only leads to the second.
  */
 export function pairWith(

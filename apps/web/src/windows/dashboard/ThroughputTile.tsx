@@ -1,4 +1,4 @@
-/** What the router sends, over the last minutes. */
+/** Throughput of the router over the last minutes. */
 import { onTraffic, type Sample, SPAN_MS, samplesAfter } from '../../api/traffic.ts';
 import { useAppearanceKey } from '../../ui/appearance-key.ts';
 import { Chart, type Line, type Points } from '../../ui/Chart.tsx';

@@ -62,7 +62,7 @@ function TopTable({ title, opens, area, rows, columns, slot, empty, foot }: Tabl
 
 const rateText = (value: string | undefined) => displayRate(value ?? '0');
 
-/** What an interface carries in both directions, bit/s. */
+/** Rate of an interface in both directions, bit/s. */
 const carried = (row: Row | undefined) =>
   Number(row?.['tx-bits-per-second'] ?? 0) + Number(row?.['rx-bits-per-second'] ?? 0);
 

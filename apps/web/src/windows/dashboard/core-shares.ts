@@ -1,4 +1,4 @@
-/** How the time of each core is split, for the bars of the dashboard. Pure. */
+/** Shares of the time of each core, for the bars of the dashboard. Pure. */
 import type { Usage } from '../../api/profile.ts';
 
 /** Parts of a bar in the order in which they are drawn and listed. */

@@ -1,4 +1,4 @@
-/** What the reasons for dropping packets mean for the operator of the router. Pure. */
+/** Meaning of the reasons for dropping packets for the operator of the router. Pure. */
 
 /**
  * `bookkeeping`: packets that have been dealt with. `policy`: the configuration wants it. `noise`: what others sent was

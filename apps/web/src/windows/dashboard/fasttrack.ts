@@ -1,8 +1,8 @@
-/** What the FastTrack tile says. Pure. */
+/** Texts of the FastTrack tile. Pure. */
 import type { Sample } from '../../api/traffic.ts';
 import { withUnit } from '../../ui/units.ts';
 
-/** What stands where there is nothing to tell. */
+/** Text where there is nothing to tell. */
 const NOTHING = '–';
 
 /** `87.3%`: share of the packets received that took FastTrack; of no packets there is no share. */

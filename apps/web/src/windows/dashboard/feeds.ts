@@ -1,4 +1,4 @@
-/** What the dashboard listens to besides samples and profile: a few rows of some menus, sorted on the server. */
+/** Feeds of the dashboard besides samples and profile: a few rows of some menus, sorted on the server. */
 import { live } from '../../api/live.ts';
 import { onProfile } from '../../api/profile.ts';
 import { Rows } from '../../api/rows.ts';

@@ -15,7 +15,7 @@ export interface Finding {
 export interface Facts {
   /** Whether the router answers; without `now` nothing else is examined. */
   readonly heard: 'now' | 'not-yet' | 'no-more' | 'logged-out';
-  /** Why the management plane does not work, a text of the router. */
+  /** Reason why the management plane does not work, a text of the router. */
   readonly problem?: string | undefined;
   /** State of the packet engine, by the topic `status`: `synced`, `behind`, `refused`, `down` … */
   readonly engine: string;
@@ -30,7 +30,7 @@ export interface Facts {
   }[];
   readonly connections: number;
   readonly maxConnections: number;
-  /** How full the table of the worker with most connections is, 0 to 1. */
+  /** Share of the table of the worker with most connections that is used, 0 to 1. */
   readonly fullestShare: number;
   /** Bytes. */
   readonly freeMemory: number;
@@ -53,7 +53,7 @@ function engine(facts: Facts): readonly Finding[] {
   return found === undefined ? [] : [{ level: 'trouble', ...found }];
 }
 
-/** Most alarms that are shown one by one. */
+/** Limit of alarms that are shown one by one. */
 const ALARMS = 5;
 
 function alarms({ alarms: all }: Facts): readonly Finding[] {

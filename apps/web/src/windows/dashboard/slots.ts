@@ -12,7 +12,7 @@ export interface Slot {
   readonly tone?: string;
 }
 
-/** What tells a slot from others: several may open the same window. */
+/** Key that tells a slot from others: several may open the same window. */
 const keyOf = (opens: string, name: string): string => `${opens} ${name}`;
 
 /**
@@ -24,7 +24,7 @@ export function inPlace(shown: readonly string[], slots: readonly Slot[]): reado
   return shown.map((key) => known.get(key));
 }
 
-/** Somebody is about to open one of the rows: by a pointer that rests, which touch has none of, or by the keyboard. */
+/** True when somebody is about to open one of the rows: by a pointer that rests, which touch has none of, or by the keyboard. */
 const isPointedAt = (root: HTMLElement): boolean =>
   root.matches(':focus-within') || (window.matchMedia('(hover: hover)').matches && root.matches(':hover'));
 

@@ -17,7 +17,7 @@ function linesOf(directions: readonly Direction[]): readonly Line[] {
   }));
 }
 
-/** As above, with the limits. */
+/** Lines as above, with the limits. */
 function rateLines(directions: readonly Direction[]): readonly Line[] {
   const limits = directions.map(({ label, color }, which): Line => {
     const name = directions.length > 1 ? `${label} limit` : 'Limit';
@@ -29,7 +29,7 @@ function rateLines(directions: readonly Direction[]): readonly Line[] {
 /** Recorders of the queues looked at last, so that a change of tabs loses nothing. */
 const recorders = new Map<string, QueueRecorder>();
 const MAX_RECORDERS = 16;
-/** Without messages for longer, what is shown is out of date, ms. */
+/** Time without messages after which what is shown is out of date, ms. */
 const FRESH_MS = 3_000;
 
 function recorderOf(id: string): QueueRecorder {

@@ -17,7 +17,7 @@ export function queueLoad(rate: string | undefined, limit: string | undefined): 
 /** A direction in which a queue holds traffic. */
 export interface Direction {
   readonly label: string;
-  /** In sentences; empty where there is only one direction. */
+  /** Word in sentences; empty where there is only one direction. */
   readonly word: string;
   /** Custom property that holds its colour. */
   readonly color: string;

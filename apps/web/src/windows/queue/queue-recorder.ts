@@ -18,7 +18,7 @@ interface Reading {
 }
 
 const EVERY_MS = 1_000;
-/** More time between two readings is a gap, over which no rate is counted, ms. */
+/** Time between two readings above which there is a gap, over which no rate is counted, ms. */
 const GAP_MS = 3_000;
 
 export class QueueRecorder {

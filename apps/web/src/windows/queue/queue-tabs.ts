@@ -1,7 +1,7 @@
 import type { TabExtras } from '../../menu/form-tabs.ts';
 import { LazyComponent } from '../../ui/lazy-component.tsx';
 
-/** What dialogs of simple queues and of queues of a tree show. */
+/** Tabs in dialogs of simple queues and of queues of a tree. */
 export const queueTabs: TabExtras = {
   Traffic: {
     content: new LazyComponent(async () => (await import('./QueueGraphs.tsx')).QueueGraphs),

@@ -4,7 +4,7 @@ interface Props {
   readonly running: boolean;
   readonly onStart: () => void;
   readonly onStop: () => void;
-  /** What stands between the buttons and the state. */
+  /** Content between the buttons and the state. */
   readonly children: ReactNode;
 }
 

@@ -1,4 +1,4 @@
-/** What a queue carried each day: the last month as bars, the days as a table, all of them as a file. */
+/** Traffic of a queue by day: the last month as bars, the days as a table, all of them as a file. */
 import { displayBytes } from '@tollway/schema';
 import { useContext, useEffect, useLayoutEffect, useState } from 'react';
 import { type AccountedDay, accountingAddress, queueAccounting } from '../../../api/queue-accounting.ts';
@@ -12,7 +12,7 @@ import { messageOf } from '../../../ui/message-of.ts';
 
 /** Days that are drawn. */
 const SHOWN = 31;
-/** How often the router is asked again, ms. */
+/** Interval at which the router is asked again, ms. */
 const EVERY_MS = 30_000;
 
 const bytesText = (bytes: number): string => displayBytes(String(Math.round(bytes)));

@@ -1,4 +1,4 @@
-/** Why a queue lets more through for a moment than its limit: the same traffic in three bin widths, and its bucket. */
+/** Explains why a queue lets more through for a moment than its limit: the same traffic in three bin widths, and its bucket. */
 import { useId, useMemo, useRef, useState } from 'react';
 import type { Row } from '../../../api/row.ts';
 import { type TokenBucketSource, tokenBucketOf } from '../../../api/token-bucket.ts';
@@ -10,7 +10,7 @@ import type { BinPlotData, Mark } from './bin-plot.ts';
 import { type Bucket, boundBits, explanation, figuresOf, type TokenBucketFigures, WIDTHS_MS } from './explain.ts';
 import './token-bucket.css';
 
-/** How many bins of each width are shown. */
+/** Number of bins of each width that are shown. */
 const COUNTS = [400, 400, 30] as const;
 const WIDTH_TEXTS = ['1 ms', '10 ms', '1 s'] as const;
 /** Length of the plot of the bucket, ms. */
@@ -59,7 +59,7 @@ interface PlotsProps extends Props {
   readonly source: TokenBucketSource;
   readonly which: number;
   readonly direction: Direction;
-  /** What is shown stays as it is. */
+  /** True while what is shown stays as it is. */
   readonly held: boolean;
 }
 
@@ -157,7 +157,7 @@ interface WordsProps {
   readonly direction: Direction;
 }
 
-/** What one sees, in words and figures. */
+/** Explanation in words and figures. */
 function Words({ source, subscribe, bucket, which, direction }: WordsProps) {
   const element = useLive<HTMLDivElement>(subscribe, (root) => {
     const problem = source.error;

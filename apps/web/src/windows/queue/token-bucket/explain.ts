@@ -1,4 +1,4 @@
-/** What the bucket of a queue lets through, in words that follow from the figures. Pure. */
+/** Explanation of what the bucket of a queue lets through, in words that follow from the figures. Pure. */
 
 import type { TokenBucketHistory } from '../../../api/token-bucket-history.ts';
 import { withUnit } from '../../../ui/units.ts';
@@ -6,7 +6,7 @@ import { withUnit } from '../../../ui/units.ts';
 /** Lengths of the bins that traffic is shown in, ms. */
 export const WIDTHS_MS = [1, 10, 1000] as const;
 
-/** How a queue is held in one direction. */
+/** Limit of a queue in one direction. */
 export interface Bucket {
   /** Highest rate, bit/s; 0 for none. */
   readonly limit: number;
@@ -14,7 +14,7 @@ export interface Bucket {
   readonly capacity: number;
 }
 
-/** What one direction of a queue did. */
+/** Figures of one direction of a queue. */
 export interface TokenBucketFigures extends Bucket {
   /** Length of what is known, ms. */
   readonly spanMs: number;
@@ -22,11 +22,11 @@ export interface TokenBucketFigures extends Bucket {
   readonly tokenRate: number;
   /** Bits that passed in all. */
   readonly bits: number;
-  /** Most bits in any stretch of {@link WIDTHS_MS}, in that order. */
+  /** Largest number of bits in any stretch of {@link WIDTHS_MS}, in that order. */
   readonly busiest: readonly number[];
   /** Bits in the bucket now. */
   readonly level: number;
-  /** What a speed test of the last seconds would show, bit/s; undefined while too little is known. */
+  /** Result that a speed test of the last seconds would show, bit/s; undefined while too little is known. */
   readonly speedTest: number | undefined;
   readonly dropped: number;
   /** Longest wait, µs. */
@@ -44,7 +44,7 @@ export function speedTestReading(samples: readonly number[]): number {
   return kept.reduce((sum, value) => sum + value, 0) / Math.max(kept.length, 1);
 }
 
-/** Most bits that may pass in a time: what comes in it, and what the bucket held. */
+/** Largest number of bits that may pass in a time: what comes in it, and what the bucket held. */
 export function boundBits({ capacity }: Bucket, rate: number, ms: number): number {
   return (rate * ms) / 1000 + capacity;
 }
@@ -77,7 +77,7 @@ const seconds = (ms: number): string => `${Math.max(1, Math.round(ms / 1000))} s
 /** Above the limit by more than counting in whole packets explains. */
 const clearlyAbove = (value: number, limit: number): boolean => value > limit * 1.005 + 12_112;
 
-/** What one sees, in sentences. @param direction `upload`, `download`, or nothing for a queue with one direction */
+/** Explanation in sentences. @param direction `upload`, `download`, or nothing for a queue with one direction */
 export function explanation(figures: TokenBucketFigures, direction: string): string {
   const { limit, capacity, bits, spanMs } = figures;
   const what = direction === '' ? 'traffic' : direction;

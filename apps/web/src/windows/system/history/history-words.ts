@@ -1,8 +1,8 @@
-/** How the history reads. Pure. */
+/** Texts of the history. Pure. */
 import type { Revision } from '@tollway/protocol/revisions';
 import { dateAndTime } from '../../../ui/router-clock.ts';
 
-/** Why a revision cannot be undone; empty when it can, or when only the attempt tells. */
+/** Reason why a revision cannot be undone; empty when it can, or when only the attempt tells. */
 export function whyNotUndone({ 'undone-by': undoneBy, undo }: Revision, group: string): string {
   if (group === 'read') return 'your group may only look';
   // An undone revision cannot be undone again; its undo has an Undo of its own.

@@ -171,7 +171,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   move: 'moved',
 };
 
-/** What a revision did to each of its rows. */
+/** Changes of a revision, row by row. */
 function Details({ revision }: { readonly revision: Revision }) {
   const [rows, setRows] = useState<readonly RevisionChange[]>();
   const [problem, setProblem] = useState('');

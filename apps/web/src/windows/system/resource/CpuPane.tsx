@@ -5,7 +5,7 @@ import { useAppearanceKey } from '../../../ui/appearance-key.ts';
 import { Chart, type Line } from '../../../ui/Chart.tsx';
 import { useVisible } from '../../../ui/visibility.ts';
 
-/** Beyond this, more colours would not be told apart. */
+/** Limit of lines: more colours would not be told apart. */
 const MAX_LINES = 4;
 const STYLES: readonly Omit<Line, 'label'>[] = [
   { color: '--tx' },
@@ -14,7 +14,7 @@ const STYLES: readonly Omit<Line, 'label'>[] = [
   { color: '--chart-4', dashed: true },
 ];
 
-/** Not subscribed while invisible. */
+/** Subscription while invisible: none. */
 const nothing = () => () => {};
 
 function cores(): string {

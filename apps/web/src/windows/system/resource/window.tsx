@@ -1,4 +1,4 @@
-/** What the router runs on, and the load of its cores. */
+/** Machine that the router runs on, and the load of its cores. */
 import { SettingsForm } from '../../../menu/SettingsForm.tsx';
 import type { WindowProps } from '../../window-props.ts';
 import { CpuPane } from './CpuPane.tsx';

@@ -1,4 +1,4 @@
-/** What each stage did with a packet, with links to the rules that decided. */
+/** Steps of a packet through the stages, with links to the rules that decided. */
 import type { ShownPacket, TracedRow } from '@tollway/protocol/live/trace';
 import { Fragment } from 'react';
 import { useLinks } from '../../open-window.ts';

@@ -33,7 +33,7 @@ export function argumentsOfLogLine(row: Row): PacketArguments | undefined {
 const ICMP_ERRORS: ReadonlySet<string> = new Set(['3', '4', '5', '11', '12']);
 
 /**
- * What a row leaves out of its packet without which a dry run would tell of another packet; undefined when it says all.
+ * Property that a row leaves out of its packet without which a dry run would tell of another packet; undefined when it says all.
  */
 export function unknownOf(words: PacketArguments): { readonly property: string; readonly detail: string } | undefined {
   if (words.protocol !== 'icmp' || words['src-port'] !== undefined) return undefined;
@@ -68,7 +68,7 @@ export function keep(kept: readonly Kept[], run: number, { packets, breaks }: Tr
   return all.sort((a, b) => a.timeMs - b.timeMs).slice(-MAX_PACKETS);
 }
 
-/** What a trace says of the connection that broke off; empty when it never did. */
+/** Note about the connection that broke off; empty when it never did. */
 export const breaksText = (breaks: number): string =>
   breaks === 0
     ? ''
@@ -78,7 +78,7 @@ export const breaksText = (breaks: number): string =>
 export const outcomeText = ({ outcome, dropReason }: ShownPacket): string =>
   dropReason ? `${outcome}: ${dropReason}` : outcome;
 
-/** What an outcome means that does not say it all by itself. */
+/** Explanation of an outcome that does not say it all by itself. */
 export const outcomeHelp = ({ outcome }: ShownPacket): string | undefined =>
   outcome === 'held'
     ? 'After a second it still waited in a queue, for fragments, or for the address of its next hop'

@@ -1,4 +1,4 @@
-/** What becomes of packets, stage by stage: as they come, or of one that is only described. */
+/** Trace of packets, stage by stage: as they come, or of one that is only described. */
 
 import { type PacketArguments, packetLine, parsePacketLine } from '@tollway/schema';
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from 'react';
@@ -15,7 +15,7 @@ import { onRequested, takeRequested } from './trace-request.ts';
 import { breaksText, type Kept, keep, MAX_PACKETS, unknownOf } from './trace-words.ts';
 import './trace.css';
 
-/** What ended a trace may be over long before the message goes. */
+/** Error that ended a trace, whose cause may be over long before the message goes. */
 const ended = ({ status, message }: RequestError): RequestError =>
   new RequestError(status, `Stopped at ${timeOfDay(Date.now())}: ${message}. Start begins anew.`);
 

@@ -27,7 +27,7 @@ export function profileOf(rows: readonly Usage[], choice: string): readonly Usag
   return shown.toSorted((a, b) => b.usage - a.usage);
 }
 
-/** How busy each core is: everything but idle, percent. In the order of the cores. */
+/** Load of each core: everything but idle, percent. In the order of the cores. */
 export function busyCores(rows: readonly Usage[]): readonly { readonly core: string; readonly busy: number }[] {
   return coresOf(rows).map((core) => ({
     core,

@@ -1,4 +1,4 @@
-/** Where the processor time goes, live. The measurement runs only while the window asks for it. */
+/** Processor time by task, live. The measurement runs only while the window asks for it. */
 import { useContext, useEffect, useLayoutEffect, useState } from 'react';
 import { onProfile, profileHandovers, profileOutOfOrder, profileUsages, type Usage } from '../../../api/profile.ts';
 import { useVisible } from '../../../ui/visibility.ts';

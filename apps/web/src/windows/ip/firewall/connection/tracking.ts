@@ -1,4 +1,4 @@
-/** How full the connection table is, for whatever shows it. */
+/** Load of the connection table, for whatever shows it. */
 import { live } from '../../../../api/live.ts';
 import { Rows } from '../../../../api/rows.ts';
 
@@ -14,7 +14,7 @@ const figure = (name: string): number => Number(tracking.rows[0]?.[name] ?? 0);
 /** Largest number of connections; 0 while unknown. */
 export const maxEntries = (): number => figure('max-entries');
 
-/** How full the table of the worker with most connections is, 0 to 1; 0 while unknown. */
+/** Share of the table of the worker with most connections that is used, 0 to 1; 0 while unknown. */
 export function fullestShare(): number {
   const most = figure('worker-max-entries');
   return most > 0 ? figure('worker-entries') / most : 0;

@@ -1,6 +1,6 @@
 /** The text of a file with subscribers. Pure. */
 
-/** Most bytes of a list; the router takes no larger request. */
+/** Size limit of a list, bytes; the router takes no larger request. */
 export const MAX_BYTES = 8 * 1024 * 1024;
 
 /** Decodes a file as spreadsheets write it: UTF-8, UTF-16 with a byte order mark, else Windows-1252. */

@@ -1,4 +1,4 @@
-/** What an import does, in words. Pure. */
+/** Texts about an import. Pure. */
 
 import type { ImportAction, ImportLine, ImportReport } from '@tollway/protocol/queue-import';
 import { thousands } from '@tollway/schema';
@@ -12,7 +12,7 @@ export const ACTION_TITLES: Readonly<Record<ImportAction, string>> = {
   same: 'Unchanged',
 };
 
-/** What can be shown of a report. */
+/** Lines of a report that can be shown. */
 export type Show = 'all' | 'hints' | ImportAction;
 
 type Counts = Readonly<Record<ImportAction | 'hints', number>>;
@@ -67,7 +67,7 @@ export function reportText({ lines, revision }: ImportReport): string {
   return would === '' ? 'The queues are already as the list says.' : `Would ${would}, in one revision.`;
 }
 
-/** What an import has done, for its message and the history of this page. */
+/** Text about an import that is done, for its message and the history of this page. */
 export function importNews({ lines }: ImportReport): string {
   return `Imported subscribers: ${deeds(countsOf(lines), ['added', 'changed', 'removed'])}.`;
 }
@@ -78,7 +78,7 @@ export function isApplicable({ lines, revision }: ImportReport): boolean {
   return revision === undefined && error === 0 && add + change + remove > 0;
 }
 
-/** What was done, with the hints of the dry run before it: its digest says that the lines are the same. */
+/** Report of an import, with the hints of the dry run before it: its digest says that the lines are the same. */
 export function withHintsOf(done: ImportReport, dryRun: ImportReport | undefined): ImportReport {
   const lines = done.lines.map((line, index) => ({ ...line, hint: dryRun?.lines[index]?.hint ?? line.hint }));
   return { ...done, lines };

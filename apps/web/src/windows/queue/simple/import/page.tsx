@@ -43,10 +43,10 @@ function ImportForm({ allowed }: { readonly allowed: boolean }) {
   const [remove, setRemove] = useState(false);
   const [report, setReport] = useState<ImportReport>();
   const [problem, setProblem] = useState('');
-  /** While the router reads the list it stays as it is, so that what is applied is what was told of. */
+  /** True while the router reads the list, which stays as it is, so that what is applied is what was told of. */
   const [busy, setBusy] = useState(false);
   const [show, setShow] = useState<Show>('all');
-  /** What the last list did. */
+  /** Result of the last list. */
   const [made, setMade] = useState<{ readonly revision: number; readonly text: string }>();
   const undoable = useStands(made?.revision);
 
@@ -217,7 +217,7 @@ interface PartsProps {
   readonly onShow: (show: Show) => void;
 }
 
-/** Which part of the report is shown. */
+/** Switch between the parts of the report. */
 function Parts({ report, show, onShow }: PartsProps) {
   const counts = countsOf(report.lines);
   const parts: readonly (readonly [Show, string, number])[] = [
