@@ -1,7 +1,7 @@
 //! The packet path of the router: pure, single-threaded, deterministic.
 //!
 //! ```text
-//!  Batch ─► parse ─► arp ─► fragment ─► fast_path ──────── hit: rewritten, done ───────────┐
+//!  Batch ─► parse ─► arp ─► fragment ─► flow_cache ─────── hit: rewritten, done ───────────┐
 //!                                          │ miss                                          │
 //!          track ◄─────────────────────────┘                                               │
 //!            └─► mangle_pre ─► dst_nat ─► route ─► ttl ─► mangle ─► filter ─► mangle_post  │
@@ -17,7 +17,7 @@
 
 // From the bottom up: a module uses those declared before it (tests/modules.rs).
 
-// Numbers, time, errors.
+// Identifiers, clock, configuration errors.
 pub mod error;
 pub mod ids;
 pub mod interface;
@@ -42,10 +42,10 @@ pub mod observe;
 // Queues.
 pub mod qos;
 
-// The configuration as workers use it.
+// Compiled, immutable configuration (snapshot).
 pub mod snapshot;
 
-// What all workers share.
+// State shared by all workers: directory, neighbours, routes, address sets.
 pub mod shared;
 
 // The stages, in the order of the drawing above.

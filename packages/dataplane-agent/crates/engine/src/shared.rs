@@ -30,10 +30,10 @@ pub struct Shared {
     pub(crate) directory: Arc<Directory>,
     /// Outside ports that workers have free.
     pub(crate) free_ports: Arc<SharedFreePorts>,
-    /// What has changed in the tables that all workers read.
+    /// Change counts of the tables that all workers read.
     pub epochs: Arc<Epochs>,
     pub(crate) queues: SharedQueues,
-    /// What the address lists hold.
+    /// Contents of the address lists.
     pub address_sets: Arc<AddressSets>,
     /// The rate limit of ICMP errors.
     pub(crate) icmp_errors: IcmpErrorRate,

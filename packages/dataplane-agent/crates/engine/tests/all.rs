@@ -21,7 +21,6 @@ mod nat;
 mod nat_elsewhere;
 mod nat_ports;
 mod offload;
-mod packet_flow;
 mod queue_changes;
 mod queue_chaos;
 mod queue_disorder;

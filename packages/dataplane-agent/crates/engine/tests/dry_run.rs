@@ -102,7 +102,7 @@ impl Described {
 /// Steps that a dry run and the real packet must have in common: who is asked for link-layer addresses, and
 /// which worker does what, shows in the others.
 fn decisions(packet: &TracedPacket) -> Vec<(&str, &str, &[u32])> {
-    let own = ["fast_path", "install", "emit", "queue", "parse"];
+    let own = ["flow_cache", "install", "emit", "queue", "parse"];
     let steps = packet.steps.iter().filter(|step| !own.contains(&step.stage.as_str()));
     steps.map(|step| (step.stage.as_str(), step.decision.as_str(), &step.rows[..])).collect()
 }
@@ -237,7 +237,7 @@ fn run(seed: u64) -> Result<[u64; 5], TestCaseError> {
         let ends = |packet: &TracedPacket| (packet.outcome, packet.drop_reason.clone(), packet.out_interface);
         prop_assert_eq!(ends(&dry), ends(&real), "{}", context);
         if real.fast || real.slow_reason.as_deref() == Some("rule") {
-            prop_assert_eq!(rows(&dry, "filter"), rows(&real, "fast_path"), "{}", context);
+            prop_assert_eq!(rows(&dry, "filter"), rows(&real, "flow_cache"), "{}", context);
         } else {
             prop_assert_eq!(decisions(&dry), decisions(&real), "{}", context);
         }
@@ -364,7 +364,7 @@ fn an_established_connection_is_known_and_in_its_window() {
         assert_eq!((dry.outcome, dry.fast), (TraceOutcome::Forwarded, true), "{dry:?}");
         let filter = dry.steps.iter().find(|step| step.stage == "filter").expect("the filter");
         assert_eq!(filter.rows, [1000]);
-        let cache = dry.steps.iter().find(|step| step.stage == "fast_path").expect("the flow cache");
+        let cache = dry.steps.iter().find(|step| step.stage == "flow_cache").expect("the flow cache");
         assert_eq!(cache.decision, "in the flow cache, which does what follows");
     }
 }

@@ -94,7 +94,7 @@ fn a_rule_that_drops_stops_a_running_flow_and_its_removal_lets_it_go_on() {
         assert_eq!(router.send(0, &ping(sequence)).len(), 1);
         assert_eq!(router.send(1, &pong(sequence)).len(), 1);
     }
-    assert!(router.stats().fast_path.packets >= 4);
+    assert!(router.stats().flow_cache_forwarded.packets >= 4);
     let drop =
         RouterConfig::new().filter("forward", rule().protocol(1).drop()).config.filter[0].rules[0].clone();
     router.swap(|config| config.filter[0].rules.push(tollway_config::dataplane::Rule { row: 7, ..drop }));
@@ -269,7 +269,7 @@ fn fasttrack_and_accept_count_the_same() {
     assert_eq!(router.rule(1000), router.rule(1001));
     assert_eq!(router.rule(1000).0, 41);
     let stats = router.stats();
-    assert_eq!(stats.fast_path.packets, 0);
+    assert_eq!(stats.flow_cache_forwarded.packets, 0);
     assert!(stats.fasttrack.packets >= 38, "{}", stats.fasttrack.packets);
     assert!(stats.fasttrack_active);
     let connection = &router.connections()[0];

@@ -164,7 +164,7 @@ fn a_million_frames(seed: u64) {
     for (stage, counters) in STAGES.iter().zip(&stats.stages) {
         println!("{:>10} {:>9}", stage.name, counters.packets);
     }
-    let fast = stats.fast_path.packets + stats.fasttrack.packets;
+    let fast = stats.flow_cache_forwarded.packets + stats.fasttrack.packets;
     println!(
         "fast {fast}, tx {tx}, local {local}, dropped {drops}, made {}, handed over {}, held {}",
         stats.generated, stats.handover_packets, stats.held

@@ -375,7 +375,7 @@ fn what_was_forwarded_up_to_a_commit_is_counted_by_what_was_in_force_then() {
         both.each(|router| router.swap(adds));
         let counted = |router: &Router| {
             let stats = router.stats();
-            format!("{:?} {:?} {:?}", Both::counted(router), stats.fast_path, stats.routed)
+            format!("{:?} {:?} {:?}", Both::counted(router), stats.flow_cache_forwarded, stats.routed)
         };
         assert_eq!(counted(&both.there), counted(&both.here), "{case}");
     }

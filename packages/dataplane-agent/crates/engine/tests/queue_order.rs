@@ -86,7 +86,7 @@ fn segments_in_order_and_plain_acknowledgements_count_nothing() {
     }
     connection.up(&mut router, FIN | ACK, 1 + 4 * DATA, 0);
     assert_eq!((counted(&router, 0), router.stats().out_of_order), ((0, 0), 0));
-    assert!(router.stats().fast_path.packets > 4, "the flow cache took them");
+    assert!(router.stats().flow_cache_forwarded.packets > 4, "the flow cache took them");
 }
 
 #[test]

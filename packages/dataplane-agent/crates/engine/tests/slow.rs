@@ -163,11 +163,11 @@ fn rules_that_ask_each_packet_and_drops_are_named() {
     }
     assert_eq!(router.slow_reasons(), [Some(SlowReason::Rule)]);
     // It came from the cache up to the rule.
-    assert_eq!(router.stats().fast_path.packets, 3);
+    assert_eq!(router.stats().flow_cache_forwarded.packets, 3);
     router.swap(|config| config.filter[0].rules[0].action = tollway_config::dataplane::Action::Drop);
     router.send(0, &udp());
-    assert_eq!(why(&mut router, 0, &udp()), Some(SlowReason::Refused));
-    assert_eq!(router.slow_reasons(), [Some(SlowReason::Refused)]);
+    assert_eq!(why(&mut router, 0, &udp()), Some(SlowReason::Dropped));
+    assert_eq!(router.slow_reasons(), [Some(SlowReason::Dropped)]);
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn packets_of_a_batch_do_not_overtake_a_slow_one_of_their_connection() {
     let before = router.slow();
     router.inject_batch(0, vec![frame(64), frame(1), frame(64), frame(64)]);
     // The router says that the time to live ran out.
-    let reasons = [(SlowReason::Order, 2), (SlowReason::Ttl, 1), (SlowReason::FromRouter, 1)];
+    let reasons = [(SlowReason::BehindSlowPacket, 2), (SlowReason::Ttl, 1), (SlowReason::FromRouter, 1)];
     assert_eq!(since(&router, &before), BTreeMap::from(reasons).into_iter().collect::<Vec<_>>());
 }
 
@@ -223,7 +223,7 @@ fn every_packet_is_either_fast_or_slow_for_one_reason() {
     let slow: u64 = router.slow().values().sum();
     let stats = router.stats();
     assert!(stats.handover_packets > 0);
-    assert_eq!(slow + stats.fast_path.packets, 400);
+    assert_eq!(slow + stats.flow_cache_forwarded.packets, 400);
     assert_eq!(slow, 150);
 }
 

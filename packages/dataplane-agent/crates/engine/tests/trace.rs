@@ -78,7 +78,7 @@ fn the_first_packet_of_a_translated_connection_tells_every_stage() {
     const FIRST: &str = "the first packet of its direction: the next one tells what the flow cache keeps";
     let expected: &[(&str, &str, &[u32])] = &[
         ("parse", "UDP, time to live 64", &[]),
-        ("fast_path", new, &[]),
+        ("flow_cache", new, &[]),
         ("track", "new, in original direction", &[]),
         ("route", "by the next hop 203.0.113.254", &[200]),
         ("ttl", "time to live becomes 63", &[]),
@@ -117,13 +117,13 @@ fn later_packets_come_from_the_cache_and_translated_answers_belong_to_the_trace(
         steps(query),
         [
             ("parse", "UDP, time to live 64", &[][..]),
-            ("fast_path", "forwarded from the flow cache, source becomes 203.0.113.1:40000", &[1000][..]),
+            ("flow_cache", "forwarded from the flow cache, source becomes 203.0.113.1:40000", &[1000][..]),
         ]
     );
     assert_eq!(
         steps(answer),
         [(
-            "fast_path",
+            "flow_cache",
             "forwarded from the flow cache, destination becomes 192.168.88.10:40000",
             &[1000][..]
         )]

@@ -464,7 +464,7 @@ fn run(seed: u64, steps: usize, tally: &std::cell::RefCell<Tally>) -> Result<(),
     }
     let stats = setups[3].router.stats();
     let mut tally = tally.borrow_mut();
-    tally.fast += stats.fast_path.packets + stats.fasttrack.packets;
+    tally.fast += stats.flow_cache_forwarded.packets + stats.fasttrack.packets;
     tally.handed_over += stats.handover_packets;
     Ok(())
 }

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use tollway_engine::packet::frame::VnetState;
 
 use crate::fanout;
+use crate::mmsg::{MmsgBuffers, Outgoing, Received};
 use crate::packet_ring::PacketRing;
 use crate::packet_socket::{PacketSocket, RingWatch, option};
 use crate::pool::{Partition, PoolFrame};
 use crate::port::{PortIo, Sent};
-use crate::scratch::{Outgoing, Received, Scratch};
 
 /// Bytes that may wait for the worker in the socket's queue before the kernel drops. Super-frames count with
 /// their true size: 8 MiB are about 7 ms at 10 Gbit/s.
@@ -28,7 +28,7 @@ const FANOUT_CBPF: u32 = 6;
 const PACKET_FANOUT_DATA: c_int = 22;
 const PACKET_IGNORE_OUTGOING: c_int = 23;
 
-/// One worker's packet socket on a netdev.
+/// A worker's packet socket on a netdev.
 #[derive(Debug)]
 pub struct AfPacketPort {
     socket: Arc<PacketSocket>,
@@ -38,7 +38,7 @@ pub struct AfPacketPort {
     reported: u64,
 }
 
-/// How frames are received from the kernel.
+/// Method of receiving frames from the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Receive {
     /// By a memory-mapped ring, if the kernel grants one.
@@ -188,15 +188,15 @@ impl PortIo for AfPacketPort {
     fn receive(
         &mut self,
         limit: usize,
-        scratch: &mut Scratch,
+        buffers: &mut MmsgBuffers,
         pool: &mut Partition,
         sink: impl FnMut(PoolFrame, VnetState),
     ) -> std::io::Result<Received> {
         let socket = self.socket.as_raw_fd();
         let Some(ring) = &mut self.ring else {
-            return scratch.receive_messages(socket, limit, pool, sink);
+            return buffers.receive_messages(socket, limit, pool, sink);
         };
-        let received = ring.receive(socket, limit, scratch, pool, sink)?;
+        let received = ring.receive(socket, limit, buffers, pool, sink)?;
         if received.taken == 0 {
             // Poll may have reported an error (the netdev went down), and does so until it is read.
             match self.socket.get(libc::SOL_SOCKET, libc::SO_ERROR, 0)? {
@@ -207,11 +207,11 @@ impl PortIo for AfPacketPort {
         Ok(received)
     }
 
-    fn send(&mut self, queue: &mut Vec<Outgoing>, scratch: &mut Scratch, pool: &mut Partition) -> Sent {
+    fn send(&mut self, queue: &mut Vec<Outgoing>, buffers: &mut MmsgBuffers, pool: &mut Partition) -> Sent {
         let mut result = Sent::default();
         while result.taken < queue.len() {
             let pending = queue.get(result.taken..).unwrap_or_default();
-            match scratch.send_messages(self.socket.as_raw_fd(), pending) {
+            match buffers.send_messages(self.socket.as_raw_fd(), pending) {
                 Ok(sent) => result.taken += sent,
                 Err(error) => match error.raw_os_error() {
                     Some(libc::EAGAIN | libc::EINTR) => {

@@ -273,7 +273,7 @@ impl Claim {
         if monitor.may_be_removed(&self.guard) { self.guard_again() } else { Ok(Vec::new()) }
     }
 
-    /// As [`Self::keep_guard`], without a notification.
+    /// Guards like [`Self::keep_guard`], without a notification.
     ///
     /// # Errors
     /// As [`Self::keep_guard`].

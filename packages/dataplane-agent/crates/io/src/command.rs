@@ -10,7 +10,7 @@ use std::thread;
 pub struct CommandError {
     /// The command line.
     pub line: String,
-    /// Its standard error, or why it could not be run.
+    /// Standard error of the command, or why it could not be run.
     pub reason: String,
 }
 

@@ -25,7 +25,7 @@ use crate::wake::{self, Wake};
 const PORTS: usize = 2;
 /// Frames in one direction of one worker's port.
 const DEPTH: usize = 1024;
-/// One step of the generator.
+/// Interval of the generator's steps.
 const TICK: Duration = Duration::from_millis(20);
 const TICKS_PER_SECOND: u64 = 50;
 
@@ -381,7 +381,7 @@ impl Generator {
         }
     }
 
-    /// One tick of new traffic: about 10 TCP connections, 20 name queries, 4 pings and a UDP stream of 50
+    /// Sends the traffic of a tick: about 10 TCP connections, 20 name queries, 4 pings and a UDP stream of 50
     /// packets a second.
     fn step(&mut self) {
         self.tick += 1;

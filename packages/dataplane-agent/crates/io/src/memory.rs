@@ -6,12 +6,12 @@ use std::sync::Arc;
 use rtrb::{Consumer, Producer, RingBuffer};
 use tollway_engine::packet::frame::VnetState;
 
+use crate::mmsg::{MmsgBuffers, Outgoing, Received};
 use crate::pool::{Partition, PoolFrame};
 use crate::port::{PortIo, Sent};
-use crate::scratch::{Outgoing, Received, Scratch};
 use crate::wake::Wake;
 
-/// One worker's end of a memory port.
+/// A worker's end of a memory port.
 #[derive(Debug)]
 pub struct MemoryPort {
     rx: Consumer<Outgoing>,
@@ -53,7 +53,7 @@ impl PortIo for MemoryPort {
     fn receive(
         &mut self,
         limit: usize,
-        _scratch: &mut Scratch,
+        _buffers: &mut MmsgBuffers,
         _pool: &mut Partition,
         mut sink: impl FnMut(PoolFrame, VnetState),
     ) -> std::io::Result<Received> {
@@ -70,7 +70,7 @@ impl PortIo for MemoryPort {
         Ok(result)
     }
 
-    fn send(&mut self, queue: &mut Vec<Outgoing>, _scratch: &mut Scratch, pool: &mut Partition) -> Sent {
+    fn send(&mut self, queue: &mut Vec<Outgoing>, _buffers: &mut MmsgBuffers, pool: &mut Partition) -> Sent {
         let mut result = Sent::default();
         for outgoing in queue.drain(..) {
             result.taken += 1;
@@ -99,16 +99,16 @@ mod tests {
         let mut partition = partitions(&[PartitionSize { heads: 8, tails: 0 }]).unwrap().remove(0);
         let peer_wake = Arc::new(Wake::new().unwrap());
         let (mut port, mut peer) = pair(2, &peer_wake).unwrap();
-        let mut scratch = Scratch::new();
+        let mut buffers = MmsgBuffers::new();
         for _ in 0..2 {
             peer.tx.push((partition.take(60).unwrap(), VnetState::default())).unwrap();
         }
         let mut queue = Vec::new();
         let received =
-            port.receive(64, &mut scratch, &mut partition, |frame, state| queue.push((frame, state)));
+            port.receive(64, &mut buffers, &mut partition, |frame, state| queue.push((frame, state)));
         assert_eq!(received.unwrap().taken, 2);
         queue.push((partition.take(60).unwrap(), VnetState::default()));
-        let sent = port.send(&mut queue, &mut scratch, &mut partition);
+        let sent = port.send(&mut queue, &mut buffers, &mut partition);
         assert_eq!((sent.taken, sent.refused, sent.full), (3, 1, false));
         assert_eq!(peer.rx.slots(), 2);
     }

@@ -46,7 +46,7 @@ impl Namespace {
         Ok(namespace)
     }
 
-    /// Its name.
+    /// Name of the namespace.
     pub fn name(&self) -> &str {
         &self.name
     }

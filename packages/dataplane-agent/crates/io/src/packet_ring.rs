@@ -13,9 +13,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tollway_engine::packet::frame::VnetState;
 
 use crate::gso::normalise;
+use crate::mmsg::{MmsgBuffers, Received, vlan_tag_bytes};
 use crate::packet_socket::option;
 use crate::pool::{HEAD_CAPACITY, Partition, PoolFrame};
-use crate::scratch::{Received, Scratch, tag_of};
 use crate::vnet::{VNET_HEADER, decode};
 
 /// Bytes of a slot: room for a full Ethernet frame with two tags behind the kernel's headers.
@@ -26,7 +26,7 @@ const BLOCK: usize = 64 << 10;
 const SLOTS: usize = 16_384;
 const MIN_SLOTS: usize = 1024;
 
-/// One socket's ring.
+/// Ring of a packet socket.
 #[derive(Debug)]
 pub struct PacketRing {
     memory: NonNull<u8>,
@@ -119,7 +119,7 @@ impl PacketRing {
         std::mem::take(&mut self.lost)
     }
 
-    /// Receives up to `limit` frames of the ring of `socket`, like [`Scratch::receive_messages`].
+    /// Receives up to `limit` frames of the ring of `socket`, like [`MmsgBuffers::receive_messages`].
     ///
     /// # Errors
     /// The socket's error.
@@ -127,7 +127,7 @@ impl PacketRing {
         &mut self,
         socket: RawFd,
         limit: usize,
-        scratch: &mut Scratch,
+        buffers: &mut MmsgBuffers,
         pool: &mut Partition,
         mut sink: impl FnMut(PoolFrame, VnetState),
     ) -> std::io::Result<Received> {
@@ -139,7 +139,7 @@ impl PacketRing {
             }
             if status & libc::TP_STATUS_COPY != 0 {
                 let run = self.copies(limit - result.taken);
-                let received = scratch.receive_messages(socket, run, pool, &mut sink)?;
+                let received = buffers.receive_messages(socket, run, pool, &mut sink)?;
                 if received.no_frame {
                     result.no_frame = true;
                     break;
@@ -172,7 +172,7 @@ impl PacketRing {
         Ok(result)
     }
 
-    /// How many slots in a row, `limit` at most, hold beginnings of frames that wait in the queue.
+    /// Number of slots in a row, `limit` at most, that hold beginnings of frames that wait in the queue.
     fn copies(&self, limit: usize) -> usize {
         const BOTH: u32 = libc::TP_STATUS_USER | libc::TP_STATUS_COPY;
         let limit = limit.min(self.slots);
@@ -205,7 +205,7 @@ impl PacketRing {
         let Some(mut state) = decode(&vnet).filter(|_| frame.received(length)) else {
             return Copied::Unusable;
         };
-        if let Some(tag) = tag_of(status, header.tp_vlan_tpid, header.tp_vlan_tci) {
+        if let Some(tag) = vlan_tag_bytes(status, header.tp_vlan_tpid, header.tp_vlan_tci) {
             if !frame.insert_tag(tag) {
                 return Copied::Unusable;
             }
@@ -217,7 +217,7 @@ impl PacketRing {
     }
 }
 
-/// What was copied out of a slot.
+/// Result of copying out of a slot.
 enum Copied {
     Frame(VnetState),
     Unusable,
@@ -242,7 +242,7 @@ mod tests {
         socket: UnixDatagram,
         next: usize,
         pool: Partition,
-        scratch: Scratch,
+        buffers: MmsgBuffers,
     }
 
     impl Kernel {
@@ -256,7 +256,7 @@ mod tests {
             let (queue, socket) = UnixDatagram::pair().unwrap();
             let pool = partitions(&[PartitionSize { heads: 100, tails: 70 }]).unwrap().remove(0);
             let ring = PacketRing { memory, slots: SLOTS, next: 0, lost: 0 };
-            Self { ring, queue, socket, next: 0, pool, scratch: Scratch::new() }
+            Self { ring, queue, socket, next: 0, pool, buffers: MmsgBuffers::new() }
         }
 
         fn fill(&mut self, frame: &[u8], status: u32, tci: u16) {
@@ -282,7 +282,7 @@ mod tests {
             self.fill(&vec![mark; length], 0, 0);
         }
 
-        /// One that is too long for a slot and waits in the queue.
+        /// Adds a frame that is too long for a slot and waits in the queue.
         fn long_frame(&mut self, length: usize, mark: u8) {
             let frame = vec![mark; length];
             self.queue.send(&[vec![0; VNET_HEADER], frame.clone()].concat()).unwrap();
@@ -294,7 +294,7 @@ mod tests {
             let mut frames = Vec::new();
             let sink = |frame: PoolFrame, _| frames.push((frame.len(), frame.head()[0]));
             let socket = self.socket.as_raw_fd();
-            let received = self.ring.receive(socket, limit, &mut self.scratch, &mut self.pool, sink);
+            let received = self.ring.receive(socket, limit, &mut self.buffers, &mut self.pool, sink);
             (received.unwrap(), frames)
         }
     }
@@ -326,7 +326,7 @@ mod tests {
         kernel.fill(&frame, libc::TP_STATUS_VLAN_VALID, 7);
         let (mut heads, socket) = (Vec::new(), kernel.socket.as_raw_fd());
         let sink = |frame: PoolFrame, _| heads.push(frame.head().to_vec());
-        kernel.ring.receive(socket, 64, &mut kernel.scratch, &mut kernel.pool, sink).unwrap();
+        kernel.ring.receive(socket, 64, &mut kernel.buffers, &mut kernel.pool, sink).unwrap();
         assert_eq!(heads, [[&frame[..12], &[0x81, 0, 0, 7], &frame[12..]].concat()]);
     }
 

@@ -6,12 +6,12 @@ use tollway_engine::packet::frame::VnetState;
 
 use crate::af_packet::AfPacketPort;
 use crate::memory::MemoryPort;
+use crate::mmsg::{MmsgBuffers, Outgoing, Received};
 use crate::packet_socket::RingWatch;
 use crate::pool::{Partition, PoolFrame};
-use crate::scratch::{Outgoing, Received, Scratch};
 use crate::xdp::XdpPort;
 
-/// What became of the frames at the front of a transmit queue.
+/// Result of sending the frames at the front of a transmit queue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sent {
     /// Frames taken off the queue, sent or refused.
@@ -22,7 +22,7 @@ pub struct Sent {
     pub full: bool,
 }
 
-/// One worker's end of a port.
+/// A worker's end of a port.
 pub trait PortIo {
     /// Descriptor that becomes readable when frames wait.
     fn fd(&self) -> RawFd;
@@ -42,13 +42,13 @@ pub trait PortIo {
     fn receive(
         &mut self,
         limit: usize,
-        scratch: &mut Scratch,
+        buffers: &mut MmsgBuffers,
         pool: &mut Partition,
         sink: impl FnMut(PoolFrame, VnetState),
     ) -> std::io::Result<Received>;
 
     /// Sends from the front of `queue`; frames that were sent or refused are removed.
-    fn send(&mut self, queue: &mut Vec<Outgoing>, scratch: &mut Scratch, pool: &mut Partition) -> Sent;
+    fn send(&mut self, queue: &mut Vec<Outgoing>, buffers: &mut MmsgBuffers, pool: &mut Partition) -> Sent;
 
     /// Frames that the kernel dropped before this socket since the last call, because its buffer was full.
     fn take_kernel_drops(&mut self) -> u64;
@@ -104,22 +104,22 @@ impl PortIo for Port {
     fn receive(
         &mut self,
         limit: usize,
-        scratch: &mut Scratch,
+        buffers: &mut MmsgBuffers,
         pool: &mut Partition,
         sink: impl FnMut(PoolFrame, VnetState),
     ) -> std::io::Result<Received> {
         match self {
-            Port::AfPacket(port) => port.receive(limit, scratch, pool, sink),
-            Port::Xdp(port) => port.receive(limit, scratch, pool, sink),
-            Port::Memory(port) => port.receive(limit, scratch, pool, sink),
+            Port::AfPacket(port) => port.receive(limit, buffers, pool, sink),
+            Port::Xdp(port) => port.receive(limit, buffers, pool, sink),
+            Port::Memory(port) => port.receive(limit, buffers, pool, sink),
         }
     }
 
-    fn send(&mut self, queue: &mut Vec<Outgoing>, scratch: &mut Scratch, pool: &mut Partition) -> Sent {
+    fn send(&mut self, queue: &mut Vec<Outgoing>, buffers: &mut MmsgBuffers, pool: &mut Partition) -> Sent {
         match self {
-            Port::AfPacket(port) => port.send(queue, scratch, pool),
-            Port::Xdp(port) => port.send(queue, scratch, pool),
-            Port::Memory(port) => port.send(queue, scratch, pool),
+            Port::AfPacket(port) => port.send(queue, buffers, pool),
+            Port::Xdp(port) => port.send(queue, buffers, pool),
+            Port::Memory(port) => port.send(queue, buffers, pool),
         }
     }
 

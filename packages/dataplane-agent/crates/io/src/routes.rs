@@ -172,7 +172,7 @@ impl RouteMonitor {
     }
 }
 
-/// One next hop of several.
+/// Next hop of a multipath route.
 struct NextHop {
     flags: u8,
     device: u32,

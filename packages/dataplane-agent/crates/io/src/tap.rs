@@ -6,8 +6,8 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use tollway_engine::packet::frame::VnetState;
 
+use crate::mmsg::{MmsgBuffers, Received};
 use crate::pool::{Partition, PoolFrame};
-use crate::scratch::{Received, Scratch};
 
 const TUNSETIFF: c_ulong = 0x4004_54ca;
 const TUNSETOFFLOAD: c_ulong = 0x4004_54d0;
@@ -18,7 +18,7 @@ const IFF_VNET_HDR: c_int = 0x4000;
 /// Checksums, TCP segmentation of both families, with ECN.
 const OFFLOADS: c_ulong = 0x01 | 0x02 | 0x04 | 0x08;
 
-/// One queue of a TAP: a worker's end.
+/// A queue of a TAP: a worker's end.
 #[derive(Debug)]
 pub struct Tap {
     queue: OwnedFd,
@@ -87,11 +87,11 @@ impl Tap {
     pub fn receive(
         &mut self,
         limit: usize,
-        scratch: &mut Scratch,
+        buffers: &mut MmsgBuffers,
         pool: &mut Partition,
         sink: impl FnMut(PoolFrame, VnetState),
     ) -> std::io::Result<Received> {
-        scratch.read_frames(self.fd(), limit, pool, sink)
+        buffers.read_frames(self.fd(), limit, pool, sink)
     }
 
     /// Gives the kernel a frame.
@@ -102,8 +102,8 @@ impl Tap {
         &mut self,
         frame: &PoolFrame,
         state: &VnetState,
-        scratch: &mut Scratch,
+        buffers: &mut MmsgBuffers,
     ) -> std::io::Result<()> {
-        scratch.write_frame(self.fd(), frame, state)
+        buffers.write_frame(self.fd(), frame, state)
     }
 }

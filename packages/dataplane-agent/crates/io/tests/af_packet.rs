@@ -11,10 +11,10 @@ use tollway_io::PortIo;
 use tollway_io::af_packet::{self, AfPacketPort, Receive};
 use tollway_io::command::ip;
 use tollway_io::link::LinkMonitor;
+use tollway_io::mmsg::MmsgBuffers;
 use tollway_io::netns::Namespace;
 use tollway_io::packet_socket::RingWatch;
 use tollway_io::pool::{PartitionSize, partitions};
-use tollway_io::scratch::Scratch;
 use tollway_io::tap::{self, Tap};
 use tollway_io::vnet::VNET_HEADER;
 use tollway_io::wake;
@@ -65,7 +65,7 @@ fn long_datagram() -> Vec<u8> {
 fn a_frame_that_no_virtio_header_describes_stops_a_ring_which_is_noticed_and_no_queue() {
     let (namespace, tap, index) = namespace_with_tap("gso");
     let mut pool = partitions(&[PartitionSize { heads: 2000, tails: 64 }]).unwrap().remove(0);
-    let mut scratch = Scratch::new();
+    let mut buffers = MmsgBuffers::new();
     let open = |receive| {
         let opened = namespace.0.within(|| af_packet::open(index, 1, receive)).unwrap();
         opened.unwrap().ports.remove(0)
@@ -76,7 +76,7 @@ fn a_frame_that_no_virtio_header_describes_stops_a_ring_which_is_noticed_and_no_
         while lengths.len() < count
             && wake::poll(&mut [wake::readable(port.fd())], Some(Duration::from_millis(500))) > 0
         {
-            port.receive(64, &mut scratch, &mut pool, |frame, _| lengths.push(frame.len())).unwrap();
+            port.receive(64, &mut buffers, &mut pool, |frame, _| lengths.push(frame.len())).unwrap();
         }
         lengths
     };
@@ -127,9 +127,9 @@ fn a_ring_that_is_full_has_not_stopped() {
         assert!(!watches.iter_mut().any(RingWatch::has_stopped));
     }
     assert!(ports.iter_mut().map(AfPacketPort::take_kernel_drops).sum::<u64>() > 0);
-    let mut scratch = Scratch::new();
+    let mut buffers = MmsgBuffers::new();
     for port in &mut ports {
-        while port.receive(64, &mut scratch, &mut pool, |_, _| ()).unwrap().taken > 0 {}
+        while port.receive(64, &mut buffers, &mut pool, |_, _| ()).unwrap().taken > 0 {}
     }
     assert!(!watches.iter_mut().any(RingWatch::has_stopped));
 }

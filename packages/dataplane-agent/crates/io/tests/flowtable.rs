@@ -11,9 +11,9 @@ use tollway_io::af_packet::{self, AfPacketPort, Receive};
 use tollway_io::command::ip;
 use tollway_io::flowtable::{Action, Flowtable, Key, Link, Mode, Share};
 use tollway_io::link::LinkMonitor;
+use tollway_io::mmsg::{MmsgBuffers, Outgoing};
 use tollway_io::netns::Namespace;
 use tollway_io::pool::{Partition, PartitionSize, partitions};
-use tollway_io::scratch::{Outgoing, Scratch};
 use tollway_io::{PortIo, tap, wake};
 use tollway_wire::checksum::{self, Delta};
 use tollway_wire::ipv4::{TCP, UDP};
@@ -79,7 +79,7 @@ impl Cables {
         let mut frame = self.pool.take(bytes.len()).unwrap();
         frame.head_mut().copy_from_slice(bytes);
         let mut queue: Vec<Outgoing> = vec![(frame, vnet)];
-        let sent = self.sender.send(&mut queue, &mut Scratch::new(), &mut self.pool);
+        let sent = self.sender.send(&mut queue, &mut MmsgBuffers::new(), &mut self.pool);
         assert_eq!((sent.taken, sent.refused), (1, 0));
     }
 
@@ -105,7 +105,7 @@ impl Drop for Cables {
 fn receive(port: &mut AfPacketPort, pool: &mut Partition) -> Option<(Vec<u8>, VnetState)> {
     wake::poll(&mut [wake::readable(port.fd())], Some(Duration::from_millis(50)));
     let mut found = None;
-    port.receive(1, &mut Scratch::new(), pool, |frame, vnet| found = Some((frame.head().to_vec(), vnet)))
+    port.receive(1, &mut MmsgBuffers::new(), pool, |frame, vnet| found = Some((frame.head().to_vec(), vnet)))
         .unwrap();
     found
 }
@@ -367,7 +367,7 @@ fn segments_that_nobody_has_counted_are_counted() {
             csum_offset: 16,
             ..VnetState::default()
         };
-        tap.send(&frame, &vnet, &mut Scratch::new()).unwrap();
+        tap.send(&frame, &vnet, &mut MmsgBuffers::new()).unwrap();
         assert!(cables.forwarded().is_some());
         let (packets, bytes) = cables.share.counts(&installed);
         let expected = (segments, payload as u64 + segments * 40);
@@ -381,7 +381,7 @@ fn pairs_of_addresses_stand_for_all_their_packets() {
     cables.share.table().set_mode(Mode::Pairs);
     let epoch = cables.share.epoch();
     let action = action(&cables, None);
-    cables.share.install(Key::pair(cables.near, CLIENT, SERVER), &action, epoch).unwrap();
+    cables.share.install(Key::address_pair(cables.near, CLIENT, SERVER), &action, epoch).unwrap();
     for (protocol, flags) in [(UDP, 0), (TCP, 16), (TCP, 2)] {
         cables.send(&packet(protocol, flags, 64, 33), VnetState::default());
         assert_sound(&cables.forwarded().unwrap().0, CLIENT, 40_000);
@@ -396,7 +396,7 @@ fn pairs_of_addresses_stand_for_all_their_packets() {
 fn a_flow_that_another_worker_has_put_in_stays_its() {
     let table = Arc::new(Flowtable::new().unwrap());
     let [mut one, mut other] = [0, 1].map(|worker| Share::new(Arc::clone(&table), worker, 2));
-    let (key, epoch) = (Key::pair(1, CLIENT, SERVER), one.epoch());
+    let (key, epoch) = (Key::address_pair(1, CLIENT, SERVER), one.epoch());
     let action = Action {
         out_ifindex: 1,
         mtu: 1500,

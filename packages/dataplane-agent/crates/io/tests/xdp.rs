@@ -10,9 +10,9 @@ use tollway_io::PortIo;
 use tollway_io::af_packet::{self, AfPacketPort, Receive};
 use tollway_io::command::ip;
 use tollway_io::link::{Link, LinkMonitor};
+use tollway_io::mmsg::{MmsgBuffers, Outgoing, Received};
 use tollway_io::netns::Namespace;
 use tollway_io::pool::{Partition, PartitionSize, Umem, partitions};
-use tollway_io::scratch::{Outgoing, Received, Scratch};
 use tollway_io::wake;
 use tollway_io::xdp::device::Device;
 use tollway_io::xdp::{self, Mode, XdpPort};
@@ -89,20 +89,20 @@ fn ready(port: &impl PortIo) -> bool {
 
 /// Receives until `count` frames are there, for at most 5 s.
 fn receive(port: &mut impl PortIo, pool: &mut Partition, count: usize) -> Vec<Outgoing> {
-    let mut scratch = Scratch::new();
+    let mut buffers = MmsgBuffers::new();
     let mut frames = Vec::new();
     while frames.len() < count && ready(port) {
-        port.receive(64, &mut scratch, pool, |frame, state| frames.push((frame, state))).unwrap();
+        port.receive(64, &mut buffers, pool, |frame, state| frames.push((frame, state))).unwrap();
     }
     frames
 }
 
 fn send(port: &mut impl PortIo, pool: &mut Partition, mut queue: Vec<Outgoing>) -> usize {
-    let mut scratch = Scratch::new();
+    let mut buffers = MmsgBuffers::new();
     let deadline = Instant::now() + Duration::from_secs(5);
     let mut refused = 0;
     while !queue.is_empty() && Instant::now() < deadline {
-        refused += port.send(&mut queue, &mut scratch, pool).refused;
+        refused += port.send(&mut queue, &mut buffers, pool).refused;
     }
     assert!(queue.is_empty());
     refused
@@ -216,10 +216,10 @@ fn every_queue_is_received_and_every_worker_sends() {
         let queue = (0..64).map(|number| frame(&mut outside, number, 100)).collect();
         assert_eq!(send(&mut far, &mut outside, queue), 0);
         let (mut got, deadline) = (0, Instant::now() + Duration::from_secs(5));
-        let mut scratch = Scratch::new();
+        let mut buffers = MmsgBuffers::new();
         while got < 64 && Instant::now() < deadline {
             for (port, pool) in ports.iter_mut().zip(&mut pools) {
-                got += port.receive(64, &mut scratch, pool, |_, _| {}).unwrap().taken;
+                got += port.receive(64, &mut buffers, pool, |_, _| {}).unwrap().taken;
             }
         }
         assert_eq!(got, 64, "{queues} queues, {workers} workers");
@@ -281,7 +281,7 @@ fn a_queue_without_frames_says_so_at_once_for_it_shows_nothing_from_then_on() {
     let mut near = ports.remove(0);
     near.start(&mut pool);
     let mut far = cable.far();
-    let mut scratch = Scratch::new();
+    let mut buffers = MmsgBuffers::new();
     let mut held: Vec<_> = std::iter::from_fn(|| pool.take_umem_frame()).collect();
     held.extend(std::iter::from_fn(|| pool.take(200)));
     let mut batch = |first: u32| {
@@ -292,7 +292,7 @@ fn a_queue_without_frames_says_so_at_once_for_it_shows_nothing_from_then_on() {
     for round in 0..200 {
         batch(round * 60);
         assert!(ready(&near), "round {round}");
-        last = near.receive(60, &mut scratch, &mut pool, |frame, _| held.push(frame)).unwrap();
+        last = near.receive(60, &mut buffers, &mut pool, |frame, _| held.push(frame)).unwrap();
         if last.no_frame {
             break;
         }
@@ -301,7 +301,7 @@ fn a_queue_without_frames_says_so_at_once_for_it_shows_nothing_from_then_on() {
     batch(0);
     assert_eq!(wake::poll(&mut [wake::readable(near.fd())], Some(Duration::from_millis(200))), 0);
     held.into_iter().for_each(|frame| pool.recycle(frame));
-    assert_eq!(near.receive(60, &mut scratch, &mut pool, |_, _| ()).unwrap(), Received::default());
+    assert_eq!(near.receive(60, &mut buffers, &mut pool, |_, _| ()).unwrap(), Received::default());
     batch(0);
     assert_eq!(receive(&mut near, &mut pool, 60).len(), 60);
 }

@@ -36,7 +36,7 @@ pub fn read(stats: &EngineStats) -> BTreeMap<Counter, u64> {
     for (row, count) in &stats.rules {
         counters.insert(Counter::Rule(*row), count.packets);
     }
-    counters.insert(Counter::FastPath, stats.fast_path.packets);
+    counters.insert(Counter::FastPath, stats.flow_cache_forwarded.packets);
     counters.insert(Counter::Fasttrack, stats.fasttrack.packets);
     counters.insert(Counter::Generated, stats.generated);
     counters.insert(Counter::Handover, stats.handover_packets);

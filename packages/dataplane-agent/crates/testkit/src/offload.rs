@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use tollway_engine::engine::offload::{Credit, Offload};
+use tollway_engine::engine::offload::{Offload, OffloadedCounts};
 use tollway_engine::ids::PortId;
 use tollway_wire::ipv4;
 use tollway_wire::tcp::flag;
@@ -54,9 +54,10 @@ impl Forwarder {
         let found = router.offloads.as_mut().map(std::mem::take).unwrap_or_default();
         let engine = &mut router.engines[0];
         self.flows.retain_mut(|flow| {
-            let Credit { right, .. } = engine.credit(&mut flow.offload.ticket, flow.packets, flow.bytes, now);
+            let OffloadedCounts { right, .. } =
+                engine.add_offloaded_counts(&mut flow.offload.handle, flow.packets, flow.bytes, now);
             if !right {
-                engine.end_offload(&flow.offload.ticket);
+                engine.end_offload(&flow.offload.handle);
             }
             right
         });
@@ -86,7 +87,10 @@ impl Forwarder {
         let flow = self.flows.iter_mut().find(|flow| flow.matches(port, &packet))?;
         let headers = if packet.protocol == ipv4::TCP { 40 } else { 28 };
         let length = headers + packet.payload.len() as u64;
-        if packet.ttl <= 1 || (closing && !flow.offload.pair) || length > u64::from(flow.offload.mtu) {
+        if packet.ttl <= 1
+            || (closing && !flow.offload.address_pair_only)
+            || length > u64::from(flow.offload.mtu)
+        {
             return None;
         }
         flow.packets += 1;
@@ -98,7 +102,11 @@ impl Forwarder {
             port: out_port,
             link: (dst_mac, src_mac),
             addresses: (address(target.src), address(target.dst)),
-            ports: if flow.offload.pair { packet.ports } else { (target.src_port, target.dst_port) },
+            ports: if flow.offload.address_pair_only {
+                packet.ports
+            } else {
+                (target.src_port, target.dst_port)
+            },
             ttl: packet.ttl - 1,
         })
     }
@@ -106,11 +114,11 @@ impl Forwarder {
 
 impl Flow {
     fn matches(&self, port: PortId, packet: &Packet) -> bool {
-        let Offload { tuple, in_port, pair, .. } = self.offload;
+        let Offload { tuple, in_port, address_pair_only, .. } = self.offload;
         let addresses = (tuple.src.as_v4(), tuple.dst.as_v4());
         in_port == port
             && addresses == (Some(packet.src.to_bits()), Some(packet.dst.to_bits()))
-            && (pair
+            && (address_pair_only
                 || (tuple.protocol, tuple.src_port, tuple.dst_port)
                     == (packet.protocol, packet.ports.0, packet.ports.1))
     }

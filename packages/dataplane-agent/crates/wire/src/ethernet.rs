@@ -1,4 +1,5 @@
-//! Ethernet II frames (IEEE 802.3 §3). Tags (802.1Q) are not interpreted here.
+//! Ethernet II header (IEEE 802.3 §3). [`is_tag`] and [`network_header`] skip up to two 802.1Q or 802.1ad tags; VLAN IDs
+//! are not read.
 
 use crate::{Error, field};
 
@@ -25,8 +26,8 @@ pub const fn is_tag(ethertype: u16) -> bool {
     matches!(ethertype, VLAN | 0x88a8)
 }
 
-/// Start of the network header, bytes, and the EtherType of what it is, behind up to two VLAN tags. `None` of a frame
-/// that ends before.
+/// Start of the network header, bytes, and its EtherType, behind up to two VLAN tags. `None` for a frame that ends
+/// before.
 pub fn network_header(frame: &[u8]) -> Option<(usize, u16)> {
     let mut at = ADDRESSES;
     for _ in 0..2 {

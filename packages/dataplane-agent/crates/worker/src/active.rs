@@ -145,7 +145,7 @@ pub fn remove_staged(path: &Path) {
 pub struct Found {
     /// The configuration.
     pub active: Active,
-    /// How many configurations ago it was the active one; 0 for that itself.
+    /// Number of configurations since it was the active one; 0 for the active one.
     pub ago: usize,
 }
 

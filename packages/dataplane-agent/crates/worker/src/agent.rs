@@ -41,7 +41,7 @@ pub struct Prepared {
     pub revision: u64,
     /// The configuration.
     pub config: Arc<DataplaneConfig>,
-    /// Its tables.
+    /// Tables of the configuration.
     pub tables: Renewed,
     /// The file, not yet in its place: a full disk refuses the configuration before it is active.
     pub staged: Staged,

@@ -4,7 +4,7 @@
 //! Where super-frames follow each other closely, busy polling is cheaper. Small packets accumulate while the worker
 //! sleeps, and cost less each in larger batches; for them it sleeps at once.
 
-/// How long to poll, µs.
+/// Polling time, µs.
 const POLL_US: u64 = 50;
 /// Average bytes of a turn from which on polling pays.
 const HEAVY_TURN: u64 = 8 << 10;

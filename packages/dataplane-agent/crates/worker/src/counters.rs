@@ -69,7 +69,7 @@ impl Counter {
         self.0.store(amount, Ordering::Relaxed);
     }
 
-    /// Its value.
+    /// Value of the counter.
     #[inline]
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
@@ -105,7 +105,7 @@ macro_rules! worker_drops {
                 match self { $(WorkerDrop::$variant => $name,)* }
             }
 
-            /// One line that explains it.
+            /// Sentence for people.
             pub fn text(self) -> &'static str {
                 match self { $(WorkerDrop::$variant => $text,)* }
             }

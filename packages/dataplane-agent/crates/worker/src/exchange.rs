@@ -93,7 +93,7 @@ impl Dump {
 /// The part of a table that is asked for.
 #[derive(Debug)]
 pub struct Part {
-    /// Its first place.
+    /// First place.
     pub from: u32,
     /// Buffer for the records; empty, with room for them, so that the worker does not allocate.
     pub records: Vec<u8>,
@@ -112,7 +112,7 @@ pub enum Answer {
     Probe(Box<Probe>),
     /// The buffer that was in use.
     Trace(Option<TraceBuffer>),
-    /// How many rows or connections were affected.
+    /// Number of rows or connections that were affected.
     Count(u64),
     /// The socket that was in use.
     Port(Option<Port>),
@@ -125,7 +125,7 @@ pub enum Answer {
 pub struct WorkerReport {
     /// Counters of its engine.
     pub engine: EngineStats,
-    /// Its time, by account.
+    /// Time of the worker, by account.
     pub profile: ProfileReport,
     /// Frames it dropped outside the engine.
     pub drops: WorkerDrops,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use tollway_engine::Engine;
-use tollway_engine::engine::offload::{Credit, Offload, Ticket};
+use tollway_engine::engine::offload::{Offload, OffloadHandle, OffloadedCounts};
 use tollway_engine::ids::PortId;
 use tollway_engine::packet::tuple::Tuple;
 use tollway_engine::pipeline::batch::Batch;
@@ -14,7 +14,7 @@ use tollway_io::PoolFrame;
 use tollway_io::flowtable::{Action, Flowtable, GRACE, Installed, Key, Mode, Share};
 use tollway_wire::checksum::Delta;
 
-/// How often flows are looked at, ns.
+/// Interval at which flows are looked at, ns.
 const INTERVAL: u64 = 100_000_000;
 /// Flows without a packet for so long make room for others, ns.
 const IDLE: u64 = 30_000_000_000;
@@ -28,7 +28,7 @@ pub struct Admitted {
     pub ports: Arc<BTreeMap<PortId, u32>>,
     /// Number of the worker.
     pub worker: u32,
-    /// How many there are.
+    /// Number of workers.
     pub workers: u32,
 }
 
@@ -36,7 +36,7 @@ pub struct Admitted {
 struct Flow {
     installed: Installed,
     key: Key,
-    ticket: Ticket,
+    handle: OffloadHandle,
     /// When it forwarded a packet last, as far as that is known, ns.
     used: u64,
     /// When it was taken out, ns.
@@ -93,7 +93,7 @@ impl Flows {
         }
         for offload in std::mem::take(&mut self.found) {
             let Some((key, action)) = self.entry(&offload) else {
-                engine.end_offload(&offload.ticket);
+                engine.end_offload(&offload.handle);
                 continue;
             };
             if !self.keys.insert(key) {
@@ -101,13 +101,13 @@ impl Flows {
             }
             let Some(installed) = self.share.install(key, &action, epoch) else {
                 self.keys.remove(&key);
-                engine.end_offload(&offload.ticket);
+                engine.end_offload(&offload.handle);
                 continue;
             };
             if self.flows.is_empty() {
                 self.due = now.0 + INTERVAL;
             }
-            self.flows.push(Flow { installed, key, ticket: offload.ticket, used: now.0, removed: None });
+            self.flows.push(Flow { installed, key, handle: offload.handle, used: now.0, removed: None });
         }
     }
 
@@ -117,8 +117,8 @@ impl Flows {
         let addresses = |tuple: &Tuple| tuple.src.as_v4().zip(tuple.dst.as_v4());
         let (from, to) = (offload.tuple, offload.target);
         let ((src, dst), (new_src, new_dst)) = (addresses(&from)?, addresses(&to)?);
-        let key = if offload.pair {
-            Key::pair(ifindex, src, dst)
+        let key = if offload.address_pair_only {
+            Key::address_pair(ifindex, src, dst)
         } else {
             Key::flow(ifindex, from.protocol, src, dst, from.src_port, from.dst_port)
         };
@@ -143,12 +143,17 @@ impl Flows {
 
     /// Takes over what the kernel has counted, and removes flows that are idle or would be decided otherwise now.
     /// `credited` gets what each flow has forwarded since the last time.
-    pub fn look(&mut self, engine: &mut Engine<PoolFrame>, now: Now, mut credited: impl FnMut(&Credit)) {
+    pub fn look(
+        &mut self,
+        engine: &mut Engine<PoolFrame>,
+        now: Now,
+        mut credited: impl FnMut(&OffloadedCounts),
+    ) {
         self.due = now.0 + INTERVAL;
         let mut at = 0;
         while let Some(flow) = self.flows.get_mut(at) {
             let (packets, bytes) = self.share.counts(&flow.installed);
-            let credit = engine.credit(&mut flow.ticket, packets, bytes, now);
+            let credit = engine.add_offloaded_counts(&mut flow.handle, packets, bytes, now);
             if credit.count.packets > 0 {
                 flow.used = now.0;
                 credited(&credit);
@@ -158,7 +163,7 @@ impl Flows {
                     let idle = now.0.saturating_sub(flow.used) > IDLE;
                     if idle || !credit.right || !self.share.is_valid(&flow.installed) {
                         self.share.remove(&flow.installed);
-                        engine.end_offload(&flow.ticket);
+                        engine.end_offload(&flow.handle);
                         flow.removed = Some(now.0);
                         self.keys.remove(&flow.key);
                     }
@@ -175,7 +180,7 @@ impl Flows {
     }
 
     /// Removes all flows. Packets that the kernel is forwarding at the time are not counted.
-    pub fn end(mut self, engine: &mut Engine<PoolFrame>, now: Now, credited: impl FnMut(&Credit)) {
+    pub fn end(mut self, engine: &mut Engine<PoolFrame>, now: Now, credited: impl FnMut(&OffloadedCounts)) {
         self.share.table().invalidate();
         self.look(engine, now, credited);
     }

@@ -31,7 +31,7 @@ pub struct LearnedRoutes {
 /// An update of the forwarding table.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Learned {
-    /// These changes, in this order.
+    /// Changes, in order.
     Changes(Vec<RouteChange>),
     /// Notifications were lost: these are all routes.
     All(Vec<DynamicRoute>),

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// How to run.
+/// Options of the agent.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Unix socket to serve the API on.

@@ -32,7 +32,7 @@ const MAX_L2MTU_XDP: u32 = (xdp::MAX_FRAME - 14) as u32;
 /// Interval of retries to open a port whose netdev is there, ns.
 const RETRY_NS: u64 = 5_000_000_000;
 
-/// One port.
+/// State of a port.
 #[derive(Debug)]
 pub struct PortState {
     /// Factory name.
@@ -55,15 +55,15 @@ pub struct PortState {
     mtu_refused: Option<u32>,
     /// The backend that was chosen, which need not be the one in use, and the netdev's MTU at the time.
     opened: Option<(IoBackend, u32)>,
-    /// How its packet sockets receive.
+    /// Receive mode of its packet sockets.
     receive: Receive,
-    /// Its packet sockets' rings.
+    /// Rings of its packet sockets.
     rings: Vec<RingWatch>,
-    /// It must be opened anew with the same backend.
+    /// The port must be opened anew with the same backend.
     reopen: bool,
     /// Why it could not be opened, or renamed; reported once.
     refused: Option<String>,
-    /// Its packet sockets, which the workers use; none with another backend.
+    /// Packet sockets, which the workers use; none with another backend.
     pub(crate) sockets: Vec<OwnedFd>,
     /// The netdev as last seen; `None` while it is gone, or cannot be opened.
     pub link: Option<Link>,
@@ -152,7 +152,7 @@ pub fn mac_text(mac: [u8; 6]) -> String {
 pub struct LinkChange {
     /// Which.
     pub port: PortId,
-    /// Its link changed: whether it has carrier.
+    /// Carrier, if the link changed.
     pub running: Option<bool>,
     /// Netdev exists.
     pub present: bool,
@@ -163,9 +163,9 @@ pub struct LinkChange {
 /// The ports, by [`PortId`].
 #[derive(Debug)]
 pub struct Ports {
-    /// Their states.
+    /// States of the ports.
     pub states: Vec<PortState>,
-    /// Their counters, by worker, then by port.
+    /// Counters of the ports, by worker, then by port.
     pub counters: Vec<Vec<Arc<PortCounters>>>,
     /// The memory in which AF_XDP sockets exchange frames.
     umem: Option<&'static Umem>,

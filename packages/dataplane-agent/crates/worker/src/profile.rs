@@ -24,9 +24,9 @@ pub enum Account {
     Engine,
 }
 
-/// One in this many polls is sampled.
+/// Number of polls of which one is sampled.
 const SAMPLE: u32 = 16;
-/// How often the CPU clock is compared, ticks per second over this.
+/// Comparisons of the CPU clock per second.
 const COMPARE_PER_SECOND: u64 = 100;
 /// Comparisons per second after a migration to another core, where the time lost on the old core counts.
 const COMPARE_PER_SECOND_MOVING: u64 = 1000;

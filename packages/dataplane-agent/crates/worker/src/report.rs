@@ -106,7 +106,7 @@ pub struct StatsInput<'a> {
     pub digest: &'a str,
     /// Active configuration.
     pub config: &'a DataplaneConfig,
-    /// Its tables.
+    /// Tables of the active configuration.
     pub snapshot: &'a Snapshot,
     /// Ports.
     pub ports: &'a Ports,
@@ -114,7 +114,7 @@ pub struct StatsInput<'a> {
     pub rates: &'a Rates,
 }
 
-/// One snapshot of everything.
+/// Statistics of everything at one time.
 pub fn stats(input: &StatsInput<'_>, reports: &[WorkerReport]) -> Stats {
     let total = sum(reports);
     let mut drops = total.drop_stats();
@@ -135,8 +135,8 @@ pub fn stats(input: &StatsInput<'_>, reports: &[WorkerReport]) -> Stats {
         drops,
         fast_path: FastPathStats {
             fast_path_active: total.fast_path_active,
-            fast_path_packets: total.fast_path.packets,
-            fast_path_bytes: total.fast_path.bytes,
+            fast_path_packets: total.flow_cache_forwarded.packets,
+            fast_path_bytes: total.flow_cache_forwarded.bytes,
             fasttrack_active: total.fasttrack_active,
             fasttrack_packets: total.fasttrack.packets,
             fasttrack_bytes: total.fasttrack.bytes,

@@ -21,7 +21,7 @@ use crate::routes;
 use crate::server::error;
 use crate::workers::WorkerLost;
 
-/// How long a token lives, ns.
+/// Lifetime of a token, ns.
 const TOKEN_LIFE_NS: u64 = 30_000_000_000;
 /// Most records of a worker in an answer about a queue's milliseconds.
 const QUEUE_SCOPE_RECORDS: usize = 4096;

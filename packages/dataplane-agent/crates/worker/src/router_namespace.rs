@@ -50,7 +50,7 @@ impl RouterNamespace {
         &self.namespace
     }
 
-    /// Its name.
+    /// Name of the namespace.
     pub fn name(&self) -> &str {
         self.namespace.name()
     }

@@ -37,7 +37,7 @@ impl Traces {
         Ok(trace)
     }
 
-    /// What a trace has recorded after a packet; `None` when there is no such trace.
+    /// Records of a trace after a packet; `None` when there is no such trace.
     ///
     /// # Errors
     /// When a worker is lost.

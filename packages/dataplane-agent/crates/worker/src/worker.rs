@@ -2,8 +2,8 @@
 
 mod command;
 mod dispatch;
-mod end;
 mod receive;
+mod worker_port;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,8 +14,8 @@ use tollway_engine::observe::profiler::CycleClock;
 use tollway_engine::pipeline::batch::Batch;
 use tollway_engine::time::Now;
 use tollway_io::clock::{self, Tsc};
+use tollway_io::mmsg::{BURST, MmsgBuffers};
 use tollway_io::pool::Partition;
-use tollway_io::scratch::{BURST, Scratch};
 use tollway_io::thread;
 use tollway_io::wake;
 use tollway_io::{PoolFrame, PortIo};
@@ -25,28 +25,28 @@ use crate::counters::{PortCounters, WorkerDrops};
 use crate::exchange::WorkerEnds;
 use crate::flows::Flows;
 use crate::profile::{Account, Profile};
-use end::{PortEnd, TRANSMIT_GATHER, TapEnd};
+use worker_port::{TRANSMIT_GATHER, WorkerPort, WorkerTap};
 
 /// Calls of poll(2) per second, at least, while the worker is busy: events that shared memory does not show, of TAPs
 /// above all, are seen by it only.
 const POLLS_PER_SECOND: u64 = 10_000;
-/// How long to wait for frames to be returned to the pool when a port has none to receive into.
+/// Time to wait for frames to be returned to the pool when a port has none to receive into.
 const STARVED: Duration = Duration::from_millis(1);
-/// One worker.
+/// A worker thread's state.
 pub struct Worker {
     ends: WorkerEnds,
     engine: Engine<PoolFrame>,
     batch: Batch<PoolFrame>,
     pool: Partition,
-    scratch: Scratch,
-    ports: Vec<PortEnd>,
-    taps: Vec<TapEnd>,
+    buffers: MmsgBuffers,
+    ports: Vec<WorkerPort>,
+    taps: Vec<WorkerTap>,
     drops: WorkerDrops,
     profile: Profile,
     index: u32,
     workers: u32,
     poll_set: Vec<libc::pollfd>,
-    /// All ports show without a system call whether frames wait.
+    /// Every port shows without a system call whether frames wait.
     can_busy_poll: bool,
     /// When poll(2) was last called, by the cycle counter.
     polled: u64,
@@ -62,17 +62,17 @@ pub struct Worker {
 
 /// The parts from which a worker is made.
 pub struct WorkerParts {
-    /// Its rings.
+    /// Rings of the worker.
     pub ends: WorkerEnds,
-    /// Its engine.
+    /// Engine of the worker.
     pub engine: Engine<PoolFrame>,
-    /// Its frames.
+    /// Frames of the worker.
     pub pool: Partition,
     /// Counters of every port, by port.
     pub counters: Vec<Arc<PortCounters>>,
-    /// Its number.
+    /// Number of the worker.
     pub index: u32,
-    /// How many there are.
+    /// Number of workers.
     pub workers: u32,
     /// Cores it may run on.
     pub cores: Vec<usize>,
@@ -80,7 +80,8 @@ pub struct WorkerParts {
     pub hz: u64,
 }
 
-/// Runs a worker on the calling thread until [`Command::Stop`](crate::exchange::Command::Stop). `alive` is cleared however it ends.
+/// Runs a worker on the calling thread until [`Command::Stop`](crate::exchange::Command::Stop). `alive` is cleared
+/// however it ends.
 pub fn run(parts: WorkerParts, alive: &AtomicBool) {
     struct Alive<'a>(&'a AtomicBool);
     impl Drop for Alive<'_> {
@@ -99,7 +100,7 @@ pub fn run(parts: WorkerParts, alive: &AtomicBool) {
 
 impl Worker {
     fn new(parts: WorkerParts) -> Self {
-        let port = |counters| PortEnd {
+        let port = |counters| WorkerPort {
             io: None,
             burst: BURST,
             queue: Vec::with_capacity(TRANSMIT_GATHER),
@@ -113,7 +114,7 @@ impl Worker {
             engine: parts.engine,
             batch: Batch::new(),
             pool: parts.pool,
-            scratch: Scratch::new(),
+            buffers: MmsgBuffers::new(),
             ports: parts.counters.into_iter().map(port).collect(),
             taps: Vec::new(),
             drops: WorkerDrops::default(),
@@ -235,7 +236,7 @@ impl Worker {
         ready + usize::from(pending)
     }
 
-    /// How long to sleep unless something comes; `None`: without end.
+    /// Longest sleep unless something comes; `None`: without end.
     fn longest_sleep(&self) -> Option<Duration> {
         let until = |deadline: Now| Duration::from_nanos(deadline.0.saturating_sub(clock::now().0));
         let flows = self.flows.as_ref().and_then(Flows::due);

@@ -116,7 +116,7 @@ impl Workers {
         Ok(Self { handles, wake })
     }
 
-    /// How many there are.
+    /// Number of workers.
     pub fn len(&self) -> usize {
         self.handles.len()
     }
@@ -247,7 +247,7 @@ mod tests {
         Workers::start(pools, limits, &cores, &shared, &Arc::new(snapshot), &vec![Vec::new(); count]).unwrap()
     }
 
-    /// How often this process's threads of a name have gone to sleep (proc(5)).
+    /// Voluntary context switches of this process's threads of a name (proc(5)).
     fn sleeps(name: &str) -> Vec<u64> {
         let read = |path: std::path::PathBuf| std::fs::read_to_string(path).unwrap_or_default();
         let threads = std::fs::read_dir("/proc/self/task").unwrap().map(|entry| entry.unwrap().path());

@@ -29,7 +29,7 @@ impl<F: Frame> Engine<F> {
     /// the worker). Flows keep their state and are decided anew on their next packet.
     pub fn swap(&mut self, snapshot: Arc<Snapshot>, now: Now) -> Arc<Snapshot> {
         self.routed = self.routed();
-        self.fast_path_then = self.state.fast_path;
+        self.flow_cache_forwarded_then = self.state.flow_cache_forwarded;
         let old = std::mem::replace(&mut self.snapshot, snapshot);
         let new = &self.snapshot;
         let state = &mut self.state;
@@ -53,7 +53,7 @@ impl<F: Frame> Engine<F> {
         }
         let share = connection_share(new, state.workers, self.limits);
         state.table.set_max_entries(share);
-        state.table.set_bounded(new.has_bounds());
+        state.table.keep_validities(new.has_bounds());
         if new.tracking() && !old.tracking() {
             state.table.forget_all_windows();
         }

@@ -41,7 +41,7 @@ const WINDOW: u16 = 65_535;
 /// Link-layer address of the station that a described packet comes from; locally administered.
 const STATION: [u8; 6] = [2, 0, 0, 0, 0, 1];
 
-/// What the owner of a flow knows of it, and what its next packet would find.
+/// State of a flow at its owner, and what its next packet would find.
 #[derive(Debug, Clone)]
 pub struct Probe {
     /// The connection.
@@ -64,7 +64,7 @@ pub enum DryRunError<E> {
 }
 
 impl<F: Frame> Engine<F> {
-    /// What this worker knows of a flow.
+    /// The state of a flow at this worker.
     pub fn probe(&self, tuple: &Tuple) -> Probe {
         let (table, cache_epoch, random) = self.for_probe();
         Probe { connection: table.copy_of(tuple, cache_epoch), random, full: table.is_full() }
@@ -136,7 +136,7 @@ pub fn dry_run<E>(
     Ok(packet)
 }
 
-/// All stages have been recorded; adds what the flow cache does with the packet's entry.
+/// Adds to a record of all stages what the flow cache does with the packet's entry.
 fn adopt_cache(record: &mut TraceRecord, by_cache: &TraceRecord, connection: Option<&Copied>) {
     let resumes = by_cache.fast
         && connection.is_some_and(|copied| copied.resumes(copied.direction_of(&by_cache.tuple)));
@@ -145,7 +145,7 @@ fn adopt_cache(record: &mut TraceRecord, by_cache: &TraceRecord, connection: Opt
     if resumes {
         record.slow = Some(SlowReason::Rule);
     }
-    if let Some(step) = record.steps.iter_mut().find(|step| step.stage == Stage::FastPath.name()) {
+    if let Some(step) = record.steps.iter_mut().find(|step| step.stage == Stage::FlowCache.name()) {
         match record.slow {
             _ if by_cache.fast => step.decision = Decision::Cached { resumed: resumes },
             Some(reason) => step.decision = Decision::ToStages(reason),
@@ -272,7 +272,7 @@ const fn header_len(protocol: u8) -> usize {
     }
 }
 
-/// One run of a described packet.
+/// A run of a described packet.
 struct DryRun<'a> {
     described: &'a Described<'a>,
     snapshot: &'a Arc<Snapshot>,
@@ -282,9 +282,9 @@ struct DryRun<'a> {
     known: &'a [(u32, Probe)],
 }
 
-/// What became of it.
+/// Result of the packet.
 struct DryRunPath {
-    /// What each worker did, in order.
+    /// Records of each worker, in order.
     records: Vec<TraceRecord>,
     /// The workers.
     workers: Vec<u32>,
@@ -324,7 +324,7 @@ impl DryRun<'_> {
         DryRunPath { records, workers, reply: made }
     }
 
-    /// One worker's engine, with what is known of its connections.
+    /// A worker's engine, with copies of its connections.
     fn engine(&self, shared: &Arc<Shared>, worker: u32, cached: bool) -> Engine<HeapFrame> {
         let workers = self.snapshot.workers();
         let mut engine =

@@ -30,8 +30,8 @@ pub(crate) fn fast_path_blocked_by(snapshot: &Snapshot) -> Option<&'static str> 
     }
 }
 
-/// What keeps packets from FastTrack; `None` when nothing does. `fasttracked` is the number of connections with the
-/// mark.
+/// Condition that keeps packets from FastTrack; `None` when nothing does. `fasttracked` is the number of connections with
+/// the mark.
 pub(crate) fn fasttrack_blocked_by(snapshot: &Snapshot, fasttracked: u64) -> Option<&'static str> {
     cache_blocked_by(snapshot).or_else(|| {
         let unused = !snapshot.has_fasttrack && fasttracked == 0;
@@ -39,7 +39,7 @@ pub(crate) fn fasttrack_blocked_by(snapshot: &Snapshot, fasttracked: u64) -> Opt
     })
 }
 
-/// What keeps packets from the flow cache; `None` when nothing does.
+/// Condition that keeps packets from the flow cache; `None` when nothing does.
 pub(crate) fn cache_blocked_by(snapshot: &Snapshot) -> Option<&'static str> {
     if !snapshot.settings.allow_fast_path {
         Some(OFF)
@@ -55,7 +55,7 @@ pub(crate) fn cache_blocked_by(snapshot: &Snapshot) -> Option<&'static str> {
 
 const OFF: &str = "allow-fast-path=no in IP settings";
 
-/// What keeps flows from the kernel's flow offload; `None` when nothing does.
+/// Condition that keeps flows from the kernel's flow offload; `None` when nothing does.
 pub(crate) fn offload_blocked_by(snapshot: &Snapshot) -> Option<&'static str> {
     if !snapshot.settings.allow_fast_path {
         Some(OFF)
@@ -73,8 +73,8 @@ pub(crate) fn offload_blocked_by(snapshot: &Snapshot) -> Option<&'static str> {
 /// them that the kernel forwarded.
 pub fn handlers(snapshot: &Snapshot, stats: &EngineStats) -> Vec<FastPathHandler> {
     let cached = Count {
-        packets: stats.fast_path.packets.wrapping_sub(stats.routed.packets),
-        bytes: stats.fast_path.bytes.wrapping_sub(stats.routed.bytes),
+        packets: stats.flow_cache_forwarded.packets.wrapping_sub(stats.routed.packets),
+        bytes: stats.flow_cache_forwarded.bytes.wrapping_sub(stats.routed.bytes),
     };
     let handler = |name: &str, blocked_by: Option<&str>, count: Count| FastPathHandler {
         name: name.to_owned(),

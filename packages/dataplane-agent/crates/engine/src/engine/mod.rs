@@ -65,7 +65,7 @@ pub struct Engine<F: Frame> {
     /// Packets forwarded by their route alone, up to the last change of the configuration.
     routed: Count,
     /// Counter of the fast path at that change.
-    fast_path_then: Count,
+    flow_cache_forwarded_then: Count,
 }
 
 impl<F: Frame> Engine<F> {
@@ -100,7 +100,7 @@ impl<F: Frame> Engine<F> {
                 queues,
                 adjacencies: AdjacencyCache::default(),
                 resumes: Vec::new(),
-                bounds: Vec::with_capacity(2 * BATCH),
+                validities: Vec::with_capacity(2 * BATCH),
                 utc_offset_ns: 0,
                 evaluation: Default::default(),
                 dry_run: false,
@@ -115,7 +115,7 @@ impl<F: Frame> Engine<F> {
                 random: seed ^ u64::from(worker) << 32,
                 drops: [0; DROP_REASONS],
                 slow: [0; SLOW_REASONS],
-                fast_path: Count::default(),
+                flow_cache_forwarded: Count::default(),
                 fasttrack: Count::default(),
                 offloaded: Count::default(),
                 fp_rx: vec![Count::default(); snapshot.ports()],
@@ -128,17 +128,17 @@ impl<F: Frame> Engine<F> {
             limits: capacity,
             expired_at: Now(0),
             routed: Count::default(),
-            fast_path_then: Count::default(),
+            flow_cache_forwarded_then: Count::default(),
         };
         if !engine.snapshot.lists().0.is_bound() {
             engine.state.shared.take_over_lists(&engine.snapshot);
         }
-        engine.state.table.set_bounded(engine.snapshot.has_bounds());
+        engine.state.table.keep_validities(engine.snapshot.has_bounds());
         engine.sync_neighbors();
         engine
     }
 
-    /// How the frames of the next burst are steered: those of other workers need not be parsed here, unless a trace is
+    /// Steering of the frames of the next burst: those of other workers need not be parsed here, unless a trace is
     /// to record them. If the flow of a frame has moved, the worker that it is steered to hands it on.
     #[inline]
     pub fn sorting(&self) -> Steering {
@@ -170,7 +170,7 @@ impl<F: Frame> Engine<F> {
     fn run<S: FrameSource<F>, C: CycleClock>(&mut self, batch: &mut Batch<F>, source: &mut S, clock: &C) {
         self.state.utc_offset_ns = self.state.shared.wall_clock.offset_ns();
         loop {
-            self.state.bounds.clear();
+            self.state.validities.clear();
             self.state.batch = self.state.batch.checked_add(1).unwrap_or(1);
             self.state.follow_changes();
             pipeline::run(&self.snapshot, &mut self.state, batch, source, clock);
@@ -367,12 +367,12 @@ impl<F: Frame> Engine<F> {
         self.snapshot.tracking()
     }
 
-    /// What [`crate::engine::offload`] works with.
+    /// The parts that [`crate::engine::offload`] works with.
     pub(crate) fn offload_parts(&mut self) -> (&Snapshot, &mut WorkerState<F>) {
         (&self.snapshot, &mut self.state)
     }
 
-    /// What [`Self::probe`] looks at: the connections, and the state of the random numbers.
+    /// The parts that [`Self::probe`] reads: the connections, and the state of the random numbers.
     pub(crate) fn for_probe(&self) -> (&ConnectionTable, u32, u64) {
         (&self.state.table, self.state.cache_epoch.number, self.state.random)
     }
@@ -386,7 +386,7 @@ impl<F: Frame> Engine<F> {
         fill(&mut self.state.table, self.state.cache_epoch.number);
     }
 
-    /// How answers to packets with this tuple come, if a connection is known.
+    /// Tuple of the replies to packets with this tuple, if a connection is known.
     pub(crate) fn reply_of(&self, tuple: &Tuple) -> Option<Tuple> {
         let (reference, direction) = self.state.table.find(tuple)?;
         self.state.table.tuples(reference).map(|conn| *conn.tuple(direction.reverse()))

@@ -30,33 +30,33 @@ use crate::time::Now;
 /// Bytes of an Ethernet header, which counters of ports count.
 const LINK_HEADER: u64 = 14;
 
-/// What a forwarder needs to know of a flow.
+/// A flow as a forwarder outside the engine needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offload {
     /// Port the packets come by.
     pub in_port: PortId,
     /// Port they leave by.
     pub out_port: PortId,
-    /// How they come. IPv4.
+    /// Tuple as received, IPv4.
     pub tuple: Tuple,
-    /// How they leave.
+    /// Tuple as sent, translated.
     pub target: Tuple,
-    /// The addresses alone name the flow, and nothing is translated.
-    pub pair: bool,
+    /// The flow is all packets between two addresses, and nothing is translated.
+    pub address_pair_only: bool,
     /// Link-layer destination.
     pub dst_mac: [u8; 6],
     /// Link-layer source.
     pub src_mac: [u8; 6],
     /// Longest L3 packet, bytes.
     pub mtu: u16,
-    /// For [`Engine::credit`].
-    pub ticket: Ticket,
+    /// For [`Engine::add_offloaded_counts`].
+    pub handle: OffloadHandle,
 }
 
-/// What the engine remembers of a flow that is forwarded elsewhere.
+/// State of an offloaded flow, with which its forwarder reports counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ticket {
-    subject: Subject,
+pub struct OffloadHandle {
+    flow: OffloadedFlow,
     cache_epoch: CacheEpoch,
     in_port: PortId,
     out_port: PortId,
@@ -66,14 +66,14 @@ pub struct Ticket {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Subject {
+enum OffloadedFlow {
     Connection { conn: ConnRef, direction: Direction, version: u16, path: Remembered },
-    Pair { src: u32, dst: u32 },
+    AddressPair { src: u32, dst: u32 },
 }
 
-/// What came of [`Engine::credit`].
+/// Result of [`Engine::add_offloaded_counts`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Credit {
+pub struct OffloadedCounts {
     /// Port the packets came by.
     pub in_port: PortId,
     /// Port they left by.
@@ -108,7 +108,7 @@ impl<F: Frame> Engine<F> {
             return;
         }
         if !snapshot.tracking() {
-            found.extend(pair(snapshot, state, meta));
+            found.extend(address_pair(snapshot, state, meta));
             return;
         }
         if meta.entry == NO_ENTRY {
@@ -138,36 +138,47 @@ impl<F: Frame> Engine<F> {
     }
 
     /// A flow is not forwarded elsewhere any more.
-    pub fn end_offload(&mut self, ticket: &Ticket) {
+    pub fn end_offload(&mut self, handle: &OffloadHandle) {
         let (_, state) = self.offload_parts();
-        if let Subject::Connection { conn, .. } = ticket.subject
+        if let OffloadedFlow::Connection { conn, .. } = handle.flow
             && let Some(hot) = state.table.get_mut(conn)
         {
             hot.status.clear_offloaded();
         }
     }
 
-    /// Takes note of what was forwarded elsewhere of a flow since it was found, wire segments and L3 bytes.
-    pub fn credit(&mut self, ticket: &mut Ticket, packets: u64, bytes: u64, now: Now) -> Credit {
+    /// Adds to all counters what was forwarded elsewhere of a flow since it was found, wire segments and L3 bytes.
+    pub fn add_offloaded_counts(
+        &mut self,
+        handle: &mut OffloadHandle,
+        packets: u64,
+        bytes: u64,
+        now: Now,
+    ) -> OffloadedCounts {
         let (snapshot, state) = self.offload_parts();
         state.now = now;
         state.follow_changes();
         let count = Count {
-            packets: packets.saturating_sub(ticket.seen.packets),
-            bytes: bytes.saturating_sub(ticket.seen.bytes),
+            packets: packets.saturating_sub(handle.seen.packets),
+            bytes: bytes.saturating_sub(handle.seen.bytes),
         };
-        ticket.seen = Count { packets, bytes };
-        let fast_path = count.packets > 0 && note(snapshot, state, ticket, count);
-        let right = state.trace.is_none() && is_right(snapshot, state, ticket);
-        if fast_path && matches!(ticket.subject, Subject::Pair { .. }) == self.is_tracking() {
+        handle.seen = Count { packets, bytes };
+        let fast_path = count.packets > 0 && note(snapshot, state, handle, count);
+        let right = state.trace.is_none() && is_right(snapshot, state, handle);
+        if fast_path && matches!(handle.flow, OffloadedFlow::AddressPair { .. }) == self.is_tracking() {
             self.add_from_before(count);
         }
         let bytes = count.bytes + count.packets * LINK_HEADER;
-        Credit { in_port: ticket.in_port, out_port: ticket.out_port, count: Count { bytes, ..count }, right }
+        OffloadedCounts {
+            in_port: handle.in_port,
+            out_port: handle.out_port,
+            count: Count { bytes, ..count },
+            right,
+        }
     }
 }
 
-fn pair<F>(snapshot: &Snapshot, state: &WorkerState<F>, meta: &Meta) -> Option<Offload> {
+fn address_pair<F>(snapshot: &Snapshot, state: &WorkerState<F>, meta: &Meta) -> Option<Offload> {
     let (src, dst) = meta.tuple.src.as_v4().zip(meta.tuple.dst.as_v4())?;
     if !snapshot.is_plain() || !snapshot.queues.is_empty() {
         return None;
@@ -179,12 +190,12 @@ fn pair<F>(snapshot: &Snapshot, state: &WorkerState<F>, meta: &Meta) -> Option<O
         out_port,
         tuple: meta.tuple,
         target: meta.tuple,
-        pair: true,
+        address_pair_only: true,
         dst_mac,
         src_mac: port.0,
         mtu: port.1,
-        ticket: Ticket {
-            subject: Subject::Pair { src, dst },
+        handle: OffloadHandle {
+            flow: OffloadedFlow::AddressPair { src, dst },
             cache_epoch: state.cache_epoch,
             in_port: meta.in_port,
             out_port,
@@ -195,7 +206,7 @@ fn pair<F>(snapshot: &Snapshot, state: &WorkerState<F>, meta: &Meta) -> Option<O
     })
 }
 
-/// What an entry of the flow cache does, if it does so with every packet.
+/// Forwarding by a flow entry, if it is the same for every packet.
 fn connection<F>(
     snapshot: &Snapshot,
     state: &WorkerState<F>,
@@ -222,12 +233,12 @@ fn connection<F>(
         out_port: action.out_port,
         tuple,
         target,
-        pair: false,
+        address_pair_only: false,
         dst_mac,
         src_mac: port.0,
         mtu: port.1,
-        ticket: Ticket {
-            subject: Subject::Connection {
+        handle: OffloadHandle {
+            flow: OffloadedFlow::Connection {
                 conn,
                 direction,
                 version,
@@ -245,7 +256,7 @@ fn connection<F>(
 
 /// Whether a decision holds for every packet, without a look at it.
 fn decides_alone(action: &CachedAction) -> bool {
-    const LOOKED_AT: u16 = action_flag::BOUNDED | action_flag::SET_DSCP;
+    const LOOKED_AT: u16 = action_flag::LIMITED_VALIDITY | action_flag::SET_DSCP;
     action.resume == 0 && action.flags & LOOKED_AT == 0 && action.queue.is_none()
 }
 
@@ -253,7 +264,7 @@ fn decides_alone(action: &CachedAction) -> bool {
 type Out = (([u8; 6], u16), [u8; 6]);
 
 fn out<F>(snapshot: &Snapshot, state: &WorkerState<F>, port: PortId, adjacency: AdjacencyId) -> Option<Out> {
-    // What another forwards would pass its queue by.
+    // Offloaded packets would bypass their queue.
     if state.queues.has_queue_before(port) {
         return None;
     }
@@ -267,48 +278,54 @@ fn out<F>(snapshot: &Snapshot, state: &WorkerState<F>, port: PortId, adjacency: 
 /// Counts packets that were forwarded outside the engine, as the flow cache would have. The configuration may have
 /// changed meanwhile, so they count for the rules with which the flow was found. Returns whether they count as fast
 /// path without a fasttrack mark.
-fn note<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, ticket: &Ticket, count: Count) -> bool {
+fn note<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, handle: &OffloadHandle, count: Count) -> bool {
     let mut fasttracked = false;
-    if let Subject::Connection { conn, direction, path, .. } = ticket.subject {
-        state.table.credit(conn, direction, (count.packets, count.bytes), state.now, &snapshot.timeouts);
+    if let OffloadedFlow::Connection { conn, direction, path, .. } = handle.flow {
+        state.table.add_offloaded_counts(
+            conn,
+            direction,
+            (count.packets, count.bytes),
+            state.now,
+            &snapshot.timeouts,
+        );
         fasttracked = state.table.hot(conn).is_some_and(|hot| hot.status.fasttrack());
         state.paths.count_remembered(path, count.packets, count.bytes);
     }
-    let counter = if fasttracked { &mut state.fasttrack } else { &mut state.fast_path };
+    let counter = if fasttracked { &mut state.fasttrack } else { &mut state.flow_cache_forwarded };
     counter.add(count);
     state.offloaded.add(count);
-    if let Some(received) = state.fp_rx.get_mut(usize::from(ticket.in_port)) {
+    if let Some(received) = state.fp_rx.get_mut(usize::from(handle.in_port)) {
         received.add(Count { bytes: count.bytes + count.packets * LINK_HEADER, ..count });
     }
     !fasttracked
 }
 
-fn is_right<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, ticket: &mut Ticket) -> bool {
-    if ticket.cache_epoch.number != state.cache_epoch.number
-        || state.shared.neighbors.adjacency(ticket.adjacency) != Adjacency::Ready(ticket.dst_mac)
+fn is_right<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, handle: &mut OffloadHandle) -> bool {
+    if handle.cache_epoch.number != state.cache_epoch.number
+        || state.shared.neighbors.adjacency(handle.adjacency) != Adjacency::Ready(handle.dst_mac)
     {
         return false;
     }
-    match ticket.subject {
-        Subject::Pair { dst, .. } => {
-            let same = !state.shared.epochs.route_changed_since(dst, ticket.cache_epoch.stamp)
-                || stateless::way(snapshot, state, dst) == Some((ticket.out_port, ticket.adjacency));
-            ticket.cache_epoch.stamp = state.cache_epoch.stamp;
+    match handle.flow {
+        OffloadedFlow::AddressPair { dst, .. } => {
+            let same = !state.shared.epochs.route_changed_since(dst, handle.cache_epoch.stamp)
+                || stateless::way(snapshot, state, dst) == Some((handle.out_port, handle.adjacency));
+            handle.cache_epoch.stamp = state.cache_epoch.stamp;
             same
         }
-        Subject::Connection { conn, direction, version, path } => {
+        OffloadedFlow::Connection { conn, direction, version, path } => {
             let entry = conn.slot << 1 | direction as u32;
             let (now, timeouts) = (state.now, &snapshot.timeouts);
             let installed = state.table.installed(entry).copied();
             let Some((hot, action)) = state.table.hot(conn).zip(installed) else { return false };
             let same = hot.version == version
                 && action.version == version
-                && action.cache_epoch == ticket.cache_epoch.number
-                && (action.out_port, action.adjacency) == (ticket.out_port, ticket.adjacency)
+                && action.cache_epoch == handle.cache_epoch.number
+                && (action.out_port, action.adjacency) == (handle.out_port, handle.adjacency)
                 // A packet for the worker may have had it decided anew meanwhile.
                 && state.paths.remember(action.path) == path
                 && decides_alone(&action)
-                && state.table.in_port(entry) == Some(ticket.in_port)
+                && state.table.in_port(entry) == Some(handle.in_port)
                 && state.table.may_offload(conn, now, timeouts);
             if !same || action.stamp == state.cache_epoch.stamp {
                 return same;

@@ -21,7 +21,7 @@ impl<F: Frame> Engine<F> {
     pub(super) fn routed(&self) -> Count {
         let mut routed = self.routed;
         if !self.snapshot.tracking() {
-            let (now, then) = (self.state.fast_path, self.fast_path_then);
+            let (now, then) = (self.state.flow_cache_forwarded, self.flow_cache_forwarded_then);
             routed.add(Count {
                 packets: now.packets.wrapping_sub(then.packets),
                 bytes: now.bytes.wrapping_sub(then.bytes),
@@ -30,12 +30,12 @@ impl<F: Frame> Engine<F> {
         routed
     }
 
-    /// Of what the fast path has counted, this was forwarded elsewhere before connections began to be tracked, or
+    /// Adds offloaded packets that were forwarded before connections began to be tracked, or
     /// ceased to be.
     pub(crate) fn add_from_before(&mut self, count: Count) {
         match self.snapshot.tracking() {
             true => self.routed.add(count),
-            false => self.fast_path_then.add(count),
+            false => self.flow_cache_forwarded_then.add(count),
         }
     }
 
@@ -49,7 +49,7 @@ impl<F: Frame> Engine<F> {
             rules: state.paths.rules(),
             drops: state.drops.to_vec(),
             slow: state.slow.to_vec(),
-            fast_path: state.fast_path,
+            flow_cache_forwarded: state.flow_cache_forwarded,
             routed: self.routed(),
             offloaded: state.offloaded,
             fasttrack: state.fasttrack,

@@ -18,11 +18,11 @@ pub struct EngineStats {
     pub drops: Vec<u64>,
     /// Packets that the flow cache did not forward, or not alone, indexed by [`crate::packet::slow_reason::SlowReason`].
     pub slow: Vec<u64>,
-    /// Forwarded by the flow cache, without a fasttrack mark. Bytes are L3.
-    pub fast_path: Count,
-    /// Of these, while connections were not tracked: by their route alone.
+    /// Forwarded by stage `flow_cache`, without a fasttrack mark: by a cached action, or by route alone. Bytes are L3.
+    pub flow_cache_forwarded: Count,
+    /// Part of these that was forwarded by route alone, while connections were not tracked.
     pub routed: Count,
-    /// Those of the fast path and of FastTrack that something outside the engine has forwarded.
+    /// Part of `flow_cache_forwarded` and `fasttrack` that was forwarded outside the engine (flow offload).
     pub offloaded: Count,
     /// Forwarded by the flow cache with a fasttrack mark. Bytes are L3.
     pub fasttrack: Count,
@@ -51,7 +51,7 @@ pub struct EngineStats {
     pub held: u64,
     /// Packets made by the router itself.
     pub generated: u64,
-    /// What waits in this worker's simple queues, and what they dropped.
+    /// Totals of this worker's simple queues: waiting and dropped.
     pub queues: QueueTotals,
 }
 
@@ -71,7 +71,7 @@ impl EngineStats {
         for (mine, theirs) in self.slow.iter_mut().zip(&other.slow) {
             *mine += theirs;
         }
-        self.fast_path.add(other.fast_path);
+        self.flow_cache_forwarded.add(other.flow_cache_forwarded);
         self.routed.add(other.routed);
         self.offloaded.add(other.offloaded);
         self.fasttrack.add(other.fasttrack);

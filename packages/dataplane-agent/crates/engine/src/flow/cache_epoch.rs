@@ -25,8 +25,8 @@ impl CacheEpoch {
         self.number = self.number.checked_add(1).unwrap_or(1);
     }
 
-    /// At the start of a batch: reads the counts of changes. `true` when a new epoch began, because no count says which flows
-    /// a change concerns.
+    /// At the start of a batch: reads the counts of changes. `true` when a new epoch began, because no count says which
+    /// flows a change concerns.
     #[inline]
     pub fn follow(&mut self, epochs: &Epochs) -> bool {
         let count = epochs.count();

@@ -1,70 +1,70 @@
 //! Counts of changes of shared tables, from which a worker sees whether a cached action is still right: routes and
 //! address lists change far more often than the configuration, and mostly concern other flows.
 //!
-//! One counter moves with every change. Beside it a cell for each block of destinations, one for each of many
+//! One counter moves with every change. Beside it a slot for each block of destinations, one for each of many
 //! hashes of addresses in lists, and one for each block that networks in lists lie in, holds the count at which
 //! something in it changed last. A cached decision remembers the count at which it was made: while the counter
-//! has not moved it holds, and when it has, the cells it rests on say whether it still does.
+//! has not moved it holds, and when it has, the slots it rests on say whether it still does.
 //!
 //! Writers make a change visible first and count it afterwards. A reader that decided by the old table has the
 //! old count then, and looks again.
 
-use crate::packet::list_cell::{CELL_BITS, ListCell};
+use crate::packet::membership_slot::{MembershipSlot, SLOT_BITS};
 use std::sync::PoisonError;
 
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Cells of each kind.
-const CELLS: usize = 1 << CELL_BITS;
+/// Slots of each kind.
+const SLOTS: usize = 1 << SLOT_BITS;
 /// IPv4 addresses are of one block when the first so many bits of their addresses agree.
-const BLOCK_BITS: u8 = CELL_BITS;
+const BLOCK_BITS: u8 = SLOT_BITS;
 
 /// Count of changes as a decision remembers it: the low half.
 pub type Stamp = u32;
 
-/// Cells of one kind, and the count at which any of them changed last: while nothing of this kind changes, the cells
+/// Slots of one kind, and the count at which any of them changed last: while nothing of this kind changes, the slots
 /// are not read.
 #[derive(Debug)]
-struct ChangeCells {
+struct ChangeStamps {
     newest: AtomicU32,
-    cells: Box<[AtomicU32]>,
+    slots: Box<[AtomicU32]>,
 }
 
-impl Default for ChangeCells {
+impl Default for ChangeStamps {
     fn default() -> Self {
-        Self { newest: AtomicU32::new(0), cells: (0..CELLS).map(|_| AtomicU32::new(0)).collect() }
+        Self { newest: AtomicU32::new(0), slots: (0..SLOTS).map(|_| AtomicU32::new(0)).collect() }
     }
 }
 
-impl ChangeCells {
+impl ChangeStamps {
     fn set(&self, first: usize, count: usize, stamp: Stamp) {
         self.newest.store(stamp, Ordering::Relaxed);
-        for cell in self.cells.iter().skip(first).take(count) {
-            cell.store(stamp, Ordering::Relaxed);
+        for slot in self.slots.iter().skip(first).take(count) {
+            slot.store(stamp, Ordering::Relaxed);
         }
     }
 
-    /// Sets the cells of all blocks that contain the networks or are contained in them.
+    /// Sets the slots of all blocks that contain the networks or are contained in them.
     fn set_blocks(&self, networks: impl IntoIterator<Item = (u32, u8)>, stamp: Stamp) {
         for (network, len) in networks {
-            self.set(block(network), 1 << CELL_BITS.saturating_sub(len), stamp);
+            self.set(block(network), 1 << SLOT_BITS.saturating_sub(len), stamp);
         }
     }
 
     #[inline]
     fn changed_since(&self, index: usize, stamp: Stamp) -> bool {
-        is_newer(&self.newest, stamp) && self.cells.get(index).is_some_and(|cell| is_newer(cell, stamp))
+        is_newer(&self.newest, stamp) && self.slots.get(index).is_some_and(|slot| is_newer(slot, stamp))
     }
 }
 
-/// The counter and its cells.
+/// The counter and its slots.
 #[derive(Debug, Default)]
 pub struct Epochs {
     count: AtomicU64,
-    routes: ChangeCells,
-    lists: ChangeCells,
-    networks: ChangeCells,
+    routes: ChangeStamps,
+    lists: ChangeStamps,
+    networks: ChangeStamps,
     /// Held while a change is counted.
     writer: Mutex<()>,
 }
@@ -87,18 +87,18 @@ impl Epochs {
     /// nothing but that they count, since decisions about it hold only until the next change.
     pub fn lists_changed(
         &self,
-        cells: impl IntoIterator<Item = ListCell>,
+        slots: impl IntoIterator<Item = MembershipSlot>,
         networks: impl IntoIterator<Item = (u32, u8)>,
     ) {
         self.change(|stamp| {
-            for cell in cells {
-                self.lists.set(cell.index(), 1, stamp);
+            for slot in slots {
+                self.lists.set(slot.index(), 1, stamp);
             }
             self.networks.set_blocks(networks, stamp);
         });
     }
 
-    /// Sets cells to the next count before that is published, so that a reader of the count finds the cells set.
+    /// Sets slots to the next count before that is published, so that a reader of the count finds the slots set.
     fn change(&self, set: impl FnOnce(Stamp)) {
         let _writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let next = self.count.load(Ordering::Relaxed) + 1;
@@ -121,8 +121,8 @@ impl Epochs {
 
     /// Whether the answer to a question to a list may have changed since `stamp`, unless by a network.
     #[inline]
-    pub fn list_changed_since(&self, cell: ListCell, stamp: Stamp) -> bool {
-        cell != ListCell::NONE && self.lists.changed_since(cell.index(), stamp)
+    pub fn list_changed_since(&self, slot: MembershipSlot, stamp: Stamp) -> bool {
+        slot != MembershipSlot::NONE && self.lists.changed_since(slot.index(), stamp)
     }
 
     /// Whether a network that holds an IPv4 address may have come into a list or gone out of one since `stamp`.
@@ -138,11 +138,11 @@ fn block(address: u32) -> usize {
     (address >> (32 - BLOCK_BITS)) as usize
 }
 
-/// Stamps are compared as numbers on a circle; see [`Era`] for why none is ever half a circle old. A cell may
+/// Stamps are compared as numbers on a circle; see [`Era`] for why none is ever half a circle old. A slot may
 /// be, and then looks newer than it is, which costs a second look at the table.
 #[inline]
-fn is_newer(cell: &AtomicU32, stamp: Stamp) -> bool {
-    (cell.load(Ordering::Relaxed).wrapping_sub(stamp) as i32) > 0
+fn is_newer(slot: &AtomicU32, stamp: Stamp) -> bool {
+    (slot.load(Ordering::Relaxed).wrapping_sub(stamp) as i32) > 0
 }
 
 /// Changes, as a power of two, after which a worker decides every flow anew, so that the distance of two stamps never
@@ -189,13 +189,13 @@ mod tests {
     #[test]
     fn a_list_change_concerns_those_who_asked_for_that_address() {
         let epochs = Epochs::default();
-        let (one, other) = (ListCell::of(1, Addr::v4(7)), ListCell::of(2, Addr::v4(7)));
+        let (one, other) = (MembershipSlot::of(1, Addr::v4(7)), MembershipSlot::of(2, Addr::v4(7)));
         assert_ne!(one, other);
         epochs.lists_changed([one], []);
         assert!(epochs.list_changed_since(one, 0));
         assert!(!epochs.list_changed_since(other, 0));
         assert!(!epochs.list_changed_since(one, 1));
-        assert!(!epochs.list_changed_since(ListCell::NONE, 0));
+        assert!(!epochs.list_changed_since(MembershipSlot::NONE, 0));
     }
 
     #[test]
@@ -218,9 +218,9 @@ mod tests {
 
     #[test]
     fn stamps_are_compared_across_the_turn_of_the_counter_and_eras_end_before_it_matters() {
-        let cell = AtomicU32::new(2);
-        assert!(is_newer(&cell, u32::MAX - 5));
-        assert!(!is_newer(&cell, 2));
+        let slot = AtomicU32::new(2);
+        assert!(is_newer(&slot, u32::MAX - 5));
+        assert!(!is_newer(&slot, 2));
         let mut era = Era::default();
         assert!(!era.follow((1 << ERA) - 1));
         assert!(era.follow(1 << ERA));

@@ -49,7 +49,7 @@ pub fn with_port(reply: Tuple, port: u16) -> Tuple {
     }
 }
 
-/// What an outside port must be unique in: protocol, outside address and peer.
+/// Scope in which an outside port must be unique: protocol, outside address and peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PortSpace {
     protocol: u8,

@@ -26,7 +26,7 @@ pub type AdjacencyId = u32;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Direction {
-    /// As the first packet.
+    /// Direction of the first packet.
     Original = 0,
     /// Against it.
     Reply = 1,

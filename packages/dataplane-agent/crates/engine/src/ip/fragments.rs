@@ -9,7 +9,7 @@ use crate::packet::Packet;
 use crate::packet::{Meta, flag};
 use crate::time::Now;
 
-/// How long a datagram may take to come in, ns. Shorter than RFC 791's 15 s because a 16-bit
+/// Longest time for the fragments of a datagram to arrive, ns. Shorter than RFC 791's 15 s because a 16-bit
 /// identification comes round within seconds at speed.
 pub const TIMEOUT: u64 = 5_000_000_000;
 /// Datagrams under way, per worker.
@@ -51,11 +51,11 @@ struct Datagram<F> {
 /// The result of [`Fragments::take`].
 #[derive(Debug)]
 pub enum Seen<F> {
-    /// Its ports are in its metadata; fragments that had waited follow.
+    /// The ports are in its metadata; fragments that waited follow.
     Known(ArrayVec<Packet<F>, HELD_PER_DATAGRAM>),
-    /// It waits for the first one.
+    /// The fragment waits for the first one.
     Held,
-    /// It overlaps another one, or leaves the datagram.
+    /// The fragment overlaps another one, or exceeds the datagram.
     Invalid(Packet<F>),
     /// There is no room for it.
     Full(Packet<F>),
@@ -267,7 +267,7 @@ impl First {
         meta.sequence = self.sequence;
         meta.l4_kind = self.l4_kind;
         meta.icmp_code = self.icmp_code;
-        meta.flags |= flag::REASSEMBLED;
+        meta.flags |= flag::FRAGMENT_PORTS_KNOWN;
         if self.error {
             meta.flags |= flag::ICMP_ERROR;
         }

@@ -15,7 +15,7 @@ const MAX_ERROR_INTERVAL_MS: u32 = (1 << 31) / ERROR_BURST;
 const RATE_SLOTS: usize = 4096;
 /// Interval of ICMP errors to all targets together, ns: 1,000 a second, as Linux's icmp_msgs_per_sec.
 const ALL_ERRORS_NS: u64 = 1_000_000;
-/// How many of them may follow each other closely after a pause.
+/// Most errors in a burst after a pause.
 const ALL_ERRORS_BURST: u64 = 50;
 
 /// The times of the last ICMP errors, by target and of all together.
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!((0..20).filter(|_| sent(9000)).count(), ERROR_BURST as usize);
     }
 
-    /// What is remembered of a target are 32 bits of milliseconds, which come again after 49.7 days.
+    /// State of a target are 32 bits of milliseconds, which come again after 49.7 days.
     #[test]
     fn errors_to_a_target_are_sent_however_long_ago_the_last_one_was() {
         const DAY_MS: u64 = 86_400_000;

@@ -23,7 +23,8 @@ impl OptionEntry {
     }
 }
 
-/// Enters a passage into the options of an IPv4 packet that ask for it and have room. `is_local` knows the router's addresses.
+/// Enters a passage into the options of an IPv4 packet that ask for it and have room. `is_local` knows the router's
+/// addresses.
 #[cold]
 pub(crate) fn fill(l3: &mut [u8], entry: OptionEntry, is_local: impl Fn(u32) -> bool) {
     let header = usize::from(field::get8(l3, 0) & 15) * 4;

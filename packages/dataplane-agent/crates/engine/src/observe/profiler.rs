@@ -46,7 +46,7 @@ impl ProfilerClass {
 /// Ticks per class, in the order of [`ProfilerClass::ALL`].
 pub type ClassCycles = [u64; ProfilerClass::ALL.len()];
 
-/// What one stage did since the engine was made.
+/// Counters of a stage since the engine was made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StageCounters {
     /// Ticks spent in it.

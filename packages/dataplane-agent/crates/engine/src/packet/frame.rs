@@ -8,7 +8,7 @@
 pub trait Frame: Send {
     /// The contiguous front of the frame, from the Ethernet header on.
     fn head(&self) -> &[u8];
-    /// As [`Self::head`], writable.
+    /// Mutable [`Self::head`].
     fn head_mut(&mut self) -> &mut [u8];
     /// Length of the whole frame, bytes, without FCS; at least `head().len()`.
     fn len(&self) -> usize;

@@ -3,7 +3,7 @@
 use tollway_wire::checksum::Delta;
 use tollway_wire::{field, ipv4};
 
-/// What one less of the time to live does to the header checksum.
+/// Checksum delta of a TTL decrement (RFC 1624).
 const ONE_LESS: Delta = Delta::NONE.replace16(0x0100, 0);
 
 /// Takes one from the time to live and adjusts the header checksum (RFC 1624 eqn. 3, which gives no minus zero).

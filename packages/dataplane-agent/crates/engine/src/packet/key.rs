@@ -2,7 +2,7 @@
 
 use super::tuple::{Addr, Tuple};
 
-/// What a lookup compares. IPv6 has 32 bits of a fingerprint of both addresses here; the addresses
+/// Key that a lookup compares. IPv6 has 32 bits of a fingerprint of both addresses here; the addresses
 /// themselves are kept beside the table and compared afterwards.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FlowKey {
@@ -23,7 +23,7 @@ const ICMP_KIND: u32 = 12;
 pub(crate) const V6_ONLY: u64 = V6 & !V4;
 
 impl FlowKey {
-    /// Of packets with a tuple.
+    /// Key of packets with a tuple.
     #[inline]
     pub fn of(tuple: &Tuple) -> Self {
         let kind = u64::from(tuple.icmp & 0x0f) << ICMP_KIND;

@@ -4,7 +4,7 @@ pub mod count;
 pub mod frame;
 pub(crate) mod header;
 pub mod key;
-pub mod list_cell;
+pub mod membership_slot;
 pub(crate) mod names;
 pub mod slow_reason;
 pub mod tuple;
@@ -20,7 +20,7 @@ use tollway_config::dataplane::{ConnectionState, Mark, RowId};
 use crate::ids::QueueRef;
 use crate::ids::{ConnRef, Direction};
 use crate::packet::key::FlowKey;
-use crate::packet::list_cell::ListCell;
+use crate::packet::membership_slot::MembershipSlot;
 use crate::packet::slow_reason::SlowReason;
 use crate::packet::tuple::Tuple;
 use crate::packet::verdict::Verdict;
@@ -38,7 +38,7 @@ pub enum Origin {
     Generated,
 }
 
-/// Where on its way rules are asked about a packet: the hooks of netfilter.
+/// The hooks of netfilter, at which the rules of chains are evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum Hook {
@@ -56,7 +56,7 @@ pub enum Hook {
 }
 
 impl Hook {
-    /// How many there are.
+    /// Number of hooks.
     pub const COUNT: usize = 5;
 }
 
@@ -83,7 +83,7 @@ pub mod flag {
     /// For a broadcast or multicast address.
     pub const BROADCAST: u32 = 512;
     /// An answer of the router to a packet: shares its connection, is not translated.
-    pub const ATTACHED: u32 = 1024;
+    pub const ROUTER_REPLY: u32 = 1024;
     /// Must not be cached: its rules were counted one by one because there are too many paths.
     pub const UNCACHED: u32 = 2048;
     /// The frame holds a transport header.
@@ -91,25 +91,25 @@ pub mod flag {
     /// An ARP packet.
     pub const ARP: u32 = 8192;
     /// A fragment whose ports are known.
-    pub const REASSEMBLED: u32 = 16384;
+    pub const FRAGMENT_PORTS_KNOWN: u32 = 16384;
     /// Must not leave without the translation of its connection.
     pub const TRANSLATED: u32 = 32768;
     /// No room in the neighbour table.
     pub const NO_NEIGHBOR: u32 = 131_072;
-    /// Of a fasttracked connection, and skips what such packets skip.
+    /// Packet of a fasttracked connection with `fasttrack-mode=bypass`: skips what such packets skip.
     pub const BYPASS: u32 = 524_288;
     /// For the router itself.
     pub const TO_ROUTER: u32 = 65536;
     /// Sorted before it was parsed: is where it is steered to.
     pub const STEERED: u32 = 1_048_576;
-    /// Rules must be asked for every packet of its flow, where the flow cache cannot go on from.
-    pub const EACH: u32 = 2_097_152;
+    /// Rules must be evaluated for every packet of its flow, in a table that has no resume points.
+    pub const EVALUATE_EVERY_PACKET: u32 = 2_097_152;
     /// A TCP segment out of order: see [`crate::flow::conntrack::tcp::Order`].
     pub const OUT_OF_ORDER: u32 = 8_388_608;
-    /// Takes another pass, parsed as it is: see [`crate::pipeline::stage::track`].
-    pub const AGAIN: u32 = 16_777_216;
-    /// Moves with its flow to the worker that can give it a reply tuple: asked no rules there but those behind.
-    pub const MOVED: u32 = 4_194_304;
+    /// Passes the stages once more, already parsed: see [`crate::pipeline::stage::track`].
+    pub const RECIRCULATED: u32 = 16_777_216;
+    /// Moves with its flow to the worker that can give it a reply tuple, which evaluates only the stages from `src_nat` on.
+    pub const FLOW_MIGRATING: u32 = 4_194_304;
 }
 
 /// Most hand-overs of one packet; more means that two workers disagree about its owner.
@@ -123,8 +123,8 @@ pub struct Meta {
     pub tuple: Tuple,
     /// The connection.
     pub conn: Option<ConnRef>,
-    /// Version of the connection when the packet was tracked: what is decided of it holds for that one.
-    pub version: u16,
+    /// Version of the connection when the packet was tracked: decisions about the packet are valid for that version.
+    pub conn_version: u16,
     /// The tuple the packet came with, as the connection table compares it.
     pub key: FlowKey,
     /// Hash of it.
@@ -133,12 +133,12 @@ pub struct Meta {
     pub entry: u32,
     /// Path of the rules hit up to now.
     pub path: u32,
-    /// The part of the path before `resume`, which may be cached.
-    pub prefix: u32,
-    /// First rule that must be asked for every packet of the flow; 0 none.
+    /// Path of the rules before the resume point, which may be cached.
+    pub cacheable_path: u32,
+    /// Resume point: number of the first rule that must be evaluated for every packet of the flow; 0 none.
     pub resume: u32,
-    /// What the filter's outcome is bounded by: place in the batch's bounds plus one; 0 nothing.
-    pub bounds: u16,
+    /// Validity of the rules' outcome: place among the validities of the batch plus one; 0 unlimited.
+    pub validity: u16,
     /// L3 bytes of both directions of the connection up to this packet.
     pub connection_bytes: u64,
     /// Next hop's neighbour, or [`NONE`].
@@ -151,13 +151,13 @@ pub struct Meta {
     pub segments: u32,
     /// Flag bits, see [`flag`].
     pub flags: u32,
-    /// Questions to address lists that what may be cached of its way rests on.
-    pub lists: [ListCell; 2],
+    /// Address-list lookups that the cacheable result depends on.
+    pub lists: [MembershipSlot; 2],
     /// Packet mark; 0 none.
     pub mark: Mark,
     /// Mark of its connection as its rules see it; 0 none.
     pub connection_mark: Mark,
-    /// Mark of its connection when its rules were asked first.
+    /// Mark of its connection before its rules were evaluated.
     pub mark_before: Mark,
     /// Routing mark; 0 none. Nothing is routed by it yet.
     pub routing_mark: Mark,
@@ -180,7 +180,7 @@ pub struct Meta {
     pub l4: u16,
     /// Length of the transport header, bytes; 0 when it is not known.
     pub l4_len: u16,
-    /// Of fragments of a TCP segment: sequence number after it, less the length of its datagram's payload.
+    /// For fragments of a TCP segment: sequence number after the segment, less the length of its datagram's payload.
     pub sequence: u32,
     /// TCP flags as on the wire; ICMP type for ICMP.
     pub l4_kind: u8,
@@ -200,13 +200,13 @@ pub struct Meta {
     pub trace: u32,
     /// Parts of its path that the trace has already.
     pub trace_part: u8,
-    /// Why the flow cache did not forward it, or not alone.
+    /// Slow reason; also set if the cached action needed rule evaluation.
     pub slow: Option<SlowReason>,
     /// State for the rules.
     pub state: ConnectionState,
     /// Direction within the connection.
     pub direction: Direction,
-    /// What becomes of it.
+    /// Verdict.
     pub verdict: Verdict,
 }
 
@@ -215,21 +215,21 @@ impl Default for Meta {
         Self {
             tuple: Tuple::default(),
             conn: None,
-            version: 0,
+            conn_version: 0,
             key: FlowKey::default(),
             hash: 0,
             entry: NONE,
             path: 0,
-            prefix: 0,
+            cacheable_path: 0,
             resume: 0,
-            bounds: 0,
+            validity: 0,
             connection_bytes: 0,
             adjacency: NONE,
             next_hop: 0,
             l3_len: 0,
             segments: 1,
             flags: 0,
-            lists: [ListCell::NONE; 2],
+            lists: [MembershipSlot::NONE; 2],
             mark: 0,
             connection_mark: 0,
             mark_before: 0,
@@ -327,14 +327,14 @@ impl Meta {
     }
 }
 
-/// One packet: its frame, until it is held or dropped, and what is known about it.
+/// A packet: its frame, until it is held or dropped, and what is known about it.
 #[derive(Debug)]
 pub struct Packet<F> {
     /// The frame; `None` once held or dropped.
     pub frame: Option<F>,
     /// Offload state.
     pub vnet: VnetState,
-    /// What the stages know.
+    /// Metadata of the stages.
     pub meta: Meta,
 }
 

@@ -20,7 +20,7 @@ macro_rules! slow_reasons {
                 match self { $(SlowReason::$variant => $name,)* }
             }
 
-            /// One line for people.
+            /// Sentence for people.
             pub fn text(self) -> &'static str {
                 match self { $(SlowReason::$variant => $text,)* }
             }
@@ -33,9 +33,9 @@ slow_reasons! {
     Handshake "tcp-handshake" "Its TCP connection has not been answered and confirmed yet.";
     TcpControl "tcp-control" "SYN opens its connection; with fasttrack-mode=bypass also FIN and RST of a fasttracked one.";
     TcpWindow "tcp-window" "TCP segment that is outside the window, or answers nothing that was sent.";
-    Order "order" "An earlier packet of its connection in the same batch took the slow path and must not be overtaken.";
-    Rule "rule" "A rule has to be asked for every packet: it writes a log line, counts, limits or reads the packet itself.";
-    Due "due" "A rule about bytes, time or DSCP had to be asked again.";
+    BehindSlowPacket "behind-slow-packet" "An earlier packet of its connection in the same batch took the slow path and must not be overtaken.";
+    Rule "rule" "A rule has to be evaluated for every packet: it writes a log line, counts, limits or reads the packet itself.";
+    RuleRecheck "rule-recheck" "A rule about bytes, time or DSCP had to be evaluated again.";
     Stale "stale" "What the flow's entry rests on has changed: the state of its connection, the configuration, a route or a list.";
     OtherPort "other-port" "Came in by another port than the packets before.";
     Neighbor "neighbor" "The link-layer address of the next hop is not known or has to be confirmed.";
@@ -48,10 +48,10 @@ slow_reasons! {
     Broadcast "broadcast" "For a broadcast or multicast address.";
     ToRouter "to-router" "For the router itself.";
     FromRouter "from-router" "From the router itself.";
-    Refused "refused" "Packets of its connection were dropped; drops are not remembered.";
+    Dropped "dropped" "Packets of its connection were dropped; drops are not cached.";
     TooManyPaths "too-many-paths" "It hit a combination of rules beyond those that can be remembered.";
     FastPathOff "fast-path-off" "The fast path is switched off: allow-fast-path is no.";
-    RulesWithoutTracking "rules-without-tracking" "Rules exist while connections are not tracked, so that each packet is asked.";
+    RulesWithoutTracking "rules-without-tracking" "Rules exist while connections are not tracked, so that they are evaluated for each packet.";
     NotRoutable "not-routable" "Connections are not tracked, and there is no plain route for it: none, one that discards, or forwarding is off.";
     ReversePath "reverse-path" "Connections are not tracked, and each source is checked by rp-filter.";
 }
@@ -66,7 +66,7 @@ impl SlowReason {
     }
 }
 
-/// All reasons in the form of the agent's protocol, with their counters.
+/// The reasons in the form of the agent's protocol, with their counters.
 pub fn slow_stats(counts: &[u64]) -> Vec<SlowStats> {
     SlowReason::ALL
         .iter()

@@ -44,7 +44,7 @@ impl From<Addr> for IpAddr {
     }
 }
 
-/// One direction of a flow. For ICMP queries both ports hold the identifier; for protocols without
+/// A direction of a flow. For ICMP queries both ports hold the identifier; for protocols without
 /// ports both are 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Tuple {
@@ -58,7 +58,7 @@ pub struct Tuple {
     pub dst_port: u16,
     /// IP protocol number.
     pub protocol: u8,
-    /// Of ICMP: what [`icmp_kind`] says of its messages, so that two hosts may ask each other, and for several things,
+    /// For ICMP: [`icmp_kind`] of its messages, so that two hosts may ask each other, and for several things,
     /// with one identifier. 0 for every other protocol.
     pub icmp: u8,
 }

@@ -9,8 +9,8 @@ pub enum Verdict {
     /// Still on its way.
     #[default]
     Continue,
-    /// On its way, and decided by another worker up to the translation of its source.
-    Resume,
+    /// On its way; another worker has decided it up to the translation of its source.
+    DecidedElsewhere,
     /// Decided; `emit` writes the Ethernet header.
     Forward,
     /// Complete, for a port.
@@ -45,7 +45,7 @@ macro_rules! drop_reasons {
                 match self { $(DropReason::$variant => $name,)* }
             }
 
-            /// One line for people.
+            /// Sentence for people.
             pub fn text(self) -> &'static str {
                 match self { $(DropReason::$variant => $text,)* }
             }

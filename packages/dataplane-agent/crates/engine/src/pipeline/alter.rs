@@ -131,7 +131,7 @@ mod tests {
         (meta, bytes)
     }
 
-    /// Of the segment and as much of the pseudo-header as makes a difference here: none of it changes.
+    /// Checksum of the segment and the part of the pseudo-header that matters here: none of it changes.
     fn checksum(segment: &[u8]) -> u16 {
         tollway_wire::checksum::sum(segment)
     }

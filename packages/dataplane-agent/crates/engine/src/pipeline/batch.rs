@@ -119,7 +119,7 @@ impl<F: Frame> Batch<F> {
         self.packets.push(Packet { frame: Some(frame), vnet, meta });
     }
 
-    /// Its packets are at the worker that has their flows, wherever they are steered to.
+    /// Marks the packets as being at the worker that has their flows, wherever they are steered to.
     pub(crate) fn has_come_to_its_owner(&mut self) {
         self.packets.iter_mut().for_each(|packet| packet.meta.flags |= flag::STEERED);
     }
@@ -165,7 +165,7 @@ impl<F: Frame> Batch<F> {
                         meta.queue = self.arrived.push(handover);
                     }
                     HandoverPurpose::NewFlow(flow) => {
-                        meta.flags |= flag::MOVED | flag::SLOW;
+                        meta.flags |= flag::FLOW_MIGRATING | flag::SLOW;
                         meta.queue = QueueRef::handover(self.flow_handovers.len());
                         self.flow_handovers.push((meta.tuple, flow));
                     }
@@ -232,7 +232,7 @@ impl<F> Iterator for Drain<'_, F> {
                     Outcome::Handover { worker: u32::from(worker), packet: HandoverMeta::new(meta, purpose) }
                 }
                 Verdict::Continue
-                | Verdict::Resume
+                | Verdict::DecidedElsewhere
                 | Verdict::Forward
                 | Verdict::Echo
                 | Verdict::Held

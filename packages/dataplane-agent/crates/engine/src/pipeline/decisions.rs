@@ -29,8 +29,8 @@ pub(super) fn as_it_came<F>(stage: Stage, state: &WorkerState<F>, meta: &Meta) -
         Stage::Parse if matches!(meta.verdict, Verdict::Continue | Verdict::Drop(_)) => {
             Some((meta.tuple, meta.tuple))
         }
-        Stage::Fragment => meta.is(flag::REASSEMBLED).then_some((meta.tuple, meta.tuple)),
-        Stage::FastPath if meta.entry != NO_ENTRY => {
+        Stage::Fragment => meta.is(flag::FRAGMENT_PORTS_KNOWN).then_some((meta.tuple, meta.tuple)),
+        Stage::FlowCache if meta.entry != NO_ENTRY => {
             let conn = state.table.tuples(state.table.reference(meta.entry)?)?;
             let direction = ConnectionTable::direction_of(meta.entry);
             let (from, to) = (*conn.tuple(direction), conn.target(direction));
@@ -66,21 +66,20 @@ pub(super) fn decision<F: Frame>(
         Stage::Fragment if asked && meta.is(flag::FRAGMENT) => ended.or(match meta.verdict {
             Verdict::Held => Some(Decision::WaitsForFragment),
             Verdict::Handover(worker) => Some(Decision::ToWorker(worker)),
-            _ => {
-                (meta.is(flag::REASSEMBLED) && !seen.is(flag::REASSEMBLED)).then_some(Decision::FragmentKnown)
-            }
+            _ => (meta.is(flag::FRAGMENT_PORTS_KNOWN) && !seen.is(flag::FRAGMENT_PORTS_KNOWN))
+                .then_some(Decision::FragmentKnown),
         }),
-        Stage::FastPath if asked => {
+        Stage::FlowCache if asked => {
             if meta.slow == Some(SlowReason::Rule) {
                 rows.extend(state.paths.rows_of(meta.path));
             }
             ended.or_else(|| from_cache(state, meta, rows))
         }
         Stage::Track if asked => ended.or_else(|| {
-            (snapshot.tracking() && !meta.is(flag::ATTACHED))
+            (snapshot.tracking() && !meta.is(flag::ROUTER_REPLY))
                 .then_some(Decision::Tracked { state: meta.state, direction: meta.direction })
         }),
-        Stage::DstNat | Stage::SrcNat if asked || seen.verdict == Verdict::Resume => {
+        Stage::DstNat | Stage::SrcNat if asked || seen.verdict == Verdict::DecidedElsewhere => {
             let own = take_rules(nat, meta);
             rows.extend_from_slice(&own);
             if let Verdict::Handover(worker) = meta.verdict {
@@ -154,7 +153,7 @@ pub(super) fn decision<F: Frame>(
         Stage::Arp
         | Stage::Parse
         | Stage::Fragment
-        | Stage::FastPath
+        | Stage::FlowCache
         | Stage::Track
         | Stage::ManglePre
         | Stage::DstNat
@@ -244,7 +243,7 @@ fn routed(meta: &Meta) -> Option<Decision> {
 }
 
 fn decided<F>(snapshot: &Snapshot, state: &WorkerState<F>, meta: &Meta) -> Option<Decision> {
-    if !snapshot.tracking() || meta.is(flag::ATTACHED | flag::ICMP_ERROR) {
+    if !snapshot.tracking() || meta.is(flag::ROUTER_REPLY | flag::ICMP_ERROR) {
         return None;
     }
     let conn = meta.conn.and_then(|reference| state.table.hot(reference));

@@ -1,9 +1,9 @@
 //! Flows that move to the worker that can give them a reply tuple.
 //!
-//! The worker that the first packet is steered to asks the rules, up to those of source translation. If what they say
-//! leaves no reply tuple of its own, it writes down in the directory who has the flow from then on, and hands the
+//! The worker that the first packet is steered to evaluates the rules, up to those of source translation. If their
+//! result leaves no reply tuple of its own, it writes down in the directory who has the flow from then on, and hands the
 //! packet over with what has been decided of it. The other worker makes the connection and goes on from there, so that
-//! every rule is asked, counted and logged once.
+//! every rule is evaluated, counted and logged once.
 
 use tollway_config::dataplane::ConnectionState;
 
@@ -23,7 +23,7 @@ use crate::snapshot::Snapshot;
 /// The hand-over with which the first packet of a flow has arrived here.
 pub(super) fn flow<'a>(meta: &Meta, handovers: &'a FlowHandovers) -> Option<&'a FlowHandover> {
     let QueueRefKind::Handover(number) = meta.queue.kind() else { return None };
-    handovers.get(number).filter(|_| meta.is(flag::MOVED)).map(|(_, flow)| flow)
+    handovers.get(number).filter(|_| meta.is(flag::FLOW_MIGRATING)).map(|(_, flow)| flow)
 }
 
 /// Moves the flow of an unconfirmed connection to another worker, and hands the packet over with it. `false` when the flow
@@ -99,7 +99,7 @@ fn record_rule_results<F>(state: &WorkerState<F>, meta: &Meta, flow: &mut FlowHa
 /// Makes the packet one that is handed over, with what has been decided of its flow.
 fn attach(meta: &mut Meta, flow: (Tuple, FlowHandover), moving: &mut FlowHandovers, to: u32) {
     meta.tuple = flow.0;
-    meta.flags |= flag::MOVED;
+    meta.flags |= flag::FLOW_MIGRATING;
     meta.queue = QueueRef::handover(moving.len());
     meta.handovers += 1;
     meta.verdict = Verdict::Handover(to as u16);
@@ -116,15 +116,15 @@ pub(super) fn hand_over_again(meta: &mut Meta, handovers: &FlowHandovers, moving
 
 /// Drops the decisions that came with a packet. It has no connection here and passes all stages.
 pub(super) fn drop_handover(meta: &mut Meta) {
-    if meta.is(flag::MOVED) {
-        meta.flags &= !flag::MOVED;
+    if meta.is(flag::FLOW_MIGRATING) {
+        meta.flags &= !flag::FLOW_MIGRATING;
         meta.queue = QueueRef::NONE;
     }
 }
 
 /// Applies to a tracked packet and its connection what another worker has decided. The next stage of the packet is
 /// `src_nat`.
-pub(super) fn resume<F>(
+pub(super) fn apply_handover<F>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     meta: &mut Meta,
@@ -154,8 +154,8 @@ pub(super) fn resume<F>(
     (meta.mark, meta.routing_mark) = (flow.marks.packet, flow.marks.routing);
     (meta.connection_mark, meta.mark_before) = (flow.marks.connection, flow.marks.connection);
     meta.new_dscp = flow.new_dscp;
-    meta.version = state.table.hot(reference).map_or(0, |hot| hot.version);
-    meta.verdict = Verdict::Resume;
+    meta.conn_version = state.table.hot(reference).map_or(0, |hot| hot.version);
+    meta.verdict = Verdict::DecidedElsewhere;
 }
 
 /// After a batch: removes from the directory the flows that moved here and for which no connection was made.

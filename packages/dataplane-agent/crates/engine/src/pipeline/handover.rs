@@ -20,7 +20,7 @@ pub(crate) struct QueueHandover {
     pub from: u32,
     /// Who gets it.
     pub to: u32,
-    /// Its leaves.
+    /// Leaves that remain.
     pub remaining: RemainingPath,
     /// The verdict after its leaves.
     pub exit: Verdict,
@@ -36,7 +36,7 @@ pub(crate) struct FlowHandover {
     pub destination: (u32, u16),
     /// The source translation that the NAT rules ask for.
     pub target: Option<NatTargetV4>,
-    /// It is the packet with which the flow moves: if it does not arrive, the flow has not moved.
+    /// First packet, with which the flow moves: if it does not arrive, the flow has not moved.
     pub first: bool,
     pub hook: Hook,
     /// Row of the out-interface; 0 for none.
@@ -86,7 +86,7 @@ impl NatTargetV4 {
 pub(crate) struct Marks {
     pub packet: Mark,
     pub routing: Mark,
-    /// As the rules see it.
+    /// Connection mark as the rules see it.
     pub connection: Mark,
 }
 
@@ -127,7 +127,7 @@ pub(super) fn purpose(
     moving: &[(Tuple, FlowHandover)],
 ) -> HandoverPurpose {
     match meta.queue.kind() {
-        QueueRefKind::Handover(number) if meta.is(flag::MOVED) => {
+        QueueRefKind::Handover(number) if meta.is(flag::FLOW_MIGRATING) => {
             moving.get(number).map_or(HandoverPurpose::Flow, |(_, flow)| HandoverPurpose::NewFlow(*flow))
         }
         QueueRefKind::Handover(number) => {
@@ -144,11 +144,11 @@ pub struct Handover<F, M = HandoverMeta> {
     pub frame: F,
     /// Offload state.
     pub vnet: VnetState,
-    /// What is known of it.
+    /// Metadata of the packet.
     pub contents: HandoverContents<M>,
 }
 
-/// What goes with the frame.
+/// Metadata that goes with the frame.
 #[derive(Debug)]
 #[allow(
     clippy::large_enum_variant,
@@ -164,11 +164,11 @@ pub enum HandoverContents<M = HandoverMeta> {
 /// The reason for which a packet is handed over.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum HandoverPurpose {
-    /// Its flow is another worker's.
+    /// The flow is another worker's.
     Flow,
-    /// It is complete and only waits for its queue.
+    /// The packet is complete and only waits for its queue.
     Queue(QueueHandover),
-    /// Its flow moves.
+    /// The flow moves.
     NewFlow(FlowHandover),
 }
 
@@ -240,7 +240,7 @@ impl HandoverMeta {
         Tuple { src, dst, src_port, dst_port, protocol: self.protocol, icmp: self.icmp }
     }
 
-    /// As [`crate::pipeline::stage`]s up to `fragment` leave it.
+    /// Metadata as the stages up to `fragment` leave it.
     #[inline]
     pub(super) fn meta(&self) -> Meta {
         Meta {

@@ -94,7 +94,7 @@ fn answer_meta(meta: &Meta) -> Meta {
         state: ConnectionState::Related,
         hook: Hook::Output,
         origin: Origin::Generated,
-        flags: flag::ATTACHED | flag::SLOW,
+        flags: flag::ROUTER_REPLY | flag::SLOW,
         ..Meta::default()
     }
 }

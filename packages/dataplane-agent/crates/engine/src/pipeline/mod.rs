@@ -3,7 +3,7 @@
 
 pub(crate) mod alter;
 pub mod batch;
-pub(crate) mod bound;
+pub(crate) mod cached_validity;
 pub(crate) mod cut;
 mod decisions;
 pub(crate) mod flow_handover;
@@ -37,7 +37,7 @@ pub struct StageInfo {
     pub class: ProfilerClass,
     /// Reasons for which it drops packets.
     pub drops: &'static [DropReason],
-    /// What it does, in one line.
+    /// Description in one line.
     pub doc: &'static str,
 }
 
@@ -104,26 +104,26 @@ stages! {
         [BadArp ArpConsumed ArpIgnored NoFrame];
     Fragment fragment Networking "Gives every fragment the ports of its datagram's first one."
         [FragmentInvalid FragmentLimit FragmentTimeout];
-    FastPath fast_path Networking "Forwards packets of known flows; hands packets of other workers' flows over."
+    FlowCache flow_cache Networking "Forwards packets of known flows; hands packets of other workers' flows over."
         [FilterDrop FilterReject NeighborFailed HandoverStale ResumePointLost];
     Track track Networking "Finds or makes the connection and says in which state the packet finds it."
         [ConnectionTableFull];
-    ManglePre mangle_pre Firewall "Asks the rules of mangle's chain prerouting."
+    ManglePre mangle_pre Firewall "Evaluates the rules of mangle's chain prerouting."
         [];
-    DstNat dst_nat Networking "Translates the destination; the rules are asked for a connection's first packet."
+    DstNat dst_nat Networking "Translates the destination; the rules are evaluated for a connection's first packet."
         [IcmpRedirect NatExhausted NatNoAddress];
     Route route Networking "Decides between the router itself, an interface and a next hop, or nothing."
         [MartianSource DirectedBroadcast NotForUs ForwardingOff Blackhole UnreachableRoute ProhibitRoute NoRoute
          OutInterfaceDown ReversePath];
     Ttl ttl Networking "Ends packets whose time to live runs out, or that are too long and must not be cut."
         [TtlExceeded FragmentationNeeded];
-    Mangle mangle Firewall "Asks the rules of mangle's chain input, forward or output."
+    Mangle mangle Firewall "Evaluates the rules of mangle's chain input, forward or output."
         [];
-    Filter filter Firewall "Asks the rules of the chain input, forward or output."
+    Filter filter Firewall "Evaluates the rules of the chain input, forward or output."
         [FilterDrop FilterReject];
-    ManglePost mangle_post Firewall "Asks the rules of mangle's chain postrouting."
+    ManglePost mangle_post Firewall "Evaluates the rules of mangle's chain postrouting."
         [];
-    SrcNat src_nat Networking "Translates the source; the rules are asked for a connection's first packet."
+    SrcNat src_nat Networking "Translates the source; the rules are evaluated for a connection's first packet."
         [ConnectionGone NatExhausted NatNoAddress];
     Classify classify Queuing "Finds the queues that take the packet."
         [];

@@ -1,21 +1,21 @@
-//! Asking the rules of a table about a packet, and what they do beside the verdict; shared by the filter and mangle.
+//! Evaluation of the rules of a table for a packet, and what they do beside the verdict; shared by the filter and mangle.
 
 use tollway_wire::ipv4;
 
 use crate::firewall::classifier::{
-    AddressLists, Bounds, Changes, Evaluation, ListAddition, PacketView, Position, RuleTable, RuleVerdict,
-    Side,
+    AddressLists, Changes, Evaluation, ListAddition, OutcomeValidity, PacketView, Position, RuleTable,
+    RuleVerdict, Side,
 };
 use crate::ids::NO_INTERFACE;
 use crate::packet::frame::VnetState;
-use crate::packet::list_cell::ListCell;
+use crate::packet::membership_slot::MembershipSlot;
 use crate::packet::{Hook, Meta, flag};
 use crate::pipeline::alter::dscp_of;
 use crate::pipeline::log;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 
-/// Whom to ask.
+/// The table and the position at which evaluation starts.
 pub(crate) struct RuleQuery<'a> {
     pub table: &'a RuleTable,
     /// A built-in chain, or a resume point.
@@ -43,30 +43,35 @@ pub(crate) fn evaluate_rules<F>(
     extend_path(state, meta, &evaluation, query.resumes);
     let lists = snapshot.lists().0;
     add_to_lists(state, lists, &evaluation.adds);
-    note_memberships(meta, &view, lists, &evaluation.bounds);
+    note_memberships(meta, &view, lists, &evaluation.validity);
     log::rules(snapshot, &state.shared, query.table, &evaluation.logs, meta, &view, head);
-    let markable = matches!(meta.tuple.protocol, ipv4::TCP | ipv4::UDP);
-    if let Some(reference) = meta.conn.filter(|_| {
-        evaluation.fasttrack && markable && snapshot.settings.allow_fast_path && !meta.is(flag::ATTACHED)
-    }) {
-        state.table.set_fasttrack(reference);
+    if evaluation.fasttrack {
+        mark_fasttrack(snapshot, state, meta);
     }
     let outcome = (evaluation.verdict, evaluation.changes);
     state.evaluation = Some(evaluation);
     outcome
 }
 
+/// Marks the connection of a packet as fasttracked: of TCP and UDP alone, as in RouterOS, and not for the router's replies.
+fn mark_fasttrack<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) {
+    let is_markable = matches!(meta.tuple.protocol, ipv4::TCP | ipv4::UDP) && !meta.is(flag::ROUTER_REPLY);
+    if let Some(reference) = meta.conn.filter(|_| is_markable && snapshot.settings.allow_fast_path) {
+        state.table.set_fasttrack(reference);
+    }
+}
+
 /// Notes the memberships that the outcome depends on. Beyond the room for them the rules are evaluated for every packet.
-fn note_memberships(meta: &mut Meta, view: &PacketView, lists: &AddressLists, bounds: &Bounds) {
-    for listed in bounds.listed.into_iter().flatten() {
+fn note_memberships(meta: &mut Meta, view: &PacketView, lists: &AddressLists, validity: &OutcomeValidity) {
+    for listed in validity.listed.into_iter().flatten() {
         let source = listed.side == Side::Source;
         let cell = lists.cell(listed.list, if source { view.tuple.src } else { view.tuple.dst });
-        if cell == ListCell::NONE || meta.lists.contains(&cell) {
+        if cell == MembershipSlot::NONE || meta.lists.contains(&cell) {
             continue;
         }
-        match meta.lists.iter_mut().find(|place| **place == ListCell::NONE) {
+        match meta.lists.iter_mut().find(|place| **place == MembershipSlot::NONE) {
             Some(place) => *place = cell,
-            None => meta.flags |= flag::EACH,
+            None => meta.flags |= flag::EVALUATE_EVERY_PACKET,
         }
     }
 }
@@ -81,10 +86,10 @@ pub(crate) fn add_to_lists<F>(state: &WorkerState<F>, lists: &AddressLists, adds
     }
 }
 
-/// Extends the path of a packet by the rules it has hit, and notes bounds and resume point of the outcome.
+/// Extends the path of a packet by the rules it has hit, and notes validity and resume point of the outcome.
 fn extend_path<F>(state: &mut WorkerState<F>, meta: &mut Meta, evaluation: &Evaluation, resumes: bool) {
-    bound(state, meta, &evaluation.bounds);
-    meta.prefix = meta.path;
+    limit_validity(state, meta, &evaluation.validity);
+    meta.cacheable_path = meta.path;
     for (at, row) in evaluation.matched.iter().enumerate() {
         match state.paths.step(meta.path, *row) {
             Some(path) => meta.path = path,
@@ -94,7 +99,7 @@ fn extend_path<F>(state: &mut WorkerState<F>, meta: &mut Meta, evaluation: &Eval
             }
         }
         if at < evaluation.matched_before_resume {
-            meta.prefix = meta.path;
+            meta.cacheable_path = meta.path;
         }
     }
     match evaluation.resume {
@@ -102,25 +107,25 @@ fn extend_path<F>(state: &mut WorkerState<F>, meta: &mut Meta, evaluation: &Eval
             Some(number) => meta.resume = number,
             None => meta.flags |= flag::UNCACHED,
         },
-        Some(_) => meta.flags |= flag::EACH,
+        Some(_) => meta.flags |= flag::EVALUATE_EVERY_PACKET,
         None => {}
     }
 }
 
-/// Adds to what the outcome for a packet is bounded by.
-pub(crate) fn bound<F>(state: &mut WorkerState<F>, meta: &mut Meta, bounds: &Bounds) {
-    if bounds.is_unbounded() {
+/// Narrows the validity of the outcome for a packet.
+pub(crate) fn limit_validity<F>(state: &mut WorkerState<F>, meta: &mut Meta, validity: &OutcomeValidity) {
+    if validity.is_unlimited() {
         return;
     }
-    let known = usize::from(meta.bounds).checked_sub(1).and_then(|place| state.bounds.get_mut(place));
+    let known = usize::from(meta.validity).checked_sub(1).and_then(|place| state.validities.get_mut(place));
     if let Some(known) = known {
-        known.narrow(bounds.bytes, bounds.until);
-        known.dscp = known.dscp.or(bounds.dscp);
+        known.narrow(validity.bytes, validity.until);
+        known.dscp = known.dscp.or(validity.dscp);
         return;
     }
-    state.bounds.push(*bounds);
-    meta.bounds = u16::try_from(state.bounds.len()).unwrap_or(0);
-    if meta.bounds == 0 {
+    state.validities.push(*validity);
+    meta.validity = u16::try_from(state.validities.len()).unwrap_or(0);
+    if meta.validity == 0 {
         meta.flags |= flag::UNCACHED;
     }
 }
@@ -145,7 +150,7 @@ pub(crate) fn view<F>(
             known(meta.out_interface)
         },
         tuple: meta.tuple,
-        headerless: meta.is(flag::LATER_FRAGMENT) && !meta.is(flag::REASSEMBLED),
+        no_transport_header: meta.is(flag::LATER_FRAGMENT) && !meta.is(flag::FRAGMENT_PORTS_KNOWN),
         tcp_flags: if meta.tuple.protocol == ipv4::TCP { kind } else { 0 },
         icmp_type: if icmp { kind } else { 0 },
         icmp_code: if icmp { code } else { 0 },

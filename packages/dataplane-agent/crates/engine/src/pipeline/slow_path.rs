@@ -12,7 +12,7 @@ use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::verdict::DropReason;
 use crate::snapshot::Snapshot;
 
-/// One pass of a batch through the stages.
+/// A pass of a batch through the stages.
 #[derive(Debug)]
 pub(crate) struct Pass<'a, F, S> {
     /// The configuration.
@@ -26,7 +26,7 @@ pub(crate) struct Pass<'a, F, S> {
 }
 
 impl<F, S> Pass<'_, F, S> {
-    /// All fields, to be borrowed one by one.
+    /// The fields, to be borrowed one by one.
     #[inline(always)]
     pub fn parts(&mut self) -> (&Snapshot, &mut WorkerState<F>, &mut Batch<F>, &mut S) {
         (self.snapshot, self.state, self.batch, self.source)
@@ -38,15 +38,15 @@ impl<F, S> Pass<'_, F, S> {
 pub(crate) enum Step<F> {
     /// The stage has nothing to do with it.
     Skip,
-    /// It has been through the stage.
+    /// Passed the stage.
     Next,
-    /// It ends here.
+    /// Dropped.
     Drop(DropReason),
-    /// It is dropped, and an ICMP error is sent to its sender.
+    /// Dropped, and an ICMP error is sent to its sender.
     Error(DropReason, IcmpError),
     /// A rule rejects it; an ICMP error or a TCP reset is sent to its sender.
     Reject(RejectWith),
-    /// It is an echo request, and this is the reply.
+    /// Answered echo request, with the reply.
     Reply(F),
 }
 

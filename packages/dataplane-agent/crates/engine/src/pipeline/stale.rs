@@ -3,7 +3,7 @@
 use crate::flow::conntrack::{CachedAction, action_flag};
 use crate::ip::fib::Lookup;
 use crate::packet::Meta;
-use crate::packet::list_cell::ListCell;
+use crate::packet::membership_slot::MembershipSlot;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 use tollway_config::dataplane::RpFilter;
@@ -27,11 +27,11 @@ pub(crate) fn is_still_valid<F>(snapshot: &Snapshot, state: &mut WorkerState<F>,
     if snapshot.settings.rp_filter != RpFilter::No && epochs.route_changed_since(src, stamp) {
         return false;
     }
-    // What the rules were asked about: mangle's prerouting sees the destination as it came, the others as it is
+    // What the rules were evaluated for: mangle's prerouting sees the destination as it came, the others as it is
     // translated; the source is translated after all of them.
     let came = dst;
     let dst = if action.flags & action_flag::NAT_DST != 0 { action.new_dst } else { dst };
-    let listed = action.lists != [ListCell::NONE; 2];
+    let listed = action.lists != [MembershipSlot::NONE; 2];
     let network_changed = |address| epochs.listed_network_changed_since(address, stamp);
     if listed && [src, came, dst].into_iter().any(network_changed) {
         return false;

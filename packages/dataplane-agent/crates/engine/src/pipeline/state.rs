@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::firewall::classifier::{Bounds, Evaluation, Position};
+use crate::firewall::classifier::{Evaluation, OutcomeValidity, Position};
 use crate::flow::cache_epoch::CacheEpoch;
 use crate::flow::conntrack::ConnectionTable;
 use crate::flow::paths::Paths;
@@ -44,8 +44,8 @@ pub struct WorkerState<F> {
     pub(crate) adjacencies: AdjacencyCache,
     /// Resume points of this generation; a packet's number is the place here plus one.
     pub(crate) resumes: Vec<Position>,
-    /// Bounds of the outcomes of this batch, for `install`.
-    pub(crate) bounds: Vec<Bounds>,
+    /// Validities of the outcomes of this batch, for `install`.
+    pub(crate) validities: Vec<OutcomeValidity>,
     /// Wall clock less the clock of [`Self::now`], ns.
     pub(crate) utc_offset_ns: i64,
     /// Reused from packet to packet; taken out, and put back, while it is used.
@@ -69,7 +69,7 @@ pub struct WorkerState<F> {
     pub(crate) drops: [u64; DROP_REASONS],
     /// Packets by [`crate::packet::slow_reason::SlowReason`].
     pub(crate) slow: [u64; SLOW_REASONS],
-    pub(crate) fast_path: Count,
+    pub(crate) flow_cache_forwarded: Count,
     pub(crate) fasttrack: Count,
     pub(crate) offloaded: Count,
     pub(crate) fp_rx: Vec<Count>,
@@ -96,7 +96,7 @@ impl<F> WorkerState<F> {
     /// Counts packets that the flow cache forwards.
     #[inline]
     pub(crate) fn count_fast(&mut self, meta: &Meta, fasttracked: bool, packets: u64, bytes: u64) {
-        let counter = if fasttracked { &mut self.fasttrack } else { &mut self.fast_path };
+        let counter = if fasttracked { &mut self.fasttrack } else { &mut self.flow_cache_forwarded };
         counter.packets += packets;
         counter.bytes += bytes;
         if let Some(count) = self.fp_rx.get_mut(usize::from(meta.in_port)) {
@@ -105,12 +105,12 @@ impl<F> WorkerState<F> {
         }
     }
 
-    /// Counts a packet that the flow cache leaves to the other stages, and notes why.
+    /// Counts a packet that takes the slow path, and sets its slow reason.
     #[inline]
-    pub(crate) fn note_slow(&mut self, meta: &mut Meta, reason: SlowReason) {
+    pub(crate) fn count_slow_packet(&mut self, meta: &mut Meta, reason: SlowReason) {
         meta.slow = Some(reason);
         // Another worker has counted it, or an earlier pass.
-        if !meta.is(flag::MOVED | flag::AGAIN)
+        if !meta.is(flag::FLOW_MIGRATING | flag::RECIRCULATED)
             && let Some(count) = self.slow.get_mut(reason as usize)
         {
             *count += u64::from(meta.segments);

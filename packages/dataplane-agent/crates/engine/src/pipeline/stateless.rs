@@ -47,7 +47,7 @@ pub(crate) fn run<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, bat
                 if plain { forward(snapshot, state, packet) } else { Err(not_plain(snapshot, packet)) };
             if let Err(reason) = outcome {
                 batch.slow.push(index as u32);
-                state.note_slow(&mut packet.meta, reason);
+                state.count_slow_packet(&mut packet.meta, reason);
             }
         }
         first = end;

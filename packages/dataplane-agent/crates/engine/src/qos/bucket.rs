@@ -83,8 +83,8 @@ impl Bucket {
         self.depth
     }
 
-    /// Goes on from the tokens that another worker left, bits, as they were at `counted`.
-    pub fn resume(&mut self, tokens: i64, counted: Now) {
+    /// Restores the tokens that another worker left, bits, as they were at `counted`.
+    pub fn restore(&mut self, tokens: i64, counted: Now) {
         *self = Self { tokens: tokens.min(self.depth), filled: counted, remainder: 0, ..*self };
     }
 

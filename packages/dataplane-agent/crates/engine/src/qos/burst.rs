@@ -18,7 +18,7 @@ pub struct Burst {
     sum: u64,
     /// Bits of the current slot.
     current: u64,
-    /// Its number: time divided by the length of a slot.
+    /// Number of the slot: time divided by the length of a slot.
     number: u64,
     /// Length of a slot, ns.
     slot: u64,
@@ -54,20 +54,20 @@ impl Burst {
     pub fn change(before: Option<Self>, limit: &QueueLimit, now: Now) -> Option<Self> {
         let mut new = Self::new(limit, now)?;
         if let Some(before) = &before {
-            new.resume(before);
+            new.restore(before);
         }
         Some(new)
     }
 
-    /// Goes on with the average of another one, if its time is the same.
-    pub fn resume(&mut self, left: &Self) {
+    /// Restores the average of another one, if its time is the same.
+    pub fn restore(&mut self, left: &Self) {
         if left.slot == self.slot {
             *self = Self { threshold: self.threshold, limit: self.limit, ..left.clone() };
             self.allowed = self.sum < self.threshold;
         }
     }
 
-    /// Goes on to the slot of this moment. Whether a burst is now allowed has changed if `true`.
+    /// Advances to the slot of this moment. `true` if it has changed whether a burst is allowed.
     #[inline]
     pub fn advance(&mut self, now: Now) -> bool {
         if now.0 < self.ends().0 { false } else { self.turn(now) }

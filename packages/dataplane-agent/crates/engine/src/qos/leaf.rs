@@ -18,7 +18,7 @@ const NS_PER_SECOND: u64 = 1_000_000_000;
 pub struct Leaf {
     /// When packets may go.
     pub bucket: Bucket,
-    /// Its number in this configuration.
+    /// Class in this configuration.
     pub class: ClassId,
     /// L3 bytes that passed.
     bytes: u64,
@@ -32,17 +32,17 @@ pub struct Leaf {
 
 /// Properties of a leaf; without any it has a bucket of its own, and a packet passes while none waits.
 pub mod leaf_flag {
-    /// It borrows from a class above: the tree decides.
+    /// The leaf borrows from a class above: the tree decides.
     pub const TREE: u32 = 1;
-    /// Its queue kind wants to see every packet.
+    /// The queue kind sees every packet.
     pub const METERED: u32 = 2;
-    /// It has bursts.
+    /// The leaf has bursts.
     pub const BURST: u32 = 4;
-    /// It is watched: see `queues/scope.rs`.
+    /// The leaf is watched: see `queues/scope.rs`.
     pub const WATCHED: u32 = 8;
     /// The port behind it takes nothing.
     pub const BLOCKED: u32 = 16;
-    /// All bits.
+    /// Every bit.
     pub const ALL: u32 = 0xff;
 }
 
@@ -98,12 +98,12 @@ pub struct Backlog {
     pub listed: u8,
     /// Position on the paths of packets: see [`Class::rank`](super::forest::Class::rank).
     pub rank: u8,
-    /// How the leaf is scheduled.
+    /// Scheduling of the leaf.
     pub wake: WakeBy,
     /// Place of its row among those of this configuration.
     pub row: u32,
     waits: Waits,
-    /// Its name.
+    /// Identity of the leaf's class.
     pub identity: Identity,
     /// Bursts, of a leaf that has a bucket of its own.
     pub burst: Option<Box<Burst>>,
@@ -122,14 +122,14 @@ pub struct Backlog {
 
 const _: () = assert!(size_of::<Backlog>() == 192 && offset_of!(Backlog, waits) == 64);
 
-/// How a leaf is scheduled.
+/// Scheduling of a leaf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WakeBy {
     /// Not: nothing waits.
     Nobody,
     /// The wheel.
     Wheel,
-    /// It is among the leaves that are due.
+    /// The leaf is in the list of leaves that are due.
     Turn,
 }
 
@@ -141,7 +141,7 @@ struct Meter {
     last: Passed,
 }
 
-/// How long packets waited that left.
+/// Waiting times of packets that left.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Waited {
     /// Sum of the waiting times, µs.
@@ -316,7 +316,7 @@ impl Backlog {
         self.waits.begun.note(micros);
     }
 
-    /// How long packets waited that left in the last full second.
+    /// Waiting times of packets that left in the last full second.
     pub fn waited(&self, leaf: &Leaf, now: Now) -> Waited {
         match second(now).wrapping_sub(leaf.second()) & SECONDS {
             0 => self.waits.last,

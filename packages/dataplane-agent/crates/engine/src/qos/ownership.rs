@@ -34,7 +34,7 @@ pub const PARTS: usize = 3;
 #[derive(Debug)]
 pub struct Ownership {
     word: AtomicU64,
-    /// Of its parts: bits, and when they were counted.
+    /// Tokens of each part of the queue, bits, and when they were counted.
     buckets: [(AtomicI64, AtomicU64); PARTS],
     /// Averages of those that have bursts.
     bursts: Mutex<[Option<Box<Burst>>; PARTS]>,
@@ -42,7 +42,7 @@ pub struct Ownership {
     last: AtomicU32,
 }
 
-/// What came of [`Ownership::claim`].
+/// Result of [`Ownership::claim`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {
     /// The worker that asked owns the queue now.
@@ -126,7 +126,7 @@ impl Ownership {
     pub fn resume_burst(&self, part: usize, burst: &mut Burst) {
         let bursts = self.bursts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(left) = bursts.get(part).and_then(Option::as_ref) {
-            burst.resume(left);
+            burst.restore(left);
         }
     }
 

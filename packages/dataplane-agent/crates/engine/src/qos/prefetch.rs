@@ -111,7 +111,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Some time after [`Self::touch`]: if packets wait in the leaf, prefetches what an enqueue needs.
+    /// Prefetches what an enqueue needs, if packets wait in the leaf; some time after [`Self::touch`].
     #[inline]
     pub fn prefetch_end(&self, number: u32) {
         let place = number as usize;

@@ -29,7 +29,7 @@ pub struct Piece<F> {
 pub struct Uncut {
     /// The source had no frame for them.
     pub without_frame: u32,
-    /// They come after a piece that was the last one wanted.
+    /// Segments behind the last piece that was wanted.
     pub uncut: u32,
 }
 
@@ -62,7 +62,7 @@ impl Layout {
         (fits && meta.tuple.protocol == protocol).then_some(Self { l3, l4, headers, payload, size, protocol })
     }
 
-    /// As [`Self::of`], from a frame that has not been parsed and its offload state, which says where the
+    /// Layout like [`Self::of`], from a frame that has not been parsed and its offload state, which says where the
     /// headers end.
     pub fn of_headers(head: &[u8], vnet: &VnetState) -> Option<Self> {
         const ETHERNET: usize = 14;

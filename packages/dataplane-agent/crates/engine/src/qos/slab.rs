@@ -125,7 +125,7 @@ impl<F> Slab<F> {
         self.nodes.get(node as usize)?.waiting.as_ref()
     }
 
-    /// As [`Self::get`], writable.
+    /// Mutable [`Self::get`].
     pub fn get_mut(&mut self, node: NodeId) -> Option<&mut Waiting<F>> {
         self.nodes.get_mut(node as usize)?.waiting.as_mut()
     }
@@ -198,7 +198,7 @@ impl NodeQueue {
         (self.len != 0).then_some(self.last)
     }
 
-    /// How many places are linked.
+    /// Number of linked places.
     pub fn len(&self) -> u32 {
         self.len
     }

@@ -8,7 +8,7 @@ use crate::ids::PortId;
 use crate::interface::InterfaceMap;
 use crate::ip::neighbor::StaticNeighbor;
 
-/// What the configuration cannot know about a port.
+/// State of a port that is not in the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PortFacts {
     /// Factory name (`ether1` …).
@@ -35,7 +35,7 @@ pub struct Interface {
     pub mac: [u8; 6],
     /// L3 MTU, bytes.
     pub mtu: u16,
-    /// How ARP behaves.
+    /// ARP mode.
     pub arp: ArpMode,
     /// Base reachable time of ARP entries, ms.
     pub reachable_ms: u32,
@@ -74,7 +74,7 @@ const fn mask(len: u8) -> u32 {
     if len == 0 { 0 } else { u32::MAX << (32 - len as u32 % 33) }
 }
 
-/// What a received or sent frame needs to know of its port.
+/// Fields of a port that a received or sent frame needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Port {
     /// Link-layer address in effect.

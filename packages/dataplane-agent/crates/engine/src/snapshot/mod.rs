@@ -50,7 +50,7 @@ impl Hooks {
 pub enum SnapshotPart {
     /// The routes.
     Routes,
-    /// What the configuration holds in address lists.
+    /// Configured entries of address lists.
     AddressLists,
     /// `/ip/firewall/filter`.
     Filter,
@@ -113,7 +113,7 @@ pub struct Snapshot {
     cache_epoch: u32,
 }
 
-/// What a new snapshot is compared with: parts that did not change are shared with it.
+/// Snapshot and tables that a new snapshot is compared with: parts that did not change are shared with it.
 #[derive(Debug, Clone, Copy)]
 pub struct Basis<'a> {
     /// The configuration that the snapshot was made from.
@@ -153,7 +153,7 @@ impl Snapshot {
         Self::assemble(config, ports, workers, generation, None).map(|renewed| renewed.snapshot)
     }
 
-    /// As [`Self::build`], but parts that did not change are taken from the snapshot before. Nothing that is in
+    /// Builds like [`Self::build`], but parts that did not change are taken from the snapshot before. Nothing that is in
     /// use changes yet, whether the configuration is possible or not.
     ///
     /// # Errors

@@ -26,7 +26,7 @@ impl Snapshot {
         self.generation
     }
 
-    /// What marks are called.
+    /// Names of marks.
     pub fn mark_names(&self) -> &MarkNames {
         &self.mark_names
     }
@@ -171,7 +171,7 @@ impl Snapshot {
         self.hooks.get(table, hook)
     }
 
-    /// How packets find their leaves at a time, ns since 1970 UTC.
+    /// Plan by which packets find their leaves at a time, ns since 1970 UTC.
     #[inline]
     pub(crate) fn plan(&self, utc_ns: i64) -> Plan<'_> {
         Plan { forest: &self.forest, table: &self.queues, utc_ns }
@@ -183,7 +183,7 @@ impl Snapshot {
         self.ports.iter().map(row).collect()
     }
 
-    /// What decides about a packet's queues beside its addresses.
+    /// Inputs beside the addresses that decide about a packet's queues.
     pub(crate) fn queue_context(&self, meta: &Meta) -> Context {
         let row = |index: u16| self.interface(index).map_or(0, |interface| interface.row);
         self.queues.relevant(Context {

@@ -12,8 +12,8 @@ pub struct WallClock {
 }
 
 impl WallClock {
-    /// Sets what the wall clock shows at `now`, ns since 1970 UTC. To be called again from time to time, since the wall clock
-    /// may be changed.
+    /// Sets what the wall clock shows at `now`, ns since 1970 UTC. To be called again from time to time, since the wall
+    /// clock may be changed.
     pub fn set(&self, now: Now, utc_ns: i64) {
         self.offset_ns.store(utc_ns.wrapping_sub_unsigned(now.0), Ordering::Relaxed);
     }

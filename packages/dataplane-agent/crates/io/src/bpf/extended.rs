@@ -4,7 +4,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use super::labels::Labels;
 
-/// One instruction, or half of one that loads 64 bits.
+/// An instruction, or half of one that loads 64 bits.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Instruction {

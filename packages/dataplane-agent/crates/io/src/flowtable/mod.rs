@@ -55,18 +55,18 @@ impl Key {
     }
 
     /// The key of all packets from one address to another, received by the netdev `ifindex`.
-    pub fn pair(ifindex: u32, src: u32, dst: u32) -> Self {
+    pub fn address_pair(ifindex: u32, src: u32, dst: u32) -> Self {
         Self::flow(ifindex, 0, src, dst, 0, 0)
     }
 }
 
-/// How a flow's packets are forwarded. Addresses and ports are in host order, and those of the packet where they are not
+/// Forwarding of a flow's packets. Addresses and ports are in host order, and those of the packet where they are not
 /// translated; the changes are differences for checksums (RFC 1624), in host order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Action {
     /// Netdev they leave by.
     pub out_ifindex: u32,
-    /// Its MTU, bytes.
+    /// MTU of the egress device, bytes.
     pub mtu: u16,
     /// Link-layer destination.
     pub dst_mac: [u8; 6],
@@ -93,7 +93,7 @@ pub struct Action {
 pub enum Mode {
     /// [`Key::flow`].
     Flows,
-    /// [`Key::pair`].
+    /// [`Key::address_pair`].
     Pairs,
 }
 
@@ -187,7 +187,7 @@ pub fn disconnect(socket: &impl AsFd) -> Result<()> {
     option::<libc::c_int>(socket, libc::SOL_SOCKET, libc::SO_DETACH_FILTER, &0)
 }
 
-/// One worker's part of the slots.
+/// A worker's part of the slots.
 #[derive(Debug)]
 pub struct Share {
     table: Arc<Flowtable>,

@@ -43,7 +43,7 @@ impl PoolFrame {
         }
     }
 
-    /// All memory that a frame may be received into.
+    /// Memory that a frame may be received into.
     #[inline]
     pub(crate) fn receive_spans(&mut self) -> (Span, Option<Span>) {
         self.offset = HEAD_OFFSET as u16;

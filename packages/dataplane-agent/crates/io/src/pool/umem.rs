@@ -86,7 +86,7 @@ impl Umem {
         (number / IN_PAGE * HUGE_PAGE + number % IN_PAGE * HEAD_CHUNK) as u64
     }
 
-    /// How many numbers there are.
+    /// Number of chunks.
     pub fn numbers(&self) -> usize {
         self.len() / HUGE_PAGE * IN_PAGE
     }

@@ -18,7 +18,7 @@ const XDP_DROP: i32 = 1;
 /// Offset of `rx_queue_index` in `struct xdp_md`.
 const RX_QUEUE_INDEX: i16 = 16;
 
-/// How the program is run.
+/// Mode in which the program is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// In the driver.

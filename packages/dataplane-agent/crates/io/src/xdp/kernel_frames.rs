@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::pool::{Descriptor, PoolFrame, Umem};
 
-/// How long a driver with zero-copy may go on writing into frames after its socket was closed: the kernel
+/// Time for which a driver with zero-copy may go on writing into frames after its socket was closed: the kernel
 /// takes them from it in the background.
 const LINGER: Duration = Duration::from_millis(100);
 

@@ -12,9 +12,9 @@ use super::kernel_frames::KernelFrames;
 use super::open::MAX_FRAME;
 use super::ring::{Consumer, Producer};
 use super::sys;
+use crate::mmsg::{MmsgBuffers, Outgoing, Received};
 use crate::pool::{Descriptor, Partition, PoolFrame};
 use crate::port::{PortIo, Sent};
-use crate::scratch::{Outgoing, Received, Scratch};
 
 /// Frames that a queue should have to receive into, 40 ms of 100,000 packets a second, and has at least while
 /// frames are few.
@@ -40,7 +40,7 @@ pub(super) struct Receiver {
     pub(super) fill: Producer<u64>,
 }
 
-/// How this worker sends.
+/// Transmit side of this worker.
 #[derive(Debug)]
 pub(super) struct Transmitter {
     /// `None`: by the socket of its first queue.
@@ -69,7 +69,7 @@ impl Transmitter {
     }
 }
 
-/// One worker's end.
+/// A worker's end of the port.
 #[derive(Debug)]
 pub struct XdpPort {
     receivers: Vec<Receiver>,
@@ -264,7 +264,7 @@ impl PortIo for XdpPort {
     fn receive(
         &mut self,
         limit: usize,
-        _scratch: &mut Scratch,
+        _buffers: &mut MmsgBuffers,
         pool: &mut Partition,
         mut sink: impl FnMut(PoolFrame, VnetState),
     ) -> std::io::Result<Received> {
@@ -282,7 +282,7 @@ impl PortIo for XdpPort {
         Ok(result)
     }
 
-    fn send(&mut self, queue: &mut Vec<Outgoing>, _scratch: &mut Scratch, pool: &mut Partition) -> Sent {
+    fn send(&mut self, queue: &mut Vec<Outgoing>, _buffers: &mut MmsgBuffers, pool: &mut Partition) -> Sent {
         self.transmitter.reclaim(&self.netdev, pool);
         let mut result = Sent::default();
         let mut room = self.transmitter.ring.room();

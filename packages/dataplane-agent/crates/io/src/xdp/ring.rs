@@ -163,7 +163,7 @@ impl<T: Copy> Producer<T> {
 }
 
 impl<T: Copy> Consumer<T> {
-    /// As [`Producer::new`].
+    /// Maps the ring like [`Producer::new`].
     ///
     /// # Errors
     /// When it cannot be mapped.

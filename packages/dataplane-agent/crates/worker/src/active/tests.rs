@@ -31,7 +31,7 @@ impl Files {
         }
     }
 
-    /// What a start finds: the revision, how many ago, and what it says.
+    /// Result of a start: the revision, how many ago, and what it says.
     fn start(&self) -> (Option<(u64, usize)>, Vec<String>) {
         let mut problems = Vec::new();
         let found = load(&self.path(), 0, &mut problems);
@@ -43,7 +43,7 @@ impl Files {
     }
 }
 
-/// One that names its revision.
+/// A configuration that names its revision.
 fn config(revision: u64) -> Arc<DataplaneConfig> {
     let mut config = DataplaneConfig::default();
     config.tracking.udp_timeout_ms = revision as u32;

@@ -6,7 +6,7 @@ use tollway_engine::time::Now;
 use tollway_io::{PortIo, clock};
 
 use super::Worker;
-use super::end::{TapEnd, count};
+use super::worker_port::{WorkerTap, count};
 use crate::counters::{WorkerDrop, on_the_wire};
 use crate::exchange::{Answer, Command, Dump, Part, WorkerReport};
 use crate::flows::{Admitted, Flows};
@@ -73,14 +73,14 @@ impl Worker {
             }
             Command::SetPort(port, io) => {
                 let mut old = None;
-                if let Some(end) = self.ports.get_mut(usize::from(port)) {
-                    end.count_kernel_drops(&mut self.drops);
-                    old = std::mem::replace(&mut end.io, io);
-                    (end.blocked, end.starved) = (false, false);
-                    if let Some(io) = &mut end.io {
+                if let Some(port) = self.ports.get_mut(usize::from(port)) {
+                    port.count_kernel_drops(&mut self.drops);
+                    old = std::mem::replace(&mut port.io, io);
+                    (port.blocked, port.starved) = (false, false);
+                    if let Some(io) = &mut port.io {
                         io.start(&mut self.pool);
                     }
-                    for (frame, vnet) in end.queue.drain(..) {
+                    for (frame, vnet) in port.queue.drain(..) {
                         let (segments, _) = on_the_wire(frame.len(), &vnet);
                         self.drops.add(WorkerDrop::PortGone, segments);
                         self.pool.recycle(frame);
@@ -90,9 +90,9 @@ impl Worker {
                 Answer::Port(old)
             }
             Command::SetTap(row, tap) => {
-                let at = self.taps.iter().position(|end| end.row == row);
+                let at = self.taps.iter().position(|tap| tap.row == row);
                 let old = at.map(|at| self.taps.swap_remove(at).tap);
-                self.taps.extend(tap.map(|tap| TapEnd { row, tap, dead: false }));
+                self.taps.extend(tap.map(|tap| WorkerTap { row, tap, dead: false }));
                 self.rebuild_poll_set();
                 Answer::Tap(old)
             }
@@ -119,7 +119,7 @@ impl Worker {
             }
             (flows, None) => {
                 if let Some(flows) = flows.take() {
-                    flows.end(&mut self.engine, now, |credit| count(&self.ports, credit));
+                    flows.end(&mut self.engine, now, |offloaded| count(&self.ports, offloaded));
                 }
             }
         }
@@ -128,16 +128,16 @@ impl Worker {
     /// Takes over what the kernel has counted of offloaded flows.
     pub(super) fn update_flows(&mut self, now: Now) {
         let Some(flows) = &mut self.flows else { return };
-        flows.look(&mut self.engine, now, |credit| count(&self.ports, credit));
-        for (end, fast) in self.ports.iter().zip(self.engine.fp_rx()) {
-            end.counters.fp_rx_packets.set(fast.packets);
-            end.counters.fp_rx_bytes.set(fast.bytes);
+        flows.look(&mut self.engine, now, |offloaded| count(&self.ports, offloaded));
+        for (port, fast) in self.ports.iter().zip(self.engine.fp_rx()) {
+            port.counters.fp_rx_packets.set(fast.packets);
+            port.counters.fp_rx_bytes.set(fast.bytes);
         }
     }
 
     fn report(&mut self) -> WorkerReport {
-        for end in &mut self.ports {
-            end.count_kernel_drops(&mut self.drops);
+        for port in &mut self.ports {
+            port.count_kernel_drops(&mut self.drops);
         }
         let engine = self.engine.stats();
         self.profile.charge(Account::Management);

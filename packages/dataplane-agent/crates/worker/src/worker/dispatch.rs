@@ -6,7 +6,7 @@ use tollway_engine::pipeline::handover::{Handover, HandoverContents};
 use tollway_io::clock;
 
 use super::Worker;
-use super::end::{TRANSMIT_GATHER, TRANSMIT_QUEUE, send_local};
+use super::worker_port::{TRANSMIT_GATHER, TRANSMIT_QUEUE, send_local};
 use crate::counters::{WorkerDrop, on_the_wire};
 use crate::profile::Account;
 
@@ -16,47 +16,47 @@ impl Worker {
         for done in self.batch.drain() {
             match done.outcome {
                 Outcome::Tx { port } => {
-                    let Some(end) = self.ports.get_mut(usize::from(port)) else {
+                    let Some(port) = self.ports.get_mut(usize::from(port)) else {
                         self.drops.add(WorkerDrop::PortGone, 1);
                         self.pool.recycle(done.frame);
                         continue;
                     };
                     let (segments, bytes) = on_the_wire(done.frame.len(), &done.vnet);
-                    if end.io.is_none() {
+                    if port.io.is_none() {
                         self.drops.add(WorkerDrop::PortGone, segments);
-                        end.counters.tx_drops.add(segments);
+                        port.counters.tx_drops.add(segments);
                         self.pool.recycle(done.frame);
                         continue;
                     }
-                    if end.queue.len() >= TRANSMIT_GATHER {
-                        end.flush(&mut self.scratch, &mut self.pool, &mut self.drops);
+                    if port.queue.len() >= TRANSMIT_GATHER {
+                        port.flush(&mut self.buffers, &mut self.pool, &mut self.drops);
                     }
-                    if end.blocked && end.queue.len() >= TRANSMIT_QUEUE {
+                    if port.blocked && port.queue.len() >= TRANSMIT_QUEUE {
                         self.drops.add(WorkerDrop::TransmitQueueFull, segments);
-                        end.counters.tx_drops.add(segments);
+                        port.counters.tx_drops.add(segments);
                         self.pool.recycle(done.frame);
                         continue;
                     }
-                    end.counters.tx_packets.add(segments);
-                    end.counters.tx_bytes.add(bytes);
+                    port.counters.tx_packets.add(segments);
+                    port.counters.tx_bytes.add(bytes);
                     if done.own {
-                        end.counters.own_tx_packets.add(segments);
-                        end.counters.own_tx_bytes.add(bytes);
+                        port.counters.own_tx_packets.add(segments);
+                        port.counters.own_tx_bytes.add(bytes);
                     }
                     if done.fast {
-                        end.counters.fp_tx_packets.add(segments);
-                        end.counters.fp_tx_bytes.add(bytes);
+                        port.counters.fp_tx_packets.add(segments);
+                        port.counters.fp_tx_bytes.add(bytes);
                     }
-                    end.queue.push((done.frame, done.vnet));
+                    port.queue.push((done.frame, done.vnet));
                 }
                 Outcome::Local { interface } => {
-                    let Some(end) = self.taps.iter_mut().find(|end| end.row == interface) else {
+                    let Some(tap) = self.taps.iter_mut().find(|tap| tap.row == interface) else {
                         self.drops.add(WorkerDrop::NoLocalService, 1);
                         self.pool.recycle(done.frame);
                         continue;
                     };
                     self.profile.charge(Account::Ethernet);
-                    if !send_local(end, done.frame, &done.vnet, &mut self.scratch, &mut self.pool) {
+                    if !send_local(tap, done.frame, &done.vnet, &mut self.buffers, &mut self.pool) {
                         self.drops.add(WorkerDrop::LocalQueueFull, 1);
                     }
                     self.profile.charge(Account::Management);
@@ -89,13 +89,13 @@ impl Worker {
 
     /// Sends the frames that are queued at the ports.
     pub(super) fn flush(&mut self) {
-        for (port, end) in (0..).zip(&mut self.ports) {
-            end.flush(&mut self.scratch, &mut self.pool, &mut self.drops);
+        for (number, port) in (0..).zip(&mut self.ports) {
+            port.flush(&mut self.buffers, &mut self.pool, &mut self.drops);
             // The port sends what it was given before the engine releases more to it.
-            let is_blocked = end.blocked && !end.queue.is_empty();
-            if is_blocked != end.is_known_blocked {
-                end.is_known_blocked = is_blocked;
-                self.engine.set_port_blocked(port, is_blocked, clock::now());
+            let is_blocked = port.blocked && !port.queue.is_empty();
+            if is_blocked != port.is_known_blocked {
+                port.is_known_blocked = is_blocked;
+                self.engine.set_port_blocked(number, is_blocked, clock::now());
             }
         }
     }

@@ -4,7 +4,7 @@ use tollway_engine::ids::PortId;
 use tollway_engine::packet::frame::Frame;
 use tollway_engine::pipeline::batch::BATCH;
 use tollway_io::PortIo;
-use tollway_io::scratch::BURST;
+use tollway_io::mmsg::BURST;
 
 use super::Worker;
 use crate::counters::{WorkerDrop, on_the_wire};
@@ -32,11 +32,11 @@ impl Worker {
         let ports = self.ports.len();
         for index in 0..ports {
             let revents = self.revents(1 + index);
-            let Some(end) = self.ports.get_mut(index) else { continue };
+            let Some(port) = self.ports.get_mut(index) else { continue };
             if revents & libc::POLLOUT != 0 {
-                end.blocked = false;
+                port.blocked = false;
             }
-            if revents & !libc::POLLOUT != 0 || end.starved {
+            if revents & !libc::POLLOUT != 0 || port.starved {
                 self.receive_port(index);
             }
         }
@@ -67,11 +67,11 @@ impl Worker {
         if self.batch.len().max(self.handover_pending()) + BURST > BATCH {
             self.process();
         }
-        let Some(end) = self.ports.get_mut(index) else { return };
-        let Some(io) = &mut end.io else { return };
+        let Some(port) = self.ports.get_mut(index) else { return };
+        let Some(io) = &mut port.io else { return };
         let (mut packets, mut bytes) = (0, 0);
         let (batch, outbound, sorting) = (&mut self.batch, &mut self.ends.outbound, self.engine.sorting());
-        let received = io.receive(end.burst, &mut self.scratch, &mut self.pool, |frame, vnet| {
+        let received = io.receive(port.burst, &mut self.buffers, &mut self.pool, |frame, vnet| {
             let (segments, length) = on_the_wire(frame.len(), &vnet);
             packets += segments;
             bytes += length;
@@ -82,18 +82,18 @@ impl Worker {
             }
         });
         self.turn_bytes += bytes;
-        end.counters.rx_packets.add(packets);
-        end.counters.rx_bytes.add(bytes);
+        port.counters.rx_packets.add(packets);
+        port.counters.rx_bytes.add(bytes);
         // An error (the netdev went down or away) was consumed by the call; the control thread is
         // notified by the kernel and acts.
         let received = received.unwrap_or_default();
-        end.starved = received.no_frame;
+        port.starved = received.no_frame;
         if let Some(average) = (bytes as usize).checked_div(received.taken) {
-            end.burst = BURST_BYTES.checked_div(average).unwrap_or(BURST).clamp(MIN_BURST, BURST);
+            port.burst = BURST_BYTES.checked_div(average).unwrap_or(BURST).clamp(MIN_BURST, BURST);
         }
         if received.unusable > 0 {
             self.drops.add(WorkerDrop::FrameUnusable, received.unusable as u64);
-            end.counters.rx_drops.add(received.unusable as u64);
+            port.counters.rx_drops.add(received.unusable as u64);
         }
         if received.no_frame {
             // The frames stay in the socket; the kernel counts what it has no room for.
@@ -106,10 +106,10 @@ impl Worker {
         if self.batch.len() + BURST > BATCH {
             self.process();
         }
-        let Some(end) = self.taps.get_mut(index) else { return false };
+        let Some(tap) = self.taps.get_mut(index) else { return false };
         let batch = &mut self.batch;
-        let (row, own) = (end.row, end.tap.mac());
-        let received = end.tap.receive(BURST, &mut self.scratch, &mut self.pool, |mut frame, vnet| {
+        let (row, own) = (tap.row, tap.tap.mac());
+        let received = tap.tap.receive(BURST, &mut self.buffers, &mut self.pool, |mut frame, vnet| {
             // A device without ARP uses its own address as the destination of hosts that it does not know.
             if let Some(destination) = frame.head_mut().first_chunk_mut::<6>()
                 && *destination == own
@@ -124,8 +124,8 @@ impl Worker {
                 false
             }
             Err(error) => {
-                end.dead = error.raw_os_error() != Some(libc::EIO);
-                end.dead
+                tap.dead = error.raw_os_error() != Some(libc::EIO);
+                tap.dead
             }
         }
     }

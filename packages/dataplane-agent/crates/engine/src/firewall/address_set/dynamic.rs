@@ -42,9 +42,9 @@ pub struct DynamicEntry {
 /// The result of adding an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Added {
-    /// It is new.
+    /// The entry is new.
     New,
-    /// It was there: its life begins anew.
+    /// The entry existed; its timeout starts anew.
     Renewed,
     /// The configuration holds it already.
     Configured,
@@ -221,12 +221,12 @@ impl AddressSets {
         self.due.load(Ordering::Relaxed)
     }
 
-    /// How many entries could not be added since the last call, because there were too many.
+    /// Number of entries that could not be added since the last call, because there were too many.
     pub fn take_refused(&self) -> u64 {
         std::mem::take(&mut self.writer().refused)
     }
 
-    /// How many entries there are beside those of the configuration.
+    /// Number of entries beside those of the configuration.
     pub fn dynamic(&self) -> usize {
         self.writer().dynamic()
     }

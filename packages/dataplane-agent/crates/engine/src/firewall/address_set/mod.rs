@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use arrayvec::ArrayVec;
 
 use crate::flow::epochs::Epochs;
-use crate::packet::list_cell::ListCell;
+use crate::packet::membership_slot::MembershipSlot;
 use crate::packet::tuple::Addr;
 use crate::time::wheel::{self, Wheel};
 
@@ -48,7 +48,7 @@ struct Lengths {
     v6: [AtomicU64; 3],
 }
 
-/// What the writer knows of a list.
+/// The writer's state of a list.
 #[derive(Debug, Default)]
 struct List {
     name: String,
@@ -324,8 +324,8 @@ fn length_place(key: &SetKey) -> usize {
 /// At most [`SLICE`] entries that have come or gone, for those who remember what they asked.
 #[derive(Debug, Default)]
 struct Changed {
-    cells: ArrayVec<ListCell, SLICE>,
-    /// Of IPv4: first address and length.
+    cells: ArrayVec<MembershipSlot, SLICE>,
+    /// IPv4 networks: first address and length.
     networks: ArrayVec<(u32, u8), SLICE>,
     any: bool,
 }
@@ -334,7 +334,9 @@ impl Changed {
     fn note(&mut self, key: &SetKey) {
         self.any = true;
         let noted = match key.address.as_v4() {
-            _ if key.is_host() => self.cells.try_push(ListCell::of(u32::from(key.list), key.address)).is_ok(),
+            _ if key.is_host() => {
+                self.cells.try_push(MembershipSlot::of(u32::from(key.list), key.address)).is_ok()
+            }
             Some(address) => self.networks.try_push((address, key.len)).is_ok(),
             None => true,
         };

@@ -40,7 +40,7 @@ const MARKS: u64 = mark::CONFIGURED | mark::DYNAMIC;
 pub struct SetKey {
     /// Number of the list.
     pub list: u16,
-    /// Its first address.
+    /// First address of the network.
     pub address: Addr,
     /// Length, bits: up to 32 for IPv4, up to 128 for IPv6.
     pub len: u8,
@@ -285,7 +285,7 @@ impl<const WORDS: usize> PrefixTable<WORDS> {
         page.lines.get(bucket * Self::LINES + word / LINE)?.0.get(word % LINE)
     }
 
-    /// How many entries went past a bucket.
+    /// Number of entries that were placed past a bucket.
     #[inline]
     fn passed(page: &Page, bucket: usize) -> Option<&AtomicU64> {
         page.lines.get(bucket * Self::LINES)?.0.first()

@@ -128,7 +128,7 @@ fn who_asked_about_an_address_hears_of_its_coming_and_going() {
     let (sets, epochs) = (AddressSets::new(1), Epochs::default());
     let (address, other) = (Addr::v4(5), Addr::v4(6));
     let number = sets.number(&mut sets.writer(), "a").unwrap();
-    let cell = |address| ListCell::of(u32::from(number), address);
+    let cell = |address| MembershipSlot::of(u32::from(number), address);
     let mut stamp = epochs.count() as u32;
     let mut changed = |expected: (bool, bool)| {
         let hears = |address: Addr| {

@@ -4,10 +4,10 @@
 
 use tollway_config::dataplane::{Action, Chain, Mark, NewMss, PortRange, RowId};
 
-use super::bounds::Membership;
 use super::compile::TableKind;
 use super::list::AddressLists;
 use super::matcher::Side;
+use super::validity::Membership;
 use super::view::PacketView;
 use crate::error::BuildError;
 
@@ -111,7 +111,8 @@ fn action_ports(action: &Action) -> Option<PortRange> {
     }
 }
 
-/// Checks that the address list of an action exists, and that its chain exists and is not built in. The error names the rule.
+/// Checks that the address list of an action exists, and that its chain exists and is not built in. The error names the
+/// rule.
 pub(super) fn check_references(
     kind: TableKind,
     chains: &[Chain],

@@ -11,12 +11,12 @@ use super::depends::Depends;
 use super::evaluate::Position;
 use super::index::Index;
 use super::list::AddressLists;
-use super::matcher::{EvaluationOrder, MarkRead, Matcher, Names};
+use super::matcher::{CompileScope, EvaluationOrder, MarkRead, Matcher};
 use crate::error::BuildError;
 use crate::interface::InterfaceMap;
 use crate::packet::Hook;
 
-/// How many jumps may be nested.
+/// Most nested jumps.
 pub const MAX_JUMP_DEPTH: usize = 16;
 /// Most chains of a table.
 pub const MAX_CHAINS: usize = 4096;
@@ -75,23 +75,23 @@ pub struct Rule {
     pub chain: u32,
     /// Write a log line for each match, with this prefix.
     pub log: Option<String>,
-    /// As configured.
+    /// Action as configured.
     pub action: Action,
     /// In the order of [`EvaluationOrder`].
     pub(super) matchers: Box<[Matcher]>,
-    /// How many of them the flow alone decides.
+    /// Number of matchers that the flow alone decides.
     pub(super) flow_const_matchers: usize,
     /// The chain's index decides all conditions that depend on the flow alone.
     pub(super) flow_const_said: bool,
-    /// How many of them come before those that rest on more than flow and lists.
+    /// Number of matchers before those that rest on more than flow and lists.
     pub(super) constant_matchers: usize,
     /// The dependencies of the conditions after those.
     pub(super) depends: Depends,
     pub(super) logs: bool,
     /// A condition reads the transport header, negated or not: the rule matches no packet without one.
-    pub(super) reads_header: bool,
+    pub(super) reads_transport_header: bool,
     /// Only SYN segments fulfil its conditions.
-    pub(super) wants_syn: bool,
+    pub(super) only_matches_syn: bool,
 }
 
 /// A compiled chain.
@@ -143,8 +143,8 @@ impl RuleTable {
             for rule in &chain.rules {
                 action::check(kind, None, chain, rule.row, &rule.action)?;
                 action::check_references(kind, chains, lists, rule.row, &rule.action)?;
-                let names = Names { interfaces, lists, row: rule.row };
-                let (rule, check) = compile_rule(rule, index as u32, &names)?;
+                let scope = CompileScope { interfaces, lists, row: rule.row };
+                let (rule, check) = compile_rule(rule, index as u32, &scope)?;
                 table.rules.push(rule);
                 checks.push(check);
             }
@@ -187,9 +187,9 @@ impl RuleTable {
     /// Whether outcomes may rest on volume, time or lists.
     pub fn has_bounds(&self) -> bool {
         self.rules.iter().any(|rule| {
-            let bounded = Depends::BOUNDED.union(Depends::LIST);
+            let limited = Depends::LIMITED_VALIDITY.union(Depends::LIST);
             action::added(&rule.action).is_some()
-                || rule.matchers.iter().any(|matcher| matcher.depends_on().meets(bounded))
+                || rule.matchers.iter().any(|matcher| matcher.depends_on().meets(limited))
         })
     }
 
@@ -231,11 +231,11 @@ impl RuleTable {
 fn compile_rule(
     rule: &tollway_config::dataplane::Rule,
     chain: u32,
-    names: &Names<'_>,
+    scope: &CompileScope<'_>,
 ) -> Result<(Rule, Check), BuildError> {
     let mut matchers = Vec::with_capacity(rule.matchers.len());
     for matcher in &rule.matchers {
-        matchers.push(Matcher::compile(matcher, names)?);
+        matchers.push(Matcher::compile(matcher, scope)?);
     }
     matchers.sort_by_key(Matcher::order);
     let (check, flow_const_said) = Check::new(&matchers);
@@ -253,8 +253,8 @@ fn compile_rule(
         constant_matchers,
         depends,
         logs: rule.log.is_some() || rule.action == Action::Log,
-        reads_header: matchers.iter().any(Matcher::reads_header),
-        wants_syn: matchers.iter().any(Matcher::wants_syn),
+        reads_transport_header: matchers.iter().any(Matcher::reads_transport_header),
+        only_matches_syn: matchers.iter().any(Matcher::only_matches_syn),
         matchers: matchers.into(),
     };
     Ok((compiled, check))

@@ -11,20 +11,20 @@ impl Depends {
     pub const FLOW_CONST: Self = Self(0);
     /// A field that differs between packets of a flow: TCP flags, ICMP type, size, TTL, content …
     pub const PACKET_FIELD: Self = Self(1);
-    /// How much the flow has carried.
+    /// Bytes that the flow has carried.
     pub const VOLUME: Self = Self(2);
     /// The time of day, or since something.
     pub const TIME: Self = Self(4);
     /// State that other flows change too: limits, nth, psd, random.
     pub const SHARED: Self = Self(8);
-    /// It does something for each packet: log, add to a list.
+    /// Side effect of each packet: a log line, an entry of a list.
     pub const SIDE_EFFECT: Self = Self(16);
     /// Whether an address is in a list.
     pub const LIST: Self = Self(32);
     /// The DSCP that packets come with, which hardly ever changes within a flow.
     pub const DSCP: Self = Self(64);
     /// Dependencies with thresholds: the outcome holds until one is reached, or the DSCP is another.
-    pub const BOUNDED: Self = Self::VOLUME.union(Self::TIME).union(Self::DSCP);
+    pub const LIMITED_VALIDITY: Self = Self::VOLUME.union(Self::TIME).union(Self::DSCP);
 
     /// Both sets.
     #[must_use]

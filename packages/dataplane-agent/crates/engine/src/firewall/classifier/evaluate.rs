@@ -4,12 +4,12 @@ use tollway_config::dataplane::{Action, RejectWith, RowId};
 use tollway_wire::tcp;
 
 use super::action::{self, Changes};
-use super::bounds::{Bounds, Membership};
 use super::check::Fields;
 use super::compile::{CompiledChain, MAX_JUMP_DEPTH, Rule, RuleTable};
 use super::depends::Depends;
 use super::index::Candidates;
 use super::matcher::{Condition, Matcher, Side};
+use super::validity::{Membership, OutcomeValidity};
 use super::view::PacketView;
 use crate::packet::tuple::Addr;
 use crate::time::Now;
@@ -92,7 +92,7 @@ pub struct Evaluation {
     /// Number of rules in `matched` before `resume`; all of them without one.
     pub matched_before_resume: usize,
     /// Until when the outcome before `resume` holds.
-    pub bounds: Bounds,
+    pub validity: OutcomeValidity,
     /// Changes by rules of mangle.
     pub changes: Changes,
     /// Addresses to put into lists, in order. Rules after the one that adds see them there.
@@ -124,15 +124,15 @@ impl Evaluation {
         self.depends = Depends::FLOW_CONST;
         self.resume = None;
         self.matched_before_resume = 0;
-        self.bounds = Bounds::default();
+        self.validity = OutcomeValidity::default();
         self.changes = Changes::default();
         self.adds.clear();
     }
 
-    /// Notes that the outcome depends on a membership. Beyond [`MAX_LISTED`](super::bounds::MAX_LISTED) of them the rule is
-    /// evaluated for every packet.
+    /// Notes that the outcome depends on a membership. Beyond [`MAX_LISTED`](super::validity::MAX_LISTED) of them the
+    /// rule is evaluated for every packet.
     fn note_membership(&mut self, listed: Membership, position: &Position) {
-        if self.resume.is_none() && !self.bounds.note_membership(listed) {
+        if self.resume.is_none() && !self.validity.note_membership(listed) {
             self.note_dependency(Depends::LIST, position);
         }
     }
@@ -142,7 +142,7 @@ impl Evaluation {
         self.note_membership(listed, position);
         if self.resume.is_none() && timeout_ms != 0 {
             let wait_ms = (timeout_ms / REFRESH_PART).min(REFRESH_MS);
-            self.bounds.narrow(u64::MAX, Now(view.now.0.saturating_add(wait_ms * 1_000_000)));
+            self.validity.narrow(u64::MAX, Now(view.now.0.saturating_add(wait_ms * 1_000_000)));
         }
         let address = if listed.side == Side::Source { view.tuple.src } else { view.tuple.dst };
         self.adds.push(ListAddition { list: listed.list, address, timeout_ms });
@@ -160,7 +160,7 @@ impl Evaluation {
     }
 }
 
-/// How evaluation leaves a chain.
+/// The way in which evaluation leaves a chain.
 enum ChainExit {
     /// With a verdict.
     End,
@@ -276,7 +276,7 @@ impl RuleTable {
         let (flow_const, rest) =
             rule.matchers.split_at_checked(rule.flow_const_matchers).unwrap_or((&[], &rule.matchers));
         (rule.flow_const_said || flow_const.iter().all(|matcher| matcher.matches(view, &self.lists)))
-            && !(view.headerless && rule.reads_header)
+            && !(view.no_transport_header && rule.reads_transport_header)
             && (rest.is_empty() || self.matches_rest(rule, rest, view, position, out))
     }
 
@@ -288,7 +288,7 @@ impl RuleTable {
         position: &Position,
         out: &mut Evaluation,
     ) -> bool {
-        if rule.wants_syn && view.tcp_flags & tcp::flag::SYN == 0 {
+        if rule.only_matches_syn && view.tcp_flags & tcp::flag::SYN == 0 {
             return false;
         }
         let lists = rule.constant_matchers.saturating_sub(rule.flow_const_matchers);
@@ -303,13 +303,13 @@ impl RuleTable {
                 return false;
             }
         }
-        let bounded = Depends::BOUNDED.contains(rule.depends);
-        if !bounded {
+        let limited = Depends::LIMITED_VALIDITY.contains(rule.depends);
+        if !limited {
             out.note_dependency(rule.depends, position);
         }
         rest.iter().all(|matcher| {
-            if bounded && out.resume.is_none() {
-                matcher.bound(view, &mut out.bounds);
+            if limited && out.resume.is_none() {
+                matcher.limit_validity(view, &mut out.validity);
             }
             matcher.matches(view, &self.lists)
         })

@@ -189,7 +189,7 @@ struct Builder<'a> {
     index: Index,
 }
 
-/// How the rules of a node may be distinguished.
+/// A field and values by which the rules of a node can be split.
 struct SplitPlan {
     field: Field,
     /// First values of the segments.
@@ -256,7 +256,7 @@ impl Builder<'_> {
         (IndexNode { at, len: SPLIT }, visited + more)
     }
 
-    /// How the rules are split by a field; `None` when hardly any is narrow in it.
+    /// Split of the rules by a field; `None` when hardly any is narrow in it.
     fn plan(&self, field: Field, rules: &[u32]) -> Option<SplitPlan> {
         let range = |rule: &u32| Some((*rule, self.source.get(*rule as usize)?.range(field)?));
         let mut ranged: Vec<Ranged> = rules.iter().filter_map(range).collect();
@@ -333,7 +333,7 @@ mod tests {
     use tollway_config::dataplane::{AddressRange, ConnectionState, Matcher, PortRange};
 
     use super::*;
-    use crate::firewall::classifier::matcher::Names;
+    use crate::firewall::classifier::matcher::CompileScope;
     use crate::firewall::classifier::{AddressLists, PacketView, matcher};
     use crate::interface::InterfaceMap;
     use crate::packet::tuple::{Addr, Tuple};
@@ -378,9 +378,9 @@ mod tests {
 
     fn check(matchers: &[Matcher]) -> Check {
         let (interfaces, lists) = (InterfaceMap::default(), AddressLists::default());
-        let names = Names { interfaces: &interfaces, lists: &lists, row: 1 };
+        let scope = CompileScope { interfaces: &interfaces, lists: &lists, row: 1 };
         let compiled: Vec<_> =
-            matchers.iter().map(|matcher| matcher::Matcher::compile(matcher, &names).unwrap()).collect();
+            matchers.iter().map(|matcher| matcher::Matcher::compile(matcher, &scope).unwrap()).collect();
         Check::new(&compiled).0
     }
 

@@ -6,7 +6,7 @@ use tollway_config::dataplane::AddressList;
 
 use crate::error::BuildError;
 use crate::firewall::address_set::{AddressSets, Entries, MAX_LISTS};
-use crate::packet::list_cell::ListCell;
+use crate::packet::membership_slot::MembershipSlot;
 use crate::packet::tuple::Addr;
 
 /// The address lists of a configuration, by their index there.
@@ -52,11 +52,11 @@ impl AddressLists {
         self.bound.get().is_some()
     }
 
-    /// Their names.
+    /// Names of the lists.
     pub fn names(&self) -> &[String] {
         &self.names
     }
-    /// How many lists there are.
+    /// Number of lists.
     pub fn len(&self) -> usize {
         self.names.len()
     }
@@ -72,8 +72,9 @@ impl AddressLists {
     }
 
     /// The cell whose changes concern a membership, for a decision that depends on it.
-    pub fn cell(&self, list: u32, address: Addr) -> ListCell {
-        self.number(list).map_or(ListCell::NONE, |number| ListCell::of(u32::from(number), address))
+    pub fn cell(&self, list: u32, address: Addr) -> MembershipSlot {
+        self.number(list)
+            .map_or(MembershipSlot::NONE, |number| MembershipSlot::of(u32::from(number), address))
     }
 
     /// Whether what a rule adds is taken.

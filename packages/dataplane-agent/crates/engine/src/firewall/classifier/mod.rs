@@ -5,7 +5,6 @@
 //! Nothing here acts: verdict, log lines and the fasttrack mark are reported in an [`Evaluation`].
 
 mod action;
-mod bounds;
 mod check;
 mod compile;
 mod depends;
@@ -15,6 +14,7 @@ mod list;
 mod matcher;
 pub mod reference;
 mod segments;
+mod validity;
 mod view;
 
 #[cfg(test)]
@@ -23,11 +23,11 @@ mod stateful_tests;
 mod tests;
 
 pub use action::Changes;
-pub use bounds::{Bounds, MAX_LISTED, Membership};
 pub use compile::{MAX_CHAINS, MAX_JUMP_DEPTH, Rule, RuleTable, TableKind};
 pub use depends::Depends;
 pub use evaluate::{Evaluation, ListAddition, Position, RuleVerdict};
 pub use list::AddressLists;
 pub use matcher::{Side, TimeOfDay};
 pub(crate) use segments::Segments;
+pub use validity::{MAX_LISTED, Membership, OutcomeValidity};
 pub use view::PacketView;

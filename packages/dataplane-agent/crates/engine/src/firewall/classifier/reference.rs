@@ -53,7 +53,7 @@ impl Memory {
 /// A table as configured.
 #[derive(Debug, Clone, Copy)]
 pub struct Reference<'a> {
-    /// Its chains.
+    /// Chains of the table.
     pub chains: &'a [Chain],
     /// The address lists.
     pub lists: &'a [AddressList],
@@ -152,7 +152,7 @@ impl Reference<'_> {
     }
 }
 
-/// What the reference of a matcher may read.
+/// Input of the reference of a matcher.
 #[derive(Debug)]
 pub(super) struct ReferenceInput<'a> {
     pub view: &'a PacketView,

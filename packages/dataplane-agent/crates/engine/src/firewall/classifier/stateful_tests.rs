@@ -151,8 +151,8 @@ proptest! {
                 utc_ns: first.utc_ns + ns as i64,
                 ..first
             };
-            if second.connection_bytes.unwrap_or(0) >= remembered.bounds.bytes
-                || second.now >= remembered.bounds.until
+            if second.connection_bytes.unwrap_or(0) >= remembered.validity.bytes
+                || second.now >= remembered.validity.until
             {
                 continue;
             }
@@ -186,10 +186,10 @@ fn a_rule_holds_until_a_volume_or_a_moment_and_no_longer() {
         (2001, false, u64::MAX),
     ] {
         let found = run(&volume, "forward", &carried(bytes));
-        assert_eq!((found.matched == [1], found.bounds.bytes, found.resume), (matched, until, None));
+        assert_eq!((found.matched == [1], found.validity.bytes, found.resume), (matched, until, None));
     }
     let endless = one(vec![Matcher::ConnectionBytes { from: 1000, to: 0 }]);
-    assert_eq!(run(&endless, "forward", &carried(u64::MAX - 1)).bounds.bytes, u64::MAX);
+    assert_eq!(run(&endless, "forward", &carried(u64::MAX - 1)).validity.bytes, u64::MAX);
     let mut icmp = carried(1500);
     icmp.tuple.protocol = 1;
     assert!(matches(&volume, &carried(1500)) && !matches(&volume, &icmp));
@@ -215,9 +215,9 @@ fn a_rule_holds_until_a_volume_or_a_moment_and_no_longer() {
         assert_eq!(matches(&night, &at(hours, ms)), matched, "{hours} h {ms} ms");
     }
     let found = run(&night, "forward", &at(21, 3_599_000));
-    assert_eq!((found.bounds.until, found.resume), (Now(5 + 1_000_000_000 - 7), None));
+    assert_eq!((found.validity.until, found.resume), (Now(5 + 1_000_000_000 - 7), None));
     // The clock may be set, so nothing holds for longer than a minute.
-    assert_eq!(run(&night, "forward", &at(12, 0)).bounds.until, Now(60_000_000_005));
+    assert_eq!(run(&night, "forward", &at(12, 0)).validity.until, Now(60_000_000_005));
 }
 
 #[test]

@@ -420,12 +420,13 @@ pub(super) fn views() -> impl Strategy<Value = PacketView> {
     )
         .prop_map(
             |(in_interface, out_interface, tuple, tcp_flags, icmp, state, srcnat, dstnat, marks)| {
-                let ((icmp_type, icmp_code), (mark, connection_mark, dscp, headerless)) = (icmp, marks);
+                let ((icmp_type, icmp_code), (mark, connection_mark, dscp, no_transport_header)) =
+                    (icmp, marks);
                 PacketView {
                     in_interface,
                     out_interface,
                     tuple,
-                    headerless,
+                    no_transport_header,
                     tcp_flags,
                     icmp_type,
                     icmp_code,
@@ -460,7 +461,7 @@ fn a_rule_of_mangle_that_does_not_pass_on_ends_the_table_and_later_ones_see_its_
     let found = run(&compile(TableKind::Mangle, &chains).unwrap(), "forward", &view());
     assert_eq!((&found.matched[..], found.verdict), (&[1, 3, 5][..], RuleVerdict::Accept));
     assert_eq!(found.changes, Changes { packet_mark: Some(u32::MAX), ..Changes::default() });
-    assert!(found.resume.is_none() && found.bounds.is_unbounded());
+    assert!(found.resume.is_none() && found.validity.is_unlimited());
 }
 
 #[test]
@@ -473,11 +474,11 @@ fn the_dscp_that_a_packet_came_with_bounds_what_rests_on_it_and_a_written_one_do
         run(&compile(TableKind::Mangle, &[chain("forward", rules)]).unwrap(), "forward", view)
     };
     let asked = run_of(vec![rule(2, vec![asks.clone()], mark.clone())], &voice);
-    assert_eq!((asked.changes.packet_mark, asked.bounds.dscp, asked.resume), (Some(1), Some(46), None));
+    assert_eq!((asked.changes.packet_mark, asked.validity.dscp, asked.resume), (Some(1), Some(46), None));
     let other = run_of(vec![rule(2, vec![asks.clone()], mark.clone())], &view());
-    assert_eq!((other.changes.packet_mark, other.bounds.dscp), (None, Some(0)));
+    assert_eq!((other.changes.packet_mark, other.validity.dscp), (None, Some(0)));
     let written = run_of(vec![write, rule(2, vec![asks], mark)], &view());
-    assert_eq!((written.changes.packet_mark, written.bounds.dscp), (Some(1), None));
+    assert_eq!((written.changes.packet_mark, written.validity.dscp), (Some(1), None));
 }
 
 /// Whether an outcome that is remembered without a resume point is right for a later packet of the flow, of which
@@ -485,9 +486,9 @@ fn the_dscp_that_a_packet_came_with_bounds_what_rests_on_it_and_a_written_one_do
 /// rule for SYN segments asks its lists only about a SYN. It must not rest on less.
 fn covers(remembered: &Evaluation, whole: &Evaluation) -> bool {
     let listed =
-        whole.bounds.listed.iter().flatten().all(|one| remembered.bounds.listed.contains(&Some(*one)));
-    let bounds = Bounds { listed: remembered.bounds.listed, ..whole.bounds };
-    listed && *remembered == Evaluation { bounds, ..whole.clone() }
+        whole.validity.listed.iter().flatten().all(|one| remembered.validity.listed.contains(&Some(*one)));
+    let validity = OutcomeValidity { listed: remembered.validity.listed, ..whole.validity };
+    listed && *remembered == Evaluation { validity, ..whole.clone() }
 }
 
 #[test]
@@ -511,7 +512,7 @@ fn a_list_that_only_a_rule_for_syn_segments_asks_bounds_what_is_remembered_and_c
     let whole = run(&table, "forward", &PacketView { tcp_flags: 0, ..first });
     assert_eq!((&remembered.matched[..], remembered.resume), (&[1, 4][..], None));
     let listed = Membership { list, side: Side::Source };
-    assert_eq!((remembered.bounds.listed[0], whole.bounds.listed[0]), (Some(listed), None));
+    assert_eq!((remembered.validity.listed[0], whole.validity.listed[0]), (Some(listed), None));
     assert!(covers(&remembered, &whole) && !covers(&whole, &remembered));
     // The SYN of a source outside the list asks the flags too, and so does every packet after it.
     first.tuple.src = Addr::v4(0x0a00_0009);

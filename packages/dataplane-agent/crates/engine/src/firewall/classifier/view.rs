@@ -16,7 +16,7 @@ pub struct PacketView {
     /// Addresses, ports and protocol.
     pub tuple: Tuple,
     /// Ports, TCP flags, ICMP type and code are in another packet: that of the first fragment, which is not known.
-    pub headerless: bool,
+    pub no_transport_header: bool,
     /// TCP flags as on the wire; 0 for other protocols.
     pub tcp_flags: u8,
     /// ICMP type; 0 for other protocols.
@@ -62,7 +62,7 @@ impl Default for PacketView {
             in_interface: None,
             out_interface: None,
             tuple: Tuple::default(),
-            headerless: false,
+            no_transport_header: false,
             tcp_flags: 0,
             icmp_type: 0,
             icmp_code: 0,

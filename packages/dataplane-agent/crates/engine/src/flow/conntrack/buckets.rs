@@ -84,7 +84,7 @@ impl Buckets {
         if at + 1 < self.count { at + 1 } else { 0 }
     }
 
-    /// How far `at` is behind `from`.
+    /// Distance of `at` behind `from`.
     fn distance(&self, from: u32, at: u32) -> u32 {
         if at >= from { at - from } else { at + self.count - from }
     }

@@ -55,11 +55,11 @@ status_bits! {
     confirmed, set_confirmed = 4;
     /// A `fasttrack-connection` rule matched.
     fasttrack, set_fasttrack = 8;
-    /// Its source is translated.
+    /// Source is translated.
     srcnat, set_srcnat = 16;
-    /// Its destination is translated.
+    /// Destination is translated.
     dstnat, set_dstnat = 32;
-    /// Its flow moves to another worker, the only one that can allocate the reply tuple.
+    /// Flow moves to another worker, the only one that can allocate the reply tuple.
     moved, set_moved = 0x8000;
     /// Something outside the engine forwards packets of it.
     offloaded, set_offloaded = 128;
@@ -75,7 +75,7 @@ status_bits! {
     reply_indexed, set_reply_indexed = 0x1000;
     /// The place is in use.
     used, set_used = 0x2000;
-    /// Some of its packets are counted beside its line.
+    /// Counters have overflowed: part of them is outside the hot state.
     spilled, set_spilled = 0x4000;
 }
 
@@ -211,7 +211,7 @@ impl Connection {
     pub fn slow_reason(&self, direction: Direction) -> Option<SlowReason> {
         self.slow.get(direction.index()).copied().flatten()
     }
-    /// How long it lives without another packet, ns.
+    /// Time to live without another packet, ns.
     pub fn left(&self, now: Now) -> u64 {
         hot_state::left(self.expires, now)
     }

@@ -8,7 +8,7 @@ use crate::packet::key::FlowKey;
 use crate::packet::key::IN_PORT;
 use crate::packet::key::V6;
 use crate::packet::key::V6_ONLY;
-use crate::packet::list_cell::ListCell;
+use crate::packet::membership_slot::MembershipSlot;
 
 /// Bits of [`CachedAction::flags`].
 pub mod action_flag {
@@ -17,7 +17,7 @@ pub mod action_flag {
     /// Rewrite the destination.
     pub const NAT_DST: u16 = 4;
     /// Holds only for a while: the entry has a [`Validity`](crate::flow::conntrack::Validity).
-    pub const BOUNDED: u16 = 8;
+    pub const LIMITED_VALIDITY: u16 = 8;
     /// Write the DSCP in [`DSCP`].
     pub const SET_DSCP: u16 = 16;
     /// New DSCP with `SET_DSCP`.
@@ -78,10 +78,10 @@ pub struct CachedAction {
     /// Change of a complete L4 checksum.
     pub l4_delta: u16,
     /// Address list lookups that it depends on.
-    pub lists: [ListCell; 2],
+    pub lists: [MembershipSlot; 2],
 }
 
-/// One direction of a connection in the flow cache: key and cached action, in one cache line of 64 bytes.
+/// A direction of a connection in the flow cache: key and cached action, in one cache line of 64 bytes.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C, align(64))]
 pub struct FlowEntry {

@@ -2,7 +2,7 @@
 
 use super::timeouts::Timeouts;
 
-/// How long the flow lives after a packet, ns.
+/// Lifetime of the flow after a packet, ns.
 pub fn timeout(timeouts: &Timeouts) -> u64 {
     timeouts.generic
 }

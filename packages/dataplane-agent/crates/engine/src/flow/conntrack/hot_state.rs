@@ -91,8 +91,8 @@ impl HotState {
         self.slow.get(direction.index()).copied().flatten()
     }
 
-    /// Notes whether the last decision about a direction was cached, or why not.
-    pub(crate) fn note_slow(&mut self, direction: Direction, reason: Option<SlowReason>) {
+    /// Sets the slow reason of a direction; `None` when the last decision was cached.
+    pub(crate) fn set_slow_reason(&mut self, direction: Direction, reason: Option<SlowReason>) {
         if let Some(cell) = self.slow.get_mut(direction.index()) {
             *cell = reason;
         }
@@ -129,7 +129,7 @@ impl HotState {
         (self.packets.map(u64::from), self.bytes.map(u64::from))
     }
 
-    /// As [`Self::counts`]; the counters begin at zero again.
+    /// Takes [`Self::counts`] and sets the counters to zero.
     pub(super) fn take_counts(&mut self) -> ([u64; 2], [u64; 2]) {
         let counts = self.counts();
         (self.packets, self.bytes) = ([0; 2], [0; 2]);

@@ -19,7 +19,7 @@ use crate::time::Now;
 /// by the size of the table, since an end that is lost would leave its connection in the journal for ever.
 const PENDING: usize = 16_384;
 
-/// How long a restored connection waits for its first packet, ns: as long as unacknowledged data may.
+/// Time that a restored connection waits for its first packet, ns: as long as unacknowledged data may.
 const PATIENCE: u64 = 300_000_000_000;
 
 /// A translated connection in the journal.
@@ -29,9 +29,9 @@ pub struct Translated {
     pub original: Tuple,
     /// Tuple of the reply direction.
     pub reply: Tuple,
-    /// Its source is translated.
+    /// Source is translated.
     pub srcnat: bool,
-    /// Its destination is translated.
+    /// Destination is translated.
     pub dstnat: bool,
     /// Interface row whose address masquerade took; 0 without masquerade.
     pub masquerade: RowId,
@@ -44,7 +44,7 @@ pub struct Translated {
 pub enum Change {
     /// A connection became one to keep, or is one again.
     Appeared(Translated),
-    /// It ended, or was closed; the tuple is that of the original direction.
+    /// The connection ended, or was closed; the tuple is that of the original direction.
     Ended(Tuple),
 }
 
@@ -53,7 +53,7 @@ pub enum Change {
 pub(super) struct Journal {
     /// Ends of IPv4 connections by their keys: a sixth of the memory that is written when a connection closes.
     ends: VecDeque<(u64, FlowKey)>,
-    /// All other changes.
+    /// Other changes.
     others: VecDeque<(u64, Change)>,
     /// Number of the next change; they are taken in the order in which they came.
     next: u64,

@@ -27,7 +27,7 @@ impl ConnectionTable {
         if let Some(hot) = self.get_mut(reference)
             && hot.tcp.state() == State::Established
         {
-            hot.tcp = Tracker::resumed();
+            hot.tcp = Tracker::with_unknown_windows();
         }
     }
 
@@ -38,15 +38,15 @@ impl ConnectionTable {
         for hot in self.hot.iter_mut().filter(|hot| hot.status.used()) {
             match hot.tcp.state() {
                 // Other protocols have no windows, and a handshake is over soon.
-                State::None | State::SynSent | State::SynRecv | State::Listen => {}
-                _ => hot.tcp = hot.tcp.forgotten(),
+                State::None | State::SynSent | State::SynRecv | State::SynSent2 => {}
+                _ => hot.tcp = hot.tcp.without_windows(),
             }
         }
     }
 
     /// Counts packets that were forwarded outside the engine, and extends the life of their connection as if they had
     /// been tracked. `false` when the connection is gone.
-    pub(crate) fn credit(
+    pub(crate) fn add_offloaded_counts(
         &mut self,
         reference: ConnRef,
         direction: Direction,

@@ -33,7 +33,7 @@ impl Timeouts {
         let mut tcp = [0; State::COUNT];
         for (slot, state) in tcp.iter_mut().zip(State::ALL) {
             *slot = ns(match state {
-                State::None | State::SynSent | State::Listen => tracking.tcp_syn_sent_timeout_ms,
+                State::None | State::SynSent | State::SynSent2 => tracking.tcp_syn_sent_timeout_ms,
                 State::SynRecv => tracking.tcp_syn_received_timeout_ms,
                 State::Established => tracking.tcp_established_timeout_ms,
                 State::FinWait => tracking.tcp_fin_wait_timeout_ms,

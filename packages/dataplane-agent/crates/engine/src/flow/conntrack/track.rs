@@ -99,7 +99,7 @@ impl ConnectionTable {
         self.track_flow(&flow, transport, now, timeouts)
     }
 
-    /// As [`Self::track`], for a packet whose flow entry has been looked up.
+    /// Tracks like [`Self::track`] a packet whose flow entry has been looked up.
     pub fn track_flow(
         &mut self,
         flow: &Flow<'_>,

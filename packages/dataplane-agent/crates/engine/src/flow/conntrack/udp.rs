@@ -4,7 +4,7 @@ use super::connection::Status;
 use super::timeouts::Timeouts;
 use crate::ids::Direction;
 
-/// How long the flow lives after a packet, ns: `udp-timeout` until a reply, then `udp-stream-timeout`.
+/// Lifetime of the flow after a packet, ns: `udp-timeout` until a reply, then `udp-stream-timeout`.
 pub fn timeout(status: Status, timeouts: &Timeouts) -> u64 {
     if status.seen_reply() { timeouts.udp_stream } else { timeouts.udp }
 }

@@ -19,7 +19,7 @@ const BYTES: u64 = (1 << 56) - 1;
 
 impl Validity {
     /// Whether it ends: by volume, by time or with another DSCP.
-    pub fn ends(self) -> bool {
+    pub fn is_limited(self) -> bool {
         self.bytes != u64::MAX || self.until != Now(u64::MAX) || self.dscp.is_some()
     }
 

@@ -68,7 +68,7 @@ impl NatTarget {
         }
     }
 
-    /// One address for each `client`: the same one for all its flows (RFC 4787 REQ-2).
+    /// Address for a `client`: the same one for all its flows (RFC 4787 REQ-2).
     fn address(&self, client: Addr) -> Option<Addr> {
         let (from, to) = self.addresses?;
         let count = to.0.saturating_sub(from.0).saturating_add(1);

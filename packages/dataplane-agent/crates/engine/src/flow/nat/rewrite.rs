@@ -83,7 +83,7 @@ pub struct Rewrite {
 }
 
 impl Rewrite {
-    /// One part of the translation of a direction.
+    /// A part of the translation of a direction.
     pub fn of(connection: &Tuples, direction: Direction, manip: Manip) -> Self {
         Self::parts(connection, direction, manip == Manip::Source, manip == Manip::Destination)
     }

@@ -106,7 +106,7 @@ impl RouteTable {
         }
     }
 
-    /// How many prefixes there are.
+    /// Number of prefixes.
     pub fn len(&self) -> usize {
         self.len
     }

@@ -9,7 +9,7 @@ use crate::packet::Packet;
 pub const PER_NEIGHBOR: usize = 3;
 /// Neighbours that may have packets waiting, per worker.
 pub const NEIGHBORS: usize = 512;
-/// How often a worker looks whether an address came in, ns.
+/// Interval at which a worker looks for addresses that came in, ns.
 pub const POLL_INTERVAL: u64 = 1_000_000;
 
 /// The packets that wait for the link-layer address of one neighbour.
@@ -69,7 +69,7 @@ impl<F> Holds<F> {
         self.waiting.is_empty()
     }
 
-    /// All packets that wait.
+    /// The packets that wait.
     pub fn packets_mut(&mut self) -> impl Iterator<Item = &mut Packet<F>> {
         self.waiting.iter_mut().flat_map(|waiting| &mut waiting.packets)
     }

@@ -34,13 +34,13 @@ use table::{NeighborEntry, NeighborTable};
 pub const MAX_PROBES: u8 = 3;
 /// Time between two requests, ns (RFC 4861 §10, RETRANS_TIMER).
 pub const PROBE_INTERVAL: u64 = 1_000_000_000;
-/// How long an address that did not answer is not asked for again, ns: requests for it have no shorter distance than those
-/// before had.
+/// Time for which an address that did not answer is not asked for again, ns: requests for it have no shorter distance
+/// than those before had.
 pub const NEGATIVE_TIME: u64 = PROBE_INTERVAL;
-/// How long a neighbour that has answered is kept in a full table after its confirmation ran out, ns: if it is
+/// Time for which a neighbour that has answered is kept in a full table after its confirmation ran out, ns: if it is
 /// used at all, it is asked again within that time. Linux's forced collection spares entries for as long.
 const SPARED_TIME: u64 = 5_000_000_000;
-/// How long an unconfirmed entry that nobody uses is kept, ns (Linux's `gc_stale_time`).
+/// Time for which an unconfirmed entry that nobody uses is kept, ns (Linux's `gc_stale_time`).
 pub const STALE_TIME: u64 = 60_000_000_000;
 
 const CHUNK: usize = 1024;
@@ -64,7 +64,7 @@ pub struct ArpRequest {
     pub unicast: Option<[u8; 6]>,
 }
 
-/// What [`Neighbors::resolve`] found.
+/// Result of [`Neighbors::resolve`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resolution {
     /// For [`Neighbors::adjacency`]; [`NONE`] when there is no entry.

@@ -11,7 +11,7 @@ use crate::time::Now;
 /// Entries that have not answered that an interface may have in any case, however small the table.
 const UNCONFIRMED: usize = 64;
 
-/// How long slots whose numbers have come to an end are left alone once all ids were called back, ns: no batch of
+/// Time for which slots whose numbers have come to an end are left alone once all ids were called back, ns: no batch of
 /// packets takes as long.
 pub(super) const RENUMBER_TIME: u64 = 60_000_000_000;
 /// Slots whose numbers have come to an end before all ids are called back. With the fastest change of neighbours
@@ -32,7 +32,7 @@ pub(super) struct NeighborEntry {
     pub due: u64,
     pub reuse: u16,
     pub live: bool,
-    /// It has answered: both directions worked once.
+    /// The neighbour has answered: both directions worked once.
     pub confirmed: bool,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct NeighborTable {
     pub free: Vec<u32>,
     /// Free slots whose numbers have come to an end.
     pub exhausted: Vec<u32>,
-    /// Such slots after the ids were called back, and when they may be used again, ns.
+    /// Exhausted slots after the ids were called back, and when they may be used again, ns.
     pub resting: Option<(Vec<u32>, u64)>,
     /// Generation whose static entries are in place; `None` before the first.
     pub synced: Option<u32>,

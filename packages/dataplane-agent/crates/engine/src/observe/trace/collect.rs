@@ -10,7 +10,7 @@ use crate::time::Now;
 pub const MAX_PACKETS: u32 = 10_000;
 /// A trace ends when it has not been read for this time, ns.
 pub const LIFE: u64 = 30_000_000_000;
-/// How long a packet that waits, or is between workers, may take to be shown with what becomes of it, ns.
+/// Longest time to wait for the rest of a packet that waits or is between workers, ns.
 const PATIENCE: u64 = 1_000_000_000;
 
 #[derive(Debug)]
@@ -35,7 +35,7 @@ struct Open {
     packet: TracedPacket,
 }
 
-/// What a trace has noted.
+/// Records of a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Noted {
     /// Oldest first.

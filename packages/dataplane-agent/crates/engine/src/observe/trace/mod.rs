@@ -39,12 +39,12 @@ pub const RECORDS: usize = 512;
 /// Steps and rows for which a record has memory from the start.
 const STEPS: usize = 20;
 
-/// What a stage decided about a packet.
+/// Decision of a stage about a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// It ended here.
+    /// Dropped in this stage.
     Dropped(DropReason),
-    /// Its headers are in order.
+    /// Headers are valid.
     Parsed {
         /// IP protocol.
         protocol: u8,
@@ -55,17 +55,17 @@ pub enum Decision {
         /// Time to live.
         ttl: u8,
     },
-    /// It waits for the first fragment of its datagram.
+    /// Waits for the first fragment of its datagram.
     WaitsForFragment,
-    /// Its datagram's ports are known.
+    /// Ports of the datagram are known.
     FragmentKnown,
     /// The flow cache forwards it.
     FromCache {
         /// Rules from one on were asked all the same.
         resumed: bool,
-        /// Its new source, if it is translated.
+        /// New source, if it is translated.
         source: Option<(Addr, u16)>,
-        /// Its new destination, if it is translated.
+        /// New destination, if it is translated.
         destination: Option<(Addr, u16)>,
     },
     /// The flow cache would forward it; the decisions of the other stages follow.
@@ -75,9 +75,9 @@ pub enum Decision {
     },
     /// The other stages decide.
     ToStages(SlowReason),
-    /// Its flow, or its queue, is another worker's.
+    /// Handed over: the flow or the queue is another worker's.
     ToWorker(u16),
-    /// Its connection.
+    /// Connection found or created.
     Tracked {
         /// For the rules.
         state: ConnectionState,
@@ -108,20 +108,20 @@ pub enum Decision {
     TimeToLive(u8),
     /// The rules accept it.
     Accepted,
-    /// Its connection is fasttracked: the rules are not asked.
+    /// The connection is fasttracked: rules are not evaluated.
     Bypassed,
     /// Rules of mangle have changed it.
     Mangled(Mangled),
     /// Queues take it.
     InQueue {
-        /// Of the queue tree.
+        /// A queue of the queue tree.
         tree: bool,
         /// A simple one, which it passes that way.
         simple: Option<Way>,
     },
-    /// All is decided.
+    /// Decided completely.
     Decided {
-        /// It belongs to a connection.
+        /// Belongs to a connection.
         tracked: bool,
         /// Why packets after it are not cached; `None`: they are.
         uncached: Option<SlowReason>,
@@ -130,35 +130,35 @@ pub enum Decision {
     Delivered,
     /// An echo request, answered when its queue releases it.
     Echo,
-    /// It waits for its next hop's link-layer address.
+    /// Waits for its next hop's link-layer address.
     WaitsForNeighbor,
     /// Complete.
     Complete,
     /// Complete, and its queue has it.
     ToQueue,
-    /// It passed its queue without waiting.
+    /// Passed its queue without waiting.
     Passed,
-    /// It waits in its queue.
+    /// Waits in its queue.
     WaitsInQueue,
-    /// It waits in the queue of the interface by which it leaves.
+    /// Waits in the queue of the interface by which it leaves.
     WaitsForInterface,
-    /// Its queue released it.
+    /// Released by its queue.
     LeftQueue {
-        /// How long it waited, ns.
+        /// Time in the queue, ns.
         after: u64,
     },
 }
 
-/// What has become of a packet by rules of mangle, as far as it is another than before.
+/// Changes of a packet by rules of mangle; `None` where unchanged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Mangled {
-    /// Its mark.
+    /// Packet mark.
     pub packet_mark: Option<Mark>,
     /// The mark of its connection.
     pub connection_mark: Option<Mark>,
-    /// Its routing mark.
+    /// Routing mark.
     pub routing_mark: Option<Mark>,
-    /// Its DSCP.
+    /// DSCP.
     pub dscp: Option<u8>,
 }
 
@@ -175,21 +175,21 @@ impl Mangled {
     }
 }
 
-/// One stage's part in a [`TraceRecord`].
+/// Entry of a stage in a [`TraceRecord`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StageDecision {
     /// Name of the stage.
     pub stage: &'static str,
-    /// What it decided.
+    /// Decision of the stage.
     pub decision: Decision,
-    /// How many of the record's rows belong to it, in order.
+    /// Number of the record's rows that belong to the stage, in order.
     pub rows: u16,
 }
 
 /// A packet's way through one worker, or a part of it.
 #[derive(Debug, Clone)]
 pub struct TraceRecord {
-    /// Its number, the same in each part.
+    /// Number of the packet, the same in each part.
     pub id: u32,
     /// Place among the parts. The first is 0; what follows is known only there.
     pub part: u8,
@@ -211,15 +211,15 @@ pub struct TraceRecord {
     pub fast: bool,
     /// Why the flow cache did not, or not alone.
     pub slow: Option<SlowReason>,
-    /// What each stage did.
+    /// Decisions of the stages.
     pub steps: Vec<StageDecision>,
     /// Rows of the steps, one after the other.
     pub rows: Vec<RowId>,
-    /// How it stood at the end of the part.
+    /// Verdict at the end of the part.
     pub verdict: Verdict,
     /// Interface row it left by, or was to leave by when it came to its queue; 0 for none.
     pub out_interface: RowId,
-    /// How it stood after the last stage.
+    /// Metadata after the last stage.
     pub(crate) seen: Meta,
 }
 
@@ -285,7 +285,7 @@ impl TraceBuffer {
         }
     }
 
-    /// What was noted.
+    /// The records.
     pub fn records(&self) -> &[TraceRecord] {
         &self.records
     }
@@ -302,12 +302,12 @@ impl TraceBuffer {
     }
 }
 
-/// What one worker has for its traces.
+/// A worker's state of its traces.
 #[derive(Debug)]
 pub(crate) struct Tracer {
     pub(crate) filters: Filters,
     pub(crate) buffer: TraceBuffer,
-    /// Of packets that are in the batch.
+    /// Records of packets that are in the batch.
     pub(crate) live: Vec<TraceRecord>,
     /// Where the next one is looked for.
     pub(crate) cursor: usize,

@@ -41,7 +41,7 @@ pub fn packet(record: &TraceRecord, number: u64, time_ms: u64, names: &MarkNames
     packet
 }
 
-/// Goes on with a packet by a later part.
+/// Appends a later part to a packet.
 pub fn join(packet: &mut TracedPacket, record: &TraceRecord, names: &MarkNames) {
     let mut rows = record.rows.iter().copied();
     for step in &record.steps {
@@ -66,7 +66,7 @@ pub fn join(packet: &mut TracedPacket, record: &TraceRecord, names: &MarkNames) 
         Verdict::Drop(DropReason::EchoAnswered) => (TraceOutcome::Answered, None),
         Verdict::Drop(reason) => (TraceOutcome::Dropped, Some(reason.name().to_owned())),
         Verdict::Continue
-        | Verdict::Resume
+        | Verdict::DecidedElsewhere
         | Verdict::Forward
         | Verdict::Echo
         | Verdict::Handover(_)
@@ -74,7 +74,7 @@ pub fn join(packet: &mut TracedPacket, record: &TraceRecord, names: &MarkNames) 
     };
 }
 
-/// One line for people.
+/// Sentence about a decision, for people.
 pub fn sentence(decision: &Decision, names: &MarkNames) -> String {
     match *decision {
         Decision::Dropped(DropReason::EchoAnswered) => "answered".to_owned(),

@@ -10,7 +10,7 @@ const KNOWN: usize = 4096;
 /// Number of ends of packets that are kept until they are taken.
 const ENDS: usize = 1024;
 
-/// What a packet is known by while it waits, from its number in traces (or its tag): 0 when no trace wants it.
+/// Tag of a packet while it waits, from its number in traces (or its tag): 0 when no trace wants it.
 #[inline]
 pub(crate) const fn tag(trace: u32) -> u16 {
     trace as u16
@@ -24,7 +24,7 @@ pub(crate) const fn is_tag(trace: u32) -> bool {
 /// A packet that waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct WaitingPacket {
-    /// Its number.
+    /// Number of the packet.
     pub id: u32,
     /// Parts of its path that the trace has already.
     pub part: u8,
@@ -32,7 +32,7 @@ pub(crate) struct WaitingPacket {
     pub since: Now,
 }
 
-/// Those that wait, oldest first.
+/// Traced packets that wait, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct WaitingPackets(VecDeque<WaitingPacket>);
 

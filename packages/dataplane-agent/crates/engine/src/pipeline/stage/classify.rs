@@ -1,12 +1,12 @@
 //! Which queue takes a packet. Here the destination is the one after its translation, and the source the
 //! one before its own: both directions of a flow are seen from the side of the LAN.
 
-use crate::firewall::classifier::Bounds;
+use crate::firewall::classifier::OutcomeValidity;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::tuple::Addr;
 use crate::packet::verdict::Verdict;
 use crate::packet::{Meta, flag};
-use crate::pipeline::rules::bound;
+use crate::pipeline::rules::limit_validity;
 use crate::pipeline::slow_path::Pass;
 use crate::pipeline::slow_path::Step;
 use crate::pipeline::slow_path::each_slow;
@@ -50,6 +50,6 @@ fn classify<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &mu
     meta.lan_src = src.as_v4().unwrap_or(0);
     if holds_ns != u64::MAX {
         let until = Now(state.now.0.saturating_add(holds_ns));
-        bound(state, meta, &Bounds { until, ..Bounds::default() });
+        limit_validity(state, meta, &OutcomeValidity { until, ..OutcomeValidity::default() });
     }
 }

@@ -21,7 +21,10 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
     for index in batch.first..end {
         let Some(packet) = batch.packets.get_mut(index) else { break };
         let meta = &mut packet.meta;
-        if meta.verdict != Verdict::Continue || !meta.is(flag::FRAGMENT) || meta.is(flag::REASSEMBLED) {
+        if meta.verdict != Verdict::Continue
+            || !meta.is(flag::FRAGMENT)
+            || meta.is(flag::FRAGMENT_PORTS_KNOWN)
+        {
             continue;
         }
         entered += 1;

@@ -10,7 +10,7 @@ use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::slow_reason::SlowReason;
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Hook, Meta, Origin, flag};
-use crate::pipeline::bound;
+use crate::pipeline::cached_validity;
 use crate::pipeline::slow_path::Pass;
 use crate::pipeline::slow_path::Step;
 use crate::pipeline::slow_path::each_slow;
@@ -29,11 +29,11 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         if snapshot.changes_marks() {
             end_stale_actions(state, &packet.meta);
         }
-        let owned = packet.meta.conn.filter(|_| !packet.meta.is(flag::ATTACHED | flag::ICMP_ERROR));
+        let owned = packet.meta.conn.filter(|_| !packet.meta.is(flag::ROUTER_REPLY | flag::ICMP_ERROR));
         if packet.meta.verdict != Verdict::Continue {
             if let Some(reference) = owned {
                 if let Verdict::Drop(_) = packet.meta.verdict {
-                    note_slow(state, &packet.meta, Some(SlowReason::Refused));
+                    store_slow_reason(state, &packet.meta, Some(SlowReason::Dropped));
                 }
                 state.table.abandon(reference);
             }
@@ -46,7 +46,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
             return Step::Drop(DropReason::NatExhausted);
         }
         if packet.meta.is(flag::TO_ROUTER) {
-            note_slow(state, &packet.meta, Some(SlowReason::ToRouter));
+            store_slow_reason(state, &packet.meta, Some(SlowReason::ToRouter));
             return Step::Next;
         }
         packet.meta.verdict = Verdict::Forward;
@@ -71,9 +71,13 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
             } else {
                 Err(SlowReason::FastPathOff)
             };
-            note_slow(state, &packet.meta, cached.err().map(|reason| first_reason(&packet.meta, reason)));
+            store_slow_reason(
+                state,
+                &packet.meta,
+                cached.err().map(|reason| first_reason(&packet.meta, reason)),
+            );
         }
-        packet.meta.flags &= !flag::MOVED;
+        packet.meta.flags &= !flag::FLOW_MIGRATING;
         Step::Next
     });
     while let Some(original) = pass.state.table.take_unpublished() {
@@ -121,8 +125,8 @@ pub(crate) fn resolve<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: 
     }
 }
 
-/// The reason to note of a packet that may not be done like. A first one that changes what its own decision rests on, as by
-/// its translation, is no more than a first one.
+/// The slow reason stored for an uncacheable packet. A connection's first packet keeps `NewConnection`, even if its own NAT
+/// made the entry stale.
 fn first_reason(meta: &Meta, reason: SlowReason) -> SlowReason {
     match (meta.slow, reason) {
         (Some(first @ SlowReason::NewConnection), SlowReason::Stale) => first,
@@ -130,17 +134,16 @@ fn first_reason(meta: &Meta, reason: SlowReason) -> SlowReason {
     }
 }
 
-/// Notes at the connection whether later packets of the direction may do as this one, or why not.
-fn note_slow<F>(state: &mut WorkerState<F>, meta: &Meta, reason: Option<SlowReason>) {
-    if !meta.is(flag::ICMP_ERROR | flag::ATTACHED)
+/// Stores at the connection why later packets of the direction take the slow path; `None` when this one was cached.
+fn store_slow_reason<F>(state: &mut WorkerState<F>, meta: &Meta, reason: Option<SlowReason>) {
+    if !meta.is(flag::ICMP_ERROR | flag::ROUTER_REPLY)
         && let Some(conn) = meta.conn.and_then(|reference| state.table.get_mut(reference))
     {
-        conn.note_slow(meta.direction, reason);
+        conn.set_slow_reason(meta.direction, reason);
     }
 }
 
-/// Writes the entry of the packet's direction, if later packets may do as this one; else says why they
-/// may not.
+/// Writes the flow entry of the packet's direction, if the decision can be cached; else returns why it cannot.
 fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Result<(), SlowReason> {
     if meta.origin != Origin::Port || meta.hook != Hook::Forward {
         return Err(SlowReason::FromRouter);
@@ -148,13 +151,13 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
     const NEVER: [(u32, SlowReason); 8] = [
         (flag::FRAGMENT, SlowReason::Fragment),
         (flag::OPTIONS, SlowReason::IpOptions),
-        (flag::ICMP_ERROR | flag::ATTACHED, SlowReason::IcmpError),
+        (flag::ICMP_ERROR | flag::ROUTER_REPLY, SlowReason::IcmpError),
         (flag::UNCACHED, SlowReason::TooManyPaths),
-        (flag::EACH, SlowReason::Rule),
+        (flag::EVALUATE_EVERY_PACKET, SlowReason::Rule),
         (flag::BROADCAST, SlowReason::Broadcast),
         (flag::NO_NEIGHBOR, SlowReason::Neighbor),
-        // Its rules were asked by another worker.
-        (flag::MOVED, SlowReason::NewConnection),
+        // Another worker has evaluated its rules.
+        (flag::FLOW_MIGRATING, SlowReason::NewConnection),
     ];
     const ANY: u32 = {
         let (mut any, mut at) = (0, 0);
@@ -175,7 +178,7 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
     let reference = meta.conn.ok_or(SlowReason::NewConnection)?;
     let hot = state.table.hot(reference).ok_or(SlowReason::NewConnection)?;
     // Another packet of the batch may have changed what the decision rests on.
-    if hot.version != meta.version {
+    if hot.version != meta.conn_version {
         return Err(SlowReason::Stale);
     }
     // The rules' outcome for a SYN, FIN or RST is not valid for the packets that are not evaluated.
@@ -197,7 +200,7 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
         cache_epoch: state.cache_epoch.number,
         stamp: state.cache_epoch.stamp,
         adjacency: meta.adjacency,
-        path: meta.prefix,
+        path: meta.cacheable_path,
         resume: u16::try_from(meta.resume).map_err(|_| SlowReason::TooManyPaths)?,
         queue: meta.queue,
         out_port: port,
@@ -216,8 +219,10 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
             }
         }
     }
-    let installed = match bound::of(state, meta) {
-        Some(bound) => state.table.install_bounded(reference, meta.direction, meta.in_port, action, bound),
+    let installed = match cached_validity::validity_of(state, meta) {
+        Some(validity) => {
+            state.table.install_with_validity(reference, meta.direction, meta.in_port, action, validity)
+        }
         None => state.table.install(reference, meta.direction, meta.in_port, action),
     };
     if installed { Ok(()) } else { Err(SlowReason::NewConnection) }

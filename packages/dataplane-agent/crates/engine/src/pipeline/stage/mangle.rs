@@ -7,7 +7,7 @@ use crate::flow::paths::ROOT;
 use crate::packet::Packet;
 use crate::packet::count::Count;
 use crate::packet::frame::{Frame, FrameSource};
-use crate::packet::list_cell::ListCell;
+use crate::packet::membership_slot::MembershipSlot;
 use crate::packet::verdict::Verdict;
 use crate::packet::{Hook, Meta, flag};
 use crate::pipeline::alter::{lower_mss, mss_for, set_dscp};
@@ -38,7 +38,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
 /// connections with the mark, unless they are of the kinds that always take the slow path (SYN, FIN, RST, fragments,
 /// IP options, ICMP errors).
 pub(crate) fn may_bypass<F>(snapshot: &Snapshot, state: &WorkerState<F>, meta: &Meta) -> bool {
-    const SLOW: u32 = flag::SLOW | flag::FRAGMENT | flag::ICMP_ERROR | flag::ATTACHED;
+    const SLOW: u32 = flag::SLOW | flag::FRAGMENT | flag::ICMP_ERROR | flag::ROUTER_REPLY;
     let marked = |hot: &HotState| hot.status.fasttrack();
     snapshot.fasttrack_bypasses()
         && !meta.is(SLOW)
@@ -57,12 +57,12 @@ fn bypasses<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &mut Meta)
     state.table.count_fasttracked(reference, meta.direction, packets, bytes);
     state.fasttrack.add(Count { packets: packets.into(), bytes });
     meta.flags |= flag::BYPASS;
-    (meta.prefix, meta.resume, meta.bounds) = (ROOT, 0, 0);
-    (meta.lists, meta.mark) = ([ListCell::NONE; 2], 0);
+    (meta.cacheable_path, meta.resume, meta.validity) = (ROOT, 0, 0);
+    (meta.lists, meta.mark) = ([MembershipSlot::NONE; 2], 0);
     true
 }
 
-/// Asks the rules from `start` on, and does to the packet and its connection what they say.
+/// Evaluates the rules from `start` on, and applies their changes to the packet and its connection.
 pub(super) fn change<F: Frame>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,

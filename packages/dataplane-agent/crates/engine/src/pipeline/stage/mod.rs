@@ -8,7 +8,7 @@ pub(crate) mod arp;
 
 pub(crate) mod fragment;
 
-pub(crate) mod fast_path;
+pub(crate) mod flow_cache;
 
 pub(crate) mod track;
 

@@ -31,7 +31,7 @@ pub(super) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>, manip:
     let mut departing = std::mem::take(&mut pass.batch.moving);
     let entered = each_slow(pass, |snapshot, state, packet| {
         let flow = match packet.meta.verdict {
-            Verdict::Resume if manip == Manip::Source => {
+            Verdict::DecidedElsewhere if manip == Manip::Source => {
                 let flow = flow_handover::flow(&packet.meta, &arrived);
                 (packet.meta.verdict, packet.meta.queue) = (Verdict::Continue, QueueRef::NONE);
                 flow
@@ -39,7 +39,7 @@ pub(super) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>, manip:
             Verdict::Continue => None,
             _ => return Step::Skip,
         };
-        let Some(reference) = packet.meta.conn.filter(|_| !packet.meta.is(flag::ATTACHED)) else {
+        let Some(reference) = packet.meta.conn.filter(|_| !packet.meta.is(flag::ROUTER_REPLY)) else {
             return Step::Skip;
         };
         let Some(hot) = state.table.hot(reference) else {
@@ -134,7 +134,7 @@ fn is_redirect_of_translated(meta: &Meta, status: Status) -> bool {
     meta.l4_kind == icmp::REDIRECT && (open || status.srcnat() || status.dstnat())
 }
 
-/// Asks the rules of chain dstnat, and binds the connection to the answer.
+/// Evaluates the rules of chain dstnat, and binds the connection to the result.
 fn bind_by_rules<F: Frame>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
@@ -193,7 +193,8 @@ fn leaves(meta: &Meta) -> bool {
     !matches!(meta.hook, Hook::Input) && !meta.is(flag::TO_ROUTER | flag::ICMP_ERROR)
 }
 
-/// Asks the rules of chain srcnat, and writes what they ask for into `target`: as part of the outcome it would be copied once more.
+/// Evaluates the rules of chain srcnat, and writes their translation into `target`: as part of the outcome it would be
+/// copied once more.
 #[inline(always)]
 fn ask_srcnat<F: Frame>(
     snapshot: &Snapshot,

@@ -9,7 +9,7 @@ use crate::packet::key::FlowKey;
 use crate::packet::tuple::{Addr, Tuple, icmp_kind};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Meta, Origin, flag};
-use crate::pipeline::stage::fast_path::BUCKETS_AHEAD;
+use crate::pipeline::stage::flow_cache::BUCKETS_AHEAD;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 
@@ -30,9 +30,9 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
             continue;
         }
         entered += 1;
-        // A packet that was handed over or postponed has been parsed.
-        if packet.meta.is(flag::HANDED_OVER | flag::AGAIN) || !parse_plain(snapshot, packet) {
-            if let Err(reason) = take_in(snapshot, state, packet) {
+        // Packets that were handed over or recirculated have been parsed.
+        if packet.meta.is(flag::HANDED_OVER | flag::RECIRCULATED) || !parse_plain(snapshot, packet) {
+            if let Err(reason) = parse_general(snapshot, state, packet) {
                 state.drop(packet, reason);
                 continue;
             }
@@ -48,14 +48,14 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
     entered
 }
 
-/// A packet that is not plain.
-fn take_in<F: Frame>(
+/// Parses any packet that [`parse_plain`] left.
+fn parse_general<F: Frame>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
 ) -> Result<(), DropReason> {
-    if packet.meta.is(flag::AGAIN) {
-        // It has come this far before, with this configuration.
+    if packet.meta.is(flag::RECIRCULATED) {
+        // Recirculated packets are parsed already.
         return Ok(());
     }
     if packet.meta.is(flag::HANDED_OVER) {

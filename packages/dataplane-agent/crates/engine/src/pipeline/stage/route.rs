@@ -95,7 +95,7 @@ fn decide(snapshot: &Snapshot, meta: &mut Meta) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// As Linux answers for routes of these types.
+/// Drop reason and ICMP error of a discarding route, as in Linux.
 fn refusal(discard: Discard) -> Refusal {
     match discard {
         Discard::Blackhole => (DropReason::Blackhole, None),

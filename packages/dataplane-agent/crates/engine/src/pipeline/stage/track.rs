@@ -28,14 +28,14 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
     let arrived = std::mem::take(&mut pass.batch.flow_handovers);
     let mut put_off = Vec::new();
     let entered = each_slow(pass, |snapshot, state, packet| {
-        if packet.meta.verdict != Verdict::Continue || packet.meta.is(flag::ATTACHED) {
+        if packet.meta.verdict != Verdict::Continue || packet.meta.is(flag::ROUTER_REPLY) {
             return Step::Skip;
         }
         if is_first_answer(state, &packet.meta) {
             put_off.push(for_another_pass(packet));
             return Step::Next;
         }
-        let is_moved = packet.meta.is(flag::MOVED);
+        let is_moved = packet.meta.is(flag::FLOW_MIGRATING);
         let Some(tracked) = track(snapshot, state, packet) else {
             packet.meta.state = ConnectionState::Invalid;
             flow_handover::drop_handover(&mut packet.meta);
@@ -52,7 +52,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
             && let Some(reference) = tracked.conn
         {
             let hot = state.table.hot(reference);
-            meta.version = hot.map_or(0, |hot| hot.version);
+            meta.conn_version = hot.map_or(0, |hot| hot.version);
             if hot.is_some_and(|hot| !hot.status.source_bound()) {
                 state.table.prefetch_reply(&meta.tuple);
             }
@@ -60,7 +60,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
             meta.connection_bytes = state.table.carried(reference.slot);
         }
         if is_moved {
-            flow_handover::resume(snapshot, state, meta, &arrived);
+            flow_handover::apply_handover(snapshot, state, meta, &arrived);
         }
         Step::Next
     });
@@ -74,7 +74,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
 #[inline]
 fn is_first_answer<F>(state: &mut WorkerState<F>, meta: &Meta) -> bool {
     // What has moved here is translated, so nothing that goes against it answers it.
-    const OTHERS: u32 = flag::AGAIN | flag::MOVED | flag::ICMP_ERROR;
+    const OTHERS: u32 = flag::RECIRCULATED | flag::FLOW_MIGRATING | flag::ICMP_ERROR;
     meta.entry == NO_ENTRY && !meta.is(OTHERS) && state.table.is_opened_from_other_side(&meta.tuple)
 }
 
@@ -83,7 +83,7 @@ fn is_first_answer<F>(state: &mut WorkerState<F>, meta: &Meta) -> bool {
 fn for_another_pass<F: Frame>(packet: &mut Packet<F>) -> Packet<F> {
     let again = Packet { frame: packet.frame.take(), vnet: packet.vnet, meta: packet.meta };
     (packet.meta.verdict, packet.meta.trace) = (Verdict::Held, 0);
-    let meta = Meta { flags: again.meta.flags | flag::AGAIN, ..again.meta };
+    let meta = Meta { flags: again.meta.flags | flag::RECIRCULATED, ..again.meta };
     Packet { meta, ..again }
 }
 

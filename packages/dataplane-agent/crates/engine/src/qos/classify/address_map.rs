@@ -26,7 +26,7 @@ impl PrefixValue {
 pub(super) enum AddressMap {
     /// Two or three reads.
     Trie(Trie),
-    /// As many reads as sixteen must be multiplied by itself for their number.
+    /// Reads: the logarithm to base 16 of the number of segments.
     Segments(Segments, Vec<u32>),
 }
 

@@ -17,7 +17,7 @@ use crate::error::BuildError;
 
 #[derive(Debug, Clone, Copy)]
 struct Group {
-    /// Its part of [`Level::places`].
+    /// Start of the group's part of [`Level::places`].
     from: u32,
     to: u32,
     /// The group around it, or [`NOBODY`].

@@ -35,11 +35,11 @@ const CHILDLESS: u32 = u32::MAX;
 struct Queue {
     upload: ClassId,
     total: Option<ClassId>,
-    /// Its children's place in [`QueueTable::levels`], or [`CHILDLESS`].
+    /// Place of its children in [`QueueTable::levels`], or [`CHILDLESS`].
     children: u32,
 }
 
-/// How packets of one generation find their queues.
+/// Classification of packets into queues, of one generation.
 #[derive(Debug, Default)]
 pub struct QueueTable {
     /// By place in the list.
@@ -50,11 +50,11 @@ pub struct QueueTable {
     tree: Tree,
     has_tree: bool,
     has_time: bool,
-    /// Some answer depends on more than addresses and time.
+    /// A result depends on more than addresses and time.
     asks_context: bool,
     /// If so, the first generation of those up to this one that all do.
     asks_since: u32,
-    /// Of all that decides where packets go.
+    /// Digest of everything that classification depends on.
     digest: [u64; 2],
 }
 
@@ -124,7 +124,7 @@ impl QueueTable {
         if self.asks_context { context } else { Context::default() }
     }
 
-    /// As much of what was known of a packet under an older generation. Nothing if one between them did not ask: what came
+    /// The part of an older generation's context that is still valid. Nothing if one between them did not ask: what came
     /// meanwhile has no context, and packets before it may not pass other leaves than it does.
     pub fn still_relevant(&self, context: Context, generation: u32) -> Context {
         if generation < self.asks_since { Context::default() } else { self.relevant(context) }
@@ -162,7 +162,7 @@ impl QueueTable {
         self.path_classes_for(src, dst, context, utc_ns).0
     }
 
-    /// The same, and for how long that stays so, ns; `u64::MAX` without end.
+    /// Classes of the path, and for how long they stay the same, ns; `u64::MAX` without end.
     #[inline]
     pub fn path_classes_for(
         &self,
@@ -188,7 +188,7 @@ impl QueueTable {
         (classes, holds_ns)
     }
 
-    /// What is left of them for a packet that skips all queues but those of the interface.
+    /// Path classes of a packet that skips all queues but those of the interface.
     pub fn interface_path_classes(&self, context: &Context) -> PathClasses {
         let mut classes = PathClasses::default();
         self.push_interface(&mut classes, context);

@@ -78,7 +78,7 @@ fn has(target: &QueueTarget, address: u32, interface: RowId) -> bool {
     }
 }
 
-/// As the text of the menu says.
+/// Reference of a queue's conditions, as the menu describes them.
 fn fits(queue: &SimpleQueue, asked: &Asked, way: Way) -> bool {
     let Asked { src, dst, context, utc_ns } = *asked;
     let from = (src, context.in_interface);
@@ -187,7 +187,7 @@ fn times() -> impl Strategy<Value = QueueTime> {
     })
 }
 
-/// One list of queues, some below earlier ones; `plain` asks for nothing but addresses.
+/// A list of queues, some below earlier ones; `plain` asks for nothing but addresses.
 fn lists(plain: bool, most: usize) -> impl Strategy<Value = Vec<SimpleQueue>> {
     let some = if plain { 1e-9 } else { 0.25 };
     let one = (

@@ -113,7 +113,7 @@ impl Identity {
 /// A class.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Class {
-    /// Its name.
+    /// Identity of the class.
     pub identity: Identity,
     /// The class that it borrows from.
     pub parent: Option<ClassId>,
@@ -146,7 +146,7 @@ impl Class {
     }
 }
 
-/// All classes, parents before children.
+/// The classes, parents before children.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Forest {
     classes: Vec<Class>,
@@ -219,7 +219,7 @@ impl Forest {
             .find(|id| self.class(*id).is_some_and(|class| class.identity == identity))
     }
 
-    /// One direction of the simple queue at a place of the list.
+    /// Class of one direction of the simple queue at a place of the list.
     #[inline]
     pub fn simple(&self, place: u32, way: Way) -> Option<ClassId> {
         self.simple.get(place as usize).map(|upload| ClassId(upload.0 + way.index()))

@@ -5,11 +5,11 @@ use super::ring::PRIORITIES;
 /// Nominal duration of a lease, ns.
 pub const SLICE: u64 = 1_000_000;
 
-/// What a worker without waiting packets may lease beyond twice what it sent in the last slice, bits: two packets. It gets
-/// [`DEEP_SHARE`] if that is more: a burst after a pause must not wait for tokens that no other worker needs.
+/// Tokens that a worker without waiting packets may lease beyond twice what it sent in the last slice, bits: two packets.
+/// It gets [`DEEP_SHARE`] if that is more: a burst after a pause must not wait for tokens that no other worker needs.
 const ESTIMATE: i64 = 24_000;
 
-/// The share of an account's tokens that may be leased at once beyond a slice: 2⁻³.
+/// The share of the tokens of a class that may be leased at once beyond a slice: 2⁻³.
 const DEEP_SHARE: u32 = 3;
 
 /// The demand of a worker on a class, and the credit that it has been granted.
@@ -17,7 +17,7 @@ const DEEP_SHARE: u32 = 3;
 pub(super) struct Demand {
     /// Sum of the quanta of its leaves that wait for the class, by priority.
     pub(super) weight: [u64; PRIORITIES],
-    /// Its credit as it was at its last rebalance: tokens, ceiling tokens.
+    /// Credit of the worker at its last rebalance: tokens, ceiling tokens.
     pub(super) hold: [i64; 2],
     /// Granted since.
     pub(super) granted: [i64; 2],
@@ -39,7 +39,7 @@ pub struct Lease {
     pub requested: i64,
 }
 
-/// One distribution of the tokens, or ceiling tokens, of a class.
+/// Distribution of the tokens, or ceiling tokens, of a class.
 pub(super) struct Distribution<'a> {
     pub(super) demands: &'a mut [Demand],
     pub(super) me: usize,
@@ -171,8 +171,8 @@ impl Distribution<'_> {
 
     fn grant(&mut self, worker: usize, bits: i64) {
         let Some(demand) = self.demands.get_mut(worker) else { return };
-        let account = if worker == self.me { &mut demand.hold } else { &mut demand.granted };
-        if let Some(sum) = account.get_mut(self.side) {
+        let sums = if worker == self.me { &mut demand.hold } else { &mut demand.granted };
+        if let Some(sum) = sums.get_mut(self.side) {
             *sum += bits;
         }
     }

@@ -114,7 +114,7 @@ impl Core {
         let Some(inner) = self.inners.get(node.inner as usize) else { return Lease::default() };
         Lease {
             weight: inner.weight,
-            credit: [node.account.tokens, node.account.ceiling_tokens],
+            credit: [node.class_tokens.tokens, node.class_tokens.ceiling_tokens],
             spent: inner.spent,
             overdrawn: inner.overdrawn,
             requested: inner.requested,
@@ -124,7 +124,7 @@ impl Core {
     pub(super) fn store_lease(&mut self, slot: u32, lease: &Lease) {
         let Some(node) = self.nodes.get_mut(slot as usize) else { return };
         let Some(inner) = self.inners.get_mut(node.inner as usize) else { return };
-        [node.account.tokens, node.account.ceiling_tokens] = lease.credit;
+        [node.class_tokens.tokens, node.class_tokens.ceiling_tokens] = lease.credit;
         (inner.spent, inner.overdrawn, inner.requested) = ([0; 2], [0; 2], 0);
     }
 
@@ -136,7 +136,8 @@ impl Core {
             let nodes = &mut self.nodes;
             listed.retain(|slot| {
                 let Some(node) = nodes.get_mut(*slot as usize) else { return false };
-                let stays = node.live != 0 || node.account.tokens != 0 || node.account.ceiling_tokens != 0;
+                let stays =
+                    node.live != 0 || node.class_tokens.tokens != 0 || node.class_tokens.ceiling_tokens != 0;
                 if !stays {
                     node.flags &= !LISTED;
                 }

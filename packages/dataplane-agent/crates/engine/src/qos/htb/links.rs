@@ -8,10 +8,10 @@ use super::shared::Shared;
 use crate::qos::forest::MAX_LEVELS;
 use crate::time::Now;
 
-/// The accounts of inner classes.
+/// The tokens of inner classes.
 #[derive(Debug)]
 pub enum Ledger<'a> {
-    /// The shared accounts: this worker is the only user of the tree.
+    /// The shared classes: this worker is the only user of the tree.
     Sole(&'a mut Shared),
     /// The leases of this worker.
     Leased,
@@ -26,19 +26,19 @@ enum RingOwner {
 }
 
 impl Core {
-    /// Brings the account of a class up to date; its colour.
+    /// Brings the tokens of a class up to date; its colour.
     pub fn update_mode(&mut self, slot: u32, ledger: &mut Ledger, now: Now) -> Mode {
         let Some(node) = self.nodes.get_mut(slot as usize) else { return Mode::Red };
         if node.is_leaf() {
-            node.account.fill(now, node.live != 0);
+            node.class_tokens.fill(now, node.live != 0);
             if node.flags & super::node::BURSTS != 0 {
                 self.apply_burst(slot, now);
             }
-            return self.node(slot).map_or(Mode::Red, |node| node.account.mode());
+            return self.node(slot).map_or(Mode::Red, |node| node.class_tokens.mode());
         }
         match ledger {
             Ledger::Sole(shared) => shared.update_mode(node.place, node.live != 0, now),
-            Ledger::Leased => node.account.leased_mode(),
+            Ledger::Leased => node.class_tokens.leased_mode(),
         }
     }
 
@@ -51,7 +51,7 @@ impl Core {
             && burst.advance(now)
         {
             let rates = super::shared_class::rates(&cold.limit, false, Some(burst));
-            node.account.change(rates, now, node.live != 0);
+            node.class_tokens.change(rates, now, node.live != 0);
         }
     }
 
@@ -59,7 +59,7 @@ impl Core {
     fn event(&self, slot: u32, ledger: &Ledger) -> Option<Now> {
         let node = self.node(slot)?;
         if node.is_leaf() {
-            let event = node.account.event()?;
+            let event = node.class_tokens.event()?;
             let burst = self.cold.get(slot as usize).and_then(|cold| cold.burst.as_ref());
             return Some(burst.map_or(event, |burst| event.min(burst.ends())));
         }

@@ -1,10 +1,10 @@
 //! Hierarchical token buckets (Devera, 2002): classes in trees, guaranteed their `limit-at`, that borrow from the
 //! classes above up to their `max-limit`.
 //!
-//! A class has two accounts, filled at `limit-at` and at `max-limit`. It is red when the second is below zero: it sends
+//! A class has two token counts, filled at `limit-at` and at `max-limit`. It is red when the second is below zero: it sends
 //! nothing. Else it is green when the first is not below zero: it sends on its own; else yellow: it sends what the
 //! nearest green class above lends, if none in between is red. Green classes come by level from the leaves up, then by
-//! the priority of the leaf, then in turns by quantum. What is sent is charged to the second account of all classes of
+//! the priority of the leaf, then in turns by quantum. What is sent is charged to the second count of all classes of
 //! the way, and to the first of the one that lends and of those above it. A root may send on its own up to its
 //! `max-limit`. A class saves at most 10 ms of `limit-at` while it is idle, and of `max-limit` as much as its bucket
 //! holds.
@@ -26,7 +26,7 @@ use super::forest::{ClassId, Forest};
 use crate::sync::MutexGuard;
 use crate::time::Now;
 
-mod account;
+mod class_tokens;
 mod distribution;
 mod lease;
 mod links;
@@ -44,7 +44,7 @@ use ring::NIL;
 use serve::Passage;
 use shared::{Shared, SharedTree};
 
-pub use shared::Accounts;
+pub use shared::SharedTrees;
 
 /// A worker's view of all trees of more than one class.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ pub struct Htb {
     worker: u32,
     workers: u32,
     forest: Arc<Forest>,
-    accounts: Accounts,
+    shared_trees: SharedTrees,
     core: Core,
     /// The state shared with other workers, by tree.
     roots: Vec<Arc<SharedTree>>,
@@ -71,7 +71,7 @@ pub struct Htb {
 pub struct Turn {
     /// The leaf.
     pub leaf: ClassId,
-    /// It may go on sending packets until they have reached so many L3 bytes; one packet in any case.
+    /// L3 bytes after which its turn ends; one packet in any case.
     pub bytes: u64,
 }
 
@@ -111,7 +111,7 @@ pub struct ClassView {
     pub mode: Mode,
 }
 
-/// The accounts of a tree, if this worker is its only user. If it finds that it is not, it goes on with what it has leased.
+/// The tokens of a tree, if this worker is its only user. If it finds that it is not, it goes on with what it has leased.
 fn open<'a>(
     roots: &'a [Arc<SharedTree>],
     core: &mut Core,
@@ -151,7 +151,7 @@ impl Htb {
             worker,
             workers: workers.max(worker + 1),
             forest: Arc::new(Forest::default()),
-            accounts: Accounts::default(),
+            shared_trees: SharedTrees::default(),
             core: Core::new(Now(0)),
             roots: Vec::new(),
             slots: Vec::new(),
@@ -179,7 +179,8 @@ impl Htb {
         }
     }
 
-    /// Bits for which there are tokens along a leaf's way, regardless of other leaves that want them; 0 while its port takes nothing.
+    /// Bits for which there are tokens along a leaf's way, regardless of other leaves that want them; 0 while its port
+    /// takes nothing.
     pub fn tokens(&mut self, leaf: ClassId, now: Now) -> u64 {
         let Some(slot) = self.slot(leaf) else { return u64::MAX };
         let Some(number) = self.core.node(slot).map(|node| node.tree) else { return u64::MAX };
@@ -370,18 +371,18 @@ impl Htb {
         let node = &node;
         let [second_bytes, second_packets] = node::last_second(node, cold, now);
         let inner = self.core.inners.get(node.inner as usize);
-        let mut account = node.account;
+        let mut class_tokens = node.class_tokens;
         if inner.is_some()
             && let Some(shared) = self.roots.get(node.tree as usize).and_then(|root| root.try_lock())
             && let Some(class) = shared.classes.get(node.place as usize)
         {
-            account = run::charged(class.account, charges);
+            class_tokens = run::charged(class.class_tokens, charges);
         }
-        account.fill(now, node.live != 0);
-        let rates = account.rates();
+        class_tokens.fill(now, node.live != 0);
+        let rates = class_tokens.rates();
         let (ceiling_tokens, depth) = match rates.ceiling {
-            account::UNLIMITED => (i64::MAX, rates.depth),
-            _ => (account.ceiling_tokens, rates.ceiling_depth),
+            class_tokens::UNLIMITED => (i64::MAX, rates.depth),
+            _ => (class_tokens.ceiling_tokens, rates.ceiling_depth),
         };
         Some(ClassView {
             depth,
@@ -391,9 +392,9 @@ impl Htb {
             lends: inner.map_or(node.packets - node.borrows, |inner| inner.lends.wrapping_add(lends)),
             second_bytes,
             second_packets,
-            tokens: account.tokens,
+            tokens: class_tokens.tokens,
             ceiling_tokens,
-            mode: account.mode(),
+            mode: class_tokens.mode(),
         })
     }
 
@@ -402,8 +403,8 @@ impl Htb {
     pub fn rate(&self, leaf: ClassId) -> u64 {
         let slot = self.slots.get(leaf.0 as usize).copied().unwrap_or(NIL);
         let ceilings =
-            self.core.way(slot).filter_map(|slot| Some(self.core.node(slot)?.account.rates().ceiling));
-        ceilings.min().filter(|ceiling| *ceiling != account::UNLIMITED).unwrap_or(0)
+            self.core.way(slot).filter_map(|slot| Some(self.core.node(slot)?.class_tokens.rates().ceiling));
+        ceilings.min().filter(|ceiling| *ceiling != class_tokens::UNLIMITED).unwrap_or(0)
     }
 
     fn slot(&self, leaf: ClassId) -> Option<u32> {

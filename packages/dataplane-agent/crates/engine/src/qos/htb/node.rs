@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use tollway_config::dataplane::{QueueLimit, RowId};
 
 use super::Mode;
-use super::account::{Account, Rates};
+use super::class_tokens::{ClassTokens, Rates};
 use super::ring::{Cursor, NIL, PRIORITIES, Ring};
 use super::run::Run;
 use super::shared::LeafState;
@@ -25,8 +25,8 @@ const QUANTA_PER_SECOND: u64 = 10;
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
 pub struct Node {
-    /// The account of a leaf; of an inner class the lease of this worker.
-    pub account: Account,
+    /// The tokens of a leaf; of an inner class the lease of this worker.
+    pub class_tokens: ClassTokens,
     /// L3 bytes that passed.
     pub bytes: u64,
     /// Wire segments that passed.
@@ -52,7 +52,7 @@ pub struct Node {
     pub level: u8,
     /// Priority of a leaf, from 0.
     pub priority: u8,
-    /// As it is linked; current only of classes that are live.
+    /// Mode under which the class is linked; current only for live classes.
     pub mode: Mode,
     /// Priorities, one bit each, at which packets wait in a leaf, or classes below wait for this one to lend.
     pub active: u8,
@@ -63,11 +63,11 @@ pub struct Node {
 
 const _: () = assert!(size_of::<Node>() == 128);
 
-/// Of [`Node::flags`]: the class is in [`Tree::listed`].
+/// Bit of [`Node::flags`]: the class is in [`Tree::listed`].
 pub const LISTED: u8 = 1;
 /// This worker has the leaf.
 pub const TAKEN: u8 = 2;
-/// Of [`Node::flags`]: the leaf has bursts.
+/// Bit of [`Node::flags`]: the leaf has bursts.
 pub const BURSTS: u8 = 4;
 
 impl Node {
@@ -79,7 +79,7 @@ impl Node {
     pub const fn wants_tokens(&self) -> bool {
         match self.mode {
             Mode::Red => true,
-            Mode::Yellow => self.account.rates().rate != 0,
+            Mode::Yellow => self.class_tokens.rates().rate != 0,
             Mode::Green => false,
         }
     }
@@ -140,7 +140,7 @@ pub struct Tree {
     pub is_blocked: bool,
     /// In [`Core::ready`].
     pub is_ready: bool,
-    /// This worker was alone when it looked last, and works on the accounts themselves.
+    /// This worker was alone when it looked last, and works on the tokens themselves.
     pub is_sole: bool,
     /// When it rebalanced last.
     pub rebalanced: Option<Now>,
@@ -185,13 +185,13 @@ impl Core {
         }
     }
 
-    /// Adds a class whose parent has the slot `parent`; an inner one with its place among the shared accounts.
+    /// Adds a class whose parent has the slot `parent`; an inner one with its place among the shared classes.
     pub fn add(&mut self, id: ClassId, class: &Class, parent: u32, tree: u32, place: u32, now: Now) -> u32 {
         let slot = self.nodes.len() as u32;
         let burst = if class.is_leaf { Burst::new(&class.limit, now).map(Box::new) } else { None };
-        let account = match class.is_leaf {
-            true => Account::new(rates(&class.limit, false, burst.as_deref()), now),
-            false => Account::leased(rates(&class.limit, parent == NIL, None)),
+        let class_tokens = match class.is_leaf {
+            true => ClassTokens::new(rates(&class.limit, false, burst.as_deref()), now),
+            false => ClassTokens::leased(rates(&class.limit, parent == NIL, None)),
         };
         let inner = if class.is_leaf { NIL } else { self.inners.len() as u32 };
         if !class.is_leaf {
@@ -210,7 +210,7 @@ impl Core {
         }
         let quantum = (class.limit.limit_at / 8 / QUANTA_PER_SECOND).clamp(1000, 200_000) as u32;
         self.nodes.push(Node {
-            account,
+            class_tokens,
             bytes: 0,
             packets: 0,
             borrows: 0,
@@ -328,11 +328,15 @@ impl Core {
     /// Tokens of a leaf, for the worker that takes it next.
     pub fn leaf_state(&self, slot: u32) -> Option<LeafState> {
         let (node, cold) = (self.node(slot)?, self.cold.get(slot as usize)?);
-        Some(LeafState { account: node.account, burst: cold.burst.clone(), deficits: cold.deficits })
+        Some(LeafState {
+            class_tokens: node.class_tokens,
+            burst: cold.burst.clone(),
+            deficits: cold.deficits,
+        })
     }
 
     /// A leaf goes on with what another worker, or another configuration, left of it.
-    pub fn resume(&mut self, slot: u32, left: &LeafState, now: Now) {
+    pub fn restore(&mut self, slot: u32, left: &LeafState, now: Now) {
         let (Some(node), Some(cold)) = (self.nodes.get_mut(slot as usize), self.cold.get_mut(slot as usize))
         else {
             return;
@@ -341,10 +345,10 @@ impl Core {
             cold.burst = Burst::change(Some((**burst).clone()), &cold.limit, now).map(Box::new);
         }
         let rates: Rates = rates(&cold.limit, false, cold.burst.as_deref());
-        if *node.account.rates() != rates {
-            node.account.change(rates, now, false);
+        if *node.class_tokens.rates() != rates {
+            node.class_tokens.change(rates, now, false);
         }
-        node.account.resume(&left.account);
+        node.class_tokens.restore(&left.class_tokens);
         cold.deficits = left.deficits.map(|deficit| deficit.min(node.quantum as i32));
     }
 

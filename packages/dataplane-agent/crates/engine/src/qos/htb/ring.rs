@@ -115,18 +115,18 @@ pub struct Cursor {
     first: u32,
     /// A member has the turn.
     in_turn: bool,
-    /// It has come round.
+    /// The turn has come round to the first member.
     has_wrapped: bool,
 }
 
 /// The next member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// It goes on with its turn.
+    /// Member whose turn goes on.
     Same(u32),
-    /// Its turn begins.
+    /// Member whose turn begins.
     Other(u32),
-    /// All members have had their turn in the round.
+    /// Every member has had its turn in the round.
     Over,
 }
 

@@ -6,7 +6,7 @@
 //! alone, the charge is overdrawn, and charged at the next rebalance.
 
 use super::Mode;
-use super::account::Account;
+use super::class_tokens::ClassTokens;
 use super::links::Ledger;
 use super::node::{BURSTS, Core, Inner, Node, meter, meter_is_due};
 use super::ring::NIL;
@@ -37,7 +37,7 @@ impl Sum {
 pub struct Run {
     /// The class above the leaves; [`NIL`] without a run.
     parent: u32,
-    /// That of the last packet that could have been one of a run.
+    /// Class above the leaf of the last packet that could have been one of a run.
     last: u32,
     /// Level of the class that lends.
     lender: u8,
@@ -101,7 +101,7 @@ impl Run {
             inner.overdrawn = inner.overdrawn.map(|overdrawn| overdrawn.saturating_add(borrowed));
             return;
         }
-        node.account.charge(borrowed, node.level == self.lender);
+        node.class_tokens.charge(borrowed, node.level == self.lender);
         inner.spent[1] = inner.spent[1].saturating_add(borrowed);
         if node.level == self.lender {
             inner.spent[0] = inner.spent[0].saturating_add(borrowed);
@@ -129,8 +129,8 @@ impl Core {
         if meter_is_due(node, now) {
             meter(node, self.cold.get_mut(slot as usize), now);
         }
-        node.account.fill(now, false);
-        let own = match node.account.mode() {
+        node.class_tokens.fill(now, false);
+        let own = match node.class_tokens.mode() {
             Mode::Red => return Some(false),
             Mode::Green => true,
             Mode::Yellow if run.room < 0 => return None,
@@ -146,11 +146,11 @@ impl Core {
         }
         node.bytes = node.bytes.wrapping_add(bytes);
         node.packets = node.packets.wrapping_add(u64::from(segments));
-        node.account.charge(bits, own);
+        node.class_tokens.charge(bits, own);
         Some(true)
     }
 
-    /// Begins a run with the packet after one of this leaf, which has just passed: the accounts of the classes above are
+    /// Begins a run with the packet after one of this leaf, which has just passed: the tokens of the classes above are
     /// those of `now`. Not where leaves of several classes take turns: runs would be too short.
     pub fn begin_run(&mut self, slot: u32, ledger: &Ledger, now: Now) {
         let Some(node) = self.nodes.get(slot as usize) else { return };
@@ -177,14 +177,14 @@ impl Core {
             let mode = match ledger {
                 Ledger::Sole(shared) => {
                     let Some(class) = shared.classes.get(node.place as usize) else { break };
-                    let mode = class.account.mode();
-                    room = room.min(class.account.headroom(mode == Mode::Green));
+                    let mode = class.class_tokens.mode();
+                    room = room.min(class.class_tokens.headroom(mode == Mode::Green));
                     mode
                 }
                 Ledger::Leased => {
-                    let mode = node.account.leased_mode();
+                    let mode = node.class_tokens.leased_mode();
                     // Nothing goes once a lease is used up.
-                    room = room.min(node.account.headroom(mode == Mode::Green).saturating_sub(1));
+                    room = room.min(node.class_tokens.headroom(mode == Mode::Green).saturating_sub(1));
                     mode
                 }
             };
@@ -197,7 +197,7 @@ impl Core {
         (None, room)
     }
 
-    /// Ends the run of a tree: charges its classes, or, without their accounts, the leases of this worker, or notes it as
+    /// Ends the run of a tree: charges its classes, or, without their tokens, the leases of this worker, or notes it as
     /// overdrawn.
     pub fn end_run(&mut self, number: u32, mut shared: Option<&mut Shared>) {
         let Some(tree) = self.trees.get_mut(number as usize).filter(|tree| tree.run.parent != NIL) else {
@@ -226,7 +226,7 @@ impl Core {
             match &mut shared {
                 Some(shared) if !run.is_leased => {
                     if let Some(class) = shared.classes.get_mut(place as usize) {
-                        class.account.charge_own(own);
+                        class.class_tokens.charge_own(own);
                         class.charge(all, false);
                     }
                 }
@@ -236,8 +236,8 @@ impl Core {
         }
     }
 
-    /// What a class will be when the run of its tree has ended: counters, wire segments that it lent, and charges to the
-    /// account of all workers.
+    /// State of a class when the run of its tree has ended: counters, wire segments that it lent, and charges to the
+    /// tokens of all workers.
     pub fn with_run(&self, slot: u32) -> Option<(Node, u64, [i64; 2])> {
         let mut node = self.node(slot)?.clone();
         let run = self.trees.get(node.tree as usize).map_or(Run::NONE, |tree| tree.run);
@@ -257,9 +257,9 @@ impl Core {
     }
 }
 
-/// An account after charges.
-pub fn charged(mut account: Account, [own, all]: [i64; 2]) -> Account {
-    account.charge_own(own);
-    account.charge(all, false);
-    account
+/// Tokens of a class after charges.
+pub fn charged(mut class_tokens: ClassTokens, [own, all]: [i64; 2]) -> ClassTokens {
+    class_tokens.charge_own(own);
+    class_tokens.charge(all, false);
+    class_tokens
 }

@@ -67,8 +67,8 @@ impl Core {
             }
             let own = node.level >= lender;
             if node.is_leaf() {
-                node.account.fill(now, waiting);
-                node.account.charge(bits, own);
+                node.class_tokens.fill(now, waiting);
+                node.class_tokens.charge(bits, own);
                 if node.flags & BURSTS != 0
                     && let Some(burst) = self.cold.get_mut(slot as usize).and_then(|cold| cold.burst.as_mut())
                 {
@@ -111,7 +111,7 @@ impl Core {
                 inner.overdrawn = inner.overdrawn.map(|overdrawn| overdrawn.saturating_add(bits));
             }
             Ledger::Leased => {
-                node.account.charge(bits, level == lender);
+                node.class_tokens.charge(bits, level == lender);
                 inner.spent[1] = inner.spent[1].saturating_add(bits);
                 if level == lender {
                     inner.spent[0] = inner.spent[0].saturating_add(bits);
@@ -149,14 +149,14 @@ impl Core {
         let mut bits = i64::MAX;
         for slot in self.way(leaf) {
             let Some(node) = self.node(slot).filter(|node| node.level <= lender) else { break };
-            let account = match ledger {
+            let class_tokens = match ledger {
                 Ledger::Sole(shared) if !node.is_leaf() => {
                     let Some(class) = shared.classes.get(node.place as usize) else { break };
-                    &class.account
+                    &class.class_tokens
                 }
-                _ => &node.account,
+                _ => &node.class_tokens,
             };
-            bits = bits.min(account.headroom(node.level == lender));
+            bits = bits.min(class_tokens.headroom(node.level == lender));
         }
         bits
     }

@@ -1,17 +1,17 @@
-//! The ledger of a tree: the accounts of its inner classes, which all workers share and lease tokens from.
+//! The ledger of a tree: the tokens of its inner classes, which all workers share and lease tokens from.
 //!
-//! While one worker alone uses a tree it works on these accounts themselves. When several do, each leases tokens of every
+//! While one worker alone uses a tree it works on these tokens themselves. When several do, each leases tokens of every
 //! class that it needs, for about a millisecond:
 //!
 //! ```text
-//!  account of a class ──strictly by priority, then by weight──► granted to each worker that has packets waiting
+//!  tokens of a class ──strictly by priority, then by weight──► granted to each worker that has packets waiting
 //!        ▲                                                        │ its next rebalance
 //!        └──── what is above its share, and what went past ◄──── credit of the worker
 //! ```
 //!
-//! A worker that rebalances distributes tokens to all, so a worker's share does not depend on how often it rebalances. A packet may take a
-//! worker's credit below zero; the worker pays that from its own shares, so shares are exact at rates at which a
-//! millisecond brings less than a packet.
+//! A worker that rebalances distributes tokens to all, so a worker's share does not depend on how often it rebalances. A
+//! packet may take a worker's credit below zero; the worker pays that from its own shares, so shares are exact at rates
+//! at which a millisecond brings less than a packet.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, TryLockError, Weak};
@@ -19,7 +19,7 @@ use std::sync::{Arc, PoisonError, TryLockError, Weak};
 use tollway_config::dataplane::QueueLimit;
 
 use super::Mode;
-use super::account::Account;
+use super::class_tokens::ClassTokens;
 use super::distribution::{Demand, SLICE};
 use super::shared_class::{SharedClass, rates};
 use crate::qos::burst::Burst;
@@ -36,18 +36,18 @@ const SPINS: u32 = 64;
 /// No worker.
 pub const NOBODY: u32 = u32::MAX;
 
-/// The accounts of the trees of all workers. One for all of them; clones are the same.
+/// The shared state of the trees of all workers, by the identity of the root. Clones share it.
 #[derive(Debug, Clone)]
-pub struct Accounts(Arc<Mutex<HashMap<Identity, Weak<SharedTree>>>>);
+pub struct SharedTrees(Arc<Mutex<HashMap<Identity, Weak<SharedTree>>>>);
 
-impl Default for Accounts {
+impl Default for SharedTrees {
     fn default() -> Self {
         Self(Arc::new(Mutex::new(HashMap::new())))
     }
 }
 
-impl Accounts {
-    /// Those of a tree, the same for every worker. Asked when a worker meets a tree, at no other time.
+impl SharedTrees {
+    /// Shared state of a tree, the same for every worker. Asked when a worker meets a tree, at no other time.
     pub(super) fn of(&self, root: Identity, workers: u32) -> Arc<SharedTree> {
         let mut roots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = roots.get(&root).and_then(Weak::upgrade) {
@@ -90,7 +90,7 @@ impl SharedTree {
 /// The state of a leaf that no worker owns.
 #[derive(Debug, Clone)]
 pub struct LeafState {
-    pub account: Account,
+    pub class_tokens: ClassTokens,
     pub burst: Option<Box<Burst>>,
     pub deficits: [i32; MAX_LEVELS],
 }
@@ -100,7 +100,7 @@ struct Presence {
     /// When it last used the tree.
     seen: Now,
     is_here: bool,
-    /// Its leases were revoked.
+    /// The worker's leases were revoked.
     has_lapsed: bool,
 }
 
@@ -112,7 +112,7 @@ pub struct Shared {
     free: Vec<u32>,
     pub idle_leaves: HashMap<Identity, LeafState>,
     workers: Box<[Presence]>,
-    /// The worker that works on the accounts themselves.
+    /// The worker that works on the tokens themselves.
     pub sole: u32,
 }
 
@@ -135,7 +135,7 @@ impl Shared {
         &mut self,
         identity: Identity,
         (limit, is_root): (&QueueLimit, bool),
-        before: Option<&Account>,
+        before: Option<&ClassTokens>,
         now: Now,
     ) -> u32 {
         if let Some(&place) = self.places.get(&identity) {
@@ -146,16 +146,16 @@ impl Shared {
             return place;
         }
         let burst = Burst::new(limit, now).map(Box::new);
-        let mut account = Account::new(rates(limit, is_root, burst.as_deref()), now);
+        let mut class_tokens = ClassTokens::new(rates(limit, is_root, burst.as_deref()), now);
         if let Some(before) = before {
-            account.resume(before);
+            class_tokens.restore(before);
         }
         let class = SharedClass {
             identity,
             users: 1,
             limit: *limit,
             is_root,
-            account,
+            class_tokens,
             burst,
             demands: vec![Demand::default(); self.workers.len()].into(),
         };
@@ -184,12 +184,12 @@ impl Shared {
         }
     }
 
-    /// Fills the account of a class; its colour.
+    /// Fills the tokens of a class; its colour.
     #[inline]
     pub fn update_mode(&mut self, place: u32, waiting: bool, now: Now) -> Mode {
         let Some(class) = self.classes.get_mut(place as usize) else { return Mode::Red };
         class.fill(now, waiting);
-        class.account.mode()
+        class.class_tokens.mode()
     }
 
     /// Notes that a worker uses the tree. Returns whether others do too. The leases of absent ones are revoked.
@@ -239,8 +239,9 @@ impl Shared {
         for class in &mut self.classes {
             let Some(demand) = class.demands.get_mut(worker) else { continue };
             let Demand { hold, granted, .. } = std::mem::take(demand);
-            class.account.tokens = class.account.tokens.saturating_add(hold[0] + granted[0]);
-            class.account.ceiling_tokens = class.account.ceiling_tokens.saturating_add(hold[1] + granted[1]);
+            class.class_tokens.tokens = class.class_tokens.tokens.saturating_add(hold[0] + granted[0]);
+            class.class_tokens.ceiling_tokens =
+                class.class_tokens.ceiling_tokens.saturating_add(hold[1] + granted[1]);
         }
     }
 }

@@ -1,8 +1,8 @@
-//! An inner class in the ledger of all workers: its account, and what each worker has leased of it.
+//! An inner class in the ledger of all workers: its tokens, and what each worker has leased of it.
 
 use tollway_config::dataplane::QueueLimit;
 
-use super::account::{Account, Rates, UNLIMITED};
+use super::class_tokens::{ClassTokens, Rates, UNLIMITED};
 use super::distribution::{Demand, Distribution, Lease, SLICE};
 use crate::qos::burst::Burst;
 use crate::qos::forest::Identity;
@@ -16,7 +16,7 @@ pub struct SharedClass {
     pub(super) users: u32,
     pub(super) limit: QueueLimit,
     pub(super) is_root: bool,
-    pub account: Account,
+    pub class_tokens: ClassTokens,
     pub(super) burst: Option<Box<Burst>>,
     /// Demands by worker.
     pub(super) demands: Box<[Demand]>,
@@ -26,18 +26,18 @@ impl SharedClass {
     /// Adds what came in, at the rate of a burst or without.
     #[inline]
     pub fn fill(&mut self, now: Now, waiting: bool) {
-        self.account.fill(now, waiting);
+        self.class_tokens.fill(now, waiting);
         if let Some(burst) = &mut self.burst
             && burst.advance(now)
         {
-            self.account.change(rates(&self.limit, self.is_root, self.burst.as_deref()), now, waiting);
+            self.class_tokens.change(rates(&self.limit, self.is_root, self.burst.as_deref()), now, waiting);
         }
     }
 
     /// Charges bits; those that it sent on its own, or that went past its limit, as `own` too.
     #[inline]
     pub fn charge(&mut self, bits: i64, own: bool) {
-        self.account.charge(bits, own);
+        self.class_tokens.charge(bits, own);
         if let Some(burst) = &mut self.burst {
             burst.count(bits as u64 / 8);
         }
@@ -45,7 +45,7 @@ impl SharedClass {
 
     /// When its colour may change for the better.
     pub fn event(&self) -> Option<Now> {
-        let event = self.account.event()?;
+        let event = self.class_tokens.event()?;
         Some(self.burst.as_ref().map_or(event, |burst| event.min(burst.ends())))
     }
 
@@ -55,13 +55,13 @@ impl SharedClass {
         }
         (self.limit, self.is_root) = (*limit, is_root);
         self.burst = Burst::change(self.burst.take().map(|burst| *burst), limit, now).map(Box::new);
-        self.account.change(rates(limit, is_root, self.burst.as_deref()), now, false);
+        self.class_tokens.change(rates(limit, is_root, self.burst.as_deref()), now, false);
     }
 
     /// Charges what went past the credit of a worker, and shows the burst all that passed.
     fn charge_overdraft(&mut self, lease: &Lease) {
-        self.account.charge_own(lease.overdrawn[0]);
-        self.account.charge(lease.overdrawn[1], false);
+        self.class_tokens.charge_own(lease.overdrawn[0]);
+        self.class_tokens.charge(lease.overdrawn[1], false);
         if let Some(burst) = &mut self.burst {
             burst.count(u64::try_from((lease.overdrawn[1] + lease.spent[1]) / 8).unwrap_or(0));
         }
@@ -70,18 +70,19 @@ impl SharedClass {
     /// The lease of the worker was revoked, as it was absent for too long: what it spent is charged here.
     pub fn close_lapsed(&mut self, lease: &mut Lease) {
         self.charge_overdraft(lease);
-        self.account.charge_own(lease.spent[0]);
-        self.account.charge(lease.spent[1], false);
+        self.class_tokens.charge_own(lease.spent[0]);
+        self.class_tokens.charge(lease.spent[1], false);
         (lease.credit, lease.spent, lease.overdrawn) = ([0; 2], [0; 2], [0; 2]);
     }
 
-    /// Ends the lease of a worker: its credit returns to the account.
+    /// Ends the lease of a worker: its credit returns to the class.
     pub fn return_lease(&mut self, me: u32, lease: &mut Lease) {
         self.charge_overdraft(lease);
         let demand = self.demands.get_mut(me as usize).map(std::mem::take).unwrap_or_default();
-        self.account.tokens = self.account.tokens.saturating_add(lease.credit[0] + demand.granted[0]);
-        self.account.ceiling_tokens =
-            self.account.ceiling_tokens.saturating_add(lease.credit[1] + demand.granted[1]);
+        self.class_tokens.tokens =
+            self.class_tokens.tokens.saturating_add(lease.credit[0] + demand.granted[0]);
+        self.class_tokens.ceiling_tokens =
+            self.class_tokens.ceiling_tokens.saturating_add(lease.credit[1] + demand.granted[1]);
         (lease.credit, lease.spent, lease.overdrawn) = ([0; 2], [0; 2], [0; 2]);
     }
 
@@ -97,9 +98,11 @@ impl SharedClass {
                 *credit = credit.saturating_add(std::mem::take(granted));
             }
         }
-        let rates = *self.account.rates();
-        let sides =
-            [(rates.rate, &mut self.account.tokens), (rates.ceiling, &mut self.account.ceiling_tokens)];
+        let rates = *self.class_tokens.rates();
+        let sides = [
+            (rates.rate, &mut self.class_tokens.tokens),
+            (rates.ceiling, &mut self.class_tokens.ceiling_tokens),
+        ];
         for (side, (rate, pool)) in sides.into_iter().enumerate() {
             if rate != 0 && rate != UNLIMITED {
                 Distribution { demands: &mut self.demands, me: me as usize, side, rate, pool }
@@ -112,8 +115,9 @@ impl SharedClass {
 
     /// When a worker that got no credit should rebalance again, ns from now.
     pub fn retry_after(&self, me: u32, lease: &Lease) -> u64 {
-        let rates = self.account.rates();
-        let pools = [(rates.rate, self.account.tokens), (rates.ceiling, self.account.ceiling_tokens)];
+        let rates = self.class_tokens.rates();
+        let pools =
+            [(rates.rate, self.class_tokens.tokens), (rates.ceiling, self.class_tokens.ceiling_tokens)];
         let Some(top) = lease.weight.iter().position(|weight| *weight != 0) else { return u64::MAX };
         let mut all = 0u64;
         for (worker, demand) in self.demands.iter().enumerate() {

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Htb;
-use super::account::Account;
+use super::class_tokens::ClassTokens;
 use super::node::{Core, TAKEN};
 use super::ring::NIL;
-use super::shared::Accounts;
+use super::shared::SharedTrees;
 use crate::qos::forest::{ClassId, Forest, Identity, MAX_LEVELS};
 use crate::time::Now;
 
@@ -16,13 +16,13 @@ impl Htb {
     /// that packets wait in stay active. Leaves that are gone are forgotten.
     ///
     /// [`Class::identity`]: crate::qos::forest::Class::identity
-    pub fn swap(&mut self, forest: &Arc<Forest>, accounts: &Accounts, now: Now) {
+    pub fn swap(&mut self, forest: &Arc<Forest>, shared_trees: &SharedTrees, now: Now) {
         (self.now, self.turn) = (now, None);
         let before = std::mem::replace(&mut self.forest, Arc::clone(forest));
         let kept = self.leave(&before, now);
         let old = std::mem::replace(&mut self.core, Core::new(now));
         let old_roots = std::mem::take(&mut self.roots);
-        self.accounts = accounts.clone();
+        self.shared_trees = shared_trees.clone();
         self.slots.clear();
         self.slots.resize(forest.classes().len(), NIL);
         for slot in 0..old.nodes.len() as u32 {
@@ -82,8 +82,8 @@ impl Htb {
         }
     }
 
-    /// Returns all leases. Returns the accounts of inner classes that have another root from now on.
-    fn leave(&mut self, before: &Forest, now: Now) -> HashMap<Identity, Account> {
+    /// Returns all leases. Returns the tokens of inner classes that have another root from now on.
+    fn leave(&mut self, before: &Forest, now: Now) -> HashMap<Identity, ClassTokens> {
         let mut kept = HashMap::new();
         let root_of = |forest: &Forest, identity| {
             let class = forest.find(identity).and_then(|id| forest.class(id))?;
@@ -121,19 +121,19 @@ impl Htb {
             let Some(root) = self.roots.get(node.tree as usize) else { continue };
             if let Some(class) = root.lock().classes.get_mut(node.place as usize) {
                 class.fill(now, node.live != 0);
-                kept.insert(cold.identity, class.account);
+                kept.insert(cold.identity, class.class_tokens);
             }
         }
         kept
     }
 
-    /// Goes on with a class of the configuration before, if it still is one.
-    fn carry_over(&mut self, old: &Core, slot: u32, kept: &HashMap<Identity, Account>, now: Now) {
+    /// Carries over a class of the configuration before, if it still is one.
+    fn carry_over(&mut self, old: &Core, slot: u32, kept: &HashMap<Identity, ClassTokens>, now: Now) {
         let (Some(was), Some(cold)) = (old.node(slot), old.cold.get(slot as usize)) else { return };
         let Some(id) = self.forest.find(cold.identity) else { return };
         let Some(new) = self.enter(id, kept, now) else { return };
         if let (true, Some(left)) = (was.is_leaf(), old.leaf_state(slot)) {
-            self.core.resume(new, &left, now);
+            self.core.restore(new, &left, now);
         }
         let (Some(node), Some(new_cold)) =
             (self.core.nodes.get_mut(new as usize), self.core.cold.get_mut(new as usize))
@@ -153,7 +153,7 @@ impl Htb {
 
     /// The slot of a class; its tree's and those of the classes above it as well, if they are new to this worker.
     /// `None` of a class that is alone.
-    fn enter(&mut self, id: ClassId, kept: &HashMap<Identity, Account>, now: Now) -> Option<u32> {
+    fn enter(&mut self, id: ClassId, kept: &HashMap<Identity, ClassTokens>, now: Now) -> Option<u32> {
         let known = *self.slots.get(id.0 as usize)?;
         if known != NIL {
             return Some(known);
@@ -170,7 +170,7 @@ impl Htb {
         let number = match self.core.node(parent) {
             Some(node) => node.tree,
             None => {
-                self.roots.push(self.accounts.of(class.identity, self.workers));
+                self.roots.push(self.shared_trees.of(class.identity, self.workers));
                 let is_blocked = class.interface.is_some_and(|row| self.blocked.contains(&row));
                 self.core.add_tree(class.interface, class.level, is_blocked)
             }
@@ -203,18 +203,18 @@ impl Htb {
         let Some(identity) = self.core.cold.get(slot as usize).map(|cold| cold.identity) else { return };
         let left = self.roots.get(tree).and_then(|root| root.lock().idle_leaves.remove(&identity));
         if let Some(left) = left {
-            self.core.resume(slot, &left, now);
+            self.core.restore(slot, &left, now);
         }
     }
 
-    /// As [`Self::take`], where [`Self::give_up`] has stored nothing.
+    /// Takes a leaf like [`Self::take`], where [`Self::give_up`] has stored nothing.
     pub fn take_full(&mut self, leaf: ClassId, now: Now) {
         self.now = now;
         let Some(slot) = self.enter(leaf, &HashMap::new(), now) else { return };
         let place = slot as usize;
         if let (Some(node), Some(cold)) = (self.core.nodes.get_mut(place), self.core.cold.get_mut(place)) {
             node.flags |= TAKEN;
-            node.account = Account::new(*node.account.rates(), now);
+            node.class_tokens = ClassTokens::new(*node.class_tokens.rates(), now);
             cold.deficits = [0; MAX_LEVELS];
         }
     }
@@ -227,8 +227,8 @@ impl Htb {
         let Some(slot) = self.slot(leaf) else { return true };
         let Some(node) = self.core.node_mut(slot).filter(|node| node.flags & TAKEN != 0) else { return true };
         node.flags &= !TAKEN;
-        node.account.fill(now, false);
-        let (tree, is_full) = (node.tree as usize, node.account.is_full());
+        node.class_tokens.fill(now, false);
+        let (tree, is_full) = (node.tree as usize, node.class_tokens.is_full());
         let Some(cold) = self.core.cold.get(slot as usize) else { return true };
         if is_full && cold.burst.is_none() && cold.deficits == [0; MAX_LEVELS] {
             return false;

@@ -65,7 +65,7 @@ impl FqCodel {
         if let Some(place) = self.flows.find(bucket, |flow| flow.bucket == bucket) {
             return place;
         }
-        // One whose control has nothing to remember may as well be forgotten.
+        // A flow queue with idle CoDel state can be freed.
         if let Some(idle) = self.idle.first()
             && self.flows.get(idle).is_some_and(|flow| flow.control.is_forgotten(&self.params, now))
         {

@@ -68,7 +68,7 @@ impl FrameQueue {
         taken
     }
 
-    /// As [`Self::take_out`]. Returns also the memory of the frames, bytes.
+    /// Takes frames out like [`Self::take_out`]. Returns also their memory, bytes.
     pub fn take_out_weighed<F: Frame>(
         &mut self,
         slab: &mut Slab<F>,

@@ -108,7 +108,7 @@ impl HeaderFields {
         }
     }
 
-    /// As [`Self::of`], with the addresses by which the leaf was found: the source before its translation.
+    /// Headers like [`Self::of`], with the addresses by which the leaf was found: the source before its translation.
     #[inline]
     pub fn untranslated<F: Frame>(waiting: &Waiting<F>) -> Self {
         let mut fields = Self::of(waiting.frame.head());

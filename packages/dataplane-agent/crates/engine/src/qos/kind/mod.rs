@@ -31,7 +31,7 @@ const LEAST_TURN: u32 = 256;
 /// The result of [`Kind::dequeue`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dequeued {
-    /// This one goes.
+    /// Dequeued frame.
     Packet(NodeId),
     /// Packets wait, and the first of them may go then: the kind has a rate of its own.
     Wait(Now),
@@ -42,11 +42,11 @@ pub enum Dequeued {
 /// An amount of frames.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Load {
-    /// How many.
+    /// Number of frames.
     pub frames: u32,
-    /// Their wire segments.
+    /// Wire segments of the frames.
     pub segments: u32,
-    /// Their L3 bytes.
+    /// L3 bytes of the frames.
     pub bytes: u64,
 }
 

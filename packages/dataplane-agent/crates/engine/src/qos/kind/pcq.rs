@@ -131,9 +131,9 @@ enum State {
     /// Nothing waits.
     #[default]
     Idle,
-    /// It has its turns.
+    /// The sub-queue is in the round-robin list.
     Active,
-    /// Its rate allows it a packet at that time.
+    /// The sub-queue waits until its rate allows a packet.
     Until(Now),
 }
 

@@ -37,7 +37,7 @@ impl<T> Default for Pool<T> {
     }
 }
 
-/// Some of a pool's sub-queues, in order; each is in at most one list.
+/// A list of a pool's sub-queues, in order; each is in at most one list.
 #[derive(Debug, Clone, Copy)]
 pub struct List {
     first: u32,
@@ -180,23 +180,23 @@ impl<T: Default> Pool<T> {
         self.slots.get(place as usize).map(|slot| &slot.value)
     }
 
-    /// As [`Self::get`], writable.
+    /// Mutable [`Self::get`].
     #[inline]
     pub fn get_mut(&mut self, place: u32) -> Option<&mut T> {
         self.slots.get_mut(place as usize).map(|slot| &mut slot.value)
     }
 
-    /// How many there are.
+    /// Number of items.
     pub fn live(&self) -> u32 {
         self.live
     }
 
-    /// All items; removed ones are as new.
+    /// Every item; removed ones are as new.
     pub fn all(&self) -> impl Iterator<Item = (u32, &T)> {
         self.slots.iter().enumerate().map(|(place, slot)| (place as u32, &slot.value))
     }
 
-    /// As [`Self::all`], writable.
+    /// Mutable [`Self::all`].
     pub fn all_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.slots.iter_mut().map(|slot| &mut slot.value)
     }

@@ -1,14 +1,14 @@
 //! How a flow keeps its order while the workers take over other queues, each at a time of its own.
 //!
 //! What a flow's packets have passed says how old they are: of two, the older one has passed more. So those that
-//! have passed all leaves go first, at every worker, then those that have passed one less, and those that have not passed any
-//! last:
+//! have passed all leaves go first, at every worker, then those that have passed one less, and those that have not passed
+//! any last:
 //!
 //! ```text
-//!  slot:  5 the queue of its interface   4 a tree below the interface   3 total   2 simple queue   1 tree below global   0 nothing
-//!         └ goes at once                 └ goes when every worker has taken over the queues and sent its slot 5, and all that was
-//!                                          on its way between two of them has arrived;  3, 2, 1, 0 likewise
-//! ```
+//!  slot:  5 the queue of its interface   4 a tree below the interface   3 total   2 simple queue   1 tree below global  
+//! 0 nothing         └ goes at once                 └ goes when every worker has taken over the queues and sent its slot
+//! 5, and all that was                                          on its way between two of them has arrived;  3, 2, 1, 0
+//! likewise ```
 //!
 //! Until a slot's time comes its packets wait for it, unless nothing changes for their flow. A worker that has something to
 //! wait for looks again at once and never stops for it.
@@ -26,15 +26,15 @@ use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::time::Now;
 
-/// What has passed nothing yet, and what has passed a leaf of each rank.
+/// Number of slots: of packets that have passed nothing yet, and of those that have passed a leaf of each rank.
 pub const SLOTS: usize = RANKS + 1;
-/// Its packets have nothing before them.
+/// Slot of packets that passed the last queue; sent first.
 const FIRST: u8 = RANKS as u8;
-/// After so long flows go on in whichever order: a port that takes nothing, or a worker that is stuck, does not stop the others'
-/// packets for good.
+/// After so long flows go on in whichever order: a port that takes nothing, or a worker that is stuck, does not stop the
+/// others' packets for good.
 const LONGEST_NS: u64 = 250_000_000;
 
-/// How far every worker is.
+/// Progress of every worker with the queue-configuration change.
 #[derive(Debug)]
 pub struct Progress {
     workers: Vec<WorkerProgress>,
@@ -44,19 +44,19 @@ pub struct Progress {
 
 type Tables = (Arc<Forest>, Arc<QueueTable>);
 
-/// How far a worker is.
+/// Progress of a worker with the queue-configuration change.
 #[derive(Debug)]
 struct WorkerProgress {
     /// The configuration, above eight bits for the slot that it has sent and those above.
     word: AtomicU64,
     /// Packets that it had handed over to each worker by then, for a leaf there.
     departed: Vec<AtomicU64>,
-    /// Such packets that came from each worker.
+    /// Packets for a leaf here that came from each worker.
     arrived: Vec<AtomicU64>,
 }
 
 impl Progress {
-    /// That of so many workers.
+    /// Progress of `workers` workers.
     pub fn new(workers: u32) -> Self {
         let counts = || (0..workers).map(|_| AtomicU64::new(0)).collect();
         let progress = |_| WorkerProgress { word: AtomicU64::new(0), departed: counts(), arrived: counts() };
@@ -116,13 +116,13 @@ enum Affected {
     /// None: every flow passes the leaves that it did.
     #[default]
     None,
-    /// Those of flows that pass other leaves than with these tables.
+    /// Packets of flows whose leaves differ from those by these tables.
     Since(Tables),
-    /// All: the leaves of a flow depend on more than its addresses, or the last change was not complete.
+    /// Packets of all flows: the leaves of a flow depend on more than its addresses, or the last change was not complete.
     All,
 }
 
-/// How far a worker is with a change.
+/// State of this worker in the queue-configuration change.
 #[derive(Debug)]
 pub(super) struct Changeover {
     epoch: Option<u32>,
@@ -134,7 +134,7 @@ pub(super) struct Changeover {
     affected: Affected,
     /// Packets handed over to each worker, for a leaf there.
     departed: Vec<u64>,
-    /// Such packets that came from each worker.
+    /// Packets for a leaf here that came from each worker.
     arrived: Vec<u64>,
     /// Rows of this worker that are gone: until all workers know, others send their packets here.
     gone: Vec<(Identity, Arc<Ownership>)>,
@@ -213,8 +213,8 @@ impl<F: Frame> Queues<F> {
         self.changeover.open != 0
     }
 
-    /// Whether a packet between these addresses that has passed a leaf of a rank, or none, has to wait until older ones of its
-    /// flow have gone.
+    /// Whether a packet between these addresses that has passed a leaf of a rank, or none, has to wait until older ones
+    /// of its flow have gone.
     #[inline]
     pub fn waits_for_older(&self, plan: &Plan<'_>, passed: Option<usize>, addresses: (u32, u32)) -> bool {
         slot(passed) < self.changeover.open() && self.is_affected(plan, addresses)
@@ -247,7 +247,7 @@ impl<F: Frame> Queues<F> {
         true
     }
 
-    /// The same, of one that waited in a leaf until now.
+    /// As [`Self::hold_in_slot`], for a packet dequeued from a leaf.
     pub(super) fn push_to_slot(&mut self, passed: Option<usize>, waiting: Waiting<F>) {
         let node = self.slab.insert(waiting);
         if let Some(leaving) = self.leaving.get_mut(slot(passed)) {
@@ -299,7 +299,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// All packets that came out of the queues so far have left the router. Goes as far as the other workers are.
+    /// Advances the change as far as the other workers are. All packets released so far have left the router.
     pub(super) fn follow_changeover(&mut self, shared: &SharedQueues) {
         let Some(epoch) = self.changeover.epoch else { return };
         shared.progress.note_arrived(self.worker, &self.changeover.arrived);

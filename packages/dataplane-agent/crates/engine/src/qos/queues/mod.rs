@@ -50,14 +50,14 @@ pub(super) const NIL: u32 = u32::MAX;
 pub struct Dropped {
     /// The queue's kind had no room for them, or dropped them to keep delays short.
     pub full: u32,
-    /// As many waited in all queues as there is memory for.
+    /// Packets dropped because there was no memory for more in all queues.
     pub memory: u32,
 }
 
-/// What became of a frame that was to wait in a leaf.
+/// Result of enqueuing a frame in a leaf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HoldOutcome {
-    /// It waits.
+    /// The frame waits.
     Waits,
     /// The leaf's queue dropped it. The next one may be taken.
     Dropped,
@@ -67,7 +67,7 @@ pub enum HoldOutcome {
     NoMemory,
 }
 
-/// How packets find their leaves.
+/// Classification and tree with which packets find their leaves.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan<'a> {
     /// The leaves.
@@ -83,7 +83,7 @@ pub struct Plan<'a> {
 pub struct PathStep {
     /// From it on.
     pub queue: QueueRef,
-    /// Its number.
+    /// Number of the leaf.
     pub leaf: u32,
 }
 

@@ -39,12 +39,12 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// As [`Self::walk`], from the present step of a packet's path.
+    /// Walks like [`Self::walk`], from the present step of a packet's path.
     pub fn walk_on(&mut self, queue: QueueRef, segments: u32, bytes: u64, now: Now) -> Option<PathStep> {
         self.walk::<false>(queue, self.first_leaf(queue), segments, bytes, now)
     }
 
-    /// As [`Self::walk`], at one leaf.
+    /// Passes one leaf, like [`Self::walk`].
     pub fn pass_one(&mut self, number: u32, segments: u32, bytes: u64, now: Now) -> bool {
         self.pass::<false>(number, segments, bytes, now)
     }

@@ -18,7 +18,7 @@ struct PortQueue {
     leaf: Option<u32>,
     /// Leaves that are a tree of their own below the interface.
     below: Vec<u32>,
-    /// It takes nothing.
+    /// The port takes nothing.
     blocked: bool,
 }
 
@@ -26,7 +26,7 @@ struct PortQueue {
 #[derive(Debug, Default)]
 pub struct PortQueues {
     all: Vec<PortQueue>,
-    /// Some of them have a queue.
+    /// At least one of them has a queue.
     queued: bool,
 }
 

@@ -16,7 +16,7 @@ pub struct QueuePath {
     pub context: Context,
     /// Packets that wait somewhere on it.
     waiting: u32,
-    /// It was found for an older configuration.
+    /// The path was found for an older configuration.
     pub is_old: bool,
 }
 
@@ -155,11 +155,11 @@ impl QueuePaths {
 pub struct RemainingPath {
     /// The leaf that takes it there.
     pub leaf: Identity,
-    /// Its rank.
+    /// Rank of the leaf.
     pub rank: usize,
     /// Place of the leaf among the classes.
     pub step: u8,
-    /// All leaves of the path, in the configuration of the worker that sends the packet.
+    /// Leaves of the path, in the configuration of the worker that sends the packet.
     pub classes: PathClasses,
     /// Properties beside the addresses by which the leaves were found.
     pub context: Context,

@@ -13,9 +13,9 @@ use crate::qos::slab::{NodeId, NodeQueue};
 use crate::time::Now;
 
 impl<F: Frame> Queues<F> {
-    /// One leaf that is due sends, at most `most` frames; leaves take turns. The queue of a frame that is sent leads to its
-    /// remaining leaves: the caller passes it to them before the next call, or frames would be reordered. `None` when no
-    /// leaf is due.
+    /// Releases frames of one leaf that is due, at most `most`; leaves take turns. The queue of a frame that is sent
+    /// leads to its remaining leaves: the caller passes it to them before the next call, or frames would be reordered.
+    /// `None` when no leaf is due.
     pub fn release(
         &mut self,
         plan: &Plan<'_>,

@@ -23,7 +23,7 @@ const MAX_IDLE_RELEASES: u8 = 16;
 /// Most rows released before one sleep. Packets that arrive meanwhile wait, some 0.3 µs for each.
 const MAX_RELEASED_AT_ONCE: usize = 256;
 
-/// What an owner knows of the packets of a row that other workers handed over.
+/// Counts of packets of a row that other workers handed over to its owner.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Foreign {
     /// Packets to be acknowledged when they have left the router.
@@ -82,7 +82,7 @@ impl<F: Frame> Queues<F> {
                         burst.advance(now);
                         leaf.bucket.set_rate(burst.ceiling(backlog.max_limit), now, false);
                     }
-                    leaf.bucket.resume(tokens, counted);
+                    leaf.bucket.restore(tokens, counted);
                     leaf.waiting = 0;
                     if leaf.is(leaf_flag::TREE) {
                         take_in_tree(&mut self.htb, leaf.class, tokens, now);
@@ -93,7 +93,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// What goes with a packet to the owner of its next leaf, which [`Self::take`] has just returned.
+    /// Metadata that goes with a packet to the owner of its next leaf, which [`Self::take`] has just returned.
     pub fn remaining_path(&self, number: u32, queue: QueueRef) -> Option<RemainingPath> {
         let backlog = self.backlogs.get(number as usize)?;
         let (classes, context, step) = match (self.paths.of(queue), queue.step()) {
@@ -175,7 +175,7 @@ impl<F: Frame> Queues<F> {
         leaves.map(packets).fold(0, u64::wrapping_add)
     }
 
-    /// All packets that came out of the queues so far have left the router: acknowledges those of other workers, and
+    /// Called when all packets released so far have left the router: acknowledges those of other workers, and
     /// releases rows that only other workers use.
     pub fn acknowledge(&mut self, shared: &SharedQueues, now: Now) {
         if self.is_changing() {

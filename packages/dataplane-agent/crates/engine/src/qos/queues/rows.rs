@@ -19,13 +19,13 @@ use crate::time::Now;
 /// A row of the configuration.
 #[derive(Debug)]
 pub struct QueueRow {
-    /// Its first part.
+    /// Identity of the row's first part.
     pub identity: Identity,
-    /// That class.
+    /// Class of the first part.
     pub class: ClassId,
     /// Leaves of its parts; [`NIL`] where it has none, and until a packet of it comes to this worker.
     pub parts: [u32; PARTS],
-    /// Its owner.
+    /// Ownership of the row.
     pub ownership: Arc<Ownership>,
     /// Packets handed over by other workers.
     pub foreign: Foreign,

@@ -15,8 +15,8 @@ use crate::time::Now;
 
 /// Milliseconds that are remembered.
 const MILLISECONDS: u64 = 4096;
-/// A row is watched for so long after the last query, ns.
-const LOOKED_AWAY: u64 = 10_000_000_000;
+/// Time after the last query for which a row is watched, ns.
+const WATCH_TIMEOUT_NS: u64 = 10_000_000_000;
 const NS_PER_MS: u64 = 1_000_000;
 
 /// An event of a leaf.
@@ -26,13 +26,13 @@ pub struct Event {
     pub passed: u64,
     /// Packets dropped.
     pub dropped: u32,
-    /// How long what passes has waited, µs.
+    /// Time that the passing packet has waited, µs.
     pub wait: u32,
 }
 
-/// A direction in one millisecond.
+/// Counts of one direction in one millisecond.
 #[derive(Debug, Clone, Copy, Default)]
-struct Moment {
+struct MillisecondSample {
     passed: u32,
     dropped: u32,
     waiting: u32,
@@ -43,8 +43,8 @@ struct Moment {
     rate_kbit: u32,
 }
 
-impl Moment {
-    /// A millisecond later, if nothing happens.
+impl MillisecondSample {
+    /// The sample of the next millisecond, if nothing happens.
     fn next(self) -> Self {
         Self {
             passed: 0,
@@ -60,7 +60,7 @@ impl Moment {
 #[derive(Debug, Clone, Copy, Default)]
 struct Millisecond {
     number: u64,
-    ways: [Moment; 2],
+    ways: [MillisecondSample; 2],
 }
 
 #[derive(Debug)]
@@ -93,7 +93,7 @@ impl Scope {
             let waits = last.ways.iter().any(|way| way.waiting != 0);
             let near = number - last.number <= MILLISECONDS;
             let next = if waits && near { last.number + 1 } else { number };
-            self.push(Millisecond { number: next, ways: last.ways.map(Moment::next) });
+            self.push(Millisecond { number: next, ways: last.ways.map(MillisecondSample::next) });
         }
         if self.milliseconds.is_empty() {
             self.push(Millisecond { number, ..Millisecond::default() });
@@ -133,7 +133,7 @@ impl<F: Frame> Queues<F> {
             None => (leaf.bucket.tokens(), leaf.bucket.depth(), leaf.bucket.rate()),
         };
         let Some(scope) = self.scopes.all.get_mut(at) else { return };
-        if now.0.saturating_sub(scope.asked.0) > LOOKED_AWAY {
+        if now.0.saturating_sub(scope.asked.0) > WATCH_TIMEOUT_NS {
             self.scopes.all.remove(at);
             return leaf.set(leaf_flag::WATCHED, false);
         }
@@ -173,7 +173,7 @@ impl<F: Frame> Queues<F> {
             let milliseconds = VecDeque::with_capacity(MILLISECONDS as usize);
             let scope = Scope { row, asked: now, milliseconds };
             let all = &mut self.scopes.all;
-            all.retain(|scope| scope.asked.0.saturating_add(LOOKED_AWAY) >= now.0);
+            all.retain(|scope| scope.asked.0.saturating_add(WATCH_TIMEOUT_NS) >= now.0);
             if all.len() >= MAX_SCOPES
                 && let Some(longest) = (0..all.len()).min_by_key(|at| all.get(*at).map(|scope| scope.asked))
             {
@@ -211,8 +211,13 @@ mod tests {
 
     #[test]
     fn a_bucket_fills_up_to_its_depth_while_nothing_happens() {
-        let mut moment =
-            Moment { tokens: 29_600, depth: 30_000, rate_kbit: 300, waiting: 1, ..Moment::default() };
+        let mut moment = MillisecondSample {
+            tokens: 29_600,
+            depth: 30_000,
+            rate_kbit: 300,
+            waiting: 1,
+            ..MillisecondSample::default()
+        };
         let mut told = Vec::new();
         for _ in 0..3 {
             moment = moment.next();
@@ -220,7 +225,7 @@ mod tests {
         }
         assert_eq!(told, [29_900, 30_000, 30_000]);
         // One that is late holds more than its depth for a while; it does not get more.
-        let late = Moment { tokens: 31_000, ..moment };
+        let late = MillisecondSample { tokens: 31_000, ..moment };
         assert_eq!(late.next().tokens, 31_000);
     }
 }

@@ -3,7 +3,7 @@
 use crate::packet::frame::Frame;
 use crate::qos::burst::Burst;
 use crate::qos::forest::{Class, ClassId, Context, Forest, Identity, Part};
-use crate::qos::htb::Accounts;
+use crate::qos::htb::SharedTrees;
 use crate::qos::kind::{Kind, Load};
 use crate::qos::leaf::{UNOWNED, WakeBy, leaf_flag};
 use crate::qos::ownership::{OpenOwnerships, Ownerships, PARTS};
@@ -15,30 +15,30 @@ use crate::qos::slab::NodeQueue;
 use crate::time::Now;
 use tollway_config::dataplane::{QueueType, RowId};
 
-/// What all workers share of the queues.
+/// State of the queues that all workers share.
 #[derive(Debug)]
 pub struct SharedQueues {
     /// Owners of rows.
     pub ownerships: Ownerships,
     /// Tokens of trees.
-    pub accounts: Accounts,
-    /// How far every worker is with another configuration.
+    pub shared_trees: SharedTrees,
+    /// Progress of every worker with the queue-configuration change.
     pub progress: Progress,
 }
 
 impl SharedQueues {
-    /// Those of so many workers.
+    /// Shared state of `workers` workers.
     pub fn new(workers: u32) -> Self {
-        let (ownerships, accounts) = Default::default();
-        Self { ownerships, accounts, progress: Progress::new(workers) }
+        let (ownerships, shared_trees) = Default::default();
+        Self { ownerships, shared_trees, progress: Progress::new(workers) }
     }
 }
 
 impl<F: Frame> Queues<F> {
     /// Takes over another configuration in place of `before`. Classes that are not touched keep tokens, counters and
     /// packets; a changed limit, parent or queue type keeps the packets. Packets that wait in a leaf that is not theirs
-    /// any more go at once, so that packets after them, which pass another one, are not reordered. `epoch` is the number of the
-    /// configuration, by which the workers know that all have it; `interfaces` are the rows of the ports' interfaces.
+    /// any more go at once, so that packets after them, which pass another one, are not reordered. `epoch` is the number
+    /// of the configuration, by which the workers know that all have it; `interfaces` are the rows of the ports' interfaces.
     pub fn swap(
         &mut self,
         before: &Plan<'_>,
@@ -89,7 +89,7 @@ impl<F: Frame> Queues<F> {
         drop(ownerships);
         self.rows = entries;
         self.carry_inner(before.forest, forest, now);
-        self.htb.swap(forest, &shared.accounts, now);
+        self.htb.swap(forest, &shared.shared_trees, now);
         self.forget_resets(before.forest, forest);
         // Numbers of leaves that are gone are given to others now.
         self.pass_over_retired();

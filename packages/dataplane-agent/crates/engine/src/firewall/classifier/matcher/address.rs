@@ -7,7 +7,7 @@ use tollway_config::dataplane::{AddressRange, Matcher as M};
 use super::super::check::Check;
 use super::super::reference::{ReferenceInput, in_range};
 use super::super::{AddressLists, Depends, PacketView};
-use super::{Condition, Names, Side};
+use super::{CompileScope, Condition, Side};
 use crate::error::BuildError;
 use crate::packet::tuple::Addr;
 
@@ -22,11 +22,16 @@ pub struct Address {
 
 impl Address {
     /// Checks the range.
-    fn new(side: Side, range: &AddressRange, negate: bool, names: &Names<'_>) -> Result<Self, BuildError> {
+    fn new(
+        side: Side,
+        range: &AddressRange,
+        negate: bool,
+        scope: &CompileScope<'_>,
+    ) -> Result<Self, BuildError> {
         let one_family =
             matches!((range.from, range.to), (IpAddr::V4(_), IpAddr::V4(_)) | (IpAddr::V6(_), IpAddr::V6(_)));
         if !one_family || range.from > range.to {
-            return Err(names.error(format!(
+            return Err(scope.error(format!(
                 "address range {}-{}: expected two addresses of one family in ascending order",
                 range.from, range.to
             )));
@@ -39,11 +44,11 @@ impl Condition for Address {
     /// Part of the tuple.
     const DEPENDS_ON: Depends = Depends::FLOW_CONST;
 
-    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
+    fn compile(matcher: &M, scope: &CompileScope<'_>) -> Result<Self, BuildError> {
         match matcher {
-            M::SrcAddress { range, negate } => Self::new(Side::Source, range, *negate, names),
-            M::DstAddress { range, negate } => Self::new(Side::Destination, range, *negate, names),
-            _ => Err(names.wrong_row()),
+            M::SrcAddress { range, negate } => Self::new(Side::Source, range, *negate, scope),
+            M::DstAddress { range, negate } => Self::new(Side::Destination, range, *negate, scope),
+            _ => Err(scope.wrong_row()),
         }
     }
 

@@ -2,10 +2,10 @@
 
 use tollway_config::dataplane::Matcher as M;
 
-use super::super::bounds::Membership;
 use super::super::reference::ReferenceInput;
+use super::super::validity::Membership;
 use super::super::{AddressLists, Depends, PacketView};
-use super::{Condition, EvaluationOrder, Names, Side};
+use super::{CompileScope, Condition, EvaluationOrder, Side};
 use crate::error::BuildError;
 use crate::packet::tuple::Addr;
 
@@ -19,9 +19,9 @@ pub struct ListMember {
 
 impl ListMember {
     /// Checks that the list exists.
-    fn new(side: Side, list: u32, negate: bool, names: &Names<'_>) -> Result<Self, BuildError> {
-        if list as usize >= names.lists.len() {
-            return Err(names.error(format!("names address list {list}, which does not exist")));
+    fn new(side: Side, list: u32, negate: bool, scope: &CompileScope<'_>) -> Result<Self, BuildError> {
+        if list as usize >= scope.lists.len() {
+            return Err(scope.error(format!("names address list {list}, which does not exist")));
         }
         Ok(Self { side, negate, list })
     }
@@ -48,11 +48,11 @@ impl Condition for ListMember {
     const DEPENDS_ON: Depends = Depends::LIST;
     const ORDER: EvaluationOrder = EvaluationOrder::List;
 
-    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
+    fn compile(matcher: &M, scope: &CompileScope<'_>) -> Result<Self, BuildError> {
         match matcher {
-            M::SrcAddressList { list, negate } => Self::new(Side::Source, *list, *negate, names),
-            M::DstAddressList { list, negate } => Self::new(Side::Destination, *list, *negate, names),
-            _ => Err(names.wrong_row()),
+            M::SrcAddressList { list, negate } => Self::new(Side::Source, *list, *negate, scope),
+            M::DstAddressList { list, negate } => Self::new(Side::Destination, *list, *negate, scope),
+            _ => Err(scope.wrong_row()),
         }
     }
 

@@ -4,8 +4,8 @@ use tollway_config::dataplane::Matcher as M;
 use tollway_wire::ipv4::{TCP, UDP};
 
 use super::super::reference::ReferenceInput;
-use super::super::{AddressLists, Bounds, Depends, PacketView};
-use super::{Condition, Names};
+use super::super::{AddressLists, Depends, OutcomeValidity, PacketView};
+use super::{CompileScope, Condition};
 use crate::error::BuildError;
 use crate::time::Now;
 
@@ -33,11 +33,11 @@ impl Condition for ConnectionBytes {
     /// Grows with every packet.
     const DEPENDS_ON: Depends = Depends::VOLUME;
 
-    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
-        let M::ConnectionBytes { from, to } = *matcher else { return Err(names.wrong_row()) };
+    fn compile(matcher: &M, scope: &CompileScope<'_>) -> Result<Self, BuildError> {
+        let M::ConnectionBytes { from, to } = *matcher else { return Err(scope.wrong_row()) };
         let to = if to == 0 { u64::MAX } else { to };
         if from > to {
-            return Err(names.error(format!(
+            return Err(scope.error(format!(
                 "connection-bytes {from}-{to}: expected the smaller volume first, or 0 for no end"
             )));
         }
@@ -50,8 +50,8 @@ impl Condition for ConnectionBytes {
         carried.is_some_and(|carried| self.from <= carried && carried <= self.to)
     }
 
-    fn bound(&self, view: &PacketView, bounds: &mut Bounds) {
-        bounds.narrow(self.changes_at(view), Now(u64::MAX));
+    fn limit_validity(&self, view: &PacketView, validity: &mut OutcomeValidity) {
+        validity.narrow(self.changes_at(view), Now(u64::MAX));
     }
 
     fn reference(matcher: &M, asked: &mut ReferenceInput<'_>) -> bool {

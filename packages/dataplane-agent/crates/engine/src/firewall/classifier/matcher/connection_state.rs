@@ -5,7 +5,7 @@ use tollway_config::dataplane as config;
 use super::super::check::Check;
 use super::super::reference::ReferenceInput;
 use super::super::{AddressLists, Depends, PacketView};
-use super::{Condition, Names};
+use super::{CompileScope, Condition};
 use crate::error::BuildError;
 
 /// The state is one of a set.
@@ -30,9 +30,9 @@ impl Condition for ConnectionState {
     /// A change of state changes the connection's version.
     const DEPENDS_ON: Depends = Depends::FLOW_CONST;
 
-    fn compile(matcher: &config::Matcher, names: &Names<'_>) -> Result<Self, BuildError> {
+    fn compile(matcher: &config::Matcher, scope: &CompileScope<'_>) -> Result<Self, BuildError> {
         let config::Matcher::ConnectionState { states, negate } = matcher else {
-            return Err(names.wrong_row());
+            return Err(scope.wrong_row());
         };
         let mask = states.iter().fold(0, |mask, state| mask | state_bit(*state));
         Ok(Self { mask: if *negate { !mask } else { mask } })

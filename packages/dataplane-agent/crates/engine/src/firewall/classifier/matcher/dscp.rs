@@ -3,8 +3,8 @@
 use tollway_config::dataplane::Matcher as M;
 
 use super::super::reference::ReferenceInput;
-use super::super::{AddressLists, Bounds, Depends, PacketView};
-use super::{Condition, MarkRead, Names};
+use super::super::{AddressLists, Depends, OutcomeValidity, PacketView};
+use super::{CompileScope, Condition, MarkRead};
 use crate::error::BuildError;
 
 /// Highest DSCP (RFC 2474 §3).
@@ -21,10 +21,10 @@ impl Condition for Dscp {
     /// Each packet has its own.
     const DEPENDS_ON: Depends = Depends::DSCP;
 
-    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
-        let M::Dscp { dscp, negate } = *matcher else { return Err(names.wrong_row()) };
+    fn compile(matcher: &M, scope: &CompileScope<'_>) -> Result<Self, BuildError> {
+        let M::Dscp { dscp, negate } = *matcher else { return Err(scope.wrong_row()) };
         if dscp > MAX_DSCP {
-            return Err(names.error(format!("dscp {dscp}: expected 0 to {MAX_DSCP}")));
+            return Err(scope.error(format!("dscp {dscp}: expected 0 to {MAX_DSCP}")));
         }
         Ok(Self { dscp, negate })
     }
@@ -34,8 +34,8 @@ impl Condition for Dscp {
         (view.dscp == self.dscp) != self.negate
     }
 
-    fn bound(&self, view: &PacketView, bounds: &mut Bounds) {
-        bounds.note_dscp(view);
+    fn limit_validity(&self, view: &PacketView, validity: &mut OutcomeValidity) {
+        validity.note_dscp(view);
     }
 
     fn mark_read(&self) -> MarkRead {

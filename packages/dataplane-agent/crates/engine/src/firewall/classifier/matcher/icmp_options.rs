@@ -6,7 +6,7 @@ use tollway_wire::ipv4::ICMP;
 use super::super::check::Check;
 use super::super::reference::ReferenceInput;
 use super::super::{AddressLists, Depends, PacketView};
-use super::{Condition, Names};
+use super::{CompileScope, Condition};
 use crate::error::BuildError;
 
 /// The ICMP type, with one of some codes. Other protocols never match, inverted or not.
@@ -21,15 +21,15 @@ pub struct IcmpOptions {
 impl Condition for IcmpOptions {
     /// A flow is an identifier; several types may share it.
     const DEPENDS_ON: Depends = Depends::PACKET_FIELD;
-    const READS_HEADER: bool = true;
+    const READS_TRANSPORT_HEADER: bool = true;
 
-    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
+    fn compile(matcher: &M, scope: &CompileScope<'_>) -> Result<Self, BuildError> {
         let M::IcmpOptions { icmp_type, code_from, code_to, negate } = *matcher else {
-            return Err(names.wrong_row());
+            return Err(scope.wrong_row());
         };
         if code_from > code_to {
             return Err(
-                names.error(format!("ICMP codes {code_from}-{code_to}: expected the lower code first"))
+                scope.error(format!("ICMP codes {code_from}-{code_to}: expected the lower code first"))
             );
         }
         Ok(Self { icmp_type, code_from, code_to, negate })
@@ -52,6 +52,6 @@ impl Condition for IcmpOptions {
         let M::IcmpOptions { icmp_type, code_from, code_to, negate } = matcher else { return false };
         let view = asked.view;
         let as_asked = view.icmp_type == *icmp_type && (*code_from..=*code_to).contains(&view.icmp_code);
-        view.tuple.protocol == 1 && !view.headerless && as_asked != *negate
+        view.tuple.protocol == 1 && !view.no_transport_header && as_asked != *negate
     }
 }

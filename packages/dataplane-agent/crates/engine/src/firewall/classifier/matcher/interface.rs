@@ -5,7 +5,7 @@ use tollway_config::dataplane::{Matcher as M, RowId};
 use super::super::check::Check;
 use super::super::reference::ReferenceInput;
 use super::super::{AddressLists, Depends, PacketView};
-use super::{Condition, Names, Side};
+use super::{CompileScope, Condition, Side};
 use crate::error::BuildError;
 
 /// The interface is one of a set. No interface is in no set.
@@ -19,13 +19,13 @@ pub struct InterfaceSet {
 
 impl InterfaceSet {
     /// Resolves the rows.
-    fn new(side: Side, rows: &[RowId], negate: bool, names: &Names<'_>) -> Result<Self, BuildError> {
-        let mut bits = vec![0u64; names.interfaces.len().div_ceil(64)];
+    fn new(side: Side, rows: &[RowId], negate: bool, scope: &CompileScope<'_>) -> Result<Self, BuildError> {
+        let mut bits = vec![0u64; scope.interfaces.len().div_ceil(64)];
         for row in rows {
-            let index = names
+            let index = scope
                 .interfaces
                 .index(*row)
-                .ok_or_else(|| names.error(format!("names interface row {row}, which does not exist")))?;
+                .ok_or_else(|| scope.error(format!("names interface row {row}, which does not exist")))?;
             if let Some(word) = bits.get_mut(usize::from(index / 64)) {
                 *word |= 1 << (index % 64);
             }
@@ -46,13 +46,13 @@ impl Condition for InterfaceSet {
     /// The ingress port is part of the cache key, the egress interface follows from it and the flow.
     const DEPENDS_ON: Depends = Depends::FLOW_CONST;
 
-    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
+    fn compile(matcher: &M, scope: &CompileScope<'_>) -> Result<Self, BuildError> {
         match matcher {
-            M::InInterface { interfaces, negate } => Self::new(Side::Source, interfaces, *negate, names),
+            M::InInterface { interfaces, negate } => Self::new(Side::Source, interfaces, *negate, scope),
             M::OutInterface { interfaces, negate } => {
-                Self::new(Side::Destination, interfaces, *negate, names)
+                Self::new(Side::Destination, interfaces, *negate, scope)
             }
-            _ => Err(names.wrong_row()),
+            _ => Err(scope.wrong_row()),
         }
     }
 

@@ -5,7 +5,7 @@ use tollway_config::dataplane::{LimitUnit, Matcher as M};
 use super::super::reference::ReferenceInput;
 use super::super::{AddressLists, Depends, PacketView};
 use super::shared_count::SharedCount;
-use super::{Condition, EvaluationOrder, Names};
+use super::{CompileScope, Condition, EvaluationOrder};
 use crate::error::BuildError;
 
 /// Distance of refills, ms.
@@ -44,16 +44,16 @@ impl Condition for Limit {
     const DEPENDS_ON: Depends = Depends::SHARED;
     const ORDER: EvaluationOrder = EvaluationOrder::Limit;
 
-    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
-        let M::Limit { rate, per_ms, burst, unit, negate } = *matcher else { return Err(names.wrong_row()) };
+    fn compile(matcher: &M, scope: &CompileScope<'_>) -> Result<Self, BuildError> {
+        let M::Limit { rate, per_ms, burst, unit, negate } = *matcher else { return Err(scope.wrong_row()) };
         if rate == 0 || per_ms == 0 || burst == 0 {
-            return Err(names.error("limit: expected a rate, a time and a burst of at least 1"));
+            return Err(scope.error("limit: expected a rate, a time and a burst of at least 1"));
         }
         let common = greatest_common_divisor(rate, u64::from(per_ms));
         let (rate, per) = (rate / common, u64::from(per_ms) / common);
         let most = MOST / per.max(LONGEST_DEBT_MS);
         if rate > MOST / LONGEST_DEBT_MS || burst > most {
-            return Err(names.error(format!("limit: expected a burst of at most {most} and a lower rate")));
+            return Err(scope.error(format!("limit: expected a burst of at most {most} and a lower rate")));
         }
         Ok(Self { rate, per, burst: burst * per, unit, negate, mark: SharedCount::default() })
     }

@@ -4,7 +4,7 @@ use tollway_config::dataplane::{self as config, Matcher as M};
 
 use super::super::reference::ReferenceInput;
 use super::super::{AddressLists, Depends, PacketView};
-use super::{Condition, MarkRead, Names};
+use super::{CompileScope, Condition, MarkRead};
 use crate::error::BuildError;
 
 /// The owner of the mark.
@@ -12,7 +12,7 @@ use crate::error::BuildError;
 enum Marked {
     /// The packet.
     Packet,
-    /// Its connection.
+    /// The packet's connection.
     Connection,
 }
 
@@ -29,11 +29,11 @@ impl Condition for Mark {
     /// its version.
     const DEPENDS_ON: Depends = Depends::FLOW_CONST;
 
-    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
+    fn compile(matcher: &M, scope: &CompileScope<'_>) -> Result<Self, BuildError> {
         match *matcher {
             M::PacketMark { mark, negate } => Ok(Self { of: Marked::Packet, mark, negate }),
             M::ConnectionMark { mark, negate } => Ok(Self { of: Marked::Connection, mark, negate }),
-            _ => Err(names.wrong_row()),
+            _ => Err(scope.wrong_row()),
         }
     }
 

@@ -25,11 +25,11 @@ mod time;
 
 use tollway_config::dataplane::{Matcher as M, RowId};
 
-use super::bounds::Bounds;
 use super::check::Check;
 use super::depends::Depends;
 use super::list::AddressLists;
 use super::reference::ReferenceInput;
+use super::validity::OutcomeValidity;
 use super::view::PacketView;
 use crate::error::BuildError;
 use crate::interface::InterfaceMap;
@@ -48,8 +48,8 @@ pub enum Side {
     Either,
 }
 
-/// What compiling a condition may look up.
-pub struct Names<'a> {
+/// Interfaces and address lists that a condition is compiled with.
+pub struct CompileScope<'a> {
     /// Interfaces.
     pub interfaces: &'a InterfaceMap,
     /// Address lists.
@@ -58,7 +58,7 @@ pub struct Names<'a> {
     pub row: RowId,
 }
 
-impl Names<'_> {
+impl CompileScope<'_> {
     fn error(&self, message: impl Into<String>) -> BuildError {
         BuildError::row(self.row, message)
     }
@@ -84,7 +84,7 @@ pub(super) enum EvaluationOrder {
 /// The mark that a condition reads: the flow cache does not keep packet marks, and only mangle changes connection marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MarkRead {
-    /// It reads no mark.
+    /// No mark.
     Neither,
     /// The mark of the packet or its DSCP.
     Packet,
@@ -92,21 +92,22 @@ pub(super) enum MarkRead {
     ConnectionMark,
 }
 
-/// What the file of a matcher says. What has a default is said only where it differs.
+/// The interface of a matcher's file. Items with a default are implemented only where they differ.
 pub(super) trait Condition: Sized {
-    /// What the outcome rests on beside the flow.
+    /// Inputs of the outcome beside the flow.
     const DEPENDS_ON: Depends;
     /// When a rule evaluates it.
     const ORDER: EvaluationOrder =
         if Self::DEPENDS_ON.is_flow_const() { EvaluationOrder::FlowConst } else { EvaluationOrder::Packet };
-    /// Whether it is about ports, flags or types. With `negate` too, it holds for no packet without them, as in Linux.
-    const READS_HEADER: bool = false;
+    /// Whether it reads the transport header: ports, TCP flags, ICMP types. It matches no packet without one, negated or
+    /// not, as in Linux.
+    const READS_TRANSPORT_HEADER: bool = false;
 
     /// From the configuration.
     ///
     /// # Errors
     /// For names that do not resolve and values that are out of range.
-    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError>;
+    fn compile(matcher: &M, scope: &CompileScope<'_>) -> Result<Self, BuildError>;
 
     /// Whether the packet fulfils the condition.
     fn matches(&self, view: &PacketView, lists: &AddressLists) -> bool;
@@ -117,16 +118,16 @@ pub(super) trait Condition: Sized {
         !Self::DEPENDS_ON.is_flow_const()
     }
 
-    /// Narrows what an outcome that rests on this condition is bounded by. Only for what depends on
-    /// [`Depends::BOUNDED`].
-    fn bound(&self, _view: &PacketView, _bounds: &mut Bounds) {}
+    /// Narrows the validity of an outcome that rests on this condition. Only for what depends on
+    /// [`Depends::LIMITED_VALIDITY`].
+    fn limit_validity(&self, _view: &PacketView, _bounds: &mut OutcomeValidity) {}
 
-    /// Goes on with the state of an equal condition.
+    /// Adopts the state of an equal condition.
     fn adopt(&mut self, _other: &Self) {}
 
-    /// Whether it holds for SYN segments alone. The flow cache forwards none of those, so the condition rests on nothing
+    /// Whether it matches SYN segments alone. The flow cache forwards none of those, so the condition rests on nothing
     /// that differs between the packets that are forwarded by it.
-    fn wants_syn(&self) -> bool {
+    fn only_matches_syn(&self) -> bool {
         false
     }
 
@@ -135,8 +136,9 @@ pub(super) trait Condition: Sized {
         MarkRead::Neither
     }
 
-    /// The same as [`Self::compile`] and [`Self::matches`] together, from the configuration and as slowly as it reads,
-    /// for the [reference](super::reference). It shares no code with them, so that each can be wrong on its own.
+    /// Reference implementation of [`Self::compile`] and [`Self::matches`] together, from the configuration and as slowly
+    /// as it reads, for the [reference](super::reference). It shares no code with them, so that each can be wrong on its
+    /// own.
     fn reference(matcher: &M, asked: &mut ReferenceInput<'_>) -> bool;
 }
 
@@ -150,10 +152,10 @@ macro_rules! matchers {
 
         impl Matcher {
             /// Compiles a condition; names that do not resolve and reversed ranges are errors.
-            pub fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
+            pub fn compile(matcher: &M, scope: &CompileScope<'_>) -> Result<Self, BuildError> {
                 match matcher {
                     $($(#[cfg($cfg)])? $configured => {
-                        <$file::$condition as Condition>::compile(matcher, names).map(Self::$variant)
+                        <$file::$condition as Condition>::compile(matcher, scope).map(Self::$variant)
                     })*
                 }
             }
@@ -166,7 +168,7 @@ macro_rules! matchers {
                 }
             }
 
-            /// What the outcome rests on beside the flow.
+            /// Inputs of the outcome beside the flow.
             pub fn depends_on(&self) -> Depends {
                 match self {
                     $($(#[cfg($cfg)])? Self::$variant(_) => $file::$condition::DEPENDS_ON,)*
@@ -187,10 +189,10 @@ macro_rules! matchers {
                 }
             }
 
-            /// See [`Condition::READS_HEADER`].
-            pub(super) fn reads_header(&self) -> bool {
+            /// See [`Condition::READS_TRANSPORT_HEADER`].
+            pub(super) fn reads_transport_header(&self) -> bool {
                 match self {
-                    $($(#[cfg($cfg)])? Self::$variant(_) => $file::$condition::READS_HEADER,)*
+                    $($(#[cfg($cfg)])? Self::$variant(_) => $file::$condition::READS_TRANSPORT_HEADER,)*
                 }
             }
 
@@ -201,10 +203,10 @@ macro_rules! matchers {
                 }
             }
 
-            /// See [`Condition::bound`].
-            pub(super) fn bound(&self, view: &PacketView, bounds: &mut Bounds) {
+            /// See [`Condition::limit_validity`].
+            pub(super) fn limit_validity(&self, view: &PacketView, validity: &mut OutcomeValidity) {
                 match self {
-                    $($(#[cfg($cfg)])? Self::$variant(matcher) => matcher.bound(view, bounds),)*
+                    $($(#[cfg($cfg)])? Self::$variant(matcher) => matcher.limit_validity(view, validity),)*
                 }
             }
 
@@ -216,10 +218,10 @@ macro_rules! matchers {
                 }
             }
 
-            /// See [`Condition::wants_syn`].
-            pub(super) fn wants_syn(&self) -> bool {
+            /// See [`Condition::only_matches_syn`].
+            pub(super) fn only_matches_syn(&self) -> bool {
                 match self {
-                    $($(#[cfg($cfg)])? Self::$variant(matcher) => matcher.wants_syn(),)*
+                    $($(#[cfg($cfg)])? Self::$variant(matcher) => matcher.only_matches_syn(),)*
                 }
             }
 

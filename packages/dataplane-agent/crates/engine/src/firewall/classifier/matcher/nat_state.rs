@@ -4,7 +4,7 @@ use tollway_config::dataplane::Matcher as M;
 
 use super::super::reference::ReferenceInput;
 use super::super::{AddressLists, Depends, PacketView};
-use super::{Condition, Names};
+use super::{CompileScope, Condition};
 use crate::error::BuildError;
 
 /// The connection is translated in one of the named ways.
@@ -22,9 +22,9 @@ impl Condition for NatState {
     /// A change of the translation changes the connection's version.
     const DEPENDS_ON: Depends = Depends::FLOW_CONST;
 
-    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
+    fn compile(matcher: &M, scope: &CompileScope<'_>) -> Result<Self, BuildError> {
         let M::ConnectionNatState { srcnat, dstnat, negate } = *matcher else {
-            return Err(names.wrong_row());
+            return Err(scope.wrong_row());
         };
         Ok(Self { srcnat, dstnat, negate })
     }

@@ -5,7 +5,7 @@ use tollway_config::dataplane::Matcher as M;
 use super::super::reference::ReferenceInput;
 use super::super::{AddressLists, Depends, PacketView};
 use super::shared_count::SharedCount;
-use super::{Condition, EvaluationOrder, Names};
+use super::{CompileScope, Condition, EvaluationOrder};
 use crate::error::BuildError;
 
 /// Every n-th packet that gets this far. All workers count together. A super-frame counts once, since it
@@ -23,11 +23,11 @@ impl Condition for Nth {
     const DEPENDS_ON: Depends = Depends::SHARED;
     const ORDER: EvaluationOrder = EvaluationOrder::Nth;
 
-    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
-        let M::Nth { every, packet, negate } = *matcher else { return Err(names.wrong_row()) };
+    fn compile(matcher: &M, scope: &CompileScope<'_>) -> Result<Self, BuildError> {
+        let M::Nth { every, packet, negate } = *matcher else { return Err(scope.wrong_row()) };
         if packet == 0 || packet > every {
             return Err(
-                names.error(format!("nth {every},{packet}: expected every,packet with packet 1 to every"))
+                scope.error(format!("nth {every},{packet}: expected every,packet with packet 1 to every"))
             );
         }
         Ok(Self { every, packet, negate, count: SharedCount::default() })

@@ -4,7 +4,7 @@ use tollway_config::dataplane::Matcher as M;
 
 use super::super::reference::ReferenceInput;
 use super::super::{AddressLists, Depends, PacketView};
-use super::{Condition, Names};
+use super::{CompileScope, Condition};
 use crate::error::BuildError;
 
 /// Matches the length of the IP packet. A super-frame has the length of its full segments.
@@ -19,10 +19,10 @@ impl Condition for PacketSize {
     /// Each packet has its own.
     const DEPENDS_ON: Depends = Depends::PACKET_FIELD;
 
-    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
-        let M::PacketSize { from, to, negate } = *matcher else { return Err(names.wrong_row()) };
+    fn compile(matcher: &M, scope: &CompileScope<'_>) -> Result<Self, BuildError> {
+        let M::PacketSize { from, to, negate } = *matcher else { return Err(scope.wrong_row()) };
         if from > to {
-            return Err(names.error(format!("packet-size {from}-{to}: expected the smaller size first")));
+            return Err(scope.error(format!("packet-size {from}-{to}: expected the smaller size first")));
         }
         Ok(Self { from, to, negate })
     }

@@ -6,7 +6,7 @@ use tollway_wire::ipv4::{TCP, UDP};
 use super::super::check::Check;
 use super::super::reference::{ReferenceInput, in_ports};
 use super::super::{AddressLists, Depends, PacketView};
-use super::{Condition, Names, Side};
+use super::{CompileScope, Condition, Side};
 use crate::error::BuildError;
 
 /// The port is one of some ranges. Packets without ports never match, inverted or not.
@@ -19,10 +19,15 @@ pub struct PortRanges {
 
 impl PortRanges {
     /// Checks the ranges.
-    fn new(side: Side, ranges: &[PortRange], negate: bool, names: &Names<'_>) -> Result<Self, BuildError> {
+    fn new(
+        side: Side,
+        ranges: &[PortRange],
+        negate: bool,
+        scope: &CompileScope<'_>,
+    ) -> Result<Self, BuildError> {
         if let Some(range) = ranges.iter().find(|range| range.from > range.to) {
             return Err(
-                names.error(format!("port range {}-{}: expected the lower port first", range.from, range.to))
+                scope.error(format!("port range {}-{}: expected the lower port first", range.from, range.to))
             );
         }
         Ok(Self { side, negate, ranges: ranges.iter().map(|range| (range.from, range.to)).collect() })
@@ -32,14 +37,14 @@ impl PortRanges {
 impl Condition for PortRanges {
     /// Part of the tuple.
     const DEPENDS_ON: Depends = Depends::FLOW_CONST;
-    const READS_HEADER: bool = true;
+    const READS_TRANSPORT_HEADER: bool = true;
 
-    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
+    fn compile(matcher: &M, scope: &CompileScope<'_>) -> Result<Self, BuildError> {
         match matcher {
-            M::SrcPort { ports, negate } => Self::new(Side::Source, ports, *negate, names),
-            M::DstPort { ports, negate } => Self::new(Side::Destination, ports, *negate, names),
-            M::Port { ports, negate } => Self::new(Side::Either, ports, *negate, names),
-            _ => Err(names.wrong_row()),
+            M::SrcPort { ports, negate } => Self::new(Side::Source, ports, *negate, scope),
+            M::DstPort { ports, negate } => Self::new(Side::Destination, ports, *negate, scope),
+            M::Port { ports, negate } => Self::new(Side::Either, ports, *negate, scope),
+            _ => Err(scope.wrong_row()),
         }
     }
 
@@ -81,6 +86,6 @@ impl Condition for PortRanges {
             }
             _ => return false,
         };
-        asked.has_ports() && !asked.view.headerless && found != negate
+        asked.has_ports() && !asked.view.no_transport_header && found != negate
     }
 }

@@ -5,7 +5,7 @@ use tollway_config::dataplane::Matcher as M;
 use super::super::check::Check;
 use super::super::reference::ReferenceInput;
 use super::super::{AddressLists, Depends, PacketView};
-use super::{Condition, Names};
+use super::{CompileScope, Condition};
 use crate::error::BuildError;
 
 /// The IP protocol number.
@@ -19,8 +19,8 @@ impl Condition for Protocol {
     /// Part of the tuple.
     const DEPENDS_ON: Depends = Depends::FLOW_CONST;
 
-    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
-        let M::Protocol { protocol, negate } = matcher else { return Err(names.wrong_row()) };
+    fn compile(matcher: &M, scope: &CompileScope<'_>) -> Result<Self, BuildError> {
+        let M::Protocol { protocol, negate } = matcher else { return Err(scope.wrong_row()) };
         Ok(Self { protocol: *protocol, negate: *negate })
     }
 

@@ -5,10 +5,10 @@ use tollway_config::dataplane::{Matcher as M, RowId};
 use super::super::reference::ReferenceInput;
 use super::super::{AddressLists, Depends, PacketView};
 use super::shared_count::SharedCount;
-use super::{Condition, EvaluationOrder, Names};
+use super::{CompileScope, Condition, EvaluationOrder};
 use crate::error::BuildError;
 
-/// Some share of the packets that get this far. What the n-th of them gets follows from the seed, so that
+/// Matches a share of the packets that get this far. What the n-th of them gets follows from the seed, so that
 /// as many match however many workers there are. A super-frame is one packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Random {
@@ -22,12 +22,12 @@ impl Condition for Random {
     const DEPENDS_ON: Depends = Depends::SHARED;
     const ORDER: EvaluationOrder = EvaluationOrder::Random;
 
-    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
-        let M::Random { percent } = *matcher else { return Err(names.wrong_row()) };
+    fn compile(matcher: &M, scope: &CompileScope<'_>) -> Result<Self, BuildError> {
+        let M::Random { percent } = *matcher else { return Err(scope.wrong_row()) };
         if !(1..=99).contains(&percent) {
-            return Err(names.error(format!("random {percent}: expected 1 to 99")));
+            return Err(scope.error(format!("random {percent}: expected 1 to 99")));
         }
-        Ok(Self { percent, row: names.row, count: SharedCount::default() })
+        Ok(Self { percent, row: scope.row, count: SharedCount::default() })
     }
 
     #[inline]

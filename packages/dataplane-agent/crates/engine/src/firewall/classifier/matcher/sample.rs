@@ -6,10 +6,10 @@ use tollway_config::dataplane::Matcher as M;
 
 use super::super::reference::ReferenceInput;
 use super::super::{AddressLists, Depends, PacketView};
-use super::{Condition, Names};
+use super::{CompileScope, Condition};
 use crate::error::BuildError;
 
-/// What configures it (RFC 3692 §2.1).
+/// Protocol number that configures the sample (RFC 3692 §2.1).
 pub const PROTOCOL: u8 = 253;
 
 /// The packet is a super-frame.
@@ -22,8 +22,8 @@ impl Condition for Sample {
     /// Each packet has its own number of segments.
     const DEPENDS_ON: Depends = Depends::PACKET_FIELD;
 
-    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
-        let M::Protocol { negate, .. } = *matcher else { return Err(names.wrong_row()) };
+    fn compile(matcher: &M, scope: &CompileScope<'_>) -> Result<Self, BuildError> {
+        let M::Protocol { negate, .. } = *matcher else { return Err(scope.wrong_row()) };
         Ok(Self { negate })
     }
 

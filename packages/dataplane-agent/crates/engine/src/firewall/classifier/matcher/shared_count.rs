@@ -32,7 +32,7 @@ impl SharedCount {
         replaced.map(drop)
     }
 
-    /// Goes on with the number of another.
+    /// Adopts the count of another.
     pub fn adopt(&mut self, other: &Self) {
         self.0 = Arc::clone(&other.0);
     }

@@ -7,10 +7,10 @@ use tollway_wire::tcp;
 use super::super::check::Check;
 use super::super::reference::ReferenceInput;
 use super::super::{AddressLists, Depends, PacketView};
-use super::{Condition, Names};
+use super::{CompileScope, Condition};
 use crate::error::BuildError;
 
-/// Some flags are set and some are clear. Other protocols never match, inverted or not.
+/// Matches TCP segments with some flags set and some clear. Other protocols never match, inverted or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TcpFlags {
     /// Flags that must be set.
@@ -24,10 +24,10 @@ pub struct TcpFlags {
 impl Condition for TcpFlags {
     /// Each segment has its own.
     const DEPENDS_ON: Depends = Depends::PACKET_FIELD;
-    const READS_HEADER: bool = true;
+    const READS_TRANSPORT_HEADER: bool = true;
 
-    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
-        let M::TcpFlags { set, clear, negate } = matcher else { return Err(names.wrong_row()) };
+    fn compile(matcher: &M, scope: &CompileScope<'_>) -> Result<Self, BuildError> {
+        let M::TcpFlags { set, clear, negate } = matcher else { return Err(scope.wrong_row()) };
         Ok(Self { set: *set, clear: *clear, negate: *negate })
     }
 
@@ -42,7 +42,7 @@ impl Condition for TcpFlags {
         true
     }
 
-    fn wants_syn(&self) -> bool {
+    fn only_matches_syn(&self) -> bool {
         !self.negate && self.set & tcp::flag::SYN != 0
     }
 
@@ -50,6 +50,6 @@ impl Condition for TcpFlags {
         let M::TcpFlags { set, clear, negate } = matcher else { return false };
         let view = asked.view;
         let as_asked = view.tcp_flags & set == *set && view.tcp_flags & clear == 0;
-        view.tuple.protocol == 6 && !view.headerless && as_asked != *negate
+        view.tuple.protocol == 6 && !view.no_transport_header && as_asked != *negate
     }
 }

@@ -3,8 +3,8 @@
 use tollway_config::dataplane::Matcher as M;
 
 use super::super::reference::ReferenceInput;
-use super::super::{AddressLists, Bounds, Depends, PacketView};
-use super::{Condition, Names};
+use super::super::{AddressLists, Depends, OutcomeValidity, PacketView};
+use super::{CompileScope, Condition};
 use crate::error::BuildError;
 use crate::time::Now;
 
@@ -80,12 +80,12 @@ impl Condition for Time {
     /// The clock.
     const DEPENDS_ON: Depends = Depends::TIME;
 
-    fn compile(matcher: &M, names: &Names<'_>) -> Result<Self, BuildError> {
+    fn compile(matcher: &M, scope: &CompileScope<'_>) -> Result<Self, BuildError> {
         let M::Time { from_ms, to_ms, days, utc_offset_s, negate } = *matcher else {
-            return Err(names.wrong_row());
+            return Err(scope.wrong_row());
         };
         let time = TimeOfDay::new((from_ms, to_ms), days, utc_offset_s, negate);
-        time.map(Self).map_err(|message| names.error(message))
+        time.map(Self).map_err(|message| scope.error(message))
     }
 
     #[inline]
@@ -93,8 +93,8 @@ impl Condition for Time {
         self.0.holds(view.utc_ns)
     }
 
-    fn bound(&self, view: &PacketView, bounds: &mut Bounds) {
-        bounds.narrow(u64::MAX, Now(view.now.0.saturating_add(self.0.stays_for_ns(view.utc_ns))));
+    fn limit_validity(&self, view: &PacketView, validity: &mut OutcomeValidity) {
+        validity.narrow(u64::MAX, Now(view.now.0.saturating_add(self.0.stays_for_ns(view.utc_ns))));
     }
 
     fn reference(matcher: &M, asked: &mut ReferenceInput<'_>) -> bool {

@@ -65,8 +65,8 @@ impl ConnectionTable {
         true
     }
 
-    /// Caches an action within its bounds. `false` also when there is no room for bounds.
-    pub fn install_bounded(
+    /// Caches an action with a limited validity. `false` also when there is no room for validities.
+    pub fn install_with_validity(
         &mut self,
         reference: ConnRef,
         direction: Direction,
@@ -74,7 +74,7 @@ impl ConnectionTable {
         action: CachedAction,
         validity: Validity,
     ) -> bool {
-        let flags = action.flags | action_flag::BOUNDED;
+        let flags = action.flags | action_flag::LIMITED_VALIDITY;
         self.validities.set(Self::index(reference.slot, direction), validity)
             && self.install(reference, direction, in_port, CachedAction { flags, ..action })
     }

@@ -40,7 +40,7 @@ impl Copied {
         (tuple.protocol == ipv4::TCP).then(|| self.connection.tcp.expected(self.direction_of(tuple)))
     }
 
-    /// Whether rules are asked for each packet of a direction although it is cached.
+    /// Whether rules are evaluated for each packet of a direction although it is cached.
     pub(crate) fn resumes(&self, direction: Direction) -> bool {
         self.actions
             .get(direction.index())

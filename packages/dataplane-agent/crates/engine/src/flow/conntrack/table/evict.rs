@@ -62,7 +62,7 @@ fn kind(hot: &HotState) -> Option<Evictable> {
         State::TimeWait | State::Close => Some(Evictable::Over),
         _ if !hot.status.assured() => Some(Evictable::Unassured),
         State::FinWait | State::CloseWait | State::LastAck => Some(Evictable::Closing),
-        State::None | State::SynSent | State::SynRecv | State::Established | State::Listen => None,
+        State::None | State::SynSent | State::SynRecv | State::Established | State::SynSent2 => None,
     }
 }
 

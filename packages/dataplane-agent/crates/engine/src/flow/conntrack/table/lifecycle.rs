@@ -12,7 +12,7 @@ use crate::ids::Direction;
 use crate::packet::tuple::{Addr, Tuple};
 use crate::time::Now;
 
-/// How often a slot is allocated before its ids repeat; the bits above hold the worker's number.
+/// Most allocations of a slot before its ids repeat; the bits above hold the worker's number.
 const MAX_SERIAL: u32 = 1 << (56 - SLOT_BITS);
 /// Connections whose time is over that are looked at together: a processor has some 10 to 24 fetches under way, and each
 /// needs about six.

@@ -10,8 +10,8 @@ use crate::ids::{ConnRef, Direction};
 use crate::packet::tuple::Addr;
 
 impl Transport {
-    /// Whether a packet of a connection may open another one that takes another address. Of TCP that is a SYN: a peer refuses
-    /// any other segment from an address that it does not know.
+    /// Whether a packet of a connection may open another one that takes another address. Of TCP that is a SYN: a peer
+    /// refuses any other segment from an address that it does not know.
     #[inline(always)]
     pub fn may_open_anew(&self) -> bool {
         match self {
@@ -23,9 +23,9 @@ impl Transport {
 }
 
 impl ConnectionTable {
-    /// Ends the masqueraded connection of a packet that is to open another one in its place, if `leaves_by_other` holds of it:
-    /// of the interface row whose address it took, and the address that its packets go to. Only for a packet in original
-    /// direction that [may open](Transport::may_open_anew) one.
+    /// Ends the masqueraded connection of a packet that is to open another one in its place, if `leaves_by_other` holds
+    /// of it: of the interface row whose address it took, and the address that its packets go to. Only for a packet in
+    /// original direction that [may open](Transport::may_open_anew) one.
     pub fn replace_masqueraded(
         &mut self,
         flow: &Flow<'_>,

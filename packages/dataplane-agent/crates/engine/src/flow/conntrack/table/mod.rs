@@ -96,7 +96,7 @@ pub struct ConnectionTable {
     ports: FreePortMaps,
     pub(in crate::flow::conntrack) journal: Journal,
     validities: Validities,
-    bounded: bool,
+    keeps_validities: bool,
 }
 
 impl ConnectionTable {
@@ -130,7 +130,7 @@ impl ConnectionTable {
             ports: FreePortMaps::default(),
             journal: Journal::default(),
             validities: Validities::default(),
-            bounded: false,
+            keeps_validities: false,
         }
     }
 
@@ -139,7 +139,7 @@ impl ConnectionTable {
         self.worker
     }
 
-    /// How many workers there are.
+    /// Number of workers.
     pub fn workers(&self) -> u32 {
         self.workers
     }
@@ -188,20 +188,20 @@ impl ConnectionTable {
             }
         }
         self.max_entries = max_entries;
-        self.set_bounded(self.bounded);
+        self.keep_validities(self.keeps_validities);
     }
 
-    /// Whether entries may have bounds, for which room is then made.
-    pub fn set_bounded(&mut self, bounded: bool) {
-        self.bounded = bounded;
-        if bounded {
+    /// Whether entries may have a limited validity, for which memory is then reserved.
+    pub fn keep_validities(&mut self, keeps_validities: bool) {
+        self.keeps_validities = keeps_validities;
+        if keeps_validities {
             self.validities.reserve(self.hot.capacity() * 2);
         } else {
             self.validities.release();
         }
     }
 
-    /// The bounds of the cached action of an entry.
+    /// The validity of the cached action of an entry.
     #[inline]
     pub fn validity(&self, index: EntryIndex) -> Option<Validity> {
         self.validities.get(index)
@@ -285,7 +285,7 @@ impl ConnectionTable {
         self.hot.get((index >> 1) as usize)
     }
 
-    /// As [`Self::connection_at`], writable.
+    /// Mutable [`Self::connection_at`].
     #[inline]
     pub fn connection_at_mut(&mut self, index: EntryIndex) -> Option<&mut HotState> {
         self.hot.get_mut((index >> 1) as usize)
@@ -351,7 +351,7 @@ impl ConnectionTable {
         self.connection(reference.slot)
     }
 
-    /// As [`ConnectionTable::hot`], writable.
+    /// Mutable [`ConnectionTable::hot`].
     #[inline]
     pub fn get_mut(&mut self, reference: ConnRef) -> Option<&mut HotState> {
         let slot = self.slot(reference)?;
@@ -370,7 +370,7 @@ impl ConnectionTable {
         u64::from(self.worker) << 56 | u64::from(serial) << SLOT_BITS | u64::from(slot)
     }
 
-    /// All confirmed connections.
+    /// Confirmed connections.
     pub fn connections(&self) -> impl Iterator<Item = Connection> {
         (0..self.hot.len() as u32)
             .filter(|slot| self.is_shown(*slot))

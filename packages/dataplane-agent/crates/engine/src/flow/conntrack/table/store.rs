@@ -10,7 +10,7 @@ use crate::packet::tuple::Addr;
 /// The seldom used state of a connection.
 #[derive(Debug, Clone)]
 pub(super) struct ColdState {
-    /// How often the slot has been allocated; never 0.
+    /// Number of allocations of the slot; never 0.
     pub serial: u32,
     /// Neighbours in the list of evictable connections that it is in, oldest first.
     pub older: u32,

@@ -22,7 +22,7 @@ use self::window::{
 use super::timeouts::Timeouts;
 use crate::ids::Direction;
 
-/// What tracking needs of a segment.
+/// Fields of a segment that tracking reads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Segment {
     /// Sequence number.
@@ -118,19 +118,19 @@ const RETRANSMITTED: u8 = 4;
 /// Whether a segment begins below the highest sequence number sent before in its direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// It begins at or above that number, or has neither data nor SYN nor FIN.
+    /// Begins at or above that number, or has neither data nor SYN nor FIN.
     InOrder,
-    /// It begins below that number: reordered on its way, or retransmitted.
+    /// Begins below that number: reordered on its way, or retransmitted.
     OutOfOrder,
 }
 
-/// What a reset does.
+/// Effect of a reset.
 enum Reset {
-    /// It ends the connection.
+    /// Ends the connection.
     Ends,
-    /// It is not exactly where the peer expects it, and only draws a challenge ACK (RFC 5961 §3).
+    /// Not at the sequence number that the peer expects: draws only a challenge ACK (RFC 5961 §3).
     IsChallenged,
-    /// It is behind what the peer has acknowledged.
+    /// Below what the peer has acknowledged.
     IsOld,
 }
 
@@ -191,29 +191,29 @@ impl Tracker {
 
     /// An established connection whose sequence numbers and windows are unknown: they are taken from the next segment of
     /// each side.
-    pub fn resumed() -> Self {
+    pub fn with_unknown_windows() -> Self {
         let traits = Traits { scale: MAX_SCALE, flags: SACK | PICKED_UP };
         Self { state: State::Established, traits: [traits; 2], ..Self::default() }
     }
 
-    /// The connection in its present state with unknown sequence numbers and windows, see [`Self::resumed`].
-    pub(in crate::flow::conntrack) fn forgotten(&self) -> Self {
-        Self { state: self.state, ..Self::resumed() }
+    /// The connection in its present state with unknown sequence numbers and windows, see [`Self::with_unknown_windows`].
+    pub(in crate::flow::conntrack) fn without_windows(&self) -> Self {
+        Self { state: self.state, ..Self::with_unknown_windows() }
     }
 
     /// Whether the sequence numbers of both sides of a restored connection are unknown. A FIN or RST must not be the first
     /// segment to set them: its numbers may be forged.
-    fn has_no_position(&self) -> bool {
+    fn windows_unknown(&self) -> bool {
         let [sends, _] = &self.traits;
         sends.flags & RESTORED != 0
             && self.state == State::Established
             && self.sides.iter().all(|side| side.max_win == 0)
     }
 
-    /// A connection from the journal: as [`Self::resumed`], but its first segment may be forged, so that a FIN or RST does
-    /// not count before data.
+    /// A connection from the journal: as [`Self::with_unknown_windows`], but its first segment may be forged, so that a
+    /// FIN or RST does not count before data.
     pub fn restored() -> Self {
-        let mut tracker = Self::resumed();
+        let mut tracker = Self::with_unknown_windows();
         for side in &mut tracker.traits {
             side.flags |= RESTORED;
         }
@@ -292,7 +292,7 @@ impl Tracker {
                 return SegmentOutcome::Ignored;
             }
         };
-        if matches!(kind, SegmentKind::Rst | SegmentKind::Fin) && self.has_no_position() {
+        if matches!(kind, SegmentKind::Rst | SegmentKind::Fin) && self.windows_unknown() {
             return SegmentOutcome::Ignored;
         }
         if self.may_be_answered()
@@ -330,8 +330,8 @@ impl Tracker {
                 }
             }
         }
-        if next == State::Listen {
-            self.opens_at_once();
+        if next == State::SynSent2 {
+            self.set_simultaneous_open();
         }
         let opened = next == State::Established && before.state != State::Established;
         if opened || (self.state == State::SynSent && next != State::SynSent) {
@@ -341,7 +341,7 @@ impl Tracker {
         SegmentOutcome::Accepted
     }
 
-    /// What a reset within the window does.
+    /// Effect of a reset within the window.
     fn judge_reset(&self, direction: Direction, segment: &Segment) -> Reset {
         let (own, peer) = pick(&self.sides, direction);
         let (_, knows) = pick(&self.traits, direction);
@@ -359,7 +359,7 @@ impl Tracker {
     pub fn order(&self, direction: Direction, segment: &Segment) -> Order {
         let (own, _) = pick(&self.sides, direction);
         let behind = before(segment.seq, own.end) && segment.end() != segment.seq;
-        // Of a side that has sent nothing nothing is known.
+        // No sequence number of a side is known before its first segment.
         if behind && own.max_win != 0 { Order::OutOfOrder } else { Order::InOrder }
     }
 
@@ -370,7 +370,7 @@ impl Tracker {
         self.track_data::<true>(direction, segment)
     }
 
-    /// As [`Self::track_in_order`], also for a segment out of order.
+    /// Tracks like [`Self::track_in_order`], also a segment out of order.
     pub fn track_out_of_order(&mut self, direction: Direction, segment: &Segment) -> bool {
         self.track_data::<false>(direction, segment)
     }
@@ -407,7 +407,7 @@ impl Tracker {
         self.track(direction, segment, timeouts) == SegmentOutcome::Accepted
     }
 
-    /// How long the connection lives without another packet, ns.
+    /// Lifetime of the connection without another packet, ns.
     #[inline]
     pub fn timeout(&self, timeouts: &Timeouts) -> u64 {
         let base = timeouts.tcp(self.state);

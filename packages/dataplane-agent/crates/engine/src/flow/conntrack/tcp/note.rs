@@ -74,7 +74,7 @@ impl Tracker {
         kind == SegmentKind::SynAck && direction == Direction::Reply && self.answers_noted_syn(segment)
     }
 
-    /// As if the SYN that was noted, which `end` acknowledges, had opened the connection.
+    /// Tracker as if the SYN that was noted, which `end` acknowledges, had opened the connection.
     pub(super) fn begun_by_noted_syn(&self, end: u32) -> Self {
         let mut sent = Traits::default();
         if self.last_flags & NOTED_SCALE != NOTED_SCALE {
@@ -144,7 +144,7 @@ impl Tracker {
     }
 
     /// Notes that both sides have sent a SYN.
-    pub(super) fn opens_at_once(&mut self) {
+    pub(super) fn set_simultaneous_open(&mut self) {
         let [originator, _] = &mut self.traits;
         originator.flags |= SIMULTANEOUS;
     }

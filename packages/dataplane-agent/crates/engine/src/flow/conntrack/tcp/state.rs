@@ -19,7 +19,7 @@ pub enum State {
     Established = tcp_state::ESTABLISHED,
     /// FIN of one side seen.
     FinWait = tcp_state::FIN_WAIT,
-    /// That FIN acknowledged.
+    /// FIN of one side acknowledged.
     CloseWait = tcp_state::CLOSE_WAIT,
     /// FIN of both sides seen.
     LastAck = tcp_state::LAST_ACK,
@@ -27,14 +27,14 @@ pub enum State {
     TimeWait = tcp_state::TIME_WAIT,
     /// Reset.
     Close = tcp_state::CLOSE,
-    /// SYN of both sides seen (simultaneous open).
-    Listen = tcp_state::LISTEN,
+    /// SYN of both sides seen (simultaneous open); `LISTEN` in the protocol, as in ctnetlink.
+    SynSent2 = tcp_state::LISTEN,
 }
 
 impl State {
-    /// How many states there are.
+    /// Number of states.
     pub const COUNT: usize = 10;
-    /// All states, in the order of their numbers.
+    /// The states, in the order of their numbers.
     pub const ALL: [Self; Self::COUNT] = [
         Self::None,
         Self::SynSent,
@@ -45,7 +45,7 @@ impl State {
         Self::LastAck,
         Self::TimeWait,
         Self::Close,
-        Self::Listen,
+        Self::SynSent2,
     ];
 }
 
@@ -61,7 +61,7 @@ pub(super) enum SegmentKind {
 }
 
 impl SegmentKind {
-    /// All kinds, in the order of their numbers.
+    /// The kinds, in the order of their numbers.
     const ALL: [Self; 5] = [Self::Syn, Self::SynAck, Self::Fin, Self::Ack, Self::Rst];
 }
 
@@ -112,26 +112,26 @@ const fn decide(state: State, direction: Direction, kind: SegmentKind) -> Transi
 
         (SegmentKind::Syn, Direction::Original, None | SynSent) => To(SynSent),
         (SegmentKind::Syn, Direction::Original, TimeWait | Close) => Reopen,
-        (SegmentKind::Syn, Direction::Original, Listen) => To(Listen),
+        (SegmentKind::Syn, Direction::Original, SynSent2) => To(SynSent2),
         (SegmentKind::Syn, Direction::Original, _) => Ignore,
-        (SegmentKind::Syn, Direction::Reply, SynSent | Listen) => To(Listen),
+        (SegmentKind::Syn, Direction::Reply, SynSent | SynSent2) => To(SynSent2),
         (SegmentKind::Syn, Direction::Reply, TimeWait) => Reopen,
         (SegmentKind::Syn, Direction::Reply, _) => Invalid,
 
-        (SegmentKind::SynAck, Direction::Original, SynRecv | Listen) => To(SynRecv),
+        (SegmentKind::SynAck, Direction::Original, SynRecv | SynSent2) => To(SynRecv),
         (SegmentKind::SynAck, Direction::Original, _) => Invalid,
-        (SegmentKind::SynAck, Direction::Reply, SynSent | Listen) => To(SynRecv),
+        (SegmentKind::SynAck, Direction::Reply, SynSent | SynSent2) => To(SynRecv),
         (SegmentKind::SynAck, Direction::Reply, None) => Invalid,
         (SegmentKind::SynAck, Direction::Reply, _) => Ignore,
 
-        (SegmentKind::Fin, _, None | SynSent | Listen) => Invalid,
+        (SegmentKind::Fin, _, None | SynSent | SynSent2) => Invalid,
         (SegmentKind::Fin, _, SynRecv | Established) => To(FinWait),
         (SegmentKind::Fin, _, FinWait | CloseWait | LastAck) => To(LastAck),
         (SegmentKind::Fin, _, TimeWait | Close) => To(state),
 
-        (SegmentKind::Ack, Direction::Original, None | SynSent | Listen) => Invalid,
+        (SegmentKind::Ack, Direction::Original, None | SynSent | SynSent2) => Invalid,
         (SegmentKind::Ack, Direction::Reply, None) => Invalid,
-        (SegmentKind::Ack, Direction::Reply, SynSent | Listen) => Ignore,
+        (SegmentKind::Ack, Direction::Reply, SynSent | SynSent2) => Ignore,
         (SegmentKind::Ack, Direction::Original, SynRecv) => To(Established),
         (SegmentKind::Ack, Direction::Reply, SynRecv) => To(SynRecv),
         (SegmentKind::Ack, _, Established | TimeWait | Close) => To(state),

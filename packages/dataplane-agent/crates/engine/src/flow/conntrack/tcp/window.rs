@@ -37,7 +37,7 @@ pub(super) const fn pick<T>(pair: &[T; 2], direction: Direction) -> (&T, &T) {
     }
 }
 
-/// As [`pick`], writable.
+/// Mutable [`pick`].
 #[inline]
 pub(super) const fn pick_mut<T>(pair: &mut [T; 2], direction: Direction) -> (&mut T, &mut T) {
     let [original, reply] = pair;
@@ -65,7 +65,7 @@ pub(super) const MAX_SCALE: u8 = 14;
 /// Largest window that a header can express (RFC 7323 §2.3), rounded up, bytes.
 pub(super) const MAX_WINDOW: u32 = 1 << 30;
 
-/// How far behind the data an acknowledgement may be, bytes, for windows smaller than that.
+/// Most bytes that an acknowledgement may be behind the data, for windows smaller than that.
 const MAX_ACK_WINDOW: u32 = 66_000;
 
 pub(super) const fn before(a: u32, b: u32) -> bool {
@@ -113,7 +113,7 @@ impl Tracker {
     ) -> WindowPosition {
         let handshake = matches!(
             (self.state, direction),
-            (State::SynSent, Direction::Original) | (State::SynRecv, Direction::Reply) | (State::Listen, _)
+            (State::SynSent, Direction::Original) | (State::SynRecv, Direction::Reply) | (State::SynSent2, _)
         );
         let syn = segment.has(flag::SYN);
         let end = segment.end();

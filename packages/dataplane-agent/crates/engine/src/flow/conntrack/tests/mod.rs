@@ -64,7 +64,7 @@ impl Harness {
         }
         tracked
     }
-    /// As the fast path takes a packet; `None` when it does not.
+    /// Tracks a packet as the fast path does; `None` when it does not.
     fn take(&mut self, index: EntryIndex, transport: &Transport) -> Option<Order> {
         let Self { table, timeouts, now } = self;
         match table.fast_update(index, transport, *now, timeouts) {

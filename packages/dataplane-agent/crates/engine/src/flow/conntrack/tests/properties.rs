@@ -44,7 +44,7 @@ fn control_segments() -> impl Strategy<Value = (bool, Segment)> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(200)))]
-    /// What the fast path takes leaves exactly the state that the slow path would have left.
+    /// A packet on the fast path leaves exactly the state that the slow path would have left.
     #[test]
     fn fast_update_equals_track(stream in proptest::collection::vec((segments(), 0u64..60), 1..60)) {
         let flow = tuple(6, 1, 1000);
@@ -75,7 +75,7 @@ proptest! {
         }
     }
 
-    /// The same from any state, with segments that open, reset and answer each other.
+    /// As above from any state, with segments that open, reset and answer each other.
     #[test]
     fn fast_update_equals_track_while_connections_open_and_close(
         stream in proptest::collection::vec((control_segments(), 0u64..3), 1..60),

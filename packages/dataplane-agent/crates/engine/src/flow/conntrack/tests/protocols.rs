@@ -125,7 +125,7 @@ fn tcp_reset_closes_only_when_exact() {
     assert_eq!(harness.state(&flow), State::Close);
 }
 
-/// Of a connection of which only one side has been seen since its windows were forgotten.
+/// A connection of which only one side has been seen since its windows were forgotten.
 #[test]
 fn tcp_reset_belongs_to_a_connection_whose_peer_has_not_been_seen() {
     let timeouts = Timeouts::default();
@@ -137,7 +137,7 @@ fn tcp_reset_belongs_to_a_connection_whose_peer_has_not_been_seen() {
         (2, flag::RST, 5000, SegmentOutcome::Accepted),
         (2, flag::RST, 5000_u32.wrapping_add(1 << 31), SegmentOutcome::Invalid),
     ] {
-        let mut tracker = Tracker::resumed();
+        let mut tracker = Tracker::with_unknown_windows();
         for index in 0..seen {
             let taken = tracker.track(Direction::Original, &data(4000 + index * 1000), &timeouts);
             assert_eq!(taken, SegmentOutcome::Accepted);

@@ -6,7 +6,7 @@
 
 use super::*;
 
-/// One line of a script.
+/// A line of a script.
 #[derive(Debug, PartialEq)]
 enum Line {
     Wait(u64),
@@ -289,13 +289,13 @@ fn a_challenge_ack_does_not_acknowledge_the_last_fin() {
 #[test]
 fn both_ends_open_the_connection_at_once() {
     run("> S 1000 scale 7 = new SynSent
-         < S 5000 scale 7 = est Listen
+         < S 5000 scale 7 = est SynSent2
          > S. 1000 ack 5001 scale 7 = est SynRecv
          < S. 5000 ack 1001 scale 7 = est SynRecv
          < P. 5001:5101 ack 1001 = est Established
          > . 1001 ack 5101 = est Established");
     run("> S 1000 = new SynSent
-         < S 5000 = est Listen
+         < S 5000 = est SynSent2
          < S. 5000 ack 1001 = est SynRecv
          > S. 1000 ack 5001 = est SynRecv
          > . 1001 ack 5001 = est Established");

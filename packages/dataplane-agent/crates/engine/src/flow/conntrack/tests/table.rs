@@ -344,7 +344,7 @@ fn a_full_table_gives_up_what_is_over_then_what_is_not_assured_then_what_is_half
     }
 }
 
-/// What ended on the fast path is given up likewise, and a flood takes nothing from flows in use.
+/// Connections that ended on the fast path are given up likewise, and a flood takes nothing from flows in use.
 #[test]
 fn a_flood_into_a_table_full_of_ended_connections_finds_room_and_spares_established_ones() {
     let mut harness = Harness::new(1000);

@@ -26,14 +26,14 @@ use crate::snapshot::Snapshot;
 /// Packets whose leaves are brought in together.
 const TOUCHED_TOGETHER: usize = 64;
 
-/// What came of a packet at a leaf.
-enum AtLeaf {
-    /// It passed.
+/// Result of a packet at a leaf.
+enum LeafResult {
+    /// Passed.
     Passed,
-    /// It waits, or was dropped.
+    /// Waits, or was dropped.
     Stopped,
-    /// Another worker has the leaf, and gets it with this.
-    Elsewhere(u32, QueueHandover),
+    /// Another worker owns the leaf; the packet is handed over with this metadata.
+    OtherWorker(u32, QueueHandover),
 }
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
@@ -44,7 +44,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
     if state.queues.is_changing() {
         let passing = batch.first..batch.end;
         for packet in batch.packets.get_mut(passing).unwrap_or_default() {
-            let_newcomer_wait(snapshot, state, packet);
+            defer_during_queue_change(snapshot, state, packet);
         }
     }
     let has_trees = state.queues.is_cached() && state.queues.has_trees();
@@ -108,10 +108,10 @@ fn pass_all<F: Frame, S: FrameSource<F>, const TREES: bool>(
     entered
 }
 
-impl AtLeaf {
+impl LeafResult {
     fn elsewhere(self) -> Option<(u32, QueueHandover)> {
         match self {
-            Self::Elsewhere(worker, handover) => Some((worker, handover)),
+            Self::OtherWorker(worker, handover) => Some((worker, handover)),
             Self::Passed | Self::Stopped => None,
         }
     }
@@ -198,7 +198,7 @@ fn walk_from<F: Frame, S: FrameSource<F>>(
     loop {
         packet.meta.queue = step.queue;
         match detain(snapshot, state, packet, step.leaf, source) {
-            AtLeaf::Passed => {}
+            LeafResult::Passed => {}
             stopped => return stopped.elsewhere(),
         }
         let (next, meta) = (state.queues.queue_after(step.queue), &packet.meta);
@@ -214,28 +214,28 @@ fn detain<F: Frame, S: FrameSource<F>>(
     packet: &mut Packet<F>,
     leaf: u32,
     source: &mut S,
-) -> AtLeaf {
+) -> LeafResult {
     if state.queues.is_unowned(leaf) {
         if let Some(worker) = state.queues.take(leaf, state.now) {
             let addresses = addresses(packet);
             let Some(remaining) = state.queues.remaining_path(leaf, packet.meta.queue) else {
-                return AtLeaf::Passed;
+                return LeafResult::Passed;
             };
             let (generation, exit) = (snapshot.generation(), packet.meta.verdict);
             state.queues.count_departed(worker);
             let (from, to) = (state.worker, worker);
-            return AtLeaf::Elsewhere(
+            return LeafResult::OtherWorker(
                 worker,
                 QueueHandover { generation, from, to, remaining, exit, addresses },
             );
         }
         if state.queues.pass_one(leaf, packet.meta.segments, packet.meta.wire_bytes(), state.now) {
-            return AtLeaf::Passed;
+            return LeafResult::Passed;
         }
     }
     let addresses = addresses(packet);
     wait(state, packet, leaf, addresses, source);
-    AtLeaf::Stopped
+    LeafResult::Stopped
 }
 
 /// A packet from another worker. The two may be a configuration apart, so the name of the leaf has the last word; a
@@ -327,7 +327,11 @@ fn go_behind<F: Frame, S: FrameSource<F>>(
 
 /// A packet that has passed nothing yet waits while older ones of its flow may be at other workers.
 #[cold]
-fn let_newcomer_wait<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut Packet<F>) {
+fn defer_during_queue_change<F: Frame>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    packet: &mut Packet<F>,
+) {
     let meta = &mut packet.meta;
     let is_complete = matches!(meta.verdict, Verdict::Tx(_) | Verdict::Local(_) | Verdict::Echo);
     if !is_complete || meta.queue == QueueRef::DONE || matches!(meta.queue.kind(), QueueRefKind::Handover(_))
@@ -429,7 +433,7 @@ fn wait_in_pieces<F: Frame, S: FrameSource<F>>(
         (waits, last) = (waits || held == HoldOutcome::Waits, Some(held));
         matches!(held, HoldOutcome::Waits | HoldOutcome::Dropped)
     });
-    // Those behind one that found no room find none, and need not be made.
+    // Once one segment is refused, the later segments of the super-frame are dropped unbuilt.
     queues.refuse(leaf, left.uncut);
     queues.count_drop(leaf, left.without_frame);
     state.generated += pieces.saturating_sub(1);

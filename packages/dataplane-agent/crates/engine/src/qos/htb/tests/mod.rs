@@ -60,15 +60,15 @@ fn class(forest: &Forest, row: RowId) -> ClassId {
     forest.find(Identity { row, part: Part::Whole }).unwrap()
 }
 
-/// One worker and its leaves, packets of 1,500 bytes.
+/// A worker and its leaves, packets of 1,500 bytes.
 struct Sim {
     htb: Htb,
     forest: Arc<Forest>,
-    accounts: Accounts,
+    shared_trees: SharedTrees,
     now: Now,
     /// Bits that each class of the forest has sent, by number.
     sent: Vec<u64>,
-    /// What was sent, and when.
+    /// Packets sent, and when.
     log: Vec<(Now, ClassId, u64)>,
     /// Takes so many bits/s: each packet keeps the port busy.
     port: Option<(RowId, u64)>,
@@ -76,15 +76,15 @@ struct Sim {
 
 impl Sim {
     fn new(forest: Arc<Forest>) -> Self {
-        let (mut htb, now, accounts) = (Htb::new(0, 1), Now(SECOND), Accounts::default());
-        htb.swap(&forest, &accounts, now);
+        let (mut htb, now, shared_trees) = (Htb::new(0, 1), Now(SECOND), SharedTrees::default());
+        htb.swap(&forest, &shared_trees, now);
         for (id, class) in (0..).map(ClassId).zip(forest.classes()) {
             if class.is_leaf {
                 htb.take(id, now);
             }
         }
         let sent = vec![0; forest.classes().len()];
-        Self { htb, forest, accounts, now, sent, log: Vec::new(), port: None }
+        Self { htb, forest, shared_trees, now, sent, log: Vec::new(), port: None }
     }
 
     fn of(specs: &[Spec]) -> Self {

@@ -6,7 +6,7 @@ use super::super::links::bits;
 use super::super::ring::PRIORITIES;
 use super::*;
 
-/// What packets wait for, found the slow way.
+/// Compares what packets wait for with a search through all classes.
 fn check(htb: &Htb) -> Result<(), TestCaseError> {
     let core = &htb.core;
     for (number, tree) in (0..).zip(&core.trees) {
@@ -47,11 +47,12 @@ fn check_colours(htb: &Htb) -> Result<(), TestCaseError> {
     }
     let shared = htb.roots[0].lock();
     for (slot, node) in (0..).zip(&htb.core.nodes).filter(|(_, node)| node.live != 0) {
-        let now = if node.is_leaf() { node.account } else { shared.classes[node.place as usize].account };
+        let now =
+            if node.is_leaf() { node.class_tokens } else { shared.classes[node.place as usize].class_tokens };
         let mut earlier = now;
         earlier.fill(Now(htb.now.0.saturating_sub(200_000)), true);
         let rank = |mode| [Mode::Red, Mode::Yellow, Mode::Green].iter().position(|other| *other == mode);
-        // An account that was filled since then cannot tell what it was: then the wheel is about to bring it up.
+        // Tokens that were filled since then cannot tell what they were: then the wheel is about to bring it up.
         let is_due = earlier == now && htb.core.wheel.is_armed_by(slot, htb.now);
         prop_assert!(rank(earlier.mode()) <= rank(node.mode) || is_due, "{:?} {:?}", earlier, node);
     }
@@ -108,7 +109,7 @@ proptest! {
                 }
                 7 => sim.now.0 += wait,
                 8 => sim.htb.set_blocked(7, wait % 2 == 0),
-                _ if wait % 5 == 0 => sim.htb.swap(&sim.forest.clone(), &sim.accounts, sim.now),
+                _ if wait % 5 == 0 => sim.htb.swap(&sim.forest.clone(), &sim.shared_trees, sim.now),
                 _ => sim.htb.sent(leaf, 1, bytes, sim.now),
             }
             check(&sim.htb)?;
@@ -132,7 +133,7 @@ struct Simple {
     level: u8,
     priority: u8,
     is_active: bool,
-    account: account::Account,
+    class_tokens: class_tokens::ClassTokens,
     quantum: i64,
     /// Bytes that it was lent, by level of the class that lent.
     lent: [i64; 8],
@@ -152,7 +153,7 @@ fn simple_classes(specs: &[Spec], active: &[RowId], now: Now) -> Vec<Simple> {
                 level: class.level,
                 priority,
                 is_active: active.contains(&row),
-                account: account::Account::new(rates, now),
+                class_tokens: class_tokens::ClassTokens::new(rates, now),
                 quantum: (limit_at as i64 / 80).clamp(1000, 200_000),
                 lent: [0; 8],
                 deficits: [0; 8],
@@ -166,10 +167,10 @@ fn simple_classes(specs: &[Spec], active: &[RowId], now: Now) -> Vec<Simple> {
 fn simple_candidates(classes: &[Simple]) -> Vec<(u8, u8, usize)> {
     let candidate = |(at, leaf): (usize, &Simple)| {
         let mut lender = at;
-        while classes[lender].account.mode() == Mode::Yellow {
+        while classes[lender].class_tokens.mode() == Mode::Yellow {
             lender = classes[lender].parent?;
         }
-        let is_green = classes[lender].account.mode() == Mode::Green;
+        let is_green = classes[lender].class_tokens.mode() == Mode::Green;
         is_green.then_some((classes[lender].level, leaf.priority, at))
     };
     let all: Vec<_> =
@@ -190,7 +191,7 @@ fn simple_rates(specs: &[Spec], active: &[RowId], ms: u64, order: Order) -> Vec<
             before = classes.iter().map(|class| class.sent).collect();
         }
         for class in &mut classes {
-            class.account.fill(now, true);
+            class.class_tokens.fill(now, true);
         }
         let candidates = simple_candidates(&classes);
         let Some(&(lender, priority, _)) = candidates.first() else {
@@ -223,7 +224,7 @@ fn simple_rates(specs: &[Spec], active: &[RowId], ms: u64, order: Order) -> Vec<
         classes[leaf].lent[level] += PACKET as i64;
         let mut at = Some(leaf);
         while let Some(class) = at.map(|at| &mut classes[at]) {
-            class.account.charge(PACKET as i64 * 8, class.level >= lender);
+            class.class_tokens.charge(PACKET as i64 * 8, class.level >= lender);
             at = class.parent;
         }
     }

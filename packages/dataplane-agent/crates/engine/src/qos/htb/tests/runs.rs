@@ -4,9 +4,9 @@ use super::*;
 
 const SPECS: [Spec; 4] =
     [(1, 0, 0, 10 * M, 8), (2, 1, 0, 10 * M, 8), (3, 2, 0, 5 * M, 8), (4, 2, 0, 5 * M, 8)];
-/// Of a root of 10 Mbit/s with a tenth of a second.
+/// Depth of a root of 10 Mbit/s with a tenth of a second, bits.
 const FULL: i64 = M as i64;
-/// What it gets in a millisecond.
+/// Tokens that it gets in a millisecond, bits.
 const EARNED: i64 = FULL / 100;
 const BITS: i64 = PACKET as i64 * 8;
 
@@ -14,19 +14,19 @@ const BITS: i64 = PACKET as i64 * 8;
 struct Pair {
     htbs: [Htb; 2],
     forest: Arc<Forest>,
-    accounts: Accounts,
+    shared_trees: SharedTrees,
     now: Now,
 }
 
 impl Pair {
     fn new() -> Self {
-        let (forest, accounts, now) = (forest(&SPECS), Accounts::default(), Now(SECOND));
+        let (forest, shared_trees, now) = (forest(&SPECS), SharedTrees::default(), Now(SECOND));
         let mut htbs = [0, 1].map(|worker| Htb::new(worker, 2));
         for (htb, row) in htbs.iter_mut().zip([3, 4]) {
-            htb.swap(&forest, &accounts, now);
+            htb.swap(&forest, &shared_trees, now);
             htb.take(class(&forest, row), now);
         }
-        Self { htbs, forest, accounts, now }
+        Self { htbs, forest, shared_trees, now }
     }
 
     /// Lets packets of a worker's leaf pass.
@@ -41,10 +41,10 @@ impl Pair {
         self.htbs[worker].view(class(&self.forest, row), self.now).unwrap()
     }
 
-    /// What the root has when everybody has given back what was lent.
+    /// Tokens of the root when every lease has been returned.
     fn leaf_state(&mut self) -> i64 {
         for htb in &mut self.htbs {
-            htb.swap(&self.forest, &self.accounts, self.now);
+            htb.swap(&self.forest, &self.shared_trees, self.now);
         }
         self.view(0, 1).tokens
     }
@@ -98,7 +98,7 @@ fn what_passes_on_loan_is_charged_to_the_loan_when_the_run_ends() {
     pair.pass(0, 3);
     assert!(!pair.htbs[0].is_sole(0) && is_in_run(&pair.htbs[0]));
     let root = pair.htbs[0].core.trees[0].root;
-    let credit = |htb: &Htb| htb.core.node(root).unwrap().account.tokens;
+    let credit = |htb: &Htb| htb.core.node(root).unwrap().class_tokens.tokens;
     let lent = credit(&pair.htbs[0]);
     let before = [1, 2, 3].map(|row| pair.view(0, row));
     assert_eq!(before.map(|view| view.packets), [4; 3]);

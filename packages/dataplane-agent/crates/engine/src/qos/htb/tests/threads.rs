@@ -14,14 +14,14 @@ fn workers_that_meet_at_any_moment_keep_the_rate_and_forget_no_leaf() {
     const TURNS: u32 = 10_000;
     let mut specs: Vec<Spec> = vec![(1, 0, 0, 100 * M, 8), (2, 1, 20 * M, 100 * M, 8), (3, 1, 0, 60 * M, 8)];
     specs.extend((10..50).map(|row| (row, 2 + row % 2, if row % 3 == 0 { M / 2 } else { 0 }, 0, 8)));
-    let (forest, accounts) = (forest(&specs), Accounts::default());
+    let (forest, shared_trees) = (forest(&specs), SharedTrees::default());
     let (begin, end) = (CLOCK.load(Ordering::Relaxed), 3 * SECOND);
     let sent: Vec<u64> = std::thread::scope(|scope| {
         let worker = |number: u32| {
-            let (forest, accounts) = (&forest, &accounts);
+            let (forest, shared_trees) = (&forest, &shared_trees);
             move || {
                 let mut htb = Htb::new(number, WORKERS);
-                htb.swap(forest, accounts, Now(begin));
+                htb.swap(forest, shared_trees, Now(begin));
                 let rows = (10..50).filter(|row| row % WORKERS == number);
                 let leaves: Vec<ClassId> = rows.map(|row| class(forest, row)).collect();
                 for leaf in &leaves {
@@ -39,7 +39,7 @@ fn workers_that_meet_at_any_moment_keep_the_rate_and_forget_no_leaf() {
                         htb.sent(turn.leaf, 1, PACKET, now);
                     }
                     if now.0 % 65_536 < 5_000 {
-                        htb.swap(forest, accounts, now);
+                        htb.swap(forest, shared_trees, now);
                     }
                     std::thread::yield_now();
                 }

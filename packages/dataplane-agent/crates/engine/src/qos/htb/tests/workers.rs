@@ -27,13 +27,13 @@ impl Crew {
     /// Leaves belong to workers in turn.
     pub fn new(specs: &[Spec], workers: u32, seed: u64) -> Self {
         let forest = forest(specs);
-        let accounts = Accounts::default();
+        let shared_trees = SharedTrees::default();
         let now = Now(SECOND);
         // Shown when the test fails.
         println!("seed {seed}");
         let mut htbs: Vec<Htb> = (0..workers).map(|worker| Htb::new(worker, workers)).collect();
         for htb in &mut htbs {
-            htb.swap(&forest, &accounts, now);
+            htb.swap(&forest, &shared_trees, now);
         }
         Self {
             htbs,

@@ -13,7 +13,7 @@ const END: u8 = 0;
 const NOP: u8 = 1;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
-/// As many blocks as a header has room for.
+/// Most SACK blocks of a header.
 const BLOCKS: usize = 4;
 
 /// The options of a TCP header that the filter reads.

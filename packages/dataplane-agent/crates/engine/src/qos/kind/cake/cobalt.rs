@@ -7,7 +7,7 @@ use crate::qos::kind::codel::control_law;
 use crate::qos::kind::random::Random;
 use crate::time::Now;
 
-/// What is added to the probability of BLUE when the queue is full, and taken from it when it is empty: 1/256 and
+/// Increment of the probability of BLUE when the queue is full, and decrement when it is empty: 1/256 and
 /// 1/4096 of one.
 const INCREMENT: u32 = 1 << 24;
 const DECREMENT: u32 = 1 << 20;
@@ -128,7 +128,7 @@ impl Cobalt {
         steps.saturating_mul(steps) > u64::from(self.count)
     }
 
-    /// What the last judgement let pass, marked or not: drops that were missed are not made up for.
+    /// Notes that the last judgement let a packet pass, marked or not: drops that were missed are not made up for.
     pub fn passed(&mut self, now: Now) {
         if self.count != 0 && now.0 > self.drop_next {
             self.drop_next = now.0;

@@ -24,7 +24,7 @@ const fn is_assured(dscp: u8, class: u8) -> bool {
     dscp >> 3 == class && matches!(dscp & 7, 2 | 4 | 6)
 }
 
-/// How many tins there are.
+/// Number of tins.
 pub fn tins(mode: CakeDiffserv) -> usize {
     match mode {
         CakeDiffserv::Besteffort => 1,

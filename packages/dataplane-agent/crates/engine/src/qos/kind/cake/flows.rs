@@ -36,14 +36,14 @@ pub struct Flow {
     pub cobalt: Cobalt,
     /// Bytes that it may send before its turn ends.
     pub deficit: i64,
-    /// What the last refill left, divided among its host's flows.
+    /// Remainder of the last refill, divided among its host's flows.
     remainder: u64,
     /// The rest of the hash, after the set.
     tag: u32,
     pair: Pair,
     /// The list that it is in.
     pub set: FlowSet,
-    /// Its tin.
+    /// Tin of the flow.
     pub tin: u8,
     way: u8,
     /// Other flows that found their set full may have packets in it.
@@ -213,7 +213,7 @@ impl Flows {
         self.pool.get(place)
     }
 
-    /// As [`Self::get`], writable.
+    /// Mutable [`Self::get`].
     #[inline]
     pub fn get_mut(&mut self, place: u32) -> Option<&mut Flow> {
         self.pool.get_mut(place)

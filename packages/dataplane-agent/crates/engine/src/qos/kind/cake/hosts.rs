@@ -90,19 +90,19 @@ impl Hosts {
         }
     }
 
-    /// It ends.
+    /// Unbinds a flow that ends.
     pub fn unbind(&mut self, pair: Pair) {
         self.src.unbind(pair.src);
         self.dst.unbind(pair.dst);
     }
 
-    /// It has, or has no longer, always something to send.
+    /// Counts a flow that has become, or is no longer, a bulk flow.
     pub fn count(&mut self, pair: Pair, up: bool) {
         self.src.count(pair.src, up);
         self.dst.count(pair.dst, up);
     }
 
-    /// Among how many flows its hosts' share is divided.
+    /// Number of flows among which its hosts' share is divided.
     pub fn load(&self, pair: Pair) -> u32 {
         self.src.bulk(pair.src).max(self.dst.bulk(pair.dst)).max(1)
     }

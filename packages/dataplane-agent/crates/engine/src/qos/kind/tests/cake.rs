@@ -69,7 +69,7 @@ fn fill(leaf: &mut Leaf, flows: &[(u8, u8, u16)]) {
     }
 }
 
-/// One source with six flows, one with two, one with one.
+/// Sources: one with six flows, one with two, one with one.
 const SOURCES: [(u8, u8, u16); 9] =
     [(1, 1, 1), (1, 2, 2), (1, 3, 3), (1, 4, 4), (1, 5, 5), (1, 6, 6), (2, 7, 1), (2, 8, 2), (3, 9, 1)];
 

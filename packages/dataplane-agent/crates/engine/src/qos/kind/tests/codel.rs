@@ -19,7 +19,7 @@ fn the_control_law_is_the_interval_over_the_root_of_the_count() {
     }
 }
 
-/// One packet of 1,000 bytes each ms comes and one each 2 ms goes.
+/// Offers a packet of 1,000 bytes each ms, and sends one each 2 ms.
 fn overloaded(config: Codel, class: u8, end: Now) -> (Leaf, Vec<super::support::Sent>) {
     let mut leaf = Leaf::new(&QueueType::Codel(config));
     let mut came = 0;
@@ -87,7 +87,7 @@ fn packets_that_can_be_marked_are_not_dropped() {
     let (leaf, sent) = overloaded(config, 2, Now(SECOND));
     let marked = sent.iter().filter(|sent| sent.frame.0[15] == 3).count() as u64;
     assert!(leaf.dropped.is_empty() && marked == leaf.kind.marked() && marked > 5);
-    // Those that cannot are.
+    // Packets without ECT are dropped.
     let (leaf, _) = overloaded(config, 0, Now(SECOND));
     assert!(!leaf.dropped.is_empty() && leaf.kind.marked() == 0);
 }

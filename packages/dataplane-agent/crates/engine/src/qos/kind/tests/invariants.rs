@@ -102,7 +102,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..160)
 }
 
-/// What is known to wait, by the number of its packet.
+/// Packets known to wait, by their number.
 #[derive(Default)]
 struct Ledger {
     next: u16,
@@ -135,7 +135,7 @@ impl Ledger {
         Ok(known.map_or(0, |(flow, _)| flow))
     }
 
-    /// The same, and in turn.
+    /// Checks the same, and the order.
     fn in_order(&mut self, frame: &HeapFrame) -> Result<(), TestCaseError> {
         let flow = self.back(frame)?;
         let before = self.went.insert(flow, number(frame)).unwrap_or(0);

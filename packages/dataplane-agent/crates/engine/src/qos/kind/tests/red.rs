@@ -63,7 +63,7 @@ fn at_the_upper_threshold_everything_is_dropped_until_the_average_has_sunk() {
     assert_eq!(leaf.dropped.len(), 0);
 }
 
-/// How many of six packets are dropped that come so long after a queue with an average of more than 20 packets of
+/// Number of six packets that are dropped if they come so long after a queue with an average of more than 20 packets of
 /// 1,000 bytes has been sent empty at 8 Mbit/s; from an average of 11 on all are dropped.
 fn dropped_after(idle: u64, avg_packet: u32) -> usize {
     let config = QueueType::Red { limit: 1000, min_threshold: 10, max_threshold: 11, burst: 20, avg_packet };
@@ -92,7 +92,7 @@ fn an_idle_time_counts_as_packets_that_did_not_come() {
     assert_eq!(dropped_after(MS, 1000), 6);
     assert_eq!(dropped_after(30 * MS, 1000), 0);
     assert_eq!(dropped_after(1000 * MS, 1000), 0);
-    // Of longer packets fewer would have come.
+    // Longer packets would have meant fewer arrivals.
     assert_eq!(dropped_after(30 * MS, 10_000), 6);
     assert_eq!(dropped_after(1000 * MS, u32::MAX), 6);
 }

@@ -45,7 +45,7 @@ pub fn waiting(frame: HeapFrame, now: Now) -> Waiting<HeapFrame> {
     }
 }
 
-/// What came of a packet.
+/// A packet that was sent.
 #[derive(Debug, Clone)]
 pub struct Sent {
     pub frame: HeapFrame,
@@ -59,7 +59,7 @@ pub struct Leaf {
     pub kind: Kind,
     pub slab: Slab<HeapFrame>,
     pub now: Now,
-    /// What was dropped, and when.
+    /// Frames dropped, and when.
     pub dropped: Vec<(Now, HeapFrame)>,
 }
 
@@ -79,7 +79,7 @@ impl Leaf {
         self.offer_as(frame, VnetState::default(), 1, bytes, (0, 0))
     }
 
-    /// The same, with what goes with it.
+    /// Offers a frame with its metadata.
     pub fn offer_as(
         &mut self,
         frame: HeapFrame,
@@ -123,7 +123,7 @@ impl Leaf {
         }
     }
 
-    /// What is sent, without a rate of the leaf, by then.
+    /// Frames sent by `end`, without a rate of the leaf.
     pub fn drain_until(&mut self, end: Now) -> Vec<Sent> {
         let mut all = Vec::new();
         loop {

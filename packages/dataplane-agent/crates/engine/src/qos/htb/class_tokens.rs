@@ -1,4 +1,4 @@
-//! What a class may send: tokens of its `limit-at` and of its `max-limit`.
+//! Tokens of a class: of its `limit-at` and of its `max-limit`.
 
 use tollway_config::dataplane::QueueLimit;
 
@@ -14,10 +14,10 @@ const GUARANTEE_DEPTH_MS: u32 = 10;
 /// Debts are forgotten beyond what so many seconds bring.
 const FLOOR_SECONDS: i64 = 60;
 
-/// As a rate: no limit.
+/// Rate without a limit.
 pub const UNLIMITED: u64 = u64::MAX;
 
-/// Rates and depths of an account.
+/// Rates and depths of the tokens of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rates {
     /// Bits/s that the class may send on its own; 0 none, or [`UNLIMITED`].
@@ -59,34 +59,34 @@ fn depth(rate: u64, depth_ms: u32) -> i64 {
     if rate == UNLIMITED { 0 } else { bucket::depth(rate, depth_ms) }
 }
 
-/// The account. Sums are bits; below zero what went too early.
+/// Tokens of a class, in bits; below zero what was sent too early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Account {
+pub struct ClassTokens {
     /// Tokens of `limit-at`, bits.
     pub tokens: i64,
     /// Tokens of `max-limit`, bits.
     pub ceiling_tokens: i64,
     filled: Now,
     rates: Rates,
-    /// Fraction of a bit, in 10⁻⁹ bits.
-    part: u32,
-    ceiling_part: u32,
+    /// Fraction of a bit of `tokens`, in 10⁻⁹ bits.
+    remainder: u32,
+    ceiling_remainder: u32,
 }
 
-impl Account {
-    /// A full one.
+impl ClassTokens {
+    /// Tokens up to the depths.
     pub fn new(rates: Rates, now: Now) -> Self {
         Self {
             tokens: rates.depth,
             ceiling_tokens: rates.ceiling_depth,
             filled: now,
             rates,
-            part: 0,
-            ceiling_part: 0,
+            remainder: 0,
+            ceiling_remainder: 0,
         }
     }
 
-    /// That of a worker which has leased nothing yet.
+    /// The tokens of a worker that has leased nothing yet.
     pub fn leased(rates: Rates) -> Self {
         Self { tokens: 0, ceiling_tokens: 0, ..Self::new(rates, Now(0)) }
     }
@@ -126,15 +126,15 @@ impl Account {
         self.ceiling_tokens = self.ceiling_tokens.min(rates.ceiling_depth);
     }
 
-    /// Goes on with the tokens of another account of the same class.
-    pub fn resume(&mut self, other: &Self) {
+    /// Takes over the tokens of another state of the same class.
+    pub fn restore(&mut self, other: &Self) {
         if is_counted(other.rates.rate) {
             self.tokens = other.tokens.min(self.rates.depth);
         }
         if is_counted(other.rates.ceiling) {
             self.ceiling_tokens = other.ceiling_tokens.min(self.rates.ceiling_depth);
         }
-        (self.filled, self.part, self.ceiling_part) = (other.filled, 0, 0);
+        (self.filled, self.remainder, self.ceiling_remainder) = (other.filled, 0, 0);
     }
 
     /// Adds what came in since the last time.
@@ -149,11 +149,12 @@ impl Account {
         let Rates { rate, ceiling, depth, ceiling_depth } = self.rates;
         if is_counted(rate) {
             let cap = cap(depth, rate, waiting);
-            self.tokens = refill(self.tokens, &mut self.part, rate, cap, elapsed);
+            self.tokens = refill(self.tokens, &mut self.remainder, rate, cap, elapsed);
         }
         if is_counted(ceiling) {
             let cap = cap(ceiling_depth, ceiling, waiting);
-            self.ceiling_tokens = refill(self.ceiling_tokens, &mut self.ceiling_part, ceiling, cap, elapsed);
+            self.ceiling_tokens =
+                refill(self.ceiling_tokens, &mut self.ceiling_remainder, ceiling, cap, elapsed);
         }
     }
 
@@ -183,7 +184,7 @@ impl Account {
             self.charge_own(bits);
         }
         if self.rates.ceiling != UNLIMITED {
-            self.ceiling_tokens = less(self.ceiling_tokens, bits, self.rates.ceiling);
+            self.ceiling_tokens = charge(self.ceiling_tokens, bits, self.rates.ceiling);
         }
     }
 
@@ -191,7 +192,7 @@ impl Account {
     #[inline]
     pub fn charge_own(&mut self, bits: i64) {
         if is_counted(self.rates.rate) {
-            self.tokens = less(self.tokens, bits, self.rates.rate);
+            self.tokens = charge(self.tokens, bits, self.rates.rate);
         }
     }
 
@@ -205,19 +206,19 @@ impl Account {
     pub fn event(&self) -> Option<Now> {
         match self.mode() {
             Mode::Red => {
-                Some(paid_at(self.filled, self.ceiling_tokens, self.ceiling_part, self.rates.ceiling))
+                Some(paid_at(self.filled, self.ceiling_tokens, self.ceiling_remainder, self.rates.ceiling))
             }
             Mode::Yellow if self.rates.rate != 0 => {
-                Some(paid_at(self.filled, self.tokens, self.part, self.rates.rate))
+                Some(paid_at(self.filled, self.tokens, self.remainder, self.rates.rate))
             }
             Mode::Yellow | Mode::Green => None,
         }
     }
 }
 
-/// Tokens after a charge.
+/// Tokens less `bits`, not below the floor.
 #[inline]
-fn less(tokens: i64, bits: i64, rate: u64) -> i64 {
+fn charge(tokens: i64, bits: i64, rate: u64) -> i64 {
     let left = tokens.saturating_sub(bits);
     if left >= 0 { left } else { left.max(-FLOOR_SECONDS * rate as i64) }
 }

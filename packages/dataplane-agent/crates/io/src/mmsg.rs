@@ -37,15 +37,15 @@ pub struct Received {
 }
 
 /// Buffers for `recvmmsg`, `sendmmsg`, `readv` and `writev`.
-pub struct Scratch {
+pub struct MmsgBuffers {
     slots: Box<[RxSlot]>,
     messages: Box<[libc::mmsghdr]>,
     tx_headers: Box<[[u8; VNET_HEADER]]>,
     tx_vectors: Box<[[libc::iovec; 3]]>,
 }
 
-// SAFETY: the pointers inside point into the scratch's own boxes and into frames it owns.
-unsafe impl Send for Scratch {}
+// SAFETY: the pointers inside point into its own boxes and into frames it owns.
+unsafe impl Send for MmsgBuffers {}
 
 const NO_VECTOR: libc::iovec = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
 
@@ -53,19 +53,19 @@ fn vector(start: *mut u8, len: usize) -> libc::iovec {
     libc::iovec { iov_base: start.cast(), iov_len: len }
 }
 
-impl Default for Scratch {
+impl Default for MmsgBuffers {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl std::fmt::Debug for Scratch {
+impl std::fmt::Debug for MmsgBuffers {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Scratch").finish_non_exhaustive()
+        formatter.debug_struct("MmsgBuffers").finish_non_exhaustive()
     }
 }
 
-impl Scratch {
+impl MmsgBuffers {
     /// Buffers for [`BURST`] frames.
     pub fn new() -> Self {
         let slot = |_| RxSlot {
@@ -296,12 +296,12 @@ fn vlan_tag(header: &libc::msghdr) -> Option<[u8; 4]> {
     let auxiliary: libc::tpacket_auxdata =
         // SAFETY: a PACKET_AUXDATA message holds a tpacket_auxdata, perhaps unaligned.
         unsafe { libc::CMSG_DATA(control).cast::<libc::tpacket_auxdata>().read_unaligned() };
-    tag_of(auxiliary.tp_status, auxiliary.tp_vlan_tpid, auxiliary.tp_vlan_tci)
+    vlan_tag_bytes(auxiliary.tp_status, auxiliary.tp_vlan_tpid, auxiliary.tp_vlan_tci)
 }
 
 /// The tag that a packet socket reports beside a frame with this status.
 #[inline]
-pub(crate) fn tag_of(status: u32, tpid: u16, tci: u16) -> Option<[u8; 4]> {
+pub(crate) fn vlan_tag_bytes(status: u32, tpid: u16, tci: u16) -> Option<[u8; 4]> {
     if status & libc::TP_STATUS_VLAN_VALID == 0 {
         return None;
     }
@@ -325,12 +325,12 @@ mod tests {
         let (reader, mut writer) = UnixStream::pair().unwrap();
         reader.set_nonblocking(true).unwrap();
         let mut pool = partitions(&[PartitionSize { heads: 2, tails: 1 }]).unwrap().remove(0);
-        let mut scratch = Scratch::new();
+        let mut buffers = MmsgBuffers::new();
         let mut other = pool.take_head().unwrap();
         assert!(pool.add_tail(&mut other));
         let mut lengths = Vec::new();
         let mut receive = |pool: &mut Partition| {
-            scratch.read_frames(reader.as_raw_fd(), 1, pool, |frame, _| lengths.push(frame.len())).unwrap()
+            buffers.read_frames(reader.as_raw_fd(), 1, pool, |frame, _| lengths.push(frame.len())).unwrap()
         };
         assert_eq!(receive(&mut pool), Received::default());
         pool.recycle(other);

@@ -22,7 +22,7 @@ use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Hook, MAX_HANDOVERS, Meta, flag};
 use crate::pipeline::alter::set_dscp;
 use crate::pipeline::batch::Batch;
-use crate::pipeline::bound;
+use crate::pipeline::cached_validity;
 use crate::pipeline::flow_handover;
 use crate::pipeline::slow_path::{Pass, reject};
 use crate::pipeline::stage::classify::count_out_of_order;
@@ -41,7 +41,8 @@ use crate::snapshot::{Port, Snapshot};
 /// (measured in turns in a virtual machine on a Xeon); `engine/stateful-64k` 3 % with 16, and 1.45 times as slow with 64 on
 /// Zen 4.
 const TOGETHER: usize = 8;
-/// How many packets before its own turn the bucket of a packet is fetched, which has to be there when it is looked up.
+/// Number of packets before its own turn at which the bucket of a packet is fetched, which has to be there when it is
+/// looked up.
 pub(crate) const BUCKETS_AHEAD: usize = 3 * TOGETHER;
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
@@ -63,7 +64,7 @@ fn send_to_home<F>(state: &WorkerState<F>, packets: &mut [Packet<F>]) -> u64 {
     }
     let mut sent = 0;
     for Packet { meta, .. } in packets {
-        const KEPT: u32 = flag::STEERED | flag::HANDED_OVER | flag::ICMP_ERROR | flag::ATTACHED;
+        const KEPT: u32 = flag::STEERED | flag::HANDED_OVER | flag::ICMP_ERROR | flag::ROUTER_REPLY;
         if meta.verdict != Verdict::Continue || meta.is(KEPT) {
             continue;
         }
@@ -133,7 +134,7 @@ fn forward_tracked<F: Frame, S: FrameSource<F>>(
             continue;
         }
         entered += 1;
-        meta.entry = match meta.is(flag::ICMP_ERROR | flag::ATTACHED) {
+        meta.entry = match meta.is(flag::ICMP_ERROR | flag::ROUTER_REPLY) {
             true => NO_ENTRY,
             false => state.table.verify(meta.entry, &meta.key, &meta.tuple),
         };
@@ -145,7 +146,7 @@ fn forward_tracked<F: Frame, S: FrameSource<F>>(
             match apply(snapshot, state, packet) {
                 Applied::Done => continue,
                 Applied::Resume(action, port) => {
-                    resume(snapshot, state, batch, index, &action, port, source);
+                    evaluate_from_resume_point(snapshot, state, batch, index, &action, port, source);
                     continue;
                 }
                 Applied::Slow(reason) => reason,
@@ -155,15 +156,15 @@ fn forward_tracked<F: Frame, S: FrameSource<F>>(
         if is_own(state, packet) {
             state.table.prefetch_timer(packet.meta.entry);
             batch.slow.push(index as u32);
-            state.note_slow(&mut packet.meta, reason);
-        } else if packet.meta.is(flag::MOVED) {
+            state.count_slow_packet(&mut packet.meta, reason);
+        } else if packet.meta.is(flag::FLOW_MIGRATING) {
             flow_handover::hand_over_again(&mut packet.meta, &batch.flow_handovers, &mut batch.moving);
         }
     }
     entered
 }
 
-/// What became of a packet whose cached action was to be applied.
+/// Result of applying a cached action.
 enum Applied {
     /// Forwarded.
     Done,
@@ -177,7 +178,7 @@ enum Applied {
 fn slow_by_headers(meta: &Meta) -> SlowReason {
     if let Some(reason) = meta.slow_by_itself() {
         reason
-    } else if meta.entry == NO_ENTRY || meta.is(flag::MOVED) {
+    } else if meta.entry == NO_ENTRY || meta.is(flag::FLOW_MIGRATING) {
         SlowReason::NewConnection
     } else {
         meta.slow_as_control()
@@ -204,7 +205,7 @@ fn slow_without_entry<F>(state: &WorkerState<F>, meta: &Meta) -> SlowReason {
 /// Why a packet is slow whose entry holds, but which its connection does not take on the fast path.
 fn slow_by_connection(meta: &Meta, status: Status) -> SlowReason {
     if meta.tuple.protocol != ipv4::TCP {
-        SlowReason::Order
+        SlowReason::BehindSlowPacket
     } else if !status.assured() {
         SlowReason::Handshake
     } else {
@@ -222,8 +223,8 @@ fn apply<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut
     if stamp != cache_epoch.stamp && !is_still_valid(snapshot, state, meta) {
         return Applied::Slow(slow_without_entry(state, meta));
     }
-    if flags & action_flag::BOUNDED != 0
-        && let Some(reason) = bound::broken(state, meta, frame.head())
+    if flags & action_flag::LIMITED_VALIDITY != 0
+        && let Some(reason) = cached_validity::expired_reason(state, meta, frame.head())
     {
         return Applied::Slow(reason);
     }
@@ -239,7 +240,7 @@ fn apply<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut
     }
     if hot.slow_batch == state.batch as u16 {
         return Applied::Slow(match slow_by_connection(meta, hot.status) {
-            SlowReason::TcpWindow => SlowReason::Order,
+            SlowReason::TcpWindow => SlowReason::BehindSlowPacket,
             reason => reason,
         });
     }
@@ -348,7 +349,7 @@ fn rewrite(
 }
 
 /// Lets the rules from the resume point on decide about a packet of a cached flow.
-fn resume<F: Frame, S: FrameSource<F>>(
+fn evaluate_from_resume_point<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     batch: &mut Batch<F>,
@@ -366,7 +367,7 @@ fn resume<F: Frame, S: FrameSource<F>>(
         return;
     };
     let meta = &mut packet.meta;
-    state.note_slow(meta, SlowReason::Rule);
+    state.count_slow_packet(meta, SlowReason::Rule);
     let entry = meta.entry;
     meta.conn = state.table.reference(entry);
     meta.direction = ConnectionTable::direction_of(entry);
@@ -412,7 +413,7 @@ fn resume<F: Frame, S: FrameSource<F>>(
 fn is_own<F: Frame>(state: &mut WorkerState<F>, packet: &mut Packet<F>) -> bool {
     let now = state.now;
     let meta = &mut packet.meta;
-    if meta.is(flag::ATTACHED) {
+    if meta.is(flag::ROUTER_REPLY) {
         return true;
     }
     if meta.entry != NO_ENTRY

@@ -1,5 +1,6 @@
-//! `docs/packet-flow.md` is written from `STAGES`. To renew it:
-//! `TOLLWAY_UPDATE_DOCS=1 cargo test -p tollway-engine packet_flow`.
+//! `docs/packet-flow.md` is written from `STAGES` and the lists of reasons. To write it anew:
+//! `TOLLWAY_UPDATE_DOCS=1 cargo test -p tollway-worker --test packet_flow`.
+#![allow(clippy::expect_used, reason = "a test that cannot go on should say so and stop")]
 
 use std::fmt::Write;
 use std::path::Path;
@@ -7,13 +8,15 @@ use std::path::Path;
 use tollway_engine::packet::slow_reason::SlowReason;
 use tollway_engine::packet::verdict::DropReason;
 use tollway_engine::pipeline::STAGES;
+use tollway_worker::counters::WorkerDrop;
 
 fn page() -> String {
     let mut page = String::from(
         "# The way of a packet through the engine\n\n\
-         Generated from `STAGES` in `packages/dataplane-agent/crates/engine/src/pipeline/mod.rs`; do not edit.\n\n\
+         Generated from `STAGES` in `packages/dataplane-agent/crates/engine/src/pipeline/mod.rs`, and from the reasons in\n\
+         `engine/src/packet/verdict.rs`, `worker/src/counters.rs` and `engine/src/packet/slow_reason.rs`; do not edit.\n\n\
          A batch of up to 256 packets passes the stages in this order. What the flow cache knows is finished in\n\
-         `fast_path`; the rest goes on, each packet through the stages that concern it. Packets that the router\n\
+         `flow_cache`; the rest goes on, each packet through the stages that concern it. Packets that the router\n\
          makes itself, and those of its own services, pass the same stages afterwards and meet the chain `output`.\n\n\
          | | stage | what it does | profile | may drop for |\n|---|---|---|---|---|\n",
     );
@@ -30,7 +33,10 @@ fn page() -> String {
         )
         .expect("writing to a String");
     }
-    page.push_str("\n## Why a packet is dropped\n\nEvery packet that does not leave counts for exactly one of these.\n\n");
+    page.push_str(
+        "\n## Why a packet is dropped\n\n\
+         Every packet that does not leave counts for exactly one reason: one of these if a stage drops it.\n\n",
+    );
     page.push_str("| reason | meaning | stages |\n|---|---|---|\n");
     for reason in DropReason::ALL {
         let stages: Vec<_> = STAGES
@@ -42,9 +48,16 @@ fn page() -> String {
             .expect("writing to a String");
     }
     page.push_str(
+        "\nOutside the stages a worker drops frames for these.\n\n\
+         | reason | meaning |\n|---|---|\n",
+    );
+    for reason in WorkerDrop::ALL {
+        writeln!(page, "| `{}` | {} |", reason.name(), reason.text()).expect("writing to a String");
+    }
+    page.push_str(
         "\n## Why a packet is not forwarded by the flow cache\n\n\
-         Every packet that goes through the stages after `fast_path` counts for exactly one of these; of `rule`, those\n\
-         whose way comes from the cache up to a rule that must be asked count there too.\n\n",
+         Every packet that goes through the stages after `flow_cache` counts for exactly one of these; of `rule`, those\n\
+         whose cached action ends at a rule that must be evaluated count there too.\n\n",
     );
     page.push_str("| reason | meaning |\n|---|---|\n");
     for reason in SlowReason::ALL {

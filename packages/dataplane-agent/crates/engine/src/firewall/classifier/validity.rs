@@ -1,4 +1,4 @@
-//! Bounds of an outcome that depends on volume, time, DSCP or address lists: until when it holds, so that the rules
+//! Validity of an outcome that depends on volume, time, DSCP or address lists: until when it holds, so that the rules
 //! need not be evaluated for every packet.
 
 use super::matcher::Side;
@@ -19,7 +19,7 @@ pub struct Membership {
 
 /// Until when an outcome holds. The default has no end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
+pub struct OutcomeValidity {
     /// While the connection has carried less, L3 bytes of both directions together.
     pub bytes: u64,
     /// Until this moment.
@@ -30,15 +30,15 @@ pub struct Bounds {
     pub listed: [Option<Membership>; MAX_LISTED],
 }
 
-impl Default for Bounds {
+impl Default for OutcomeValidity {
     fn default() -> Self {
         Self { bytes: u64::MAX, until: Now(u64::MAX), dscp: None, listed: [None; MAX_LISTED] }
     }
 }
 
-impl Bounds {
+impl OutcomeValidity {
     /// Whether the outcome holds without end.
-    pub fn is_unbounded(&self) -> bool {
+    pub fn is_unlimited(&self) -> bool {
         *self == Self::default()
     }
 

@@ -1,13 +1,13 @@
-//! The ends of ports and TAPs that a worker holds.
+//! A worker's share of a port: its socket, its transmit queue, its counters; and the TAPs that a worker reads.
 
 use std::sync::Arc;
 
 use tollway_config::dataplane::RowId;
-use tollway_engine::engine::offload::Credit;
+use tollway_engine::engine::offload::OffloadedCounts;
 use tollway_engine::packet::frame::{Frame, VnetState};
 use tollway_engine::pipeline::batch::BATCH;
+use tollway_io::mmsg::{MmsgBuffers, Outgoing};
 use tollway_io::pool::Partition;
-use tollway_io::scratch::{Outgoing, Scratch};
 use tollway_io::tap::Tap;
 use tollway_io::{PoolFrame, Port, PortIo};
 
@@ -19,8 +19,8 @@ pub(super) const TRANSMIT_QUEUE: usize = 512;
 /// release more at once.
 pub(super) const TRANSMIT_GATHER: usize = TRANSMIT_QUEUE + 2 * BATCH;
 
-/// The end of a port.
-pub(super) struct PortEnd {
+/// A port as one worker uses it.
+pub(super) struct WorkerPort {
     pub(super) io: Option<Port>,
     /// Frames to take at a time.
     pub(super) burst: usize,
@@ -29,14 +29,15 @@ pub(super) struct PortEnd {
     pub(super) blocked: bool,
     /// The engine has been told that the port is blocked.
     pub(super) is_known_blocked: bool,
-    /// It had no frame to receive into. Its descriptor may then not be readable, so that it is polled in every turn.
+    /// There was no frame to receive into. The descriptor may then not be readable, so that the port is polled in every
+    /// turn.
     pub(super) starved: bool,
     pub(super) counters: Arc<PortCounters>,
 }
 
-impl PortEnd {
+impl WorkerPort {
     /// Sends the frames of the queue, as many as the port takes.
-    pub(super) fn flush(&mut self, scratch: &mut Scratch, pool: &mut Partition, drops: &mut WorkerDrops) {
+    pub(super) fn flush(&mut self, buffers: &mut MmsgBuffers, pool: &mut Partition, drops: &mut WorkerDrops) {
         if self.queue.is_empty() || self.blocked {
             return;
         }
@@ -46,7 +47,7 @@ impl PortEnd {
             }
             return;
         };
-        let sent = io.send(&mut self.queue, scratch, pool);
+        let sent = io.send(&mut self.queue, buffers, pool);
         self.blocked = sent.full;
         if sent.refused > 0 {
             drops.add(WorkerDrop::PortRefused, sent.refused as u64);
@@ -62,43 +63,43 @@ impl PortEnd {
     }
 }
 
-/// The end of an interface's TAP.
-pub(super) struct TapEnd {
+/// The TAP of an interface.
+pub(super) struct WorkerTap {
     pub(super) row: RowId,
     pub(super) tap: Tap,
-    /// Its descriptor only reports errors; the device is gone.
+    /// The device is gone: its descriptor only reports errors.
     pub(super) dead: bool,
 }
 
 /// Counts what the kernel has forwarded from one port to another.
-pub(super) fn count(ports: &[PortEnd], credit: &Credit) {
-    let Credit { count, .. } = credit;
-    if let Some(end) = ports.get(usize::from(credit.in_port)) {
-        end.counters.rx_packets.add(count.packets);
-        end.counters.rx_bytes.add(count.bytes);
+pub(super) fn count(ports: &[WorkerPort], offloaded: &OffloadedCounts) {
+    let OffloadedCounts { count, .. } = offloaded;
+    if let Some(port) = ports.get(usize::from(offloaded.in_port)) {
+        port.counters.rx_packets.add(count.packets);
+        port.counters.rx_bytes.add(count.bytes);
     }
-    if let Some(end) = ports.get(usize::from(credit.out_port)) {
-        end.counters.tx_packets.add(count.packets);
-        end.counters.tx_bytes.add(count.bytes);
-        end.counters.fp_tx_packets.add(count.packets);
-        end.counters.fp_tx_bytes.add(count.bytes);
+    if let Some(port) = ports.get(usize::from(offloaded.out_port)) {
+        port.counters.tx_packets.add(count.packets);
+        port.counters.tx_bytes.add(count.bytes);
+        port.counters.fp_tx_packets.add(count.packets);
+        port.counters.fp_tx_bytes.add(count.bytes);
     }
 }
 
 /// Writes a frame for the router itself to the TAP of the interface that has the address. `false` when
 /// the kernel did not take it.
 pub(super) fn send_local(
-    end: &mut TapEnd,
+    tap: &mut WorkerTap,
     mut frame: PoolFrame,
     vnet: &VnetState,
-    scratch: &mut Scratch,
+    buffers: &mut MmsgBuffers,
     pool: &mut Partition,
 ) -> bool {
-    let mac = end.tap.mac();
+    let mac = tap.tap.mac();
     if let Some(destination) = frame.head_mut().first_chunk_mut::<6>() {
         *destination = mac;
     }
-    let sent = end.tap.send(&frame, vnet, scratch).is_ok();
+    let sent = tap.tap.send(&frame, vnet, buffers).is_ok();
     pool.recycle(frame);
     sent
 }
