@@ -21,13 +21,35 @@ test('the worst kind comes first, bookkeeping and reasons that stand still do no
 });
 
 test('every reason leads to a window that exists', () => {
-  for (const reason of ['filter-drop', 'connection-table-full', 'reverse-path', 'queue-full', 'never-heard-of']) {
+  for (const reason of [
+    'filter-drop',
+    'connection-table-full',
+    'reverse-path',
+    'queue-full',
+    'handover-stale',
+    'never-heard-of',
+  ]) {
     expect(menuByPath(dropReason(reason).opens), reason).toBeDefined();
   }
 });
 
-test('reasons with a weight are those of the engine', () => {
-  const engine = new Set([...flow.matchAll(/^\| `([a-z0-9-]+)` \|/gm)].map(([, reason]) => reason));
-  expect(engine.size).toBeGreaterThan(30);
-  for (const reason of KNOWN_REASONS) expect(engine, reason).toContain(reason);
+/** The reasons in the tables of packet-flow.md between two texts. */
+const reasonsBetween = (start: string, end: string) => {
+  const section = flow.slice(flow.indexOf(start), flow.indexOf(end));
+  return [...section.matchAll(/^\| `([a-z0-9-]+)` \|/gm)].map(([, reason = '']) => reason);
+};
+
+const OF_WORKERS = 'Outside the stages';
+const END = '## Why a packet is not forwarded by the flow cache';
+
+test('reasons with a weight are those of stages and workers', () => {
+  const reasons = reasonsBetween('## Why a packet is dropped', END);
+  expect(reasons.length).toBeGreaterThan(40);
+  for (const reason of KNOWN_REASONS) expect(reasons, reason).toContain(reason);
+});
+
+test('what a worker drops outside the stages is trouble', () => {
+  const reasons = reasonsBetween(OF_WORKERS, END);
+  expect(reasons).toContain('receive-queue-full');
+  for (const reason of [...reasons, 'handover-stale']) expect(dropReason(reason).weight, reason).toBe('trouble');
 });

@@ -20,6 +20,7 @@ const ARP = '/ip/arp';
 const ROUTES = '/ip/route';
 const SETTINGS = '/ip/settings';
 const QUEUES = '/queue/simple';
+const PROFILE = '/tool/profile';
 
 const KNOWN: Readonly<Record<string, readonly [Weight, string]>> = {
   'arp-consumed': ['bookkeeping', ARP],
@@ -48,6 +49,15 @@ const KNOWN: Readonly<Record<string, readonly [Weight, string]>> = {
   'no-frame': ['trouble', '/system/resource'],
   'queue-memory': ['trouble', QUEUES],
   'resume-point-lost': ['trouble', FILTER],
+  'handover-stale': ['trouble', PROFILE],
+  'handover-queue-full': ['trouble', PROFILE],
+  'receive-queue-full': ['trouble', PROFILE],
+  'transmit-queue-full': ['trouble', INTERFACES],
+  'frame-unusable': ['trouble', INTERFACES],
+  'port-refused': ['trouble', INTERFACES],
+  'port-gone': ['trouble', INTERFACES],
+  'no-local-service': ['trouble', '/system/resource'],
+  'local-queue-full': ['trouble', '/system/resource'],
 };
 
 /** Reasons whose weight is known. */
