@@ -14,7 +14,7 @@ import { formatDetails, formatTable } from './bench/report.mjs';
 import { runWireCase } from './bench/wire.mjs';
 import { build, buildAgent } from './build.mjs';
 import { browserNeeds, buildNeeds, ensureNode, ensureNodeModules, ensurePrograms, ensureRust } from './install.mjs';
-import { runLong } from './process.mjs';
+import { messageOf, runLong } from './process.mjs';
 import { agentDir, main, UserError } from './project.mjs';
 
 const USAGE = `usage: npm run bench [-- [PATTERN[,PATTERN…]] [--json FILE] [--quick] [--minutes N]]
@@ -71,7 +71,7 @@ function readOptions() {
       minutes,
     };
   } catch (error) {
-    throw new UserError(`${error instanceof Error ? error.message : error}\n\n${USAGE}`, 2);
+    throw new UserError(`${messageOf(error)}\n\n${USAGE}`, 2);
   }
 }
 
@@ -123,6 +123,32 @@ function machine() {
 }
 
 /**
+ * Measures cases one after the other; a failure is noted, and the next ones still run.
+ * @template {{ name: string }} Entry
+ * @param {readonly Entry[]} entries @param {string} where behind the name of each
+ * @param {(entry: Entry) => Promise<void>} measure
+ * @returns {Promise<boolean>} whether one failed
+ */
+async function measureEach(entries, where, measure) {
+  let failed = false;
+  for (const entry of entries) {
+    note(`• measuring ${entry.name}${where}`);
+    try {
+      await measure(entry);
+    } catch (error) {
+      failed = true;
+      note(`${entry.name} failed: ${messageOf(error)}`);
+    }
+  }
+  return failed;
+}
+
+/** Writes a value where `--json` says, if it does. @param {string | undefined} file @param {object} value */
+function writeJson(file, value) {
+  if (file !== undefined) writeFileSync(file, `${JSON.stringify(value, undefined, 2)}\n`);
+}
+
+/**
  * Runs the engine cases of this tree and of another commit in turns.
  * @param {ReturnType<typeof readOptions>} options
  * @param {string} ref
@@ -137,25 +163,16 @@ async function compare(options, ref) {
   const other = checkOut(ref);
   const here = await buildBench();
   const there = await buildThere(path.join(ensureRust(), 'cargo'), other.agent);
+  /** @type {import('./bench/against.mjs').Comparison[]} */
   const comparisons = [];
-  let failed = false;
-  for (const entry of cases) {
-    note(`• measuring ${entry.name}, here and there`);
-    try {
-      const { rounds, quick } = options;
-      const comparison = await compareEngineCase(entry, { here, there, rounds, quick });
-      if (comparison === undefined) note(`${entry.name}: skipped, the other commit does not have it`);
-      else comparisons.push(comparison);
-    } catch (error) {
-      failed = true;
-      note(`${entry.name} failed: ${error instanceof Error ? error.message : error}`);
-    }
-  }
+  const failed = await measureEach(cases, ', here and there', async (entry) => {
+    const { rounds, quick } = options;
+    const comparison = await compareEngineCase(entry, { here, there, rounds, quick });
+    if (comparison === undefined) note(`${entry.name}: skipped, the other commit does not have it`);
+    else comparisons.push(comparison);
+  });
   console.log(`\n${formatComparisons(comparisons, other.commit)}`);
-  if (options.json !== undefined) {
-    const written = { machine: machine(), against: other.commit, cases: comparisons };
-    writeFileSync(options.json, `${JSON.stringify(written, undefined, 2)}\n`);
-  }
+  writeJson(options.json, { machine: machine(), against: other.commit, cases: comparisons });
   return failed || comparisons.some((comparison) => verdict(comparison) === 'slower') ? 1 : 0;
 }
 
@@ -176,7 +193,7 @@ await main(async () => {
   if (options.curves) {
     const plots = await measureCurves(await buildBench(), { quick: options.quick, note });
     console.log(formatCurves(plots));
-    if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify({ plots }, undefined, 2)}\n`);
+    writeJson(options.json, { plots });
     if (options.plot !== undefined) writeFileSync(options.plot, drawCurves(plots));
     return 0;
   }
@@ -196,20 +213,11 @@ await main(async () => {
   }
   /** @type {import('./bench/report.mjs').Result[]} */
   const results = [];
-  let failed = false;
-  for (const entry of cases) {
-    note(`• measuring ${entry.name}`);
-    try {
-      results.push(...(await runCase(entry, { ...options, bench })));
-    } catch (error) {
-      failed = true;
-      note(`${entry.name} failed: ${error instanceof Error ? error.message : error}`);
-    }
-  }
+  const failed = await measureEach(cases, '', async (entry) => {
+    results.push(...(await runCase(entry, { ...options, bench })));
+  });
   console.log(`\n${formatDetails(results)}${formatTable(results)}`);
-  if (options.json !== undefined) {
-    const shown = results.map(({ details, ...result }) => result);
-    writeFileSync(options.json, `${JSON.stringify({ machine: machine(), cases: shown }, undefined, 2)}\n`);
-  }
+  const shown = results.map(({ details, ...result }) => result);
+  writeJson(options.json, { machine: machine(), cases: shown });
   return failed ? 1 : 0;
 });

@@ -170,11 +170,7 @@ export async function runLong(title, program, args, options = {}) {
   const progress = setInterval(() => {
     console.log(`  … ${seconds(started)} ${title.split(' (')[0]}${lastLine ? `: ${lastLine.slice(0, 90)}` : ''}`);
   }, options.everyMs ?? 10_000);
-  /** @type {string | number | null} */
-  const outcome = await new Promise((resolve) => {
-    child.on('error', (error) => resolve(error.message));
-    child.on('close', (code, signal) => resolve(code ?? signal));
-  });
+  const outcome = await outcomeOf(child);
   clearInterval(progress);
   if (outcome !== 0) {
     process.stderr.write(output.join(''));
@@ -182,6 +178,20 @@ export async function runLong(title, program, args, options = {}) {
   }
   console.log(`  done: ${title.split(' (')[0]}, ${seconds(started)}`);
 }
+
+/**
+ * Waits for the end of a process.
+ * @param {import('node:child_process').ChildProcess} child
+ * @returns {Promise<string | number | null>} exit status, name of the signal, or why it could not be started
+ */
+export const outcomeOf = (child) =>
+  new Promise((resolve) => {
+    child.on('error', (error) => resolve(error.message));
+    child.on('close', (code, signal) => resolve(code ?? signal));
+  });
+
+/** @param {unknown} error @returns {string} */
+export const messageOf = (error) => (error instanceof Error ? error.message : String(error));
 
 /** @param {number} started by `performance.now()` */
 export const seconds = (started) => `${((performance.now() - started) / 1000).toFixed(1)} s`;

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { PassThrough } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { failureLines, LastLines } from './failures.mjs';
-import { seconds } from './process.mjs';
+import { outcomeOf, seconds } from './process.mjs';
 import { inProject, UserError } from './project.mjs';
 
 /** Bytes that a part may print before its turn to be shown has come. */
@@ -137,11 +137,7 @@ export async function command(program, args, options = {}) {
     from.pipe(to, { end: false });
     last.follow(from);
   }
-  /** @type {string | number | null} */
-  const outcome = await new Promise((resolve) => {
-    child.on('error', (error) => resolve(error.message));
-    child.on('close', (code, signal) => resolve(code ?? signal));
-  });
+  const outcome = await outcomeOf(child);
   if (outcome !== 0) throw new CommandFailed(`${program} ${args[0] ?? ''} failed: ${outcome}`, last.lines());
 }
 

@@ -20,6 +20,7 @@ import {
   routerNeeds,
   testNeeds,
 } from './install.mjs';
+import { messageOf } from './process.mjs';
 import { agentDir, cacheDir, main, UserError } from './project.mjs';
 import { command, npmProgram, Sections } from './sections.mjs';
 
@@ -53,7 +54,7 @@ function readOptions() {
     }
     return { rounds: count('rounds'), factor: count('factor'), network: count('network'), only, help: values.help };
   } catch (error) {
-    throw new UserError(`${error instanceof Error ? error.message : error}\n\n${USAGE}`, 2);
+    throw new UserError(`${messageOf(error)}\n\n${USAGE}`, 2);
   }
 }
 

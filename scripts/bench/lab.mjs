@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ensurePrograms, labNeeds, routerNeeds } from '../install.mjs';
-import { run } from '../process.mjs';
+import { messageOf, run } from '../process.mjs';
 import { agentDir } from '../project.mjs';
 import { Daemon, runAsync } from './background.mjs';
 import { Namespaces, removeStaleNamespaces, startGuard } from './namespaces.mjs';
@@ -28,7 +28,7 @@ export async function whyNoLab() {
     await ensurePrograms([...routerNeeds, ...labNeeds.filter((need) => need.program === 'iperf3')]);
     return undefined;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }
 

@@ -2,6 +2,7 @@
 /** The data folder holds hashes of passwords, sessions and whatever the configuration holds: only its owner may look in. */
 import { accessSync, chmodSync, constants, existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { messageOf } from '../process.mjs';
 import { makeFolder, UserError } from '../project.mjs';
 import { isReadOnly, isReadOnlyError, runDir } from './places.mjs';
 import { isSetUp } from './services.mjs';
@@ -26,7 +27,7 @@ export function prepareDataDir(dataDir) {
     accessSync(runDir(dataDir), constants.W_OK);
   } catch (error) {
     if (error instanceof UserError) throw error;
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new UserError(`--data-dir ${dataDir} cannot be used: ${why}`, 2);
   }
 }

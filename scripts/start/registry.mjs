@@ -7,7 +7,7 @@ import { existsSync, linkSync, readdirSync, readFileSync, renameSync, rmSync, wr
 import path from 'node:path';
 import { removeLab } from '../lab/create.mjs';
 import { deleteNetns, netnsExists } from '../netns.mjs';
-import { commandLine, endProcesses, identify, isRunning, killProcesses, until } from '../process.mjs';
+import { commandLine, endProcesses, identify, isRunning, killProcesses, messageOf, until } from '../process.mjs';
 import { makeFolder, UserError } from '../project.mjs';
 import { currentNetns, forgetClaims, giveBackClaims } from './claims.mjs';
 import { instanceHash } from './options.mjs';
@@ -82,7 +82,7 @@ export function register(instance) {
   }
   if (problem === undefined) return;
   // A full disk is no reason to leave agent and API without anybody who starts them again.
-  const complaint = `cannot note which processes run: ${problem instanceof Error ? problem.message : problem}`;
+  const complaint = `cannot note which processes run: ${messageOf(problem)}`;
   if (complaint !== lastComplaint) console.error(complaint);
   lastComplaint = complaint;
 }
@@ -118,7 +118,7 @@ export async function withLock(body, folder = registryDir) {
     writeFileSync(mine, JSON.stringify(identify(process.pid)));
   } catch (error) {
     removeIfPossible(mine);
-    throw new UserError(`${mine} cannot be written: ${error instanceof Error ? error.message : error}`);
+    throw new UserError(`${mine} cannot be written: ${messageOf(error)}`);
   }
   const patient = setTimeout(() => console.log(`• waiting for another start, which holds ${file}`), 2000);
   const taken = await until(() => {

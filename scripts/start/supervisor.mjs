@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, copyFileSync, openSync, readFileSync, renameSync, statSync, truncateSync } from 'node:fs';
 import path from 'node:path';
-import { identify } from '../process.mjs';
+import { identify, messageOf } from '../process.mjs';
 import { makeFolder } from '../project.mjs';
 
 /** Delay before the first restart, ms; doubles up to {@link SLOWEST_RESTART_MS} while the process keeps dying young. */
@@ -54,7 +54,7 @@ export class Supervisor {
     try {
       makeFolder(logDir);
     } catch (error) {
-      console.error(`no logs are kept: ${error instanceof Error ? error.message : error}`);
+      console.error(`no logs are kept: ${messageOf(error)}`);
     }
   }
 
