@@ -30,6 +30,9 @@ export function errorBody(status: number, detail?: string, property?: string): E
   };
 }
 
+/** Text of what was thrown. */
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
 /** Answers that are not about a property's value, with their status codes. Texts about values come from the kind's `parse` (packages/schema/src/props). */
 export const errors = {
   /** A property's value is refused. `reason` names the property and what it accepts. */

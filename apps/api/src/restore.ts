@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { readMigrations } from './database/migrate.js';
 import { readEnv } from './env.js';
+import { messageOf } from './errors.js';
 import { CannotRestore, restore } from './generations/restore.js';
 
 /**
@@ -54,6 +55,6 @@ async function main(): Promise<number> {
 }
 
 process.exitCode = await main().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`${messageOf(error)}\n`);
   return 1;
 });

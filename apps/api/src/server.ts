@@ -14,6 +14,7 @@ import { DatabaseFault, faultOf } from './database/fault.js';
 import { databaseFile, signatureOf } from './database/file.js';
 import { type Migration, readMigrations } from './database/migrate.js';
 import { type Env, readEnv } from './env.js';
+import { messageOf } from './errors.js';
 import { restorableFrom } from './generations/restore.js';
 import { readStored, readyDatabase } from './startup/database.js';
 import { unavailableApp } from './unavailable.js';
@@ -45,7 +46,7 @@ async function main(): Promise<void> {
     const refused = env.adminPassword === undefined ? undefined : refusePassword(env.adminPassword);
     if (refused !== undefined) throw new Error(`TOLLWAY_ADMIN_PASSWORD cannot be used: ${refused}`);
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(`${messageOf(error)}\n`);
     process.exit(2);
   }
   // Whatever this process makes is nobody else's.
@@ -172,6 +173,6 @@ async function closeToOthers(dataDir: string): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`${messageOf(error)}\n`);
   process.exit(1);
 });

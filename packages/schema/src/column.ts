@@ -1,5 +1,6 @@
 import type { Kind } from './kind.js';
 import type { Menu, Prop } from './menu.js';
+import { propOf } from './menu.js';
 
 /** A column of a table: a property, or one half of a pair. */
 export interface MenuColumn {
@@ -20,7 +21,7 @@ export interface MenuColumn {
 export function menuColumn(menu: Pick<Menu, 'props'>, name: string): MenuColumn | undefined {
   const dot = name.indexOf('.', 1);
   const property = dot < 0 ? name : name.slice(0, dot);
-  const prop = Object.hasOwn(menu.props, property) ? menu.props[property] : undefined;
+  const prop = propOf(menu, property);
   if (prop === undefined) return undefined;
   if (dot < 0) return { name, property, prop, half: undefined, label: prop.label, kind: prop.kind };
   const { pair } = prop.kind;

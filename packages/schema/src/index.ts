@@ -15,7 +15,7 @@ export type {
   TabbedWindow,
   WindowSize,
 } from './menu.js';
-export { FIRST_BUILTIN_ROW } from './menu.js';
+export { FIRST_BUILTIN_ROW, isTree, propOf } from './menu.js';
 export { DEFAULT_INTERFACE_QUEUE } from './menus/queue/interface.js';
 export { QUEUE_FINDINGS } from './menus/queue/lint.js';
 export { SYSLOG_FACILITIES, SYSLOG_SEVERITIES } from './menus/system/logging/action.js';

@@ -160,6 +160,13 @@ export interface Constant {
   readonly value: string;
 }
 
+/** A property of a menu by its name; undefined where it has none. */
+export const propOf = ({ props }: Pick<Menu, 'props'>, name: string): Prop | undefined =>
+  Object.hasOwn(props, name) ? props[name] : undefined;
+
+/** True for menus whose items name another item of the menu as their parent. */
+export const isTree = ({ props }: Menu): boolean => props.parent !== undefined && props.name !== undefined;
+
 /** First of the row ids that are reserved for built-in items. */
 export const FIRST_BUILTIN_ROW = 0x200_0000;
 

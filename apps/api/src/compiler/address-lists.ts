@@ -3,6 +3,7 @@ import { ipv4Range, ipv4Text } from '@tollway/schema';
 import type { Row } from '../snapshot/snapshot.js';
 import { type CompileContext, requiredValue } from './context.js';
 import { InvalidRow } from './invalid-row.js';
+import { LookUps } from './look-ups.js';
 
 const MENU = '/ip/firewall/address-list';
 
@@ -29,7 +30,8 @@ function entryOf(row: Row): Entry {
 export class AddressLists {
   readonly #index = new Map<string, number>();
   readonly #lists: AddressList[] = [];
-  #noted: (readonly [string, number])[] | undefined;
+  /** Lists that are looked up, by name and index. */
+  readonly lookUps = new LookUps<readonly [string, number]>();
 
   private constructor(context: CompileContext) {
     for (const { list, range } of context.translate(MENU, entryOf))
@@ -46,18 +48,8 @@ export class AddressLists {
       index = this.#lists.push({ name, entries: [] }) - 1;
       this.#index.set(name, index);
     }
-    this.#noted?.push([name, index]);
+    this.lookUps.add([name, index]);
     return index;
-  }
-
-  /** Runs `run` and notes in `named` which lists it asks for. */
-  noting<T>(named: (readonly [string, number])[], run: () => T): T {
-    this.#noted = named;
-    try {
-      return run();
-    } finally {
-      this.#noted = undefined;
-    }
   }
 
   compiled(): AddressList[] {

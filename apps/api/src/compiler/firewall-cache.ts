@@ -41,7 +41,10 @@ export function cachedRule(
   const named: (readonly [string, number])[] = [];
   const marks = new Set<string>();
   try {
-    const unlinked = lists.noting(named, () => context.marks.noting(marks, translate));
+    const unlinked = lists.lookUps.during(
+      (list) => named.push(list),
+      () => context.marks.lookUps.during((mark) => marks.add(mark), translate),
+    );
     const utcOffsetS = context.dependsOnTime ? context.clockOffset() : undefined;
     translated.set(row, { unlinked, interfaces: context.interfaces, lists: named, marks, utcOffsetS });
     return unlinked;

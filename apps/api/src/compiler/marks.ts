@@ -1,6 +1,7 @@
 import type { MarkName } from '@tollway/dataplane-agent';
 import { NO_MARK } from '@tollway/schema';
 import { InvalidRow } from './invalid-row.js';
+import { LookUps } from './look-ups.js';
 
 type Mark = MarkName['mark'];
 
@@ -20,7 +21,8 @@ export function markOf(name: string): Mark {
 /** The marks of a configuration. */
 export class Marks {
   readonly #names = new Map<Mark, string>();
-  #noted: Set<string> | undefined;
+  /** Names of marks that are looked up. */
+  readonly lookUps = new LookUps<string>();
 
   /**
    * Number of a mark by name.
@@ -34,18 +36,8 @@ export class Marks {
       throw new InvalidRow(`mark ${name} has the same number as mark ${known}; give one of them another name`);
     }
     this.#names.set(mark, name);
-    this.#noted?.add(name);
+    this.lookUps.add(name);
     return mark;
-  }
-
-  /** Runs `run` and records the marks that it looks up in `named`. */
-  noting<T>(named: Set<string>, run: () => T): T {
-    this.#noted = named;
-    try {
-      return run();
-    } finally {
-      this.#noted = undefined;
-    }
   }
 
   compiled(): MarkName[] {

@@ -39,7 +39,10 @@ export function unlinkedQueue(
   }
   const named: (readonly [string, number])[] = [];
   const marks = new Set<string>();
-  const queue = types.noting(named, () => context.marks.noting(marks, translate));
+  const queue = types.lookUps.during(
+    (type) => named.push(type),
+    () => context.marks.lookUps.during((mark) => marks.add(mark), translate),
+  );
   const utcOffsetS = queue.time === null || queue.time === undefined ? undefined : context.utcOffsetS;
   translated.set(row, { queue, interfaces: context.interfaces, types: named, marks, utcOffsetS });
   return queue;

@@ -5,6 +5,7 @@ import { type Row, rowsOf } from '../snapshot/snapshot.js';
 import { cakeFraming, cakeRtt } from './cake-schemes.js';
 import { type CompileContext, effective, requiredValue } from './context.js';
 import { InvalidRow } from './invalid-row.js';
+import { LookUps } from './look-ups.js';
 
 const MENU = '/queue/type';
 
@@ -13,7 +14,8 @@ export class QueueTypes {
   readonly #rows: ReadonlyMap<string, Row>;
   readonly #index = new Map<string, number>();
   readonly #types: QueueType[] = [];
-  #noted: (readonly [string, number])[] | undefined;
+  /** Types that are looked up, by name and index. */
+  readonly lookUps = new LookUps<readonly [string, number]>();
 
   constructor(context: CompileContext) {
     const menu = menuByPath(MENU);
@@ -29,18 +31,8 @@ export class QueueTypes {
       index = this.#types.push(queueTypeOf(this.#row(name))) - 1;
       this.#index.set(name, index);
     }
-    this.#noted?.push([name, index]);
+    this.lookUps.add([name, index]);
     return index;
-  }
-
-  /** Runs `run` and records the types that it looks up in `named`. */
-  noting<T>(named: (readonly [string, number])[], run: () => T): T {
-    this.#noted = named;
-    try {
-      return run();
-    } finally {
-      this.#noted = undefined;
-    }
   }
 
   /** Kind of a type. @throws InvalidRow when there is no such type. */

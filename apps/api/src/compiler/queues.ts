@@ -115,21 +115,11 @@ function simpleQueues(context: CompileContext, types: QueueTypes): SimpleQueue[]
 }
 
 function simpleQueue(context: CompileContext, types: QueueTypes, row: Row): UnlinkedQueue {
-  const pair = (property: string): readonly string[] => effective(SIMPLE, row, property)?.split('/') ?? [];
-  const [limitAt, maxLimit, bucketSize] = [pair('limit-at'), pair('max-limit'), pair('bucket-size')];
-  const [burstLimit, burstThreshold, burstTime] = [pair('burst-limit'), pair('burst-threshold'), pair('burst-time')];
-  const [priority, queueType] = [pair('priority'), pair('queue')];
   const limit = (at: 0 | 1): QueueLimit =>
-    limitOf(types, {
-      limitAt: limitAt[at],
-      maxLimit: maxLimit[at],
-      burstLimit: burstLimit[at],
-      burstThreshold: burstThreshold[at],
-      burstTime: burstTime[at],
-      bucketSize: bucketSize[at],
-      priority: priority[at],
-      queueType: queueType[at],
-    });
+    limitOf(
+      types,
+      limitTexts((property) => effective(SIMPLE, row, property)?.split('/')[at]),
+    );
   const dst = effective(SIMPLE, row, 'dst');
   return {
     row: row.id,
@@ -145,19 +135,19 @@ function simpleQueue(context: CompileContext, types: QueueTypes, row: Row): Unli
   };
 }
 
-function totalTexts(row: Row): LimitTexts {
-  const text = (property: string) => effective(SIMPLE, row, `total-${property}`);
-  return {
-    limitAt: text('limit-at'),
-    maxLimit: text('max-limit'),
-    burstLimit: text('burst-limit'),
-    burstThreshold: text('burst-threshold'),
-    burstTime: text('burst-time'),
-    bucketSize: text('bucket-size'),
-    priority: text('priority'),
-    queueType: text('queue'),
-  };
-}
+/** The texts of one limit; `text` returns that of a property. */
+const limitTexts = (text: (property: string) => string | undefined): LimitTexts => ({
+  limitAt: text('limit-at'),
+  maxLimit: text('max-limit'),
+  burstLimit: text('burst-limit'),
+  burstThreshold: text('burst-threshold'),
+  burstTime: text('burst-time'),
+  bucketSize: text('bucket-size'),
+  priority: text('priority'),
+  queueType: text('queue'),
+});
+
+const totalTexts = (row: Row): LimitTexts => limitTexts((property) => effective(SIMPLE, row, `total-${property}`));
 
 /** Limit of both directions together; null without a rate for them. */
 function total(types: QueueTypes, row: Row): QueueLimit | null {
@@ -227,16 +217,7 @@ function treeQueue(context: CompileContext, types: QueueTypes, row: Row): Omit<T
   return {
     row: row.id,
     'packet-marks': marks(context, text('packet-mark')),
-    limit: limitOf(types, {
-      limitAt: text('limit-at'),
-      maxLimit: text('max-limit'),
-      burstLimit: text('burst-limit'),
-      burstThreshold: text('burst-threshold'),
-      burstTime: text('burst-time'),
-      bucketSize: text('bucket-size'),
-      priority: text('priority'),
-      queueType: text('queue'),
-    }),
+    limit: limitOf(types, limitTexts(text)),
   };
 }
 

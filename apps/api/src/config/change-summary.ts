@@ -1,4 +1,4 @@
-import { editValue, type Menu, menuByPath, type Prop } from '@tollway/schema';
+import { editValue, type Menu, menuByPath, type Prop, propOf } from '@tollway/schema';
 import { type Row, rowIdText } from '../snapshot/snapshot.js';
 import { ownChanges, type RowChange } from './draft.js';
 import { storedProps } from './items.js';
@@ -56,11 +56,12 @@ function listed(parts: readonly string[]): string {
 /** Changed properties of an item: `max-limit 10M/10M → 20M/20M`. */
 export function differences(menu: Menu, before: Row | undefined, after: Row | undefined): string {
   const [old, now] = [propertiesOf(before), propertiesOf(after)];
-  const props = storedProps(menu);
-  const propOf = (name: string) => (Object.hasOwn(props, name) ? props[name] : undefined);
-  const names = Object.keys({ ...old, ...now }).filter((name) => old[name] !== now[name] && !propOf(name)?.readOnly);
+  const stored = { props: storedProps(menu) };
+  const names = Object.keys({ ...old, ...now }).filter(
+    (name) => old[name] !== now[name] && !propOf(stored, name)?.readOnly,
+  );
   const parts = names.map((name) => {
-    const prop = propOf(name);
+    const prop = propOf(stored, name);
     if (prop?.secret) return `${name} ${before === undefined ? 'given' : 'changed'}`;
     if (before === undefined) return `${name} ${valueText(prop, now[name])}`;
     if (after === undefined) return `${name} ${valueText(prop, old[name])}`;

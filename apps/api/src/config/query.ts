@@ -1,4 +1,4 @@
-import { compareValues, displayValue, type Menu, shown } from '@tollway/schema';
+import { compareValues, displayValue, type Menu, propOf, shown } from '@tollway/schema';
 import { type AddressRange, liesIn, MAX_MEMBERS, MembershipError, membership, membersOf } from './membership.js';
 
 /** Words of a `.query`, or filters of a GET. */
@@ -24,7 +24,7 @@ export interface Cells {
 /** Canonical form of a value that a client compares with: `yes` finds `true`, `6` finds `tcp`, `*1f` finds `*1F`. */
 function canonical(menu: Menu, name: string, value: string): string {
   if (name === '.id') return value.toUpperCase();
-  const prop = Object.hasOwn(menu.props, name) ? menu.props[name] : undefined;
+  const prop = propOf(menu, name);
   const parsed = prop?.kind.parse(value);
   return parsed?.ok ? parsed.value : value;
 }
@@ -33,7 +33,7 @@ function canonical(menu: Menu, name: string, value: string): string {
 function valueIn(menu: Menu, items: Cells, index: number, name: string): string | undefined {
   const value = items.value(index, name);
   if (value !== undefined) return value;
-  return Object.hasOwn(menu.props, name) ? menu.props[name]?.kind.valueWhenUnset : undefined;
+  return propOf(menu, name)?.kind.valueWhenUnset;
 }
 
 /** A test of one of some items. */
@@ -140,7 +140,7 @@ function named(word: string, name: string): string {
 
 /** Test for `name in 10.0.0.0/8,192.0.2.7`, as in RouterOS's `where`: networks, ranges of numbers, or several words. */
 function isIn(menu: Menu, name: string, list: string): Test {
-  const prop = Object.hasOwn(menu.props, name) ? menu.props[name] : undefined;
+  const prop = propOf(menu, name);
   if (prop === undefined) return () => false;
   const { holds, spans } = readMembership(name, prop.kind, list);
   return (items, index) => {
@@ -171,7 +171,7 @@ function readComparison(menu: Menu, word: string): Test {
 }
 
 function compareIn(menu: Menu, name: string, a: string, b: string): number {
-  const prop = Object.hasOwn(menu.props, name) ? menu.props[name] : undefined;
+  const prop = propOf(menu, name);
   if (prop) return compareValues(prop, a, b);
   if (name === '.id') return Number.parseInt(a.slice(1), 16) - Number.parseInt(b.slice(1), 16);
   return a < b ? -1 : a > b ? 1 : 0;
@@ -215,7 +215,7 @@ export function containing(menu: Menu, text: string): (item: Item) => boolean {
   // Items of a long list mostly have the same in a property, a counter at zero say: that is looked at once.
   const last = new Map<string, { readonly value: string; readonly holds: boolean }>();
   const holds = (name: string, value: string): boolean => {
-    const prop = Object.hasOwn(menu.props, name) ? menu.props[name] : undefined;
+    const prop = propOf(menu, name);
     if (!prop || prop.secret || prop.kind.filterType === 'flag') return false;
     const measured = prop.readOnly === true && prop.kind.display !== undefined;
     if (!measured && value.toLowerCase().includes(wanted)) return true;

@@ -145,18 +145,10 @@ export async function undoReasons(
 
 /** Searches each menu at its first look-up. */
 function referenceLookup({ snapshot }: ConfigStore, slicer: TimeSlicer): ReferenceLookup {
-  const once = <Found>(find: (menu: string) => Promise<Found>) => {
-    const known = new Map<string, Promise<Found>>();
-    return (menu: string) => {
-      const found = known.get(menu) ?? find(menu);
-      known.set(menu, found);
-      return found;
-    };
-  };
   return {
     markSetters: markSettersIn(snapshot, slicer),
-    referrersOf: once((menu) => referrersOfNames(snapshot, menu, slicer)),
-    idsByName: once(async (menu) => {
+    referrersOf: perMenu((menu) => referrersOfNames(snapshot, menu, slicer)),
+    idsByName: perMenu(async (menu) => {
       const ids = new Map<string, number[]>();
       await slicer.map(snapshot.get(menu) ?? [], ({ id, values: { name = '' } }) => {
         const known = ids.get(name);

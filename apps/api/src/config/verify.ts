@@ -1,4 +1,4 @@
-import { type Constant, type Menu, menuByPath, type Prop } from '@tollway/schema';
+import { type Constant, type Menu, menuByPath, type Prop, propOf } from '@tollway/schema';
 import { builtinNames, withBuiltin } from '../snapshot/builtin.js';
 import { interfaceNameTaken } from '../snapshot/interfaces.js';
 import { nameOf, RowsByKey } from '../snapshot/rows-by-key.js';
@@ -125,10 +125,6 @@ function verify(
     },
   };
 }
-
-/** A property of the menu; undefined for any other name that a request may hold. */
-const propOf = (menu: Menu, property: string): Prop | undefined =>
-  Object.hasOwn(menu.props, property) ? menu.props[property] : undefined;
 
 /** Clients that send all properties also send those at their defaults. */
 const isDefault = (prop: Prop | undefined, value: string | undefined): boolean =>

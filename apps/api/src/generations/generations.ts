@@ -17,8 +17,8 @@ import { open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { StoredSnapshot } from '../config/draft.js';
-import { SYSTEM } from '../config/revision-storage.js';
 import type { Committed } from '../config/store.js';
+import { messageOf } from '../errors.js';
 import { baseLines, changeLine, type KeptUsers, type RowsFile, readRows, usersLine } from './rows-file.js';
 
 /** Revisions that can be gone back to, as many as the history tells of. Each start may begin a file, so files say little. */
@@ -97,7 +97,6 @@ export class Generations {
     clearTimeout(this.#again);
     const { database, store } = this.#source;
     const { revision, lastId, snapshot } = store;
-    const head = { revision, time: new Date().toISOString(), author: SYSTEM.name, summary: 'as it was then' };
     this.#meanwhile = [];
     const path = join(this.#folder, `${revision}.rows`);
     try {
@@ -106,7 +105,7 @@ export class Generations {
       const file = await open(`${path}.new`, 'w', 0o600);
       let bytes = 0;
       try {
-        for (const lines of baseLines(database, head, lastId, snapshot, this.#source.users())) {
+        for (const lines of baseLines(database, revision, lastId, snapshot, this.#source.users())) {
           bytes += (await file.write(lines)).bytesWritten;
           await turn();
         }
@@ -196,7 +195,7 @@ export class Generations {
   }
 
   #failed(error: unknown): void {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     const text = `A copy of the configuration cannot be kept in ${this.#folder}: ${why}.`;
     if (this.#problem !== text) this.#source.log(text);
     this.#problem = text;

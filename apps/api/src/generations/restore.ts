@@ -7,6 +7,7 @@ import { adapter } from '../database/client.js';
 import { faultOf } from '../database/fault.js';
 import { databaseFile } from '../database/file.js';
 import { type Migration, migrate } from '../database/migrate.js';
+import { messageOf } from '../errors.js';
 import { agentRevision } from './agent-revision.js';
 import {
   damagedNewest,
@@ -163,9 +164,7 @@ export async function restore(
     const fault = faultOf(error, building);
     // SQLite says of some steps on a full disk no more than that they failed.
     const full = fault?.kind === 'full' || (fault?.kind === 'unreadable' && freeBytes(dataDir) < MIN_FREE);
-    const why = full
-      ? 'the disk is full.'
-      : (fault?.message ?? (error instanceof Error ? error.message : String(error)));
+    const why = full ? 'the disk is full.' : (fault?.message ?? messageOf(error));
     const remedy = full ? 'Free some space, then give' : 'When that is mended, give';
     const meanwhile = ahead > 0 ? ' Started without --restore the router forwards as before.' : '';
     throw new CannotRestore(
@@ -225,9 +224,8 @@ function keepRestored(dataDir: string, database: string, generation: Generation,
   }
   const { revision, lastId } = generation;
   const path = join(generationsFolder(dataDir), `${revision}.rows`);
-  const head = { revision, time: new Date().toISOString(), author: SYSTEM.name, summary: 'as it was then' };
   try {
-    const lines = baseLines(database, head, lastId, snapshot, { users: users.users, changes: users.changes });
+    const lines = baseLines(database, revision, lastId, snapshot, { users: users.users, changes: users.changes });
     writeFileSync(`${path}.new`, [...lines].join(''), { mode: 0o600, flush: true });
     renameSync(`${path}.new`, path);
   } catch {

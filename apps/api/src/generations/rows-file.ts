@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { RowChange, StoredRow, StoredSnapshot } from '../config/draft.js';
+import { SYSTEM } from '../config/revision-storage.js';
 
 /**
  * The rows of the configuration beside the database, so that it can be rebuilt. A file `<revision>.rows` holds all rows
@@ -70,16 +71,17 @@ export function changeLine(head: GenerationHead, lastId: number, changes: readon
 const SLICE = 2_000;
 
 /**
- * The lines of a whole configuration, a slice of them at a time.
+ * The lines of a whole configuration as it is now, a slice of them at a time.
  * @param database identity of the database that it is in
  */
 export function* baseLines(
   database: string,
-  head: GenerationHead,
+  revision: number,
   lastId: number,
   snapshot: StoredSnapshot,
   users: KeptUsers,
 ): Generator<string> {
+  const head = { revision, time: new Date().toISOString(), author: SYSTEM.name, summary: 'as it was then' };
   const count = [...snapshot.values()].reduce((total, rows) => total + rows.length, 0);
   yield lineOf({ kind: 'base', format: FORMAT, database, ...head, lastId, rows: count });
   for (const [menu, rows] of snapshot) {

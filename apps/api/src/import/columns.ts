@@ -1,4 +1,4 @@
-import { type Menu, menuByPath, shown } from '@tollway/schema';
+import { type Menu, menuByPath, propOf, shown } from '@tollway/schema';
 
 /** Target of a cell: a property, or a half of one. */
 export interface Column {
@@ -99,7 +99,7 @@ function columnOf(menu: Menu, title: string): Column | undefined {
   const halves = words.filter((word) => Object.hasOwn(HALVES, word));
   const rest = words.filter((word) => !Object.hasOwn(HALVES, word)).join('-');
   const property = Object.hasOwn(TITLES, rest) ? TITLES[rest] : rest === '' && at >= 0 ? 'max-limit' : rest;
-  const prop = property === undefined || !Object.hasOwn(menu.props, property) ? undefined : menu.props[property];
+  const prop = property === undefined ? undefined : propOf(menu, property);
   if (property === undefined || prop === undefined || prop.readOnly) return undefined;
   if (halves.length === 1 && prop.kind.pair === undefined) return undefined;
   return { property, half: halves.length === 1 ? HALVES[halves[0] ?? ''] : undefined };

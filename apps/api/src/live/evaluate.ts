@@ -1,6 +1,6 @@
 import type { Changes } from '@tollway/protocol/live/menu';
 import type { Condition } from '@tollway/protocol/live/window';
-import { type Menu, menuColumn } from '@tollway/schema';
+import { isTree, type Menu, menuColumn } from '@tollway/schema';
 import { containing } from '../config/query.js';
 import { type Indexes, upTo } from '../scheduling/merge-sort.js';
 import { TimeSlicer } from '../scheduling/time-slicer.js';
@@ -8,7 +8,7 @@ import { type RestRow, type RowSet, yesNo } from '../view/rows.js';
 import { type Test, testOf } from './condition.js';
 import { inOrder } from './order.js';
 import type { RowQuery } from './row-query.js';
-import { isTree, type TreeLine, treeLines } from './tree.js';
+import { type TreeLine, treeLines } from './tree.js';
 
 /** Result of a query. */
 export interface QueryResult {

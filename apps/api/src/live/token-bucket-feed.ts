@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Failure, Unnumbered } from '@tollway/protocol/live/answers';
 import type { TokenBucketMessage } from '@tollway/protocol/live/token-bucket';
 import { AgentGone, AgentRefusal } from '../agent/messages.js';
+import { messageOf } from '../errors.js';
 import { turnOf } from '../scheduling/time-slicer.js';
 import type { Services } from '../services.js';
 import type { MessageSink } from './menu-feed.js';
@@ -117,5 +118,5 @@ export class TokenBucketFeed {
 function explained(error: unknown): string {
   if (error instanceof AgentRefusal) return error.message;
   if (error instanceof AgentGone) return 'the data plane agent is not connected';
-  return error instanceof Error ? error.message : String(error);
+  return messageOf(error);
 }

@@ -1,4 +1,3 @@
-import type { Menu } from '@tollway/schema';
 import type { Indexes } from '../scheduling/merge-sort.js';
 import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { RowSet } from '../view/rows.js';
@@ -18,11 +17,6 @@ export interface TreeLine {
 }
 
 const NO_CHILDREN: readonly number[] = [];
-
-/** True for menus whose items name another item of the menu as their parent. */
-export function isTree(menu: Menu): boolean {
-  return menu.props.parent !== undefined && menu.props.name !== undefined;
-}
 
 /**
  * The items depth first. Siblings stand in the order of `order`.

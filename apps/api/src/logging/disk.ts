@@ -1,6 +1,7 @@
 import { constants, createReadStream } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { messageOf } from '../errors.js';
 import { type Destination, datedLine, type LogMessage, type Report } from './message.js';
 import { Reports } from './reports.js';
 import type { DiskSettings } from './settings.js';
@@ -193,5 +194,5 @@ async function linesOf(path: string): Promise<{ lines: number; size: number }> {
 function reasonOf(error: unknown, path: string): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ENOSPC' || code === 'EDQUOT') return `the disk is full: ${path} takes nothing`;
-  return `${path} cannot be written: ${error instanceof Error ? error.message : String(error)}`;
+  return `${path} cannot be written: ${messageOf(error)}`;
 }

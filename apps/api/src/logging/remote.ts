@@ -1,5 +1,6 @@
 import { createSocket, type Socket as DatagramSocket } from 'node:dgram';
 import { connect, isIPv6, type Socket } from 'node:net';
+import { messageOf } from '../errors.js';
 import type { Destination, LogMessage, Report } from './message.js';
 import { Reports } from './reports.js';
 import type { RemoteSettings } from './settings.js';
@@ -20,8 +21,6 @@ const KEEPALIVE_MS = 30_000;
 export function remoteLog(settings: RemoteSettings, hostname: () => string, report: Report): Destination {
   return settings.protocol === 'tcp' ? new TcpLog(settings, hostname, report) : new UdpLog(settings, hostname, report);
 }
-
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** A syslog server that messages are sent to. */
 abstract class RemoteLog implements Destination {
@@ -74,7 +73,7 @@ export class UdpLog extends RemoteLog {
       .catch((error: unknown) => {
         this.reports.dropped();
         this.#againAt = performance.now() + FIRST_AGAIN_MS;
-        this.reports.fails(`nothing can be sent to ${this.serverText()}: ${reasonOf(error)}; messages are dropped`);
+        this.reports.fails(`nothing can be sent to ${this.serverText()}: ${messageOf(error)}; messages are dropped`);
       })
       .finally(() => this.#sending.delete(sending));
     this.#sending.add(sending);

@@ -1,4 +1,4 @@
-import { type Menu, missingElement } from '@tollway/schema';
+import { type Menu, missingElement, propOf } from '@tollway/schema';
 import { AgentGone } from '../agent/messages.js';
 import { type Arguments, textOf, withoutItem } from '../config/content.js';
 import { type ItemChange, type RowPosition, rowPosition } from '../config/editor.js';
@@ -157,7 +157,7 @@ export async function reset(call: Call): Promise<void> {
 function defaultsOf(menu: Menu, names: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(
     names.map((name) => {
-      const prop = Object.hasOwn(menu.props, name) ? menu.props[name] : undefined;
+      const prop = propOf(menu, name);
       if (prop === undefined || prop.readOnly === true) throw errors.unknownParameter(name);
       if (prop.default !== undefined) return [name, prop.default];
       if (prop.unset === true) return [`!${name}`, ''];

@@ -1,5 +1,6 @@
 import { accessSync, constants, lstatSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { messageOf } from '../errors.js';
 
 /** A folder of the data folder that takes nothing. */
 export interface FolderProblem {
@@ -48,7 +49,7 @@ function agentFolderProblem(dataDir: string): string | undefined {
     accessSync(folder, constants.W_OK | constants.X_OK);
     return undefined;
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     return `The data plane cannot store a configuration in ${folder}: ${why}.`;
   }
 }

@@ -5,6 +5,7 @@ import {
   type PacketArguments,
   parseIcmpOptions,
   parsePacketLine,
+  propOf,
   protocolNumber,
   TCP_FLAGS,
 } from '@tollway/schema';
@@ -25,7 +26,7 @@ import type { ConfigSnapshot } from '../snapshot/snapshot.js';
 export function argumentsOf(menu: Menu, args: Arguments): PacketArguments {
   const words: Record<string, string> = {};
   const put = (name: string, text: string): void => {
-    const prop = Object.hasOwn(menu.props, name) ? menu.props[name] : undefined;
+    const prop = propOf(menu, name);
     const parsed = prop?.kind.parse(text);
     if (parsed === undefined || prop?.readOnly === true) throw errors.unknownParameter(name);
     if (!parsed.ok) throw errors.badProperty(name, `value of ${name}: ${parsed.error}`);

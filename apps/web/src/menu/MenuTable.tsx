@@ -1,5 +1,6 @@
 /** The window of a list: toolbar, table, footer. Everything in it follows from the menu's declaration. */
 import type { Menu } from '@tollway/schema';
+import { isTree } from '@tollway/schema';
 import { type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import type { LiveMenu } from '../api/live-menu.ts';
 import { useOptions } from '../api/references.ts';
@@ -33,7 +34,7 @@ import { TableFooter } from './TableFooter.tsx';
 import { TableToolbar } from './TableToolbar.tsx';
 import { type CommandName, columnMenu, rowMenu, toolbarCommands } from './table-commands.ts';
 import { commandFor, HELD, windowCommandFor } from './table-keys.ts';
-import { FOLDED, isTree, UNFOLDED } from './tree.ts';
+import { FOLDED, UNFOLDED } from './tree.ts';
 import { useMenuWindow } from './use-menu-window.ts';
 import { useSelection } from './use-selection.ts';
 import { type NewItem, useTableActions } from './use-table-actions.ts';

@@ -1,12 +1,12 @@
 /** The commands of a table: the toolbar, the context menu and the keys offer the same ones, with the same reasons. */
 import type { Menu } from '@tollway/schema';
+import { isTree } from '@tollway/schema';
 import type { Row } from '../api/row.ts';
 import type { IconName } from '../ui/icons.tsx';
 import type { Command } from '../ui/PopupMenu.tsx';
 import { actsOnAll, commandLabel, specialCommands, whyNot } from './actions.ts';
 import { isSet } from './cells/text.ts';
 import { offersCommentLines } from './columns.ts';
-import { isTree } from './tree.ts';
 
 export interface TableCommand extends Command {
   readonly name: string;

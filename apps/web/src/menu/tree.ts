@@ -1,5 +1,6 @@
 /** Menus whose items have parents, shown as a tree: where rows stand in it, and what may go where. Pure. */
 import type { Menu } from '@tollway/schema';
+import { isTree } from '@tollway/schema';
 import type { TreeShape } from '../api/live-menu.ts';
 import type { Row } from '../api/row.ts';
 import { dropAt, type Move } from './moving.ts';
@@ -15,11 +16,6 @@ interface TreePlace {
   readonly children: number;
   /** Whether what is below it is shown; undefined when there is nothing, or it is shown in any case. */
   readonly fold: 'open' | 'folded' | undefined;
-}
-
-/** True for menus whose items name another item of the menu as their parent. */
-export function isTree(menu: Menu): boolean {
-  return menu.props.parent !== undefined && menu.props.name !== undefined;
 }
 
 /** The parent of an item at the root. */

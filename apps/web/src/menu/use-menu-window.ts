@@ -1,5 +1,6 @@
 /** The subscription of a table: open while the table is visible, with the user's last sort order and filter. */
 import type { Menu } from '@tollway/schema';
+import { isTree } from '@tollway/schema';
 import { useEffect, useMemo, useState } from 'react';
 import { live as socket } from '../api/live.ts';
 import { LiveMenu, type Query, type TreeShape } from '../api/live-menu.ts';
@@ -7,7 +8,7 @@ import { useVisible } from '../ui/visibility.ts';
 import { type Chooser, choiceConditions, chooserOf } from './chooser.ts';
 import { filterOf } from './conditions.ts';
 import { nothingRemembered, remember, remembered, type TableMemory } from './table-memory.ts';
-import { isTree, usualTree } from './tree.ts';
+import { usualTree } from './tree.ts';
 
 /** Rows asked for before the size of the screen is known. */
 const FIRST_ROWS = 60;

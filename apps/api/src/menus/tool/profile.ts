@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { durationMs } from '@tollway/schema';
+import { durationMs, propOf } from '@tollway/schema';
 import { AgentGone } from '../../agent/messages.js';
 import { textOf } from '../../config/content.js';
 import { type ApiError, errors } from '../../errors.js';
@@ -14,7 +14,7 @@ async function profileCommand({ services, menu, args, signal }: Call): Promise<A
   checkArguments(args, ['cpu', 'duration', 'once', '.proplist']);
   const names = proplistOf(args['.proplist']);
   const argument = (name: string): string => {
-    const prop = Object.hasOwn(menu.props, name) ? menu.props[name] : undefined;
+    const prop = propOf(menu, name);
     const text = args[name] === undefined ? (prop?.default ?? '') : textOf(name, args[name]);
     const parsed = prop?.kind.parse(text);
     if (parsed === undefined || !parsed.ok) {
