@@ -138,9 +138,9 @@ impl Shared {
         lists.bind(&self.address_sets, numbers);
     }
 
-    /// Drops tables of queues that workers compared with those after them, and do not any more. Not for a worker.
-    pub fn drop_spent(&self) {
-        self.queues.progress.drop_spent();
+    /// Frees tables of queues that workers read while they took over others. Not for a worker: it takes long.
+    pub fn free_retired(&self) {
+        self.queues.progress.free_retired();
     }
 
     /// Takes entries out of address lists whose time is over; to be called about ten times a

@@ -91,7 +91,7 @@ impl<F: Frame> Engine<F> {
     /// Appends packed records (see [`tollway_config::protocol::ReplyBody::QueueScope`]) of what a queue did in each
     /// millisecond after one, and watches it from now on for a while.
     pub fn queue_scope(&mut self, row: RowId, after: u64, now: Now, out: &mut Vec<u8>) {
-        self.state.queues.scope(row, after, now, out);
+        self.state.queues.token_bucket(row, after, now, out);
     }
 
     /// Sets the counters of these queues to zero; empty means all. Appends their records as they were.

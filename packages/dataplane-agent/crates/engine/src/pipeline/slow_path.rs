@@ -35,7 +35,7 @@ impl<F, S> Pass<'_, F, S> {
 
 /// The result of a stage for a packet of the slow path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step<F> {
+pub(crate) enum StageOutcome<F> {
     /// The stage has nothing to do with it.
     Skip,
     /// Passed the stage.
@@ -55,22 +55,22 @@ pub(crate) enum Step<F> {
 #[inline(always)]
 pub(crate) fn each_slow<F: Frame, S: FrameSource<F>>(
     pass: &mut Pass<'_, F, S>,
-    mut stage: impl FnMut(&Snapshot, &mut WorkerState<F>, &mut Packet<F>) -> Step<F>,
+    mut stage: impl FnMut(&Snapshot, &mut WorkerState<F>, &mut Packet<F>) -> StageOutcome<F>,
 ) -> u64 {
     let (snapshot, state, batch, source) = pass.parts();
     let mut entered = 0;
     for at in 0..batch.slow.len() {
         let Some((index, packet)) = batch.slow_packet(at) else { continue };
         match stage(snapshot, state, packet) {
-            Step::Skip => continue,
-            Step::Next => {}
-            Step::Drop(reason) => state.drop(packet, reason),
-            Step::Error(reason, error) => {
+            StageOutcome::Skip => continue,
+            StageOutcome::Next => {}
+            StageOutcome::Drop(reason) => state.drop(packet, reason),
+            StageOutcome::Error(reason, error) => {
                 send_error(snapshot, state, batch, index, error, source);
                 batch.drop(state, index, reason);
             }
-            Step::Reject(with) => reject(snapshot, state, batch, index, with, source),
-            Step::Reply(reply) => batch.push_generated(reply, echo_meta()),
+            StageOutcome::Reject(with) => reject(snapshot, state, batch, index, with, source),
+            StageOutcome::Reply(reply) => batch.push_generated(reply, echo_meta()),
         }
         entered += 1;
     }

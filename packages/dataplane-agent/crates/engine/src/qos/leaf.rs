@@ -4,10 +4,10 @@ use std::mem::offset_of;
 
 use tollway_config::dataplane::{QueueLimit, QueueType};
 
-use super::bucket::Bucket;
 use super::burst::Burst;
 use super::forest::{ClassId, Identity, Part};
 use super::kind::Kind;
+use super::token_bucket::TokenBucket;
 use crate::time::Now;
 
 const NS_PER_SECOND: u64 = 1_000_000_000;
@@ -17,7 +17,7 @@ const NS_PER_SECOND: u64 = 1_000_000_000;
 #[repr(C, align(64))]
 pub struct Leaf {
     /// When packets may go.
-    pub bucket: Bucket,
+    pub bucket: TokenBucket,
     /// Class in this configuration.
     pub class: ClassId,
     /// L3 bytes that passed.
@@ -38,7 +38,7 @@ pub mod leaf_flag {
     pub const METERED: u32 = 2;
     /// The leaf has bursts.
     pub const BURST: u32 = 4;
-    /// The leaf is watched: see `queues/scope.rs`.
+    /// The leaf is watched: see `queues/watch.rs`.
     pub const WATCHED: u32 = 8;
     /// The port behind it takes nothing.
     pub const BLOCKED: u32 = 16;
@@ -87,9 +87,9 @@ impl Passed {
 /// line, a dequeue the first two.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub struct Backlog {
-    /// The packets.
-    pub queue: Kind,
+pub struct LeafQueue {
+    /// The packets, and the discipline of its queue type.
+    pub kind: Kind,
     /// The leaf before it in the list of its class of lengths.
     pub previous: u32,
     /// The leaf after it there.
@@ -120,7 +120,7 @@ pub struct Backlog {
     pub out_of_order: u64,
 }
 
-const _: () = assert!(size_of::<Backlog>() == 192 && offset_of!(Backlog, waits) == 64);
+const _: () = assert!(size_of::<LeafQueue>() == 192 && offset_of!(LeafQueue, waits) == 64);
 
 /// Scheduling of a leaf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -177,7 +177,7 @@ impl Leaf {
     /// A leaf with a full bucket, of a queue that this worker has yet to take.
     pub fn new(class: ClassId, limit: &QueueLimit, now: Now) -> Self {
         Self {
-            bucket: Bucket::new(limit.max_limit, limit.bucket_ms, now),
+            bucket: TokenBucket::new(limit.max_limit, limit.bucket_ms, now),
             class,
             bytes: 0,
             packets: 0,
@@ -238,11 +238,11 @@ impl Leaf {
     }
 }
 
-impl Backlog {
+impl LeafQueue {
     /// An empty one. `salt`: see [`Self::seed`].
     pub fn new(identity: Identity, row: u32, kind: &QueueType, salt: u64) -> Self {
         Self {
-            queue: Kind::new(kind, seed(identity, salt)),
+            kind: Kind::new(kind, seed(identity, salt)),
             previous: u32::MAX,
             next: u32::MAX,
             listed: 0,
@@ -272,7 +272,7 @@ impl Backlog {
     /// Prefetches what an enqueue needs.
     #[inline]
     pub fn prefetch(&self) {
-        tollway_prefetch::fetch_to_write(&self.queue);
+        tollway_prefetch::fetch_to_write(&self.kind);
     }
 
     /// Prefetches what a dequeue needs beside that.
@@ -327,14 +327,14 @@ impl Backlog {
 
     /// Wire segments marked since the counters were reset.
     pub fn marked(&self) -> u64 {
-        self.queue.marked().wrapping_sub(self.marked)
+        self.kind.marked().wrapping_sub(self.marked)
     }
 
     /// Takes another queue type: another kind of queue is filled with what the old one held, in its order.
-    pub fn replace(&mut self, queue: Kind) -> Kind {
+    pub fn replace(&mut self, kind: Kind) -> Kind {
         // Counters go on.
-        self.marked = self.marked.wrapping_sub(self.queue.marked());
-        std::mem::replace(&mut self.queue, queue)
+        self.marked = self.marked.wrapping_sub(self.kind.marked());
+        std::mem::replace(&mut self.kind, kind)
     }
 
     /// Packets and bytes of the last full second.
@@ -354,7 +354,7 @@ impl Backlog {
     /// Sets the counters to zero.
     pub fn reset(&mut self, leaf: &Leaf) {
         self.reset = leaf.passed();
-        self.marked = self.queue.marked();
+        self.marked = self.kind.marked();
         (self.dropped, self.out_of_order) = (0, 0);
     }
 }
@@ -382,28 +382,28 @@ mod tests {
     fn the_meter_shows_the_last_full_second_and_goes_to_zero_when_idle() {
         let mut leaf = Leaf::new(ClassId(0), &NO_LIMIT, Now::from_ms(5_200));
         let name = Identity { row: 1, part: Part::Upload };
-        let mut backlog = Backlog::new(name, 0, &QueueType::Pfifo { limit: 10 }, 0);
-        let pass = |leaf: &mut Leaf, backlog: &mut Backlog, ms| {
+        let mut queue = LeafQueue::new(name, 0, &QueueType::Pfifo { limit: 10 }, 0);
+        let pass = |leaf: &mut Leaf, queue: &mut LeafQueue, ms| {
             let now = Now::from_ms(ms);
             if leaf.meter_is_due(now) {
-                backlog.begin_second(leaf, now);
+                queue.begin_second(leaf, now);
             }
             leaf.pass(1, 100);
         };
-        pass(&mut leaf, &mut backlog, 5_900);
-        let bytes = |leaf: &Leaf, backlog: &Backlog, ms| backlog.last_second(leaf, Now::from_ms(ms)).bytes;
-        assert_eq!(bytes(&leaf, &backlog, 5_999), 0);
-        assert_eq!(bytes(&leaf, &backlog, 6_000), 100);
-        pass(&mut leaf, &mut backlog, 6_100);
-        pass(&mut leaf, &mut backlog, 6_200);
-        assert_eq!(bytes(&leaf, &backlog, 6_900), 100);
-        assert_eq!(bytes(&leaf, &backlog, 7_500), 200);
-        assert_eq!(bytes(&leaf, &backlog, 8_000), 0);
-        pass(&mut leaf, &mut backlog, 9_100);
-        assert_eq!(bytes(&leaf, &backlog, 9_200), 0);
-        assert_eq!(bytes(&leaf, &backlog, 10_200), 100);
-        backlog.reset(&leaf);
-        assert_eq!(backlog.passed(&leaf), Passed::default());
-        assert_eq!(bytes(&leaf, &backlog, 10_200), 100);
+        pass(&mut leaf, &mut queue, 5_900);
+        let bytes = |leaf: &Leaf, queue: &LeafQueue, ms| queue.last_second(leaf, Now::from_ms(ms)).bytes;
+        assert_eq!(bytes(&leaf, &queue, 5_999), 0);
+        assert_eq!(bytes(&leaf, &queue, 6_000), 100);
+        pass(&mut leaf, &mut queue, 6_100);
+        pass(&mut leaf, &mut queue, 6_200);
+        assert_eq!(bytes(&leaf, &queue, 6_900), 100);
+        assert_eq!(bytes(&leaf, &queue, 7_500), 200);
+        assert_eq!(bytes(&leaf, &queue, 8_000), 0);
+        pass(&mut leaf, &mut queue, 9_100);
+        assert_eq!(bytes(&leaf, &queue, 9_200), 0);
+        assert_eq!(bytes(&leaf, &queue, 10_200), 100);
+        queue.reset(&leaf);
+        assert_eq!(queue.passed(&leaf), Passed::default());
+        assert_eq!(bytes(&leaf, &queue, 10_200), 100);
     }
 }

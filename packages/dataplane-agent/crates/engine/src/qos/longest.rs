@@ -3,7 +3,7 @@
 //! A leaf whose queue has shrunk by one class stays listed in its old class until [`Longest::first`] meets it: most
 //! lengths oscillate, and each move would write to the neighbours in the list.
 
-use super::leaf::Backlog;
+use super::leaf::LeafQueue;
 
 const CLASSES: usize = 33;
 const NIL: u32 = u32::MAX;
@@ -29,70 +29,70 @@ fn length_class(frames: u32) -> usize {
 impl Longest {
     /// A leaf's queue has so many frames now.
     #[inline]
-    pub fn update(&mut self, backlogs: &mut [Backlog], leaf: u32, frames: u32) {
-        let Some(backlog) = backlogs.get(leaf as usize) else { return };
-        let (from, to) = (usize::from(backlog.listed), length_class(frames));
+    pub fn update(&mut self, queues: &mut [LeafQueue], leaf: u32, frames: u32) {
+        let Some(queue) = queues.get(leaf as usize) else { return };
+        let (from, to) = (usize::from(queue.listed), length_class(frames));
         if from != to && (to == 0 || from != to + 1) {
-            self.relist(backlogs, leaf, to);
+            self.relist(queues, leaf, to);
         }
     }
 
     /// A leaf of the longest ones.
-    pub fn first(&mut self, backlogs: &mut [Backlog]) -> Option<u32> {
+    pub fn first(&mut self, queues: &mut [LeafQueue]) -> Option<u32> {
         loop {
             let listed = (u64::BITS - 1).checked_sub(self.occupied.leading_zeros())? as usize;
             let leaf = self.heads.get(listed).copied()?;
-            let is = length_class(backlogs.get(leaf as usize)?.queue.frames());
+            let is = length_class(queues.get(leaf as usize)?.kind.frames());
             if is == listed {
                 return Some(leaf);
             }
-            self.relist(backlogs, leaf, is);
+            self.relist(queues, leaf, is);
         }
     }
 
-    fn relist(&mut self, backlogs: &mut [Backlog], leaf: u32, to: usize) {
-        let Some(backlog) = backlogs.get_mut(leaf as usize) else { return };
-        let from = usize::from(std::mem::replace(&mut backlog.listed, to as u8));
+    fn relist(&mut self, queues: &mut [LeafQueue], leaf: u32, to: usize) {
+        let Some(queue) = queues.get_mut(leaf as usize) else { return };
+        let from = usize::from(std::mem::replace(&mut queue.listed, to as u8));
         if from != 0 {
-            self.unlink(backlogs, leaf, from);
+            self.unlink(queues, leaf, from);
         }
         if to != 0 {
-            self.link(backlogs, leaf, to);
+            self.link(queues, leaf, to);
         }
     }
 
     /// Every leaf in which packets wait.
-    pub fn all(&self, backlogs: &[Backlog]) -> Vec<u32> {
+    pub fn all(&self, queues: &[LeafQueue]) -> Vec<u32> {
         let mut all = Vec::new();
         for &head in &self.heads {
             let mut leaf = head;
-            while let Some(backlog) = backlogs.get(leaf as usize) {
+            while let Some(queue) = queues.get(leaf as usize) {
                 all.push(leaf);
-                leaf = backlog.next;
+                leaf = queue.next;
             }
         }
         all
     }
 
-    fn link(&mut self, backlogs: &mut [Backlog], leaf: u32, class: usize) {
+    fn link(&mut self, queues: &mut [LeafQueue], leaf: u32, class: usize) {
         let Some(head) = self.heads.get_mut(class) else { return };
         let next = std::mem::replace(head, leaf);
         self.occupied |= 1 << class;
-        if let Some(backlog) = backlogs.get_mut(leaf as usize) {
-            (backlog.previous, backlog.next) = (NIL, next);
+        if let Some(queue) = queues.get_mut(leaf as usize) {
+            (queue.previous, queue.next) = (NIL, next);
         }
-        if let Some(next) = backlogs.get_mut(next as usize) {
+        if let Some(next) = queues.get_mut(next as usize) {
             next.previous = leaf;
         }
     }
 
-    fn unlink(&mut self, backlogs: &mut [Backlog], leaf: u32, class: usize) {
-        let Some(backlog) = backlogs.get(leaf as usize) else { return };
-        let (previous, next) = (backlog.previous, backlog.next);
-        if let Some(next) = backlogs.get_mut(next as usize) {
+    fn unlink(&mut self, queues: &mut [LeafQueue], leaf: u32, class: usize) {
+        let Some(queue) = queues.get(leaf as usize) else { return };
+        let (previous, next) = (queue.previous, queue.next);
+        if let Some(next) = queues.get_mut(next as usize) {
             next.previous = previous;
         }
-        if let Some(previous) = backlogs.get_mut(previous as usize) {
+        if let Some(previous) = queues.get_mut(previous as usize) {
             previous.next = next;
         } else if let Some(head) = self.heads.get_mut(class) {
             *head = next;
@@ -142,13 +142,13 @@ mod tests {
         ) {
             let leaf = |row| {
                 let identity = Identity { row, part: Part::Upload };
-                Backlog::new(identity, row, &QueueType::Pfifo { limit: 10_000 }, 0)
+                LeafQueue::new(identity, row, &QueueType::Pfifo { limit: 10_000 }, 0)
             };
-            let mut backlogs: Vec<Backlog> = (0..12).map(leaf).collect();
+            let mut queues: Vec<LeafQueue> = (0..12).map(leaf).collect();
             let (mut slab, mut longest) = (Slab::new(1 << 20, u64::MAX), Longest::default());
             for (leaf, comes, frames, asks) in steps {
                 for _ in 0..frames {
-                    let queue = &mut backlogs[leaf as usize].queue;
+                    let queue = &mut queues[leaf as usize].kind;
                     if comes {
                         let node = slab.insert(waiting());
                         queue.enqueue(&mut slab, node, Now(0), &mut NodeQueue::default());
@@ -156,17 +156,17 @@ mod tests {
                         slab.remove(node);
                     }
                     let frames = queue.frames();
-                    longest.update(&mut backlogs, leaf, frames);
+                    longest.update(&mut queues, leaf, frames);
                 }
-                let frames = |leaf: u32| backlogs[leaf as usize].queue.frames();
+                let frames = |leaf: u32| queues[leaf as usize].kind.frames();
                 let waits: Vec<u32> = (0..12).filter(|leaf| frames(*leaf) != 0).collect();
                 let most = waits.iter().map(|leaf| length_class(frames(*leaf))).max();
-                let mut all = longest.all(&backlogs);
+                let mut all = longest.all(&queues);
                 all.sort_unstable();
                 prop_assert_eq!(all, waits);
                 if asks {
-                    let first = longest.first(&mut backlogs);
-                    let length = first.map(|leaf| length_class(backlogs[leaf as usize].queue.frames()));
+                    let first = longest.first(&mut queues);
+                    let length = first.map(|leaf| length_class(queues[leaf as usize].kind.frames()));
                     prop_assert_eq!(length, most);
                 }
             }

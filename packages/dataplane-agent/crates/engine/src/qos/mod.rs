@@ -11,7 +11,6 @@
 //! ([`bucket`], or a tree of them: [`htb`]) decides when.
 //! Time is an argument: [`queues::Queues::release`] sends the packets that are due at it.
 
-pub mod bucket;
 pub mod burst;
 pub mod classify;
 pub mod forest;
@@ -24,4 +23,5 @@ pub(crate) mod prefetch;
 pub mod queues;
 pub mod segment;
 mod slab;
+pub mod token_bucket;
 mod trie;

@@ -2,8 +2,8 @@
 //! every access to a leaf would be a cache miss.
 //!
 //! ```text
-//!  enqueue:  flow cache hit ─► leaf ─► (queue stage) its backlog ─► its last frame
-//!  dequeue:  timer wheel ─► leaf ─► (turns before its own) leaf and backlog ─► its first frame
+//!  enqueue:  flow cache hit ─► leaf ─► (queue stage) its queue ─► its last frame
+//!  dequeue:  timer wheel ─► leaf ─► (turns before its own) leaf and queue ─► its first frame
 //! ```
 
 use super::kind::End;
@@ -94,9 +94,9 @@ impl<F: Frame> Queues<F> {
             self.htb.touch(leaf.class);
         }
         if leaf.queued() != 0
-            && let Some(backlog) = self.backlogs.get(place)
+            && let Some(queue) = self.queues.get(place)
         {
-            backlog.prefetch();
+            queue.prefetch();
         }
         leaf.waiting
     }
@@ -115,10 +115,10 @@ impl<F: Frame> Queues<F> {
     #[inline]
     pub fn prefetch_end(&self, number: u32) {
         let place = number as usize;
-        if let (Some(leaf), Some(backlog)) = (self.leaves.get(place), self.backlogs.get(place))
+        if let (Some(leaf), Some(queue)) = (self.leaves.get(place), self.queues.get(place))
             && leaf.queued() != 0
         {
-            backlog.queue.prefetch(&self.slab, End::Last);
+            queue.kind.prefetch(&self.slab, End::Last);
         }
     }
 
@@ -127,15 +127,15 @@ impl<F: Frame> Queues<F> {
     pub(super) fn prefetch_due(&self) {
         let later = |turns: usize| {
             let place = *self.due.get(turns)? as usize;
-            Some((self.leaves.get(place)?, self.backlogs.get(place)?))
+            Some((self.leaves.get(place)?, self.queues.get(place)?))
         };
-        if let Some((leaf, backlog)) = later(LEAF_DISTANCE) {
+        if let Some((leaf, queue)) = later(LEAF_DISTANCE) {
             tollway_prefetch::fetch_to_write(leaf);
-            backlog.prefetch();
-            backlog.prefetch_waits();
+            queue.prefetch();
+            queue.prefetch_waits();
         }
-        if let Some((_, backlog)) = later(FRAME_DISTANCE) {
-            backlog.queue.prefetch(&self.slab, End::First);
+        if let Some((_, queue)) = later(FRAME_DISTANCE) {
+            queue.kind.prefetch(&self.slab, End::First);
         }
     }
 }

@@ -174,7 +174,7 @@ impl Agent {
     fn sample(&mut self, monitor: &LinkMonitor) {
         let now = set_wall_clock(&self.shared);
         self.shared.expire_list_entries(now, EXPIRE_BUDGET);
-        self.shared.drop_spent();
+        self.shared.free_retired();
         let now = now.0;
         if now >= self.rates.due_ns() {
             let refused = self.shared.address_sets.take_refused();

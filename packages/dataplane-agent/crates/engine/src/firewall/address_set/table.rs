@@ -64,12 +64,12 @@ impl SetKey {
 
 #[derive(Debug, Default)]
 #[repr(align(64))]
-struct Line([AtomicU64; LINE]);
+struct CacheLine([AtomicU64; LINE]);
 
 /// 64 buckets.
 #[derive(Debug)]
 struct Page {
-    lines: Box<[Line]>,
+    lines: Box<[CacheLine]>,
     /// Numbers of the dynamic entries, for the writer only. Allocated for the first one.
     records: OnceLock<Box<[AtomicU32]>>,
 }
@@ -134,7 +134,7 @@ impl<const WORDS: usize> PrefixTable<WORDS> {
         pages
             .map(|page| {
                 let records = page.records.get().map_or(0, |records| records.len() * 4);
-                size_of::<OnceLock<Page>>() + page.lines.len() * size_of::<Line>() + records
+                size_of::<OnceLock<Page>>() + page.lines.len() * size_of::<CacheLine>() + records
             })
             .sum()
     }
@@ -240,7 +240,7 @@ impl<const WORDS: usize> PrefixTable<WORDS> {
         let group = group.get_or_init(|| (0..GROUP).map(|_| OnceLock::new()).collect());
         let Some(page) = group.get(number % GROUP) else { return false };
         page.get_or_init(|| Page {
-            lines: (0..BUCKETS * Self::LINES).map(|_| Line::default()).collect(),
+            lines: (0..BUCKETS * Self::LINES).map(|_| CacheLine::default()).collect(),
             records: OnceLock::new(),
         });
         true

@@ -5,13 +5,13 @@ const KEYS: usize = 16;
 
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
-struct Line([u32; KEYS]);
+struct CacheLine([u32; KEYS]);
 
 /// Segments of `0..=u32::MAX` by their first values.
 #[derive(Debug, Clone)]
 pub(crate) struct Segments {
     /// The lines of every level, the top one first; a line's keys begin the lines below it.
-    lines: Vec<Line>,
+    lines: Vec<CacheLine>,
     /// Where each level begins.
     levels: Vec<u32>,
     count: u32,
@@ -28,7 +28,7 @@ impl Segments {
         for level in levels.iter().rev() {
             segments.levels.push(segments.lines.len() as u32);
             for keys in level.chunks(KEYS) {
-                let mut line = Line([u32::MAX; KEYS]);
+                let mut line = CacheLine([u32::MAX; KEYS]);
                 line.0.iter_mut().zip(keys).for_each(|(to, key)| *to = *key);
                 segments.lines.push(line);
             }

@@ -8,7 +8,7 @@ use crate::packet::verdict::Verdict;
 use crate::packet::{Meta, flag};
 use crate::pipeline::rules::limit_validity;
 use crate::pipeline::slow_path::Pass;
-use crate::pipeline::slow_path::Step;
+use crate::pipeline::slow_path::StageOutcome;
 use crate::pipeline::slow_path::each_slow;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
@@ -20,11 +20,11 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
     }
     each_slow(pass, |snapshot, state, packet| {
         if packet.meta.verdict != Verdict::Continue {
-            return Step::Skip;
+            return StageOutcome::Skip;
         }
         classify(snapshot, state, &mut packet.meta);
         count_out_of_order(state, &mut packet.meta);
-        Step::Next
+        StageOutcome::Next
     })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::firewall::classifier::TableKind;
 use crate::pipeline::slow_path::Pass;
-use crate::pipeline::slow_path::Step;
+use crate::pipeline::slow_path::StageOutcome;
 use crate::pipeline::slow_path::each_slow;
 
 use crate::firewall::classifier::{Position, RuleVerdict};
@@ -19,16 +19,16 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
     }
     each_slow(pass, |snapshot, state, packet| {
         if packet.meta.verdict != Verdict::Continue {
-            return Step::Skip;
+            return StageOutcome::Skip;
         }
         let start =
             snapshot.start(TableKind::Filter, packet.meta.hook).filter(|_| !packet.meta.is(flag::BYPASS));
-        let Some(start) = start else { return Step::Next };
+        let Some(start) = start else { return StageOutcome::Next };
         let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
         match decide(snapshot, state, &mut packet.meta, &packet.vnet, head, start) {
-            RuleVerdict::Accept | RuleVerdict::Nat { .. } => Step::Next,
-            RuleVerdict::Drop => Step::Drop(DropReason::FilterDrop),
-            RuleVerdict::Reject(with) => Step::Reject(with),
+            RuleVerdict::Accept | RuleVerdict::Nat { .. } => StageOutcome::Next,
+            RuleVerdict::Drop => StageOutcome::Drop(DropReason::FilterDrop),
+            RuleVerdict::Reject(with) => StageOutcome::Reject(with),
         }
     })
 }

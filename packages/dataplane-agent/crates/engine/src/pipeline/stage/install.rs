@@ -12,7 +12,7 @@ use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Hook, Meta, Origin, flag};
 use crate::pipeline::cached_validity;
 use crate::pipeline::slow_path::Pass;
-use crate::pipeline::slow_path::Step;
+use crate::pipeline::slow_path::StageOutcome;
 use crate::pipeline::slow_path::each_slow;
 use crate::pipeline::stage::emit::chosen_station;
 use crate::pipeline::state::WorkerState;
@@ -37,17 +37,17 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
                 }
                 state.table.abandon(reference);
             }
-            return Step::Skip;
+            return StageOutcome::Skip;
         }
         if let Some(reference) = owned
             && state.table.confirm(reference).is_err()
         {
             state.table.abandon(reference);
-            return Step::Drop(DropReason::NatExhausted);
+            return StageOutcome::Drop(DropReason::NatExhausted);
         }
         if packet.meta.is(flag::TO_ROUTER) {
             store_slow_reason(state, &packet.meta, Some(SlowReason::ToRouter));
-            return Step::Next;
+            return StageOutcome::Next;
         }
         packet.meta.verdict = Verdict::Forward;
         let chosen = packet.meta.origin == Origin::LocalService
@@ -78,7 +78,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
             );
         }
         packet.meta.flags &= !flag::FLOW_MIGRATING;
-        Step::Next
+        StageOutcome::Next
     });
     while let Some(original) = pass.state.table.take_unpublished() {
         pass.state.shared.directory.remove(&original, pass.state.worker);

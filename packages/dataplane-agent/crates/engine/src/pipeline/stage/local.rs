@@ -2,7 +2,7 @@
 //! others to the TAP of the interface.
 
 use crate::pipeline::slow_path::Pass;
-use crate::pipeline::slow_path::Step;
+use crate::pipeline::slow_path::StageOutcome;
 use crate::pipeline::slow_path::each_slow;
 use tollway_wire::{ethernet, icmp, ipv4};
 
@@ -17,25 +17,25 @@ use crate::pipeline::state::WorkerState;
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     each_slow(pass, |snapshot, state, packet| {
         if packet.meta.verdict != Verdict::Continue || !packet.meta.is(flag::TO_ROUTER) {
-            return Step::Skip;
+            return StageOutcome::Skip;
         }
         if let Err(reason) = translate(state, packet, false) {
-            return Step::Drop(reason);
+            return StageOutcome::Drop(reason);
         }
         if !is_echo_request(packet) {
             return match snapshot.interface(packet.meta.out_interface) {
                 Some(interface) => {
                     packet.meta.verdict = Verdict::Local(interface.row);
-                    Step::Next
+                    StageOutcome::Next
                 }
-                None => Step::Drop(DropReason::OutInterfaceDown),
+                None => StageOutcome::Drop(DropReason::OutInterfaceDown),
             };
         }
         packet.meta.verdict = Verdict::Echo;
         if packet.meta.queue.is_none() {
-            answer(state, packet).map_or(Step::Next, Step::Reply)
+            answer(state, packet).map_or(StageOutcome::Next, StageOutcome::Reply)
         } else {
-            Step::Next
+            StageOutcome::Next
         }
     })
 }

@@ -13,7 +13,7 @@ use crate::packet::{Hook, Meta, flag};
 use crate::pipeline::alter::{lower_mss, mss_for, set_dscp};
 use crate::pipeline::rules::{RuleQuery, evaluate_rules};
 use crate::pipeline::slow_path::Pass;
-use crate::pipeline::slow_path::Step;
+use crate::pipeline::slow_path::StageOutcome;
 use crate::pipeline::slow_path::each_slow;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
@@ -25,12 +25,12 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
     }
     each_slow(pass, |snapshot, state, packet| {
         if packet.meta.verdict != Verdict::Continue || bypass && bypasses(snapshot, state, &mut packet.meta) {
-            return Step::Skip;
+            return StageOutcome::Skip;
         }
         let hook = packet.meta.hook;
-        let Some(start) = snapshot.start(TableKind::Mangle, hook) else { return Step::Skip };
+        let Some(start) = snapshot.start(TableKind::Mangle, hook) else { return StageOutcome::Skip };
         change(snapshot, state, packet, start, hook);
-        Step::Next
+        StageOutcome::Next
     })
 }
 

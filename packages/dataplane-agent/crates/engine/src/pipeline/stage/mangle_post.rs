@@ -5,7 +5,7 @@ use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::verdict::Verdict;
 use crate::packet::{Hook, flag};
 use crate::pipeline::slow_path::Pass;
-use crate::pipeline::slow_path::Step;
+use crate::pipeline::slow_path::StageOutcome;
 use crate::pipeline::slow_path::each_slow;
 use crate::pipeline::stage::mangle::change;
 
@@ -13,9 +13,9 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
     let Some(start) = pass.snapshot.start(TableKind::Mangle, Hook::Postrouting) else { return 0 };
     each_slow(pass, |snapshot, state, packet| {
         if packet.meta.verdict != Verdict::Continue || packet.meta.is(flag::TO_ROUTER | flag::BYPASS) {
-            return Step::Skip;
+            return StageOutcome::Skip;
         }
         change(snapshot, state, packet, start, Hook::Postrouting);
-        Step::Next
+        StageOutcome::Next
     })
 }

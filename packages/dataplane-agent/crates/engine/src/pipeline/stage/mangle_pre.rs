@@ -5,7 +5,7 @@ use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::verdict::Verdict;
 use crate::packet::{Hook, Origin};
 use crate::pipeline::slow_path::Pass;
-use crate::pipeline::slow_path::Step;
+use crate::pipeline::slow_path::StageOutcome;
 use crate::pipeline::slow_path::each_slow;
 use crate::pipeline::stage::mangle::{change, may_bypass};
 
@@ -15,7 +15,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
     }
     each_slow(pass, |snapshot, state, packet| {
         if packet.meta.verdict != Verdict::Continue {
-            return Step::Skip;
+            return StageOutcome::Skip;
         }
         if let Some(reference) = packet.meta.conn {
             packet.meta.connection_mark = state.table.mark(reference);
@@ -25,9 +25,9 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
             .start(TableKind::Mangle, Hook::Prerouting)
             .filter(|_| packet.meta.origin == Origin::Port);
         let Some(start) = start.filter(|_| !may_bypass(snapshot, state, &packet.meta)) else {
-            return Step::Skip;
+            return StageOutcome::Skip;
         };
         change(snapshot, state, packet, start, Hook::Prerouting);
-        Step::Next
+        StageOutcome::Next
     })
 }

@@ -18,7 +18,7 @@ use crate::pipeline::flow_handover;
 use crate::pipeline::handover::{FlowHandover, FlowHandovers, NatTargetV4};
 use crate::pipeline::log;
 use crate::pipeline::rules::{add_to_lists, view};
-use crate::pipeline::slow_path::{Pass, Step, each_slow};
+use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 
@@ -37,19 +37,23 @@ pub(super) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>, manip:
                 flow
             }
             Verdict::Continue => None,
-            _ => return Step::Skip,
+            _ => return StageOutcome::Skip,
         };
         let Some(reference) = packet.meta.conn.filter(|_| !packet.meta.is(flag::ROUTER_REPLY)) else {
-            return Step::Skip;
+            return StageOutcome::Skip;
         };
         let Some(hot) = state.table.hot(reference) else {
             // Gone since `track`: evicted for another connection of this batch.
-            return if manip == Manip::Source { Step::Drop(DropReason::ConnectionGone) } else { Step::Skip };
+            return if manip == Manip::Source {
+                StageOutcome::Drop(DropReason::ConnectionGone)
+            } else {
+                StageOutcome::Skip
+            };
         };
         let status = hot.status;
         let is_error = packet.meta.is(flag::ICMP_ERROR);
         if manip == Manip::Destination && is_error && is_redirect_of_translated(&packet.meta, status) {
-            return Step::Drop(DropReason::IcmpRedirect);
+            return StageOutcome::Drop(DropReason::IcmpRedirect);
         }
         let bound = if manip == Manip::Source { status.source_bound() } else { status.destination_bound() };
         if !bound && !status.confirmed() && !is_error {
@@ -65,11 +69,13 @@ pub(super) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>, manip:
             };
             match decided {
                 Ok(true) => {}
-                Ok(false) => return Step::Next,
-                Err(reason) => return Step::Drop(reason),
+                Ok(false) => return StageOutcome::Next,
+                Err(reason) => return StageOutcome::Drop(reason),
             }
         }
-        let Some(status) = state.table.hot(reference).map(|hot| hot.status) else { return Step::Next };
+        let Some(status) = state.table.hot(reference).map(|hot| hot.status) else {
+            return StageOutcome::Next;
+        };
         let meta = &mut packet.meta;
         if manip == Manip::Source
             && status.srcnat()
@@ -81,13 +87,13 @@ pub(super) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>, manip:
             if state.table.end_masqueraded_by_other(reference, out) {
                 // `track` has not seen it: the packet cannot open another connection, was routed by another worker, or
                 // the route has changed since.
-                return Step::Drop(DropReason::ConnectionGone);
+                return StageOutcome::Drop(DropReason::ConnectionGone);
             }
         }
         if status.srcnat() || status.dstnat() {
             translate(state, meta, reference, manip);
         }
-        Step::Next
+        StageOutcome::Next
     });
     (pass.batch.flow_handovers, pass.batch.moving) = (arrived, departing);
     entered

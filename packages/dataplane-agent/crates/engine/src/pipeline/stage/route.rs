@@ -8,7 +8,7 @@ use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Hook, Meta, Origin, flag};
 use crate::pipeline::icmp::IcmpError;
 use crate::pipeline::slow_path::Pass;
-use crate::pipeline::slow_path::Step;
+use crate::pipeline::slow_path::StageOutcome;
 use crate::pipeline::slow_path::each_slow;
 use crate::snapshot::Snapshot;
 use tollway_config::dataplane::RpFilter;
@@ -16,12 +16,12 @@ use tollway_config::dataplane::RpFilter;
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     each_slow(pass, |snapshot, _, packet| {
         if packet.meta.verdict != Verdict::Continue {
-            return Step::Skip;
+            return StageOutcome::Skip;
         }
         match decide(snapshot, &mut packet.meta) {
-            Ok(()) => Step::Next,
-            Err((reason, None)) => Step::Drop(reason),
-            Err((reason, Some(error))) => Step::Error(reason, error),
+            Ok(()) => StageOutcome::Next,
+            Err((reason, None)) => StageOutcome::Drop(reason),
+            Err((reason, Some(error))) => StageOutcome::Error(reason, error),
         }
     })
 }

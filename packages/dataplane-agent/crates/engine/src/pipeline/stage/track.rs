@@ -1,7 +1,7 @@
 //! Which connection a packet belongs to, and the state that rules see.
 
 use crate::pipeline::slow_path::Pass;
-use crate::pipeline::slow_path::Step;
+use crate::pipeline::slow_path::StageOutcome;
 use crate::pipeline::slow_path::each_slow;
 use tollway_config::dataplane::{ConnectionState, RowId};
 use tollway_wire::{checksum, field, ipv4, tcp, udp};
@@ -29,21 +29,21 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
     let mut put_off = Vec::new();
     let entered = each_slow(pass, |snapshot, state, packet| {
         if packet.meta.verdict != Verdict::Continue || packet.meta.is(flag::ROUTER_REPLY) {
-            return Step::Skip;
+            return StageOutcome::Skip;
         }
         if is_first_answer(state, &packet.meta) {
             put_off.push(for_another_pass(packet));
-            return Step::Next;
+            return StageOutcome::Next;
         }
         let is_moved = packet.meta.is(flag::FLOW_MIGRATING);
         let Some(tracked) = track(snapshot, state, packet) else {
             packet.meta.state = ConnectionState::Invalid;
             flow_handover::drop_handover(&mut packet.meta);
-            return Step::Next;
+            return StageOutcome::Next;
         };
         if tracked.reason == Some(InvalidReason::TableFull) {
             state.shared.log.connection_refused(state.now);
-            return Step::Drop(DropReason::ConnectionTableFull);
+            return StageOutcome::Drop(DropReason::ConnectionTableFull);
         }
         note_order(state, &mut packet.meta, tracked.order);
         let meta = &mut packet.meta;
@@ -62,7 +62,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         if is_moved {
             flow_handover::apply_handover(snapshot, state, meta, &arrived);
         }
-        Step::Next
+        StageOutcome::Next
     });
     pass.batch.flow_handovers = arrived;
     pass.batch.packets.append(&mut put_off);

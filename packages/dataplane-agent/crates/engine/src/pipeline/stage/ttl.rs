@@ -6,23 +6,23 @@ use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Hook, Meta, flag};
 use crate::pipeline::icmp::IcmpError;
 use crate::pipeline::slow_path::Pass;
-use crate::pipeline::slow_path::Step;
+use crate::pipeline::slow_path::StageOutcome;
 use crate::pipeline::slow_path::each_slow;
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     each_slow(pass, |snapshot, _, packet| {
         let Packet { meta, vnet, .. } = packet;
         if meta.verdict != Verdict::Continue || meta.hook == Hook::Input {
-            return Step::Skip;
+            return StageOutcome::Skip;
         }
         if meta.hook == Hook::Forward && meta.ttl <= 1 {
-            return Step::Error(DropReason::TtlExceeded, IcmpError::TIME_EXCEEDED);
+            return StageOutcome::Error(DropReason::TtlExceeded, IcmpError::TIME_EXCEEDED);
         }
-        let Some(interface) = snapshot.interface(meta.out_interface) else { return Step::Next };
+        let Some(interface) = snapshot.interface(meta.out_interface) else { return StageOutcome::Next };
         if meta.largest_segment(vnet) > u32::from(interface.mtu) && !can_shrink(meta, vnet) {
-            return Step::Error(DropReason::FragmentationNeeded, IcmpError::too_big(interface.mtu));
+            return StageOutcome::Error(DropReason::FragmentationNeeded, IcmpError::too_big(interface.mtu));
         }
-        Step::Next
+        StageOutcome::Next
     })
 }
 

@@ -20,16 +20,16 @@ mod stage {
         use crate::packet::flag;
         use crate::packet::frame::{Frame, FrameSource};
         use crate::packet::verdict::{DropReason, Verdict};
-        use crate::pipeline::slow_path::{Pass, Step, each_slow};
+        use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 
         pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
             each_slow(pass, |_, _, packet| {
                 if packet.meta.verdict != Verdict::Continue {
-                    Step::Skip
+                    StageOutcome::Skip
                 } else if packet.meta.is(flag::OPTIONS) {
-                    Step::Drop(DropReason::BadIpOptions)
+                    StageOutcome::Drop(DropReason::BadIpOptions)
                 } else {
-                    Step::Next
+                    StageOutcome::Next
                 }
             })
         }

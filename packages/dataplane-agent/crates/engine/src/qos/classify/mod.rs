@@ -2,11 +2,11 @@
 //!
 //! Of the simple queues it is the first in list order that the packet fits, as download if its destination is in a
 //! target, else as upload if its source is; then the first of that one's children, and so on. Each list of queues is a
-//! [`level::Level`]. With plain queues two lookups per level decide, however many there are.
+//! [`siblings::Siblings`]. With plain queues two lookups per level decide, however many there are.
 
 mod address_map;
 mod condition;
-mod level;
+mod siblings;
 mod tree;
 
 #[cfg(test)]
@@ -22,8 +22,8 @@ use crate::error::BuildError;
 use crate::ids::Way;
 use crate::packet::tuple::Addr;
 use condition::{PacketFields, QueueCondition};
-use level::Level;
-use tree::Tree;
+use siblings::Siblings;
+use tree::TreeClassifier;
 
 /// No queue; above every place.
 const NOBODY: u32 = i32::MAX as u32;
@@ -35,7 +35,7 @@ const CHILDLESS: u32 = u32::MAX;
 struct Queue {
     upload: ClassId,
     total: Option<ClassId>,
-    /// Place of its children in [`QueueTable::levels`], or [`CHILDLESS`].
+    /// Place of its children in [`QueueTable::siblings`], or [`CHILDLESS`].
     children: u32,
 }
 
@@ -46,8 +46,8 @@ pub struct QueueTable {
     queues: Vec<Queue>,
     conditions: Vec<Option<Box<QueueCondition>>>,
     /// Queues without a parent first.
-    levels: Vec<Level>,
-    tree: Tree,
+    siblings: Vec<Siblings>,
+    tree: TreeClassifier,
     has_tree: bool,
     has_time: bool,
     /// A result depends on more than addresses and time.
@@ -69,7 +69,7 @@ impl QueueTable {
             return Err(BuildError { row: None, message: "more than 16777215 simple queues".to_owned() });
         }
         let mut table = Self {
-            tree: Tree::new(config, forest),
+            tree: TreeClassifier::new(config, forest),
             has_tree: !config.tree_queues.is_empty(),
             digest: [0, 1].map(|salt| digest(config, salt)),
             ..Self::default()
@@ -104,7 +104,7 @@ impl QueueTable {
             });
         }
         for (number, (parent, places)) in (0u32..).zip(&families) {
-            table.levels.push(Level::new(queues, places, &table.conditions)?);
+            table.siblings.push(Siblings::new(queues, places, &table.conditions)?);
             if let Some(queue) = parent.and_then(|parent| table.queues.get_mut(parent as usize)) {
                 queue.children = number;
             }
@@ -207,14 +207,14 @@ impl QueueTable {
     /// The simple queue that takes a packet, and as what.
     #[inline]
     fn simple(&self, packet: &PacketFields<'_>, holds_ns: &mut u64) -> Option<(&Queue, Way)> {
-        let mut level = self.levels.first()?;
+        let mut siblings = self.siblings.first()?;
         loop {
-            let (place, way) = level.first(packet, holds_ns)?;
+            let (place, way) = siblings.first(packet, holds_ns)?;
             let queue = self.queues.get(place as usize)?;
             if queue.children == CHILDLESS {
                 return Some((queue, way));
             }
-            level = self.levels.get(queue.children as usize)?;
+            siblings = self.siblings.get(queue.children as usize)?;
         }
     }
 }

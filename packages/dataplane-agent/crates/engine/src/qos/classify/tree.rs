@@ -35,13 +35,13 @@ impl Branch {
 
 /// The classes of `/queue/tree`.
 #[derive(Debug, Default)]
-pub(super) struct Tree {
+pub(super) struct TreeClassifier {
     global: Branch,
     /// Ascending by row.
     interfaces: Vec<(RowId, Branch)>,
 }
 
-impl Tree {
+impl TreeClassifier {
     pub fn new(config: &DataplaneConfig, forest: &Forest) -> Self {
         let mut tree = Self::default();
         for (place, node) in (0u32..).zip(&config.tree_queues) {

@@ -7,7 +7,7 @@ use tollway_config::dataplane::{DataplaneConfig, QueueLimit, RowId, TreeParent};
 
 use super::{Class, ClassId, Forest, Identity, MAX_LEVELS, NO_LIMIT, Part};
 use crate::error::BuildError;
-use crate::qos::bucket::{MAX_DEPTH_MS, MAX_RATE};
+use crate::qos::token_bucket::{MAX_DEPTH_MS, MAX_RATE};
 
 impl Forest {
     /// Links the rows of a configuration.

@@ -3,8 +3,8 @@
 use tollway_config::dataplane::QueueLimit;
 
 use super::Mode;
-use crate::qos::bucket::{self, MAX_RATE, cap, paid_at, refill};
 use crate::qos::burst::Burst;
+use crate::qos::token_bucket::{self, MAX_RATE, cap, paid_at, refill};
 use crate::time::Now;
 
 /// Most time whose `limit-at` a class keeps for later, ms. Tokens of `limit-at` go past the limits of the classes above,
@@ -56,7 +56,7 @@ impl Rates {
 }
 
 fn depth(rate: u64, depth_ms: u32) -> i64 {
-    if rate == UNLIMITED { 0 } else { bucket::depth(rate, depth_ms) }
+    if rate == UNLIMITED { 0 } else { token_bucket::depth(rate, depth_ms) }
 }
 
 /// Tokens of a class, in bits; below zero what was sent too early.

@@ -4,9 +4,9 @@ use super::distribution::{Lease, SLICE};
 use super::links::Ledger;
 use super::node::{Core, LISTED};
 use super::ring::NIL;
-use super::shared::Shared;
-use crate::qos::bucket::bits_of;
+use super::shared::TreeState;
 use crate::qos::forest::MAX_LEVELS;
+use crate::qos::token_bucket::bits_of;
 use crate::time::Now;
 
 /// Least time between two rebalances of a tree by a worker, ns; except where a packet requests credit and gets it, see
@@ -41,7 +41,7 @@ impl Core {
     }
 
     /// Rebalances the leases of this worker with those of others; or returns them all, if it is the only one.
-    pub fn rebalance(&mut self, number: u32, shared: &mut Shared, me: u32, now: Now) {
+    pub fn rebalance(&mut self, number: u32, shared: &mut TreeState, me: u32, now: Now) {
         self.end_run(number, Some(&mut *shared));
         let others = shared.mark_present(me, now);
         let is_late = shared.has_lapsed(me);

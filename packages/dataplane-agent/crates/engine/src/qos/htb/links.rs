@@ -4,7 +4,7 @@
 use super::Mode;
 use super::node::{Core, LISTED, Level, Node};
 use super::ring::{Cursor, NIL, Next, PRIORITIES, Ring};
-use super::shared::Shared;
+use super::shared::TreeState;
 use crate::qos::forest::MAX_LEVELS;
 use crate::time::Now;
 
@@ -12,7 +12,7 @@ use crate::time::Now;
 #[derive(Debug)]
 pub enum Ledger<'a> {
     /// The shared classes: this worker is the only user of the tree.
-    Sole(&'a mut Shared),
+    Sole(&'a mut TreeState),
     /// The leases of this worker.
     Leased,
 }

@@ -42,7 +42,7 @@ use links::Ledger;
 use node::Core;
 use ring::NIL;
 use serve::Passage;
-use shared::{Shared, SharedTree};
+use shared::{SharedTree, TreeState};
 
 pub use shared::SharedTrees;
 
@@ -118,7 +118,7 @@ fn open<'a>(
     tree: u32,
     me: u32,
     now: Now,
-) -> Option<MutexGuard<'a, Shared>> {
+) -> Option<MutexGuard<'a, TreeState>> {
     if !core.trees.get(tree as usize)?.is_sole {
         core.end_run(tree, None);
         return None;
@@ -137,7 +137,7 @@ fn open<'a>(
     }
 }
 
-fn ledger<'a>(shared: &'a mut Option<MutexGuard<'_, Shared>>) -> Ledger<'a> {
+fn ledger<'a>(shared: &'a mut Option<MutexGuard<'_, TreeState>>) -> Ledger<'a> {
     match shared {
         Some(shared) => Ledger::Sole(shared),
         None => Ledger::Leased,

@@ -38,7 +38,7 @@ pub struct Node {
     pub tree: u32,
     /// Place in [`Core::inners`]; [`NIL`] of a leaf.
     pub inner: u32,
-    /// Place in [`super::shared::Shared::classes`] of an inner class.
+    /// Place in [`super::shared::TreeState::classes`] of an inner class.
     pub place: u32,
     /// Second in which the meter began.
     pub second: u32,

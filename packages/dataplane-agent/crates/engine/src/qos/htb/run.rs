@@ -10,8 +10,8 @@ use super::class_tokens::ClassTokens;
 use super::links::Ledger;
 use super::node::{BURSTS, Core, Inner, Node, meter, meter_is_due};
 use super::ring::NIL;
-use super::shared::Shared;
-use crate::qos::bucket::bits_of;
+use super::shared::TreeState;
+use crate::qos::token_bucket::bits_of;
 use crate::time::Now;
 
 /// An amount of packets that passed.
@@ -199,7 +199,7 @@ impl Core {
 
     /// Ends the run of a tree: charges its classes, or, without their tokens, the leases of this worker, or notes it as
     /// overdrawn.
-    pub fn end_run(&mut self, number: u32, mut shared: Option<&mut Shared>) {
+    pub fn end_run(&mut self, number: u32, mut shared: Option<&mut TreeState>) {
         let Some(tree) = self.trees.get_mut(number as usize).filter(|tree| tree.run.parent != NIL) else {
             return;
         };

@@ -4,7 +4,7 @@ use super::Mode;
 use super::links::Ledger;
 use super::node::{BURSTS, Core};
 use super::ring::NIL;
-use crate::qos::bucket::bits_of;
+use crate::qos::token_bucket::bits_of;
 use crate::time::Now;
 
 /// The result of offering a packet to a leaf in which none waits.

@@ -56,7 +56,7 @@ impl SharedTrees {
         if roots.len() == roots.capacity() {
             roots.retain(|_, known| known.strong_count() != 0);
         }
-        let new = Arc::new(SharedTree { state: Mutex::new(Shared::new(workers)) });
+        let new = Arc::new(SharedTree { state: Mutex::new(TreeState::new(workers)) });
         roots.insert(root, Arc::downgrade(&new));
         new
     }
@@ -65,17 +65,17 @@ impl SharedTrees {
 /// The state of a tree that workers share.
 #[derive(Debug)]
 pub struct SharedTree {
-    state: Mutex<Shared>,
+    state: Mutex<TreeState>,
 }
 
 impl SharedTree {
     /// Waits for it: for what happens seldom.
-    pub fn lock(&self) -> MutexGuard<'_, Shared> {
+    pub fn lock(&self) -> MutexGuard<'_, TreeState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Does not wait for a worker that was stopped in between.
-    pub fn try_lock(&self) -> Option<MutexGuard<'_, Shared>> {
+    pub fn try_lock(&self) -> Option<MutexGuard<'_, TreeState>> {
         for _ in 0..SPINS {
             match self.state.try_lock() {
                 Ok(state) => return Some(state),
@@ -106,7 +106,7 @@ struct Presence {
 
 /// [`SharedTree`], locked.
 #[derive(Debug)]
-pub struct Shared {
+pub struct TreeState {
     places: HashMap<Identity, u32>,
     pub classes: Vec<SharedClass>,
     free: Vec<u32>,
@@ -116,7 +116,7 @@ pub struct Shared {
     pub sole: u32,
 }
 
-impl Shared {
+impl TreeState {
     fn new(workers: u32) -> Self {
         let absent = Presence { seen: Now(0), is_here: false, has_lapsed: false };
         Self {

@@ -6,7 +6,7 @@ use tollway_config::dataplane::QueueType;
 use super::codel::{Control, Params};
 use super::frame_queue::FrameQueue;
 use super::header::HeaderFields;
-use super::pool::{Lengths, List, Pool};
+use super::pool::{Lengths, Pool, SubQueueList};
 use super::{Dequeued, Discipline, LEAST_TURN, Load, footprint};
 use crate::packet::frame::Frame;
 use crate::qos::slab::{NodeId, NodeQueue, Slab, Waiting};
@@ -42,10 +42,10 @@ pub struct FqCodel {
     flows: Pool<Flow>,
     /// Flows by waiting bytes.
     lengths: Lengths,
-    new: List,
-    old: List,
+    new: SubQueueList,
+    old: SubQueueList,
     /// Flows without turns, the one that has been idle longest first.
-    idle: List,
+    idle: SubQueueList,
     load: Load,
     /// Flows in which packets wait.
     waiting: u32,
@@ -147,9 +147,9 @@ impl Discipline for FqCodel {
         Some(Self {
             flows: Pool::default(),
             lengths: Lengths::default(),
-            new: List::default(),
-            old: List::default(),
-            idle: List::default(),
+            new: SubQueueList::default(),
+            old: SubQueueList::default(),
+            idle: SubQueueList::default(),
             load: Load::default(),
             waiting: 0,
             memory: 0,

@@ -8,13 +8,13 @@ use tollway_config::dataplane::{PcqClassifier, QueueLimit, QueueType};
 
 use super::frame_queue::FrameQueue;
 use super::header::{HeaderFields, hash_addr, mix};
-use super::pool::{Lengths, List, Pool};
+use super::pool::{Lengths, Pool, SubQueueList};
 use super::{Dequeued, Discipline, Load};
 use crate::packet::frame::Frame;
 use crate::packet::tuple::Addr;
-use crate::qos::bucket::Bucket;
 use crate::qos::burst::Burst;
 use crate::qos::slab::{NodeId, NodeQueue, Slab, Waiting};
+use crate::qos::token_bucket::TokenBucket;
 use crate::time::Now;
 
 /// Bytes of a turn: the longest packet of an Ethernet.
@@ -144,7 +144,7 @@ struct SubQueue {
     state: State,
     /// Bytes that are left of its turn.
     deficit: i64,
-    bucket: Bucket,
+    bucket: TokenBucket,
     /// When it became idle.
     idle_since: Now,
 }
@@ -156,7 +156,7 @@ impl Default for SubQueue {
             key: SubQueueKey::default(),
             state: State::Idle,
             deficit: 0,
-            bucket: Bucket::new(0, 0, Now(0)),
+            bucket: TokenBucket::new(0, 0, Now(0)),
             idle_since: Now(0),
         }
     }
@@ -170,8 +170,8 @@ pub struct Pcq {
     bursts: Vec<Option<Burst>>,
     /// Sub-queues by waiting bytes.
     lengths: Lengths,
-    active: List,
-    idle: List,
+    active: SubQueueList,
+    idle: SubQueueList,
     timed: BinaryHeap<Reverse<(Now, u32)>>,
     load: Load,
     waiting: u32,
@@ -193,7 +193,7 @@ impl Pcq {
         let rates = &self.parameters.rates;
         let burst = Burst::new(rates, now);
         let rate = burst.as_ref().map_or(rates.max_limit, |burst| burst.ceiling(rates.max_limit));
-        let bucket = Bucket::new(rate, DEPTH_MS, now);
+        let bucket = TokenBucket::new(rate, DEPTH_MS, now);
         let sub = SubQueue { key, bucket, idle_since: now, ..SubQueue::default() };
         let place = self.subs.insert(hash, sub);
         self.subs.push(&mut self.idle, place);
@@ -289,8 +289,8 @@ impl Discipline for Pcq {
             subs: Pool::default(),
             bursts: Vec::new(),
             lengths: Lengths::default(),
-            active: List::default(),
-            idle: List::default(),
+            active: SubQueueList::default(),
+            idle: SubQueueList::default(),
             timed: BinaryHeap::new(),
             load: Load::default(),
             waiting: 0,

@@ -39,18 +39,18 @@ impl<T> Default for Pool<T> {
 
 /// A list of a pool's sub-queues, in order; each is in at most one list.
 #[derive(Debug, Clone, Copy)]
-pub struct List {
+pub struct SubQueueList {
     first: u32,
     last: u32,
 }
 
-impl Default for List {
+impl Default for SubQueueList {
     fn default() -> Self {
         Self { first: NIL, last: NIL }
     }
 }
 
-impl List {
+impl SubQueueList {
     /// The first one.
     #[inline]
     pub fn first(&self) -> Option<u32> {
@@ -250,7 +250,7 @@ impl<T: Default> Pool<T> {
 
     /// Links one at the end of a list.
     #[inline]
-    pub fn push(&mut self, list: &mut List, place: u32) {
+    pub fn push(&mut self, list: &mut SubQueueList, place: u32) {
         let last = std::mem::replace(&mut list.last, place);
         if let Some(slot) = self.slots.get_mut(place as usize) {
             (slot.previous, slot.next) = (last, NIL);
@@ -263,7 +263,7 @@ impl<T: Default> Pool<T> {
 
     /// Unlinks one from the list that it is in.
     #[inline]
-    pub fn unlink(&mut self, list: &mut List, place: u32) {
+    pub fn unlink(&mut self, list: &mut SubQueueList, place: u32) {
         let Some(slot) = self.slots.get_mut(place as usize) else { return };
         let (previous, next) = (slot.previous, slot.next);
         (slot.previous, slot.next) = (NIL, NIL);
@@ -279,7 +279,7 @@ impl<T: Default> Pool<T> {
 
     /// Takes the first one of a list to its end.
     #[inline]
-    pub fn rotate(&mut self, list: &mut List) {
+    pub fn rotate(&mut self, list: &mut SubQueueList) {
         if let Some(first) = list.first()
             && list.first != list.last
         {

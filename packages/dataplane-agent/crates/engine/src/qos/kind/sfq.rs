@@ -5,7 +5,7 @@ use tollway_config::dataplane::QueueType;
 
 use super::frame_queue::FrameQueue;
 use super::header::HeaderFields;
-use super::pool::{List, Pool};
+use super::pool::{Pool, SubQueueList};
 use super::random::Random;
 use super::{Dequeued, Discipline, LEAST_TURN, Load};
 use crate::packet::frame::Frame;
@@ -29,7 +29,7 @@ struct Bucket {
 #[derive(Debug)]
 pub struct Sfq {
     buckets: Pool<Bucket>,
-    active: List,
+    active: SubQueueList,
     load: Load,
     occupied: u32,
     allot: i64,
@@ -101,7 +101,7 @@ impl Discipline for Sfq {
         let (allot, perturb) = parameters(config)?;
         Some(Self {
             buckets: Pool::default(),
-            active: List::default(),
+            active: SubQueueList::default(),
             load: Load::default(),
             occupied: 0,
             allot,

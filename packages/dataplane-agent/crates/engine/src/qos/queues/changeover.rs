@@ -38,8 +38,8 @@ const LONGEST_NS: u64 = 250_000_000;
 #[derive(Debug)]
 pub struct Progress {
     workers: Vec<WorkerProgress>,
-    /// Tables that are no longer used, to be dropped outside the workers.
-    spent: Mutex<Vec<Tables>>,
+    /// Tables that no worker reads any more, to be freed by another thread than theirs.
+    retired: Mutex<Vec<Tables>>,
 }
 
 type Tables = (Arc<Forest>, Arc<QueueTable>);
@@ -60,17 +60,17 @@ impl Progress {
     pub fn new(workers: u32) -> Self {
         let counts = || (0..workers).map(|_| AtomicU64::new(0)).collect();
         let progress = |_| WorkerProgress { word: AtomicU64::new(0), departed: counts(), arrived: counts() };
-        Self { workers: (0..workers).map(progress).collect(), spent: Mutex::new(Vec::new()) }
+        Self { workers: (0..workers).map(progress).collect(), retired: Mutex::new(Vec::new()) }
     }
 
-    /// Drops tables that the workers no longer use. Not to be called by a worker.
-    pub fn drop_spent(&self) {
-        let spent = std::mem::take(&mut *self.spent.lock().unwrap_or_else(PoisonError::into_inner));
-        drop(spent);
+    /// Frees the retired tables. A worker does not call this: freeing large ones takes long.
+    pub fn free_retired(&self) {
+        let retired = std::mem::take(&mut *self.retired.lock().unwrap_or_else(PoisonError::into_inner));
+        drop(retired);
     }
 
-    fn spend(&self, tables: Tables) {
-        self.spent.lock().unwrap_or_else(PoisonError::into_inner).push(tables);
+    fn retire(&self, tables: Tables) {
+        self.retired.lock().unwrap_or_else(PoisonError::into_inner).push(tables);
     }
 
     fn announce(&self, worker: u32, epoch: u32, slot: u8, departed: &[u64]) {
@@ -203,7 +203,7 @@ impl<F: Frame> Queues<F> {
 
     fn replace_affected(&mut self, affected: Affected, shared: &SharedQueues) {
         if let Affected::Since(tables) = std::mem::replace(&mut self.changeover.affected, affected) {
-            shared.progress.spend(tables);
+            shared.progress.retire(tables);
         }
     }
 

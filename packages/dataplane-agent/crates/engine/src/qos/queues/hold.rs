@@ -4,7 +4,7 @@ use crate::packet::frame::Frame;
 use crate::packet::verdict::DropReason;
 use crate::qos::kind::Load;
 use crate::qos::leaf::leaf_flag;
-use crate::qos::queues::scope::Event;
+use crate::qos::queues::watch::Event;
 use crate::qos::queues::{HoldOutcome, Queues, Waiting};
 use crate::qos::slab::{NodeId, NodeQueue};
 use crate::time::Now;
@@ -25,7 +25,7 @@ impl<F: Frame> Queues<F> {
 
     /// Sees to it that a frame can wait in a leaf. If it cannot, counts it as dropped and says why.
     fn make_room(&mut self, number: u32, frame: Load, footprint: u64, now: Now) -> Result<(), HoldOutcome> {
-        self.scopes.now = now;
+        self.watches.now = now;
         if !self.admits(number, frame.segments, frame.bytes, now) {
             self.refuse(number, frame.segments);
             return Err(HoldOutcome::NoRoom);
@@ -42,12 +42,11 @@ impl<F: Frame> Queues<F> {
 
     /// A frame that has a place goes into a leaf's queue, which may drop it nevertheless.
     fn put(&mut self, number: u32, node: NodeId, now: Now) -> HoldOutcome {
-        let Some(backlog) = self.backlogs.get_mut(number as usize) else { return HoldOutcome::NoRoom };
-        let before = backlog.queue.load();
+        let Some(queue) = self.queues.get_mut(number as usize) else { return HoldOutcome::NoRoom };
+        let before = queue.kind.load();
         let mut gone = NodeQueue::default();
-        let node = backlog.queue.enqueue(&mut self.slab, node, now, &mut gone);
-        let refused =
-            if backlog.queue.drops_at_random() { HoldOutcome::Dropped } else { HoldOutcome::NoRoom };
+        let node = queue.kind.enqueue(&mut self.slab, node, now, &mut gone);
+        let refused = if queue.kind.drops_at_random() { HoldOutcome::Dropped } else { HoldOutcome::NoRoom };
         let stays = !self.drop_frames(number, &mut gone, Some(node));
         self.changed(number, before);
         self.schedule(number, now);
@@ -66,19 +65,18 @@ impl<F: Frame> Queues<F> {
     /// Whether a leaf's queue has room for a frame. What the bucket already has tokens for does not count: it goes as
     /// soon as the leaf has its turn.
     pub fn admits(&mut self, number: u32, segments: u32, bytes: u64, now: Now) -> bool {
-        let (Some(leaf), Some(backlog)) =
-            (self.leaves.get(number as usize), self.backlogs.get(number as usize))
+        let (Some(leaf), Some(queue)) = (self.leaves.get(number as usize), self.queues.get(number as usize))
         else {
             return false;
         };
         let frame = Load::frame(segments, bytes);
-        if backlog.queue.admits(frame, Load::default()) {
+        if queue.kind.admits(frame, Load::default()) {
             return true;
         }
         if leaf.is(leaf_flag::BLOCKED) {
             return false;
         }
-        let load = backlog.queue.load();
+        let load = queue.kind.load();
         let tokens = if leaf.is(leaf_flag::TREE) {
             self.htb.tokens(leaf.class, now)
         } else {
@@ -93,14 +91,14 @@ impl<F: Frame> Queues<F> {
             segments: share(load.segments.into()) as u32,
             bytes: share(load.bytes),
         };
-        backlog.queue.admits(frame, covered)
+        queue.kind.admits(frame, covered)
     }
 
     /// Counts wire segments of a leaf that were dropped, for any reason.
     pub fn count_drop(&mut self, number: u32, segments: u32) {
         self.totals.dropped_packets += u64::from(segments);
-        if let Some(backlog) = self.backlogs.get_mut(number as usize) {
-            backlog.dropped += u64::from(segments);
+        if let Some(queue) = self.queues.get_mut(number as usize) {
+            queue.dropped += u64::from(segments);
         }
         if self.is_watched(number) {
             self.record_event(number, Event { dropped: segments, ..Event::default() });
@@ -133,11 +131,11 @@ impl<F: Frame> Queues<F> {
 
     /// Makes room at the cost of the longest queue. `false` when nothing waits in any.
     fn drop_from_longest(&mut self) -> bool {
-        let Some(number) = self.longest.first(&mut self.backlogs) else { return false };
-        let Some(backlog) = self.backlogs.get_mut(number as usize) else { return false };
-        let before = backlog.queue.load();
+        let Some(number) = self.longest.first(&mut self.queues) else { return false };
+        let Some(queue) = self.queues.get_mut(number as usize) else { return false };
+        let before = queue.kind.load();
         let mut gone = NodeQueue::default();
-        backlog.queue.drop_from_longest(&mut self.slab, &mut gone);
+        queue.kind.drop_from_longest(&mut self.slab, &mut gone);
         let Some(waiting) = gone.pop(&mut self.slab).and_then(|node| self.slab.remove(node)) else {
             return false;
         };

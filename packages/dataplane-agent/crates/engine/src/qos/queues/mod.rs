@@ -10,8 +10,8 @@ mod release;
 mod row_ownership;
 mod rows;
 mod schedule;
-mod scope;
 pub mod swap;
+mod watch;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -24,14 +24,14 @@ use crate::packet::frame::Frame;
 use crate::qos::classify::QueueTable;
 use crate::qos::forest::{Forest, Identity};
 use crate::qos::htb::Htb;
-use crate::qos::leaf::{Backlog, Leaf};
+use crate::qos::leaf::{Leaf, LeafQueue};
 use crate::qos::longest::Longest;
 use crate::qos::queues::changeover::{Changeover, SLOTS};
 use crate::qos::queues::port::PortQueues;
 use crate::qos::queues::queue_path::QueuePaths;
 use crate::qos::queues::record::{CarriedCounters, ResetCounters};
 use crate::qos::queues::rows::QueueRow;
-use crate::qos::queues::scope::Scopes;
+use crate::qos::queues::watch::Watches;
 use crate::qos::slab::{NodeQueue, Slab};
 use crate::time::Now;
 use crate::time::wheel::Wheel;
@@ -91,12 +91,12 @@ pub struct PathStep {
 #[derive(Debug)]
 pub struct Queues<F> {
     pub(super) worker: u32,
-    /// See [`Backlog::seed`].
+    /// See [`LeafQueue::seed`].
     pub(super) salt: u64,
     /// Leaves of rows whose packets have come to this worker.
     pub(super) leaves: Vec<Leaf>,
     /// The seldom accessed part of each leaf.
-    pub(super) backlogs: Vec<Backlog>,
+    pub(super) queues: Vec<LeafQueue>,
     /// Every row of the configuration, by ascending identity.
     pub(super) rows: Vec<QueueRow>,
     /// Leaf of each class, or [`NIL`].
@@ -110,7 +110,7 @@ pub struct Queues<F> {
     pub(super) reset_counters: HashMap<Identity, ResetCounters>,
     /// Counters of classes from before they became leaves, or ceased to be leaves.
     pub(super) carried: HashMap<Identity, CarriedCounters>,
-    pub(super) scopes: Scopes,
+    pub(super) watches: Watches,
     pub(super) slab: Slab<F>,
     wheel: Wheel<TICK>,
     /// Leaves whose time has come, in turn.
@@ -144,7 +144,7 @@ impl<F: Frame> Queues<F> {
             worker,
             salt,
             leaves: Vec::new(),
-            backlogs: Vec::new(),
+            queues: Vec::new(),
             rows: Vec::new(),
             class_leaves: Vec::new(),
             free: Vec::new(),
@@ -153,7 +153,7 @@ impl<F: Frame> Queues<F> {
             ports: PortQueues::default(),
             reset_counters: HashMap::new(),
             carried: HashMap::new(),
-            scopes: Scopes::default(),
+            watches: Watches::default(),
             slab: Slab::new(max_frames, max_footprint),
             wheel: Wheel::new(0),
             due: VecDeque::new(),
@@ -182,7 +182,7 @@ impl<F: Frame> Queues<F> {
         self.due.reserve(leaves.saturating_sub(self.due.len()));
         self.wheel.reserve(leaves);
         self.leaves.reserve(leaves.saturating_sub(self.leaves.len()));
-        self.backlogs.reserve(leaves.saturating_sub(self.backlogs.len()));
+        self.queues.reserve(leaves.saturating_sub(self.queues.len()));
         for rows in [&mut self.unacknowledged, &mut self.shared_rows] {
             rows.reserve(self.rows.len().saturating_sub(rows.len()));
         }

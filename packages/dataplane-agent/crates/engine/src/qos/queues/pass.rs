@@ -4,7 +4,7 @@
 use crate::ids::QueueRef;
 use crate::packet::frame::Frame;
 use crate::qos::leaf::leaf_flag;
-use crate::qos::queues::scope::Event;
+use crate::qos::queues::watch::Event;
 use crate::qos::queues::{PathStep, Queues};
 use crate::time::Now;
 
@@ -56,9 +56,9 @@ impl<F: Frame> Queues<F> {
     fn pass<const TREES: bool>(&mut self, number: u32, segments: u32, bytes: u64, now: Now) -> bool {
         let Some(leaf) = self.leaves.get_mut(number as usize) else { return true };
         if leaf.meter_is_due(now)
-            && let Some(backlog) = self.backlogs.get_mut(number as usize)
+            && let Some(queue) = self.queues.get_mut(number as usize)
         {
-            backlog.begin_second(leaf, now);
+            queue.begin_second(leaf, now);
         }
         if leaf.is(leaf_flag::ALL) {
             if !TREES || leaf.is(leaf_flag::ALL & !leaf_flag::TREE) {
@@ -95,16 +95,16 @@ impl<F: Frame> Queues<F> {
             }
             leaf.count(segments, bytes);
         } else {
-            let Some(backlog) = self.backlogs.get_mut(place) else { return true };
-            backlog.apply_burst(leaf, now);
+            let Some(queue) = self.queues.get_mut(place) else { return true };
+            queue.apply_burst(leaf, now);
             leaf.bucket.fill(now, false);
             if !leaf.bucket.is_open() || is_long(leaf.bucket.rate(), segments, bytes) {
                 return false;
             }
-            backlog.pass(leaf, segments, bytes);
+            queue.pass(leaf, segments, bytes);
         }
         if leaf.is(leaf_flag::WATCHED) {
-            self.scopes.now = now;
+            self.watches.now = now;
             self.record_event(number, Event { passed: bytes, ..Event::default() });
         }
         true
@@ -122,7 +122,7 @@ impl<F: Frame> Queues<F> {
     /// Wire segments of `bytes` each that may stay together in a leaf.
     pub fn max_segments(&self, number: u32, bytes: u64) -> u32 {
         let rate = self.rate(number);
-        let limit = self.backlogs.get(number as usize).map_or(1, |backlog| backlog.queue.max_segments(bytes));
+        let limit = self.queues.get(number as usize).map_or(1, |queue| queue.kind.max_segments(bytes));
         let timely = if rate == 0 { u64::MAX } else { rate / (bytes * 8 * WHOLE_PER_SECOND).max(1) };
         u32::try_from(timely).unwrap_or(u32::MAX).min(limit).max(1)
     }
@@ -132,8 +132,8 @@ impl<F: Frame> Queues<F> {
     pub fn count_out_of_order(&mut self, queue: QueueRef, segments: u32) {
         let (mut step, mut leaf) = (queue.path_step(), Some(self.first_leaf(queue)));
         while let Some(number) = leaf {
-            if let Some(backlog) = self.backlogs.get_mut(number as usize) {
-                backlog.out_of_order += u64::from(segments);
+            if let Some(leaf_queue) = self.queues.get_mut(number as usize) {
+                leaf_queue.out_of_order += u64::from(segments);
             }
             if queue.is_short() {
                 return;

@@ -89,26 +89,26 @@ impl<F: Frame> Queues<F> {
         if leaf == NIL {
             return None;
         }
-        let (leaf, backlog) = (self.leaves.get(leaf as usize)?, self.backlogs.get(leaf as usize)?);
+        let (leaf, queue) = (self.leaves.get(leaf as usize)?, self.queues.get(leaf as usize)?);
         let view = class.parent.and_then(|_| self.htb.view(id, now));
         let since = self.reset_counters.get(&class.identity).copied().unwrap_or_default();
-        let (passed, second) = (backlog.passed(leaf), backlog.last_second(leaf, now));
-        let waited = backlog.waited(leaf, now);
+        let (passed, second) = (queue.passed(leaf), queue.last_second(leaf, now));
+        let waited = queue.waited(leaf, now);
         Some(QueueRecord {
             bytes: passed.bytes,
             packets: passed.packets,
-            dropped: backlog.dropped,
+            dropped: queue.dropped,
             rate: second.bytes * 8,
             packet_rate: second.packets,
-            queued_bytes: backlog.queue.bytes(),
+            queued_bytes: queue.kind.bytes(),
             queued_packets: leaf.queued(),
-            sub_queues: backlog.queue.sub_queues(),
+            sub_queues: queue.kind.sub_queues(),
             borrows: view.map_or(0, |view| view.borrows.wrapping_sub(since.borrows)),
             lends: view.map_or(0, |view| view.lends.wrapping_sub(since.lends)),
-            marked: backlog.marked(),
+            marked: queue.marked(),
             longest_wait: waited.longest,
             average_wait: waited.average(),
-            out_of_order: backlog.out_of_order,
+            out_of_order: queue.out_of_order,
             ..QueueRecord::default()
         })
     }
@@ -139,13 +139,13 @@ impl<F: Frame> Queues<F> {
     fn queued_below(&self, forest: &Forest) -> Queued {
         let mut queued = Queued::new();
         for number in self.waiting_leaves() {
-            let Some(backlog) = self.backlogs.get(number as usize) else { continue };
+            let Some(queue) = self.queues.get(number as usize) else { continue };
             let class = self.class(number).and_then(|id| forest.class(id));
             let mut above = class.and_then(|class| class.parent);
             while let Some(id) = above {
                 let (bytes, packets) = queued.entry(id).or_default();
-                *bytes += backlog.queue.bytes();
-                *packets = packets.saturating_add(backlog.queue.segments());
+                *bytes += queue.kind.bytes();
+                *packets = packets.saturating_add(queue.kind.segments());
                 above = forest.class(id).and_then(|class| class.parent);
             }
         }
@@ -165,19 +165,19 @@ impl<F: Frame> Queues<F> {
     /// Keeps what the leaf of a class has counted that is no leaf any more.
     pub(super) fn carry_leaf(&mut self, number: u32, identity: Identity, before: &Forest) {
         let place = number as usize;
-        let (Some(leaf), Some(backlog)) = (self.leaves.get(place), self.backlogs.get(place)) else { return };
+        let (Some(leaf), Some(queue)) = (self.leaves.get(place), self.queues.get(place)) else { return };
         // In a tree its class has counted the same, and goes on with it.
         let counted = before.class(leaf.class).is_some_and(|class| class.parent.is_some());
         // Packets that wait are sent at once, not counted by the class.
-        let waits = Passed { packets: leaf.queued().into(), bytes: backlog.queue.bytes() };
+        let waits = Passed { packets: leaf.queued().into(), bytes: queue.kind.bytes() };
         let carried = self.carried.entry(identity).or_default();
         carried.passed = carried.passed.plus(waits);
         if !counted {
-            carried.passed = carried.passed.plus(backlog.passed(leaf));
+            carried.passed = carried.passed.plus(queue.passed(leaf));
         }
-        carried.dropped += backlog.dropped;
-        carried.marked += backlog.marked();
-        carried.out_of_order += backlog.out_of_order;
+        carried.dropped += queue.dropped;
+        carried.marked += queue.marked();
+        carried.out_of_order += queue.out_of_order;
     }
 
     /// Keeps what classes have counted that are leaves from now on; to be called before the trees change.
@@ -215,10 +215,10 @@ impl<F: Frame> Queues<F> {
                 if let Some(class) = id.and_then(|id| forest.class(id)) {
                     self.carried.remove(&class.identity);
                 }
-                if let (Some(leaf), Some(backlog)) =
-                    (self.leaves.get(leaf as usize), self.backlogs.get_mut(leaf as usize))
+                if let (Some(leaf), Some(queue)) =
+                    (self.leaves.get(leaf as usize), self.queues.get_mut(leaf as usize))
                 {
-                    backlog.reset(leaf);
+                    queue.reset(leaf);
                 }
                 if let Some(id) = id
                     && let Some(class) =

@@ -4,10 +4,10 @@ use crate::ids::QueueRef;
 use crate::packet::frame::Frame;
 use crate::qos::forest::Context;
 use crate::qos::kind::{Dequeued, Load};
-use crate::qos::leaf::{Backlog, WakeBy, leaf_flag};
+use crate::qos::leaf::{LeafQueue, WakeBy, leaf_flag};
 use crate::qos::queues::changeover::SLOTS;
 use crate::qos::queues::queue_path::QueuePaths;
-use crate::qos::queues::scope::Event;
+use crate::qos::queues::watch::Event;
 use crate::qos::queues::{NIL, Plan, QUANTUM, Queues, TICK, Waiting};
 use crate::qos::slab::{NodeId, NodeQueue};
 use crate::time::Now;
@@ -49,10 +49,10 @@ impl<F: Frame> Queues<F> {
     ) -> usize {
         let (sent, until) = self.serve(number, plan, now, most, send);
         let place = number as usize;
-        let (Some(leaf), Some(backlog)) = (self.leaves.get(place), self.backlogs.get_mut(place)) else {
+        let (Some(leaf), Some(queue)) = (self.leaves.get(place), self.queues.get_mut(place)) else {
             return sent;
         };
-        if backlog.is_port() && leaf.queued() != 0 && until.is_none() && !leaf.is(leaf_flag::BLOCKED) {
+        if queue.is_port() && leaf.queued() != 0 && until.is_none() && !leaf.is(leaf_flag::BLOCKED) {
             self.again.push(number);
             return sent;
         }
@@ -61,7 +61,7 @@ impl<F: Frame> Queues<F> {
             let stuck = sent == 0 && leaf.queued() != 0 && leaf.bucket.is_open();
             (stuck && !leaf.is(leaf_flag::TREE | leaf_flag::BLOCKED)).then_some(Now(now.0 + TICK))
         });
-        backlog.wake = WakeBy::Nobody;
+        queue.wake = WakeBy::Nobody;
         match until {
             Some(until) => self.wake_at(number, until, now),
             None => self.schedule(number, now),
@@ -80,16 +80,16 @@ impl<F: Frame> Queues<F> {
         send: &mut impl FnMut(Waiting<F>),
     ) -> (usize, Option<Now>) {
         let place = number as usize;
-        let (Some(leaf), Some(backlog)) = (self.leaves.get_mut(place), self.backlogs.get_mut(place)) else {
+        let (Some(leaf), Some(queue)) = (self.leaves.get_mut(place), self.queues.get_mut(place)) else {
             return (0, None);
         };
         if leaf.meter_is_due(now) {
-            backlog.begin_second(leaf, now);
+            queue.begin_second(leaf, now);
         }
         if leaf.is(leaf_flag::BLOCKED | leaf_flag::TREE) {
             return (0, None);
         }
-        backlog.apply_burst(leaf, now);
+        queue.apply_burst(leaf, now);
         leaf.bucket.fill(now, true);
         for sent in 0..most {
             if !self.leaves.get(place).is_some_and(|leaf| leaf.bucket.is_open()) {
@@ -105,10 +105,10 @@ impl<F: Frame> Queues<F> {
 
     /// Takes the frame that goes first out of a leaf's queue; it keeps its place.
     fn take_next(&mut self, number: u32, now: Now) -> Result<NodeId, Option<Now>> {
-        let Some(backlog) = self.backlogs.get_mut(number as usize) else { return Err(None) };
-        let before = backlog.queue.load();
+        let Some(queue) = self.queues.get_mut(number as usize) else { return Err(None) };
+        let before = queue.kind.load();
         let mut gone = NodeQueue::default();
-        let next = backlog.queue.dequeue(&mut self.slab, now, &mut gone);
+        let next = queue.kind.dequeue(&mut self.slab, now, &mut gone);
         if gone.len() != 0 {
             self.drop_frames(number, &mut gone, None);
         }
@@ -134,13 +134,13 @@ impl<F: Frame> Queues<F> {
         let Some(waiting) = self.slab.get(node) else { return };
         let (bytes, addresses) = (waiting.bytes, waiting.addresses);
         let (enqueued, mut queue) = (waiting.enqueued, waiting.queue);
-        if let (Some(leaf), Some(backlog)) = (self.leaves.get_mut(place), self.backlogs.get_mut(place)) {
-            backlog.pass(leaf, waiting.segments, waiting.bytes);
+        if let (Some(leaf), Some(leaf_queue)) = (self.leaves.get_mut(place), self.queues.get_mut(place)) {
+            leaf_queue.pass(leaf, waiting.segments, waiting.bytes);
             let micros = now.0.saturating_sub(waiting.enqueued.0) / 1000;
             let wait = u32::try_from(micros).unwrap_or(u32::MAX);
-            backlog.note_wait(wait);
+            leaf_queue.note_wait(wait);
             if leaf.is(leaf_flag::WATCHED) {
-                self.scopes.now = now;
+                self.watches.now = now;
                 self.record_event(number, Event { passed: bytes, dropped: 0, wait });
             }
         }
@@ -153,7 +153,7 @@ impl<F: Frame> Queues<F> {
                 return;
             }
         }
-        if self.backlogs.get(place).is_some_and(Backlog::is_port) {
+        if self.queues.get(place).is_some_and(LeafQueue::is_port) {
             queue = QueueRef::DONE;
         } else if !queue.is_none() {
             queue = self.next_queue(number, queue, addresses, plan, now);
@@ -179,12 +179,12 @@ impl<F: Frame> Queues<F> {
         let Some(turn) = self.htb.next(now) else { return 0 };
         let number = self.class_leaves.get(turn.leaf.0 as usize).copied().unwrap_or(NIL);
         let place = number as usize;
-        let (Some(leaf), Some(backlog)) = (self.leaves.get_mut(place), self.backlogs.get_mut(place)) else {
+        let (Some(leaf), Some(queue)) = (self.leaves.get_mut(place), self.queues.get_mut(place)) else {
             self.htb.deactivate(turn.leaf);
             return 0;
         };
         if leaf.meter_is_due(now) {
-            backlog.begin_second(leaf, now);
+            queue.begin_second(leaf, now);
         }
         let (mut frames, mut bytes) = (0, 0);
         while frames < most {

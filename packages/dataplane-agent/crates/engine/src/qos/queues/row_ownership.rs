@@ -52,7 +52,7 @@ impl<F: Frame> Queues<F> {
     /// flight: it must be handed over, or [`Self::cancel_handover`] be called.
     #[cold]
     pub fn take(&mut self, number: u32, now: Now) -> Option<u32> {
-        let at = self.backlogs.get(number as usize)?.row;
+        let at = self.queues.get(number as usize)?.row;
         let entry = self.rows.get_mut(at as usize)?;
         match entry.ownership.claim(self.worker) {
             Claim::OwnedBy(worker) => {
@@ -72,15 +72,14 @@ impl<F: Frame> Queues<F> {
                 let left = entry.parts.into_iter().zip(entry.ownership.tokens());
                 for (part, (number, (tokens, counted))) in left.enumerate() {
                     let place = number as usize;
-                    let (Some(leaf), Some(backlog)) =
-                        (self.leaves.get_mut(place), self.backlogs.get_mut(place))
+                    let (Some(leaf), Some(queue)) = (self.leaves.get_mut(place), self.queues.get_mut(place))
                     else {
                         continue;
                     };
-                    if let Some(burst) = &mut backlog.burst {
+                    if let Some(burst) = &mut queue.burst {
                         entry.ownership.resume_burst(part, burst);
                         burst.advance(now);
-                        leaf.bucket.set_rate(burst.ceiling(backlog.max_limit), now, false);
+                        leaf.bucket.set_rate(burst.ceiling(queue.max_limit), now, false);
                     }
                     leaf.bucket.restore(tokens, counted);
                     leaf.waiting = 0;
@@ -95,7 +94,7 @@ impl<F: Frame> Queues<F> {
 
     /// Metadata that goes with a packet to the owner of its next leaf, which [`Self::take`] has just returned.
     pub fn remaining_path(&self, number: u32, queue: QueueRef) -> Option<RemainingPath> {
-        let backlog = self.backlogs.get(number as usize)?;
+        let leaf_queue = self.queues.get(number as usize)?;
         let (classes, context, step) = match (self.paths.of(queue), queue.step()) {
             (Some(path), step) => (path.classes, path.context, step),
             (None, _) => {
@@ -106,13 +105,13 @@ impl<F: Frame> Queues<F> {
         };
         let before = step.checked_sub(1).and_then(|step| self.paths.at(queue, step));
         let before =
-            before.filter(|leaf| !self.is_unowned(*leaf)).and_then(|leaf| self.backlogs.get(leaf as usize));
+            before.filter(|leaf| !self.is_unowned(*leaf)).and_then(|leaf| self.queues.get(leaf as usize));
         if let Some(entry) = before.and_then(|before| self.rows.get(before.row as usize)) {
             entry.ownership.note_in_flight();
         }
         let before = before.map(|before| before.identity.first());
-        let rank = usize::from(backlog.rank);
-        Some(RemainingPath { leaf: backlog.identity, rank, step, classes, context, before })
+        let rank = usize::from(leaf_queue.rank);
+        Some(RemainingPath { leaf: leaf_queue.identity, rank, step, classes, context, before })
     }
 
     /// A packet that was counted as in flight will not arrive.
@@ -149,7 +148,7 @@ impl<F: Frame> Queues<F> {
 
     /// A packet of another worker is about to enter a leaf.
     pub fn begin_foreign(&mut self, number: u32) {
-        let Some(at) = self.backlogs.get(number as usize).map(|backlog| backlog.row) else { return };
+        let Some(at) = self.queues.get(number as usize).map(|queue| queue.row) else { return };
         let passed = self.passed(at);
         if let Some(QueueRow { foreign, .. }) = self.rows.get_mut(at as usize) {
             foreign.in_a_row = if passed == foreign.passed { foreign.in_a_row.saturating_add(1) } else { 0 };
@@ -161,7 +160,7 @@ impl<F: Frame> Queues<F> {
 
     /// The packet of [`Self::begin_foreign`] has passed, or waits, or was dropped.
     pub fn end_foreign(&mut self, number: u32) {
-        let Some(at) = self.backlogs.get(number as usize).map(|backlog| backlog.row) else { return };
+        let Some(at) = self.queues.get(number as usize).map(|queue| queue.row) else { return };
         let passed = self.passed(at);
         if let Some(entry) = self.rows.get_mut(at as usize) {
             entry.foreign.passed = passed;
@@ -235,7 +234,7 @@ impl<F: Frame> Queues<F> {
             };
             (tokens, leaf.bucket.counted())
         });
-        let bursts = entry.parts.map(|number| self.backlogs.get(number as usize)?.burst.as_deref());
+        let bursts = entry.parts.map(|number| self.queues.get(number as usize)?.burst.as_deref());
         if bursts.iter().any(Option::is_some) {
             entry.ownership.store_bursts(bursts);
         }

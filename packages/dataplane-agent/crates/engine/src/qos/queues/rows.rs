@@ -10,7 +10,7 @@ use crate::packet::tuple::Addr;
 use crate::qos::burst::Burst;
 use crate::qos::forest::{Class, ClassId, Context, Forest, Identity, MAX_PATH_LEAVES, Part, PathClasses};
 use crate::qos::kind::Kind;
-use crate::qos::leaf::{Backlog, Leaf, leaf_flag};
+use crate::qos::leaf::{Leaf, LeafQueue, leaf_flag};
 use crate::qos::ownership::{Ownership, PARTS};
 use crate::qos::queues::row_ownership::Foreign;
 use crate::qos::queues::{NIL, Plan, Queues};
@@ -102,7 +102,7 @@ impl<F: Frame> Queues<F> {
 
     /// Rank of a leaf.
     pub fn rank(&self, number: u32) -> usize {
-        self.backlogs.get(number as usize).map_or(0, |backlog| usize::from(backlog.rank))
+        self.queues.get(number as usize).map_or(0, |queue| usize::from(queue.rank))
     }
 
     #[cold]
@@ -152,29 +152,29 @@ impl<F: Frame> Queues<F> {
         let kind = forest.type_of(class).unwrap_or(&QueueType::None);
         let limit = own_limit(class);
         let mut leaf = Leaf::new(id, &limit, now);
-        let mut backlog = Backlog::new(class.identity, entry, kind, self.salt);
-        backlog.max_limit = limit.max_limit;
-        backlog.rank = class.rank() as u8;
-        backlog.burst = Burst::new(&limit, now).map(Box::new);
-        if let Some(burst) = &backlog.burst {
+        let mut queue = LeafQueue::new(class.identity, entry, kind, self.salt);
+        queue.max_limit = limit.max_limit;
+        queue.rank = class.rank() as u8;
+        queue.burst = Burst::new(&limit, now).map(Box::new);
+        if let Some(burst) = &queue.burst {
             leaf.bucket.set_rate(burst.ceiling(limit.max_limit), now, false);
         }
         leaf.set(leaf_flag::TREE, class.parent.is_some());
         leaf.set(leaf_flag::METERED, Kind::needs_every_packet(kind));
-        leaf.set(leaf_flag::BURST, backlog.burst.is_some());
+        leaf.set(leaf_flag::BURST, queue.burst.is_some());
         leaf.set(
             leaf_flag::WATCHED,
-            self.scopes.has(class.identity.first()) && class.identity.part != Part::Total,
+            self.watches.has(class.identity.first()) && class.identity.part != Part::Total,
         );
         if class.identity.part == Part::Interface {
             leaf.waiting = 0;
         }
         let number = self.free.pop().unwrap_or(self.leaves.len() as u32);
-        match (self.leaves.get_mut(number as usize), self.backlogs.get_mut(number as usize)) {
-            (Some(old_leaf), Some(old_backlog)) => (*old_leaf, *old_backlog) = (leaf, backlog),
+        match (self.leaves.get_mut(number as usize), self.queues.get_mut(number as usize)) {
+            (Some(old_leaf), Some(old_queue)) => (*old_leaf, *old_queue) = (leaf, queue),
             _ => {
                 self.leaves.push(leaf);
-                self.backlogs.push(backlog);
+                self.queues.push(queue);
             }
         }
         self.place_before_port(number, class, now);
@@ -206,8 +206,8 @@ impl<F: Frame> Queues<F> {
     pub fn leaf_of(&self, identity: Identity) -> Option<u32> {
         let entry = self.rows.get(self.row_of(identity.first())?)?;
         let leaf = entry.parts.get(identity.part.place()).copied()?;
-        let is_it = |backlog: &Backlog| backlog.identity == identity;
-        self.backlogs.get(leaf as usize).filter(|backlog| is_it(backlog)).map(|_| leaf)
+        let is_it = |queue: &LeafQueue| queue.identity == identity;
+        self.queues.get(leaf as usize).filter(|queue| is_it(queue)).map(|_| leaf)
     }
 
     /// Whether this worker has a row.
@@ -218,7 +218,7 @@ impl<F: Frame> Queues<F> {
 
     /// Name of a leaf.
     pub fn identity(&self, number: u32) -> Option<Identity> {
-        self.backlogs.get(number as usize).map(|backlog| backlog.identity)
+        self.queues.get(number as usize).map(|queue| queue.identity)
     }
 
     /// Names of the leaves that a queue leads to.

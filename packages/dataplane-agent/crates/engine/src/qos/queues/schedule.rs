@@ -12,8 +12,8 @@ use crate::time::Now;
 impl<F: Frame> Queues<F> {
     /// Schedules a leaf anew after the load of its queue has changed from `before`.
     pub(super) fn changed(&mut self, number: u32, before: Load) {
-        let Some(backlog) = self.backlogs.get(number as usize) else { return };
-        let after = backlog.queue.load();
+        let Some(queue) = self.queues.get(number as usize) else { return };
+        let after = queue.kind.load();
         let QueueTotals { queued_bytes, queued_packets, .. } = &mut self.totals;
         *queued_bytes = (*queued_bytes + after.bytes).saturating_sub(before.bytes);
         *queued_packets =
@@ -21,7 +21,7 @@ impl<F: Frame> Queues<F> {
         if let Some(leaf) = self.leaves.get_mut(number as usize).filter(|leaf| !leaf.is_unowned()) {
             leaf.waiting = after.segments;
         }
-        self.longest.update(&mut self.backlogs, number, after.frames);
+        self.longest.update(&mut self.queues, number, after.frames);
         if after.frames == 0 {
             self.unschedule(number);
         }
@@ -29,12 +29,12 @@ impl<F: Frame> Queues<F> {
 
     /// Sees to it that a leaf in which packets wait is woken when its bucket opens.
     pub(super) fn schedule(&mut self, number: u32, now: Now) {
-        let (Some(leaf), Some(backlog)) =
-            (self.leaves.get_mut(number as usize), self.backlogs.get_mut(number as usize))
+        let (Some(leaf), Some(queue)) =
+            (self.leaves.get_mut(number as usize), self.queues.get_mut(number as usize))
         else {
             return;
         };
-        if backlog.wake == WakeBy::Turn || leaf.queued() == 0 || leaf.is(leaf_flag::BLOCKED) {
+        if queue.wake == WakeBy::Turn || leaf.queued() == 0 || leaf.is(leaf_flag::BLOCKED) {
             return;
         }
         if leaf.is(leaf_flag::TREE) {
@@ -43,13 +43,13 @@ impl<F: Frame> Queues<F> {
         }
         leaf.bucket.fill(now, true);
         if leaf.bucket.is_open() {
-            if backlog.wake == WakeBy::Wheel {
+            if queue.wake == WakeBy::Wheel {
                 self.wheel.disarm(number);
             }
-            backlog.wake = WakeBy::Turn;
+            queue.wake = WakeBy::Turn;
             self.due.push_back(number);
-        } else if backlog.wake == WakeBy::Nobody {
-            backlog.wake = WakeBy::Wheel;
+        } else if queue.wake == WakeBy::Nobody {
+            queue.wake = WakeBy::Wheel;
             self.wheel.follow(now);
             self.wheel.arm(number, leaf.bucket.opens_at());
         }
@@ -57,8 +57,8 @@ impl<F: Frame> Queues<F> {
 
     /// Sets the timer of a leaf whose kind has the next packet at a later time.
     pub(super) fn wake_at(&mut self, number: u32, at: Now, now: Now) {
-        if let Some(backlog) = self.backlogs.get_mut(number as usize) {
-            backlog.wake = WakeBy::Wheel;
+        if let Some(queue) = self.queues.get_mut(number as usize) {
+            queue.wake = WakeBy::Wheel;
             self.wheel.follow(now);
             self.wheel.arm(number, at);
         }
@@ -66,20 +66,20 @@ impl<F: Frame> Queues<F> {
 
     /// Takes a leaf's timer away. One whose turn is due is passed over then if nothing waits in it.
     pub(super) fn unschedule(&mut self, number: u32) {
-        if let Some(backlog) = self.backlogs.get_mut(number as usize)
-            && backlog.wake == WakeBy::Wheel
+        if let Some(queue) = self.queues.get_mut(number as usize)
+            && queue.wake == WakeBy::Wheel
         {
-            backlog.wake = WakeBy::Nobody;
+            queue.wake = WakeBy::Nobody;
             self.wheel.disarm(number);
         }
     }
 
     /// Deactivates a leaf in its tree if nothing waits in it.
     pub(super) fn deactivate(&mut self, number: u32) {
-        if let (Some(leaf), Some(backlog)) =
-            (self.leaves.get(number as usize), self.backlogs.get(number as usize))
+        if let (Some(leaf), Some(queue)) =
+            (self.leaves.get(number as usize), self.queues.get(number as usize))
             && leaf.is(leaf_flag::TREE)
-            && backlog.queue.frames() == 0
+            && queue.kind.frames() == 0
         {
             self.htb.deactivate(leaf.class);
         }
@@ -87,16 +87,16 @@ impl<F: Frame> Queues<F> {
 
     /// Removes leaves that are no longer scheduled from those that are due.
     pub(super) fn pass_over_retired(&mut self) {
-        let backlogs = &self.backlogs;
+        let queues = &self.queues;
         let waits =
-            |number: &u32| backlogs.get(*number as usize).is_some_and(|backlog| backlog.wake == WakeBy::Turn);
+            |number: &u32| queues.get(*number as usize).is_some_and(|queue| queue.wake == WakeBy::Turn);
         self.due.retain(waits);
         self.again.retain(waits);
     }
 
     /// Leaves in which packets wait.
     pub(super) fn waiting_leaves(&self) -> Vec<u32> {
-        self.longest.all(&self.backlogs)
+        self.longest.all(&self.queues)
     }
 
     /// Collects the leaves whose time has come, for [`Self::release`].
@@ -104,20 +104,20 @@ impl<F: Frame> Queues<F> {
         self.due.extend(self.again.drain(..));
         let known = self.due.len();
         while let Some(number) = self.wheel.pop(now) {
-            if let (Some(leaf), Some(backlog)) =
-                (self.leaves.get(number as usize), self.backlogs.get(number as usize))
+            if let (Some(leaf), Some(queue)) =
+                (self.leaves.get(number as usize), self.queues.get(number as usize))
             {
                 tollway_prefetch::fetch_to_write(leaf);
-                backlog.prefetch();
+                queue.prefetch();
                 self.due.push_back(number);
             }
         }
         let mut in_trees = false;
         for &number in self.due.range(known..) {
-            if let (Some(leaf), Some(backlog)) =
-                (self.leaves.get(number as usize), self.backlogs.get_mut(number as usize))
+            if let (Some(leaf), Some(queue)) =
+                (self.leaves.get(number as usize), self.queues.get_mut(number as usize))
             {
-                backlog.wake = WakeBy::Turn;
+                queue.wake = WakeBy::Turn;
                 in_trees |= leaf.is(leaf_flag::TREE);
             }
         }
@@ -128,12 +128,12 @@ impl<F: Frame> Queues<F> {
 
     /// Leaves in trees have no turn among those that are due.
     fn activate_woken(&mut self, now: Now) {
-        let (leaves, backlogs, htb) = (&self.leaves, &mut self.backlogs, &mut self.htb);
+        let (leaves, queues, htb) = (&self.leaves, &mut self.queues, &mut self.htb);
         self.due.retain(|number| {
             let place = *number as usize;
-            match (leaves.get(place), backlogs.get_mut(place)) {
-                (Some(leaf), Some(backlog)) if leaf.is(leaf_flag::TREE) => {
-                    backlog.wake = WakeBy::Nobody;
+            match (leaves.get(place), queues.get_mut(place)) {
+                (Some(leaf), Some(queue)) if leaf.is(leaf_flag::TREE) => {
+                    queue.wake = WakeBy::Nobody;
                     htb.activate(leaf.class, now);
                     false
                 }

@@ -130,12 +130,11 @@ impl<F: Frame> Queues<F> {
                 continue;
             };
             let place = leaf as usize;
-            let (Some(hot), Some(backlog)) = (self.leaves.get_mut(place), self.backlogs.get_mut(place))
-            else {
+            let (Some(hot), Some(queue)) = (self.leaves.get_mut(place), self.queues.get_mut(place)) else {
                 continue;
             };
             let known = before.class(std::mem::replace(&mut hot.class, id));
-            (backlog.row, backlog.rank) = (number, class.rank() as u8);
+            (queue.row, queue.rank) = (number, class.rank() as u8);
             if !known.is_some_and(|known| is_alike(known, class, before, forest)) {
                 changed.push(leaf);
             }
@@ -207,18 +206,18 @@ impl<F: Frame> Queues<F> {
         let kind = forest.type_of(class).unwrap_or(&QueueType::None);
         self.change_kind(number, kind, now);
         let place = number as usize;
-        let (Some(leaf), Some(backlog)) = (self.leaves.get_mut(place), self.backlogs.get_mut(place)) else {
+        let (Some(leaf), Some(queue)) = (self.leaves.get_mut(place), self.queues.get_mut(place)) else {
             return;
         };
         let limit = own_limit(class);
         let (was_tree, waits) = (leaf.is(leaf_flag::TREE), leaf.queued() != 0);
         leaf.bucket.change(limit.max_limit, limit.bucket_ms, now, waits);
-        backlog.max_limit = limit.max_limit;
-        backlog.burst = Burst::change(backlog.burst.take().map(|burst| *burst), &limit, now).map(Box::new);
-        if let Some(burst) = &backlog.burst {
+        queue.max_limit = limit.max_limit;
+        queue.burst = Burst::change(queue.burst.take().map(|burst| *burst), &limit, now).map(Box::new);
+        if let Some(burst) = &queue.burst {
             leaf.bucket.set_rate(burst.ceiling(limit.max_limit), now, waits);
         }
-        leaf.set(leaf_flag::BURST, backlog.burst.is_some());
+        leaf.set(leaf_flag::BURST, queue.burst.is_some());
         leaf.set(leaf_flag::METERED, Kind::needs_every_packet(kind));
         leaf.set(leaf_flag::TREE, class.parent.is_some());
         if class.parent.is_some() || class.interface.is_none() {
@@ -228,8 +227,8 @@ impl<F: Frame> Queues<F> {
         if is_tree && !was_tree && !leaf.is_unowned() {
             self.htb.take(leaf.class, now);
         }
-        if is_tree != was_tree && backlog.wake == WakeBy::Turn && is_tree {
-            backlog.wake = WakeBy::Nobody;
+        if is_tree != was_tree && queue.wake == WakeBy::Turn && is_tree {
+            queue.wake = WakeBy::Nobody;
         }
         let Some(leaf) = self.leaves.get(place) else { return };
         // Its kind may have had nothing to send before a time that does not hold any more.
@@ -241,14 +240,14 @@ impl<F: Frame> Queues<F> {
 
     /// Another queue type: what waits is offered to the new queue in the order in which the old one holds it.
     fn change_kind(&mut self, number: u32, kind: &QueueType, now: Now) {
-        let Some(backlog) = self.backlogs.get_mut(number as usize) else { return };
-        if backlog.queue.change(kind) {
+        let Some(queue) = self.queues.get_mut(number as usize) else { return };
+        if queue.kind.change(kind) {
             return;
         }
-        let before = backlog.queue.load();
-        let mut new = Kind::new(kind, backlog.seed(self.salt));
+        let before = queue.kind.load();
+        let mut new = Kind::new(kind, queue.seed(self.salt));
         let mut all = NodeQueue::default();
-        backlog.queue.take_out(&mut self.slab, &mut all, |_| true);
+        queue.kind.take_out(&mut self.slab, &mut all, |_| true);
         let mut gone = NodeQueue::default();
         while let Some(node) = all.pop(&mut self.slab) {
             if new.admits(Load::of(&self.slab, node), Load::default()) {
@@ -257,7 +256,7 @@ impl<F: Frame> Queues<F> {
                 gone.push(&mut self.slab, node);
             }
         }
-        backlog.replace(new);
+        queue.replace(new);
         self.drop_frames(number, &mut gone, None);
         self.changed(number, before);
     }
@@ -279,8 +278,8 @@ impl<F: Frame> Queues<F> {
     fn retire_leaf(&mut self, number: u32, now: Now) {
         self.send_from(number, now, |_, _| true);
         self.unschedule(number);
-        if let Some(backlog) = self.backlogs.get_mut(number as usize) {
-            backlog.wake = WakeBy::Nobody;
+        if let Some(queue) = self.queues.get_mut(number as usize) {
+            queue.wake = WakeBy::Nobody;
         }
         if let Some(leaf) = self.leaves.get_mut(number as usize) {
             (leaf.waiting, leaf.class) = (UNOWNED, ClassId(u32::MAX));
@@ -293,7 +292,7 @@ impl<F: Frame> Queues<F> {
     fn send_reclassified(&mut self, plan: &Plan<'_>, now: Now) {
         for number in self.waiting_leaves() {
             let Some(class) = self.class(number) else { continue };
-            if !self.backlogs.get(number as usize).is_some_and(|backlog| backlog.is_port()) {
+            if !self.queues.get(number as usize).is_some_and(|queue| queue.is_port()) {
                 self.send_from(number, now, |waiting, context| {
                     !plan.passes(waiting.addresses, context, class)
                 });
@@ -305,8 +304,8 @@ impl<F: Frame> Queues<F> {
     #[cold]
     pub fn charge(&mut self, number: u32, segments: u32, bytes: u64, now: Now) {
         let place = number as usize;
-        if let (Some(leaf), Some(backlog)) = (self.leaves.get_mut(place), self.backlogs.get_mut(place)) {
-            backlog.pass(leaf, segments, bytes);
+        if let (Some(leaf), Some(queue)) = (self.leaves.get_mut(place), self.queues.get_mut(place)) {
+            queue.pass(leaf, segments, bytes);
             if leaf.is(leaf_flag::TREE) {
                 self.htb.sent(leaf.class, segments, bytes, now);
             }
@@ -315,15 +314,15 @@ impl<F: Frame> Queues<F> {
 
     /// Sends the packets of a leaf that `gone` says, in order and charged.
     fn send_from(&mut self, number: u32, now: Now, mut gone: impl FnMut(&Waiting<F>, &Context) -> bool) {
-        let Some(backlog) = self.backlogs.get_mut(number as usize) else { return };
-        let before = backlog.queue.load();
+        let Some(queue) = self.queues.get_mut(number as usize) else { return };
+        let before = queue.kind.load();
         if before.frames == 0 {
             return;
         }
         let paths = &self.paths;
-        let Some(leaving) = self.leaving.get_mut(usize::from(backlog.rank) + 1) else { return };
-        let taken = backlog
-            .queue
+        let Some(leaving) = self.leaving.get_mut(usize::from(queue.rank) + 1) else { return };
+        let taken = queue
+            .kind
             .take_out(&mut self.slab, leaving, |waiting| gone(waiting, &Self::context(paths, waiting)));
         if taken.frames != 0 {
             self.charge(number, taken.segments, taken.bytes, now);

@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 #[derive(Debug, Default)]
 #[repr(align(64))]
-struct Line(AtomicU64);
+struct CacheLine(AtomicU64);
 
 /// A number that all copies of a condition share, also over commits that leave its rule as it is. It is
 /// state, not configuration: all compare equal.
 #[derive(Debug, Clone, Default)]
-pub struct SharedCount(Arc<Line>);
+pub struct SharedCount(Arc<CacheLine>);
 
 impl SharedCount {
     /// The number of this packet. The next one gets the next number, unless this is a `dry_run`.

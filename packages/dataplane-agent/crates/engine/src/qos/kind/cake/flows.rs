@@ -7,7 +7,7 @@ use super::cobalt::{Cobalt, Params};
 use super::hosts::{Hosts, Pair, flow_hash};
 use crate::qos::kind::frame_queue::FrameQueue;
 use crate::qos::kind::header::HeaderFields;
-use crate::qos::kind::pool::{Lengths, List, Pool};
+use crate::qos::kind::pool::{Lengths, Pool, SubQueueList};
 use crate::time::Now;
 
 const SETS: u32 = 128;
@@ -60,7 +60,7 @@ pub struct Flows {
     lengths: Lengths,
     hosts: Hosts,
     /// Flows without turns, the one that has been idle longest first.
-    idle: List,
+    idle: SubQueueList,
     seed: u64,
 }
 
@@ -68,7 +68,7 @@ impl Flows {
     /// None; different seeds hash differently.
     pub fn new(seed: u64) -> Self {
         let (pool, lengths, hosts) = (Pool::default(), Lengths::default(), Hosts::default());
-        Self { pool, lengths, hosts, idle: List::default(), seed }
+        Self { pool, lengths, hosts, idle: SubQueueList::default(), seed }
     }
 
     /// Makes sets for so many tins.
@@ -131,7 +131,7 @@ impl Flows {
     /// A flow has something to send again.
     pub fn wake(
         &mut self,
-        new: &mut List,
+        new: &mut SubQueueList,
         place: u32,
         config: &Cake,
         endpoints: &HeaderFields,
@@ -155,7 +155,7 @@ impl Flows {
     }
 
     /// A flow is not new any more.
-    pub fn age(&mut self, new: &mut List, old: &mut List, place: u32, sends: bool) {
+    pub fn age(&mut self, new: &mut SubQueueList, old: &mut SubQueueList, place: u32, sends: bool) {
         self.pool.unlink(new, place);
         self.pool.push(old, place);
         if sends {
@@ -166,7 +166,7 @@ impl Flows {
     }
 
     /// The first one of a list has had its turn.
-    pub fn rotate(&mut self, old: &mut List) {
+    pub fn rotate(&mut self, old: &mut SubQueueList) {
         self.pool.rotate(old);
     }
 
@@ -180,7 +180,7 @@ impl Flows {
     }
 
     /// A flow gives its turns up. Whether it had always something to send until now.
-    pub fn rest(&mut self, list: &mut List, place: u32) -> bool {
+    pub fn rest(&mut self, list: &mut SubQueueList, place: u32) -> bool {
         self.pool.unlink(list, place);
         self.pool.push(&mut self.idle, place);
         let Some(flow) = self.pool.get_mut(place) else { return false };

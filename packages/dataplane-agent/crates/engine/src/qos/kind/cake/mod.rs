@@ -15,7 +15,7 @@ use self::cobalt::{Params, Signal};
 use self::flows::{FlowSet, Flows};
 use self::shaper::{Autorate, Clock, Framing};
 use super::header::{HeaderFields, mark, wash};
-use super::pool::List;
+use super::pool::SubQueueList;
 use super::random::Random;
 use super::{Dequeued, Discipline, Load, footprint};
 use crate::packet::frame::Frame;
@@ -41,8 +41,8 @@ struct Tin {
     /// Whether it keeps below its threshold.
     clock: Clock,
     /// Flows that have just begun, and the others that have turns.
-    new: List,
-    old: List,
+    new: SubQueueList,
+    old: SubQueueList,
     load: Load,
     /// Flows that always have something to send.
     bulk: u32,

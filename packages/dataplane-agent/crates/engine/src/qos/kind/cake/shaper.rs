@@ -3,9 +3,9 @@
 use tollway_config::dataplane::{Cake, CakeAtm};
 
 use crate::packet::frame::Frame;
-use crate::qos::bucket::{LATENESS, MAX_RATE};
 use crate::qos::kind::header;
 use crate::qos::slab::Waiting;
+use crate::qos::token_bucket::{LATENESS, MAX_RATE};
 use crate::time::Now;
 
 /// When the next packet may go. A rate of 0 is no limit.

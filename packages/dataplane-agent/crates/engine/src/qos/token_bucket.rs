@@ -21,7 +21,7 @@ pub(super) const LATENESS: u64 = 10_000_000;
 /// The bucket. A rate of 0 is no limit. 36 bytes: what else a packet needs of a leaf is in the same cache line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C, packed(4))]
-pub struct Bucket {
+pub struct TokenBucket {
     /// Bits that may pass; below zero what has passed too early.
     tokens: i64,
     /// When it was filled last.
@@ -34,7 +34,7 @@ pub struct Bucket {
     remainder: u32,
 }
 
-impl Bucket {
+impl TokenBucket {
     /// A full bucket that `rate` bits/s fill to what they bring in `depth_ms`.
     pub fn new(rate: u64, depth_ms: u32, now: Now) -> Self {
         let rate = rate.min(MAX_RATE);
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_debt_is_paid_to_the_nanosecond() {
-        let mut bucket = Bucket::new(3, 0, Now(7));
+        let mut bucket = TokenBucket::new(3, 0, Now(7));
         bucket.charge(1);
         // 8 bits at 3 bits/s: 2.666… s.
         assert_eq!(bucket.opens_at(), Now(7 + 2_666_666_667));
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_change_keeps_debts_and_no_more_tokens_than_the_new_depth() {
-        let mut bucket = Bucket::new(8_000_000, 100, Now(0));
+        let mut bucket = TokenBucket::new(8_000_000, 100, Now(0));
         assert_eq!(bucket.tokens(), 800_000);
         bucket.change(800_000, 100, Now(0), false);
         assert_eq!(bucket.tokens(), 80_000);
@@ -222,7 +222,7 @@ mod tests {
     }
 
     /// Tokens and remainder as whole numbers of 10⁻⁹ bits, without bounds.
-    fn all_of(bucket: &Bucket) -> i128 {
+    fn all_of(bucket: &TokenBucket) -> i128 {
         i128::from(bucket.tokens) * 1_000_000_000 + i128::from(bucket.remainder)
     }
 
@@ -242,7 +242,7 @@ mod tests {
                 1..40,
             ),
         ) {
-            let mut bucket = Bucket::new(rate, depth_ms, Now(0));
+            let mut bucket = TokenBucket::new(rate, depth_ms, Now(0));
             let mut now = Now(0);
             for (elapsed, bytes, waiting) in steps {
                 now = Now(now.0.saturating_add(elapsed));
@@ -280,7 +280,7 @@ mod tests {
             sizes in proptest::collection::vec(40u64..1500, 1..20),
             late in proptest::collection::vec(0u64..100_000, 1..20),
         ) {
-            let mut bucket = Bucket::new(rate, depth_ms, Now(0));
+            let mut bucket = TokenBucket::new(rate, depth_ms, Now(0));
             let mut now = Now(0);
             let mut passed = vec![(Now(0), 0u64)];
             let mut sum = 0;

@@ -64,7 +64,7 @@ struct Millisecond {
 }
 
 #[derive(Debug)]
-struct Scope {
+struct Watch {
     row: Identity,
     asked: Now,
     milliseconds: VecDeque<Millisecond>,
@@ -72,20 +72,20 @@ struct Scope {
 
 /// The rows that are watched.
 #[derive(Debug, Default)]
-pub struct Scopes {
-    all: Vec<Scope>,
+pub struct Watches {
+    all: Vec<Watch>,
     /// When something happened last.
     pub now: Now,
 }
 
-impl Scopes {
+impl Watches {
     /// Whether a row is watched.
     pub fn has(&self, row: Identity) -> bool {
-        self.all.iter().any(|scope| scope.row == row)
+        self.all.iter().any(|watch| watch.row == row)
     }
 }
 
-impl Scope {
+impl Watch {
     /// The current millisecond. Those before in which packets waited are filled in.
     fn current(&mut self, now: Now) -> Option<&mut Millisecond> {
         let number = now.0 / NS_PER_MS;
@@ -113,14 +113,14 @@ impl<F: Frame> Queues<F> {
     /// Notes what happens at a leaf that is watched.
     #[cold]
     pub(super) fn record_event(&mut self, number: u32, event: Event) {
-        let now = self.scopes.now;
+        let now = self.watches.now;
         let place = number as usize;
-        let (Some(leaf), Some(backlog)) = (self.leaves.get_mut(place), self.backlogs.get(place)) else {
+        let (Some(leaf), Some(queue)) = (self.leaves.get_mut(place), self.queues.get(place)) else {
             return;
         };
-        let Identity { part, .. } = backlog.identity;
-        let row = backlog.identity.first();
-        let Some(at) = self.scopes.all.iter().position(|scope| scope.row == row) else {
+        let Identity { part, .. } = queue.identity;
+        let row = queue.identity.first();
+        let Some(at) = self.watches.all.iter().position(|watch| watch.row == row) else {
             return leaf.set(leaf_flag::WATCHED, false);
         };
         let view = leaf.is(leaf_flag::TREE).then(|| self.htb.view(leaf.class, now)).flatten();
@@ -132,17 +132,17 @@ impl<F: Frame> Queues<F> {
             }
             None => (leaf.bucket.tokens(), leaf.bucket.depth(), leaf.bucket.rate()),
         };
-        let Some(scope) = self.scopes.all.get_mut(at) else { return };
-        if now.0.saturating_sub(scope.asked.0) > WATCH_TIMEOUT_NS {
-            self.scopes.all.remove(at);
+        let Some(watch) = self.watches.all.get_mut(at) else { return };
+        if now.0.saturating_sub(watch.asked.0) > WATCH_TIMEOUT_NS {
+            self.watches.all.remove(at);
             return leaf.set(leaf_flag::WATCHED, false);
         }
         let way = usize::from(part == Part::Download);
-        let Some(way) = scope.current(now).and_then(|current| current.ways.get_mut(way)) else { return };
+        let Some(way) = watch.current(now).and_then(|current| current.ways.get_mut(way)) else { return };
         way.passed = way.passed.saturating_add(u32::try_from(event.passed).unwrap_or(u32::MAX));
         way.dropped = way.dropped.saturating_add(event.dropped);
         way.longest_wait = way.longest_wait.max(event.wait);
-        way.waiting = u32::try_from(backlog.queue.bytes()).unwrap_or(u32::MAX);
+        way.waiting = u32::try_from(queue.kind.bytes()).unwrap_or(u32::MAX);
         (way.tokens, way.depth) = (tokens, depth);
         way.rate_kbit = u32::try_from(rate / 1000).unwrap_or(u32::MAX);
     }
@@ -150,17 +150,17 @@ impl<F: Frame> Queues<F> {
     /// Appends what a row of `/queue/simple` or `/queue/tree` did in each millisecond after one, as far as it is known,
     /// and watches it from now on for a while. Of more than four rows the one
     /// that was not queried for longest is watched no more.
-    pub fn scope(&mut self, row: RowId, after: u64, now: Now, out: &mut Vec<u8>) {
+    pub fn token_bucket(&mut self, row: RowId, after: u64, now: Now, out: &mut Vec<u8>) {
         let named = |part| Identity { row, part };
         let is_there =
             |identity: &Identity| self.rows.binary_search_by_key(identity, |entry| entry.identity).is_ok();
         let Some(row) = [named(Part::Upload), named(Part::Whole)].into_iter().find(is_there) else { return };
         self.watch(row, now);
-        let Some(scope) = self.scopes.all.iter_mut().find(|scope| scope.row == row) else { return };
-        scope.asked = now;
+        let Some(watch) = self.watches.all.iter_mut().find(|watch| watch.row == row) else { return };
+        watch.asked = now;
         let oldest = (now.0 / NS_PER_MS).saturating_sub(MILLISECONDS);
         let present = now.0 / NS_PER_MS;
-        for millisecond in &scope.milliseconds {
+        for millisecond in &watch.milliseconds {
             // The present one is not over yet.
             if millisecond.number > after.max(oldest) && millisecond.number < present {
                 millisecond.write(out);
@@ -169,21 +169,21 @@ impl<F: Frame> Queues<F> {
     }
 
     fn watch(&mut self, row: Identity, now: Now) {
-        if !self.scopes.has(row) {
+        if !self.watches.has(row) {
             let milliseconds = VecDeque::with_capacity(MILLISECONDS as usize);
-            let scope = Scope { row, asked: now, milliseconds };
-            let all = &mut self.scopes.all;
-            all.retain(|scope| scope.asked.0.saturating_add(WATCH_TIMEOUT_NS) >= now.0);
+            let watch = Watch { row, asked: now, milliseconds };
+            let all = &mut self.watches.all;
+            all.retain(|watch| watch.asked.0.saturating_add(WATCH_TIMEOUT_NS) >= now.0);
             if all.len() >= MAX_SCOPES
-                && let Some(longest) = (0..all.len()).min_by_key(|at| all.get(*at).map(|scope| scope.asked))
+                && let Some(longest) = (0..all.len()).min_by_key(|at| all.get(*at).map(|watch| watch.asked))
             {
                 all.swap_remove(longest);
             }
-            all.push(scope);
+            all.push(watch);
         }
         let entry = self.rows.binary_search_by_key(&row, |entry| entry.identity);
         for leaf in entry.ok().and_then(|at| self.rows.get(at)).into_iter().flat_map(|entry| entry.parts) {
-            let is_way = self.backlogs.get(leaf as usize).is_some_and(|b| b.identity.part != Part::Total);
+            let is_way = self.queues.get(leaf as usize).is_some_and(|b| b.identity.part != Part::Total);
             if let Some(leaf) = self.leaves.get_mut(leaf as usize).filter(|_| is_way) {
                 leaf.set(leaf_flag::WATCHED, true);
             }

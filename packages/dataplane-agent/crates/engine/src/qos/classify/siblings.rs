@@ -17,16 +17,16 @@ use crate::error::BuildError;
 
 #[derive(Debug, Clone, Copy)]
 struct Group {
-    /// Start of the group's part of [`Level::places`].
+    /// Start of the group's part of [`Siblings::places`].
     from: u32,
     to: u32,
     /// The group around it, or [`NOBODY`].
     around: u32,
 }
 
-/// The queues of a level, see the module.
+/// Queues that stand beside each other, see the module.
 #[derive(Debug)]
-pub(super) struct Level {
+pub(super) struct Siblings {
     by_address: AddressMap,
     /// Ascending by row.
     by_interface: Vec<(RowId, Group)>,
@@ -46,8 +46,8 @@ pub(super) fn network(row: RowId, prefix: &Prefix) -> Result<Option<(u32, u8)>, 
     Ok(Some((address.to_bits() & mask, len)))
 }
 
-impl Level {
-    /// The level of the queues at these positions, ascending. `conditions` has one for each position of the whole list.
+impl Siblings {
+    /// Those at these positions, ascending. `conditions` has one for each position of the whole list.
     pub fn new(
         queues: &[SimpleQueue],
         places: &[u32],
