@@ -33,9 +33,9 @@ export class AgentPeer {
   pid = process.pid;
   /** Called when counters of queues are set to zero; may answer with the records of what they were. */
   onQueueReset: (() => Buffer) | undefined;
-  /** Packed records as the answer to `queue-scope`, by the millisecond that it is now. */
+  /** Packed records as the answer to `token-bucket`, by the millisecond that it is now. */
   scope: (nowMs: number) => Buffer = () => Buffer.alloc(0);
-  /** Lead of the clock in answers to `queue-scope`, ns. */
+  /** Lead of the clock in answers to `token-bucket`, ns. */
   clockNs = 0n;
   /** Packed records as the answer to `connections`. */
   connections: Buffer = Buffer.alloc(0);
@@ -192,7 +192,7 @@ export class AgentPeer {
         return reply({ 'now-ns': Number(process.hrtime.bigint()), records: this.connections });
       case 'queues':
         return reply({ 'now-ns': Number(process.hrtime.bigint()), records: this.queues });
-      case 'queue-scope': {
+      case 'token-bucket': {
         const now = process.hrtime.bigint() + this.clockNs;
         return reply({ 'now-ns': Number(now), records: this.scope(Number(now / 1_000_000n)) });
       }

@@ -317,7 +317,7 @@ describe('marks of connections', () => {
 });
 
 describe('the milliseconds of a queue', () => {
-  /** A record as `ReplyBody::QueueScope` lays it out; both directions count from their numbers. */
+  /** A record as `ReplyBody::TokenBucket` lays it out; both directions count from their numbers. */
   function slot(ms: number, first: number): Buffer {
     const bytes = Buffer.alloc(64);
     bytes.writeBigUInt64LE(BigInt(ms), 0);
@@ -372,8 +372,8 @@ describe('the milliseconds of a queue', () => {
       const next = await client.next(({ op, nowMs: later }) => op === 'token-bucket' && Number(later) > nowMs);
       expect(Number(next.nowMs)).toBeGreaterThan(nowMs);
       expect(next.fromMs).toBe(nowMs + 1);
-      const asked = peer.asked.filter(({ op }) => op === 'queue-scope');
-      expect(asked[0]).toEqual({ op: 'queue-scope', row: numberOf(queue['.id']), after: 0 });
+      const asked = peer.asked.filter(({ op }) => op === 'token-bucket');
+      expect(asked[0]).toEqual({ op: 'token-bucket', row: numberOf(queue['.id']), after: 0 });
       expect(asked.map(({ after }) => after)).toContain(nowMs);
       client.send({ op: 'unsubscribe', id: 3 });
     } finally {
@@ -392,7 +392,7 @@ describe('the milliseconds of a queue', () => {
     client.send({ op: 'subscribe', id: 21, topic: 'token-bucket', menu: SIMPLE, queue: 'left' });
     await client.next(({ id }) => id === 21);
     client.socket.close();
-    const asked = router.peer?.asked.slice(before).filter(({ op, after }) => op === 'queue-scope' && after === 0);
+    const asked = router.peer?.asked.slice(before).filter(({ op, after }) => op === 'token-bucket' && after === 0);
     expect(asked?.length).toBeLessThan(5);
   });
 
@@ -405,7 +405,7 @@ describe('the milliseconds of a queue', () => {
     if (peer === undefined) throw new Error('no peer');
     peer.scope = () => Buffer.alloc(0);
     const client = await Client.open(router.url);
-    const asked = () => peer.asked.flatMap(({ op, row }) => (op === 'queue-scope' ? [row] : []));
+    const asked = () => peer.asked.flatMap(({ op, row }) => (op === 'token-bucket' ? [row] : []));
     const told = async (id: number, text: RegExp) =>
       expect((await client.next(({ op, id: of }) => op === 'error' && of === id)).detail).toMatch(text);
     try {
@@ -505,7 +505,7 @@ describe('the milliseconds of a queue', () => {
       for (let id = 0; id < 16; id += 1)
         client.send({ op: 'subscribe', id, topic: 'token-bucket', menu: SIMPLE, queue: 'a' });
       await client.next(({ op, id }) => op === 'token-bucket' && id === 15);
-      const asked = () => peer.asked.filter(({ op }) => op === 'queue-scope').length;
+      const asked = () => peer.asked.filter(({ op }) => op === 'token-bucket').length;
       const before = asked();
       client.messages.length = 0;
       for (let n = 0; n < 5; n += 1) await client.next(({ op, id }) => op === 'token-bucket' && id === 15);

@@ -1046,9 +1046,9 @@ export type ReplyBody =
        * Monotonic time of the answer, ns.
        */
       'now-ns': number;
-      op: 'queue-scope';
+      op: 'token-bucket';
       /**
-       * Packed [`QueueScopeRecord`](super::record::QueueScopeRecord)s, oldest first, of the last 4,096 milliseconds at
+       * Packed [`TokenBucketRecord`](super::record::TokenBucketRecord)s, oldest first, of the last 4,096 milliseconds at
        * most; those in which nothing passed, came or waited are left out. Several workers may each have a record of
        * one millisecond, which add up. Of a tree's node only the first of the two parts is used.
        */
@@ -1205,7 +1205,7 @@ export type RequestBody =
        * Only milliseconds with a greater number.
        */
       after: number;
-      op: 'queue-scope';
+      op: 'token-bucket';
       /**
        * Row of `/queue/simple` or `/queue/tree`.
        */

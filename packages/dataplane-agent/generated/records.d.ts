@@ -99,7 +99,7 @@ export declare const queueRecord: {
 };
 
 /** Size of a record, and where its fields are, bytes. Numbers are little endian, addresses in network order. */
-export declare const queueScopeRecord: {
+export declare const tokenBucketRecord: {
   readonly size: 64;
   /** Number of the millisecond, monotonic time. */
   readonly millisecond: 0;
@@ -110,7 +110,7 @@ export declare const queueScopeRecord: {
 };
 
 /** Size of a record, and where its fields are, bytes. Numbers are little endian, addresses in network order. */
-export declare const queueScopePart: {
+export declare const tokenBucketPart: {
   readonly size: 28;
   /** L3 bytes that passed. */
   readonly passed: 0;
@@ -211,13 +211,13 @@ export declare const routeFlag: {
 };
 
 /** Version of the message set. */
-export declare const PROTOCOL: 9;
+export declare const PROTOCOL: 10;
 /** Largest frame either side accepts, bytes. */
 export declare const MAX_FRAME: 268435456;
 /** Traces that are followed at a time. */
 export declare const MAX_TRACES: 4;
 /** Queues whose milliseconds are noted at a time. */
-export declare const MAX_SCOPES: 4;
+export declare const MAX_TOKEN_BUCKETS: 4;
 /** First id of rows that the agent makes itself. */
 export declare const FIRST_DYNAMIC_ROW: 2147483648;
 /** Time left of an address list entry that stays until the agent ends. */

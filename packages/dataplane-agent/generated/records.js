@@ -99,7 +99,7 @@ export const queueRecord = Object.freeze({
 });
 
 /** Size of a record, and where its fields are, bytes. Numbers are little endian, addresses in network order. */
-export const queueScopeRecord = Object.freeze({
+export const tokenBucketRecord = Object.freeze({
   size: 64,
   /** Number of the millisecond, monotonic time. */
   millisecond: 0,
@@ -110,7 +110,7 @@ export const queueScopeRecord = Object.freeze({
 });
 
 /** Size of a record, and where its fields are, bytes. Numbers are little endian, addresses in network order. */
-export const queueScopePart = Object.freeze({
+export const tokenBucketPart = Object.freeze({
   size: 28,
   /** L3 bytes that passed. */
   passed: 0,
@@ -211,13 +211,13 @@ export const routeFlag = Object.freeze({
 });
 
 /** Version of the message set. */
-export const PROTOCOL = 9;
+export const PROTOCOL = 10;
 /** Largest frame either side accepts, bytes. */
 export const MAX_FRAME = 268435456;
 /** Traces that are followed at a time. */
 export const MAX_TRACES = 4;
 /** Queues whose milliseconds are noted at a time. */
-export const MAX_SCOPES = 4;
+export const MAX_TOKEN_BUCKETS = 4;
 /** First id of rows that the agent makes itself. */
 export const FIRST_DYNAMIC_ROW = 2147483648;
 /** Time left of an address list entry that stays until the agent ends. */

@@ -25,7 +25,7 @@ export type Hello = Extract<ReplyBody, { op: 'hello' }>;
 export type Stats = Extract<ReplyBody, { op: 'stats' }>;
 export type Connections = Extract<ReplyBody, { op: 'connections' }>;
 export type Queues = Extract<ReplyBody, { op: 'queues' }>;
-export type QueueScope = Extract<ReplyBody, { op: 'queue-scope' }>;
+export type TokenBucket = Extract<ReplyBody, { op: 'token-bucket' }>;
 export type AddressListEntries = Extract<ReplyBody, { op: 'address-list-entries' }>;
 export type Routes = Extract<ReplyBody, { op: 'routes' }>;
 type RouteTo = Extract<ReplyBody, { op: 'route-to' }>;
@@ -41,7 +41,7 @@ export interface ReplyFor {
   readonly stats: Stats;
   readonly connections: Connections;
   readonly queues: Queues;
-  readonly 'queue-scope': QueueScope;
+  readonly 'token-bucket': TokenBucket;
   readonly 'reset-queue-counters': Queues;
   readonly 'remove-connections': Done;
   readonly neighbors: Extract<ReplyBody, { op: 'neighbors' }>;

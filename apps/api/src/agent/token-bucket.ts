@@ -1,9 +1,9 @@
-import { queueScopePart, queueScopeRecord } from '@tollway/dataplane-agent/records';
+import { tokenBucketPart, tokenBucketRecord } from '@tollway/dataplane-agent/records';
 import type { TokenBucketDirection, TokenBucketSample } from '@tollway/protocol/live/token-bucket';
-import type { QueueScope } from './messages.js';
+import type { TokenBucket } from './messages.js';
 
-const field = queueScopePart;
-const slot = queueScopeRecord;
+const field = tokenBucketPart;
+const slot = tokenBucketRecord;
 const RECORD = slot.size;
 
 /** A queue in one millisecond: upload and download of a simple queue; a queue of a tree has the first alone. */
@@ -13,7 +13,7 @@ export type QueueSample = Required<TokenBucketSample>;
  * Samples of the milliseconds after `after` up to and including `until`, ascending, summed over the workers.
  */
 export function tokenBucketSamples(
-  { records }: Pick<QueueScope, 'records'>,
+  { records }: Pick<TokenBucket, 'records'>,
   after: number,
   until: number,
 ): QueueSample[] {

@@ -40,7 +40,7 @@ export class TokenBucketReadings {
   }
 
   async #ask(after: number): Promise<TokenBucketReading> {
-    const reply = await this.#agent.request({ op: 'queue-scope', row: this.#row, after });
+    const reply = await this.#agent.request({ op: 'token-bucket', row: this.#row, after });
     const until = Math.floor(Number(reply['now-ns']) / 1e6) - SETTLE_MS;
     return { until, slots: tokenBucketSamples(reply, after, until) };
   }

@@ -1,4 +1,4 @@
-import { MAX_SCOPES } from '@tollway/dataplane-agent/records';
+import { MAX_TOKEN_BUCKETS } from '@tollway/dataplane-agent/records';
 import type { Subscribe } from '@tollway/protocol/live/requests';
 import type { AgentPort } from '../agent/port.js';
 import type { ConfigStore } from '../config/store.js';
@@ -45,10 +45,10 @@ interface WatchedRow {
   readonly readings: TokenBucketReadings;
 }
 
-/** All watched rows. The data plane samples {@link MAX_SCOPES} queues at a time; users share them fairly. */
+/** All watched rows. The data plane samples {@link MAX_TOKEN_BUCKETS} queues at a time; users share them fairly. */
 export class WatchedRows {
   readonly #agent: Pick<AgentPort, 'request'>;
-  readonly #slots = new FairShare(MAX_SCOPES);
+  readonly #slots = new FairShare(MAX_TOKEN_BUCKETS);
   readonly #rows = new Map<number, WatchedRow>();
 
   constructor(agent: Pick<AgentPort, 'request'>) {
@@ -66,7 +66,7 @@ export class WatchedRows {
     const slot = await watched.slot;
     if (slot === undefined) {
       throw new Error(
-        `${MAX_SCOPES} other queues are watched now, as many as can be: leave the token bucket of one of them.`,
+        `${MAX_TOKEN_BUCKETS} other queues are watched now, as many as can be: leave the token bucket of one of them.`,
       );
     }
     return {

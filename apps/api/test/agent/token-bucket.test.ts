@@ -8,7 +8,7 @@ interface Way {
   kbit?: number;
 }
 
-/** A record as `ReplyBody::QueueScope` describes it. */
+/** A record as `ReplyBody::TokenBucket` describes it. */
 function record(ms: number, upload: Way, download: Way): Buffer {
   const bytes = Buffer.alloc(64);
   bytes.writeBigUInt64LE(BigInt(ms), 0);

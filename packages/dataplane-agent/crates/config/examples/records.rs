@@ -6,7 +6,7 @@ use std::io::Write;
 use serde_json::json;
 use tollway_config::dataplane::FIRST_DYNAMIC_ROW;
 use tollway_config::protocol::record::{CODES, NO_END, layouts};
-use tollway_config::protocol::{MAX_FRAME, MAX_SCOPES, MAX_TRACES, PROTOCOL};
+use tollway_config::protocol::{MAX_FRAME, MAX_TOKEN_BUCKETS, MAX_TRACES, PROTOCOL};
 
 fn main() -> std::io::Result<()> {
     let records: Vec<_> = layouts()
@@ -26,7 +26,7 @@ fn main() -> std::io::Result<()> {
         ["PROTOCOL", PROTOCOL, "Version of the message set."],
         ["MAX_FRAME", MAX_FRAME, "Largest frame either side accepts, bytes."],
         ["MAX_TRACES", MAX_TRACES, "Traces that are followed at a time."],
-        ["MAX_SCOPES", MAX_SCOPES, "Queues whose milliseconds are noted at a time."],
+        ["MAX_TOKEN_BUCKETS", MAX_TOKEN_BUCKETS, "Queues whose milliseconds are noted at a time."],
         ["FIRST_DYNAMIC_ROW", FIRST_DYNAMIC_ROW, "First id of rows that the agent makes itself."],
         ["NO_END", NO_END, "Time left of an address list entry that stays until the agent ends."],
     ]);

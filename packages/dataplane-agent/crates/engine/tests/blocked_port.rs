@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use tollway_config::dataplane::{Action, QueueType, TreeParent, TreeQueue};
-use tollway_config::protocol::QUEUE_SCOPE_RECORD;
+use tollway_config::protocol::TOKEN_BUCKET_RECORD;
 use tollway_engine::packet::frame::VnetState;
 use tollway_testkit::packet::PacketBuilder;
 use tollway_testkit::router::{Output, port_mac};
@@ -73,13 +73,13 @@ fn bits(out: &[Output]) -> [u64; 3] {
 
 /// Bytes that passed and waited in each millisecond of the first direction.
 fn readings(router: &mut Router, row: u32) -> BTreeMap<u64, (u64, u64)> {
-    let records = router.queue_scope(0, row, 0);
+    let records = router.token_bucket(0, row, 0);
     let read = |record: &[u8]| {
         let number = u64::from_le_bytes(record[..8].try_into().expect("eight bytes"));
         let value = |at: usize| u32::from_le_bytes(record[at..at + 4].try_into().expect("four bytes"));
         (number, (u64::from(value(8)), u64::from(value(16))))
     };
-    records.chunks_exact(QUEUE_SCOPE_RECORD).map(read).collect()
+    records.chunks_exact(TOKEN_BUCKET_RECORD).map(read).collect()
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn leaves_wait_for_a_blocked_port_and_share_six_to_two_to_two_afterwards() {
     let mut router = router();
     offer(&mut router, 100);
     for leaf in 1..=3 {
-        router.queue_scope(0, ROOT + leaf, 0);
+        router.token_bucket(0, ROOT + leaf, 0);
     }
     router.advance_ms(1_000);
     router.set_port_blocked(0, WAN, true);

@@ -35,7 +35,7 @@ pub enum Command {
     /// Pack a part of a table. [`Answer::Part`].
     Dump(Dump, Part),
     /// Append the records of what a queue did after a millisecond to this buffer. [`Answer::Part`].
-    QueueScope(RowId, u64, Vec<u8>),
+    TokenBucket(RowId, u64, Vec<u8>),
     /// Set queues' counters to zero and append the records of their values before to this buffer. [`Answer::Part`].
     ResetQueueCounters(Arc<[RowId]>, Vec<u8>),
     /// [`Answer::Count`].

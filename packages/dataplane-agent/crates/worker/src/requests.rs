@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tollway_config::dataplane::RowId;
 use tollway_config::protocol::{
-    ErrorCode, ErrorReply, Message, PROTOCOL, PacketDescription, QUEUE_RECORD, QUEUE_SCOPE_RECORD, Reply,
-    ReplyBody, Request, RequestBody, TracedPacket,
+    ErrorCode, ErrorReply, Message, PROTOCOL, PacketDescription, QUEUE_RECORD, Reply, ReplyBody, Request,
+    RequestBody, TOKEN_BUCKET_RECORD, TracedPacket,
 };
 use tollway_engine::engine::dry_run::{DryRunError, dry_run};
 use tollway_engine::observe::trace::TRACES;
@@ -24,7 +24,7 @@ use crate::workers::WorkerLost;
 /// Lifetime of a token, ns.
 const TOKEN_LIFE_NS: u64 = 30_000_000_000;
 /// Most records of a worker in an answer about a queue's milliseconds.
-const QUEUE_SCOPE_RECORDS: usize = 4096;
+const TOKEN_BUCKET_RECORDS: usize = 4096;
 /// Configurations that may be prepared at a time.
 const TOKENS: usize = 8;
 
@@ -137,7 +137,7 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
             let records = agent.workers.dump(Dump::Queues)?;
             Ok(ReplyBody::Queues { now_ns: clock::now().0, records })
         }
-        RequestBody::QueueScope { row, after } => queue_scope(agent, row, after),
+        RequestBody::TokenBucket { row, after } => token_bucket(agent, row, after),
         RequestBody::ResetQueueCounters { rows } => reset_queue_counters(agent, &rows),
         RequestBody::RemoveConnections { ids } => {
             let ids: Arc<[u64]> = ids.into();
@@ -227,18 +227,18 @@ fn reset_queue_counters(agent: &mut Agent, rows: &[RowId]) -> Result<ReplyBody, 
 }
 
 /// The milliseconds of a queue, of all workers together, oldest first.
-fn queue_scope(agent: &mut Agent, row: RowId, after: u64) -> Result<ReplyBody, Refusal> {
-    let room = QUEUE_SCOPE_RECORD * QUEUE_SCOPE_RECORDS;
-    let answers = agent.workers.ask(|_| Command::QueueScope(row, after, Vec::with_capacity(room)))?;
+fn token_bucket(agent: &mut Agent, row: RowId, after: u64) -> Result<ReplyBody, Refusal> {
+    let room = TOKEN_BUCKET_RECORD * TOKEN_BUCKET_RECORDS;
+    let answers = agent.workers.ask(|_| Command::TokenBucket(row, after, Vec::with_capacity(room)))?;
     let mut all = Vec::new();
     for answer in answers {
         if let Answer::Part(part, _) = answer {
             all.extend_from_slice(&part);
         }
     }
-    let mut records: Vec<&[u8]> = all.chunks_exact(QUEUE_SCOPE_RECORD).collect();
+    let mut records: Vec<&[u8]> = all.chunks_exact(TOKEN_BUCKET_RECORD).collect();
     records.sort_by_key(|record| record.first_chunk().map_or(0, |number| u64::from_le_bytes(*number)));
-    Ok(ReplyBody::QueueScope { now_ns: clock::now().0, records: records.concat() })
+    Ok(ReplyBody::TokenBucket { now_ns: clock::now().0, records: records.concat() })
 }
 
 /// Dry run of a packet. The worker that owns its flow is asked for its state.

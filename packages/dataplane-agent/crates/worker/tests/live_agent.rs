@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tollway_config::dataplane::{DataplaneConfig, Matcher};
 use tollway_config::protocol::{
-    Message, PROTOCOL, QUEUE_SCOPE_RECORD, ReplyBody, Request, RequestBody, Stats,
+    Message, PROTOCOL, TOKEN_BUCKET_RECORD, ReplyBody, Request, RequestBody, Stats,
 };
 use tollway_testkit::{Folder, RouterConfig, rule};
 use tollway_worker::framing::{Decoder, encode, from_msgpack};
@@ -160,10 +160,10 @@ fn two_workers_tell_of_one_bucket() {
         (0, Vec::new(), 0_u64, 0, Vec::new());
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(4) {
-        let ReplyBody::QueueScope { records, .. } = client.ask(RequestBody::QueueScope { row, after }) else {
+        let ReplyBody::TokenBucket { records, .. } = client.ask(RequestBody::TokenBucket { row, after }) else {
             panic!("no answer about the queue");
         };
-        for record in records.chunks_exact(QUEUE_SCOPE_RECORD) {
+        for record in records.chunks_exact(TOKEN_BUCKET_RECORD) {
             let u32_at = |at: usize| u32::from_le_bytes(record[at..at + 4].try_into().unwrap());
             let u64_at = |at: usize| u64::from_le_bytes(record[at..at + 8].try_into().unwrap());
             after = after.max(u64_at(0));

@@ -27,7 +27,7 @@ pub use tables::{DynamicAddress, NeighborInfo, NeighborStatus};
 pub use trace::{PacketDescription, TraceFilter, TraceOutcome, TraceStep, TracedPacket};
 
 /// Version of the message set. A client whose `hello` names another version is refused.
-pub const PROTOCOL: u32 = 9;
+pub const PROTOCOL: u32 = 10;
 
 /// Largest frame either side accepts, bytes.
 pub const MAX_FRAME: u32 = 256 << 20;
@@ -44,14 +44,14 @@ pub const ROUTE_RECORD: usize = record::RouteRecord::SIZE;
 /// Size of a packed queue record, bytes.
 pub const QUEUE_RECORD: usize = record::QueueRecord::SIZE;
 
-/// Size of a record in [`ReplyBody::QueueScope`], bytes.
-pub const QUEUE_SCOPE_RECORD: usize = record::QueueScopeRecord::SIZE;
+/// Size of a record in [`ReplyBody::TokenBucket`], bytes.
+pub const TOKEN_BUCKET_RECORD: usize = record::TokenBucketRecord::SIZE;
 
 /// Traces that are followed at a time.
 pub const MAX_TRACES: usize = 4;
 
 /// Queues whose milliseconds are noted at a time.
-pub const MAX_SCOPES: usize = 4;
+pub const MAX_TOKEN_BUCKETS: usize = 4;
 
 /// Agent to client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

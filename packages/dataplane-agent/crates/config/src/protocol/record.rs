@@ -244,7 +244,7 @@ record! {
 
 record! {
     /// What one direction of a queue did in a millisecond.
-    QueueScopePart {
+    TokenBucketPart {
         /// L3 bytes that passed.
         passed: u32,
         /// Packets dropped.
@@ -261,14 +261,14 @@ record! {
 }
 
 record! {
-    /// A record of [`super::ReplyBody::QueueScope`].
-    QueueScopeRecord {
+    /// A record of [`super::ReplyBody::TokenBucket`].
+    TokenBucketRecord {
         /// Number of the millisecond, monotonic time.
         millisecond: u64,
         /// Upload of a simple queue, all of a node of a tree.
-        upload: QueueScopePart,
+        upload: TokenBucketPart,
         /// Download of a simple queue.
-        download: QueueScopePart,
+        download: TokenBucketPart,
     }
 }
 
@@ -381,8 +381,8 @@ pub fn layouts() -> Vec<Layout> {
     vec![
         ConnectionRecord::layout(),
         QueueRecord::layout(),
-        QueueScopeRecord::layout(),
-        QueueScopePart::layout(),
+        TokenBucketRecord::layout(),
+        TokenBucketPart::layout(),
         RouteRecord::layout(),
         AddressListRecord::layout(),
     ]
@@ -398,7 +398,7 @@ mod tests {
 
     #[test]
     fn fields_stand_where_the_layout_says() {
-        let way = |first: u32| QueueScopePart {
+        let way = |first: u32| TokenBucketPart {
             passed: first,
             dropped: 2,
             waiting: 3,
@@ -407,9 +407,9 @@ mod tests {
             rate_kbit: 6,
         };
         let mut bytes = Vec::new();
-        QueueScopeRecord { millisecond: 7, upload: way(8), download: way(9) }.write(&mut bytes);
-        let layout = QueueScopeRecord::layout();
-        assert_eq!((bytes.len(), layout.size), (QueueScopeRecord::SIZE, QueueScopeRecord::SIZE));
+        TokenBucketRecord { millisecond: 7, upload: way(8), download: way(9) }.write(&mut bytes);
+        let layout = TokenBucketRecord::layout();
+        assert_eq!((bytes.len(), layout.size), (TokenBucketRecord::SIZE, TokenBucketRecord::SIZE));
         let offsets: Vec<usize> = layout.fields.iter().map(|field| field.offset).collect();
         assert_eq!(offsets, [0, 8, 36]);
         assert_eq!(bytes.get(36..40), Some(9u32.to_le_bytes().as_slice()));

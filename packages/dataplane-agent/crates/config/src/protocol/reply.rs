@@ -108,11 +108,11 @@ pub enum ReplyBody {
         #[schemars(with = "Vec<u8>", extend("tsType" = "Uint8Array"))]
         records: Vec<u8>,
     },
-    /// To [`RequestBody::QueueScope`].
-    QueueScope {
+    /// To [`RequestBody::TokenBucket`].
+    TokenBucket {
         /// Monotonic time of the answer, ns.
         now_ns: u64,
-        /// Packed [`QueueScopeRecord`](super::record::QueueScopeRecord)s, oldest first, of the last 4,096 milliseconds at
+        /// Packed [`TokenBucketRecord`](super::record::TokenBucketRecord)s, oldest first, of the last 4,096 milliseconds at
         /// most; those in which nothing passed, came or waited are left out. Several workers may each have a record of
         /// one millisecond, which add up. Of a tree's node only the first of the two parts is used.
         #[serde(with = "bytes")]

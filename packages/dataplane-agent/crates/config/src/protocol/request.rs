@@ -59,8 +59,8 @@ pub enum RequestBody {
     Queues,
     /// What a queue did in each millisecond, and how full its buckets were. Watching begins with the first request
     /// and ends when there was none for 10 s, or another queue is asked for and four are watched already. Replies
-    /// [`ReplyBody::QueueScope`].
-    QueueScope {
+    /// [`ReplyBody::TokenBucket`].
+    TokenBucket {
         /// Row of `/queue/simple` or `/queue/tree`.
         row: RowId,
         /// Only milliseconds with a greater number.

@@ -88,9 +88,9 @@ impl<F: Frame> Engine<F> {
         self.state.queues.dump(&self.snapshot.forest, from, most, now, out)
     }
 
-    /// Appends packed records (see [`tollway_config::protocol::ReplyBody::QueueScope`]) of what a queue did in each
+    /// Appends packed records (see [`tollway_config::protocol::ReplyBody::TokenBucket`]) of what a queue did in each
     /// millisecond after one, and watches it from now on for a while.
-    pub fn queue_scope(&mut self, row: RowId, after: u64, now: Now, out: &mut Vec<u8>) {
+    pub fn token_bucket(&mut self, row: RowId, after: u64, now: Now, out: &mut Vec<u8>) {
         self.state.queues.token_bucket(row, after, now, out);
     }
 

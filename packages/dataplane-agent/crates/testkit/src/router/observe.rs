@@ -18,9 +18,9 @@ use crate::record::{ConnectionRecord, QueueRecord};
 
 impl Router {
     /// What a queue did at a worker in each millisecond after one, packed; it is watched from now on.
-    pub fn queue_scope(&mut self, worker: usize, row: RowId, after: u64) -> Vec<u8> {
+    pub fn token_bucket(&mut self, worker: usize, row: RowId, after: u64) -> Vec<u8> {
         let mut records = Vec::new();
-        self.engines[worker].queue_scope(row, after, self.now, &mut records);
+        self.engines[worker].token_bucket(row, after, self.now, &mut records);
         records
     }
 

@@ -44,8 +44,8 @@ impl Worker {
                 };
                 Answer::Part(records, next)
             }
-            Command::QueueScope(row, after, mut records) => {
-                self.engine.queue_scope(row, after, now, &mut records);
+            Command::TokenBucket(row, after, mut records) => {
+                self.engine.token_bucket(row, after, now, &mut records);
                 Answer::Part(records, None)
             }
             Command::ResetQueueCounters(rows, mut records) => {

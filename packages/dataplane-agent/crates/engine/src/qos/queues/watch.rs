@@ -1,11 +1,11 @@
-//! Events of watched queues in each millisecond (see [`tollway_config::protocol::ReplyBody::QueueScope`]). Other queues
+//! Events of watched queues in each millisecond (see [`tollway_config::protocol::ReplyBody::TokenBucket`]). Other queues
 //! have no cost.
 
 use std::collections::VecDeque;
 
 use tollway_config::dataplane::RowId;
-use tollway_config::protocol::MAX_SCOPES;
-use tollway_config::protocol::record::{QueueScopePart, QueueScopeRecord};
+use tollway_config::protocol::MAX_TOKEN_BUCKETS;
+use tollway_config::protocol::record::{TokenBucketPart, TokenBucketRecord};
 
 use crate::packet::frame::Frame;
 use crate::qos::forest::{Identity, Part};
@@ -174,7 +174,7 @@ impl<F: Frame> Queues<F> {
             let watch = Watch { row, asked: now, milliseconds };
             let all = &mut self.watches.all;
             all.retain(|watch| watch.asked.0.saturating_add(WATCH_TIMEOUT_NS) >= now.0);
-            if all.len() >= MAX_SCOPES
+            if all.len() >= MAX_TOKEN_BUCKETS
                 && let Some(longest) = (0..all.len()).min_by_key(|at| all.get(*at).map(|watch| watch.asked))
             {
                 all.swap_remove(longest);
@@ -193,7 +193,7 @@ impl<F: Frame> Queues<F> {
 
 impl Millisecond {
     fn write(&self, out: &mut Vec<u8>) {
-        let [upload, download] = self.ways.map(|way| QueueScopePart {
+        let [upload, download] = self.ways.map(|way| TokenBucketPart {
             passed: way.passed,
             dropped: way.dropped,
             waiting: way.waiting,
@@ -201,7 +201,7 @@ impl Millisecond {
             longest_wait: way.longest_wait,
             rate_kbit: way.rate_kbit,
         });
-        QueueScopeRecord { millisecond: self.number, upload, download }.write(out);
+        TokenBucketRecord { millisecond: self.number, upload, download }.write(out);
     }
 }
 
