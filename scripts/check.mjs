@@ -44,8 +44,8 @@ const inAgent = { cwd: agentDir };
 export const rustLint = {
   title: 'Rust lint (clippy)',
   body: (out) => {
-    const args = ['clippy', '--locked', '--workspace', '--all-targets', '--quiet', '--', '-D', 'warnings'];
-    return command('cargo', args, { ...inAgent, out });
+    const packages = ['--locked', '--workspace', '--features', 'tollway-bench/instructions', '--all-targets'];
+    return command('cargo', ['clippy', ...packages, '--quiet', '--', '-D', 'warnings'], { ...inAgent, out });
   },
 };
 

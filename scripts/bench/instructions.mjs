@@ -32,7 +32,8 @@ export async function countInstructions(agent) {
   process.stderr.write('• counting instructions (a release build first, then half a minute)\n');
   const stdout = await runAsync([
     ...[cargo, 'bench', '--quiet', '--manifest-path', manifest],
-    ...['--package', 'tollway-bench', '--bench', 'instructions'],
+    // A commit from before the feature builds the same with all that it has.
+    ...['--package', 'tollway-bench', '--all-features', '--bench', 'instructions'],
     ...(agent === agentDir ? [] : ['--target-dir', path.join(agent, 'target')]),
   ]);
   return parseCounts(stdout).map(({ name, instructions }) => ({ name, instructions: instructions / PACKETS }));

@@ -4,12 +4,10 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tollway_config::dataplane::{DataplaneConfig, IoChoice};
-use tollway_config::protocol::{
-    IoBackend, MAX_FRAME, Message, PROTOCOL, QUEUE_RECORD, ReplyBody, Request, RequestBody,
-};
+use tollway_config::framing::{Decoder, encode_request, message_from_msgpack};
+use tollway_config::protocol::{IoBackend, Message, PROTOCOL, QUEUE_RECORD, ReplyBody, Request, RequestBody};
 
 use crate::args::Args;
 use crate::scenario::Scenario;
@@ -17,6 +15,7 @@ use crate::scenario::Scenario;
 /// A connection on which `hello` was said.
 pub struct Agent {
     stream: UnixStream,
+    decoder: Decoder,
     next_id: u32,
     revision: u64,
 }
@@ -26,7 +25,7 @@ impl Agent {
     pub fn connect(path: &str) -> Result<Self, String> {
         let stream = UnixStream::connect(path).map_err(|error| format!("{path}: {error}"))?;
         stream.set_read_timeout(Some(Duration::from_secs(30))).map_err(|error| error.to_string())?;
-        let mut agent = Self { stream, next_id: 1, revision: 0 };
+        let mut agent = Self { stream, decoder: Decoder::default(), next_id: 1, revision: 0 };
         match agent.ask(RequestBody::Hello { protocol: PROTOCOL })? {
             ReplyBody::Hello { revision, .. } => agent.revision = revision,
             other => return Err(format!("unexpected reply to hello: {other:?}")),
@@ -68,12 +67,7 @@ impl Agent {
     pub fn ask_timed(&mut self, body: RequestBody) -> Result<(ReplyBody, Duration), String> {
         let id = self.next_id;
         self.next_id += 1;
-        let mut packed = Vec::new();
-        // Addresses travel as text.
-        let mut writer = rmp_serde::Serializer::new(&mut packed).with_struct_map().with_human_readable();
-        Request { id, body }.serialize(&mut writer).map_err(|error| error.to_string())?;
-        let length = u32::try_from(packed.len()).map_err(|_| "request too long".to_owned())?;
-        let frame = [&length.to_le_bytes()[..], &packed].concat();
+        let frame = encode_request(&Request { id, body })?;
         let began = Instant::now();
         self.stream.write_all(&frame).map_err(|error| format!("agent: {error}"))?;
         loop {
@@ -103,16 +97,17 @@ impl Agent {
     }
 
     fn receive(&mut self) -> Result<Message, String> {
-        let mut length = [0; 4];
-        self.stream.read_exact(&mut length).map_err(|error| format!("agent: {error}"))?;
-        let length = u32::from_le_bytes(length);
-        if length > MAX_FRAME {
-            return Err(format!("agent: message of {length} bytes"));
+        loop {
+            if let Some(frame) = self.decoder.next_frame().map_err(|error| format!("agent: {error:?}"))? {
+                return message_from_msgpack(frame).map_err(|error| format!("agent: {error}"));
+            }
+            let mut bytes = [0; 65_536];
+            let read = self.stream.read(&mut bytes).map_err(|error| format!("agent: {error}"))?;
+            if read == 0 {
+                return Err("agent: it has closed the connection".to_owned());
+            }
+            self.decoder.extend(bytes.get(..read).unwrap_or_default());
         }
-        let mut packed = vec![0; length as usize];
-        self.stream.read_exact(&mut packed).map_err(|error| format!("agent: {error}"))?;
-        let mut reader = rmp_serde::Deserializer::from_read_ref(&packed).with_human_readable();
-        Message::deserialize(&mut reader).map_err(|error| format!("agent: {error}"))
     }
 }
 

@@ -9,4 +9,5 @@
 
 pub mod dataplane;
 pub mod digest;
+pub mod framing;
 pub mod protocol;

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use tollway_config::dataplane::{Action, DataplaneConfig};
+use tollway_config::framing::{encode_request, to_msgpack};
 use tollway_config::protocol::{Request, RequestBody, TraceFilter};
 use tollway_engine::flow::conntrack::{Change, Translated};
 use tollway_engine::packet::tuple::{Addr, Tuple};
 use tollway_testkit::packet::tcp_flag;
 use tollway_testkit::{PacketBuilder, RouterConfig, rule};
 use tollway_worker::active;
-use tollway_worker::framing::{encode, to_msgpack};
 use tollway_worker::journal::Journal;
 
 fn main() -> Result<(), String> {
@@ -24,7 +24,7 @@ fn main() -> Result<(), String> {
         ("remove-connections", RequestBody::RemoveConnections { ids: vec![1, 2] }),
         ("trace", RequestBody::StartTrace { filter: TraceFilter::default(), packets: 10 }),
     ] {
-        write(into, "control", name, &encode(&Request { id: 1, body })?)?;
+        write(into, "control", name, &encode_request(&Request { id: 1, body })?)?;
     }
     let file = into.join("staged");
     let staged = active::stage(&file, 1, 1, &config).and_then(active::Staged::commit);

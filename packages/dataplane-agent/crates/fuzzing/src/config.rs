@@ -1,8 +1,8 @@
 //! Configurations as clients may send them.
 
 use tollway_config::dataplane::DataplaneConfig;
+use tollway_config::framing::from_msgpack;
 use tollway_engine::snapshot::{PortFacts, Snapshot};
-use tollway_worker::framing::from_msgpack;
 
 /// A configuration that can be read is built, or refused with a reason.
 pub fn run(data: &[u8]) {

@@ -1,7 +1,7 @@
 //! What clients of the agent's socket may send.
 
+use tollway_config::framing::{Decoder, from_msgpack, request_id, to_msgpack};
 use tollway_config::protocol::Request;
-use tollway_worker::framing::{Decoder, from_msgpack, request_id, to_msgpack};
 
 /// Bytes that arrive in two parts: frames come out as if they had come at once, and a request that is understood
 /// is the same after it was written and read again, but for what only former formats have.

@@ -19,9 +19,8 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 use tollway_config::dataplane::{DataplaneConfig, FORMAT};
+use tollway_config::framing::{from_msgpack, to_msgpack};
 use tollway_io::private;
-
-use crate::framing::{from_msgpack, to_msgpack};
 
 const MAGIC: [u8; 8] = *b"TOLLWAY\0";
 const FILE_FORMAT: u32 = 2;

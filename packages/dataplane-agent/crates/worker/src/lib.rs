@@ -11,7 +11,6 @@ pub mod exchange;
 mod flow_offload;
 mod flows;
 pub mod frames;
-pub mod framing;
 mod guard;
 pub mod handover_ring;
 pub mod journal;

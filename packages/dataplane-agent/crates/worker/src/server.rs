@@ -6,9 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
+use tollway_config::framing::{self, Decoder};
 use tollway_config::protocol::{ErrorCode, ErrorReply, Event, MAX_FRAME, Message, Request};
-
-use crate::framing::{self, Decoder};
 
 /// Bytes that may be buffered for a client that does not read; above this it is disconnected.
 const OUTPUT_LIMIT: usize = (MAX_FRAME as usize) + (16 << 20);

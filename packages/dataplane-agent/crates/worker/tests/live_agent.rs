@@ -9,11 +9,11 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tollway_config::dataplane::{DataplaneConfig, Matcher};
+use tollway_config::framing::{Decoder, encode_request, message_from_msgpack};
 use tollway_config::protocol::{
-    Message, PROTOCOL, TOKEN_BUCKET_RECORD, ReplyBody, Request, RequestBody, Stats,
+    Message, PROTOCOL, ReplyBody, Request, RequestBody, Stats, TOKEN_BUCKET_RECORD,
 };
 use tollway_testkit::{Folder, RouterConfig, rule};
-use tollway_worker::framing::{Decoder, encode, from_msgpack};
 use tollway_worker::options::Options;
 use tollway_worker::{Stop, run};
 
@@ -90,10 +90,10 @@ impl Client {
 
     fn ask(&mut self, body: RequestBody) -> ReplyBody {
         self.id += 1;
-        self.stream.write_all(&encode(&Request { id: self.id, body }).unwrap()).unwrap();
+        self.stream.write_all(&encode_request(&Request { id: self.id, body }).unwrap()).unwrap();
         loop {
             while let Some(frame) = self.decoder.next_frame().unwrap() {
-                match from_msgpack(frame).unwrap() {
+                match message_from_msgpack(frame).unwrap() {
                     Message::Reply(reply) if reply.id == self.id => return reply.body,
                     Message::Error(error) => panic!("{}", error.message),
                     other => self.log.push(format!("{other:?}")),
@@ -160,7 +160,8 @@ fn two_workers_tell_of_one_bucket() {
         (0, Vec::new(), 0_u64, 0, Vec::new());
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(4) {
-        let ReplyBody::TokenBucket { records, .. } = client.ask(RequestBody::TokenBucket { row, after }) else {
+        let ReplyBody::TokenBucket { records, .. } = client.ask(RequestBody::TokenBucket { row, after })
+        else {
             panic!("no answer about the queue");
         };
         for record in records.chunks_exact(TOKEN_BUCKET_RECORD) {
