@@ -3,7 +3,7 @@ import type { Page } from '@playwright/test';
 
 /** Barriers of impact serious or critical that axe finds in the page, or in the part of it that the selector names. */
 export async function barriers(page: Page, within?: string): Promise<string[]> {
-  // What passes is not listed: of a table that is a thousand nodes.
+  // Passed checks are not listed: a table has a thousand nodes.
   const builder = new AxeBuilder({ page }).options({ resultTypes: ['violations'] });
   const { violations } = await (within === undefined ? builder : builder.include(within)).analyze();
   return violations

@@ -149,7 +149,7 @@ test('the second press of a double click does not reach what the first one has u
     await ui.page.waitForTimeout(500);
     await expect(log.root).toBeVisible();
   }
-  // One press after another still closes each.
+  // Presses one after the other still close one window each.
   for (const { root } of [log, rules]) {
     await root.getByRole('button', { name: 'Close', exact: true }).click();
     await expect(root).toBeHidden();
@@ -305,7 +305,7 @@ test('who is moved to another group is offered what that one may', async ({ ui, 
     await expect(list.getByRole('grid')).toContainText('192.168.88.1/24');
     await router.rest.set('/user', id, { group: 'write' });
     await expect(add).toHaveCount(1);
-    // What was typed of a list of subscribers outlives it.
+    // The typed list of subscribers outlives the reload.
     await page.goto(`${ui.url}/queue/simple/import`);
     const imported = page.getByRole('region', { name: 'Import Subscribers' });
     await imported.getByRole('textbox').fill('one,10.64.0.1,5M,20M');

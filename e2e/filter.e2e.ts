@@ -27,7 +27,7 @@ test('a rule from the browser: error beside the field, mended, and its effect on
   await expect(dialog.field('Src. Address')).toHaveAccessibleDescription(/./);
   // Its tab has come up, and it is ready to be mended.
   await expect(dialog.field('Src. Address')).toBeFocused();
-  // As it is pasted, with blanks around.
+  // As pasted text, with blanks around it.
   await dialog.set('Src. Address', ' 192.168.88.0/24 ');
   await dialog.press('OK');
   await dialog.closed();
@@ -169,7 +169,7 @@ test('what was typed stays when somebody else removes the item, and can be added
   await dialog.root.getByRole('button', { name: 'Add as New', exact: true }).click();
   const anew = new Dialog(ui.page, /New Firewall Address List/);
   await expect(anew.field('Address')).toHaveValue('192.0.2.61');
-  // It has the focus, and is not lost by a slip.
+  // The new item's window has the focus; closing it asks before the values are discarded.
   await ui.page.keyboard.press('F4');
   const question = ui.page.getByRole('dialog', { name: /^Discard the changes in New Firewall Address List/ });
   await expect(question).toBeVisible();

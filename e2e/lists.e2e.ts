@@ -60,7 +60,7 @@ test('an entry with a timeout is taken away by the page', async ({ ui, router })
   await expect(ui.page.locator('.toasts')).toContainText(/^Added .*192\.0\.2\.8/);
   await lists.select(lists.row('mistaken'));
   await expect(lists.command('Disable')).toBeDisabled();
-  // No Undo brings it back.
+  // No Undo restores the entry.
   await lists.command('Remove').click();
   const question = ui.page.getByRole('dialog', { name: 'Remove 1 item from Address Lists?' });
   await expect(question).toContainText('This cannot be undone.');
@@ -138,7 +138,7 @@ test('a range of rows reaches from where it began, however far that is', async (
     await ui.page.keyboard.press('Control+a');
     await ui.page.keyboard.press('Control+d');
     await expect.poll(() => countOf('true')).toBe(300);
-    // What somebody else removes meanwhile, out of sight, keeps nothing from the rest.
+    // A row that another user removes meanwhile, out of sight, does not keep the others from being removed.
     await ui.page.keyboard.press('Control+a');
     await expect(lists.root).toContainText('300 selected');
     await rest.remove(LISTS, ids[150] ?? '');
@@ -184,7 +184,7 @@ test('rows that Find leaves out are selected no more, and no command means them'
     await expect(lists.root).toContainText('1 selected');
     await ui.page.keyboard.press('Control+d');
     await expect.poll(disabled).toEqual(['10.31.0.3']);
-    // What leaves the list while it is selected is not meant either.
+    // A selected row that leaves the list is not removed.
     await ui.page.keyboard.press('Control+a');
     await expect(lists.root).toContainText('200 selected');
     const last = (await present()).find(({ address }) => address === '10.31.0.200')?.['.id'] ?? '';
@@ -362,7 +362,7 @@ test('what is typed after Apply, before the answer comes, stays as a change that
   await answered();
   await expect(page.locator('.toasts')).toContainText('what was typed after OK is not stored yet');
   await expect(dialog.field('Name')).toHaveValue('slowers');
-  // What is typed back to what is stored is no change.
+  // A value that is typed back to the stored one is no change.
   await dialog.field('Name').press('Backspace');
   await dialog.press('Cancel');
   await dialog.closed();
@@ -445,7 +445,7 @@ test('Escape after OK on a slow line asks nothing about what is under way, and a
   go();
   await dialog.closed();
 
-  // What is typed meanwhile is asked about; typed back, it leaves nothing to ask when the answer comes.
+  // Text typed during a request is asked about; typed back, there is nothing to ask when the answer comes.
   const edited = await lists.edit(lists.row('10.3.1.4'), /^Firewall Address List </);
   await edited.set('Name', 'awaited2');
   const changed = sent();

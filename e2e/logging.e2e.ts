@@ -12,7 +12,7 @@ test('messages go to the buffer of an action by a rule of its topics, and Clear 
   await action.set('Name', 'scripts');
   await action.set('Type', 'memory');
   await action.set('Lines', '20');
-  // What belongs to other targets is not asked for.
+  // Properties of other targets are not shown.
   await expect(action.field('Remote Port')).toHaveCount(0);
   await action.press('OK');
   await action.closed();

@@ -70,7 +70,7 @@ test('whoever may only look from now on sees what the router has, and what of th
       timeout: 20_000,
     });
     await expect(dialog.root.getByLabel('Address', { exact: true })).toHaveValue('10.9.8.7');
-    // Nor is what was typed for a new item lost.
+    // The values typed for a new item are not lost either.
     const routes = await ui.open('/ip/route');
     await router.rest.set('/user', bob, { group: 'write' });
     const added = await routes.add('Route');

@@ -46,7 +46,7 @@ test('some hundred subscribers from a list: errors by line, a dry run, one revis
   expect(await barriers(page, '.window-active'), 'errors').toEqual([]);
 
   await box.fill(subscribers(300));
-  // What is told of is what is applied: meanwhile the list stays as it is.
+  // The list is locked during a dry run, so that the report is about the lines that Apply sends.
   let answer = () => {};
   const asked = new Promise<void>((resolve) => {
     answer = resolve;

@@ -108,7 +108,7 @@ test('a live trace shows dropped packets as they come, and a log line of one lea
     await trace.root.getByLabel('Dropped only').check();
     await trace.button('Start').click();
     await expect(trace.root.getByRole('status').filter({ hasText: 'Running' })).toBeVisible();
-    // It goes on by what it was started with.
+    // A trace goes on with the fields that it was started with.
     await expect(trace.root.getByLabel('Dst. Port')).toBeDisabled();
     await expect(trace.root.getByLabel('Dropped only')).toBeDisabled();
     await expect

@@ -139,7 +139,7 @@ test('an undo that failed is the next one still: an earlier change stays, and wh
   await ui.page.keyboard.press('Control+KeyZ');
   await expect.poll(state).toEqual(['kept false', 'gone false']);
 
-  // It is done, and the answer is lost.
+  // The change is made, and the answer is lost.
   await change();
   await ui.page.route('**/undo', async (route) => {
     await route.fetch();
@@ -236,7 +236,7 @@ test('what others change does not move the history under the pointer', async ({ 
   await expect
     .poll(async () => (await rest.list(menu)).flatMap((row) => (row.list === 'pointed' ? row.address : [])))
     .toEqual(['192.0.2.1', '192.0.2.3']);
-  // Nor does it when the Undo of others goes, which have been changed since.
+  // Rows keep their height when the Undo of other revisions goes.
   const heights = await history.root
     .getByRole('region', { name: 'Revisions' })
     .locator('tbody tr')

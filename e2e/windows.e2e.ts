@@ -89,7 +89,7 @@ test('two windows and the dashboard live on after the API was killed', async ({ 
 
 test('a window whose code does not come says so, and a retry opens it', async ({ page, router }) => {
   const ui = new Console(page, router.url);
-  // What the page itself names comes; all that is fetched later does not.
+  // Files that index.html names are loaded; all later requests fail.
   const first = new Set<string>();
   const html = await (await page.request.get(router.url, { headers: { accept: 'text/html' } })).text();
   for (const [, path] of html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)) first.add(path ?? '');
@@ -105,6 +105,6 @@ test('a window whose code does not come says so, and a retry opens it', async ({
   await alert.getByRole('button', { name: 'Try again' }).click();
   await expect(addresses.grid).toBeFocused();
   await expect(addresses.row('ether1').first()).toBeVisible();
-  // One retry is for all that did not come: the dashboard as well.
+  // One retry loads everything that failed: the dashboard as well.
   await expect(page.getByRole('alert')).toHaveCount(0);
 });

@@ -102,7 +102,7 @@ export async function buildTypeScript() {
     () =>
       runLong('building the web page', process.execPath, [nodeModule('vite', 'bin', 'vite.js'), 'build'], {
         cwd: inProject('apps', 'web'),
-        // Whoever starts the build: a test has another one, with which React's development build would be taken.
+        // Set here, as tests have another NODE_ENV, with which React's development build would be taken.
         env: { ...process.env, NODE_ENV: 'production' },
       }),
   );

@@ -19,7 +19,7 @@ export class LastLines {
   follow(stream) {
     createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY }).on('line', (line) => {
       this.#lines.push(line.length > LINE ? `${line.slice(0, LINE)}…` : line);
-      // Seldom, so that each line costs little.
+      // Dropped in blocks, so that each line costs little.
       if (this.#lines.length > 2 * KEPT) this.#lines = this.#lines.slice(-KEPT);
     });
   }

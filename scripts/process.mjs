@@ -64,7 +64,7 @@ function signalProcess({ pid, startTime }, signal) {
   try {
     process.kill(pid, signal);
   } catch {
-    // It ended between the look and the signal.
+    // The process has ended between the check and the signal.
   }
 }
 
@@ -111,7 +111,7 @@ export function findProgram(name) {
       accessSync(file, constants.X_OK);
       return file;
     } catch {
-      // Not here.
+      // There is no such program in this folder.
     }
   }
   return undefined;

@@ -66,8 +66,8 @@ await main(async () => {
     },
     { needed: true },
   );
-  // Whoever waits for packets, processes or a browser leaves the processors to who compiles: all hold beside a build, and
-  // a soak has them run so on purpose.
+  // Tests that wait for packets, processes or a browser leave cores to compilers: all of them pass beside a build, and
+  // a soak runs them that way on purpose.
   await sections.together(
     [
       rustLint,

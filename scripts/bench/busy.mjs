@@ -31,7 +31,7 @@ function foreignTime() {
       const [utime = 0, stime = 0, cutime = 0, cstime = 0] = fields.slice(11, 15).map(Number);
       processes.set(Number(name), { parent: Number(fields[1]), time: utime + stime + cutime + cstime });
     } catch {
-      // Ended between the listing and the read.
+      // The process has ended between the listing and the read.
     }
   }
   const belongs = (/** @type {number} */ pid, /** @type {number} */ root) => {

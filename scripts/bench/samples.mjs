@@ -1,5 +1,5 @@
 // @ts-check
-/** Taking samples in turns, and what is made of them. */
+/** Samples taken in turns, and their evaluation. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { measureBusy } from './busy.mjs';
 
@@ -42,7 +42,7 @@ export async function inTurns(rounds, wires, note, take) {
       for (;;) {
         const started = performance.now();
         while (performance.now() - started < patience && elsewhere(await measured(() => sleep(300))) > FOREIGN) {
-          // Somebody is busy; look again.
+          // Another program is busy; measure again.
         }
         patience -= performance.now() - started;
         const sample = await take(wire);

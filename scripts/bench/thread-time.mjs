@@ -19,7 +19,7 @@ function threadTimes(pid) {
       const [onCore = 0] = readFileSync(`${task}/schedstat`, 'utf8').split(' ').map(Number);
       times.set(tid, { name: readFileSync(`${task}/comm`, 'utf8').trim(), seconds: onCore / NANOSECONDS });
     } catch {
-      // Ended between the listing and the read.
+      // The process has ended between the listing and the read.
     }
   }
   return times;

@@ -12,7 +12,7 @@ const WIRES = ['direct', 'kernel', 'ours'];
 const FLOWS = 4096;
 /** Offered loads, packets/s. The case's figure is that of the highest one that both routers carry. */
 const RATES = [50_000, 100_000, 200_000];
-/** The same where every packet opens a connection. Few enough that the kernel's table of 262,144 holds all of them. */
+/** Loads where every packet opens a connection, packets/s: few enough that the kernel's table of 262,144 holds all of them. */
 const CONNECTION_RATES = [20_000, 40_000];
 /** Share of offered packets that may be lost at a load that counts as carried. */
 const LOSS = 0.005;

@@ -22,13 +22,13 @@ export const LAYERS = {
     ['unavailable'],
     ['app'],
     ['routes'],
-    // What each menu has of its own: its checks, what it shows, its commands.
+    // Modules of the menus: checks, live values, commands.
     ['menus'],
-    // What browsers and programs ask for.
+    // Interfaces to browsers and programs.
     ['plugins', 'rest', 'live'],
     ['trace'],
     ['services'],
-    // What is known about the router.
+    // Rows of menus, and imports.
     ['view', 'import'],
     ['accounting', 'auth', 'lint'],
     ['state', 'logging'],

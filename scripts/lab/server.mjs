@@ -13,7 +13,7 @@ const page = Buffer.alloc(LARGEST_PAGE_BYTES, 'Tollway lab. ');
 
 createServer((request, response) => {
   request.on('error', () => {});
-  // What is sent up is taken and forgotten.
+  // Uploaded bytes are discarded.
   request.resume();
   const wanted = Number(new URL(request.url ?? '/', 'http://server').searchParams.get('bytes') ?? 1024);
   const bytes = Number.isFinite(wanted) ? Math.min(Math.max(Math.trunc(wanted), 0), LARGEST_PAGE_BYTES) : 1024;

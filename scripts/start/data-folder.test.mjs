@@ -66,7 +66,7 @@ test.skipIf(process.getuid?.() !== 0)('what others have put into one that was op
   expect(() => prepareDataDir(folder)).toThrow(
     /active\.tollway belongs to another user \(uid 65534\), who may have put/,
   );
-  // Nor is it later, when the folder is closed to them.
+  // Its mode stays when the folder is closed to other users later.
   expect(modeOf()).toBe('700');
   expect(() => prepareDataDir(folder)).toThrow(/active\.tollway belongs to another user/);
   rmSync(planted);

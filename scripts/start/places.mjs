@@ -63,6 +63,6 @@ export function removeIfPossible(file) {
   try {
     rmSync(file, { recursive: true, force: true });
   } catch {
-    // See above.
+    // The file stays, as said above.
   }
 }

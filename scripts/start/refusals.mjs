@@ -28,7 +28,7 @@ export async function refuseSecond(/** @type {string} */ dataDir) {
 export async function refuseBefore(options) {
   const { dataDir, listen, restore } = options;
   const here = instances().filter((each) => each.listen === listen && each.netns === currentNetns());
-  // One that has just begun may not listen yet.
+  // A run that has just begun may not listen yet.
   const other = here.find(
     (each) => !isSameFolder(each.dataDir, dataDir) && (isRunning(each.supervisor) || isForwarding(each)),
   );
@@ -37,7 +37,7 @@ export async function refuseBefore(options) {
       `cannot listen on ${listen}: Tollway with the data folder ${other.dataDir} does. Choose another address: --listen ADDR:PORT`,
     );
   }
-  // Those that are here now are ended; what else listens where an API has ended is not.
+  // Runs found here are ended; another program that listens on the address of an API that has ended is not.
   if (!here.some(isManaged)) await requireFreeAddress(listen);
   if (options.ports === undefined) refuseWithoutPorts(dataDir);
   else refusePorts(options, options.ports);
@@ -63,7 +63,7 @@ function refusePorts(options, ports) {
     const taken =
       other.netns === currentNetns() && other.lab === null ? ports.filter((name) => other.ports.includes(name)) : [];
     if (taken.length === 0) continue;
-    // What a killed one has noted of them is asked before they are given back.
+    // The records of a killed run are read before its interfaces are given back.
     if (!isRunning(other.supervisor) && !isForwarding(other)) {
       folders.push(other.dataDir);
       continue;

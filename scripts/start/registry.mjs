@@ -36,7 +36,7 @@ const AGENT_GRACE_MS = 5000;
 /** Time for an API to store what it has counted, ms. */
 const API_GRACE_MS = 3000;
 
-/** The same trouble at each process that starts is one line. */
+/** The last complaint: the same one again is not printed. */
 let lastComplaint = '';
 
 /** @returns {Instance[]} every registered instance, running or dead */

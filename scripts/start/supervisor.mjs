@@ -92,7 +92,7 @@ export class Supervisor {
       detached: true,
       stdio: [service.input === undefined ? 'ignore' : 'pipe', log, log],
     });
-    // It may end before it has read.
+    // The process may end before it has read its input.
     child.stdin?.on('error', () => undefined).end(service.input);
     if (log !== 'ignore') closeSync(log);
     const identity = child.pid === undefined ? undefined : identify(child.pid);
@@ -106,7 +106,7 @@ export class Supervisor {
       ended = true;
       this.#running.delete(service.name);
       if (this.#stopping) {
-        // What it could not put back as it was is to be seen where it was asked to end.
+        // Messages about settings that could not be restored are shown where the end was requested.
         if (code !== null && code !== 0 && service.quiet !== true) {
           console.error(`• ${service.name} could not end in order (${how}): ${this.#tail(service.name)}`);
         }
@@ -173,6 +173,6 @@ function rotate(file) {
   try {
     renameSync(file, `${file}.1`);
   } catch {
-    // The first run has none.
+    // There is no earlier log at the first run.
   }
 }

@@ -42,7 +42,7 @@ export class Capture {
 
   /** Ends it and gives the packets in order of their times. */
   async end(): Promise<Arrival[]> {
-    // It does not read what is still in its buffer when it is asked to end.
+    // tcpdump does not read the rest of its buffer when it is asked to end.
     await sleep(SETTLE_MS);
     const { stderr } = await this.#dump.end();
     const packets = arrivals(readFileSync(this.#file));

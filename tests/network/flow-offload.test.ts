@@ -57,7 +57,7 @@ const offloaded = async () =>
     (row) => row['hw-offload'] === 'true' && row['dst-address']?.endsWith(':5201'),
   );
 
-/** The same, as soon as there are some. */
+/** The offloaded connections, as soon as there are some. */
 const someOffloaded = () =>
   eventually(async () => {
     const rows = await offloaded();
@@ -190,7 +190,7 @@ test('rules count what the kernel forwards exactly, however often the configurat
     await router.rest.remove(FILTER, other);
   }
   await running.end('SIGKILL');
-  // What has been sent arrives.
+  // Packets that have been sent arrive.
   await sleep(500);
   const [row] = (await router.rest.list(CONNECTIONS)).filter(
     (each) => each.protocol === 'udp' && each['dst-address']?.endsWith(':5201'),

@@ -82,7 +82,7 @@ test.each([
       }
       for (const capture of elsewhere) expect(await capture.end(), seen).toEqual([]);
     }
-    // What went to all is no connection that had an answer.
+    // A broadcast is no connection that had an answer.
     const connections = await router.rest.list('/ip/firewall/connection');
     const toAll = connections.filter((row) => row['dst-address']?.startsWith(ALL) === true);
     expect(toAll.length).toBeGreaterThan(0);

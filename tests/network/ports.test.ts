@@ -206,7 +206,7 @@ test('what was noted of ports before a power cut says nothing of them afterwards
       const record = readFileSync(path.join(claims, name), 'utf8');
       writeFileSync(path.join(claims, name), record.replace(/^(device \d+ \d+) .*$/m, '$1 0000-earlier-boot'));
     }
-    // What the machine sets up when it boots.
+    // Settings that the machine makes when it boots.
     box.must('nft', 'flush', 'ruleset');
     box.must('ip', 'address', 'add', '10.99.1.1/24', 'dev', 'eth1');
     box.must('ip', 'address', 'add', '10.99.2.1/24', 'dev', 'eth2');
@@ -427,7 +427,7 @@ test('an agent that is started while an interface is gone starts with the others
     comesBack(1400);
   }
   await eventually(() => left.ping('10.10.2.2', 1) === 1);
-  // It carries what its interface sends, and in the end what it did when it came.
+  // The device has the MTU of its interface, and in the end the MTU that it came with.
   const mtu = () => JSON.parse(box.must('ip', '-json', 'link', 'show', 'eth2'))[0].mtu;
   expect(mtu()).toBe(1500);
   expect(await router?.stop()).toBe(0);
@@ -468,7 +468,7 @@ test('what keeps the kernel from claimed interfaces is put back when the ruleset
     [...box.must('nft', 'list', 'ruleset').matchAll(/hook ingress device "(\w+)"/g)].map(([, of]) => of);
   const all = ['eth1', 'eth2'];
   expect(guards().sort()).toEqual(all);
-  // What restarting nftables.service does, and less than that.
+  // Removals as by a restart of nftables.service, and partial ones.
   const chain = /chain (\w+) \{\s+type filter hook ingress device "eth2"/.exec(box.must('nft', 'list', 'ruleset'))?.[1];
   const table = /table netdev (\w+)/.exec(box.must('nft', 'list', 'ruleset'))?.[1];
   const taken = [

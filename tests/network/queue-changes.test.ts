@@ -182,7 +182,7 @@ test('kill -9 of the agent: the limit holds from the first packet after it', asy
   limited.end();
   const packets = await limited.arrived;
   const after = packets.filter(({ timeMs }) => timeMs > goneMs + 20);
-  // It is up again for four seconds.
+  // The port is up again for four seconds.
   expect(after.length * PACKET_BITS).toBeGreaterThan(LIMIT * 2);
   expect(mostAhead(after, LIMIT)).toBeLessThanOrEqual(LIMIT * BUCKET_S + 2 * PACKET_BITS);
   const lastMs = after.at(-1)?.timeMs ?? 0;

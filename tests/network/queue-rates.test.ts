@@ -37,7 +37,7 @@ const BUCKET_S = 0.1;
  * late counts to a stretch that it does not belong to. Bounds without such slack are checked on virtual time.
  */
 const LATE_S = 0.05;
-/** The same at both ends of a window, each of which is the best of many packets, s. */
+/** The delay at both ends of a window, each of which is the best of many packets, s. */
 const LATE_AT_END_S = 0.005;
 /** Measurements of one thing: one in which nothing arrived for longer than a bucket lasts tells of the machine only. */
 const ATTEMPTS = 3;

@@ -182,7 +182,7 @@ describe('HTB: guaranteed rates first, then by priority what the parent has left
       const rows = await router.rest.list('/queue/tree');
       const bytes = (name: string) => Number(rows.find((row) => row.name === name)?.bytes);
       expect(bytes('voice')).toBeGreaterThan(1e6);
-      // What passed a child passed its parent.
+      // Packets that passed a child have passed its parent.
       const sum = ['voice', 'video', 'other'].reduce((total, name) => total + bytes(name), 0);
       expect(Math.abs(bytes('line') - sum)).toBeLessThan(sum * 0.05);
     },

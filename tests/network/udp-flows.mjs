@@ -117,6 +117,6 @@ if (role === 'serve') {
     ),
   );
   console.log(`late ${Math.round(latest)}`);
-  // What is still on its way is to find a socket, or its sender would hear of it by ICMP.
+  // Packets under way must find the socket, or the sender would get an ICMP error.
   setTimeout(() => process.exit(0), LINGER_MS);
 }

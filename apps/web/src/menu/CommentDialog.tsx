@@ -57,7 +57,7 @@ export function CommentDialog({ reading, now, onComment, onClose }: Props) {
     setSent(undefined);
     if (!stored) return;
     if (latest.current === text) return onClose();
-    // What was typed since is not stored.
+    // The form stays open: the text that was typed since then is not stored.
     setOld(before);
     start.current = { comment: text };
     notifyStaysOpen();
@@ -130,14 +130,14 @@ function ReadingNote({ failed }: Reading) {
   );
 }
 
-/** The same for rows of a list, whose comments others may change meanwhile. */
+/** The dialog for the comments of several rows of a list, which others may change meanwhile. */
 export function RowsCommentDialog({
   menu,
   live,
   ids,
   ...rest
 }: Omit<Props, 'now' | 'reading'> & { readonly menu: Menu; readonly live: LiveMenu; readonly ids: readonly string[] }) {
-  // What is loaded is there at once.
+  // The comments of loaded rows are known at once.
   const [read, setRead] = useState<Comments | undefined>(() => {
     const loaded = ids.map((id) => live.row(id)).filter((row) => row !== undefined);
     return loaded.length === ids.length ? commentsOf(loaded) : undefined;

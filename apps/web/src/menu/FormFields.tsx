@@ -43,7 +43,7 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
   const marked = new Set(Object.keys(errors).map((name) => menu.props[name]?.tab ?? ''));
 
   // An error on another tab would go unseen. Only a refusal leads there: who leaves a field for a tab wants that tab.
-  // What was refused is there to be mended at once: its field takes the focus, with its tab.
+  // The field of a refused value takes the focus, and its tab is shown.
   const [sought, setSought] = useState<string>();
   // biome-ignore lint/correctness/useExhaustiveDependencies: the errors of the moment of the refusal
   useEffect(() => {

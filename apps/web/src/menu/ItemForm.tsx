@@ -87,7 +87,7 @@ function ItemDialog({ start, before, after, ...common }: DialogProps) {
       <Frame key={frame} title={isNew ? newTitle(menu) : itemTitle(menu, shown)} onClose={onClose}>
         <Body
           {...common}
-          // What is added again goes to the end: where it was is not known.
+          // An item that is added again goes to the end: its place is not known.
           {...(frame === start.frame && { before, after })}
           item={shown}
           isNew={isNew}
@@ -238,7 +238,7 @@ function Body({
         announceAdded(menu.path, saved);
         added = row;
       }
-      // What is made with a timeout is no configuration; it is told of all the same.
+      // An item with a timeout is not configuration and has no revision; the message is shown all the same.
       if (isNew || revision !== undefined || menu.undoable === false)
         notifyChange(`${isNew ? 'Added' : 'Changed'} ${itemTitle(menu, row)}.`, revision);
       return row;

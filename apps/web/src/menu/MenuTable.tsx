@@ -180,7 +180,7 @@ export function MenuTable(props: MenuTableProps) {
     leaveButton();
     grid.current?.show(index);
   });
-  // The same of what was asked about the rows; it runs after the dialog is gone.
+  // Dialogs about the rows do so, too; this effect runs after the dialog has closed.
   const asks = overlay.kind === 'comment' || overlay.kind === 'remove' || overlay.kind === 'parent';
   const asked = useRef(false);
   // biome-ignore lint/correctness/useExhaustiveDependencies: when a dialog closes

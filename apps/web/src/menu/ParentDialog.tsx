@@ -27,7 +27,7 @@ export function ParentDialog({ menu, moved, onClose }: Props) {
   function answer() {
     changeParent(menu, moved, parent).then(
       () => {
-        // What was typed since is not stored.
+        // The form stays open: the text that was typed since then is not stored.
         if (latest.current === parent) onClose();
         else notifyStaysOpen();
       },

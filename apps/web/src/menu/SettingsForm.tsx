@@ -86,7 +86,7 @@ function Body({ menu, row, onClose, onLeave }: BodyProps) {
       label={menu.title}
       form={form}
       onEscape={
-        // What is under way cannot be put back.
+        // A request that was sent cannot be reset.
         form.dirty ? () => (form.busy ? notifySending() : form.reset()) : undefined
       }
       onSubmit={() => void ok()}

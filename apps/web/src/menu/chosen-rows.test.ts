@@ -48,7 +48,7 @@ test('the comment of rows counts rows that are not loaded', () => {
   const before = commentsOf([{ '.id': '*1', comment: 'old' }, { '.id': '*2', comment: 'seen' }, { '.id': '*3' }]);
   expect(commentNow(live, ['*2'], before)).toBe('seen');
   expect(commentNow(live, ['*3'], before)).toBe('');
-  // What is loaded is newer.
+  // A loaded row is newer than the answer.
   expect(commentNow(live, ['*1', '*2'], before)).toBe('seen');
   expect(commentNow(live, ['*1', '*3'], before)).toBeUndefined();
   expect(commentNow(live, ['*4'], before)).toBeNull();

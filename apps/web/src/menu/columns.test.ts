@@ -100,7 +100,7 @@ test('a column without values takes no room unless it was chosen by hand', () =>
   const kept = toggleColumn(filter, {}, 'src-address', findings);
   expect(filledColumns(filter, kept, findings)).toContain('src-address');
   expect(filledColumns(filter, toggleColumn(filter, kept, 'src-address', findings), findings)).toEqual(seen);
-  // So does one for a column that is not the menu's own.
+  // A tick also shows a column that is not among the menu's default ones.
   const more = toggleColumn(filter, {}, 'log-prefix', { empty: new Set([...findings.empty, 'log-prefix']) });
   expect(filledColumns(filter, more, { empty: new Set(['log-prefix']) })).toContain('log-prefix');
 
@@ -132,7 +132,7 @@ test('a column that only rows of a filter have values for goes with the filter',
   expect(table.look([], names, forward, { matched: 0, total: 200 })).toBe(true);
   expect(seen()).toEqual(['action', 'chain']);
 
-  // What was there without a filter stays, also in another window and under a filter.
+  // Columns that were filled without a filter stay, also in another window and under a filter.
   table.look([{ ...rule, 'dst-port': '443' }], names, everything, { matched: 200, total: 200 });
   table.look([rule], names, forward, { matched: 1, total: 200 });
   expect(seen()).toContain('dst-port');
@@ -166,7 +166,7 @@ test('a text that is cut takes the space that is left', () => {
   expect(tracks(columns, 0)).toBe(`120px ${WIDEST}px 80px 120px minmax(0, 1fr)`);
   expect(tracks(columns, 120 + WIDEST + 80 + 120 + 100)).toBe(`120px ${WIDEST + 100}px 80px 120px minmax(0, 1fr)`);
   expect(tracks(columns, 2000)).toBe('120px 610px 80px 120px minmax(0, 1fr)');
-  // Not where somebody chose the width.
+  // A width that the user chose stays.
   const chosen = tableColumns(slow, { widths: { description: 200 } }, false, { fitted });
   expect(tracks(chosen, 2000)).toBe('120px 200px 80px 120px minmax(0, 1fr)');
 });
@@ -183,7 +183,7 @@ test('a column grows for longer texts, as far as there is room; counters at the 
   expect(tracksIn(0)).toMatch(/px 120px 80px 60px/);
   expect(tracksIn(30)).toMatch(/px 120px 110px 60px/);
   expect(tracksIn(500)).toMatch(/px 120px 140px 60px/);
-  // Not one that somebody has sized.
+  // A column that the user has sized keeps its width.
   expect(tracksIn(500, { widths: { gateway: 70 } })).toMatch(/px 120px 70px 60px/);
 
   const findings = { fitted: { bytes: 80, packets: 70 }, grown: { bytes: 95 } };
@@ -198,7 +198,7 @@ test('only columns with longer texts are measured, and none shrinks', () => {
   });
   const names = new Set(['gateway', 'dst-address', 'distance']);
   const needs: Readonly<Record<string, number>> = { gateway: 90, 'dst-address': 130, distance: 500 };
-  // What has no width yet is measured as a whole.
+  // A column without a width yet is measured over all rows.
   expect(grownWidths(columns, names, ({ name }) => needs[name] ?? 0)).toEqual([['dst-address', 130]]);
   expect(grownWidths(columns, new Set(), () => 999)).toEqual([]);
 });

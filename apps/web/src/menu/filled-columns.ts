@@ -73,7 +73,7 @@ export class TableFilledColumns {
 
   /**
    * Looks at rows as {@link FilledColumns.look} does.
-   * @param by what the rows were asked for by
+   * @param by the query of the rows
    */
   look(rows: Iterable<Row>, columns: readonly string[], by: Asked, { matched, total }: Counts): boolean {
     // While a word is typed into Find, columns stay: they would come and go with each letter.

@@ -52,7 +52,7 @@ export function fieldsOf(menu: Menu, tab: string, base: Row, edits: Edits, isNew
   return Object.entries(menu.props)
     .filter(([name, prop]) => {
       if (prop.tab !== tab || BUTTONS.has(name)) return false;
-      // It stands above the fields.
+      // The hint is shown above the fields.
       if (name === 'hint') return false;
       if (prop.readOnly === true && (isNew || menu.flags.some((flag) => flag.prop === name))) return false;
       return isVisible(menu, prop, base, edits);
@@ -264,7 +264,7 @@ export function errorText(menu: Menu, property: string | undefined, detail: stri
   const start = starts.find((words) => detail.startsWith(words));
   if (start === undefined || errorPlace(menu, property) === '') return detail;
   const text = detail.slice(start.length);
-  // What begins with the value itself stays as it was typed.
+  // A text that begins with the value itself stays as the server sent it.
   return start === 'failure: ' || start === `${name}: ` ? sentence(text, '') : text;
 }
 

@@ -58,7 +58,7 @@ test('a row that moves passes only rows that are shown, and lies between them in
         const move = dropAt(shown, [id], gap % (shown.length + 1));
         if (move === undefined) return;
         const whole = reordered(order, move);
-        // What is shown stands as it was dropped.
+        // The shown rows stand in the order of the drop.
         expect(whole.filter((each) => shown.includes(each))).toEqual(reordered(shown, move));
         // Beside it is a row that is shown: nothing that is left out was passed beyond it.
         const beside = 'before' in move.position ? move.position.before : move.position.after;

@@ -96,7 +96,7 @@ test('what is no configuration offers no Undo', async () => {
   expect(newest()?.action).toBeUndefined();
   undoByKey('undo');
   await vi.advanceTimersByTimeAsync(0);
-  // What is older must not be taken back in its place; the next press is meant.
+  // An older change must not be undone in its place; the next press undoes that one.
   expect(newest()?.text).toBe('Not undone, as there is no way back from it: Removed 1 item from Simple Queues.');
   undoByKey('undo');
   await vi.advanceTimersByTimeAsync(0);
@@ -210,7 +210,7 @@ test('a change without an answer may have been made: Ctrl+Z says so before it ta
   sent.mockImplementationOnce(lost);
   await moveItems(simple, { ids: ['*1'], position: { before: '*3' } });
   expect(newest()?.text).toMatch(/^Move: No answer came/);
-  // What is certain and newer than the doubt does not hide it.
+  // A newer change that is known to be made does not hide the doubt.
   await runOn(simple, 'enable', ['*1', '*3']);
   sent.mockClear();
   await key('undo');

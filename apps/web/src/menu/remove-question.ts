@@ -19,7 +19,7 @@ export interface RemoveQuestion {
   /** Ids that are removed or disabled when the answer is yes, whatever is selected by then. */
   readonly ids: readonly string[];
   readonly title: string;
-  /** Some of the items, and how many more there are. */
+  /** Names of some of the items, and the number of the others. */
   readonly names: string;
   /** Text about what Find or the filter leaves out; empty without one. */
   readonly filtered: string;
@@ -64,7 +64,7 @@ function selfAmong(menu: Menu, rows: readonly Row[], user: string | undefined): 
 export function asksAbout(menu: Menu, command: 'remove' | 'disable', ids: readonly string[]): readonly string[] {
   // The logged-in user may be among them.
   if (menu.path === USERS) return ids;
-  // So may what does not come back.
+  // Items that cannot be restored are asked about, too.
   if (command === 'remove' && menu.dynamicRemovable !== undefined) return ids;
   return command === 'remove' && (ids.length >= ASKED_FROM || menu.undoable === false) ? ids.slice(0, NAMED) : [];
 }
@@ -101,7 +101,7 @@ function finalText(menu: Menu, lost: number, count: number): string {
 export function removeQuestion(menu: Menu, removal: Removal): RemoveQuestion | undefined {
   const { ids, rows, filtered, matched, total, user } = removal;
   const lost = lostAmong(menu, ids, rows);
-  // What only shows live state comes and goes by itself, and so does what is learned.
+  // Live items and learned ones come and go by themselves.
   const comesAgain = menu.source === 'live' || menu.dynamicRemovable === 'relearned';
   if (ids.length < ASKED_FROM && (lost.length === 0 || comesAgain)) return undefined;
   const named = rows.slice(0, NAMED).map((row) => nameOf(menu, row));

@@ -72,7 +72,7 @@ test('rows go where the mark is: behind the last sibling only below all that is 
   expect(aim(3, 0.9)).toEqual({ kind: 'below', index: 3, parent: '*c' });
   expect(aim(4, 0.1)).toEqual({ kind: 'below', index: 4, parent: '*d' });
   expect(aim(4, 0.9)).toEqual({ kind: 'move', index: 5, move: { ids: ['*z'], position: { after: '*a' } } });
-  // Nobody knows yet what comes behind the last row that is loaded.
+  // The row after the last loaded one is not known.
   expect(aim(4, 0.9, { ...WHOLE, ended: false })).toEqual({ kind: 'below', index: 4, parent: '*d' });
 });
 
@@ -80,7 +80,7 @@ test('rows that are not loaded go along', () => {
   const moved = [at('a'), { '.id': '*far' }];
   expect(dropOf(lines, moved, undefined, 0, WHOLE)).toEqual({ kind: 'root' });
   expect(dropOf(lines, moved, 4, 0.5, WHOLE)).toEqual({ kind: 'below', index: 4, parent: '*e' });
-  // Nobody knows whose siblings they are.
+  // The parents of these rows are not known.
   expect(dropOf(lines, moved, 4, 0.9, WHOLE)).toEqual({ kind: 'below', index: 4, parent: '*e' });
 });
 

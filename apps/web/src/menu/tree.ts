@@ -99,7 +99,7 @@ export function dropOf(
       : { kind: 'root' };
   }
   const parent = lines[index];
-  // What stands there will be known in a moment.
+  // The row there is not loaded yet.
   if (parent === undefined) return { kind: 'none', index, why: '' };
   if (matters && (share < EDGE || share > 1 - EDGE)) {
     const gap = share < EDGE ? index : index + 1;

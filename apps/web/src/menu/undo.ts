@@ -145,7 +145,7 @@ let keys: Promise<unknown> = Promise.resolve();
 
 /** Undoes the last change of this page (Ctrl+Z), or redoes the last undone one (Ctrl+Y). */
 export function undoByKey(what: 'undo' | 'redo'): void {
-  // What was done before the key is what it means, also while the router has not answered yet.
+  // The key means changes made before it, also those that the router has not answered yet.
   const before = settled();
   keys = keys.then(async () => {
     await before;

@@ -18,7 +18,7 @@ type LiveItem =
 const LOADING: LiveItem = { state: 'loading' };
 const UNKNOWN: LiveItem = { state: 'unknown', why: `${NOT_KNOWN}.` };
 
-/** One item by id, or the only one of a settings menu; null is heard nothing of, as it does not exist yet. */
+/** One item by id, or the only one of a settings menu; for null nothing is subscribed, as the item does not exist yet. */
 export function useItem(menu: Menu, id: string | undefined | null): LiveItem {
   const live = useMemo(() => {
     const filter: Record<string, string> = id === undefined || id === null ? {} : { '.id': id };

@@ -41,7 +41,7 @@ export function useRange(
         const far: Far | undefined = wanted.current;
         wanted.current = undefined;
         const { selection, onSelect } = owner.current;
-        // Something else was selected or asked for meanwhile: that counts.
+        // A later selection or query replaces this one.
         if (far === undefined || !isSameList(live.query, query)) return true;
         if (selection.focus !== far.meanwhile.focus || selection.anchor !== far.meanwhile.anchor) return true;
         flushSync(() => onSelect(extendTo(selection, ids, far.id, far.keep)));

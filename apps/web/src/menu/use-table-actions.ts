@@ -90,10 +90,10 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     return false;
   }
 
-  /** The same as a command: after those that were given before, and before what takes it back. */
+  /** Runs an action as a command: after earlier commands, and before an Undo of it. */
   function commandOn(ids: readonly string[], act: (ids: readonly string[]) => Promise<boolean>): Promise<boolean> {
     const done = trackPending(commands.current.then(() => withPresent(ids, act)));
-    // One that failed keeps none of the next from being done.
+    // A failed command does not stop the next ones.
     commands.current = done.catch(() => undefined);
     return done;
   }
@@ -111,7 +111,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
   const notifyRefused = (name: CommandName, why: string) =>
     showToast({ kind: 'info', key: 'refused', text: `${commandLabel(name)}: ${why}.` });
 
-  /** The same as {@link known} for what is to be removed; undefined, which is said, also when that cannot be. */
+  /** As {@link known}, for rows that are to be removed; undefined, with a message, when one of them cannot be. */
   async function removable(ids: readonly string[]) {
     try {
       const why = await whyKept(menu, live, ids);
@@ -177,7 +177,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     if (whyNot(menu, 'move', rows, move.ids.length) !== undefined) return;
     // In a tree rows go with all that is below them, which the server knows.
     const settled = tree ? () => {} : live.reorder((order) => reordered(order, move));
-    // One after the other: each move counts on the order that the one before it made.
+    // Moves run one after the other: each is based on the order that the one before made.
     moves.current = trackPending(
       moves.current.then(async () => {
         const moved = await moveItems(menu, move);
@@ -229,7 +229,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
       return;
     }
     whenListed(pending, 'Select all', idsOf(socket, menu.path, live.query), (ids) =>
-      // What the user selects meanwhile counts.
+      // A selection that the user has changed meanwhile stays.
       select((now) => (now === selection ? everything(now, ids) : now)),
     );
   }
@@ -250,7 +250,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
       void pending.current.then((done) => done && latest.current(name));
       return true;
     }
-    // That a row is enabled already may be news from before the last key.
+    // The state of a row may be older than the last key.
     const why = refusal(state(), name);
     if (why !== undefined) {
       if (selection.ids.size > 0) notifyRefused(name, why);

@@ -18,7 +18,7 @@ test('why a revision has no Undo', () => {
   expect(whyNotUndone(revision({ undo: undefined }), 'write')).toBe('');
   expect(whyNotUndone(revision({ undo: 'the router made it itself' }), 'full')).toBe('the router made it itself');
   expect(whyNotUndone(revision({ 'undone-by': 9, undo: '/queue/simple a was changed' }), 'full')).toBe('undone by 9');
-  // It was undone and then done again: it can be taken back once more.
+  // A change that was undone and then redone can be undone again.
   expect(whyNotUndone(revision({ 'undone-by': 9 }), 'full')).toBe('');
   expect(whyNotUndone(revision({}), 'read')).toMatch(/only look/);
 });

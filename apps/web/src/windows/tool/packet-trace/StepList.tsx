@@ -6,7 +6,7 @@ import { outcomeText, pathText } from './trace-words.ts';
 
 export function StepList({ packet }: { readonly packet: ShownPacket }) {
   const follow = useLinks();
-  // What dropped it stands last; on a small screen that is out of sight.
+  // The stage that dropped the packet is the last one, which may be out of sight on a small screen.
   const decided =
     packet.outcome === 'dropped' ? packet.steps.at(-1)?.rows.findLast(({ effect }) => effect === undefined) : undefined;
   return (

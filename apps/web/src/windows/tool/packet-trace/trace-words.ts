@@ -64,7 +64,7 @@ export function keep(kept: readonly Kept[], run: number, { packets, breaks }: Tr
   const fresh = packets.map((packet): Kept => ({ ...packet, key: `${run}.${breaks}.${packet.number}` }));
   const known = new Set(fresh.map(({ key }) => key));
   const all = [...kept.filter(({ key }) => !known.has(key)), ...fresh];
-  // What has waited is told of when it goes on, after those that came later.
+  // A packet that waited in a queue is reported when it goes on, after packets that came later.
   return all.sort((a, b) => a.timeMs - b.timeMs).slice(-MAX_PACKETS);
 }
 

@@ -78,7 +78,7 @@ function ImportForm({ allowed }: { readonly allowed: boolean }) {
       const dryRun = what === 'dry-run';
       const sent = importQueues(csv, { dryRun, remove, digest: dryRun ? undefined : report?.digest });
       const done = await (dryRun ? sent : tried('Import subscribers', sent));
-      // What was a hint before it was done still is one.
+      // Hints of the dry run still apply.
       setReport(dryRun ? done : withHintsOf(done, report));
       if (done.revision !== undefined) {
         const text = importNews(done);
