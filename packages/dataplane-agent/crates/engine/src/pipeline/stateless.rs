@@ -24,6 +24,8 @@ const AHEAD: usize = 64;
 
 /// Forwards packets that need only a route, and puts the others into `batch.slow`. Returns the number of both. Routes
 /// are looked up twice: first for some packets together, to prefetch the memory of their results, then one by one.
+// A function of its own, with the registers to itself.
+#[inline(never)]
 pub(crate) fn run<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, batch: &mut Batch<F>) -> u64 {
     let plain = snapshot.is_plain() && snapshot.settings.allow_fast_path;
     let mut entered = 0;

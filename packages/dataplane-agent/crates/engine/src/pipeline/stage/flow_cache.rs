@@ -109,6 +109,8 @@ fn changes_state(meta: &Meta) -> bool {
 }
 
 /// Forwards packets with a valid cached action, and puts the others into `batch.slow`. Returns the number of both.
+// A function of its own, with the registers to itself.
+#[inline(never)]
 fn forward_tracked<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
