@@ -275,7 +275,7 @@ describe('a live trace', () => {
 
   it('of which a browser has left many at once ask the data plane for one dry run at most', async () => {
     const client = await Client.open(router.url);
-    peer.delayMs = 20;
+    peer.delayMs = 400;
     for (let id = 1; id <= 20; id += 1) {
       client.send({ op: 'subscribe', id, topic: 'trace', dry: true, arguments: { packet: LINE } });
       client.send({ op: 'unsubscribe', id });
