@@ -1,7 +1,7 @@
 // Generated from the Rust types by scripts/gen.mjs. Do not edit.
 
 /**
- * What a match does. The API's compiler never puts an action into a table that does not know it;
+ * Action of a match. The API's compiler never puts an action into a table that does not know it;
  * the agent refuses such a configuration and names the row.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
@@ -162,7 +162,7 @@ export type Action =
       'to-ports'?: PortRange | null;
     };
 /**
- * How a rejected packet is answered.
+ * Answer to a rejected packet.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
  * via the `definition` "RejectWith".
@@ -194,7 +194,7 @@ export type NewMss =
       kind: 'clamp-to-pmtu';
     };
 /**
- * One condition of a rule. `negate` inverts it.
+ * Condition of a rule. `negate` inverts it.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
  * via the `definition` "Matcher".
@@ -493,7 +493,7 @@ export type Matcher =
        */
       rate: number;
       /**
-       * What a token is.
+       * Unit of a token.
        */
       unit: LimitUnit;
     };
@@ -505,14 +505,14 @@ export type Matcher =
  */
 export type ConnectionState = 'invalid' | 'established' | 'related' | 'new' | 'untracked';
 /**
- * What [`Matcher::Limit`] counts.
+ * Unit that [`Matcher::Limit`] counts.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
  * via the `definition` "LimitUnit".
  */
 export type LimitUnit = 'packet' | 'bit';
 /**
- * How ARP behaves on an interface.
+ * ARP mode of an interface.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
  * via the `definition` "ArpMode".
@@ -526,7 +526,7 @@ export type ArpMode = 'disabled' | 'enabled' | 'proxy-arp' | 'reply-only' | 'loc
  */
 export type IoChoice = 'auto' | 'af-packet' | 'af-xdp';
 /**
- * How packets wait (`/queue/type`). Packets are wire segments; bytes are L3.
+ * Queue type (`/queue/type`). Packets are wire segments; bytes are L3.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
  * via the `definition` "QueueType".
@@ -604,7 +604,7 @@ export type QueueType =
        */
       'burst-time-ms': number;
       /**
-       * What tells sub-queues apart; several together.
+       * Fields that tell sub-queues apart.
        */
       classifier: PcqClassifier[];
       /**
@@ -662,7 +662,7 @@ export type QueueType =
     }
   | {
       /**
-       * Of each flow. Its limit is that of all flows together.
+       * CoDel of each flow. Its limit is that of all flows together.
        */
       codel: Codel;
       /**
@@ -701,7 +701,7 @@ export type QueueType =
        */
       diffserv: CakeDiffserv;
       /**
-       * What a flow is.
+       * Definition of a flow.
        */
       flowmode: CakeFlowmode;
       kind: 'cake';
@@ -731,14 +731,14 @@ export type QueueType =
       wash: boolean;
     };
 /**
- * What tells sub-queues of a [`QueueType::Pcq`] apart.
+ * Field that tells sub-queues of a [`QueueType::Pcq`] apart.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
  * via the `definition` "PcqClassifier".
  */
 export type PcqClassifier = 'src-address' | 'dst-address' | 'src-port' | 'dst-port';
 /**
- * What CAKE does with acknowledgements.
+ * ACK filter of CAKE.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
  * via the `definition` "CakeAckFilter".
@@ -759,7 +759,7 @@ export type CakeAtm = 'none' | 'atm' | 'ptm';
  */
 export type CakeDiffserv = 'diffserv3' | 'diffserv4' | 'diffserv8' | 'besteffort' | 'precedence';
 /**
- * What CAKE isolates from one another.
+ * Hosts and flows that CAKE isolates from one another.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
  * via the `definition` "CakeFlowmode".
@@ -767,7 +767,7 @@ export type CakeDiffserv = 'diffserv3' | 'diffserv4' | 'diffserv8' | 'besteffort
 export type CakeFlowmode =
   'flowblind' | 'srchost' | 'dsthost' | 'hosts' | 'flows' | 'dual-srchost' | 'dual-dsthost' | 'triple-isolate';
 /**
- * What a route does.
+ * Target of a route.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
  * via the `definition` "RouteTarget".
@@ -795,7 +795,7 @@ export type RouteTarget =
       kind: 'blackhole';
     };
 /**
- * What `fasttrack-connection` means.
+ * Meaning of `fasttrack-connection`.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
  * via the `definition` "FasttrackMode".
@@ -893,7 +893,7 @@ export type Message =
       | {
           event: 'port';
           /**
-           * As in [`ReplyBody::Hello`].
+           * State of the port, as in [`ReplyBody::Hello`].
            */
           port: PortInfo;
         }
@@ -901,7 +901,7 @@ export type Message =
       type: 'event';
     });
 /**
- * What a request brings.
+ * Reply to a request.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
  * via the `definition` "ReplyBody".
@@ -947,7 +947,7 @@ export type ReplyBody =
     }
   | {
       /**
-       * As in [`ReplyBody::Hello`].
+       * Digest of the configuration, as in [`ReplyBody::Hello`].
        */
       digest: string;
       op: 'activated';
@@ -958,7 +958,7 @@ export type ReplyBody =
     }
   | {
       /**
-       * How many things were touched.
+       * Number of affected items.
        */
       count: number;
       op: 'done';
@@ -990,7 +990,7 @@ export type ReplyBody =
       'now-ns': number;
       op: 'stats';
       /**
-       * All queues together.
+       * Totals of all queues.
        */
       queues: QueueTotals;
       /**
@@ -1128,7 +1128,7 @@ export type IoBackend = 'af-xdp' | 'af-packet' | 'memory';
  */
 export type NeighborStatus = 'incomplete' | 'reachable' | 'stale' | 'probe' | 'failed' | 'permanent';
 /**
- * What became of a traced packet.
+ * Outcome of a traced packet.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
  * via the `definition` "TraceOutcome".
@@ -1142,7 +1142,7 @@ export type TraceOutcome = 'forwarded' | 'delivered' | 'answered' | 'held' | 'dr
  */
 export type ErrorCode = 'bad-request' | 'bad-config' | 'stale-base' | 'unknown-token' | 'internal';
 /**
- * What a client can ask.
+ * Requests of a client.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
  * via the `definition` "RequestBody".
@@ -1216,7 +1216,7 @@ export type RequestBody =
     }
   | {
       /**
-       * Its address.
+       * Address of the neighbour.
        */
       address: string;
       /**
@@ -1261,7 +1261,7 @@ export type RequestBody =
     }
   | {
       /**
-       * What to add.
+       * Entries to add.
        */
       entries: DynamicAddress[];
       op: 'add-address-list-entries';
@@ -1484,7 +1484,7 @@ export interface Chain {
  */
 export interface Rule {
   /**
-   * What a match does.
+   * Action of a match.
    */
   action: Action;
   /**
@@ -1517,7 +1517,7 @@ export interface PortRange {
   to: number;
 }
 /**
- * How packets wait for a port that takes no more of them (`/queue/interface`). Interfaces without an entry keep
+ * Queue of packets for a port that takes no more of them (`/queue/interface`). Interfaces without an entry keep
  * only what the port itself keeps.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
@@ -1541,7 +1541,7 @@ export interface InterfaceQueue {
  */
 export interface Interface {
   /**
-   * How ARP behaves here.
+   * ARP mode.
    */
   arp: ArpMode;
   /**
@@ -1553,7 +1553,7 @@ export interface Interface {
    */
   disabled: boolean;
   /**
-   * How frames are exchanged with the port.
+   * Method of exchanging frames with the port.
    */
   io?: IoChoice & string;
   /**
@@ -1590,7 +1590,7 @@ export interface MarkName {
    */
   mark: number;
   /**
-   * What people call it.
+   * Name for people.
    */
   name: string;
 }
@@ -1678,7 +1678,7 @@ export interface Route {
    */
   row: number;
   /**
-   * What happens to a packet that takes the route.
+   * Target of the route.
    */
   target: RouteTarget;
 }
@@ -1698,7 +1698,7 @@ export interface IpSettings {
    */
   'arp-timeout-ms': number;
   /**
-   * What fasttracked connections skip.
+   * Stages that fasttracked connections skip.
    */
   'fasttrack-mode'?: FasttrackMode & string;
   /**
@@ -1770,7 +1770,7 @@ export interface SimpleQueue {
   upload: QueueLimit;
 }
 /**
- * How a node of a tree of queues is held to its rate.
+ * Rates of a node of a tree of queues.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
  * via the `definition` "QueueLimit".
@@ -1833,7 +1833,7 @@ export interface Prefix {
  */
 export interface TargetInterface {
   /**
-   * Its row.
+   * Row of the interface.
    */
   interface: number;
 }
@@ -1983,7 +1983,7 @@ export interface Reply {
    */
   body: ReplyBody;
   /**
-   * Of the request.
+   * Number of the request.
    */
   id: number;
 }
@@ -2020,7 +2020,7 @@ export interface PortInfo {
   netdev: string;
 }
 /**
- * What the workers did on one core. A worker runs where the kernel puts it, so that several may share a
+ * Time of the workers on one core. A worker runs where the kernel puts it, so that several may share a
  * core and one may use many. Cycles are TSC ticks since the workers started; differences give shares.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
@@ -2040,7 +2040,7 @@ export interface CoreStats {
    */
   cycles: number;
   /**
-   * Of which no worker was busy.
+   * Cycles in which no worker was busy.
    */
   'idle-cycles': number;
 }
@@ -2092,7 +2092,7 @@ export interface FastPathStats {
    */
   'fast-path-active': boolean;
   /**
-   * Their bytes.
+   * L3 bytes of these packets.
    */
   'fast-path-bytes': number;
   /**
@@ -2104,7 +2104,7 @@ export interface FastPathStats {
    */
   'fasttrack-active': boolean;
   /**
-   * Their bytes.
+   * L3 bytes of these packets.
    */
   'fasttrack-bytes': number;
   /**
@@ -2180,7 +2180,7 @@ export interface InterfaceStats {
    */
   'last-link-up-ms': number;
   /**
-   * How often the link went down.
+   * Number of times the link went down.
    */
   'link-downs': number;
   /**
@@ -2313,7 +2313,7 @@ export interface InterfaceRates {
   'tx-pps': number;
 }
 /**
- * What waits in all queues together. Bytes are L3; packets count wire segments.
+ * Packets that wait in all queues. Bytes are L3; packets count wire segments.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
  * via the `definition` "QueueTotals".
@@ -2368,7 +2368,7 @@ export interface SlowStats {
    */
   reason: string;
   /**
-   * One line for people.
+   * Sentence for people.
    */
   text: string;
 }
@@ -2409,7 +2409,7 @@ export interface TrackingStats {
   'worker-max-entries': number;
 }
 /**
- * What a worker did. Cycles are TSC ticks since the worker started; differences give shares.
+ * Time of a worker. Cycles are TSC ticks since the worker started; differences give shares.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
  * via the `definition` "WorkerStats".
@@ -2533,7 +2533,7 @@ export interface TracedPacket {
    */
   'out-interface': number;
   /**
-   * What became of it.
+   * Outcome of the packet.
    */
   outcome: TraceOutcome;
   /**
@@ -2557,7 +2557,7 @@ export interface TracedPacket {
    */
   'src-port': number;
   /**
-   * What each stage that saw it did, in order.
+   * Decisions of the stages that saw it, in order.
    */
   steps: TraceStep[];
   /**
@@ -2570,14 +2570,14 @@ export interface TracedPacket {
   worker: number;
 }
 /**
- * What a stage did with a packet.
+ * Decision of a stage about a packet.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
  * via the `definition` "TraceStep".
  */
 export interface TraceStep {
   /**
-   * One line for people, without names of the configuration.
+   * Sentence for people, without names of the configuration.
    */
   decision: string;
   /**
@@ -2601,7 +2601,7 @@ export interface ErrorReply {
    */
   code: ErrorCode;
   /**
-   * Of the request.
+   * Number of the request.
    */
   id: number;
   /**
@@ -2621,7 +2621,7 @@ export interface ErrorReply {
  */
 export interface Request {
   /**
-   * What is asked.
+   * Request.
    */
   body: RequestBody;
   /**

@@ -11,7 +11,7 @@ export declare const connectionRecord: {
   readonly family: 9;
   /** Bits of `connection_flag`. */
   readonly flags: 10;
-  /** One of `tcp_state`; 255 not TCP. */
+  /** TCP state, one of `tcp_state`; 255 not TCP. */
   readonly tcpState: 12;
   /** ICMP type. */
   readonly icmpType: 13;
@@ -64,7 +64,7 @@ export declare const queueRecord: {
   readonly row: 0;
   /** Worker. */
   readonly worker: 4;
-  /** One of `queue_part`. */
+  /** Part of the queue, one of `queue_part`. */
   readonly part: 6;
   /** Zero. */
   readonly reserved: 7;

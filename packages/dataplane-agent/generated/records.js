@@ -11,7 +11,7 @@ export const connectionRecord = Object.freeze({
   family: 9,
   /** Bits of `connection_flag`. */
   flags: 10,
-  /** One of `tcp_state`; 255 not TCP. */
+  /** TCP state, one of `tcp_state`; 255 not TCP. */
   tcpState: 12,
   /** ICMP type. */
   icmpType: 13,
@@ -64,7 +64,7 @@ export const queueRecord = Object.freeze({
   row: 0,
   /** Worker. */
   worker: 4,
-  /** One of `queue_part`. */
+  /** Part of the queue, one of `queue_part`. */
   part: 6,
   /** Zero. */
   reserved: 7,

@@ -19,7 +19,7 @@ pub type Mark = u32;
 pub struct MarkName {
     /// The mark.
     pub mark: Mark,
-    /// What people call it.
+    /// Name for people.
     pub name: String,
 }
 
@@ -32,7 +32,7 @@ pub enum NewMss {
         /// Bytes.
         bytes: u16,
     },
-    /// What the MTU of the path allows, if that is less.
+    /// MSS that the MTU of the path allows, if that is less.
     ClampToPmtu,
 }
 
@@ -84,13 +84,13 @@ pub struct Rule {
     pub row: RowId,
     /// Conditions, cheap ones first.
     pub matchers: Vec<Matcher>,
-    /// What a match does.
+    /// Action of a match.
     pub action: Action,
     /// Write a log line for each match, with this prefix (may be empty).
     pub log: Option<String>,
 }
 
-/// One condition of a rule. `negate` inverts it.
+/// Condition of a rule. `negate` inverts it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case", tag = "kind")]
 pub enum Matcher {
@@ -214,7 +214,7 @@ pub enum Matcher {
         /// Invert.
         negate: bool,
     },
-    /// DSCP of the IP header, as it is when the rule is asked.
+    /// DSCP of the IP header, as it is when the rule is evaluated.
     Dscp {
         /// 0…63.
         dscp: u8,
@@ -259,7 +259,7 @@ pub enum Matcher {
         /// Invert.
         negate: bool,
     },
-    /// Some share of the packets.
+    /// A share of the packets.
     Random {
         /// 1 to 99, percent.
         percent: u8,
@@ -272,14 +272,14 @@ pub enum Matcher {
         per_ms: u32,
         /// Depth of the bucket, tokens.
         burst: u64,
-        /// What a token is.
+        /// Unit of a token.
         unit: LimitUnit,
         /// Invert.
         negate: bool,
     },
 }
 
-/// What [`Matcher::Limit`] counts.
+/// Unit that [`Matcher::Limit`] counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitUnit {
@@ -305,7 +305,7 @@ pub enum ConnectionState {
     Untracked,
 }
 
-/// What a match does. The API's compiler never puts an action into a table that does not know it;
+/// Action of a match. The API's compiler never puts an action into a table that does not know it;
 /// the agent refuses such a configuration and names the row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case", tag = "kind")]
@@ -411,7 +411,7 @@ pub enum Action {
     },
 }
 
-/// How a rejected packet is answered.
+/// Answer to a rejected packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RejectWith {

@@ -22,11 +22,11 @@ pub struct Interface {
     pub mtu: u16,
     /// Link-layer address to use instead of the port's own, `aa:bb:cc:dd:ee:ff`.
     pub mac_address: Option<String>,
-    /// How ARP behaves here.
+    /// ARP mode.
     pub arp: ArpMode,
     /// Base reachable time of this interface's ARP entries, milliseconds; `None` follows the settings.
     pub arp_timeout_ms: Option<u32>,
-    /// How frames are exchanged with the port.
+    /// Method of exchanging frames with the port.
     #[serde(default)]
     pub io: IoChoice,
 }
@@ -44,7 +44,7 @@ pub enum IoChoice {
     AfXdp,
 }
 
-/// How ARP behaves on an interface.
+/// ARP mode of an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ArpMode {
@@ -52,11 +52,11 @@ pub enum ArpMode {
     Disabled,
     /// Asks and answers.
     Enabled,
-    /// Also answers for addresses that are routed elsewhere.
+    /// Answers also for addresses that are routed elsewhere.
     ProxyArp,
     /// Answers, but takes neighbours from static entries only.
     ReplyOnly,
-    /// Also answers for addresses that are routed to this same interface.
+    /// Answers also for addresses that are routed to this same interface.
     LocalProxyArp,
 }
 

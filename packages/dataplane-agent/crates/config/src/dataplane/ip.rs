@@ -35,13 +35,13 @@ pub struct Route {
     pub prefix_len: u8,
     /// Preference among routes to the same prefix; lower wins. 1…255.
     pub distance: u8,
-    /// What happens to a packet that takes the route.
+    /// Target of the route.
     pub target: RouteTarget,
     /// Source address for packets of the router itself.
     pub pref_src: Option<IpAddr>,
 }
 
-/// What a route does.
+/// Target of a route.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case", tag = "kind")]
 pub enum RouteTarget {

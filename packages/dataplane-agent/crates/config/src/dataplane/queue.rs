@@ -36,7 +36,7 @@ pub enum QueueTarget {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TargetInterface {
-    /// Its row.
+    /// Row of the interface.
     pub interface: RowId,
 }
 
@@ -88,7 +88,7 @@ pub struct QueueTime {
     pub negate: bool,
 }
 
-/// How a node of a tree of queues is held to its rate.
+/// Rates of a node of a tree of queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct QueueLimit {
@@ -144,9 +144,9 @@ pub struct TreeQueue {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case", tag = "kind")]
 pub enum TreeParent {
-    /// It is the root of a tree that all packets pass.
+    /// Root of a tree that all packets pass.
     Global,
-    /// It is the root of a tree that packets pass which leave by an interface.
+    /// Root of a tree that packets pass which leave by an interface.
     Interface {
         /// Row of the interface.
         interface: RowId,
@@ -158,7 +158,7 @@ pub enum TreeParent {
     },
 }
 
-/// How packets wait for a port that takes no more of them (`/queue/interface`). Interfaces without an entry keep
+/// Queue of packets for a port that takes no more of them (`/queue/interface`). Interfaces without an entry keep
 /// only what the port itself keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -169,7 +169,7 @@ pub struct InterfaceQueue {
     pub queue_type: u32,
 }
 
-/// How packets wait (`/queue/type`). Packets are wire segments; bytes are L3.
+/// Queue type (`/queue/type`). Packets are wire segments; bytes are L3.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case", tag = "kind")]
 pub enum QueueType {
@@ -185,7 +185,7 @@ pub enum QueueType {
         /// Bytes that may wait.
         limit: u64,
     },
-    /// One [`Self::Pfifo`] for each worker's queue of a port.
+    /// A [`Self::Pfifo`] for each worker's queue of a port.
     MqPfifo {
         /// Packets that may wait in each.
         limit: u32,
@@ -218,7 +218,7 @@ pub enum QueueType {
         limit: u64,
         /// Bytes that may wait in all of them.
         total_limit: u64,
-        /// What tells sub-queues apart; several together.
+        /// Fields that tell sub-queues apart.
         classifier: Vec<PcqClassifier>,
         /// Highest rate while a burst lasts, bits/s; 0 no bursts.
         burst_rate: u64,
@@ -239,7 +239,7 @@ pub enum QueueType {
     Codel(Codel),
     /// FQ-CoDel (RFC 8290).
     FqCodel {
-        /// Of each flow. Its limit is that of all flows together.
+        /// CoDel of each flow. Its limit is that of all flows together.
         codel: Codel,
         /// Buckets that flows are hashed into.
         flows: u32,
@@ -252,7 +252,7 @@ pub enum QueueType {
     Cake(Cake),
 }
 
-/// What tells sub-queues of a [`QueueType::Pcq`] apart.
+/// Field that tells sub-queues of a [`QueueType::Pcq`] apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PcqClassifier {
@@ -300,7 +300,7 @@ pub struct Cake {
     pub rtt_us: u32,
     /// Tins.
     pub diffserv: CakeDiffserv,
-    /// What a flow is.
+    /// Definition of a flow.
     pub flowmode: CakeFlowmode,
     /// Hosts and flows are told apart by addresses before source translation, and after that of the destination.
     pub nat: bool,
@@ -316,7 +316,7 @@ pub struct Cake {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CakeAtm {
-    /// As it is.
+    /// No compensation.
     None,
     /// Cells of 53 bytes that hold 48.
     Atm,
@@ -334,13 +334,13 @@ pub enum CakeDiffserv {
     Diffserv4,
     /// Eight by class.
     Diffserv8,
-    /// One.
+    /// A single tin.
     Besteffort,
     /// Eight by the precedence bits (RFC 791).
     Precedence,
 }
 
-/// What CAKE isolates from one another.
+/// Hosts and flows that CAKE isolates from one another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CakeFlowmode {
@@ -362,7 +362,7 @@ pub enum CakeFlowmode {
     TripleIsolate,
 }
 
-/// What CAKE does with acknowledgements.
+/// ACK filter of CAKE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CakeAckFilter {

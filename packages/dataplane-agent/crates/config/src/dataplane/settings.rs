@@ -13,7 +13,7 @@ pub struct IpSettings {
     pub rp_filter: RpFilter,
     /// `false` sends every packet through every stage.
     pub allow_fast_path: bool,
-    /// What fasttracked connections skip.
+    /// Stages that fasttracked connections skip.
     #[serde(default)]
     pub fasttrack_mode: FasttrackMode,
     /// Let the kernel forward what the flow cache knows, between ports by packet socket.
@@ -42,7 +42,7 @@ impl Default for IpSettings {
     }
 }
 
-/// What `fasttrack-connection` means.
+/// Meaning of `fasttrack-connection`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FasttrackMode {
@@ -62,7 +62,7 @@ pub enum RpFilter {
     No,
     /// The route back to the source must leave by the interface the packet came in on.
     Strict,
-    /// Some route back to the source must exist.
+    /// A route back to the source must exist.
     Loose,
 }
 

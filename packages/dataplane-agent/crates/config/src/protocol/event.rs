@@ -55,9 +55,9 @@ pub enum Event {
         /// Netdev exists.
         present: bool,
     },
-    /// What is known of a port has changed.
+    /// The state of a port has changed.
     Port {
-        /// As in [`ReplyBody::Hello`].
+        /// State of the port, as in [`ReplyBody::Hello`].
         port: PortInfo,
     },
 }

@@ -10,7 +10,7 @@
 pub struct FieldLayout {
     /// Name in this crate.
     pub name: &'static str,
-    /// Its description, with the unit.
+    /// Description of the field, with the unit.
     pub doc: &'static str,
     /// Bytes from the beginning of the record.
     pub offset: usize,
@@ -153,7 +153,7 @@ record! {
         family: u8,
         /// Bits of `connection_flag`.
         flags: u16,
-        /// One of `tcp_state`; 255 not TCP.
+        /// TCP state, one of `tcp_state`; 255 not TCP.
         tcp_state: u8,
         /// ICMP type.
         icmp_type: u8,
@@ -207,7 +207,7 @@ record! {
         row: u32,
         /// Worker.
         worker: u16,
-        /// One of `queue_part`.
+        /// Part of the queue, one of `queue_part`.
         part: u8,
         /// Zero.
         reserved: u8,
@@ -243,7 +243,7 @@ record! {
 }
 
 record! {
-    /// What one direction of a queue did in a millisecond.
+    /// Events of one direction of a queue in a millisecond.
     TokenBucketPart {
         /// L3 bytes that passed.
         passed: u32,

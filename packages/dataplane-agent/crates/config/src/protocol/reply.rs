@@ -10,7 +10,7 @@ use crate::dataplane::RowId;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct Reply {
-    /// Of the request.
+    /// Number of the request.
     pub id: u32,
     /// The answer.
     pub body: ReplyBody,
@@ -20,7 +20,7 @@ pub struct Reply {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct ErrorReply {
-    /// Of the request.
+    /// Number of the request.
     pub id: u32,
     /// Machine-readable reason.
     pub code: ErrorCode,
@@ -46,7 +46,7 @@ pub enum ErrorCode {
     Internal,
 }
 
-/// What a request brings.
+/// Reply to a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case", tag = "op")]
 pub enum ReplyBody {
@@ -76,12 +76,12 @@ pub enum ReplyBody {
     Activated {
         /// Now active.
         revision: u64,
-        /// As in [`ReplyBody::Hello`].
+        /// Digest of the configuration, as in [`ReplyBody::Hello`].
         digest: String,
     },
     /// To requests without data.
     Done {
-        /// How many things were touched.
+        /// Number of affected items.
         count: u64,
     },
     /// To [`RequestBody::Stats`].

@@ -12,11 +12,11 @@ use crate::dataplane::{DataplaneConfig, RowId};
 pub struct Request {
     /// Chosen by the client, echoed in the reply.
     pub id: u32,
-    /// What is asked.
+    /// Request.
     pub body: RequestBody,
 }
 
-/// What a client can ask.
+/// Requests of a client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case", tag = "op")]
 pub enum RequestBody {
@@ -57,7 +57,7 @@ pub enum RequestBody {
     },
     /// Counters and state of every queue. Replies [`ReplyBody::Queues`].
     Queues,
-    /// What a queue did in each millisecond, and how full its buckets were. Watching begins with the first request
+    /// Events of a queue in each millisecond, and the tokens of its buckets. Watching begins with the first request
     /// and ends when there was none for 10 s, or another queue is asked for and four are watched already. Replies
     /// [`ReplyBody::TokenBucket`].
     TokenBucket {
@@ -72,7 +72,7 @@ pub enum RequestBody {
     RemoveNeighbor {
         /// Interface row.
         interface: RowId,
-        /// Its address.
+        /// Address of the neighbour.
         address: std::net::Ipv4Addr,
     },
     /// Every route. Replies [`ReplyBody::Routes`].
@@ -103,7 +103,7 @@ pub enum RequestBody {
     AddressListEntries,
     /// Adds entries, or begins the life of entries that exist anew. Replies [`ReplyBody::Done`].
     AddAddressListEntries {
-        /// What to add.
+        /// Entries to add.
         entries: Vec<DynamicAddress>,
     },
     /// Removes entries that the configuration does not hold. Replies [`ReplyBody::Done`] with the number
@@ -120,7 +120,7 @@ pub enum RequestBody {
         /// The trace stops by itself after this many packets, at most 10,000.
         packets: u32,
     },
-    /// What a trace has noted. Replies [`ReplyBody::Trace`].
+    /// Reads the records of a trace. Replies [`ReplyBody::Trace`].
     Trace {
         /// From [`ReplyBody::TraceStarted`].
         trace: u64,
@@ -132,7 +132,7 @@ pub enum RequestBody {
         /// From [`ReplyBody::TraceStarted`].
         trace: u64,
     },
-    /// What would become of a packet now. Nothing is sent, counted or remembered. Replies
+    /// Describes the way that a packet would take now. Nothing is sent, counted or remembered. Replies
     /// [`ReplyBody::Trace`] with one packet.
     DryRun {
         /// The packet.

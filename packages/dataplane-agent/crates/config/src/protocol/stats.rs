@@ -30,7 +30,7 @@ pub struct Stats {
     pub slow: Vec<SlowStats>,
     /// Connection table.
     pub tracking: TrackingStats,
-    /// All queues together.
+    /// Totals of all queues.
     pub queues: QueueTotals,
     /// Per core that workers may run on, ascending.
     pub cores: Vec<CoreStats>,
@@ -38,7 +38,7 @@ pub struct Stats {
     pub workers: Vec<WorkerStats>,
 }
 
-/// What waits in all queues together. Bytes are L3; packets count wire segments.
+/// Packets that wait in all queues. Bytes are L3; packets count wire segments.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct QueueTotals {
@@ -66,7 +66,7 @@ pub struct InterfaceStats {
     pub actual_mtu: u32,
     /// Link-layer address in effect.
     pub mac_address: String,
-    /// How often the link went down.
+    /// Number of times the link went down.
     pub link_downs: u64,
     /// Wall clock of the last transition to up, ms since 1970; 0 never.
     pub last_link_up_ms: u64,
@@ -170,13 +170,13 @@ pub struct FastPathStats {
     pub fast_path_active: bool,
     /// Packets forwarded by the flow cache that no connection-tracking FastTrack mark covers.
     pub fast_path_packets: u64,
-    /// Their bytes.
+    /// L3 bytes of these packets.
     pub fast_path_bytes: u64,
     /// A fasttrack rule exists or a fasttracked connection lives.
     pub fasttrack_active: bool,
     /// Packets of fasttracked connections forwarded by the flow cache.
     pub fasttrack_packets: u64,
-    /// Their bytes.
+    /// L3 bytes of these packets.
     pub fasttrack_bytes: u64,
     /// Every way past the slow path: whether it is open, and what closes it.
     pub handlers: Vec<FastPathHandler>,
@@ -204,7 +204,7 @@ pub struct FastPathHandler {
 pub struct SlowStats {
     /// Stable name.
     pub reason: String,
-    /// One line for people.
+    /// Sentence for people.
     pub text: String,
     /// Packets since start, wire segments.
     pub packets: u64,
@@ -230,7 +230,7 @@ pub struct TrackingStats {
     pub worker_max_entries: u64,
 }
 
-/// What a worker did. Cycles are TSC ticks since the worker started; differences give shares.
+/// Time of a worker. Cycles are TSC ticks since the worker started; differences give shares.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct WorkerStats {
@@ -251,7 +251,7 @@ pub struct WorkerStats {
     pub connections: u64,
 }
 
-/// What the workers did on one core. A worker runs where the kernel puts it, so that several may share a
+/// Time of the workers on one core. A worker runs where the kernel puts it, so that several may share a
 /// core and one may use many. Cycles are TSC ticks since the workers started; differences give shares.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -260,7 +260,7 @@ pub struct CoreStats {
     pub cpu: u32,
     /// Ticks since the workers started.
     pub cycles: u64,
-    /// Of which no worker was busy.
+    /// Cycles in which no worker was busy.
     pub idle_cycles: u64,
     /// Ticks per profiler class, busy time only; what no class explains is `unclassified`.
     pub classes: Vec<ProfileClass>,

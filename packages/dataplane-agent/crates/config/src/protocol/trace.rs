@@ -88,27 +88,27 @@ pub struct TracedPacket {
     pub fast: bool,
     /// [`SlowStats::reason`] for which the flow cache did not.
     pub slow_reason: Option<String>,
-    /// What each stage that saw it did, in order.
+    /// Decisions of the stages that saw it, in order.
     pub steps: Vec<TraceStep>,
-    /// What became of it.
+    /// Outcome of the packet.
     pub outcome: TraceOutcome,
     /// [`DropStats::reason`] of a dropped packet.
     pub drop_reason: Option<String>,
 }
 
-/// What a stage did with a packet.
+/// Decision of a stage about a packet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TraceStep {
     /// Name of the stage.
     pub stage: String,
-    /// One line for people, without names of the configuration.
+    /// Sentence for people, without names of the configuration.
     pub decision: String,
     /// Rows of the rules that matched, of the route, or of the queue, in order.
     pub rows: Vec<RowId>,
 }
 
-/// What became of a traced packet.
+/// Outcome of a traced packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TraceOutcome {
