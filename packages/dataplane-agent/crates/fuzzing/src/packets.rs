@@ -2,8 +2,8 @@
 
 use arbitrary::{Result, Unstructured};
 use tollway_config::dataplane::{
-    Action, ConnectionState, DataplaneConfig, FasttrackMode, Matcher, NewMss, RejectWith, RpFilter,
-    TrackingMode, TreeParent, TreeQueue,
+    Action, AddressRange, ConnectionState, DataplaneConfig, FasttrackMode, LimitUnit, Matcher, NewMss,
+    RejectWith, RpFilter, TrackingMode, TreeParent, TreeQueue,
 };
 use tollway_engine::packet::frame::VnetState;
 use tollway_testkit::config::queue_limit;
@@ -224,7 +224,11 @@ fn settings(bytes: &mut Unstructured<'_>, config: &mut DataplaneConfig) -> Resul
 fn matcher(bytes: &mut Unstructured<'_>) -> Result<Matcher> {
     let negate = bytes.arbitrary()?;
     let ports = |from: u16, to: u16| vec![tollway_config::dataplane::PortRange { from, to }];
-    Ok(match bytes.int_in_range(0..=17)? {
+    let kind: u8 = bytes.arbitrary()?;
+    if kind >= ADDED_MATCHERS {
+        return added_matcher(kind, negate, bytes);
+    }
+    Ok(match kind % 18 {
         0 => Matcher::InInterface { interfaces: vec![bytes.int_in_range(1..=3)?], negate },
         1 => Matcher::OutInterface { interfaces: vec![bytes.int_in_range(1..=3)?], negate },
         2 => Matcher::Protocol { protocol: *bytes.choose(&[1, 6, 17, 47])?, negate },
@@ -246,6 +250,27 @@ fn matcher(bytes: &mut Unstructured<'_>) -> Result<Matcher> {
             let count = bytes.int_in_range(1..=3)?;
             let states = (0..count).map(|_| bytes.choose(&STATES).copied()).collect::<Result<_>>()?;
             Matcher::ConnectionState { states, negate }
+        }
+    })
+}
+
+/// Kinds of [`matcher`] from here on were added later, so that saved inputs keep most of their meaning.
+const ADDED_MATCHERS: u8 = 13 * 18;
+
+fn added_matcher(kind: u8, negate: bool, bytes: &mut Unstructured<'_>) -> Result<Matcher> {
+    let range = |from: [u8; 4], to: [u8; 4]| AddressRange { from: from.into(), to: to.into() };
+    Ok(match (kind - ADDED_MATCHERS) % 5 {
+        0 => Matcher::SrcAddress { range: range([192, 168, 88, 10], [192, 168, 88, 11]), negate },
+        1 => Matcher::DstAddress { range: range([203, 0, 113, 0], [203, 0, 113, 5]), negate },
+        2 => Matcher::Dscp { dscp: *bytes.choose(&[0, 10, 46])?, negate },
+        3 => {
+            let unit = *bytes.choose(&[LimitUnit::Packet, LimitUnit::Bit])?;
+            Matcher::Limit { rate: bytes.int_in_range(1..=10)?, per_ms: 1_000, burst: 5, unit, negate }
+        }
+        _ => {
+            let from_ms = bytes.int_in_range(0..=86_399_999)?;
+            let to_ms = bytes.int_in_range(0..=86_399_999)?;
+            Matcher::Time { from_ms, to_ms, days: bytes.int_in_range(1..=0x7f)?, utc_offset_s: 3_600, negate }
         }
     })
 }
