@@ -63,7 +63,7 @@ impl Agent {
         self.ask_timed(body).map(|(reply, _)| reply)
     }
 
-    /// As [`Self::ask`], with the time from the first byte of the request to the last of the reply.
+    /// Asks like [`Self::ask`], with the time from the first byte of the request to the last of the reply.
     pub fn ask_timed(&mut self, body: RequestBody) -> Result<(ReplyBody, Duration), String> {
         let id = self.next_id;
         self.next_id += 1;

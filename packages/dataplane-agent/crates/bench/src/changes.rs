@@ -31,7 +31,7 @@ impl Changing {
         Ok(())
     }
 
-    /// As [`Self::keep_on`], with so many calls a second.
+    /// Keeps on like [`Self::keep_on`], with so many calls a second.
     pub fn keep_pace(
         &self,
         rate: f64,

@@ -62,7 +62,7 @@ pub fn probe(tsc: &Tsc) -> u64 {
 #[derive(Debug, Default)]
 pub struct Windows(Vec<(u64, f64)>);
 
-/// How much slower than the best a probe may be for its window to count.
+/// Most a probe may be slower than the best for its window to count, as a factor.
 const QUIET: f64 = 1.03;
 
 impl Windows {

@@ -81,7 +81,7 @@ fn connect(socket: &str) -> Result<Agent, String> {
     Agent::connect(socket)
 }
 
-/// What commits took: medians, and the longest.
+/// Times of commits: medians, and the longest.
 struct Commits {
     median: Duration,
     preparing: Duration,
@@ -90,7 +90,7 @@ struct Commits {
 }
 
 impl Commits {
-    /// Of times in all, to prepare and to activate.
+    /// Medians and longest of times in all, to prepare and to activate.
     fn of(times: &[(Duration, Duration, Duration)]) -> Self {
         let median = |part: fn(&(Duration, Duration, Duration)) -> Duration| {
             let mut times: Vec<Duration> = times.iter().map(part).collect();

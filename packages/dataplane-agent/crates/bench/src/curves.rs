@@ -22,14 +22,14 @@ const FLOWS: u32 = 4096;
 /// A line of a plot.
 struct Curve {
     name: &'static str,
-    /// What varies, and ns per packet.
+    /// Value of the axis, and ns per packet.
     points: Vec<(u64, f64)>,
 }
 
 /// The curves of one axis.
 type Axis = fn(usize) -> Result<Vec<Curve>, String>;
 
-/// What may vary.
+/// Axes by name.
 const AXES: &[(&str, Axis)] = &[
     ("rules", rules),
     ("routes", routes),

@@ -80,7 +80,7 @@ const QUEUES_1K: Named = ("with 1,000 queues", Scenario::QUEUES_1K);
 
 /// The result of a case.
 pub struct CaseResult {
-    /// What is done in the times below.
+    /// Unit of work of the times below.
     pub unit: &'static str,
     /// Time of one, ns.
     pub ours_ns: f64,
@@ -151,7 +151,7 @@ fn in_turns(windows: usize, one: Named, other: Named) -> Result<CaseResult, Stri
     compare(windows, (one.0, setup(one.1)), (other.0, setup(other.1)))
 }
 
-/// As [`in_turns`] with 25 rules, the profiler on and off.
+/// Measures like [`in_turns`] with 25 rules, the profiler on and off.
 fn profiler(windows: usize) -> Result<CaseResult, String> {
     let setup =
         |profiled| Setup { profiled, ..Setup::of(Scenario::MASQUERADE_25, Traffic::new(4096, false)) };

@@ -18,7 +18,7 @@ const ALLOWED_NS: f64 = 2000.0;
 const PORTS: usize = 65_536 - 1024;
 /// Different connections, each from an address of its own: all of 172.16.0.0/12.
 const CONNECTIONS: u32 = 1 << 20;
-/// What the reason of a refused packet is called.
+/// Drop reason of a refused packet.
 const REASON: &str = "nat-exhausted";
 
 /// First packets of connections to a destination to which every port of the router's address is taken, through 25 rules

@@ -51,7 +51,7 @@ pub fn tcp(ends: &Ends, flags: u8, sequence: u32, acknowledgment: u32) -> [u8; F
     segment(ends, flags, sequence, acknowledgment, &[0x5a; FRAME - TRANSPORT - tcp::HEADER])
 }
 
-/// As [`tcp`], without data.
+/// TCP segment like [`tcp`], without data.
 pub fn bare_tcp(ends: &Ends, flags: u8, sequence: u32, acknowledgment: u32) -> [u8; FRAME] {
     segment(ends, flags, sequence, acknowledgment, &[])
 }

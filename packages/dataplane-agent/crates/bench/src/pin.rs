@@ -29,7 +29,7 @@ pub fn first_in_line() {
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) };
 }
 
-/// How often the calling thread has lost its core to another (getrusage(2)).
+/// Involuntary context switches of the calling thread (getrusage(2)).
 pub fn times_preempted() -> i64 {
     // SAFETY: rusage consists of integers, for which zero is a valid value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };

@@ -70,7 +70,7 @@ pub fn kind_1k(windows: usize, name: &str) -> Result<CaseResult, String> {
     against(windows, (name, one), ("pfifo", other))
 }
 
-/// How long a packet takes through a queue whose limit is twice what is offered, against the same router without
+/// Time that a packet takes through a queue whose limit is twice what is offered, against the same router without
 /// queues: the time it waits, and the time in the engine.
 pub fn latency(windows: usize) -> Result<CaseResult, String> {
     const PACKETS_MEASURED: usize = 20;
@@ -108,7 +108,7 @@ pub fn latency(windows: usize) -> Result<CaseResult, String> {
     Ok(CaseResult { unit: "packets per second, one at a time", ours_ns, baseline_ns, details })
 }
 
-/// How long a worker stands still to take over a configuration in which one of 25,000 queues has another limit, against
+/// Time that a worker stands still to take over a configuration in which one of 25,000 queues has another limit, against
 /// one in which a rule is another one.
 pub fn swap_25k(windows: usize) -> Result<CaseResult, String> {
     /// Windows of other cases that stand for one configuration here, which takes some ms to build.
@@ -151,7 +151,7 @@ pub fn swap_25k(windows: usize) -> Result<CaseResult, String> {
     Ok(CaseResult { unit: "configurations per second", ours_ns, baseline_ns, details })
 }
 
-/// What an idle simple queue takes, whose subscriber has been seen: bytes, against a kibibyte.
+/// Memory of an idle simple queue whose subscriber has been seen, bytes, against a kibibyte.
 pub fn memory(_windows: usize) -> Result<CaseResult, String> {
     let tsc = Tsc::new();
     let before = Memory::now()?;
@@ -189,7 +189,7 @@ fn network(offset: u32, prefix_len: u8) -> Prefix {
     Prefix { address: Ipv4Addr::from_bits(SOURCES.to_bits() + offset).into(), prefix_len }
 }
 
-/// What each of so many leaves passes when a batch comes every [`BATCH_NS`] and each leaf has its turn, bits/s.
+/// Rate of each of so many leaves when a batch comes every [`BATCH_NS`] and each leaf has its turn, bits/s.
 fn rate(leaves: u32) -> u64 {
     let turn_ns = u64::from(leaves) * BATCH_NS / BATCH as u64;
     PACKET_BITS * 1_000_000_000 / turn_ns
@@ -216,7 +216,7 @@ fn with(queues: Vec<SimpleQueue>, subscribers: u32, kind: Option<QueueType>) -> 
     setup
 }
 
-/// The same whose queues have limits that are reached as soon as traffic is steady.
+/// As above with queues that have limits that are reached as soon as traffic is steady.
 fn shaped(mut queues: Vec<SimpleQueue>, subscribers: u32, kind: Option<QueueType>) -> Setup {
     for queue in &mut queues {
         // What it takes to open the flows passes by the bucket.

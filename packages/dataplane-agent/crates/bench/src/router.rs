@@ -39,7 +39,7 @@ const BATCH_NS: u64 = 100_000;
 /// The engine's time at the start.
 const START: Now = Now::from_ms(1000);
 
-/// What a case measures.
+/// Setup of a case.
 pub struct Setup {
     /// The configuration, with `lan` on port 0 and `wan` on port 1.
     pub config: DataplaneConfig,
@@ -193,8 +193,8 @@ impl Router {
         Ok(ticks as f64 / packets as f64)
     }
 
-    /// As [`Self::window`], but with queues that hold packets back: sends the next `batches` and lets `batch_ns` pass
-    /// after each. Returns ticks in the engine and the packets that left.
+    /// Measures like [`Self::window`], but with queues that hold packets back: sends the next `batches` and lets
+    /// `batch_ns` pass after each. Returns ticks in the engine and the packets that left.
     pub fn shaped_window(&mut self, batches: usize, batch_ns: u64) -> Result<(u64, u64), String> {
         let (mut ticks, mut left) = (0, 0);
         for _ in 0..batches {
@@ -232,7 +232,7 @@ impl Router {
         Ok((self.now.0 - arrived.0, ticks))
     }
 
-    /// As [`Self::window`], but `work` gets the ring's frames in place of the engine.
+    /// Measures like [`Self::window`], but `work` gets the ring's frames in place of the engine.
     pub fn floor_window(&mut self, batches: usize, mut work: impl FnMut(&mut [PoolFrame]) -> u64) -> f64 {
         let (mut ticks, mut packets) = (0, 0);
         for _ in 0..batches.div_ceil(RING) {
@@ -270,7 +270,7 @@ impl Router {
         (self.tsc.cycles().wrapping_sub(from), old)
     }
 
-    /// What the workers share, and the configuration, to change routes by.
+    /// State that the workers share, and the configuration, to change routes by.
     pub fn tables(&self) -> (Arc<Shared>, Arc<Snapshot>) {
         (Arc::clone(&self.shared), Arc::clone(&self.snapshot))
     }
@@ -386,7 +386,7 @@ impl Router {
         Ok(())
     }
 
-    /// As [`Self::offer`], but fails if any did not leave.
+    /// Offers like [`Self::offer`], but fails if any packet did not leave.
     pub fn exchange(
         &mut self,
         port: u16,
@@ -441,7 +441,7 @@ impl Router {
         ticks
     }
 
-    /// As [`Self::exchange`], and lets time pass; returns the frames as they left.
+    /// Exchanges like [`Self::exchange`], and lets time pass; returns the frames as they left.
     fn pass(&mut self, port: u16, frames: &[[u8; FRAME]]) -> Result<Vec<[u8; FRAME]>, String> {
         let mut left = Vec::with_capacity(frames.len());
         self.exchange(port, frames, &mut left)?;

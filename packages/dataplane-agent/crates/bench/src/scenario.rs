@@ -70,9 +70,9 @@ impl Filter {
 pub enum Queues {
     /// None.
     None,
-    /// One, for the generator itself.
+    /// A stream, for the generator itself.
     Generator {
-        /// Its limit, bits/s.
+        /// Limit of the queue, bits/s.
         max_limit: u64,
     },
     /// So many, between which the sources of generated flows are dealt out in prefixes of a length.
@@ -121,13 +121,13 @@ impl Scenario {
     /// [`Self::MASQUERADE_25`] with a simple queue for the generator.
     pub const MASQUERADE_25_QUEUE: Self =
         Self { queues: Queues::Generator { max_limit: MAX_LIMIT }, ..Self::MASQUERADE_25 };
-    /// The same with a limit that no stream reaches.
+    /// Scenario with a queue limit that no stream reaches.
     pub const MASQUERADE_25_QUEUE_100G: Self =
         Self { queues: Queues::Generator { max_limit: 100 * MAX_LIMIT }, ..Self::MASQUERADE_25 };
-    /// The same with 25 simple queues, of /27 networks.
+    /// Scenario with 25 simple queues, of /27 networks.
     pub const QUEUES_25: Self =
         Self { queues: Queues::Sources { count: 25, prefix_len: 27 }, ..Self::MASQUERADE_25 };
-    /// The same with 1,000 simple queues, of /30 networks.
+    /// Scenario with 1,000 simple queues, of /30 networks.
     pub const QUEUES_1K: Self =
         Self { queues: Queues::Sources { count: 1000, prefix_len: 30 }, ..Self::MASQUERADE_25 };
 

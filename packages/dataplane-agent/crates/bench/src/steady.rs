@@ -32,7 +32,7 @@ impl Steady {
         Ok(Self(Router::new(Setup::of(scenario, traffic), Tsc::new())?))
     }
 
-    /// As [`Self::new`], but every packet passes every stage (`allow-fast-path=no`).
+    /// Router like [`Self::new`], but every packet passes every stage (`allow-fast-path=no`).
     ///
     /// # Errors
     /// As [`Self::new`].

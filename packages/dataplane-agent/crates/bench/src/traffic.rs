@@ -40,7 +40,7 @@ impl Traffic {
         Self::of(flows.filter(|flow| belongs(flow, worker, workers)).take(count).collect())
     }
 
-    /// Those of [`Self::subscribers`] that belong to one of several workers.
+    /// The [`Self::subscribers`] that belong to one of several workers.
     pub fn steered_subscribers(count: u32, worker: u32, workers: u32) -> Self {
         let flows = subscribers(count).filter(|flow| belongs(flow, worker, workers));
         Self::of(flows.collect())

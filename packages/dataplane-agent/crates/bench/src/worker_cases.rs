@@ -240,7 +240,7 @@ impl Group {
     }
 }
 
-/// One worker's part of a slice.
+/// A worker's part of a slice.
 struct Slice {
     windows: Vec<(u64, f64)>,
     packets: u64,

@@ -38,7 +38,7 @@ impl InterfaceMap {
     pub fn row(&self, index: InterfaceIndex) -> RowId {
         self.rows.get(usize::from(index)).copied().unwrap_or(0)
     }
-    /// How many interfaces there are.
+    /// Number of interfaces.
     pub fn len(&self) -> usize {
         self.rows.len()
     }

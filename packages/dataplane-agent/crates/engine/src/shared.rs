@@ -84,7 +84,7 @@ impl Shared {
         self.seed
     }
 
-    /// Which worker owns flows whose first packets are not steered to it.
+    /// Directory of the workers that own flows whose first packets are not steered to them.
     pub fn directory(&self) -> &Directory {
         &self.directory
     }

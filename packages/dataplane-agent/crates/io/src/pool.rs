@@ -54,7 +54,7 @@ impl PartitionSize {
     /// receive, and 24 MiB of tails.
     pub const WORKER: PartitionSize = PartitionSize { heads: 16_384, tails: 384 };
 
-    /// This size and room for frames of `bytes` of footprint, whether none or all of them are super-frames.
+    /// Adds to this size room for frames of `bytes` of footprint, whether none or all of them are super-frames.
     #[must_use]
     pub const fn with_waiting(self, bytes: usize) -> Self {
         Self {

@@ -44,7 +44,7 @@ pub struct KernelRoute {
     pub gateway: Option<u32>,
     /// The neighbour is no IPv4 one: nothing that is sent as IPv4 over Ethernet can find it here.
     pub foreign_gateway: bool,
-    /// There are more next hops than the one that is given here.
+    /// The route has more next hops than the one that is given here.
     pub multipath: bool,
     /// Index of the device; 0 without one.
     pub device: u32,

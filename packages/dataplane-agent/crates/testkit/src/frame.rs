@@ -20,7 +20,7 @@ impl HeapFrame {
         Self { bytes, contiguous }
     }
 
-    /// All bytes.
+    /// Bytes of the frame.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }

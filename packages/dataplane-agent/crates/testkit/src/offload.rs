@@ -70,7 +70,7 @@ impl Forwarder {
         }
     }
 
-    /// How many flows there are.
+    /// Number of flows.
     pub fn len(&self) -> usize {
         self.flows.len()
     }

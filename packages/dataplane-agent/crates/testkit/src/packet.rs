@@ -398,7 +398,7 @@ pub struct Quoted {
     pub protocol: u8,
     /// First three 16-bit words of its payload: the ports, or ICMP type and code, checksum, identifier.
     pub first_words: (u16, u16, u16),
-    /// Its header checksum is right.
+    /// The header checksum is right.
     pub header_checksum_right: bool,
 }
 

@@ -11,7 +11,7 @@ pub struct QueueRecord {
     pub row: RowId,
     /// Worker at which most of its packets passed.
     pub worker: u32,
-    /// Of a single record its part; else 0.
+    /// Part of a single record; else 0.
     pub part: u8,
     /// Upload, download; all workers together.
     pub ways: [QueueWay; 2],
@@ -19,7 +19,7 @@ pub struct QueueRecord {
     pub others: [QueueWay; 3],
 }
 
-/// One direction of a queue.
+/// A direction of a queue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct QueueWay {
     /// L3 bytes that passed.
@@ -66,7 +66,7 @@ impl QueueRecord {
         Self { worker, part: 0, ..records.into_iter().reduce(both).unwrap_or(none) }
     }
 
-    /// All parts.
+    /// Parts of the record.
     fn all(&self) -> impl Iterator<Item = &QueueWay> {
         self.ways.iter().chain(&self.others)
     }

@@ -96,7 +96,7 @@ pub const LIMITS: EngineLimits =
     EngineLimits { max_connections: CONNECTIONS, queue_frames: 4096, queue_bytes: 64 << 20 };
 
 impl Router {
-    /// One worker.
+    /// A router with one worker.
     pub fn new(config: RouterConfig) -> Self {
         Self::with_workers(config, 1)
     }
@@ -166,7 +166,7 @@ impl Router {
         &self.shared
     }
 
-    /// How many workers there are.
+    /// Number of workers.
     pub fn workers(&self) -> usize {
         self.engines.len()
     }
@@ -229,7 +229,7 @@ impl Router {
         self.shared.change_routes(&self.snapshot, changes).expect("not too many next hops");
     }
 
-    /// One worker takes over what was prepared.
+    /// Activates the prepared configuration at one worker.
     pub fn activate(&mut self, worker: usize) {
         self.engines[worker].swap(self.snapshot.clone(), self.now);
     }

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-/// How many times the usual number of cases to run; 1 unless `TOLLWAY_SOAK` says more.
+/// Factor of the usual number of cases; 1 unless `TOLLWAY_SOAK` says more.
 fn factor() -> u32 {
     number("TOLLWAY_SOAK").and_then(|factor| u32::try_from(factor).ok()).unwrap_or(1).max(1)
 }

@@ -22,7 +22,7 @@ pub struct Workers<F: Frame> {
 }
 
 impl<F: Frame> Workers<F> {
-    /// One worker for each of `limits`.
+    /// Workers, one for each of `limits`.
     ///
     /// # Errors
     /// When the configuration cannot work.

@@ -56,7 +56,7 @@ pub const fn pseudo_v4(src: u32, dst: u32, protocol: u8, len: u16) -> u16 {
     fold(src as u64 + dst as u64 + protocol as u64 + len as u64)
 }
 
-/// As [`pseudo_v4`], from the folded sum of both addresses, of IPv4 or IPv6 (RFC 8200 §8.1).
+/// Pseudo-header sum like [`pseudo_v4`], from the folded sum of both addresses, of IPv4 or IPv6 (RFC 8200 §8.1).
 pub const fn pseudo(addresses: u16, protocol: u8, len: u32) -> u16 {
     fold(addresses as u64 + protocol as u64 + len as u64)
 }
@@ -75,19 +75,19 @@ impl Delta {
     /// Nothing changed.
     pub const NONE: Self = Self(0);
 
-    /// Also a 16-bit word at an even offset changes.
+    /// Adds the change of a 16-bit word at an even offset.
     #[inline]
     #[must_use]
     pub const fn replace16(self, old: u16, new: u16) -> Self {
         if old == new { self } else { Self(add(self.0, add(!old, new))) }
     }
-    /// Also a 32-bit word at an even offset changes.
+    /// Adds the change of a 32-bit word at an even offset.
     #[inline]
     #[must_use]
     pub const fn replace32(self, old: u32, new: u32) -> Self {
         self.replace16((old >> 16) as u16, (new >> 16) as u16).replace16(old as u16, new as u16)
     }
-    /// Also a 128-bit word at an even offset changes.
+    /// Adds the change of a 128-bit word at an even offset.
     #[must_use]
     pub const fn replace128(self, old: u128, new: u128) -> Self {
         self.replace32((old >> 96) as u32, (new >> 96) as u32)

@@ -1,7 +1,7 @@
 //! Big-endian fields at fixed offsets, without panics. Beyond the end of the bytes `get` gives 0, `read` gives `None`,
 //! and a write does nothing.
 
-/// One byte, if it is there.
+/// Byte at an offset, if it is there.
 #[inline]
 pub fn read8(bytes: &[u8], at: usize) -> Option<u8> {
     bytes.get(at).copied()
@@ -25,7 +25,7 @@ pub fn read128(bytes: &[u8], at: usize) -> Option<u128> {
     Some(u128::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
-/// One byte.
+/// Byte at an offset.
 #[inline]
 pub fn get8(bytes: &[u8], at: usize) -> u8 {
     read8(bytes, at).unwrap_or(0)

@@ -14,7 +14,7 @@ pub struct Transport {
     pub ethertype: u16,
     /// Start of the transport header, bytes from the start of the frame.
     pub start: usize,
-    /// Its protocol.
+    /// Protocol number.
     pub protocol: u8,
     /// Folded one's complement sum of both addresses, not complemented.
     pub addresses: u16,

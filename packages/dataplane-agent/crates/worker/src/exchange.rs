@@ -134,7 +134,7 @@ pub struct WorkerReport {
 /// Ends of the rings that one worker holds.
 #[derive(Debug)]
 pub struct WorkerEnds {
-    /// From the control thread.
+    /// Commands of the control thread.
     pub commands: Consumer<Command>,
     /// To the control thread.
     pub answers: Producer<Answer>,
@@ -144,7 +144,7 @@ pub struct WorkerEnds {
     pub control: Arc<Wake>,
     /// Wakes this worker.
     pub wake: Arc<Wake>,
-    /// From the other workers.
+    /// Packets of the other workers.
     pub inbound: Vec<HandoverReceiver<PoolFrame>>,
     /// To each worker, by number; `None` for itself.
     pub outbound: Vec<Option<Outbound>>,
@@ -164,7 +164,7 @@ pub struct Outbound {
 pub struct ControlEnds {
     /// To the worker.
     pub commands: Producer<Command>,
-    /// From the worker.
+    /// Answers of the worker.
     pub answers: Consumer<Answer>,
     /// Changes of translated connections.
     pub changes: Consumer<Change>,

@@ -150,7 +150,7 @@ pub fn mac_text(mac: [u8; 6]) -> String {
 /// A change of a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkChange {
-    /// Which.
+    /// Number of the port.
     pub port: PortId,
     /// Carrier, if the link changed.
     pub running: Option<bool>,

@@ -30,7 +30,7 @@ pub struct Turn {
 }
 
 impl Router {
-    /// One turn of a worker among several, as the agent's take theirs: what was handed to it, then, if asked for, a
+    /// A turn of a worker among several, as the agent's take theirs: what was handed to it, then, if asked for, a
     /// batch of its own traffic (none while the other worker cannot take it). Timed is all but making the frames.
     pub fn turn(&mut self, links: &mut Links, traffic: bool) -> Result<Turn, String> {
         if traffic && links.out.room() >= BATCH {

@@ -140,7 +140,7 @@ pub fn dry_run<E>(
 fn adopt_cache(record: &mut TraceRecord, by_cache: &TraceRecord, connection: Option<&Copied>) {
     let resumes = by_cache.fast
         && connection.is_some_and(|copied| copied.resumes(copied.direction_of(&by_cache.tuple)));
-    // A rule that is asked for every packet may drop it.
+    // A rule that is evaluated for every packet may drop it.
     (record.fast, record.slow) = (by_cache.fast && !record.is_dropped(), by_cache.slow);
     if resumes {
         record.slow = Some(SlowReason::Rule);
@@ -249,8 +249,8 @@ impl<'a> Described<'a> {
     }
 }
 
-/// Where a station on the network of an interface sends a packet on the link: to all or a group (RFC 1122 §2.4, RFC 1112
-/// §6.4), or to the router.
+/// Link-layer destination of a packet that a station on the network of an interface sends: to all or a group (RFC 1122
+/// §2.4, RFC 1112 §6.4), or to the router.
 fn link_destination(snapshot: &Snapshot, row: RowId, router: [u8; 6], dst: u32) -> [u8; 6] {
     let is_in_row = |index| snapshot.interface(index).is_some_and(|interface| interface.row == row);
     if dst == u32::MAX

@@ -38,7 +38,7 @@ impl Default for Directory {
     }
 }
 
-/// Where a tuple belongs.
+/// Hash of a tuple.
 fn hash(tuple: &Tuple) -> u32 {
     let ports = u32::from(tuple.src_port) << 16 | u32::from(tuple.dst_port);
     (tuple.src.fold() ^ tuple.dst.fold().rotate_left(13) ^ ports).wrapping_mul(0x9e37_79b1)

@@ -149,7 +149,7 @@ fn is_newer(slot: &AtomicU32, stamp: Stamp) -> bool {
 /// exceeds half the circle.
 const ERA: u32 = 30;
 
-/// Which quarter of the circle of stamps the counter is in, as a worker saw it last.
+/// Quarter of the circle of stamps that the counter is in, as a worker saw it last.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Era(u64);
 

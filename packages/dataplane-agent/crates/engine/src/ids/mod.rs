@@ -22,7 +22,7 @@ pub const NO_INTERFACE: u16 = u16::MAX;
 /// more: see `Neighbors::age` in [`crate::ip::neighbor`].
 pub type AdjacencyId = u32;
 
-/// Which way a packet of a connection goes.
+/// Direction of a packet within its connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Direction {
@@ -51,7 +51,7 @@ impl Direction {
 pub struct ConnRef {
     /// Place in the table.
     pub slot: u32,
-    /// How often the place has been given away.
+    /// Number of allocations of the slot.
     pub serial: u32,
 }
 
@@ -61,11 +61,11 @@ pub type EntryIndex = u32;
 /// No entry.
 pub const NO_ENTRY: EntryIndex = u32::MAX;
 
-/// Which way a packet of a target goes.
+/// Direction of a packet relative to a queue's target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Way {
-    /// From the target.
+    /// From the target: upload.
     Upload = 0,
     /// To the target.
     Download = 1,

@@ -109,7 +109,7 @@ impl QueueRef {
         self.0 == 0
     }
 
-    /// What it refers to.
+    /// Target of the reference.
     #[inline]
     pub const fn kind(self) -> QueueRefKind {
         if self.0 & HANDOVER != 0 {

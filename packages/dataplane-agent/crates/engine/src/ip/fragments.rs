@@ -57,7 +57,7 @@ pub enum Seen<F> {
     Held,
     /// The fragment overlaps another one, or exceeds the datagram.
     Invalid(Packet<F>),
-    /// There is no room for it.
+    /// No room for the fragment.
     Full(Packet<F>),
 }
 

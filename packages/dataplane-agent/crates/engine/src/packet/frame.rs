@@ -40,7 +40,7 @@ pub trait Frame: Send {
 /// tags, the longest IPv4 header, the longest TCP header, and the quoted packet of an ICMP error.
 pub const HEAD_MIN: usize = 256;
 
-/// Where the engine gets frames for packets of its own (ARP, ICMP errors, resets, fragments).
+/// Source of frames for packets of the engine's own (ARP, ICMP errors, resets, fragments).
 pub trait FrameSource<F: Frame> {
     /// A frame of `len` bytes with unspecified content, `None` when the pool is empty or `len` is more
     /// than a pool frame holds contiguously (at least 2048 bytes).

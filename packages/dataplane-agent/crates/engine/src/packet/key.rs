@@ -64,7 +64,7 @@ impl FlowKey {
         Self { addresses: self.addresses | u64::from(place), ..self }
     }
 
-    /// Where the addresses are; `None` when they are the key.
+    /// Place of the addresses; `None` when they are the key.
     #[inline]
     pub(crate) fn place(&self) -> Option<u32> {
         (self.rest & FAMILY == V6).then_some(self.addresses as u32)

@@ -25,7 +25,7 @@ use crate::packet::slow_reason::SlowReason;
 use crate::packet::tuple::Tuple;
 use crate::packet::verdict::Verdict;
 
-/// Where a packet entered, which decides the hooks it passes.
+/// Origin of a packet, which decides the hooks it passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum Origin {
@@ -192,7 +192,7 @@ pub struct Meta {
     pub new_dscp: Option<u8>,
     /// Hand-overs up to now.
     pub handovers: u8,
-    /// Where it entered.
+    /// Origin.
     pub origin: Origin,
     /// Hook of the filter: `Input`, `Forward` or `Output`.
     pub hook: Hook,

@@ -9,7 +9,7 @@ use tollway_wire::icmp;
 pub struct Addr(pub u128);
 
 impl Addr {
-    /// From an IPv4 address in host order.
+    /// Address from an IPv4 address in host order.
     pub const fn v4(bits: u32) -> Self {
         Self(0xffff_0000_0000 | bits as u128)
     }
@@ -84,7 +84,7 @@ pub const ICMP: u8 = 1;
 /// In [`Tuple::icmp`]: the messages are answers, not queries.
 pub const ICMP_ANSWER: u8 = 8;
 
-/// Which query with an identifier (RFC 792, RFC 950) an ICMP message is, less than 8, 0 for echo; with [`ICMP_ANSWER`]
+/// Kind of query with an identifier (RFC 792, RFC 950) an ICMP message is, less than 8, 0 for echo; with [`ICMP_ANSWER`]
 /// if it answers that one. `None` of types that are neither.
 #[inline]
 pub const fn icmp_kind(icmp_type: u8) -> Option<u8> {

@@ -158,7 +158,7 @@ pub(super) fn apply_handover<F>(
     meta.verdict = Verdict::DecidedElsewhere;
 }
 
-/// After a batch: removes from the directory the flows that moved here and for which no connection was made.
+/// Removes from the directory, after a batch, the flows that moved here and for which no connection was made.
 #[inline]
 pub(crate) fn release_unclaimed<F: Frame>(state: &mut WorkerState<F>, batch: &mut Batch<F>) {
     for (original, _) in batch.flow_handovers.drain(..) {

@@ -16,9 +16,9 @@ use crate::qos::queues::queue_path::RemainingPath;
 pub(crate) struct QueueHandover {
     /// Configuration of who sends it.
     pub generation: u32,
-    /// Who sends it.
+    /// Worker that sends the packet.
     pub from: u32,
-    /// Who gets it.
+    /// Worker that gets the packet.
     pub to: u32,
     /// Leaves that remain.
     pub remaining: RemainingPath,

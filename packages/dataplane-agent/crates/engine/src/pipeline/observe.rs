@@ -21,7 +21,7 @@ use crate::snapshot::Snapshot;
 /// Bits of the serial number of a worker's traced packets; the number of the worker is above them.
 const SERIAL_BITS: u32 = 24;
 
-/// After a stage: looks at the packets of the batch.
+/// Records a stage's decisions about the packets of the batch.
 #[cold]
 pub(crate) fn after<F: Frame>(
     stage: Stage,
@@ -44,7 +44,7 @@ pub(crate) fn after<F: Frame>(
     state.trace = Some(tracer);
 }
 
-/// After packets have left their queues without passing the stages: looks at them.
+/// Records packets that have left their queues without passing the stages.
 #[cold]
 pub(crate) fn left<F: Frame>(state: &mut WorkerState<F>, packets: &mut [Packet<F>]) {
     let Some(mut tracer) = state.trace.take() else { return };
@@ -56,7 +56,7 @@ pub(crate) fn left<F: Frame>(state: &mut WorkerState<F>, packets: &mut [Packet<F
     state.trace = Some(tracer);
 }
 
-/// After the last stage of the last pass: what is wanted stays.
+/// Finishes the records of a batch after the last stage of the last pass.
 #[cold]
 pub(crate) fn finish<F>(snapshot: &Snapshot, state: &mut WorkerState<F>) {
     let Some(tracer) = &mut state.trace else { return };

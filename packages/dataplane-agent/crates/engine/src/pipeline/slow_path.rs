@@ -21,7 +21,7 @@ pub(crate) struct Pass<'a, F, S> {
     pub state: &'a mut WorkerState<F>,
     /// The packets.
     pub batch: &'a mut Batch<F>,
-    /// Where frames for packets of the router's own come from.
+    /// Source of frames for packets of the router's own.
     pub source: &'a mut S,
 }
 

@@ -121,7 +121,7 @@ impl Ownership {
         }
     }
 
-    /// Has the average of a part's bursts go on where the worker left it that had the queue before. Only for the worker
+    /// Restores the average of a part's bursts as the worker left it that had the queue before. Only for the worker
     /// that has just taken it.
     pub fn resume_burst(&self, part: usize, burst: &mut Burst) {
         let bursts = self.bursts.lock().unwrap_or_else(PoisonError::into_inner);

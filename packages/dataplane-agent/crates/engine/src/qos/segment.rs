@@ -40,7 +40,7 @@ pub struct Layout {
     l4: usize,
     /// Length of all headers.
     headers: usize,
-    /// After the headers.
+    /// Start of the payload.
     payload: usize,
     /// Payload of a wire segment.
     size: usize,

@@ -22,7 +22,7 @@ use crate::qos::forest::Forest;
 pub use interface::{Interface, Port, PortFacts};
 use interface::{add_networks, build_interfaces, build_ports, build_static_neighbors, same_numbers};
 
-/// Where evaluation of the built-in chains starts, by table and hook; `None` without rules.
+/// Positions at which evaluation of the built-in chains starts, by table and hook; `None` without rules.
 #[derive(Debug, Clone, Copy, Default)]
 struct Hooks([[Option<Position>; Hook::COUNT]; TableKind::ALL.len()]);
 

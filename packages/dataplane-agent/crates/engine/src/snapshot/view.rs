@@ -97,7 +97,7 @@ impl Snapshot {
             && self.tracking
     }
 
-    /// Where an address leads. Limited broadcast and multicast are not known here.
+    /// Looks up an address. Limited broadcast and multicast are not known here.
     #[inline]
     pub(crate) fn lookup(&self, address: u32) -> Lookup {
         self.fib.lookup(address)
@@ -165,7 +165,7 @@ impl Snapshot {
         !self.mangle.is_empty()
     }
 
-    /// Where evaluation of a table starts at a hook; `None` when it has no rules there.
+    /// Position at which evaluation of a table starts at a hook; `None` when it has no rules there.
     #[inline]
     pub(crate) fn start(&self, table: TableKind, hook: Hook) -> Option<&Position> {
         self.hooks.get(table, hook)

@@ -10,7 +10,7 @@ pub use wall_clock::WallClock;
 pub struct Now(pub u64);
 
 impl Now {
-    /// From milliseconds.
+    /// Time from milliseconds.
     pub const fn from_ms(ms: u64) -> Self {
         Self(ms * 1_000_000)
     }

@@ -4,7 +4,7 @@ use libc::sock_filter;
 
 use super::labels::Labels;
 
-/// Which field of an instruction is the distance of a jump.
+/// Field of an instruction that is the distance of a jump.
 #[derive(Debug, Clone, Copy)]
 enum Distance {
     /// `jt`: the condition holds.

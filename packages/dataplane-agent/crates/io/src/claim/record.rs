@@ -11,7 +11,7 @@ use crate::link::{Link, LinkMonitor};
 /// The state of a netdev, as lines of text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Record {
-    /// Which device it is, whatever its name: see [`device`]. Empty if it is not known.
+    /// Identity of the device, whatever its name: see [`device`]. Empty if it is not known.
     pub(super) device: String,
     pub(super) up: bool,
     /// Bytes; 0 if it is not known.

@@ -70,7 +70,7 @@ const fn l4(offset: usize) -> i16 {
 /// The maps that both programs use.
 #[derive(Debug)]
 pub(super) struct Maps {
-    /// From keys to slots.
+    /// Map from keys to slots.
     pub flows: OwnedFd,
     /// Slots; the first one is the control slot.
     pub slots: OwnedFd,

@@ -70,7 +70,7 @@ fn into_chunk(frame: PoolFrame) -> NonNull<FreeChunk> {
     chunk
 }
 
-/// Where the first chunk has the `at`-th address.
+/// Location of the `at`-th address in the first chunk.
 ///
 /// # Safety
 /// `first` must be a chunk, and `at` below `CAPACITY - 1`.

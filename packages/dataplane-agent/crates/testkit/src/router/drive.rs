@@ -55,12 +55,12 @@ impl Router {
         self.send_local_by(0, tap, packet)
     }
 
-    /// As [`Self::send_local`], read from the TAP of an interface by a given worker.
+    /// Sends like [`Self::send_local`], read from the TAP of an interface by a given worker.
     pub fn send_local_by(&mut self, worker: usize, tap: RowId, packet: &[u8]) -> Vec<Output> {
         self.send_local_to(worker, tap, [0; 6], packet)
     }
 
-    /// As [`Self::send_local`], to a link-layer address that the service has chosen.
+    /// Sends like [`Self::send_local`], to a link-layer address that the service has chosen.
     pub fn send_local_to(
         &mut self,
         worker: usize,
@@ -120,7 +120,7 @@ impl Router {
         self.advance(ms * 1_000_000)
     }
 
-    /// As [`Self::advance_ms`], by nanoseconds.
+    /// Advances like [`Self::advance_ms`], by nanoseconds.
     pub fn advance(&mut self, ns: u64) -> Vec<Output> {
         let end = Now(self.now.0 + ns);
         let mut out = std::mem::take(&mut self.early);
@@ -246,12 +246,12 @@ impl Router {
         out
     }
 
-    /// As [`Self::deliver_handovers`], only to one worker and as one batch.
+    /// Delivers like [`Self::deliver_handovers`], only to one worker and as one batch.
     pub fn deliver_handovers_to(&mut self, worker: usize, packets: usize) -> Vec<Output> {
         self.deliver(packets, worker, |_| true)
     }
 
-    /// As [`Self::deliver_handovers_to`], only what one worker has sent.
+    /// Delivers like [`Self::deliver_handovers_to`], only what one worker has sent.
     pub fn deliver_handovers_between(&mut self, from: usize, to: usize, packets: usize) -> Vec<Output> {
         self.deliver(packets, to, |sender| sender as usize == from)
     }

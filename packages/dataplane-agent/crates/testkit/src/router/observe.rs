@@ -17,7 +17,7 @@ use crate::counters::{self, Counter};
 use crate::record::{ConnectionRecord, QueueRecord};
 
 impl Router {
-    /// What a queue did at a worker in each millisecond after one, packed; it is watched from now on.
+    /// Events of a queue at a worker in each millisecond after one, packed; the queue is watched from now on.
     pub fn token_bucket(&mut self, worker: usize, row: RowId, after: u64) -> Vec<u8> {
         let mut records = Vec::new();
         self.engines[worker].token_bucket(row, after, self.now, &mut records);

@@ -193,7 +193,7 @@ fn the_oldest_one_is_better_than_none() {
     assert!(found.is_none() && !problems.is_empty(), "empty, and not silently: {problems:?}");
 }
 
-/// What cannot work is passed over by the place it has.
+/// A configuration that cannot work is passed over by the place it has.
 #[test]
 fn a_start_can_go_on_to_the_ones_before() {
     let folder = Files::new("onward");

@@ -35,7 +35,7 @@ pub struct DynamicEntry {
     pub len: u8,
     /// Time left, ms; `None` without end.
     pub left_ms: Option<u64>,
-    /// Since it was added, ms.
+    /// Age of the entry, ms.
     pub age_ms: u64,
 }
 
@@ -48,7 +48,7 @@ pub enum Added {
     Renewed,
     /// The configuration holds it already.
     Configured,
-    /// There are too many.
+    /// No room: there are too many entries.
     Full,
 }
 

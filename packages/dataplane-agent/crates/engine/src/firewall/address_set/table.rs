@@ -145,7 +145,7 @@ impl<const WORDS: usize> PrefixTable<WORDS> {
         self.find(key).is_some()
     }
 
-    /// Where a prefix is.
+    /// Location of a prefix.
     #[inline]
     pub fn find(&self, key: &SetKey) -> Option<EntryLocation> {
         let hash = self.hash(key);

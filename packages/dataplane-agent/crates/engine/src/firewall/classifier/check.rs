@@ -141,8 +141,8 @@ impl Default for Check {
 }
 
 impl Check {
-    /// From a rule's conditions, and whether it says all that the flow decides about them. Of several conditions about one
-    /// field the last one counts.
+    /// Check of a rule's conditions, and whether it says all that the flow decides about them. Of several conditions
+    /// about one field the last one counts.
     pub fn new(matchers: &[Matcher]) -> (Self, bool) {
         let mut check = Self::default();
         let mut says_all = true;

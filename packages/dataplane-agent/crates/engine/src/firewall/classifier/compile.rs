@@ -21,7 +21,7 @@ pub const MAX_JUMP_DEPTH: usize = 16;
 /// Most chains of a table.
 pub const MAX_CHAINS: usize = 4096;
 
-/// Which table, and so which hooks and actions.
+/// Table of rules, which decides its hooks and actions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableKind {
     /// `/ip/firewall/filter`.
@@ -177,7 +177,7 @@ impl RuleTable {
         }
     }
 
-    /// Where evaluation of a built-in chain starts; `None` when it has no rules, which accepts.
+    /// Position at which evaluation of a built-in chain starts; `None` when it has no rules, which accepts.
     pub fn hook(&self, name: &str) -> Option<Position> {
         let place = self.chains.iter().position(|chain| chain.name == name)?;
         let chain = self.chains.get(place)?;

@@ -162,9 +162,9 @@ impl Evaluation {
 
 /// The way in which evaluation leaves a chain.
 enum ChainExit {
-    /// With a verdict.
+    /// End with a verdict.
     End,
-    /// By a jump to this chain.
+    /// Jump to this chain.
     Call(u32),
     /// At its end, or by a rule with `action=return`.
     Return,

@@ -2,9 +2,9 @@
 //!
 //! A tree. A *split* tells apart those rules of a node that are narrow in one field: each segment of the
 //! field's values has a child with the rules that cover it, and the rules that are wide in that field are a
-//! child of their own, where another field may tell them apart. A *leaf* is a list of rules, asked one after
+//! child of their own, where another field may tell them apart. A *leaf* is a list of rules, evaluated one after
 //! the other by their [`Check`]s, which lie side by side. So a packet visits one list per kind of rules: of
-//! 10,000 rules with different prefixes or ports it asks about as few as of 25.
+//! 10,000 rules with different prefixes or ports it evaluates about as few as of 25.
 
 use std::collections::HashMap;
 
@@ -196,7 +196,7 @@ struct SplitPlan {
     starts: Vec<u32>,
     /// Narrow rules with the segments they cover, first and last.
     narrow: Vec<Placed>,
-    /// By how much the longest list becomes shorter.
+    /// Number of rules by which the longest list becomes shorter.
     gain: usize,
 }
 

@@ -15,7 +15,7 @@ pub struct AddressLists {
     names: Vec<String>,
     /// The configured entries, while the lists are not bound to the shared sets.
     alone: Vec<Entries>,
-    /// Where their contents are, and under which numbers.
+    /// Shared sets of the lists, and the numbers of the lists in them.
     bound: OnceLock<(Arc<AddressSets>, Box<[u16]>)>,
 }
 

@@ -12,7 +12,7 @@ struct CacheLine([u32; KEYS]);
 pub(crate) struct Segments {
     /// The lines of every level, the top one first; a line's keys begin the lines below it.
     lines: Vec<CacheLine>,
-    /// Where each level begins.
+    /// Start of each level.
     levels: Vec<u32>,
     count: u32,
 }

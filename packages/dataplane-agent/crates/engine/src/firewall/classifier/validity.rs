@@ -13,7 +13,7 @@ pub const MAX_LISTED: usize = 2;
 pub struct Membership {
     /// Index of the list in the configuration.
     pub list: u32,
-    /// Which address.
+    /// Address of the packet: source or destination.
     pub side: Side,
 }
 

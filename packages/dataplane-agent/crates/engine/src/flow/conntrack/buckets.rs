@@ -72,7 +72,7 @@ impl Buckets {
         self.buckets.len() * size_of::<HashBucket>()
     }
 
-    /// Where entries with a hash belong.
+    /// Home bucket of entries with a hash.
     #[inline]
     fn home(&self, hash: u32) -> u32 {
         ((u64::from(hash) * u64::from(self.count)) >> 32) as u32

@@ -27,7 +27,7 @@ pub struct Timeouts {
 }
 
 impl Timeouts {
-    /// From the configuration.
+    /// Timeouts of the configuration.
     pub fn new(tracking: &Tracking) -> Self {
         let ns = |ms: u32| u64::from(ms) * 1_000_000;
         let mut tcp = [0; State::COUNT];

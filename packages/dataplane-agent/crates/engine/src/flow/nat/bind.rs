@@ -22,7 +22,7 @@ pub struct NatTarget {
 }
 
 impl NatTarget {
-    /// From a rule's action. `interface` and `address` are the out-interface and its address for
+    /// Target of a rule's action. `interface` and `address` are the out-interface and its address for
     /// `masquerade`, the in-interface's for `redirect`. `None` when the action is no translation, or the
     /// address is missing.
     #[inline(always)]

@@ -23,7 +23,7 @@ const DCCP: u8 = 33;
 /// IP protocol number of UDP-Lite.
 const UDP_LITE: u8 = 136;
 
-/// Where an L4 checksum that covers the pseudo-header stands, from the start of the L4 header.
+/// Offset of an L4 checksum that covers the pseudo-header, from the start of the L4 header.
 const fn checksum_offset(protocol: u8) -> Option<usize> {
     match protocol {
         TCP => Some(tollway_wire::tcp::CHECKSUM),

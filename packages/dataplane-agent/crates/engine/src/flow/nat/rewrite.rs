@@ -9,7 +9,7 @@ use crate::ids::Direction;
 use crate::packet::key::FlowKey;
 use crate::packet::tuple::{Addr, Tuple};
 
-/// Which half of a translation is applied: source or destination (Linux's `nf_nat_manip_type`).
+/// Half of a translation that is applied: source or destination (Linux's `nf_nat_manip_type`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Manip {
     /// The destination, before routing.

@@ -100,12 +100,12 @@ impl Control {
         Ok(number)
     }
 
-    /// How many more paths there can be.
+    /// Number of further paths that there can be.
     pub fn room(&self) -> usize {
         HOPS - usize::from(FIRST) - self.paths.len()
     }
 
-    /// How many of these routes' paths would be new, at most `enough`.
+    /// Number of paths of these routes that would be new, at most `enough`.
     pub fn new_paths(&self, routes: &[Planned], enough: usize) -> usize {
         let mut new = std::collections::HashSet::new();
         for route in routes {

@@ -6,7 +6,7 @@ use super::control::Control;
 use super::plan::{Path, RouteOrigin};
 use super::{Discard, Fib, Prefix};
 
-/// Where a listed route comes from.
+/// Origin of a listed route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RouteSource {
     /// Follows from an address.
@@ -16,7 +16,7 @@ pub enum RouteSource {
     },
     /// Configured.
     Static {
-        /// Its row.
+        /// Row of the route.
         row: RowId,
     },
     /// Another program has made it. Its destination and its metric name it.
@@ -25,7 +25,7 @@ pub enum RouteSource {
         metric: u32,
         /// Routing protocol number (rtnetlink(7)).
         protocol: u8,
-        /// There are more next hops, which are not used.
+        /// The route has more next hops, which are not used.
         multipath: bool,
     },
 }
@@ -37,7 +37,7 @@ pub struct ListedRoute {
     pub destination: u32,
     /// Prefix length, bits.
     pub prefix_len: u8,
-    /// Where it comes from.
+    /// Origin of the route.
     pub source: RouteSource,
     /// Preference; 0 for connected.
     pub distance: u8,

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::ids::InterfaceIndex;
 
-/// Where a destination leads.
+/// Result of a lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Lookup {
     /// An address of the router, on this interface.
@@ -26,7 +26,7 @@ pub enum Lookup {
     Via {
         /// Interface of the neighbour.
         interface: InterfaceIndex,
-        /// Its IPv4 address.
+        /// IPv4 address of the gateway.
         gateway: u32,
     },
     /// Nowhere, as a route says.

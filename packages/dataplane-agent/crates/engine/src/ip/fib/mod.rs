@@ -53,7 +53,7 @@ pub struct Fib {
     control: Mutex<Control>,
 }
 
-/// There are more different next hops than a table can number. A new table has room again for those that
+/// Error: more different next hops than a table can number. A new table has room again for those that
 /// are in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FibFull;
@@ -65,26 +65,26 @@ pub struct DynamicRoute {
     pub destination: u32,
     /// Prefix length, bits.
     pub prefix_len: u8,
-    /// Its preference among routes of other programs to the same prefix; lower wins.
+    /// Preference among routes of other programs to the same prefix; lower wins.
     pub metric: u32,
     /// Routing protocol number (rtnetlink(7)).
     pub protocol: u8,
     /// Preference among all routes to the same prefix; lower wins.
     pub distance: u8,
-    /// Where it leads.
+    /// Target of the route.
     pub target: DynamicTarget,
-    /// It has more next hops than `target`, which are not used.
+    /// The route has more next hops than `target`, which are not used.
     pub multipath: bool,
     /// Source for the router's own packets; 0 for an address of the interface.
     pub source: u32,
 }
 
-/// Where a route of another program leads.
+/// Target of a route of another program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DynamicTarget {
-    /// By a neighbour.
+    /// Next hop: a neighbour.
     Gateway {
-        /// Its IPv4 address.
+        /// IPv4 address of the next hop.
         address: u32,
         /// Interface row, if the route names one.
         interface: Option<RowId>,
@@ -124,7 +124,7 @@ impl DynamicRoute {
     }
 }
 
-/// What another program does to a route. A destination and a metric name one.
+/// Change of a route by another program. A destination and a metric name one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RouteChange {
     /// Makes it, or puts it in the place of the one before.
@@ -247,13 +247,13 @@ impl Fib {
         if number == 0 { self.default.load(Ordering::Acquire) } else { number }
     }
 
-    /// Where an IPv4 destination leads. Limited broadcast and multicast are not known here.
+    /// Looks up an IPv4 destination. Limited broadcast and multicast are not known here.
     #[inline]
     pub fn lookup(&self, destination: u32) -> Lookup {
         self.hops.lookup(self.number(destination))
     }
 
-    /// Has the memory fetched that [`Self::lookup`] will read. The result means nothing; it is there to be
+    /// Prefetches the memory that [`Self::lookup`] will read. The result means nothing; it is there to be
     /// passed to [`std::hint::black_box`].
     #[inline]
     pub fn touch(&self, destination: u32) -> u16 {
@@ -316,7 +316,7 @@ impl Fib {
     }
 }
 
-/// Which addresses may be the router's own, or the broadcast addresses of its networks: a set of hash values, so
+/// Filter of addresses that may be the router's own, or the broadcast addresses of its networks: a set of hash values, so
 /// that one load answers for all but one in a few dozen others.
 #[derive(Debug)]
 struct OwnAddresses {

@@ -119,7 +119,7 @@ fn dynamic(spot: Spot, metric: u32, distance: u8, gateway: usize) -> DynamicRout
     }
 }
 
-/// Where a gateway leads by the connected networks; the last of them is nobody's neighbour.
+/// Lookup of a gateway in the connected networks; the last of them is nobody's neighbour.
 fn resolved(gateway: usize) -> Option<Lookup> {
     Some(match gateway {
         0 | 1 => Lookup::Via { interface: 0, gateway: bits(GATEWAYS[gateway]) },

@@ -42,20 +42,20 @@ impl Path {
     }
 }
 
-/// Where a route comes from. Of equal distance the first kind wins.
+/// Origin of a route. Of equal distance the first kind wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RouteOrigin {
     /// The router's addresses and the broadcast addresses of their networks: not routes to look at.
     Own,
     Connected,
     Static,
-    /// From another program.
+    /// Route of another program.
     Dynamic {
-        /// Its preference among the routes of other programs to the same prefix; lower wins.
+        /// Preference among the routes of other programs to the same prefix; lower wins.
         metric: u32,
         /// Routing protocol number (rtnetlink(7)).
         protocol: u8,
-        /// There are more next hops, which are not used.
+        /// The route has more next hops, which are not used.
         multipath: bool,
     },
 }
@@ -202,7 +202,7 @@ impl ConnectedBase {
         best.map(|(_, interface, own)| (interface, own))
     }
 
-    /// Where a path leads now; `None` when it leads nowhere, so that routes by it are not active.
+    /// Next hop of a path now; `None` when it leads nowhere, so that routes by it are not active.
     pub fn resolve(&self, path: &Path) -> Option<NextHop> {
         let hop = match path.target {
             PathTarget::Resolved(lookup) => NextHop { lookup, source: path.source },

@@ -73,7 +73,7 @@ pub struct Resolution {
     pub adjacency: Adjacency,
     /// A request to send now.
     pub request: Option<ArpRequest>,
-    /// There was no room for another entry.
+    /// The table had no room for another entry.
     pub full: bool,
 }
 

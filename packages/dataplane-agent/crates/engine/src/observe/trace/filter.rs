@@ -41,7 +41,7 @@ pub struct PacketFilter {
 }
 
 impl PacketFilter {
-    /// From its description.
+    /// Filter from its description.
     pub fn new(filter: &TraceFilter) -> Self {
         Self {
             src: filter.src_address.as_ref().map(Network::new),

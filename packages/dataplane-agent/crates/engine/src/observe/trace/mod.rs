@@ -309,7 +309,7 @@ pub(crate) struct Tracer {
     pub(crate) buffer: TraceBuffer,
     /// Records of packets that are in the batch.
     pub(crate) live: Vec<TraceRecord>,
-    /// Where the next one is looked for.
+    /// Position at which the next packet is looked for.
     pub(crate) cursor: usize,
     /// NAT rules that matched in the stage that runs.
     pub(crate) nat: Vec<(ConnRef, RowId)>,

@@ -85,7 +85,7 @@ pub fn sentence(decision: &Decision, names: &MarkNames) -> String {
         Decision::FromCache { resumed, source, destination } => from_cache(resumed, source, destination),
         Decision::Cached { resumed: false } => "in the flow cache, which does what follows".to_owned(),
         Decision::Cached { resumed: true } => {
-            "in the flow cache, up to a rule that has to be asked for every packet".to_owned()
+            "in the flow cache, up to a rule that has to be evaluated for every packet".to_owned()
         }
         Decision::ToStages(reason) => format!("not forwarded by the flow cache: {}", lower(reason.text())),
         Decision::ToWorker(worker) => format!("handed over to worker {worker}"),
@@ -210,7 +210,7 @@ fn from_cache(resumed: bool, source: Option<(Addr, u16)>, destination: Option<(A
         let _ = write!(line, ", destination becomes {}", endpoint(address, port));
     }
     if resumed {
-        line.push_str(", with rules that each packet is asked");
+        line.push_str(", with rules that are evaluated for each packet");
     }
     line
 }

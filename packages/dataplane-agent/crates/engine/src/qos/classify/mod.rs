@@ -30,7 +30,7 @@ const NOBODY: u32 = i32::MAX as u32;
 /// A queue without children.
 const CHILDLESS: u32 = u32::MAX;
 
-/// Where the packets of a queue go.
+/// Classes that the packets of a queue pass.
 #[derive(Debug, Clone, Copy)]
 struct Queue {
     upload: ClassId,
@@ -42,7 +42,7 @@ struct Queue {
 /// Classification of packets into queues, of one generation.
 #[derive(Debug, Default)]
 pub struct QueueTable {
-    /// By place in the list.
+    /// Queues by their place in the list.
     queues: Vec<Queue>,
     conditions: Vec<Option<Box<QueueCondition>>>,
     /// Queues without a parent first.

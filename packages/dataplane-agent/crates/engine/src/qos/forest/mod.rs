@@ -21,11 +21,11 @@ pub const MAX_LEVELS: usize = 8;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClassId(pub u32);
 
-/// Which class of its row a class is.
+/// Part of its row that a class is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Part {
-    /// From the targets of a simple queue.
+    /// Upload: from the targets of a simple queue.
     Upload = queue_part::UPLOAD,
     /// To the targets of a simple queue.
     Download = queue_part::DOWNLOAD,
@@ -95,7 +95,7 @@ pub struct Context {
 pub struct Identity {
     /// Row.
     pub row: RowId,
-    /// Which class of the row.
+    /// Part of the row.
     pub part: Part,
 }
 

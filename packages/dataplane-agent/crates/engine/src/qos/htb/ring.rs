@@ -131,7 +131,7 @@ pub enum Next {
 }
 
 impl Cursor {
-    /// Before the first round.
+    /// Cursor before the first round.
     pub const NEW: Self = Self { at: 0, first: NIL, in_turn: false, has_wrapped: false };
 
     /// Begins a round with the member that still has the turn, or is next.

@@ -34,7 +34,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// From the configuration.
+    /// Parameters of the configuration.
     pub fn new(codel: &config::Codel) -> Self {
         let ce_threshold = (codel.ce_threshold_us != 0).then(|| ns(codel.ce_threshold_us));
         Self {

@@ -136,7 +136,7 @@ impl FqCodel {
     }
 }
 
-/// Which of the buckets a hash falls into.
+/// Bucket of a hash.
 fn bucket_of(hash: u64, buckets: u32) -> u32 {
     ((u64::from(hash as u32) * u64::from(buckets)) >> 32) as u32
 }

@@ -7,7 +7,7 @@ use super::header::mix;
 pub struct Random(u64);
 
 impl Random {
-    /// From a seed.
+    /// Generator from a seed.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }

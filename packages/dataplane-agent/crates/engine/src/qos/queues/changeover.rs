@@ -30,8 +30,8 @@ use crate::time::Now;
 pub const SLOTS: usize = RANKS + 1;
 /// Slot of packets that passed the last queue; sent first.
 const FIRST: u8 = RANKS as u8;
-/// After so long flows go on in whichever order: a port that takes nothing, or a worker that is stuck, does not stop the
-/// others' packets for good.
+/// Longest wait of a change, after which flows go on in whichever order: a port that takes nothing, or a worker that is
+/// stuck, does not stop the others' packets for good.
 const LONGEST_NS: u64 = 250_000_000;
 
 /// Progress of every worker with the queue-configuration change.

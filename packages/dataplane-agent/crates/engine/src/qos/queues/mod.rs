@@ -63,7 +63,7 @@ pub enum HoldOutcome {
     Dropped,
     /// The leaf's queue has no room for it, nor for more of the same.
     NoRoom,
-    /// There is no memory for it.
+    /// No memory for the frame.
     NoMemory,
 }
 
@@ -72,7 +72,7 @@ pub enum HoldOutcome {
 pub struct Plan<'a> {
     /// The leaves.
     pub forest: &'a Arc<Forest>,
-    /// Which of them a packet passes.
+    /// Table that says which of them a packet passes.
     pub table: &'a Arc<QueueTable>,
     /// Wall clock, ns since 1970 UTC.
     pub utc_ns: i64,
@@ -81,7 +81,7 @@ pub struct Plan<'a> {
 /// A leaf on a packet's queue.
 #[derive(Debug, Clone, Copy)]
 pub struct PathStep {
-    /// From it on.
+    /// Queue reference from that leaf on.
     pub queue: QueueRef,
     /// Number of the leaf.
     pub leaf: u32,

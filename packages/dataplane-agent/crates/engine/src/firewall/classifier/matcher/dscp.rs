@@ -10,7 +10,7 @@ use crate::error::BuildError;
 /// Highest DSCP (RFC 2474 §3).
 const MAX_DSCP: u8 = 63;
 
-/// The differentiated services codepoint of the IP header, as it is when the rule is asked.
+/// The differentiated services codepoint of the IP header, as it is when the rule is evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dscp {
     dscp: u8,

@@ -12,7 +12,7 @@ use crate::error::BuildError;
 const REFILL_MS: u64 = 10;
 /// Largest bucket and largest refill of [`LONGEST_DEBT_MS`], in parts of tokens.
 const MOST: u64 = 1 << 61;
-/// Where the shared number begins, so that it does not come by 0 soon.
+/// Start of the shared number, so that it does not reach 0 soon.
 const ORIGIN: u64 = 1 << 62;
 /// Bits of the largest super-frame, and more.
 const LARGEST_PACKET: u64 = 1 << 21;

@@ -37,7 +37,7 @@ use crate::interface::InterfaceMap;
 pub(super) use connection_state::state_bit;
 pub use time::TimeOfDay;
 
-/// Which end of the packet a condition looks at.
+/// End of the packet that a condition looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
     /// Source, or ingress.
@@ -103,7 +103,7 @@ pub(super) trait Condition: Sized {
     /// not, as in Linux.
     const READS_TRANSPORT_HEADER: bool = false;
 
-    /// From the configuration.
+    /// Compiles the condition from the configuration.
     ///
     /// # Errors
     /// For names that do not resolve and values that are out of range.
@@ -175,14 +175,14 @@ macro_rules! matchers {
                 }
             }
 
-            /// Where a rule evaluates it.
+            /// Place in the order of evaluation of a rule.
             pub(super) fn order(&self) -> EvaluationOrder {
                 match self {
                     $($(#[cfg($cfg)])? Self::$variant(_) => $file::$condition::ORDER,)*
                 }
             }
 
-            /// Where a rule evaluates a condition of the configuration.
+            /// Place of a condition of the configuration in the order of evaluation.
             pub(super) fn order_of(matcher: &M) -> EvaluationOrder {
                 match matcher {
                     $($(#[cfg($cfg)])? $configured => $file::$condition::ORDER,)*

@@ -27,7 +27,7 @@ impl ConnectionTable {
         meta.hash = self.hash_of(&meta.key);
     }
 
-    /// Before the first step: prefetches the bucket that it will read.
+    /// Prefetches the bucket that the first step reads.
     #[inline]
     pub fn prefetch_bucket(&self, hash: u32) {
         self.buckets.prefetch(hash);

@@ -12,7 +12,7 @@ use crate::packet::tuple::Tuple;
 /// Bits of the filter. A full batch sets one in 16 of them.
 const BITS: usize = 4096;
 
-/// Which flows have been opened, whichever way: a filter that may say so of others too.
+/// Filter of the flows that have been opened in either direction: a filter that may say so of others too.
 #[derive(Debug)]
 pub(super) struct Opened {
     words: Box<[u64; BITS / 64]>,
@@ -53,7 +53,7 @@ impl Opened {
 }
 
 impl ConnectionTable {
-    /// Before the packets of a pass are tracked.
+    /// Begins a pass, before its packets are tracked.
     #[inline]
     pub fn begin_pass(&mut self) {
         self.opened.clear();

@@ -40,7 +40,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// From the bytes of a TCP header; `None` when it is not whole.
+    /// Segment from the bytes of a TCP header; `None` when it is not whole.
     #[inline(always)]
     pub fn parse(header: &[u8], payload: u32) -> Option<Self> {
         let fixed: &[u8; HEADER] = header.first_chunk()?;

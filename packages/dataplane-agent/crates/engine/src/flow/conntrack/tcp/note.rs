@@ -17,7 +17,7 @@ use crate::ids::Direction;
 
 /// In the lower bits of [`Tracker::last_flags`] with [`SYN_NOTED`]: window scale; above all valid ones without the option.
 const NOTED_SCALE: u8 = 15;
-/// There: the SYN permitted selective acknowledgements.
+/// Bit there: the SYN permitted selective acknowledgements.
 const NOTED_SACK: u8 = 16;
 
 const _: () = assert!(

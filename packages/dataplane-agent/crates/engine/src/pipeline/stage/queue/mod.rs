@@ -455,7 +455,7 @@ fn refusal(held: HoldOutcome) -> Option<DropReason> {
     }
 }
 
-/// Where the headers of a super-frame are. One that has waited has not been parsed since.
+/// Layout of the headers of a super-frame. One that has waited has not been parsed since.
 fn layout(meta: &Meta, head: &[u8], vnet: &VnetState) -> Option<Layout> {
     if meta.l4 == 0 { Layout::of_headers(head, vnet) } else { Layout::of(meta, vnet) }
 }

@@ -199,7 +199,7 @@ impl Flows {
         self.pool.longest(&self.lengths, |flow| flow.queue.load().bytes)
     }
 
-    /// More or less waits in a flow than did.
+    /// Updates the order of a flow in which more or less waits than before.
     #[inline]
     pub fn measure(&mut self, place: u32) {
         if let Some(length) = self.pool.get(place).map(|flow| flow.queue.load().bytes) {

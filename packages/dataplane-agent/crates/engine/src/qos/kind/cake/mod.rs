@@ -30,7 +30,7 @@ const TIN_TURN: u64 = 16 * LEAST_QUANTUM;
 /// Least memory for what waits, and memory without a rate, bytes.
 const LEAST_MEMORY: u64 = 4 << 20;
 const MEMORY_WITHOUT_RATE: u64 = 16 << 20;
-/// After a drop for memory, so much of it is left free: one part in so many.
+/// Part of the memory that a drop for memory leaves free: one in so many.
 const SLACK: u64 = 64;
 /// A super-frame is no longer than one in so many of a second.
 const WHOLE_PER_SECOND: u64 = 1000;
