@@ -12,10 +12,10 @@ use tollway_engine::observe::profiler::CycleClock;
 use tollway_engine::packet::frame::{Frame, FrameSource, VnetState};
 use tollway_engine::pipeline::batch::{BATCH, Batch, Outcome};
 use tollway_engine::shared::Shared;
-use tollway_engine::snapshot::{Basis, PortFacts, Renewed, Snapshot};
+use tollway_engine::snapshot::{PortFacts, Snapshot};
 use tollway_engine::time::Now;
 use tollway_io::pool::{Partition, PartitionSize, PoolFrame, partitions};
-use tollway_testkit::workers::Workers;
+use tollway_testkit::workers::{Workers, renew};
 
 use crate::alloc;
 use crate::clock::Tsc;
@@ -252,14 +252,7 @@ impl Router {
 
     /// Builds another configuration in place of the one that the router has, for [`Self::swap`].
     pub fn prepare(&mut self, before: &DataplaneConfig, after: &DataplaneConfig) -> Result<(), String> {
-        let basis = Basis { config: before, snapshot: &self.snapshot };
-        let renewed = Snapshot::renew(basis, after, &ports(), self.snapshot.generation() + 1);
-        let Renewed { snapshot, routes } = renewed.map_err(|error| error.to_string())?;
-        self.shared
-            .take_over_routes(&self.snapshot, &snapshot, routes.as_deref())
-            .map_err(|error| format!("{error:?}"))?;
-        self.shared.take_over_lists(&snapshot);
-        self.snapshot = Arc::new(snapshot);
+        self.snapshot = renew(&self.shared, (before, &self.snapshot), after, &ports())?;
         Ok(())
     }
 

@@ -8,10 +8,10 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use tollway_config::dataplane::{
-    Action, AddressRange, Chain, ConnectionState, DataplaneConfig, Interface, InterfaceAddress, Matcher,
-    PortRange, Prefix, QueueLimit, QueueTarget, QueueType, Route, RouteTarget, Rule, SimpleQueue,
-    StaticNeighbor, Tracking, TrackingMode,
+    Action, AddressRange, Chain, ConnectionState, DataplaneConfig, Matcher, PortRange, Prefix, QueueTarget,
+    QueueType, Route, RouteTarget, Rule, SimpleQueue, StaticNeighbor, Tracking, TrackingMode,
 };
+use tollway_testkit::RouterConfig;
 
 /// Row of the interface the generator is on.
 pub const LAN: u32 = 1;
@@ -100,8 +100,6 @@ const LIMIT_AT: u64 = 100_000_000;
 
 /// Limit of a queue, bits/s.
 const MAX_LIMIT: u64 = 1_000_000_000;
-/// Depth of its token bucket, ms.
-const BUCKET_MS: u32 = 100;
 /// Packets that may wait in it: more than a TCP window, since iperf3 sends faster than it was told to after
 /// a pause, to catch up.
 const PACKET_LIMIT: u32 = 5000;
@@ -158,17 +156,20 @@ impl Scenario {
             log: None,
         };
         let nat = vec![Chain { name: "srcnat".to_owned(), rules: vec![srcnat] }];
+        let [lan, wan] = [LAN_ADDRESS, WAN_ADDRESS].map(|address| format!("{address}/16"));
+        let mut config = RouterConfig::new().interface(&lan).interface(&wan).config;
+        for (interface, name) in config.interfaces.iter_mut().zip(["lan", "wan"]) {
+            interface.name = name.to_owned();
+        }
         DataplaneConfig {
             tracking: Tracking { enabled: self.tracking, ..Tracking::default() },
-            interfaces: vec![interface(LAN, "lan", "ether1"), interface(WAN, "wan", "ether2")],
-            addresses: vec![address(11, LAN, LAN_ADDRESS), address(12, WAN, WAN_ADDRESS)],
             routes: vec![route(21, SOURCES, 12, GENERATOR, LAN), route(22, DESTINATIONS, 15, SINK, WAN)],
             neighbors: vec![neighbor(31, LAN, GENERATOR, generator_mac), neighbor(32, WAN, SINK, sink_mac)],
             filter: self.filter.chains(),
             nat: if self.masquerade { nat } else { Vec::new() },
             queue_types: vec![QueueType::Pfifo { limit: PACKET_LIMIT }],
             simple_queues: self.queues.rows(),
-            ..DataplaneConfig::default()
+            ..config
         }
     }
 }
@@ -212,30 +213,10 @@ impl Queues {
     }
 }
 
-/// A simple queue of both directions.
+/// A simple queue of both directions, with a bucket of 0.1 s.
 pub fn queue(index: u32, max_limit: u64, targets: Vec<Prefix>) -> SimpleQueue {
-    let limit = QueueLimit {
-        limit_at: 0,
-        max_limit,
-        burst_limit: 0,
-        burst_threshold: 0,
-        burst_time_ms: 0,
-        bucket_ms: BUCKET_MS,
-        priority: 8,
-        queue_type: 0,
-        packet_limit: 0,
-    };
-    SimpleQueue {
-        row: 1000 + index,
-        targets: targets.into_iter().map(QueueTarget::Prefix).collect(),
-        dst: None,
-        packet_marks: Vec::new(),
-        parent: None,
-        time: None,
-        upload: limit,
-        download: limit,
-        total: None,
-    }
+    let targets = targets.into_iter().map(QueueTarget::Prefix).collect();
+    SimpleQueue { targets, ..tollway_testkit::queue(1000 + index, &[], max_limit, max_limit) }
 }
 
 /// 25 rules for `forward`: 24 that a measured packet passes without matching, over states, addresses,
@@ -328,31 +309,6 @@ fn block(first: u8, third: u16) -> AddressRange {
     AddressRange {
         from: Ipv4Addr::new(first, 51, third, 0).into(),
         to: Ipv4Addr::new(first, 51, third, 255).into(),
-    }
-}
-
-fn interface(row: u32, name: &str, port: &str) -> Interface {
-    Interface {
-        row,
-        name: name.to_owned(),
-        port: port.to_owned(),
-        disabled: false,
-        mtu: 1500,
-        mac_address: None,
-        arp: tollway_config::dataplane::ArpMode::Enabled,
-        arp_timeout_ms: None,
-        io: tollway_config::dataplane::IoChoice::Auto,
-    }
-}
-
-fn address(row: u32, interface: u32, address: Ipv4Addr) -> InterfaceAddress {
-    let [a, b, ..] = address.octets();
-    InterfaceAddress {
-        row,
-        interface,
-        address: address.into(),
-        prefix_len: 16,
-        network: Ipv4Addr::new(a, b, 0, 0).into(),
     }
 }
 

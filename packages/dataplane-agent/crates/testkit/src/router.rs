@@ -15,7 +15,7 @@ use tollway_engine::observe::trace::Collector;
 use tollway_engine::pipeline::batch::Batch;
 use tollway_engine::pipeline::handover::Handover;
 use tollway_engine::shared::Shared;
-use tollway_engine::snapshot::{Basis, PortFacts, Renewed, Snapshot};
+use tollway_engine::snapshot::{PortFacts, Snapshot};
 use tollway_engine::time::Now;
 use tollway_engine::{Engine, EngineLimits};
 
@@ -23,7 +23,7 @@ use crate::config::RouterConfig;
 use crate::counters::Counter;
 use crate::frame::{HeapFrame, HeapSource};
 use crate::packet::ip;
-use crate::workers::Workers;
+use crate::workers::{Workers, renew};
 
 pub use output::{Output, To};
 
@@ -34,6 +34,12 @@ const ROUNDS: u32 = 32;
 pub fn port_mac(port: PortId) -> [u8; 6] {
     let [high, low] = port.to_be_bytes();
     [2, 0, 0, 1, high, low]
+}
+
+/// So many running ports, `ether1` and so on, with [`port_mac`].
+pub fn port_facts(count: PortId) -> Vec<PortFacts> {
+    let facts = |port| PortFacts { name: format!("ether{}", port + 1), mac: port_mac(port), running: true };
+    (0..count).map(facts).collect()
 }
 
 /// Link-layer address that a test host with this address has.
@@ -60,7 +66,6 @@ pub struct Router {
     snapshot: Arc<Snapshot>,
     config: DataplaneConfig,
     ports: Vec<PortFacts>,
-    generation: u32,
     source: HeapSource,
     batch: Batch<HeapFrame>,
     now: Now,
@@ -109,9 +114,7 @@ impl Router {
     /// Several workers with given bounds.
     pub fn with_limits(config: RouterConfig, workers: u32, limits: EngineLimits) -> Self {
         let config = config.config;
-        let ports: Vec<PortFacts> = (0..config.interfaces.len() as PortId)
-            .map(|port| PortFacts { name: format!("ether{}", port + 1), mac: port_mac(port), running: true })
-            .collect();
+        let ports = port_facts(config.interfaces.len() as PortId);
         let limits = vec![limits; workers as usize];
         let Workers { engines, shared, snapshot } =
             Workers::new(&config, &ports, &limits).expect("a possible configuration");
@@ -121,7 +124,6 @@ impl Router {
             snapshot,
             config,
             ports,
-            generation: 1,
             source: HeapSource::default(),
             batch: Batch::new(),
             now: Now::from_ms(1_000),
@@ -213,15 +215,8 @@ impl Router {
     pub fn prepare(&mut self, change: impl FnOnce(&mut DataplaneConfig)) {
         let before = self.config.clone();
         change(&mut self.config);
-        self.generation += 1;
-        let basis = Basis { config: &before, snapshot: &self.snapshot };
-        let renewed = Snapshot::renew(basis, &self.config, &self.ports, self.generation);
-        let Renewed { snapshot, routes } = renewed.expect("a possible configuration");
-        self.shared
-            .take_over_routes(&self.snapshot, &snapshot, routes.as_deref())
-            .expect("not too many next hops");
-        self.shared.take_over_lists(&snapshot);
-        self.snapshot = Arc::new(snapshot);
+        self.snapshot = renew(&self.shared, (&before, &self.snapshot), &self.config, &self.ports)
+            .expect("a possible configuration");
     }
 
     /// Another program changes its routes.

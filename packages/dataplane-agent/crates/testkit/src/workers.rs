@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tollway_config::dataplane::DataplaneConfig;
 use tollway_engine::packet::frame::Frame;
 use tollway_engine::shared::Shared;
-use tollway_engine::snapshot::{BuildError, PortFacts, Snapshot};
+use tollway_engine::snapshot::{Basis, BuildError, PortFacts, Renewed, Snapshot};
 use tollway_engine::{Engine, EngineLimits};
 
 /// Seed of the hashes that the workers share.
@@ -40,4 +40,23 @@ impl<F: Frame> Workers<F> {
         let engines = (0..).zip(limits).map(engine).collect();
         Ok(Self { engines, shared, snapshot })
     }
+}
+
+/// The snapshot of another configuration in place of `before`, of the next generation. What the workers share follows
+/// it at once.
+///
+/// # Errors
+/// When the configuration cannot work.
+pub fn renew(
+    shared: &Shared,
+    before: (&DataplaneConfig, &Snapshot),
+    config: &DataplaneConfig,
+    ports: &[PortFacts],
+) -> Result<Arc<Snapshot>, String> {
+    let basis = Basis { config: before.0, snapshot: before.1 };
+    let renewed = Snapshot::renew(basis, config, ports, before.1.generation() + 1);
+    let Renewed { snapshot, routes } = renewed.map_err(|error| error.to_string())?;
+    shared.take_over_routes(before.1, &snapshot, routes.as_deref()).map_err(|error| format!("{error:?}"))?;
+    shared.take_over_lists(&snapshot);
+    Ok(Arc::new(snapshot))
 }

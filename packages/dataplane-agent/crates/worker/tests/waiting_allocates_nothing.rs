@@ -2,21 +2,25 @@
 //! no memory beyond what was reserved, nor does what is handed over to another worker. The only test here, since it counts what the whole process obtains.
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tollway_engine::observe::profiler::NoCycles;
+use tollway_engine::EngineLimits;
 use tollway_engine::packet::frame::{Frame, FrameSource, VnetState};
 use tollway_engine::pipeline::batch::{BATCH, Batch, Outcome};
 use tollway_engine::pipeline::handover::{Handover, HandoverContents};
-use tollway_engine::shared::Shared;
-use tollway_engine::snapshot::{PortFacts, Snapshot};
 use tollway_engine::time::Now;
-use tollway_engine::{Engine, EngineLimits};
+use tollway_io::clock::Tsc;
 use tollway_io::pool::{PartitionSize, partitions};
 use tollway_testkit::packet::PacketBuilder;
-use tollway_testkit::router::port_mac;
+use tollway_testkit::router::{port_facts, port_mac};
+use tollway_testkit::workers::Workers;
 use tollway_testkit::{RouterConfig, rule};
+// The engine is not compiled for frames of the pool again: the agent has it.
+use tollway_worker as _;
+
+/// Fewer frames than the queues would hold, so that the longest ones pay now and then.
+const LIMITS: EngineLimits =
+    EngineLimits { max_connections: 1024, queue_frames: 1500, queue_bytes: 64 << 20 };
 
 struct Counting;
 
@@ -62,13 +66,8 @@ fn queues_that_move() {
     for host in 0..HOSTS {
         config = config.queue(&[&format!("192.168.88.{}", 2 + host)], 50_000_000, 0);
     }
-    let ports: Vec<_> = (0..2)
-        .map(|port| PortFacts { name: format!("ether{}", port + 1), mac: port_mac(port), running: true })
-        .collect();
-    let snapshot = Arc::new(Snapshot::build(&config.config, &ports, 2, 1).expect("a possible configuration"));
-    let limits = EngineLimits { max_connections: 1024, queue_frames: 1500, queue_bytes: 64 << 20 };
-    let shared = Arc::new(Shared::new(2, 0x5eed));
-    let mut engines = [0, 1].map(|worker| Engine::new(worker, 2, shared.clone(), snapshot.clone(), limits));
+    let Workers { mut engines, .. } =
+        Workers::new(&config.config, &port_facts(2), &[LIMITS; 2]).expect("a possible configuration");
     let mut pool = partitions(&[PartitionSize { heads: 4096, tails: 0 }]).expect("memory").remove(0);
     let mut batch = Batch::new();
     let mut ring = Vec::with_capacity(BATCH);
@@ -87,7 +86,7 @@ fn queues_that_move() {
             for packet in ring.drain(..) {
                 batch.push_handover(packet);
             }
-            engines[worker].process(&mut batch, &mut pool, &NoCycles, now);
+            engines[worker].process(&mut batch, &mut pool, &Tsc, now);
             for done in batch.drain() {
                 match done.outcome {
                     Outcome::Handover { packet, .. } => {
@@ -122,13 +121,8 @@ fn slow_queues() {
     for host in 2..66 {
         config = config.queue(&[&format!("192.168.88.{host}")], 1_000_000 + host * 100_000, 0);
     }
-    let ports: Vec<_> = (0..2)
-        .map(|port| PortFacts { name: format!("ether{}", port + 1), mac: port_mac(port), running: true })
-        .collect();
-    let snapshot = Snapshot::build(&config.config, &ports, 1, 1).expect("a possible configuration");
-    // Fewer than the queues would hold, so that the longest ones pay now and then.
-    let limits = EngineLimits { max_connections: 1024, queue_frames: 1500, queue_bytes: 64 << 20 };
-    let mut engine = Engine::new(0, 1, Arc::new(Shared::new(1, 0x5eed)), Arc::new(snapshot), limits);
+    let workers = Workers::new(&config.config, &port_facts(2), &[LIMITS]).expect("a possible configuration");
+    let mut engine = workers.engines.into_iter().next().expect("an engine");
     let mut pool = partitions(&[PartitionSize { heads: 4096, tails: 0 }]).expect("memory").remove(0);
     let packets: Vec<Vec<u8>> = (2..66)
         .map(|host| {
@@ -147,7 +141,7 @@ fn slow_queues() {
             batch.push_rx(frame, 0, VnetState::default());
         }
         let before = CALLS.load(Ordering::Relaxed);
-        engine.process(&mut batch, &mut pool, &NoCycles, now);
+        engine.process(&mut batch, &mut pool, &Tsc, now);
         for tick in 0..4 {
             for done in batch.drain() {
                 assert!(matches!(done.outcome, Outcome::Tx { port: 1 }));
@@ -155,7 +149,7 @@ fn slow_queues() {
                 pool.recycle(done.frame);
             }
             now = Now(now.0 + 150_000 * tick);
-            engine.tick(&mut batch, &mut pool, &NoCycles, now);
+            engine.tick(&mut batch, &mut pool, &Tsc, now);
         }
         // The connections are made in the first round, with memory that is kept.
         if round >= 1 {
