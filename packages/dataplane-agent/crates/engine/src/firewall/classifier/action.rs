@@ -2,7 +2,7 @@
 //! change. Where an evaluation goes on after a rule is in [`RuleTable::evaluate`](super::RuleTable::evaluate), what NAT
 //! translates to in [`Target`](crate::flow::nat::NatTarget). `docs/adding/action.md` goes through one.
 
-use tollway_config::dataplane::{Action, Chain, Mark, NewMss, PortRange, RowId};
+use tollway_config::dataplane::{Action, Chain, Mark, NewMss, RowId};
 
 use super::compile::TableKind;
 use super::list::AddressLists;
@@ -10,6 +10,8 @@ use super::matcher::Side;
 use super::validity::Membership;
 use super::view::PacketView;
 use crate::error::BuildError;
+use crate::flow::nat::NatTarget;
+use crate::packet::tuple::Addr;
 
 /// The hooks of mangle before the route is looked up.
 const BEFORE_ROUTING: &[&str] = &["prerouting", "output"];
@@ -64,7 +66,8 @@ pub(super) fn check(
     {
         return Err(BuildError::row(row, format!("new-dscp {dscp}: expected 0 to 63")));
     }
-    if let Some(range) = action_ports(action)
+    // The interface and its address do not matter to the ports.
+    if let Some(range) = NatTarget::of(action, 0, Some(Addr(0))).and_then(|target| target.ports)
         && range.from > range.to
     {
         return Err(BuildError::row(
@@ -85,30 +88,6 @@ pub(super) fn check(
         ));
     }
     Ok(())
-}
-
-fn action_ports(action: &Action) -> Option<PortRange> {
-    match action {
-        Action::Masquerade { to_ports, .. }
-        | Action::SrcNat { to_ports, .. }
-        | Action::DstNat { to_ports, .. }
-        | Action::Redirect { to_ports } => *to_ports,
-        Action::Accept
-        | Action::Drop
-        | Action::Reject { .. }
-        | Action::Jump { .. }
-        | Action::Return
-        | Action::Log
-        | Action::Passthrough
-        | Action::AddSrcToAddressList { .. }
-        | Action::AddDstToAddressList { .. }
-        | Action::FasttrackConnection
-        | Action::MarkPacket { .. }
-        | Action::MarkConnection { .. }
-        | Action::MarkRouting { .. }
-        | Action::ChangeDscp { .. }
-        | Action::ChangeMss { .. } => None,
-    }
 }
 
 /// Checks that the address list of an action exists, and that its chain exists and is not built in. The error names the
