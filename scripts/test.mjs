@@ -85,7 +85,6 @@ await main(async () => {
           return command('cargo', args, { cwd: path.join(agentDir, 'interleaving'), out });
         },
       },
-      networkTests('network tests', 'network'),
     ],
     [networkTests('network tests that measure', 'measuring')],
     [{ title: 'unit and API tests (vitest)', body: (out) => npmProgram('vitest', ['run'], { out }) }],
@@ -94,6 +93,7 @@ await main(async () => {
         title: 'end to end (Playwright)',
         body: (out) => isolated('playwright', ['test', '--config', 'e2e/playwright.config.ts'], out),
       },
+      networkTests('network tests', 'network'),
     ],
   );
   return sections.finish();
