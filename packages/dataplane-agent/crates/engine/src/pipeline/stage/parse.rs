@@ -67,6 +67,11 @@ fn parse_and_identify<F: Frame>(
     }
 }
 
+/// Parses any packet: also with options, tags or fragments, for this router, or handed over by another worker. A
+/// recirculated packet is left as it is.
+///
+/// # Errors
+/// The drop reason of a packet that cannot go on.
 fn parse_general<F: Frame>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
