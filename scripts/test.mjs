@@ -85,9 +85,9 @@ await main(async () => {
           return command('cargo', args, { cwd: path.join(agentDir, 'interleaving'), out });
         },
       },
+      { title: 'unit and API tests (vitest)', body: (out) => npmProgram('vitest', ['run'], { out }) },
     ],
     [networkTests('network tests that measure', 'measuring')],
-    [{ title: 'unit and API tests (vitest)', body: (out) => npmProgram('vitest', ['run'], { out }) }],
     [
       {
         title: 'end to end (Playwright)',

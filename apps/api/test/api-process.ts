@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -188,10 +189,12 @@ export async function databaseOfAnother(): Promise<string> {
  */
 export function checkpoint(): void {
   const script = `
-    const { openDatabase } = await import(${JSON.stringify(dist('database/client.js'))});
-    const db = openDatabase(${JSON.stringify(`file:${database()}`)});
-    await db.$queryRawUnsafe('PRAGMA wal_checkpoint(TRUNCATE)');
-    await db.$disconnect();`;
-  const { status, stderr } = spawnNow(['--input-type=module', '--eval', script]);
+    const { PrismaLibSql } = require(${JSON.stringify(createRequire(import.meta.url).resolve('@prisma/adapter-libsql'))});
+    const connect = new PrismaLibSql({ url: ${JSON.stringify(`file:${database()}`)} }).connect();
+    connect.then(async (connection) => {
+      await connection.executeScript('PRAGMA wal_checkpoint(TRUNCATE)');
+      await connection.dispose();
+    });`;
+  const { status, stderr } = spawnNow(['--eval', script]);
   expect(status, stderr).toBe(0);
 }
