@@ -2,7 +2,7 @@ import { defineConfig } from 'rolldown';
 
 /**
  * One file for the API and what it imports, as a start otherwise spends a third of its processor time on finding and linking
- * some 1,200 modules (docs/adr/0020-one-file.md).
+ * some 1,500 modules (docs/adr/0020-one-file.md).
  */
 export default defineConfig({
   input: { server: 'src/server.ts', restore: 'src/restore.ts' },

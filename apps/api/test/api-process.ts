@@ -190,8 +190,8 @@ export async function databaseOfAnother(): Promise<string> {
 export function checkpoint(): void {
   const script = `
     const { PrismaLibSql } = require(${JSON.stringify(createRequire(import.meta.url).resolve('@prisma/adapter-libsql'))});
-    const connect = new PrismaLibSql({ url: ${JSON.stringify(`file:${database()}`)} }).connect();
-    connect.then(async (connection) => {
+    const driver = new PrismaLibSql({ url: ${JSON.stringify(`file:${database()}`)} });
+    driver.connect().then(async (connection) => {
       await connection.executeScript('PRAGMA wal_checkpoint(TRUNCATE)');
       await connection.dispose();
     });`;

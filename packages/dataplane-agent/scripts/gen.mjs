@@ -39,7 +39,7 @@ const types = await compile(schema, 'Agent', {
   unreachableDefinitions: true,
 });
 
-/** `QueueScopeRecord` and `queue_part` as names of TypeScript. */
+/** `TokenBucketRecord` and `queue_part` as names of TypeScript. */
 const camelCase = (name) => {
   const joined = name.replace(/_(\w)/g, (_, letter) => letter.toUpperCase());
   return joined[0].toLowerCase() + joined.slice(1);
