@@ -2,14 +2,13 @@ import { defineConfig } from 'vitest/config';
 
 /** Files that measure time or rates. What a busy machine has spoilt is measured again, twice at most. */
 const MEASURING = [
-  'ports.test.ts',
+  'idle.test.ts',
   'profile.test.ts',
   'queue-changes.test.ts',
   'queue-rates.test.ts',
   'queue-trees.test.ts',
   'queues.test.ts',
-  'resilience.test.ts',
-  'xdp.test.ts',
+  'rule-changes.test.ts',
 ];
 
 /**

@@ -375,12 +375,12 @@ describe('a million routes', () => {
     expect(await count('ospf=yes')).toBe(String(Math.ceil(COUNT / 64)));
     // 65,536 of the prefixes, the network of the address, and the static route.
     const times: number[] = [];
-    for (let tries = 0; tries < 3 && Math.min(...times, Number.POSITIVE_INFINITY) >= 1_000; tries += 1) {
+    for (let tries = 0; tries < 3 && Math.min(...times, Number.POSITIVE_INFINITY) >= 5_000; tries += 1) {
       const before = workedMs();
       expect(await count('dst-address in 10.0.0.0/8')).toBe('65538');
       times.push(workedMs() - before);
     }
-    expect(Math.min(...times)).toBeLessThan(1_000);
+    expect(Math.min(...times)).toBeLessThan(5_000);
     const { rows } = await router.rest('POST', `${ROUTES}/print`, { '.query': ['dst-address=16.66.63.0/28'] });
     expect(rows).toMatchObject([{ '.id': '*8000001C10423F0000000007' }]);
     expect((await router.rest('GET', `${ROUTES}/*8000001C10423F0000000007`)).item).toEqual(rows[0]);

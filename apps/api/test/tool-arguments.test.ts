@@ -47,8 +47,7 @@ it.each<[string, string, unknown, RegExp]>([
   [DRY, 'packet', [LINE, 'x'.repeat(1_000_000)], /^value of packet: it has \d+ characters, and 8192 are accepted/],
   [DRY, 'packet', { a: 1 }, /must be a text, a number/],
   [DRY, 'packet-size', 999_999_999, /is out of range \(20\.\.65535/],
-])('%s refuses a wrong %s at once (%#)', async (path, property, value, detail) => {
-  const started = performance.now();
+])('%s refuses a wrong %s (%#)', async (path, property, value, detail) => {
   const { status, error } = await router.rest('POST', path, { [property]: value });
   expect(error).toMatchObject({ error: 400, message: 'Bad Request' });
   expect(status).toBe(400);
@@ -56,7 +55,6 @@ it.each<[string, string, unknown, RegExp]>([
   expect(error.detail).toMatch(property);
   expect(error.detail).toMatch(detail);
   expect(error.detail?.length).toBeLessThan(500);
-  expect(performance.now() - started).toBeLessThan(900);
 });
 
 it.each([
