@@ -80,7 +80,7 @@ export const errors = {
   agentSilent: (ms: number) =>
     new ApiError(
       503,
-      `failure: the data plane agent did not answer within ${ms / 1000} s; nothing was changed, try again`,
+      `failure: the data plane agent did not answer within ${Math.floor(ms / 1000)} s; nothing was changed, try again`,
     ),
   /** Removal of stored items that succeeded, while that of dynamic ones may not have. */
   dynamicLeft: () =>

@@ -17,6 +17,8 @@ import type { Rules } from './rules.js';
 
 /** Time limits of a write, ms each: for the writes before it, for the agent to prepare it, and for the agent to activate it. */
 const WAIT_MS = 5_000;
+/** More time for the agent to prepare a configuration, ms for each row of it. */
+const PREPARE_MS_PER_ROW = 0.2;
 /** Delay before the next attempt to bring a connected agent to the newest revision, ms. */
 const AGAIN_MS = 5_000;
 
@@ -25,6 +27,10 @@ export interface Log {
   warn(message: string): void;
   error(message: string): void;
 }
+
+/** Time limit for the agent to prepare a configuration, ms. */
+const prepareMs = (snapshot: StoredSnapshot): number =>
+  WAIT_MS + PREPARE_MS_PER_ROW * [...snapshot.values()].reduce((sum, rows) => sum + rows.length, 0);
 
 /** Offset of the router's clock from UTC now, seconds. */
 const utcOffsetS = (): number => -60 * new Date().getTimezoneOffset();
@@ -211,7 +217,7 @@ export class ConfigStore {
       const begun = performance.now();
       await this.#agentReady(deadline);
       // Time spent waiting for the agent reduces the limit for its answer; time spent computing does not.
-      const patience = WAIT_MS - (performance.now() - begun);
+      const waitedMs = performance.now() - begun;
       const nextId = () => {
         this.#lastId += 1;
         return this.#lastId;
@@ -226,7 +232,7 @@ export class ConfigStore {
       refuseEndingRules(changes, { before: this.#compiled.invalid, after: compiled.invalid }, snapshot);
       const revision = this.#revision + 1;
       this.#watch?.refuse();
-      const token = await this.#prepare(revision, compiled.config, performance.now() + patience);
+      const token = await this.#prepare(revision, compiled.config, prepareMs(snapshot), waitedMs);
       const text = typeof summary === 'string' ? summary : summary(result, changes);
       const digest = digestOf(compiled.config);
       let by: Author;
@@ -288,8 +294,12 @@ export class ConfigStore {
     }
   }
 
-  /** @param deadline when to give up, by `performance.now()` */
-  async #prepare(revision: number, config: DataplaneConfig, deadline: number): Promise<number> {
+  /**
+   * @param limitMs time limit
+   * @param waitedMs the part of it that the agent was already waited for
+   */
+  async #prepare(revision: number, config: DataplaneConfig, limitMs: number, waitedMs: number): Promise<number> {
+    const deadline = performance.now() + limitMs - waitedMs;
     // One retry: the agent may have been ending already. If it ends again, this configuration is the cause.
     for (let tries = 2; tries > 0; tries -= 1) {
       try {
@@ -298,7 +308,7 @@ export class ConfigStore {
         return token;
       } catch (error) {
         if (error instanceof AgentRefusal) throw this.#refusal(error);
-        if (error instanceof AgentSilent) throw errors.agentSilent(WAIT_MS);
+        if (error instanceof AgentSilent) throw errors.agentSilent(limitMs);
         if (!(error instanceof AgentGone)) throw error;
         if (tries > 1) await this.#agentReady(deadline);
       }
