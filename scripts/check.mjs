@@ -40,12 +40,18 @@ const inAgent = { cwd: agentDir };
 
 /** @typedef {import('./sections.mjs').Part} Part */
 
+/**
+ * Runs a command of cargo that only computes, after everything that wants the processor at the same time.
+ * @param {readonly string[]} args @param {NodeJS.WritableStream} out
+ */
+export const cargoInBackground = (args, out) => command('nice', ['-n', '10', 'cargo', ...args], { ...inAgent, out });
+
 /** The lint of the agent. @type {Part} */
 export const rustLint = {
   title: 'Rust lint (clippy)',
   body: (out) => {
     const packages = ['--locked', '--workspace', '--features', 'tollway-bench/instructions', '--all-targets'];
-    return command('cargo', ['clippy', ...packages, '--quiet', '--', '-D', 'warnings'], { ...inAgent, out });
+    return cargoInBackground(['clippy', ...packages, '--quiet', '--', '-D', 'warnings'], out);
   },
 };
 

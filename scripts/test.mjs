@@ -5,7 +5,7 @@
  */
 import path from 'node:path';
 import { buildAgent, buildTypeScript } from './build.mjs';
-import { cargoOnPath, checkSources, rustLint } from './check.mjs';
+import { cargoInBackground, cargoOnPath, checkSources, rustLint } from './check.mjs';
 import {
   buildNeeds,
   ensureNode,
@@ -35,6 +35,8 @@ function isolated(name, args, out) {
   const program = inProject('node_modules', '.bin', name);
   return command('unshare', ['--mount', 'sh', '-c', script, 'sh', program, ...args], { out });
 }
+
+const rustTests = ['test', '--locked', '--workspace', '--tests', '--profile', 'checked', '--quiet'];
 
 /** @param {string} title @param {'network' | 'measuring'} project of their configuration @returns {import('./sections.mjs').Part} */
 const networkTests = (title, project) => ({
@@ -71,13 +73,8 @@ await main(async () => {
   await sections.together(
     [
       rustLint,
-      {
-        title: 'Rust tests',
-        body: (out) => {
-          const args = ['test', '--locked', '--workspace', '--tests', '--profile', 'checked', '--quiet'];
-          return command('cargo', args, { cwd: agentDir, out });
-        },
-      },
+      { title: 'Rust tests, compiled', body: (out) => cargoInBackground([...rustTests, '--no-run'], out) },
+      { title: 'Rust tests', body: (out) => command('cargo', rustTests, { cwd: agentDir, out }) },
       {
         title: 'orders in which threads may meet (loom)',
         body: (out) => {
@@ -85,15 +82,15 @@ await main(async () => {
           return command('cargo', args, { cwd: path.join(agentDir, 'interleaving'), out });
         },
       },
-      { title: 'unit and API tests (vitest)', body: (out) => npmProgram('vitest', ['run'], { out }) },
     ],
+    [{ title: 'unit and API tests (vitest)', body: (out) => npmProgram('vitest', ['run'], { out }) }],
     [networkTests('network tests that measure', 'measuring')],
+    [networkTests('network tests', 'network')],
     [
       {
         title: 'end to end (Playwright)',
         body: (out) => isolated('playwright', ['test', '--config', 'e2e/playwright.config.ts'], out),
       },
-      networkTests('network tests', 'network'),
     ],
   );
   return sections.finish();
