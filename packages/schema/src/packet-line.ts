@@ -1,6 +1,6 @@
 import { shown } from './props/shown.js';
 
-/** A packet in words, by property of `/tool/packet-trace`: `src-address`, `dst-port`, `in-interface` … */
+/** A packet, by property of `/tool/packet-trace`: `src-address`, `dst-port`, `in-interface` … */
 export type PacketArguments = Readonly<Record<string, string>>;
 
 const ADDRESS = '((?:\\d{1,3}\\.){3}\\d{1,3})(?::(\\d{1,5}))?';
@@ -52,9 +52,9 @@ const PACKET_LINE_ACCEPTS =
  */
 export function parsePacketLine(
   text: string,
-): { readonly ok: true; readonly words: PacketArguments } | { readonly ok: false; readonly error: string } {
+): { readonly ok: true; readonly args: PacketArguments } | { readonly ok: false; readonly error: string } {
   let rest = text.slice(0, 500).trim();
-  const words: Record<string, string> = {};
+  const args: Record<string, string> = {};
   const take = (pattern: RegExp): readonly (string | undefined)[] | undefined => {
     const found = pattern.exec(rest);
     if (found === null) return undefined;
@@ -68,41 +68,41 @@ export function parsePacketLine(
   const [, src, srcPort, dst, dstPort] = wire ?? decided ?? [];
   if (src === undefined || dst === undefined)
     return { ok: false, error: `${shown(text)} is not ${PACKET_LINE_ACCEPTS}` };
-  words['src-address'] = src;
-  words['dst-address'] = dst;
-  if (srcPort !== undefined) words['src-port'] = srcPort;
-  if (dstPort !== undefined) words['dst-port'] = dstPort;
+  args['src-address'] = src;
+  args['dst-address'] = dst;
+  if (srcPort !== undefined) args['src-port'] = srcPort;
+  if (dstPort !== undefined) args['dst-port'] = dstPort;
   for (const [property, pattern] of PARTS) {
     const [, first, second] = take(pattern) ?? [];
     const value = first ?? second;
-    if (value !== undefined) words[property] = property === 'icmp-options' ? value.replace(', code ', ':') : value;
+    if (value !== undefined) args[property] = property === 'icmp-options' ? value.replace(', code ', ':') : value;
   }
-  for (const name of ['protocol', 'tcp-flags']) if (words[name] !== undefined) words[name] = words[name].toLowerCase();
-  words.protocol ??= words['src-port'] !== undefined || words['dst-port'] !== undefined ? 'tcp' : 'icmp';
+  for (const name of ['protocol', 'tcp-flags']) if (args[name] !== undefined) args[name] = args[name].toLowerCase();
+  args.protocol ??= args['src-port'] !== undefined || args['dst-port'] !== undefined ? 'tcp' : 'icmp';
   // The source port of an ICMP query or answer is its identifier.
-  const identifier = words.protocol === 'icmp' && words['src-port'] === undefined ? take(IDENTIFIER)?.[1] : undefined;
-  if (identifier !== undefined) words['src-port'] = identifier;
+  const identifier = args.protocol === 'icmp' && args['src-port'] === undefined ? take(IDENTIFIER)?.[1] : undefined;
+  if (identifier !== undefined) args['src-port'] = identifier;
   const unread = rest.replace(/[\s,;()]+/g, ' ').trim();
   if (unread !== '') return { ok: false, error: `${shown(unread)} is not understood; give ${PACKET_LINE_ACCEPTS}` };
-  return { ok: true, words };
+  return { ok: true, args };
 }
 
 /** One line that {@link parsePacketLine} reads back; empty without both addresses. */
-export function packetLine(words: PacketArguments): string {
-  const { protocol, 'src-address': src, 'dst-address': dst, 'in-interface': from, ttl } = words;
+export function packetLine(args: PacketArguments): string {
+  const { protocol, 'src-address': src, 'dst-address': dst, 'in-interface': from, ttl } = args;
   if (src === undefined || dst === undefined) return '';
   const end = (address: string, port: string | undefined): string =>
     port === undefined ? address : `${address}:${port}`;
   const optional = (word: string, value: string | undefined): string[] => (value === undefined ? [] : [word, value]);
   return [
     ...(protocol === undefined ? [] : [/^\d+$/.test(protocol) ? `proto ${protocol}` : protocol]),
-    end(src, words['src-port']),
+    end(src, args['src-port']),
     '→',
-    end(dst, words['dst-port']),
+    end(dst, args['dst-port']),
     ...optional('in', from),
-    ...optional('flags', words['tcp-flags']),
-    ...optional('type', words['icmp-options']),
-    ...optional('len', words['packet-size']),
+    ...optional('flags', args['tcp-flags']),
+    ...optional('type', args['icmp-options']),
+    ...optional('len', args['packet-size']),
     ...optional('ttl', ttl),
   ].join(' ');
 }

@@ -4,7 +4,7 @@ import { packetLine, parsePacketLine } from '../src/packet-line.js';
 
 const read = (line: string) => {
   const parsed = parsePacketLine(line);
-  return parsed.ok ? parsed.words : parsed.error;
+  return parsed.ok ? parsed.args : parsed.error;
 };
 
 describe('a packet in one line', () => {
@@ -92,8 +92,8 @@ describe('a packet in one line', () => {
         '192.168.88.10:40000->1.1.1.1:443, len 1500, 43 packets',
       { ...web, 'in-interface': 'ether2', 'tcp-flags': 'psh,ack', 'packet-size': '1500' },
     ],
-  ])('%s', (line, words) => {
-    expect(read(line)).toEqual(words);
+  ])('%s', (line, args) => {
+    expect(read(line)).toEqual(args);
   });
 
   it('that says too little or too much is refused with what is accepted', () => {
@@ -127,8 +127,8 @@ describe('a packet in one line', () => {
       { requiredKeys: ['protocol', 'src-address', 'dst-address'] },
     );
     fc.assert(
-      fc.property(packet, (words) => {
-        expect(read(packetLine(words))).toEqual(words);
+      fc.property(packet, (args) => {
+        expect(read(packetLine(args))).toEqual(args);
       }),
     );
   });

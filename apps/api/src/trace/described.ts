@@ -16,7 +16,7 @@ import { errors } from '../errors.js';
 import { interfaceNamed, interfaceNames } from '../snapshot/interfaces.js';
 import type { ConfigSnapshot } from '../snapshot/snapshot.js';
 
-/** Packets in the words of `/tool/packet-trace`, as the data plane is asked about them. */
+/** Packets by arguments of `/tool/packet-trace`, as the data plane is asked about them. */
 
 /**
  * Canonical texts of the arguments, defaults included; those of the line `packet` stand behind those that are given by
@@ -24,13 +24,13 @@ import type { ConfigSnapshot } from '../snapshot/snapshot.js';
  * @throws ApiError naming the first that cannot be read.
  */
 export function argumentsOf(menu: Menu, args: Arguments): PacketArguments {
-  const words: Record<string, string> = {};
+  const read: Record<string, string> = {};
   const put = (name: string, text: string): void => {
     const prop = propOf(menu, name);
     const parsed = prop?.kind.parse(text);
     if (parsed === undefined || prop?.readOnly === true) throw errors.unknownParameter(name);
     if (!parsed.ok) throw errors.badProperty(name, `value of ${name}: ${parsed.error}`);
-    words[name] = parsed.value;
+    read[name] = parsed.value;
   };
   const { packet, '.proplist': _proplist, ...given } = args;
   const line = packet === undefined ? '' : textOf('packet', packet);
@@ -39,35 +39,35 @@ export function argumentsOf(menu: Menu, args: Arguments): PacketArguments {
     if (whole?.ok === false) throw errors.badProperty('packet', `value of packet: ${whole.error}`);
     const parsed = parsePacketLine(line);
     if (!parsed.ok) throw errors.badProperty('packet', `value of packet: ${parsed.error}`);
-    for (const [name, text] of Object.entries(parsed.words)) put(name, text);
+    for (const [name, text] of Object.entries(parsed.args)) put(name, text);
   }
   for (const [name, value] of Object.entries(given)) {
     const text = textOf(name, value);
     if (text !== '') put(name, text);
   }
   for (const [name, prop] of Object.entries(menu.props)) {
-    if (prop.default !== undefined) words[name] ??= prop.default;
+    if (prop.default !== undefined) read[name] ??= prop.default;
   }
-  return words;
+  return read;
 }
 
 /** Filter of a live trace. @throws ApiError for an interface that is not there, and ports where none can be. */
-export function traceFilter(words: PacketArguments, snapshot: ConfigSnapshot): TraceFilter {
+export function traceFilter(args: PacketArguments, snapshot: ConfigSnapshot): TraceFilter {
   const prefix = (name: string) => {
-    const parsed = ipv4Prefix(words[name] ?? '');
+    const parsed = ipv4Prefix(args[name] ?? '');
     return parsed === undefined ? null : { address: ipv4Text(parsed.address), 'prefix-len': parsed.length };
   };
-  const number = (name: string) => (words[name] === undefined ? null : Number(words[name]));
-  const protocol = words.protocol === undefined ? undefined : protocolNumber(words.protocol);
-  if (protocol !== undefined) refusePorts(protocol, words);
+  const number = (name: string) => (args[name] === undefined ? null : Number(args[name]));
+  const protocol = args.protocol === undefined ? undefined : protocolNumber(args.protocol);
+  if (protocol !== undefined) refusePorts(protocol, args);
   return {
     'src-address': prefix('src-address'),
     'dst-address': prefix('dst-address'),
     protocol: protocol ?? null,
     'src-port': number('src-port'),
     'dst-port': number('dst-port'),
-    'in-interface': words['in-interface'] === undefined ? null : interfaceRow(words['in-interface'], snapshot),
-    dropped: words.dropped === 'true',
+    'in-interface': args['in-interface'] === undefined ? null : interfaceRow(args['in-interface'], snapshot),
+    dropped: args.dropped === 'true',
   };
 }
 
@@ -83,50 +83,50 @@ const SYN = 2;
  * @throws ApiError for what does not make one packet.
  */
 export async function packetDescription(
-  words: PacketArguments,
+  args: PacketArguments,
   snapshot: ConfigSnapshot,
   agent: Pick<AgentPort, 'request'>,
 ): Promise<PacketDescription> {
-  const source = oneAddress('src-address', words);
-  const destination = oneAddress('dst-address', words);
-  const hasPorts = words['src-port'] !== undefined || words['dst-port'] !== undefined;
-  const protocol = words.protocol === undefined ? (hasPorts ? TCP : ICMP) : (protocolNumber(words.protocol) ?? ICMP);
-  refusePorts(protocol, words);
-  const named = words['in-interface'];
-  const icmp = parseIcmpOptions(words['icmp-options'] ?? '');
-  const flags = words['tcp-flags']?.split(',');
+  const source = oneAddress('src-address', args);
+  const destination = oneAddress('dst-address', args);
+  const hasPorts = args['src-port'] !== undefined || args['dst-port'] !== undefined;
+  const protocol = args.protocol === undefined ? (hasPorts ? TCP : ICMP) : (protocolNumber(args.protocol) ?? ICMP);
+  refusePorts(protocol, args);
+  const named = args['in-interface'];
+  const icmp = parseIcmpOptions(args['icmp-options'] ?? '');
+  const flags = args['tcp-flags']?.split(',');
   return {
     'in-interface': named === undefined ? await behind(source, agent) : interfaceRow(named, snapshot),
     protocol,
     'src-address': ipv4Text(source),
     'dst-address': ipv4Text(destination),
-    'src-port': Number(words['src-port'] ?? 0),
-    'dst-port': Number(words['dst-port'] ?? 0),
+    'src-port': Number(args['src-port'] ?? 0),
+    'dst-port': Number(args['dst-port'] ?? 0),
     'icmp-type': icmp?.type ?? ECHO_REQUEST,
     'icmp-code': icmp?.codeFrom ?? 0,
     'tcp-flags':
       flags === undefined
         ? SYN
         : TCP_FLAGS.reduce((sum, flag, bit) => (flags.includes(flag) ? sum | (1 << bit) : sum), 0),
-    length: Number(words['packet-size']),
-    ttl: Number(words.ttl),
+    length: Number(args['packet-size']),
+    ttl: Number(args.ttl),
   };
 }
 
 /** @throws ApiError for ports of a protocol that has none. The source port of an ICMP query is its identifier. */
-function refusePorts(protocol: number, words: PacketArguments): void {
-  const { 'src-port': source, 'dst-port': destination } = words;
+function refusePorts(protocol: number, args: PacketArguments): void {
+  const { 'src-port': source, 'dst-port': destination } = args;
   if (source === undefined && destination === undefined) return;
   if (protocol === TCP || protocol === UDP || (protocol === ICMP && destination === undefined)) return;
   const property = destination === undefined ? 'src-port' : 'dst-port';
   throw errors.badProperty(property, `value of ${property}: ports can be specified only if protocol is tcp or udp`);
 }
 
-function oneAddress(name: string, words: PacketArguments): number {
-  const prefix = ipv4Prefix(words[name] ?? '');
+function oneAddress(name: string, args: PacketArguments): number {
+  const prefix = ipv4Prefix(args[name] ?? '');
   if (prefix === undefined) throw errors.missingProperty(name, 'an IPv4 address a.b.c.d; or give packet');
   if (prefix.length === 32) return prefix.address;
-  throw errors.badProperty(name, `value of ${name}: ${words[name]} is a network; a dry run takes one address a.b.c.d`);
+  throw errors.badProperty(name, `value of ${name}: ${args[name]} is a network; a dry run takes one address a.b.c.d`);
 }
 
 function interfaceRow(name: string, snapshot: ConfigSnapshot): number {

@@ -7,8 +7,8 @@ import { LiveSocket } from './socket.ts';
 function liveUrl(): string {
   const { protocol, host } = window.location;
   const user = speaker();
-  const words = user === undefined ? '' : `?user=${encodeURIComponent(user)}`;
-  return `${protocol === 'https:' ? 'wss:' : 'ws:'}//${host}/live${words}`;
+  const query = user === undefined ? '' : `?user=${encodeURIComponent(user)}`;
+  return `${protocol === 'https:' ? 'wss:' : 'ws:'}//${host}/live${query}`;
 }
 
 export const live = new LiveSocket(liveUrl, () => {

@@ -19,7 +19,7 @@ interface TraceListener {
 function subscribe(
   socket: Pick<LiveSocket, 'subscribe'>,
   dry: boolean,
-  words: PacketArguments,
+  args: PacketArguments,
   { onNews, onError }: TraceListener,
 ): () => void {
   let breaks = 0;
@@ -40,21 +40,21 @@ function subscribe(
     breaks += 1;
     lost = { before: lost.now, now: lost.now };
   };
-  const handle = socket.subscribe({ topic: 'trace', dry, arguments: words }, receive, anew);
+  const handle = socket.subscribe({ topic: 'trace', dry, arguments: args }, receive, anew);
   return () => handle.close();
 }
 
-/** Follows packets as they come; returns the function that stops it. `words` are arguments of `/tool/packet-trace`. */
+/** Follows packets as they come; returns the function that stops it. `args`: those of `/tool/packet-trace`. */
 export const followTrace = (
-  words: PacketArguments,
+  args: PacketArguments,
   listener: TraceListener,
   socket: Pick<LiveSocket, 'subscribe'> = live,
-): (() => void) => subscribe(socket, false, words, listener);
+): (() => void) => subscribe(socket, false, args, listener);
 
 /** Trace of what would become of a packet. @throws RequestError naming the property that is wrong. */
-export function dryRun(words: PacketArguments, socket: Pick<LiveSocket, 'subscribe'> = live): Promise<TraceNews> {
+export function dryRun(args: PacketArguments, socket: Pick<LiveSocket, 'subscribe'> = live): Promise<TraceNews> {
   return new Promise((resolve, reject) => {
-    const close = subscribe(socket, true, words, {
+    const close = subscribe(socket, true, args, {
       onNews: (news) => {
         close();
         resolve(news);

@@ -14,11 +14,11 @@ function draw(root: HTMLElement): void {
     bar.className = 'core-load';
     root.append(bar);
   }
-  const words = cores.map(([core, load]) => `CPU ${core} ${Math.round(load)}%`).join(', ');
+  const text = cores.map(([core, load]) => `CPU ${core} ${Math.round(load)}%`).join(', ');
   root.hidden = cores.length === 0;
-  if (root.title === words) return;
-  root.title = words;
-  root.setAttribute('aria-label', words);
+  if (root.title === text) return;
+  root.title = text;
+  root.setAttribute('aria-label', text);
   cores.forEach(([, load], index) => {
     const bar = root.children[index];
     if (bar instanceof HTMLElement) bar.style.backgroundSize = `100% ${Math.round(load)}%`;

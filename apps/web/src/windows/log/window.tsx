@@ -4,8 +4,8 @@ import type { LiveMenu } from '../../api/live-menu.ts';
 import { MenuTable } from '../../menu/MenuTable.tsx';
 import { ToolButton } from '../../ui/ToolButton.tsx';
 import { OpenWindow } from '../open-window.ts';
+import { argumentsOfLogLine } from '../tool/packet-trace/packet-arguments.ts';
 import { traceCommand } from '../tool/packet-trace/trace-command.ts';
-import { argumentsOfLogLine } from '../tool/packet-trace/trace-words.ts';
 import type { WindowProps } from '../window-props.ts';
 
 export default function LogWindow(props: WindowProps) {

@@ -9,7 +9,7 @@ import { useVisible } from '../../../ui/visibility.ts';
 import type { PageProps } from '../../window-props.ts';
 import './history.css';
 import { messageOf } from '../../../ui/message-of.ts';
-import { foundRevisions, notForetold, timeText, upTo, whyNotUndone } from './history-words.ts';
+import { foundRevisions, notForetold, timeText, upTo, whyNotUndone } from './revision-rows.ts';
 
 export default function History({ group }: PageProps) {
   const id = useId();

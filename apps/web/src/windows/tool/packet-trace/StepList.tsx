@@ -2,7 +2,7 @@
 import type { ShownPacket, TracedRow } from '@tollway/protocol/live/trace';
 import { Fragment } from 'react';
 import { useLinks } from '../../open-window.ts';
-import { outcomeText, pathText } from './trace-words.ts';
+import { outcomeText, pathText } from './shown-packets.ts';
 
 export function StepList({ packet }: { readonly packet: ShownPacket }) {
   const follow = useLinks();

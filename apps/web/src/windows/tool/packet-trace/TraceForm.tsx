@@ -13,7 +13,7 @@ export interface Wrong {
 interface Props {
   readonly menu: Menu;
   readonly line: string;
-  readonly words: PacketArguments;
+  readonly args: PacketArguments;
   readonly wrong: Wrong | undefined;
   readonly running: boolean;
   readonly onLine: (line: string) => void;
@@ -36,7 +36,7 @@ const FIELDS: readonly (readonly [string, number])[] = [
 const LOCKED = 'Stop the trace to change what it follows';
 
 export function TraceForm(props: Props) {
-  const { menu, line, words, wrong, running } = props;
+  const { menu, line, args, wrong, running } = props;
   const id = useId();
   const { options, load } = useOptions(menu.props['in-interface']?.kind);
   useEffect(load, [load]);
@@ -91,7 +91,7 @@ export function TraceForm(props: Props) {
               spellCheck={false}
               size={size}
               disabled={running}
-              value={words[name] ?? ''}
+              value={args[name] ?? ''}
               {...described(name)}
               onChange={(event) => props.onWord(name, event.target.value)}
             />,
@@ -102,13 +102,13 @@ export function TraceForm(props: Props) {
           <select
             id={`${id}-in-interface`}
             disabled={running}
-            value={words['in-interface'] ?? ''}
+            value={args['in-interface'] ?? ''}
             {...described('in-interface')}
             {...opening(load)}
             onChange={(event) => props.onWord('in-interface', event.target.value)}
           >
             <option value="">any</option>
-            {[...new Set([...options, ...(words['in-interface'] ? [words['in-interface']] : [])])].map((name) => (
+            {[...new Set([...options, ...(args['in-interface'] ? [args['in-interface']] : [])])].map((name) => (
               <option key={name}>{name}</option>
             ))}
           </select>,
@@ -120,7 +120,7 @@ export function TraceForm(props: Props) {
             <input
               type="checkbox"
               disabled={running}
-              checked={words.dropped === 'true'}
+              checked={args.dropped === 'true'}
               onChange={(event) => props.onWord('dropped', event.target.checked ? 'true' : '')}
             />
             Dropped only

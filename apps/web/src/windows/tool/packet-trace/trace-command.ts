@@ -11,13 +11,13 @@ export function traceCommand(
   open: (address: string) => void,
 ): Command {
   const [row] = rows;
-  const words = row === undefined || rows.length > 1 ? undefined : argumentsOf(row);
+  const args = row === undefined || rows.length > 1 ? undefined : argumentsOf(row);
   return {
     label: 'Trace this',
-    disabledReason: words === undefined ? 'select one row that tells of a packet' : undefined,
+    disabledReason: args === undefined ? 'select one row that tells of a packet' : undefined,
     run: () => {
-      if (words === undefined) return;
-      requestTrace(words);
+      if (args === undefined) return;
+      requestTrace(args);
       open(TRACE);
     },
   };

@@ -7,16 +7,16 @@ let requested: PacketArguments | undefined;
 const listeners = new Set<() => void>();
 
 /** Leaves a packet for the trace window; the caller opens it. */
-export function requestTrace(words: PacketArguments): void {
-  requested = words;
+export function requestTrace(args: PacketArguments): void {
+  requested = args;
   for (const listener of listeners) listener();
 }
 
 /** The packet that was asked for, once. */
 export function takeRequested(): PacketArguments | undefined {
-  const words = requested;
+  const args = requested;
   requested = undefined;
-  return words;
+  return args;
 }
 
 export function onRequested(listener: () => void): () => void {

@@ -9,10 +9,11 @@ import { act } from '../../../wm/desktop-state.ts';
 import { WindowId } from '../../../wm/window-id.ts';
 import type { WindowProps } from '../../window-props.ts';
 import { PacketList } from './PacketList.tsx';
+import { unknownOf } from './packet-arguments.ts';
 import { StepList } from './StepList.tsx';
+import { breaksText, type Kept, keep, MAX_PACKETS } from './shown-packets.ts';
 import { TraceForm, type Wrong } from './TraceForm.tsx';
 import { onRequested, takeRequested } from './trace-request.ts';
-import { breaksText, type Kept, keep, MAX_PACKETS, unknownOf } from './trace-words.ts';
 import './trace.css';
 
 /** Error that ended a trace, whose cause may be over long before the message goes. */
@@ -24,7 +25,7 @@ const RUNNING_WORDS = { packets: String(MAX_PACKETS) };
 
 export default function TraceWindow({ menu }: WindowProps) {
   const [line, setLine] = useState('');
-  const [words, setWords] = useState<PacketArguments>({});
+  const [args, setArgs] = useState<PacketArguments>({});
   const [running, setRunning] = useState(false);
   const [packets, setPackets] = useState<readonly Kept[]>([]);
   const [lost, setLost] = useState(0);
@@ -39,7 +40,7 @@ export default function TraceWindow({ menu }: WindowProps) {
   useEffect(() => () => stop.current?.(), []);
 
   function show(next: PacketArguments) {
-    setWords(next);
+    setArgs(next);
     setLine(packetLine(next));
   }
 
@@ -48,7 +49,7 @@ export default function TraceWindow({ menu }: WindowProps) {
     else setWrong({ property: undefined, detail: String(error) });
   }
 
-  /** Whether the line says a packet; if not the form says why. The words are then those of the line before. */
+  /** Whether the line says a packet; if not the form says why. The arguments are then those of the line before. */
   function isReadable(): boolean {
     const parsed = line === '' ? undefined : parsePacketLine(line);
     if (parsed?.ok !== false) return true;
@@ -94,7 +95,7 @@ export default function TraceWindow({ menu }: WindowProps) {
       setRunning(false);
       refuse(error.property === undefined ? ended(error) : error);
     };
-    const { 'tcp-flags': _flags, 'icmp-options': _icmp, 'packet-size': _size, ttl: _ttl, ...filter } = words;
+    const { 'tcp-flags': _flags, 'icmp-options': _icmp, 'packet-size': _size, ttl: _ttl, ...filter } = args;
     stop.current = followTrace({ ...filter, ...RUNNING_WORDS }, { onNews, onError });
     setRunning(true);
   }
@@ -125,19 +126,19 @@ export default function TraceWindow({ menu }: WindowProps) {
       <TraceForm
         menu={menu}
         line={line}
-        words={words}
+        args={args}
         wrong={wrong}
         running={running}
         onLine={(text) => {
           setLine(text);
           const parsed = parsePacketLine(text);
-          if (parsed.ok) setWords({ ...(words.dropped !== undefined && { dropped: words.dropped }), ...parsed.words });
+          if (parsed.ok) setArgs({ ...(args.dropped !== undefined && { dropped: args.dropped }), ...parsed.args });
         }}
         onWord={(name, value) => {
-          const { [name]: _old, ...rest } = words;
+          const { [name]: _old, ...rest } = args;
           show(value === '' ? rest : { ...rest, [name]: value });
         }}
-        onDryRun={() => isReadable() && ask(words)}
+        onDryRun={() => isReadable() && ask(args)}
         onStart={() => isReadable() && start()}
         onStop={() => {
           stop.current?.();

@@ -5,8 +5,8 @@ import { MenuTable } from '../../../../menu/MenuTable.tsx';
 import { useLive, write } from '../../../../ui/use-live.ts';
 import { FlagLegend } from '../../../FlagLegend.tsx';
 import { OpenWindow } from '../../../open-window.ts';
+import { argumentsOfConnection } from '../../../tool/packet-trace/packet-arguments.ts';
 import { traceCommand } from '../../../tool/packet-trace/trace-command.ts';
-import { argumentsOfConnection } from '../../../tool/packet-trace/trace-words.ts';
 import type { WindowProps } from '../../../window-props.ts';
 import { fullestShare, maxEntries, tracking } from './tracking.ts';
 

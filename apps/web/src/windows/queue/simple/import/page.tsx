@@ -16,7 +16,7 @@ import {
   type Show,
   shownLines,
   withHintsOf,
-} from './import-words.ts';
+} from './report-text.ts';
 import './import.css';
 import { FormError } from '../../../../ui/FormError.tsx';
 import { messageOf } from '../../../../ui/message-of.ts';

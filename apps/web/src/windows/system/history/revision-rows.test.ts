@@ -1,6 +1,6 @@
 import type { Revision } from '@tollway/protocol/revisions';
 import { expect, test } from 'vitest';
-import { foundRevisions, notForetold, upTo, whyNotUndone } from './history-words.ts';
+import { foundRevisions, notForetold, upTo, whyNotUndone } from './revision-rows.ts';
 
 const revision = (part: Partial<Revision>): Revision => ({
   revision: 7,

@@ -1,6 +1,6 @@
 import type { ImportAction, ImportLine } from '@tollway/protocol/queue-import';
 import { expect, test } from 'vitest';
-import { countsOf, importNews, isApplicable, reportText, shownLines, withHintsOf } from './import-words.ts';
+import { countsOf, importNews, isApplicable, reportText, shownLines, withHintsOf } from './report-text.ts';
 
 const line = (number: number, action: ImportAction, hint = ''): ImportLine => ({
   line: number,

@@ -1,17 +1,7 @@
 import type { ShownPacket } from '@tollway/protocol/live/trace';
 import { expect, test } from 'vitest';
-import {
-  argumentsOfConnection,
-  argumentsOfLogLine,
-  breaksText,
-  keep,
-  lengthText,
-  MAX_PACKETS,
-  outcomeHelp,
-  outcomeText,
-  pathText,
-  unknownOf,
-} from './trace-words.ts';
+import { argumentsOfConnection, argumentsOfLogLine, unknownOf } from './packet-arguments.ts';
+import { breaksText, keep, lengthText, MAX_PACKETS, outcomeHelp, outcomeText, pathText } from './shown-packets.ts';
 
 const packet = (number: number): ShownPacket => ({
   number,
@@ -38,19 +28,19 @@ test('a connection is traced by a packet of its first direction, as its state is
     'src-port': '40000',
     'dst-port': '443',
   };
-  const words = {
+  const args = {
     protocol: 'tcp',
     'src-address': '192.168.88.10',
     'src-port': '40000',
     'dst-address': '1.1.1.1',
     'dst-port': '443',
   };
-  expect(argumentsOfConnection({ ...row, 'tcp-state': 'syn-sent' })).toEqual(words);
-  expect(argumentsOfConnection({ ...row, 'tcp-state': 'established' })).toEqual({ ...words, 'tcp-flags': 'ack' });
+  expect(argumentsOfConnection({ ...row, 'tcp-state': 'syn-sent' })).toEqual(args);
+  expect(argumentsOfConnection({ ...row, 'tcp-state': 'established' })).toEqual({ ...args, 'tcp-flags': 'ack' });
 });
 
 test('a ping is traced by its identifier, which a line without one does not tell', () => {
-  const words = argumentsOfConnection({
+  const args = argumentsOfConnection({
     '.id': '*1',
     protocol: 'icmp',
     'src-address': '192.168.88.10',
@@ -59,14 +49,14 @@ test('a ping is traced by its identifier, which a line without one does not tell
     'icmp-code': '0',
     'icmp-id': '4711',
   });
-  expect(words).toEqual({
+  expect(args).toEqual({
     protocol: 'icmp',
     'src-address': '192.168.88.10',
     'dst-address': '1.1.1.1',
     'src-port': '4711',
     'icmp-options': '8:0',
   });
-  expect(unknownOf(words)).toBeUndefined();
+  expect(unknownOf(args)).toBeUndefined();
   const line = (id: string) =>
     argumentsOfLogLine({
       '.id': '*1',
@@ -128,7 +118,7 @@ test('packets from before a break stay when the numbers begin anew', () => {
   expect(breaksText(2)).toMatch(/broke off 2 times/);
 });
 
-test('what became of a packet, and its way, in words', () => {
+test('what became of a packet, and its way, in args', () => {
   expect(outcomeText(packet(1))).toBe('dropped: filter-drop');
   expect(outcomeText({ ...packet(1), outcome: 'forwarded', dropReason: '' })).toBe('forwarded');
   expect(pathText(packet(1))).toBe('slow: new-connection');

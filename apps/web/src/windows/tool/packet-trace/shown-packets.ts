@@ -1,53 +1,8 @@
-/** Arguments of a trace by connections and log lines, and the rows that a trace keeps. Pure. */
+/** Packets that a trace keeps, and their texts. Pure. */
 
 import type { ShownPacket } from '@tollway/protocol/live/trace';
-import { type PacketArguments, parsePacketLine } from '@tollway/schema';
-import type { Row } from '../../../api/row.ts';
 import type { TraceNews } from '../../../api/trace.ts';
 import { timeOfDay } from '../../../ui/router-clock.ts';
-
-/** A packet of the connection in its first direction. */
-export function argumentsOfConnection(row: Row): PacketArguments {
-  const address = (text = ''): string => text.replace(/:\d+$/, '');
-  const words: Record<string, string> = {
-    'src-address': address(row['src-address']),
-    'dst-address': address(row['dst-address']),
-  };
-  for (const name of ['protocol', 'src-port', 'dst-port']) if (row[name]) words[name] = row[name];
-  if (row.protocol === 'icmp') {
-    if (row['icmp-id']) words['src-port'] = row['icmp-id'];
-    if (row['icmp-type']) words['icmp-options'] = `${row['icmp-type']}:${row['icmp-code'] ?? '0'}`;
-  }
-  // The first packet of a connection that is long under way would be judged otherwise than those that come now.
-  if (row.protocol === 'tcp' && row['tcp-state'] === 'established') words['tcp-flags'] = 'ack';
-  return words;
-}
-
-/** The packet that a line of the firewall's log tells of. */
-export function argumentsOfLogLine(row: Row): PacketArguments | undefined {
-  const parsed = parsePacketLine(row.message ?? '');
-  return parsed.ok ? parsed.words : undefined;
-}
-
-/** Types that report an error and quote a packet (RFC 792). */
-const ICMP_ERRORS: ReadonlySet<string> = new Set(['3', '4', '5', '11', '12']);
-
-/**
- * Property that a row leaves out of its packet without which a dry run would tell of another packet; undefined when it says all.
- */
-export function unknownOf(words: PacketArguments): { readonly property: string; readonly detail: string } | undefined {
-  if (words.protocol !== 'icmp' || words['src-port'] !== undefined) return undefined;
-  if (ICMP_ERRORS.has(words['icmp-options']?.split(':')[0] ?? '')) {
-    return {
-      property: 'packet',
-      detail: 'An ICMP error is judged by the packet that it quotes, which is not known: a dry run quotes none.',
-    };
-  }
-  return {
-    property: 'src-port',
-    detail: 'ICMP identifier not known: give it as Src. Port, then Dry Run tells what becomes of the packet.',
-  };
-}
 
 /** Packets of one or more traces after each other; the newest {@link MAX_PACKETS} of them. */
 export const MAX_PACKETS = 1000;
