@@ -1,10 +1,9 @@
 //! Destination translation: before a packet is routed.
 
 use super::nat;
-use crate::flow::nat::Manip;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::pipeline::slow_path::Pass;
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
-    nat::run(pass, Manip::Destination)
+    nat::run::<F, S, false>(pass)
 }

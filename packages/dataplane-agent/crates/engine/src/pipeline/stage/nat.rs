@@ -22,14 +22,16 @@ use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 
+/// The stage at one end: `SOURCE` is a parameter of the type so that each end has code of its own.
 #[inline(always)]
-pub(super) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>, manip: Manip) -> u64 {
+pub(super) fn run<F: Frame, S: FrameSource<F>, const SOURCE: bool>(pass: &mut Pass<'_, F, S>) -> u64 {
     if !pass.snapshot.tracking() {
         return 0;
     }
     let arrived = std::mem::take(&mut pass.batch.flow_handovers);
     let mut departing = std::mem::take(&mut pass.batch.moving);
     let entered = each_slow(pass, |snapshot, state, packet| {
+        let manip = const { if SOURCE { Manip::Source } else { Manip::Destination } };
         let flow = match packet.meta.verdict {
             Verdict::DecidedElsewhere if manip == Manip::Source => {
                 let flow = flow_handover::flow(&packet.meta, &arrived);
@@ -50,7 +52,7 @@ pub(super) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>, manip:
                 StageOutcome::Skip
             };
         };
-        let status = hot.status;
+        let mut status = hot.status;
         let is_error = packet.meta.is(flag::ICMP_ERROR);
         if manip == Manip::Destination && is_error && is_redirect_of_translated(&packet.meta, status) {
             return StageOutcome::Drop(DropReason::IcmpRedirect);
@@ -72,10 +74,9 @@ pub(super) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>, manip:
                 Ok(false) => return StageOutcome::Next,
                 Err(reason) => return StageOutcome::Drop(reason),
             }
+            let Some(hot) = state.table.hot(reference) else { return StageOutcome::Next };
+            status = hot.status;
         }
-        let Some(status) = state.table.hot(reference).map(|hot| hot.status) else {
-            return StageOutcome::Next;
-        };
         let meta = &mut packet.meta;
         if manip == Manip::Source
             && status.srcnat()
@@ -100,7 +101,7 @@ pub(super) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>, manip:
 }
 
 /// Gives a packet the address and port of its connection's translation, at one end.
-#[inline]
+#[inline(always)]
 fn translate<F>(state: &WorkerState<F>, meta: &mut Meta, reference: ConnRef, manip: Manip) {
     let Some((from, to)) = state.table.way(reference, meta.direction) else { return };
     meta.flags |= flag::TRANSLATED;
