@@ -323,7 +323,7 @@ fn track_out_of_order_or_closing<F: Frame>(
 }
 
 /// Writes the new headers.
-#[inline]
+#[inline(always)]
 fn rewrite(
     meta: &Meta,
     head: &mut [u8],
