@@ -1,4 +1,4 @@
-//! Instructions per packet, by callgrind (valgrind(1)). Only `Router::forward`, which calls the engine, is
+//! Instructions per packet, by callgrind (valgrind(1)). Only `TimedEngine::forward`, which calls the engine, is
 //! counted: neither what makes the frames nor what takes them away. `npm run bench -- instructions` runs it and
 //! divides by the number of packets.
 #![allow(missing_docs, reason = "the macros make public items")]
@@ -31,6 +31,6 @@ fn instructions(mut router: Steady) -> Steady {
 library_benchmark_group!(name = engine, benchmarks = instructions);
 main!(
     config = LibraryBenchmarkConfig::default()
-        .tool(Callgrind::default().entry_point(EntryPoint::Custom("*Router::forward*".to_owned()))),
+        .tool(Callgrind::default().entry_point(EntryPoint::Custom("*TimedEngine::forward*".to_owned()))),
     library_benchmark_groups = engine
 );

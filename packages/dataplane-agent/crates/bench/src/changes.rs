@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::clock::{Tsc, Windows};
 use crate::engine_cases::{CaseResult, Marks, PACKETS, WINDOW, timed};
 use crate::pin;
-use crate::router::Router;
+use crate::timed_engine::TimedEngine;
 
 /// Another core's changes while tables are used.
 #[derive(Default)]
@@ -77,8 +77,8 @@ fn thread_time() -> u64 {
 /// latter is done by `reference`, where changes leave work to do also when they are over.
 pub fn while_changing(
     windows: usize,
-    router: &mut Router,
-    mut reference: Option<&mut Router>,
+    router: &mut TimedEngine,
+    mut reference: Option<&mut TimedEngine>,
     tsc: Tsc,
     writer: impl FnOnce(&Changing) -> Result<(), String> + Send,
 ) -> Result<CaseResult, String> {

@@ -9,8 +9,8 @@ use crate::engine_cases::timed;
 use crate::packet::FRAME;
 use crate::pin;
 use crate::route_cases;
-use crate::router::{Router, Setup};
 use crate::scenario::{Scenario, filter_of};
+use crate::timed_engine::{Setup, TimedEngine};
 use crate::traffic::Traffic;
 use crate::worker_cases;
 
@@ -70,10 +70,10 @@ fn curve(
 /// ns per packet.
 fn cost(setup: Setup, windows: usize) -> Result<f64, String> {
     let tsc = Tsc::new();
-    forwarding(Router::new(setup, tsc)?, tsc, windows)
+    forwarding(TimedEngine::new(setup, tsc)?, tsc, windows)
 }
 
-fn forwarding(mut router: Router, tsc: Tsc, windows: usize) -> Result<f64, String> {
+fn forwarding(mut router: TimedEngine, tsc: Tsc, windows: usize) -> Result<f64, String> {
     router.window(WINDOW)?;
     let mut times = Windows::default();
     for _ in 0..windows {

@@ -6,8 +6,8 @@ use crate::args::Args;
 use crate::clock::{Tsc, Windows, probe};
 use crate::floor::{FlowTable, copy_parse};
 use crate::pin;
-use crate::router::{Router, Setup, stage_costs};
 use crate::scenario::Scenario;
+use crate::timed_engine::{Setup, TimedEngine, stage_costs};
 use crate::traffic::{GENERATOR_MAC, SINK_MAC, Traffic};
 
 /// Batches per window: short enough to fall between two disturbances, long against the clock.
@@ -96,7 +96,7 @@ pub const PACKETS: &str = "packets per core-second";
 /// Stateless routing of 256 UDP flows by one route, against [`copy_parse`].
 fn route(windows: usize) -> Result<CaseResult, String> {
     let tsc = Tsc::new();
-    let mut router = Router::new(Setup::of(Scenario::ROUTING, Traffic::new(256, true)), tsc)?;
+    let mut router = TimedEngine::new(Setup::of(Scenario::ROUTING, Traffic::new(256, true)), tsc)?;
     let next_hop: [u8; 12] = std::array::from_fn(|i| [SINK_MAC, GENERATOR_MAC].as_flattened()[i]);
     against_floor(windows, &mut router, &tsc, "floor/copy-parse", |frames| copy_parse(frames, next_hop))
 }
@@ -105,7 +105,7 @@ fn route(windows: usize) -> Result<CaseResult, String> {
 /// [`FlowTable::look_up`].
 fn stateful(windows: usize) -> Result<CaseResult, String> {
     let tsc = Tsc::new();
-    let mut router = Router::new(Setup::of(Scenario::MASQUERADE_25, Traffic::new(65_536, false)), tsc)?;
+    let mut router = TimedEngine::new(Setup::of(Scenario::MASQUERADE_25, Traffic::new(65_536, false)), tsc)?;
     let mut table = FlowTable::new(router.traffic().len());
     for frame in router.traffic().frames() {
         table.insert(frame);
@@ -116,7 +116,7 @@ fn stateful(windows: usize) -> Result<CaseResult, String> {
 /// A router against the least that any program must do for the same frames.
 pub fn against_floor(
     windows: usize,
-    router: &mut Router,
+    router: &mut TimedEngine,
     tsc: &Tsc,
     floor_name: &str,
     mut floor: impl FnMut(&mut [tollway_io::PoolFrame]) -> u64,
@@ -161,8 +161,8 @@ fn profiler(windows: usize) -> Result<CaseResult, String> {
 /// Two routers with their traffic, in turns; each with what it is called in the results.
 pub fn compare(windows: usize, one: (&str, Setup), other: (&str, Setup)) -> Result<CaseResult, String> {
     let tsc = Tsc::new();
-    let mut router = Router::new(one.1, tsc)?;
-    let mut reference = Router::new(other.1, tsc)?;
+    let mut router = TimedEngine::new(one.1, tsc)?;
+    let mut reference = TimedEngine::new(other.1, tsc)?;
     router.window(WINDOW)?;
     reference.window(WINDOW)?;
     let (mut ours, mut baseline) = (Windows::default(), Windows::default());
@@ -214,12 +214,12 @@ pub struct Marks {
 
 impl Marks {
     /// Now.
-    pub fn of(router: &Router) -> Self {
+    pub fn of(router: &TimedEngine) -> Self {
         Self { stats: router.stats(), allocations: router.allocations, forwarded: router.forwarded }
     }
 
     /// Stages, allocations and the flow cache's share since then.
-    pub fn describe(&self, router: &Router, ns_per_tick: f64) -> Vec<String> {
+    pub fn describe(&self, router: &TimedEngine, ns_per_tick: f64) -> Vec<String> {
         let packets = router.forwarded.0 - self.forwarded.0;
         let fast = router.forwarded.1 - self.forwarded.1;
         let allocations = router.allocations - self.allocations;

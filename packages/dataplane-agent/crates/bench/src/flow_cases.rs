@@ -3,8 +3,8 @@
 use crate::clock::Tsc;
 use crate::engine_cases::{CaseResult, against_floor};
 use crate::floor::FlowTable;
-use crate::router::{Router, Setup};
 use crate::scenario::Scenario;
+use crate::timed_engine::{Setup, TimedEngine};
 use crate::traffic::Traffic;
 
 /// Flows: all the connections that the table is allowed.
@@ -21,12 +21,12 @@ pub fn stateful_1m(windows: usize) -> Result<CaseResult, String> {
     };
     // What a router takes without connections, but for a handful.
     let start = Memory::now()?;
-    let idle = Router::new(setup(Traffic::new(256, false)), tsc)?;
+    let idle = TimedEngine::new(setup(Traffic::new(256, false)), tsc)?;
     let empty = Memory::now()?.since(&start);
     drop(idle);
     let traffic = Traffic::new(FLOWS, false);
     let before = Memory::now()?;
-    let mut router = Router::new(setup(traffic), tsc)?;
+    let mut router = TimedEngine::new(setup(traffic), tsc)?;
     let taken = Memory::now()?.since(&before);
     let mut table = FlowTable::new(router.traffic().len());
     for frame in router.traffic().frames() {

@@ -25,10 +25,10 @@ mod pin;
 mod prefixes;
 mod queue_cases;
 mod route_cases;
-mod router;
 mod scenario;
 mod slow_cases;
 mod steady;
+mod timed_engine;
 mod traffic;
 mod worker_cases;
 

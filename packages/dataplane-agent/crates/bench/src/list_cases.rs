@@ -10,8 +10,8 @@ use tollway_engine::time::Now;
 use crate::changes::{Changing, while_changing};
 use crate::clock::Tsc;
 use crate::engine_cases::{CaseResult, compare};
-use crate::router::{Router, Setup};
 use crate::scenario::Scenario;
+use crate::timed_engine::{Setup, TimedEngine};
 use crate::traffic::Traffic;
 
 /// Entries of the list.
@@ -69,7 +69,7 @@ fn ask_for(config: &mut DataplaneConfig, list: AddressList) {
 /// Rules that ask for a list of a million entries against none, established flows.
 pub fn addrlist_1m(windows: usize) -> Result<CaseResult, String> {
     let memory = {
-        let router = Router::new(setup(true, true), Tsc::new())?;
+        let router = TimedEngine::new(setup(true, true), Tsc::new())?;
         let bytes = router.tables().0.address_sets.memory();
         format!("{:.1} bytes an entry in the tables", bytes as f64 / f64::from(ENTRIES))
     };
@@ -118,7 +118,7 @@ pub fn list_updates(windows: usize) -> Result<CaseResult, String> {
         let router = || {
             let mut setup = Setup::of(Scenario::MASQUERADE_25, Traffic::new(FLOWS_MEANWHILE, false));
             ask_for(&mut setup.config, AddressList { name: CHANGING.to_owned(), entries: Vec::new() });
-            Router::new(setup, tsc)
+            TimedEngine::new(setup, tsc)
         };
         let (mut router, mut reference) = (router()?, router()?);
         let shared = router.tables().0;

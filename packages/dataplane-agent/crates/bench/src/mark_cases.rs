@@ -7,8 +7,8 @@ use tollway_config::dataplane::{
 };
 
 use crate::engine_cases::{CaseResult, compare};
-use crate::router::Setup;
 use crate::scenario::{SOURCES, Scenario, queue};
+use crate::timed_engine::Setup;
 use crate::traffic::Traffic;
 
 /// Rules, and leaves.

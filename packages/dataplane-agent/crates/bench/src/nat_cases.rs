@@ -8,8 +8,8 @@ use tollway_wire::tcp::flag;
 use crate::clock::{Tsc, Windows};
 use crate::engine_cases::{CaseResult, WINDOW, timed};
 use crate::packet::{Ends, FRAME, bare_tcp};
-use crate::router::{LAN_PORT, Router, Setup, stage_costs};
 use crate::scenario::{DESTINATIONS, SOURCES, Scenario};
+use crate::timed_engine::{LAN_PORT, Setup, TimedEngine, stage_costs};
 use crate::traffic::{GENERATOR_MAC, LAN_PORT_MAC, Traffic};
 
 /// Most time for a refused packet, ns.
@@ -25,7 +25,7 @@ const REASON: &str = "nat-exhausted";
 /// and masquerade. No time passes, so none is given back. All of them must be refused, for that reason.
 pub fn exhausted(windows: usize) -> Result<CaseResult, String> {
     let tsc = Tsc::new();
-    let mut router = Router::new(Setup::of(Scenario::MASQUERADE_25, Traffic::new(0, false)), tsc)?;
+    let mut router = TimedEngine::new(Setup::of(Scenario::MASQUERADE_25, Traffic::new(0, false)), tsc)?;
     let mut callers = Callers::default();
     let mut taken = 0;
     while taken < PORTS {
@@ -73,7 +73,7 @@ pub fn exhausted(windows: usize) -> Result<CaseResult, String> {
 }
 
 /// Packets dropped because there was no port.
-fn refusals(router: &Router) -> u64 {
+fn refusals(router: &TimedEngine) -> u64 {
     let drops = router.stats().drop_stats();
     drops.iter().find(|drop| drop.reason == REASON).map_or(0, |drop| drop.packets)
 }
@@ -88,7 +88,7 @@ struct Callers {
 
 impl Callers {
     /// So many connections' first packets in one batch; returns ticks spent with them.
-    fn send(&mut self, router: &mut Router, count: usize) -> u64 {
+    fn send(&mut self, router: &mut TimedEngine, count: usize) -> u64 {
         self.sent.clear();
         for _ in 0..count {
             self.sent.push(bare_tcp(&ends(self.next), flag::SYN, 1000, 0));

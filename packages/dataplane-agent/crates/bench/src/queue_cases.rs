@@ -12,8 +12,8 @@ use crate::clock::{Tsc, Windows};
 use crate::commit_case::change_rule;
 use crate::engine_cases::{CaseResult, Marks, PACKETS, WINDOW, compare, timed};
 use crate::flow_cases::Memory;
-use crate::router::{Router, Setup};
 use crate::scenario::{SOURCES, Scenario, queue};
+use crate::timed_engine::{Setup, TimedEngine};
 use crate::traffic::Traffic;
 
 /// Subscribers of the large cases, each with a queue and a flow.
@@ -76,8 +76,8 @@ pub fn latency(windows: usize) -> Result<CaseResult, String> {
     const PACKETS_MEASURED: usize = 20;
     let tsc = Tsc::new();
     let rate = 10_000_000;
-    let mut router = Router::new(with(each(1, rate), 1, None), tsc)?;
-    let mut reference = Router::new(with(Vec::new(), 1, None), tsc)?;
+    let mut router = TimedEngine::new(with(each(1, rate), 1, None), tsc)?;
+    let mut reference = TimedEngine::new(with(Vec::new(), 1, None), tsc)?;
     // Poisson receiver at half the limit, so that packets often come close together.
     let mean_ns = 2 * PACKET_BITS * 1_000_000_000 / rate;
     let mut random = 0x2545_f491_4f6c_dd1d_u64;
@@ -116,7 +116,7 @@ pub fn swap_25k(windows: usize) -> Result<CaseResult, String> {
     let tsc = Tsc::new();
     let setup = with(each(SUBSCRIBERS, AMPLE), SUBSCRIBERS, None);
     let mut config = setup.config.clone();
-    let mut router = Router::new(setup, tsc)?;
+    let mut router = TimedEngine::new(setup, tsc)?;
     let (mut ours, mut baseline) = (Windows::default(), Windows::default());
     let mut take_over = |before: &DataplaneConfig, after: &DataplaneConfig, windows: &mut Windows| {
         router.prepare(before, after)?;
@@ -155,10 +155,10 @@ pub fn swap_25k(windows: usize) -> Result<CaseResult, String> {
 pub fn memory(_windows: usize) -> Result<CaseResult, String> {
     let tsc = Tsc::new();
     let before = Memory::now()?;
-    let few = Router::new(with(blocks(AMPLE), SUBSCRIBERS, None), tsc)?;
+    let few = TimedEngine::new(with(blocks(AMPLE), SUBSCRIBERS, None), tsc)?;
     let base = Memory::now()?.since(&before);
     let before = Memory::now()?;
-    let many = Router::new(with(each(SUBSCRIBERS, AMPLE), SUBSCRIBERS, None), tsc)?;
+    let many = TimedEngine::new(with(each(SUBSCRIBERS, AMPLE), SUBSCRIBERS, None), tsc)?;
     let taken = Memory::now()?.since(&before);
     let bytes = taken.resident.saturating_sub(base.resident) as f64 / f64::from(SUBSCRIBERS);
     drop((few, many));
@@ -264,9 +264,9 @@ fn against(windows: usize, one: (&str, Setup), other: (&str, Setup)) -> Result<C
 }
 
 /// A router in whose queues, if they have limits, a backlog has gathered.
-fn filled(setup: Setup, tsc: Tsc) -> Result<Router, String> {
+fn filled(setup: Setup, tsc: Tsc) -> Result<TimedEngine, String> {
     let limited = setup.config.simple_queues.iter().filter(|queue| queue.upload.max_limit != 0).count();
-    let mut router = Router::new(setup, tsc)?;
+    let mut router = TimedEngine::new(setup, tsc)?;
     // Without time nothing leaves but what the buckets hold.
     while router.stats().queues.queued_packets < u64::from(BACKLOG) * limited as u64 {
         router.shaped_window(1, 0)?;
@@ -274,7 +274,7 @@ fn filled(setup: Setup, tsc: Tsc) -> Result<Router, String> {
     Ok(router)
 }
 
-fn shaped_cost(router: &mut Router) -> Result<f64, String> {
+fn shaped_cost(router: &mut TimedEngine) -> Result<f64, String> {
     let (ticks, _) = router.shaped_window(WINDOW, BATCH_NS)?;
     Ok(ticks as f64 / (WINDOW * BATCH) as f64)
 }

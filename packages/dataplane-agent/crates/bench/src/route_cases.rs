@@ -15,8 +15,8 @@ use crate::clock::{Tsc, Windows};
 use crate::engine_cases::{CaseResult, Marks, PACKETS, WINDOW, timed};
 use crate::packet::Ends;
 use crate::prefixes::{Random, prefixes};
-use crate::router::{Router, Setup};
 use crate::scenario::{SINK, SOURCES, Scenario, WAN, neighbor, route};
+use crate::timed_engine::{Setup, TimedEngine};
 use crate::traffic::{GENERATOR_MAC, LAN_PORT_MAC, SINK_MAC, Traffic};
 
 /// Routes.
@@ -95,15 +95,15 @@ fn load(shared: &Shared, snapshot: &Snapshot, table: &[Prefix]) -> Result<(f64, 
 }
 
 /// A router with so many routes, to destinations all over them.
-pub fn router_with(count: usize, tsc: Tsc) -> Result<Router, String> {
+pub fn router_with(count: usize, tsc: Tsc) -> Result<TimedEngine, String> {
     full_router(count, tsc).map(|(router, ..)| router)
 }
 
 /// The router with the table in it, and what is to be said about that.
-fn full_router(count: usize, tsc: Tsc) -> Result<(Router, Vec<Prefix>, String), String> {
+fn full_router(count: usize, tsc: Tsc) -> Result<(TimedEngine, Vec<Prefix>, String), String> {
     let table = prefixes(count);
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    let router = Router::new(setup(traffic(&mut random, &table)), tsc)?;
+    let router = TimedEngine::new(setup(traffic(&mut random, &table)), tsc)?;
     let (shared, snapshot) = router.tables();
     let (bytes, seconds) = load(&shared, &snapshot, &table)?;
     let known = format!(

@@ -8,8 +8,8 @@ use tollway_wire::tcp::flag;
 use crate::clock::{Tsc, Windows};
 use crate::engine_cases::{CaseResult, Marks, compare, timed};
 use crate::packet::{FRAME, answering, bare_tcp};
-use crate::router::{LAN_PORT, Router, Setup, WAN_PORT};
 use crate::scenario::{Scenario, filter_10k as rules_10k};
+use crate::timed_engine::{LAN_PORT, Setup, TimedEngine, WAN_PORT};
 use crate::traffic::{Traffic, ends};
 
 /// Established flows of the cases without new connections.
@@ -119,7 +119,7 @@ fn connections(windows: usize, one: (&str, Setup), other: (&str, Setup)) -> Resu
 
 /// A router and both ends of the connections through it.
 struct Caller {
-    router: Router,
+    router: TimedEngine,
     next: u32,
     sent: Vec<[u8; FRAME]>,
     left: Vec<[u8; FRAME]>,
@@ -127,7 +127,7 @@ struct Caller {
 
 impl Caller {
     fn new(setup: Setup, tsc: Tsc) -> Result<Self, String> {
-        let router = Router::new(setup, tsc)?;
+        let router = TimedEngine::new(setup, tsc)?;
         let room = || Vec::with_capacity(BATCH);
         let mut caller = Self { router, next: 0, sent: room(), left: room() };
         for _ in 0..WARM_UP {

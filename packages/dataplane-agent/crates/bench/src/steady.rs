@@ -3,15 +3,15 @@
 use tollway_engine::pipeline::batch::BATCH;
 
 use crate::clock::Tsc;
-use crate::router::{Router, Setup};
 use crate::scenario::Scenario;
+use crate::timed_engine::{Setup, TimedEngine};
 use crate::traffic::Traffic;
 
 /// Batches whose frames are made at a time.
 const RING: usize = 4;
 
 /// A router that forwards established flows.
-pub struct Steady(Router);
+pub struct Steady(TimedEngine);
 
 impl Steady {
     /// Packets per [`Self::forward`].
@@ -27,19 +27,19 @@ impl Steady {
             "masquerade" => (Scenario::MASQUERADE, Traffic::new(4096, false)),
             "masquerade-25" => (Scenario::MASQUERADE_25, Traffic::new(4096, false)),
             "queues-25" => (Scenario::QUEUES_25, Traffic::new(4096, false)),
-            _ => return Err(format!("there is no router \"{case}\"")),
+            _ => return Err(format!("there is no case \"{case}\"")),
         };
-        Ok(Self(Router::new(Setup::of(scenario, traffic), Tsc::new())?))
+        Ok(Self(TimedEngine::new(Setup::of(scenario, traffic), Tsc::new())?))
     }
 
-    /// Router like [`Self::new`], but every packet passes every stage (`allow-fast-path=no`).
+    /// Engine like that of [`Self::new`], but every packet passes every stage (`allow-fast-path=no`).
     ///
     /// # Errors
     /// As [`Self::new`].
     pub fn slow() -> Result<Self, String> {
         let mut setup = Setup::of(Scenario::MASQUERADE_25, Traffic::new(4096, false));
         setup.config.settings.allow_fast_path = false;
-        Ok(Self(Router::new(setup, Tsc::new())?))
+        Ok(Self(TimedEngine::new(setup, Tsc::new())?))
     }
 
     /// Forwards [`Self::PACKETS`] packets.

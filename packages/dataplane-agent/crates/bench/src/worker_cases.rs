@@ -10,8 +10,8 @@ use tollway_worker::handover_ring;
 use crate::clock::{Tsc, Windows, probe};
 use crate::engine_cases::{CaseResult, PACKETS};
 use crate::pin;
-use crate::router::{Links, Router, Setup};
 use crate::scenario::Scenario;
+use crate::timed_engine::{Links, Setup, TimedEngine};
 use crate::traffic::Traffic;
 
 /// Flows of each worker.
@@ -168,7 +168,7 @@ fn finish(tsc: &Tsc, ours: (&str, Measured), baseline: (&str, Measured)) -> Resu
 /// The workers of a router, with connection tracking, masquerade and 25 rules. Each one's rings lead to the next
 /// one and come from the one before.
 struct Group {
-    workers: Vec<(Router, Links)>,
+    workers: Vec<(TimedEngine, Links)>,
 }
 
 impl Group {
@@ -180,7 +180,7 @@ impl Group {
 
     fn of(setups: Vec<Setup>, tsc: Tsc) -> Result<Self, String> {
         let count = setups.len();
-        let routers = Router::several(setups, tsc)?;
+        let routers = TimedEngine::several(setups, tsc)?;
         let (outs, mut inbounds): (Vec<_>, Vec<_>) = (0..count).map(|_| handover_ring::channel()).unzip();
         inbounds.rotate_right(1);
         let links = outs.into_iter().zip(inbounds).map(|(out, inbound)| Links { out, inbound });
@@ -247,7 +247,7 @@ struct Slice {
     seconds: f64,
 }
 
-fn work(router: &mut Router, links: &mut Links, tsc: &Tsc, over: &AtomicBool) -> Result<Slice, String> {
+fn work(router: &mut TimedEngine, links: &mut Links, tsc: &Tsc, over: &AtomicBool) -> Result<Slice, String> {
     let mut slice = Slice { windows: Vec::with_capacity(SLICE), packets: 0, seconds: 0.0 };
     let began = Instant::now();
     for _ in 0..SLICE {

@@ -102,7 +102,7 @@ impl CycleClock for Clock {
 }
 
 /// An engine in a fixed configuration and the flows it forwards.
-pub struct Router {
+pub struct TimedEngine {
     engine: Engine<PoolFrame>,
     shared: Arc<Shared>,
     snapshot: Arc<Snapshot>,
@@ -117,7 +117,7 @@ pub struct Router {
     clock: Clock,
     now: Now,
     real_time: bool,
-    /// Packets that wait in queues, and how many had to since the router was made.
+    /// Packets that wait in queues, and how many had to since the engine was made.
     pub waiting: (u64, u64),
     /// Allocations during [`Self::window`]s.
     pub allocations: u64,
@@ -125,10 +125,10 @@ pub struct Router {
     pub forwarded: (u64, u64),
 }
 
-impl Router {
+impl TimedEngine {
     /// Builds the engine and establishes all flows through it.
     pub fn new(setup: Setup, tsc: Tsc) -> Result<Self, String> {
-        Self::several(vec![setup], tsc)?.pop().ok_or_else(|| "there is no router".to_owned())
+        Self::several(vec![setup], tsc)?.pop().ok_or_else(|| "there is no worker".to_owned())
     }
 
     /// The workers of one router, each with the flows that belong to it.

@@ -4,11 +4,11 @@ use tollway_config::protocol::QUEUE_RECORD;
 use tollway_engine::engine::stats::EngineStats;
 use tollway_engine::pipeline::STAGES;
 
-use super::Router;
+use super::TimedEngine;
 
 /// Where a queue's record says how many packets passed; bytes waiting lie 32 bytes further.
 const PACKETS: usize = 16;
-impl Router {
+impl TimedEngine {
     /// Whether everything that was forwarded passed a queue, if there are any, and none held it back.
     pub fn check_queues(&self) -> Result<(), String> {
         let mut records = Vec::new();

@@ -7,7 +7,7 @@ use tollway_engine::pipeline::handover::{Handover, HandoverContents};
 use tollway_io::pool::PoolFrame;
 use tollway_worker::handover_ring::{HandoverReceiver, HandoverSender};
 
-use super::{LAN_PORT, Router, WAN_PORT};
+use super::{LAN_PORT, TimedEngine, WAN_PORT};
 use crate::alloc;
 
 /// A worker's ends of the rings between two workers.
@@ -18,7 +18,7 @@ pub struct Links {
     pub inbound: HandoverReceiver<PoolFrame>,
 }
 
-/// The result of a [`Router::turn`].
+/// The result of a [`TimedEngine::turn`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Turn {
     /// Time it took.
@@ -29,7 +29,7 @@ pub struct Turn {
     pub handed_over: u64,
 }
 
-impl Router {
+impl TimedEngine {
     /// A turn of a worker among several, as the agent's take theirs: what was handed to it, then, if asked for, a
     /// batch of its own traffic (none while the other worker cannot take it). Timed is all but making the frames.
     pub fn turn(&mut self, links: &mut Links, traffic: bool) -> Result<Turn, String> {
