@@ -50,7 +50,15 @@ export const cargoInBackground = (args, out) => command('nice', ['-n', '10', 'ca
 export const rustLint = {
   title: 'Rust lint (clippy)',
   body: (out) => {
-    const packages = ['--locked', '--workspace', '--profile', 'checked', '--features', 'tollway-bench/instructions', '--all-targets'];
+    const packages = [
+      '--locked',
+      '--workspace',
+      '--profile',
+      'checked',
+      '--features',
+      'tollway-bench/instructions',
+      '--all-targets',
+    ];
     return cargoInBackground(['clippy', ...packages, '--quiet', '--', '-D', 'warnings'], out);
   },
 };
