@@ -33,7 +33,7 @@ export interface Prop {
   readonly when?: { readonly prop: string; readonly values: readonly string[] };
   /** Derived from other properties unless given. Only a different value is stored. */
   readonly derived?: Derived;
-  /** Reaches the compiled configuration; a parity test checks that the compiler reads it. */
+  /** Reaches the compiled configuration; `compile.test.ts` of the API checks that the compiler reads it. */
   readonly dataplane?: boolean;
 }
 

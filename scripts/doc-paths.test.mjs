@@ -1,0 +1,32 @@
+// @ts-check
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { inProject } from './project.mjs';
+
+const tracked = (/** @type {string[]} */ ...patterns) =>
+  execFileSync('git', ['ls-files', ...patterns], { cwd: inProject(), encoding: 'utf8' })
+    .trim()
+    .split('\n');
+
+/** Source files in backticks: a path from any folder on, `{a,b}` for several. */
+const PATH = /`([\w./{},-]+\.(?:rs|ts|tsx|mjs|sql|yaml))`/g;
+
+/** Files that `docs/adding/menu.md` tells of as examples of menus that there are not. */
+const EXAMPLES = ['menus/ipv6/address.ts', 'menus/interface/bridge/port.ts', 'menus/ip/dhcp-server/lease.ts'];
+
+const alternatives = (/** @type {string} */ path) => {
+  const [, before = '', inside = '', after = ''] = /^(.*)\{(.*)\}(.*)$/.exec(path) ?? [];
+  return inside === '' ? [path] : inside.split(',').map((one) => before + one + after);
+};
+
+test('files that the documentation names exist', () => {
+  const files = tracked().map((file) => `/${file}`);
+  const missing = tracked('*.md').flatMap((page) =>
+    [...readFileSync(inProject(page), 'utf8').matchAll(PATH)]
+      .flatMap(([, path = '']) => alternatives(path))
+      .filter((path) => !EXAMPLES.includes(path) && !files.some((file) => file.endsWith(`/${path}`)))
+      .map((path) => `${page}: ${path}`),
+  );
+  expect(missing).toEqual([]);
+});
