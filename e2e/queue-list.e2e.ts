@@ -78,7 +78,7 @@ test('some hundred subscribers from a list: errors by line, a dry run, one revis
   expect(await count()).toBe(before);
   await expect(undo).toHaveCount(0);
 
-  // An import is a change like another: the keys take it back and do it again, and the window knows.
+  // An import is a change like another: the keys undo it and do it again, and the window knows.
   await list.button('Dry Run').click();
   await list.button('Apply').click();
   await expect(report).toHaveText(/^Revision \d+: added 300 queues\.$/);

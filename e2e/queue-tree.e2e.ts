@@ -124,7 +124,7 @@ test('a parent with two children: load, graphs and bucket by real traffic', asyn
   await expect.poll(() => load(child)).toBe('low');
 });
 
-test('another parent by drag and by keyboard, taken back; a circle is refused', async ({ ui, router }) => {
+test('another parent by drag and by keyboard, undone; a circle is refused', async ({ ui, router }) => {
   const { page } = ui;
   const queues = await ui.open('/queue/simple');
   await queues.toggleSize();
@@ -154,7 +154,7 @@ test('another parent by drag and by keyboard, taken back; a circle is refused', 
   await expect.poll(() => state('desk-1')).toBe('false');
   await queues.find('');
 
-  // By drag below another queue, taken back, and a circle refused before anything is sent.
+  // By drag below another queue, undone, and a circle refused before anything is sent.
   await queues.dragOnto(queues.row('desk-2'), queues.row('hall'));
   await expect.poll(() => parentOf(router.rest, '/queue/simple', 'desk-2')).toBe('hall');
   await expect.poll(() => outline(queues)).toEqual(expect.arrayContaining(['1 hall', '2 desk-2']));

@@ -160,7 +160,7 @@ test('an undo that failed is the next one still: an earlier change stays, and wh
   for (const name of ['kept', 'gone']) await rest.remove(QUEUES, name);
 });
 
-test('the history lists changes with what they did, takes one back, and tells why another stays', async ({
+test('the history lists changes with what they did, undoes one, and tells why another stays', async ({
   ui,
   router,
 }) => {
@@ -248,7 +248,7 @@ test('what others change does not move the history under the pointer', async ({ 
   for (const id of [ids[0], ids[2]]) await rest.remove(menu, id ?? '');
 });
 
-test('Ctrl+Z after a change of a user says that there is no way back, before it takes back what is older', async ({
+test('Ctrl+Z after a change of a user says that there is no way back, before it undoes what is older', async ({
   ui,
   router,
 }) => {
@@ -277,10 +277,7 @@ test('Ctrl+Z after a change of a user says that there is no way back, before it 
   await expect.poll(entries).toHaveLength(0);
 });
 
-test('Ctrl+Z at once after Delete takes back that one, and the second of two quick keys counts', async ({
-  ui,
-  router,
-}) => {
+test('Ctrl+Z at once after Delete undoes that one, and the second of two quick keys counts', async ({ ui, router }) => {
   const { rest } = router;
   const ids = [];
   for (const comment of ['older', 'newer', 'third']) {

@@ -19,7 +19,7 @@ async function listed(destination: string) {
   return rows.find((row) => row['dst-address'] === destination);
 }
 
-test('a route of another program is listed as dynamic, and goes when the program takes it back', async () => {
+test('a route of another program is listed as dynamic, and goes when the program withdraws it', async () => {
   route('add', '192.0.2.0/24', 'via', '203.0.113.1', 'proto', '186', 'metric', '20');
   await eventually(async () => (await listed('192.0.2.0/24')) !== undefined);
   expect(await listed('192.0.2.0/24')).toMatchObject({

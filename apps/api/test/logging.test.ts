@@ -81,7 +81,7 @@ describe('a router', () => {
     expect(await router.db.configRow.count({ where: { menu: { startsWith: '/system/logging' } } })).toBe(0);
   });
 
-  it('keeps what was set of them, switched off ones too, through a restart; undo takes it back', async () => {
+  it('keeps what was set of them, switched off ones too, through a restart; undo undoes it', async () => {
     const set = await setRule('info', { disabled: 'yes', comment: 'quiet', prefix: 'p' })();
     expect(set.item).toMatchObject({ disabled: 'true', comment: 'quiet', prefix: 'p', default: 'true' });
     await router.shut();

@@ -504,7 +504,7 @@ describe('an undo of an import', () => {
     expect((await list()).map(({ name }) => name).sort()).toEqual(['c', 'new', 'top']);
   });
 
-  it('takes nothing back when a queue is another one since, or what it needs is gone, and names it', async () => {
+  it('undoes nothing when a queue is another one since, or what it needs is gone, and names it', async () => {
     await send({ csv: 'a,10.0.0.1,1M,1M\nb,10.0.0.2,1M,1M' });
     const changed = await send({ csv: 'a,10.0.0.1,2M,2M\nb,10.0.0.2,2M,2M' });
     await router.rest('POST', `${QUEUES}/set`, { numbers: 'b', comment: 'mine' });

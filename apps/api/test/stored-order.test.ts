@@ -42,7 +42,7 @@ const names = async () => (await listed()).map(([, comment]) => comment).join(' 
 const revisionOf = ({ headers }: { headers: Headers }) => Number(headers.get('x-tollway-revision'));
 
 describe('rows whose ranks are given anew', () => {
-  it('have the order of the list in the database, which tells of the move and takes it back', async () => {
+  it('have the order of the list in the database, which tells of the move and undoes it', async () => {
     await crowded();
     const ids = (await listed()).map(([id]) => id);
     const before = await names();

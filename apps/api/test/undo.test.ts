@@ -39,7 +39,7 @@ async function add(...names: string[]): Promise<string[]> {
 }
 
 describe('a port with a queue of its own', () => {
-  it('has its changes told and taken back, whichever menu they were made by', async () => {
+  it('has its changes told and undone, whichever menu they were made by', async () => {
     const [port] = (await router.rest('GET', '/queue/interface')).rows;
     const id = port?.['.id'] ?? '';
     const first = await router.rest('PATCH', `/queue/interface/${id}`, { queue: 'default-small' });
@@ -85,7 +85,7 @@ describe('a change', () => {
     expect(again.body).not.toHaveProperty('revision');
   });
 
-  it('that removed rows is taken back: ids, places and order, also after others came and ranks were given anew', async () => {
+  it('that removed rows is undone: ids, places and order, also after others came and ranks were given anew', async () => {
     const [a = '', b = '', c = '', d = ''] = await add('a', 'b', 'c', 'd');
     const before = await rules();
     const removed = await router.rest('POST', `${FILTER}/remove`, { '.id': `${b},${c}` });
@@ -136,7 +136,7 @@ describe('a change', () => {
     expect([now[0], now.at(-1)]).toEqual(['edited', 'b']);
   });
 
-  it('that removed a row is taken back to its place among those that stayed, when others were moved since', async () => {
+  it('that removed a row is undone: back to its place among those that stayed, when others were moved since', async () => {
     const [, b = '', c = ''] = await add('a', 'b', 'c', 'd');
     const removed = await router.rest('DELETE', `${FILTER}/${b}`);
     const [first = ''] = (await rules()).map((row) => row['.id']);
@@ -147,7 +147,7 @@ describe('a change', () => {
     expect(await comments()).toBe('a b c d');
   });
 
-  it('that moved a row beside one that was moved and moved back since is taken back to where it was', async () => {
+  it('that moved a row beside one that was moved and moved back since is undone: back to where it was', async () => {
     const [, , c = '', , e = '', f = ''] = await add('a', 'b', 'c', 'd', 'e', 'f');
     const first = await router.rest('POST', `${FILTER}/move`, { numbers: e, destination: c });
     const second = await router.rest('POST', `${FILTER}/move`, { numbers: f, destination: c });
@@ -158,7 +158,7 @@ describe('a change', () => {
     expect(await comments()).toBe('a b c d e f');
   });
 
-  it('whose removal was taken back is not offered once more when the row is gone again, however it went', async () => {
+  it('whose removal was undone is not offered once more when the row is gone again, however it went', async () => {
     const entries = '/ip/firewall/address-list';
     const put = (address: string) => router.rest('PUT', entries, { list: 'gone', address });
     const remove = (...numbers: string[]) => router.rest('POST', `${entries}/remove`, { numbers });
@@ -173,13 +173,13 @@ describe('a change', () => {
       expect(refused.status).toBe(400);
       expect(refused.error.detail).toContain(`was removed again after revision ${by}`);
     };
-    // By taking back its addition.
+    // By undoing its addition.
     const first = await put('10.9.9.1');
     const removed = revisionOf(await remove(first.id));
     const back = revisionOf(await undo(removed));
     expect((await undo(revisionOf(first))).status).toBe(200);
     await isKept(removed, back);
-    // What took the addition back, after that was taken back.
+    // What undid the addition, after that was undone.
     const second = await put('10.9.9.2');
     const taken = revisionOf(await undo(revisionOf(second)));
     const again = revisionOf(await undo(taken));
@@ -193,7 +193,7 @@ describe('a change', () => {
     expect(await told(both)).toMatch(/, and 1 more$/);
     await remove(fourth.id);
     await isKept(both, bothBack);
-    // The removal that counts is offered, and so is one whose return was taken back.
+    // The removal that counts is offered, and so is one whose return was undone.
     expect(await told(last)).toBe('');
     const fifth = await put('10.9.9.5');
     const gone = revisionOf(await remove(fifth.id));
@@ -203,7 +203,7 @@ describe('a change', () => {
     expect((await router.rest('GET', `${entries}/${fifth.id}`)).status).toBe(200);
   });
 
-  it('that moved a row past one that is gone is taken back when that one is back, and not before', async () => {
+  it('that moved a row past one that is gone is undone when that one is back, and not before', async () => {
     const [a = '', b = ''] = await add('a', 'b');
     const moved = await router.rest('POST', `${FILTER}/move`, { numbers: b, destination: a });
     const removed = await router.rest('DELETE', `${FILTER}/${a}`);
@@ -216,7 +216,7 @@ describe('a change', () => {
     expect(await comments()).toBe('a b');
   });
 
-  it('after change is taken back, newest first: each time all is as it was before', async () => {
+  it('after change is undone, newest first: each time all is as it was before', async () => {
     const step = fc.record({
       what: fc.constantFrom('move', 'move', 'remove', 'add', 'change', 'undo'),
       row: fc.nat(7),
@@ -267,7 +267,7 @@ describe('a change', () => {
     );
   });
 
-  it('of any kind is taken back, and its undo is taken back again', async () => {
+  it('of any kind is undone, and its undo is undone again', async () => {
     const [a = '', b = '', c = ''] = await add('a', 'b', 'c');
     const start = await rules();
     const kinds = [
@@ -290,7 +290,7 @@ describe('a change', () => {
     }
   });
 
-  it('of settings, of an item that always exists, and of a name that others follow is taken back', async () => {
+  it('of settings, of an item that always exists, and of a name that others follow is undone', async () => {
     const identity = async () => (await router.rest('GET', '/system/identity')).item.name;
     const set = await router.rest('POST', '/system/identity/set', { name: 'edge' });
     await undo(revisionOf(set));
@@ -358,7 +358,7 @@ describe('a change', () => {
     expect(await told(c1)).toBe('');
   });
 
-  it('that gave a mark is taken back where whoever names it did so before, and not offered where others do since', async () => {
+  it('that gave a mark is undone where whoever names it did so before, and not offered where others do since', async () => {
     const MANGLE = '/ip/firewall/mangle';
     const put = async (menu: string, body: object) => {
       const answer = await router.rest('PUT', menu, body);
@@ -469,7 +469,7 @@ describe('a change', () => {
     await router.rest('POST', `${LISTS}/remove`, { '.id': wan });
   });
 
-  it('whose row names something that has been renamed since is taken back, and so is what came before it', async () => {
+  it('whose row names something that has been renamed since is undone, and so is what came before it', async () => {
     const put = async (path: string, body: object) => router.rest('PUT', path, body);
     const reason = async (revision: number) =>
       (await api('GET', '')).rows.find((line) => Number(line.revision) === revision)?.undo;
@@ -498,7 +498,7 @@ describe('a change', () => {
     await router.rest('POST', `${QUEUES}/remove`, { numbers: 'top,other' });
   });
 
-  it('whose row names something else since, which has got the name of what it named, is not taken back', async () => {
+  it('whose row names something else since, which has got the name of what it named, is not undone', async () => {
     const LISTS = '/interface/list';
     const [x, y] = [
       (await router.rest('PUT', LISTS, { name: 'x' })).id,
@@ -556,7 +556,7 @@ describe('a change', () => {
     await rename(name);
   });
 
-  it('of rows that keep what another action or kind asked for is taken back', async () => {
+  it('of rows that keep what another action or kind asked for is undone', async () => {
     const nat = { chain: 'dstnat', protocol: 'tcp', 'dst-port': '99', disabled: 'yes' };
     const mangle = { chain: 'forward', disabled: 'yes' };
     const cases: readonly [string, Record<string, string>, Record<string, string>, Record<string, string>][] = [
@@ -606,7 +606,7 @@ describe('a change', () => {
     }
   });
 
-  it('that only moved a row is not taken back when the row was moved again', async () => {
+  it('that only moved a row is not undone when the row was moved again', async () => {
     const [a = '', , c = ''] = await add('a', 'b', 'c');
     const moved = revisionOf(await router.rest('POST', `${FILTER}/move`, { numbers: a, destination: c }));
     await router.rest('POST', `${FILTER}/move`, { numbers: a, destination: '' });
@@ -617,7 +617,7 @@ describe('a change', () => {
     expect(lines[0]?.undo).toBe('');
   });
 
-  it('that only moved a row is taken back whatever the row has held since', async () => {
+  it('that only moved a row is undone whatever the row has held since', async () => {
     const [a = '', , c = ''] = await add('a', 'b', 'c');
     const disabled = revisionOf(await router.rest('PATCH', `${FILTER}/${c}`, { disabled: 'yes' }));
     const moved = revisionOf(await router.rest('POST', `${FILTER}/move`, { numbers: c, destination: a }));
@@ -628,7 +628,7 @@ describe('a change', () => {
     expect((await router.rest('GET', `${FILTER}/${c}`)).item.disabled).toBe('false');
   });
 
-  it('is taken back in its turn while others write', async () => {
+  it('is undone in its turn while others write', async () => {
     const [busy = ''] = await add('busy');
     await router.rest('PUT', '/user', { name: 'other', group: 'write', password: 'a long secret 77' });
     const other = basic('other', 'a long secret 77');
@@ -652,7 +652,7 @@ describe('a change', () => {
     expect(await comments()).toMatch(/^busy \d+ \d+$/);
   });
 
-  it('is not taken back while the database has another newest revision', async () => {
+  it('is not undone while the database has another newest revision', async () => {
     const added = await router.rest('PUT', FILTER, { chain: 'forward', comment: 'a' });
     const foreign = revisionOf(added) + 1;
     await router.db.$executeRaw`
@@ -672,7 +672,7 @@ describe('a change', () => {
     expect(await comments()).toBe('');
   });
 
-  it('of 25,000 rows is taken back', async () => {
+  it('of 25,000 rows is undone', async () => {
     const csv = Array.from({ length: 25_000 }, (_, at) => `s${at},10.${at >> 8}.${at & 255}.1`).join('\n');
     const imported = await router.request('POST', '/api/v1/queues/import', { csv: `name,target\n${csv}` }, admin);
     expect(imported.status).toBe(200);
@@ -684,7 +684,7 @@ describe('a change', () => {
 });
 
 describe('the history', () => {
-  it('tells who, by what way, what, and what of it was taken back', async () => {
+  it('tells who, by what way, what, and what of it was undone', async () => {
     const [a = ''] = await add('a');
     const done = revisionOf(await router.rest('PATCH', `${FILTER}/${a}`, { comment: 'b', action: 'drop' }));
     const undone = revisionOf(await undo(done));
@@ -737,7 +737,7 @@ async function newestRevision(): Promise<number> {
 }
 
 // The last: with many cases it pushes everything else out of the history.
-it('takes back whatever was done, with rows in their places, and what others did since stays', async () => {
+it('undoes whatever was done, with rows in their places, and what others did since stays', async () => {
   const pick = (random: number, count: number) => Math.floor(random * count);
   await fc.assert(
     fc.asyncProperty(

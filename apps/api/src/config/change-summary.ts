@@ -1,6 +1,6 @@
 import { editValue, type Menu, menuByPath, type Prop, propOf } from '@tollway/schema';
 import { type Row, rowIdText } from '../snapshot/snapshot.js';
-import { ownChanges, type RowChange } from './draft.js';
+import { type RowChange, withoutRenumbered } from './draft.js';
 import { storedProps } from './items.js';
 
 /** Descriptions of changes for log, audit and history. All are limited in length; secrets are left out. */
@@ -109,7 +109,7 @@ export function describeChanges(
     return place === undefined || row === undefined ? itemText(own, change) : `${itemLabel(own, row)} ${place(id)}`;
   });
   const more = touched.length - items.length;
-  const others = ownChanges(changes).length - new Set(touched).size;
+  const others = withoutRenumbered(changes).length - new Set(touched).size;
   const parts = [
     ...items,
     ...(more > 0 ? [`${more} more`] : []),

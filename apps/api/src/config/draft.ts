@@ -28,8 +28,8 @@ export interface RowChange {
 export const isMove = ({ before, after }: RowChange): boolean =>
   before !== undefined && after !== undefined && equal(before, after);
 
-/** Changes without those of rows that only got another rank. */
-export const ownChanges = (changes: readonly RowChange[]): readonly RowChange[] =>
+/** Changes without those of rows that were only renumbered. */
+export const withoutRenumbered = (changes: readonly RowChange[]): readonly RowChange[] =>
   changes.filter(({ renumbered }) => renumbered === undefined);
 
 /** A row of a draft; one that was added or moved gets its rank when the draft is finished. */

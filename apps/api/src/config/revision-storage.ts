@@ -4,9 +4,9 @@ import type { Database } from '../database/client.js';
 import { inTransaction } from '../database/transaction.js';
 import { TimeSlicer } from '../scheduling/time-slicer.js';
 import { rowIdText } from '../snapshot/snapshot.js';
-import { ownChanges, type RowChange, type StoredRow, type StoredSnapshot } from './draft.js';
-import type { PastPlaces, PastRevision, PlaceBefore, RowBefore } from './past.js';
-import type { Undoing } from './replay.js';
+import { type RowChange, type StoredRow, type StoredSnapshot, withoutRenumbered } from './draft.js';
+import type { Undoing } from './undo/order-without.js';
+import type { PastRevision, RankBefore, RevisionRanks, RowBefore } from './undo/revision.js';
 
 /** The database side of the configuration: what is stored, and how a commit is written. */
 
@@ -39,7 +39,7 @@ interface RevisionRecord {
   readonly summary: string;
   readonly sha256: string;
   readonly changes: readonly RowChange[];
-  /** The revision that it takes back. */
+  /** The revision that it undoes. */
   readonly undoes: number | undefined;
   /** Highest row id ever given. */
   readonly lastId: number;
@@ -96,7 +96,7 @@ export interface RevisionLine {
   readonly via: string;
   readonly time: Date;
   readonly summary: string;
-  /** The revision that it takes back. */
+  /** The revision that it undoes. */
   readonly undoes: number | null;
   /** Number of rows that it changed. */
   readonly rows: number;
@@ -164,15 +164,15 @@ export async function readAllChangesOf(db: Database, { number }: RevisionLine): 
 }
 
 /**
- * Places and names of rows of some menus before revisions after `number`, up to `last`, newest revision
+ * Ranks and names of rows of some menus before revisions after `number`, up to `last`, newest revision
  * first; nothing else of them is read, as all that are kept may take {@link KEPT_BYTES}.
  */
-export async function readPlacesSince(
+export async function readRanksSince(
   db: Database,
   number: number,
   menus: readonly string[],
   last?: number,
-): Promise<readonly PastPlaces[]> {
+): Promise<readonly RevisionRanks[]> {
   const slicer = new TimeSlicer();
   const later = await db.revision.findMany({
     where: { number: { gt: number, ...(last !== undefined && { lte: last }) } },
@@ -180,9 +180,9 @@ export async function readPlacesSince(
     select: { number: true, undoes: true },
   });
   const wanted = new Set(menus);
-  const revisions: PastPlaces[] = [];
+  const revisions: RevisionRanks[] = [];
   for (const { number: each, undoes } of later) {
-    const changes: PlaceBefore[] = [];
+    const changes: RankBefore[] = [];
     let full = true;
     for (let first = 0; full; first += PAGE) {
       if (slicer.over) await slicer.pause();
@@ -239,7 +239,7 @@ export async function* readRowsBefore(
   }
 }
 
-/** Revisions that took back others. */
+/** Revisions that undo others. */
 export async function readUndoing(db: Database): Promise<readonly Undoing[]> {
   const found = await db.revision.findMany({
     where: { undoes: { not: null } },
@@ -308,7 +308,7 @@ export async function writeRevision(writer: Database, record: RevisionRecord): P
       INSERT INTO "Revision"
         ("number", "parent", "author", "via", "time", "summary", "undoes", "rows", "size", "sha256", "diff")
       VALUES (${record.number}, ${record.number - 1}, ${record.author.name}, ${record.author.via ?? ''},
-        ${new Date().toISOString()}, ${record.summary}, ${record.undoes ?? null}, ${ownChanges(record.changes).length},
+        ${new Date().toISOString()}, ${record.summary}, ${record.undoes ?? null}, ${withoutRenumbered(record.changes).length},
         ${diff.length}, ${record.sha256}, jsonb(${diff}))`;
     await writer.$executeRaw`
       DELETE FROM "Revision" WHERE "number" < ${record.number} AND ("number" <= ${record.number - KEPT_REVISIONS}

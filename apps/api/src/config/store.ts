@@ -15,7 +15,7 @@ import { refuseDanglingReferences } from './referential-integrity.js';
 import { type Author, confirmed, type StoredConfig, writeRevision } from './revision-storage.js';
 import type { Rules } from './rules.js';
 
-/** Time limits of a write, ms each: for the writes before it, for the agent to prepare it, and for the agent to activate it. */
+/** Time limit of each part of a write, ms: waiting for earlier writes, preparing and activating; preparing gets more for each row. */
 const WAIT_MS = 5_000;
 /** More time for the agent to prepare a configuration, ms for each row of it. */
 const PREPARE_MS_PER_ROW = 0.2;
@@ -57,7 +57,7 @@ export type Edit<T> = (draft: Draft) => T | Promise<T>;
 export type Summary<T> = string | ((result: T, changes: readonly RowChange[]) => string);
 
 /** The checks and compilers of all menus. */
-interface OfMenus {
+interface MenuRulesAndCompiler {
   readonly rules: Rules;
   readonly compile: Compile;
 }
@@ -83,7 +83,7 @@ export class ConfigStore {
   #compiled: Compiled;
   /** Digest of the compiled configuration. */
   #digest: string;
-  #reconcileLater = (): void => undefined;
+  #scheduleReconcile = (): void => undefined;
   #closed = false;
 
   /** @param writer a database client that nothing else uses. */
@@ -92,7 +92,7 @@ export class ConfigStore {
     agent: AgentPort,
     log: Log,
     stored: StoredConfig,
-    menus: OfMenus,
+    menus: MenuRulesAndCompiler,
     watch?: DatabaseWatch,
   ) {
     this.rules = menus.rules;
@@ -144,7 +144,7 @@ export class ConfigStore {
       const wanted = ['behind', 'refused'].includes(this.#sync.state) || !followed;
       if (wanted && this.#agent.hello !== undefined && !this.#closed) again = setTimeout(reconcile, AGAIN_MS).unref();
     };
-    this.#reconcileLater = later;
+    this.#scheduleReconcile = later;
     this.#agent.onUp(reconcile);
     this.#agent.onDown(() => clearTimeout(again));
     if (this.#agent.hello !== undefined) reconcile();
@@ -198,8 +198,8 @@ export class ConfigStore {
   /**
    * Changes the configuration by an edit, which may throw to refuse. An edit without changes makes no revision, unless rules
    * depend on the offset from UTC and that has changed.
-   * @throws ApiError with nothing stored: invalid configuration, refused by the agent, no agent or no answer for 5 s, or
-   * earlier writes that take that long.
+   * @throws ApiError with nothing stored: invalid configuration, refused by the agent, no agent, no answer within 5 s
+   * plus 0.2 ms for each row, or earlier writes that take 5 s.
    */
   async commit<T>(author: Author, summary: Summary<T>, edit: Edit<T>): Promise<T> {
     return (await this.revise(author, summary, edit)).result;
@@ -336,7 +336,7 @@ export class ConfigStore {
       this.#log.warn(`revision ${revision} is stored but not yet active: ${String(error)}`);
       this.#sync.lost();
       if (!(error instanceof AgentSilent)) await this.#agentReady(deadline).catch(() => undefined);
-      this.#reconcileLater();
+      this.#scheduleReconcile();
     }
   }
 }

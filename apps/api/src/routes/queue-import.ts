@@ -7,8 +7,8 @@ import {
 } from '@tollway/protocol/queue-import';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { requirePermission } from '../auth/permissions.js';
-import { undoRevision } from '../config/revisions.js';
 import type { Revised } from '../config/store.js';
+import { undoRevision } from '../config/undo/undo-revision.js';
 import { ApiError, errors } from '../errors.js';
 import { digestOf, dryRun, type ImportLine, QueueImport } from '../import/queues.js';
 import { revertedLines } from '../import/undo.js';
@@ -38,7 +38,7 @@ export function queueImportRoute(app: FastifyInstance, { store }: Services): voi
   });
 }
 
-/** Takes back what a revision did to simple queues, in one revision. Refused as a whole when one of the queues has changed since. */
+/** Undoes what a revision did to simple queues, in one revision. Refused as a whole when one of the queues has changed since. */
 export function queueImportUndoRoute(app: FastifyInstance, services: Services): void {
   const routes = app.withTypeProvider<ProtocolTypes>();
   const { body } = queueImportUndo;

@@ -10,10 +10,10 @@ import {
 import { menuByPath } from '@tollway/schema';
 import type { FastifyInstance } from 'fastify';
 import { requirePermission } from '../auth/permissions.js';
-import { ownChanges, type RowChange } from '../config/draft.js';
-import type { PastRevision } from '../config/past.js';
+import { type RowChange, withoutRenumbered } from '../config/draft.js';
 import { readChangesOf, readRevision, readRevisions } from '../config/revision-storage.js';
-import { undoReasons, undoRevision } from '../config/revisions.js';
+import type { PastRevision } from '../config/undo/revision.js';
+import { undoReasons, undoRevision } from '../config/undo/undo-revision.js';
 import { errors } from '../errors.js';
 import { describeChange } from '../import/change-text.js';
 import type { ProtocolTypes } from '../plugins/validation.js';
@@ -27,11 +27,11 @@ const MAX_ROWS = 200;
 /**
  * The history of the configuration, newest first: the last 1,000 revisions, fewer when they hold more than 64 MiB.
  *
- * - `GET /api/v1/revisions`: `revision`, `author`, `via`, `time`, `summary`, `rows`, `undoes` (the revision that it takes
- *   back), `undone-by` (the newest one that takes it back) and `undo`: empty when it can be taken back, or why not;
- *   absent where only the attempt tells.
+ * - `GET /api/v1/revisions`: `revision`, `author`, `via`, `time`, `summary`, `rows`, `undoes` (the revision that it undoes),
+ *   `undone-by` (the newest one that undoes it) and `undo`: empty when it can be undone, or why not; absent where only the
+ *   attempt tells.
  * - `GET /api/v1/revisions/N`: what it did to each row, in words.
- * - `POST /api/v1/revisions/N/undo`: takes it back in one revision, or tells of each row why it cannot.
+ * - `POST /api/v1/revisions/N/undo`: undoes it in one revision, or tells of each row why it cannot.
  */
 export function revisionRoutes(app: FastifyInstance, services: Services): void {
   const { db } = services;
@@ -61,7 +61,7 @@ export function revisionRoutes(app: FastifyInstance, services: Services): void {
       time: line.time.toISOString(),
       summary: line.summary,
       rows: line.rows,
-      changes: ownChanges(changes).map(inWords),
+      changes: withoutRenumbered(changes).map(inWords),
     };
   });
 

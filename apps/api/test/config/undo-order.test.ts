@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Draft, type RowChange, type StoredSnapshot } from '../../src/config/draft.js';
-import { placesOf } from '../../src/config/past.js';
-import { firstOf } from '../../src/config/replay.js';
-import { revert } from '../../src/config/undo.js';
+import { oldestToReplay } from '../../src/config/undo/order-without.js';
+import { revert } from '../../src/config/undo/revert.js';
+import { ranksOf } from '../../src/config/undo/revision.js';
 import { ApiError } from '../../src/errors.js';
 
-/** Tests of the places of rows after revisions were undone, in whatever order. */
+/** Tests of the order of rows after revisions were undone, in whatever order. */
 
 const FILTER = '/ip/firewall/filter';
 const CONTENT = { values: { chain: 'forward', action: 'accept' }, disabled: false, comment: '' };
@@ -41,15 +41,15 @@ class List {
   }
 
   async undo(number: number): Promise<number | undefined> {
-    const places = this.revisions.map((revision) => ({
-      ...placesOf(revision),
+    const ranks = this.revisions.map((revision) => ({
+      ...ranksOf(revision),
       ...(revision.undoes !== undefined && { undoes: revision.undoes }),
     }));
-    const newestFirst = places.toReversed();
+    const newestFirst = ranks.toReversed();
     const later = newestFirst.filter((revision) => revision.number > number);
-    const first = firstOf(
+    const first = oldestToReplay(
       number,
-      places.flatMap(({ number, undoes }) => (undoes === undefined ? [] : { number, undoes })),
+      ranks.flatMap(({ number, undoes }) => (undoes === undefined ? [] : { number, undoes })),
     );
     const earlier = newestFirst.filter((revision) => revision.number < number && revision.number >= first);
     const past = this.revisions.find((revision) => revision.number === number);
@@ -81,7 +81,7 @@ const history = fc.record({
   picks: fc.array(fc.nat(20), { minLength: 8, maxLength: 8 }),
 });
 
-/** Returns the revisions that were made and not taken back again. */
+/** Returns the revisions that were made and not undone again. */
 async function carriedOut(list: List, steps: readonly { what: string; row: number; to: number }[]): Promise<number[]> {
   const made: number[] = [];
   const undone: { readonly number: number; readonly by: number }[] = [];
@@ -116,7 +116,7 @@ async function carriedOut(list: List, steps: readonly { what: string; row: numbe
 async function reverted(list: List, number: number): Promise<boolean> {
   try {
     const undone = await list.undo(number);
-    // One whose effect is there all the same, by what was done since, is not taken back.
+    // One whose effect is there all the same, by what was done since, is not undone.
     fc.pre(undone !== undefined);
     return true;
   } catch (error) {
@@ -146,7 +146,7 @@ describe('order after Undo', () => {
     expect(list.order).toEqual(start);
   });
 
-  it('all that was done is taken back in any order: rows stand as at first', async () => {
+  it('all that was done is undone in any order: rows stand as at first', async () => {
     await fc.assert(
       fc.asyncProperty(history, async ({ rows, steps, picks }) => {
         const list = new List(rows);

@@ -31,7 +31,7 @@ async function removePresent(
 }
 
 /**
- * Removes items and offers to take that back, whatever their number.
+ * Removes items and offers to undo that, whatever their number.
  * @param lost those of them that that does not bring back
  */
 export async function removeItems(

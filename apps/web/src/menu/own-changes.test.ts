@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { OwnChanges } from './own-changes.ts';
 
-test('changes are taken back the newest first, and done again the other way', () => {
+test('changes are undone the newest first, and done again the other way', () => {
   const own = new OwnChanges();
   own.made({ revision: 5, text: 'a' });
   own.made({ revision: 6, text: 'b' });
@@ -9,7 +9,7 @@ test('changes are taken back the newest first, and done again the other way', ()
   expect(own.last).toEqual({ revision: 5, text: 'a' });
   own.undone(5, 8, 'a');
   expect(own.last).toBeUndefined();
-  // Taking the undo back does the change again, as a revision of its own.
+  // Undoing the undo does the change again, as a revision of its own.
   expect(own.lastUndone).toEqual({ revision: 8, text: 'a' });
   own.undone(8, 9, 'a');
   expect(own.last).toEqual({ revision: 9, text: 'a' });
@@ -27,7 +27,7 @@ test('a new change ends what could be done again; one that is dropped is no long
   expect(own.last?.revision).toBe(1);
 });
 
-test('what could not be taken back stays the next, and is known as one that was tried until it is done or skipped', () => {
+test('what could not be undone stays the next, and is known as one that was tried until it is done or skipped', () => {
   const own = new OwnChanges();
   own.made({ revision: 1, text: 'a' });
   own.made({ revision: 2, text: 'b' });

@@ -17,7 +17,7 @@ interface Doubt {
 export class OwnChanges {
   #done: readonly (OwnChange | Doubt)[] = [];
   #undone: readonly OwnChange[] = [];
-  /** Revisions of which an attempt to take them back has failed. */
+  /** Revisions of which an attempt to undo them has failed. */
   #failed: ReadonlySet<number> = new Set();
   readonly #listeners = new Set<() => void>();
 
@@ -68,7 +68,7 @@ export class OwnChanges {
     this.#notify();
   }
 
-  /** Taking a revision back has failed. It stays the next one: what is older counts on the rows before it. */
+  /** The undo of a revision has failed. It stays the next one: what is older counts on the rows before it. */
   failed(revision: number): void {
     this.#failed = new Set([...this.#failed, revision]);
   }

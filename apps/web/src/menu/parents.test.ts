@@ -27,7 +27,7 @@ afterEach(() => {
 const rows: readonly Row[] = [{ '.id': '*1', name: 'a', parent: 'isp' }];
 const newest = () => useToasts.getState().toasts.at(-1);
 
-test('all that is chosen gets the parent in one change, which can be taken back though few of the rows are loaded', async () => {
+test('all that is chosen gets the parent in one change, which can be undone though few of the rows are loaded', async () => {
   const ids = Array.from({ length: 25_000 }, (_, index) => `*${(index + 1).toString(16).toUpperCase()}`);
   await changeParent(simple, { ids, rows }, 'none');
   expect(newest()).toMatchObject({ text: '25 000 items are at the root now.' });

@@ -200,7 +200,7 @@ test('a redo that failed stays the next one too', async () => {
   expect(newest()?.text).toBe('Redone: Removed 1 item from Simple Queues.');
 });
 
-test('a change without an answer may have been made: Ctrl+Z says so before it takes back what is older', async () => {
+test('a change without an answer may have been made: Ctrl+Z says so before it undoes what is older', async () => {
   await runOn(simple, 'disable', ['*1']);
   sent.mockImplementationOnce(lost);
   expect(await removeItems(simple, ['*2'])).toBe(false);

@@ -1,4 +1,4 @@
-/** Tells of changes that were made here, and takes them back: from the message, by key, from the history. */
+/** Tells of changes that were made here, and undoes them: from the message, by key, from the history. */
 import { useSyncExternalStore } from 'react';
 import { settled } from '../api/pending.ts';
 import { RequestError, Unanswered } from '../api/rest.ts';
@@ -62,7 +62,7 @@ function offerUndo(text: string, revision: number, stored: string): void {
 /** One after the other: each counts on the rows that the one before it left. */
 let queue: Promise<unknown> = Promise.resolve();
 
-/** Takes a revision back. Returns the revision that did it. */
+/** Undoes a revision. Returns the revision that did it. */
 type Undo = (revision: number) => Promise<number | undefined>;
 
 /**
@@ -97,7 +97,7 @@ export function revert(
   return next;
 }
 
-/** Takes a revision back, unless an attempt that seemed to fail has done so: its answer may have been lost. */
+/** Undoes a revision, unless an attempt that seemed to fail has done so: its answer may have been lost. */
 async function reverted(revision: number, undo: Undo): Promise<number | undefined> {
   const before = own.hasFailed(revision) ? await undoneBy(revision) : undefined;
   return before ?? undo(revision);
@@ -168,7 +168,7 @@ export function undoByKey(what: 'undo' | 'redo'): void {
   });
 }
 
-/** Tells why the newest change is left as it is, and what the next Ctrl+Z takes back. */
+/** Tells why the newest change is left as it is, and what the next Ctrl+Z undoes. */
 function notifyLeft(why: string): void {
   const next = own.last === undefined ? '' : ` Next to undo: ${own.last.text}`;
   showToast({ kind: 'info', key: KEY, text: why + next });

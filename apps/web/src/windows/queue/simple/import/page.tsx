@@ -94,7 +94,7 @@ function ImportForm({ allowed }: { readonly allowed: boolean }) {
     }
   }
 
-  /** Takes back what the last list did, and shows what became of each queue. */
+  /** Undoes what the last list did, and shows what became of each queue. */
   async function undo() {
     if (made === undefined) return;
     setBusy(true);

@@ -1,20 +1,20 @@
 import { type Menu, menuByPath } from '@tollway/schema';
-import { errors } from '../errors.js';
-import { TimeSlicer } from '../scheduling/time-slicer.js';
-import { builtinRow } from '../snapshot/builtin.js';
-import { nameOf } from '../snapshot/rows-by-key.js';
-import { type Row, rowIdText } from '../snapshot/snapshot.js';
-import { type Draft, isMove, type StoredRow, type StoredSnapshot } from './draft.js';
-import { menusOf } from './items.js';
-import { type MarkSetters, markSettersIn, ReferrersSince, removedMarks } from './marks.js';
-import { ownOf, type PastPlaces, type PastRevision, placesOf, type RowBefore } from './past.js';
-import { besideOthers, movedBetween, placedBefore } from './places.js';
-import { type Referrer, referrersOfNames } from './references.js';
-import { MANGLE, referrersText } from './referential-integrity.js';
-import { asLeftBefore, followRenames, type IsAsLeft, perMenu, type RowsOf } from './renames.js';
-import { inOrder, orderWithout, without } from './replay.js';
-import { prepareChecks } from './rules.js';
-import { verifyAgain } from './verify.js';
+import { errors } from '../../errors.js';
+import { TimeSlicer } from '../../scheduling/time-slicer.js';
+import { builtinRow } from '../../snapshot/builtin.js';
+import { nameOf } from '../../snapshot/rows-by-key.js';
+import { type Row, rowIdText } from '../../snapshot/snapshot.js';
+import { type Draft, isMove, type StoredRow, type StoredSnapshot } from '../draft.js';
+import { menusOf } from '../items.js';
+import { type Referrer, referrersOfNames } from '../references.js';
+import { MANGLE, referrersText } from '../referential-integrity.js';
+import { prepareChecks } from '../rules.js';
+import { verifyAgain } from '../verify.js';
+import { ineffectiveRevisions, inOrder, orderWithout } from './order-without.js';
+import { type MarkSetters, markSettersIn, ReferrersSince, removedMarks } from './removed-marks.js';
+import { followRenames, type IsUnchangedSince, perMenu, type RowsOf, unchangedSince } from './renames.js';
+import { type PastRevision, type RevisionRanks, type RowBefore, ranksOf, withoutRenumbering } from './revision.js';
+import { movedBetween, reinsert, withOtherNeighbours } from './row-order.js';
 
 /** Undo of a revision: its rows get their former content, position and id. */
 
@@ -43,20 +43,20 @@ export async function revert(
   draft: Draft,
   now: StoredSnapshot,
   stored: PastRevision,
-  later: readonly PastPlaces[],
-  earlier: readonly PastPlaces[],
+  later: readonly RevisionRanks[],
+  earlier: readonly RevisionRanks[],
   rowsBefore: () => AsyncIterable<readonly RowBefore[]>,
 ): Promise<void> {
-  const past = ownOf(stored);
+  const past = withoutRenumbering(stored);
   const menus = [...new Set(past.changes.map(({ menu }) => menu))];
   if (menus.length === 0) throw errors.failure(`revision ${past.number} changed no rows`);
   const rowsOf = perMenu((menu) => rowsById(now, menu));
-  const isAsLeft = asLeftBefore(rowsOf, () => later);
+  const isUnchanged = unchangedSince(rowsOf, () => later);
   const slicer = new TimeSlicer();
   const changed: (readonly Conflict[])[] = [];
   for (const menu of menus) {
     const moved = movedSince(now, menu, later);
-    changed.push(await changedSince(rowsOf(menu), moved, menu, past, isAsLeft, slicer));
+    changed.push(await changedSince(rowsOf(menu), moved, menu, past, isUnchanged, slicer));
   }
   refuse(past.number, changed.flat());
   const removed = await removedMarks(past, markSettersIn(now, slicer));
@@ -65,10 +65,10 @@ export async function revert(
     for await (const rows of rowsBefore()) await slicer.map(rows, (row) => referrers.add(row));
     refuse(past.number, markConflicts(referrers));
   }
-  const revisions = [...later, placesOf(stored), ...earlier];
-  const left = without(past.number, revisions);
+  const revisions = [...later, ranksOf(stored), ...earlier];
+  const ineffective = ineffectiveRevisions(past.number, revisions);
   for (const menu of menus) {
-    const order = await orderWithout(now, menu, revisions, left, slicer);
+    const order = await orderWithout(now, menu, revisions, ineffective, slicer);
     if (slicer.over) await slicer.pause();
     restore(draft, menu, past, order);
     if (slicer.over) await slicer.pause();
@@ -98,7 +98,7 @@ export async function changedSince(
   moved: ReadonlySet<number>,
   menu: string,
   past: PastRevision,
-  isAsLeft: IsAsLeft,
+  isUnchanged: IsUnchangedSince,
   slicer: TimeSlicer,
 ): Promise<readonly Conflict[]> {
   const found = await slicer.map(past.changes, (change): readonly Conflict[] => {
@@ -114,7 +114,7 @@ export async function changedSince(
     if (row === undefined) return conflict(`was removed after revision ${past.number}`);
     // Of a row that the revision only moved, later changes of content are no conflict, and later moves are.
     if (isMove(change)) return moved.has(id) ? conflict(`was moved after revision ${past.number}`) : [];
-    return isAsLeft(menu, row, after) ? [] : conflict(`was changed after revision ${past.number}`);
+    return isUnchanged(menu, row, after) ? [] : conflict(`was changed after revision ${past.number}`);
   });
   return found.flat();
 }
@@ -122,7 +122,11 @@ export async function changedSince(
 export const NONE: ReadonlySet<number> = new Set();
 
 /** Ranks by row id, ascending, as they were before the oldest of these revisions. @param revisions newest first */
-function ranksBefore(now: StoredSnapshot, menu: string, revisions: readonly PastPlaces[]): ReadonlyMap<number, number> {
+function ranksBefore(
+  now: StoredSnapshot,
+  menu: string,
+  revisions: readonly RevisionRanks[],
+): ReadonlyMap<number, number> {
   const ranks = new Map((now.get(menu) ?? []).map(({ id, rank }) => [id, rank]));
   for (const { changes } of revisions) {
     for (const change of changes) {
@@ -135,11 +139,11 @@ function ranksBefore(now: StoredSnapshot, menu: string, revisions: readonly Past
 }
 
 /** Rows that later revisions moved. A rank that changed because all were reassigned is no move. */
-export function movedSince(now: StoredSnapshot, menu: string, later: readonly PastPlaces[]): ReadonlySet<number> {
+export function movedSince(now: StoredSnapshot, menu: string, later: readonly RevisionRanks[]): ReadonlySet<number> {
   if (later.length === 0) return NONE;
   const left = ranksBefore(now, menu, later);
   const present = ranksBefore(now, menu, []);
-  const beside = besideOthers([...left.keys()], [...present.keys()]);
+  const beside = withOtherNeighbours([...left.keys()], [...present.keys()]);
   return new Set([...beside].filter((id) => left.get(id) !== present.get(id)));
 }
 
@@ -152,7 +156,7 @@ function restore(draft: Draft, menu: string, past: PastRevision, order: readonly
   const there = new Set([...staying, ...gone]);
   const known = new Set(order.filter((id) => there.has(id)));
   // A row that the history does not mention stays before its present successor.
-  const ids = placedBefore([...known], staying, new Set(staying.filter((id) => !known.has(id))));
+  const ids = reinsert([...known], staying, new Set(staying.filter((id) => !known.has(id))));
   draft.rewrite(
     menu,
     ids.flatMap((id) => {

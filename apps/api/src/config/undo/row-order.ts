@@ -1,4 +1,4 @@
-/** Places of rows in an ordered list, and putting rows back there. Lists are of row ids, each at most once. */
+/** Order of rows in a list: which were moved, and how to put them back. Lists are of row ids, each at most once. */
 
 /**
  * Rows of both lists that had to be moved to come from one order to the other: as few as possible.
@@ -29,8 +29,8 @@ export function movedBetween(from: readonly number[], to: readonly number[]): Re
   return moved;
 }
 
-/** Rows of both lists that stand beside other ones than before, of those that are in both. */
-export function besideOthers(from: readonly number[], to: readonly number[]): ReadonlySet<number> {
+/** Rows of both lists whose neighbours differ, rows that are in one list only left out. */
+export function withOtherNeighbours(from: readonly number[], to: readonly number[]): ReadonlySet<number> {
   const [before, after] = [new Set(from), new Set(to)];
   const old = from.filter((id) => after.has(id));
   const now = to.filter((id) => before.has(id));
@@ -49,7 +49,7 @@ export function besideOthers(from: readonly number[], to: readonly number[]): Re
  * @param order may have rows of `placed` in it
  * @param then an order in which all of `placed` are
  */
-export function placedBefore(
+export function reinsert(
   order: readonly number[],
   then: readonly number[],
   placed: ReadonlySet<number>,

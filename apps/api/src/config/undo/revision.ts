@@ -1,20 +1,23 @@
-import { ownChanges, type RowChange, type StoredRow } from './draft.js';
+import { type RowChange, type StoredRow, withoutRenumbered } from '../draft.js';
 
-/** Revisions that were stored, as far as taking one back needs to know them. */
+/** Stored revisions, as far as the undo of one needs to know them. */
 
 /** A revision with its rows, as it is stored. */
 export interface PastRevision {
   readonly number: number;
   readonly changes: readonly RowChange[];
-  /** The revision by which it is taken back at present. */
+  /** The revision by which it is undone at present. */
   readonly revertedBy?: number | undefined;
 }
 
-/** Changes of rows by the revision itself, which others may look at or undo. */
-export const ownOf = (past: PastRevision): PastRevision => ({ ...past, changes: ownChanges(past.changes) });
+/** A revision without the rows that it only renumbered: the changes that others may look at or undo. */
+export const withoutRenumbering = (past: PastRevision): PastRevision => ({
+  ...past,
+  changes: withoutRenumbered(past.changes),
+});
 
 /** Rank and name of a row before a revision; one without `before` was not there. */
-export interface PlaceBefore {
+export interface RankBefore {
   readonly menu: string;
   readonly id: number;
   readonly before?: { readonly rank: number; readonly name: string | undefined };
@@ -27,16 +30,16 @@ export interface RowBefore {
   readonly before?: StoredRow;
 }
 
-/** A revision, as far as it tells where rows stood, and how they were called. */
-export interface PastPlaces {
+/** A revision, as far as it tells the former ranks and names of rows. */
+export interface RevisionRanks {
   readonly number: number;
-  /** The revision that it took back. */
+  /** The revision that it undoes. */
   readonly undoes?: number;
-  readonly changes: readonly PlaceBefore[];
+  readonly changes: readonly RankBefore[];
 }
 
-/** Places of the rows of a revision before it. */
-export const placesOf = ({ number, changes }: PastRevision): PastPlaces => ({
+/** Ranks and names of the rows of a revision before it. */
+export const ranksOf = ({ number, changes }: PastRevision): RevisionRanks => ({
   number,
   changes: changes.map(({ menu, id, before }) => {
     return { menu, id, ...(before && { before: { rank: before.rank, name: before.values.name } }) };

@@ -1,11 +1,11 @@
 import type { ReferenceTarget } from '@tollway/schema';
-import type { TimeSlicer } from '../scheduling/time-slicer.js';
-import { storagesOf } from '../snapshot/storage.js';
-import type { StoredRow, StoredSnapshot } from './draft.js';
-import type { PastRevision, RowBefore } from './past.js';
-import { type Referrer, type ReferringMenu, referringMenus } from './references.js';
-import { MANGLE, MARK_TARGETS, targetName } from './referential-integrity.js';
+import type { TimeSlicer } from '../../scheduling/time-slicer.js';
+import { storagesOf } from '../../snapshot/storage.js';
+import type { StoredRow, StoredSnapshot } from '../draft.js';
+import { type Referrer, type ReferringMenu, referringMenus } from '../references.js';
+import { MANGLE, MARK_TARGETS, targetName } from '../referential-integrity.js';
 import { perMenu, type RowsOf } from './renames.js';
+import type { PastRevision, RowBefore } from './revision.js';
 
 /**
  * Marks that disappear when a revision is undone. Rows may reference a mark that no rule sets: rows that did so before the

@@ -1,8 +1,8 @@
-import type { TimeSlicer } from '../scheduling/time-slicer.js';
-import { nameOf } from '../snapshot/rows-by-key.js';
-import { type Draft, equal, isMove, type StoredRow, type StoredSnapshot } from './draft.js';
-import { type PastPlaces, type PastRevision, placesOf } from './past.js';
-import { type Reference, referencesOf } from './references.js';
+import type { TimeSlicer } from '../../scheduling/time-slicer.js';
+import { nameOf } from '../../snapshot/rows-by-key.js';
+import { type Draft, equal, isMove, type StoredRow, type StoredSnapshot } from '../draft.js';
+import { type Reference, referencesOf } from '../references.js';
+import { type PastRevision, type RevisionRanks, ranksOf } from './revision.js';
 
 /** References of restored rows: they follow the renames since, so that a restored row references the same items as before. */
 
@@ -12,8 +12,8 @@ export function namedMenus({ changes }: PastRevision): readonly string[] {
   return [...new Set([...menus].flatMap((menu) => referencesOf(menu).flatMap(({ to }) => to)))];
 }
 
-/** A restored row with a reference that would now resolve to another item. */
-interface NamedOtherwise {
+/** A restored row with a reference that would now resolve to another item, which has the name of the original one. */
+interface ReusedName {
   readonly menu: string;
   readonly row: StoredRow;
   readonly property: string;
@@ -32,34 +32,34 @@ export async function followRenames(
   draft: Draft,
   now: StoredSnapshot,
   past: PastRevision,
-  later: readonly PastPlaces[],
+  later: readonly RevisionRanks[],
   slicer: TimeSlicer,
-): Promise<readonly NamedOtherwise[]> {
-  const revisions = [...later, placesOf(past)];
+): Promise<readonly ReusedName[]> {
+  const revisions = [...later, ranksOf(past)];
   const namedThen = perMenu((menu) => holdersBefore(now.get(menu) ?? [], menu, revisions));
-  const otherwise: NamedOtherwise[] = [];
+  const reused: ReusedName[] = [];
   await slicer.map(past.changes, (change) => {
     const { menu, before: row } = change;
     if (row === undefined || isMove(change)) return;
     const called = (named: string, id: number) => draft.find(named, id)?.values.name;
     const values = valuesNow(menu, row, namedThen, called, ({ property, to }, name) => {
       if (to.some((named) => draft.byKey(named).having(nameOf, name).size > 0)) {
-        otherwise.push({ menu, row, property, name });
+        reused.push({ menu, row, property, name });
       }
     });
     if (!equal(row, { ...row, values })) draft.set(menu, row.id, { ...row, values });
   });
-  return otherwise;
+  return reused;
 }
 
 /** Whether a row is unchanged since a revision, apart from renames of the items that it references. */
-export type IsAsLeft = (menu: string, row: StoredRow, after: StoredRow) => boolean;
+export type IsUnchangedSince = (menu: string, row: StoredRow, after: StoredRow) => boolean;
 
 /** The present rows of a menu by id. */
 export type RowsOf = (menu: string) => ReadonlyMap<number, StoredRow>;
 
 /** @param later revisions since, newest first; called only if names differ */
-export function asLeftBefore(rowsOf: RowsOf, later: () => readonly PastPlaces[]): IsAsLeft {
+export function unchangedSince(rowsOf: RowsOf, later: () => readonly RevisionRanks[]): IsUnchangedSince {
   const namedThen = perMenu((menu) => holdersBefore([...rowsOf(menu).values()], menu, later()));
   const nameNow = (menu: string, id: number) => rowsOf(menu).get(id)?.values.name;
   /** Former names, since the revision, of items that have another name now. */
@@ -128,7 +128,7 @@ function valuesNow(
 function holdersBefore(
   rows: readonly StoredRow[],
   menu: string,
-  revisions: readonly PastPlaces[],
+  revisions: readonly RevisionRanks[],
 ): ReadonlyMap<string | undefined, number> {
   const names = new Map(rows.map(({ id, values }) => [id, values.name]));
   for (const { changes } of revisions) {

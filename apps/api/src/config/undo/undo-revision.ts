@@ -1,24 +1,23 @@
-import type { Database } from '../database/client.js';
-import { errors } from '../errors.js';
-import { TimeSlicer } from '../scheduling/time-slicer.js';
-import { isMove } from './draft.js';
-import { markReferringMenus, markSettersIn } from './marks.js';
-import { ownOf, type PastPlaces, type PastRevision, placesOf } from './past.js';
-import { referrersOfNames } from './references.js';
-import { asLeftBefore, type IsAsLeft, namedMenus, perMenu, type RowsOf } from './renames.js';
-import { firstOf, revertedBy } from './replay.js';
+import type { Database } from '../../database/client.js';
+import { errors } from '../../errors.js';
+import { TimeSlicer } from '../../scheduling/time-slicer.js';
+import { isMove } from '../draft.js';
+import { referrersOfNames } from '../references.js';
 import {
   type Author,
   type RevisionLine,
   readAllChangesOf,
   readChangesFrom,
-  readPlacesSince,
+  readRanksSince,
   readRevision,
   readRowsBefore,
   readUndoing,
   SYSTEM,
-} from './revision-storage.js';
-import type { ConfigStore } from './store.js';
+} from '../revision-storage.js';
+import type { ConfigStore } from '../store.js';
+import { oldestToReplay, revertedBy } from './order-without.js';
+import { markReferringMenus, markSettersIn } from './removed-marks.js';
+import { type IsUnchangedSince, namedMenus, perMenu, type RowsOf, unchangedSince } from './renames.js';
 import {
   type Conflict,
   changedSince,
@@ -29,7 +28,8 @@ import {
   type ReferenceLookup,
   revert,
   rowsById,
-} from './undo.js';
+} from './revert.js';
+import { type PastRevision, type RevisionRanks, ranksOf, withoutRenumbering } from './revision.js';
 
 /** Undo of revisions, and which revisions can be undone. */
 
@@ -61,18 +61,18 @@ export async function undoRevision(
   }
   allowed(past);
   const menus = [...new Set([...past.changes.map(({ menu }) => menu), ...namedMenus(past)])];
-  let later: readonly PastPlaces[] = await readPlacesSince(db, number, menus);
+  let later: readonly RevisionRanks[] = await readRanksSince(db, number, menus);
   const newest = () => later[0]?.number ?? number;
   const { revision } = await store.revise(
     author,
     `undo revision ${number}`,
     async (draft) => {
       // Revisions that were committed while this one waited for the lock; with the lock held there are no more to come.
-      if (newest() < store.revision) later = [...(await readPlacesSince(db, newest(), menus)), ...later];
+      if (newest() < store.revision) later = [...(await readRanksSince(db, newest(), menus)), ...later];
       if (newest() !== store.revision) throw otherDatabase(number, store.revision, newest());
       const undoing = await readUndoing(db);
-      const first = firstOf(number, undoing);
-      const earlier = first < number ? await readPlacesSince(db, first - 1, menus, number - 1) : [];
+      const first = oldestToReplay(number, undoing);
+      const earlier = first < number ? await readRanksSince(db, first - 1, menus, number - 1) : [];
       const rowsBefore = () => readRowsBefore(db, number, markReferringMenus);
       const known = { ...past, revertedBy: revertedBy(undoing).get(number) };
       await revert(draft, store.snapshot, known, later, earlier, rowsBefore);
@@ -83,7 +83,7 @@ export async function undoRevision(
   if (revision === undefined) {
     throw errors.failure(`revision ${number} cannot be undone now: rows stand as they would without it`);
   }
-  return { past: ownOf(past), revision };
+  return { past: withoutRenumbering(past), revision };
 }
 
 const otherDatabase = (number: number, newest: number, stored: number) =>
@@ -117,13 +117,13 @@ export async function undoReasons(
   }
   const past = first === undefined ? [] : await readChangesFrom(db, first);
   const byNumber = new Map(past.map((each) => [each.number, each]));
-  const places = past.map(placesOf);
+  const ranks = past.map(ranksOf);
   const slicer = new TimeSlicer();
   const rowsOf = perMenu((menu) => rowsById(store.snapshot, menu));
   const references = referenceLookup(store, slicer);
   const undone = revertedBy(await readUndoing(db));
   const oldestFirst = past.toReversed();
-  const since = (first: number) => () => places.filter(({ number }) => number > first);
+  const since = (first: number) => () => ranks.filter(({ number }) => number > first);
   for (const line of lines) {
     if (slicer.over) await slicer.pause();
     const never = neverUndone(line);
@@ -133,10 +133,10 @@ export async function undoReasons(
       const later = since(line.number);
       const movedIn = (menu: string) =>
         rowsOf(menu).size > MAX_ROWS ? NONE : movedSince(store.snapshot, menu, later());
-      const isAsLeft = asLeftBefore(rowsOf, later);
+      const isUnchanged = unchangedSince(rowsOf, later);
       const changes = () => oldestFirst.filter(({ number }) => number >= line.number);
-      const known = { rowsOf, movedIn, isAsLeft, references, changes };
-      const asNow = { ...ownOf(revision), revertedBy: undone.get(line.number) };
+      const known = { rowsOf, movedIn, isUnchanged, references, changes };
+      const asNow = { ...withoutRenumbering(revision), revertedBy: undone.get(line.number) };
       reasons.set(line.number, await reasonNow(known, asNow, slicer));
     }
   }
@@ -165,14 +165,14 @@ interface Since {
   readonly rowsOf: RowsOf;
   /** Rows of a menu that later revisions moved. */
   readonly movedIn: (menu: string) => ReadonlySet<number>;
-  readonly isAsLeft: IsAsLeft;
+  readonly isUnchanged: IsUnchangedSince;
   readonly references: ReferenceLookup;
   /** The revision and the later ones, oldest first. */
   readonly changes: () => readonly PastRevision[];
 }
 
 async function reasonNow(
-  { rowsOf, movedIn, isAsLeft, references, changes }: Since,
+  { rowsOf, movedIn, isUnchanged, references, changes }: Since,
   past: PastRevision,
   slicer: TimeSlicer,
 ): Promise<string> {
@@ -180,7 +180,7 @@ async function reasonNow(
   const found: (readonly Conflict[])[] = [];
   for (const menu of menus) {
     const moved = past.changes.some((change) => change.menu === menu && isMove(change)) ? movedIn(menu) : NONE;
-    found.push(await changedSince(rowsOf(menu), moved, menu, past, isAsLeft, slicer));
+    found.push(await changedSince(rowsOf(menu), moved, menu, past, isUnchanged, slicer));
   }
   let conflicts: readonly Conflict[] = found.flat();
   if (conflicts.length === 0) conflicts = await namesStillReferenced(references, past);

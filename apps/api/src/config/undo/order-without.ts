@@ -1,8 +1,8 @@
-import type { TimeSlicer } from '../scheduling/time-slicer.js';
-import type { StoredSnapshot } from './draft.js';
-import type { PastPlaces } from './past.js';
-import { movedBetween, placedBefore } from './places.js';
-import { RANK_STEP } from './ranks.js';
+import type { TimeSlicer } from '../../scheduling/time-slicer.js';
+import type { StoredSnapshot } from '../draft.js';
+import { RANK_STEP } from '../ranks.js';
+import type { RevisionRanks } from './revision.js';
+import { movedBetween, reinsert } from './row-order.js';
 
 /**
  * The order that the rows of a menu would have without some revisions: the other revisions since the oldest of those are
@@ -14,9 +14,9 @@ import { RANK_STEP } from './ranks.js';
  * revision whose undo was undone itself has its effect.
  * @param revisions newest first
  */
-export function without(
+export function ineffectiveRevisions(
   past: number,
-  revisions: readonly Pick<PastPlaces, 'number' | 'undoes'>[],
+  revisions: readonly Pick<RevisionRanks, 'number' | 'undoes'>[],
 ): ReadonlySet<number> {
   const known = new Set(revisions.map(({ number }) => number));
   const undone = new Set([past]);
@@ -31,10 +31,10 @@ export function without(
 }
 
 /** A revision that is the undo of another one. */
-export type Undoing = Required<Pick<PastPlaces, 'number' | 'undoes'>>;
+export type Undoing = Required<Pick<RevisionRanks, 'number' | 'undoes'>>;
 
 /** The first revision to replay for the undo of one: none from there on undid an earlier one. */
-export function firstOf(past: number, undoing: readonly Undoing[]): number {
+export function oldestToReplay(past: number, undoing: readonly Undoing[]): number {
   let first = past;
   for (const { number, undoes } of undoing.toSorted((a, b) => b.number - a.number)) {
     if (number >= first) first = Math.min(first, undoes);
@@ -56,7 +56,7 @@ export const inOrder = (ranks: ReadonlyMap<number, number>): ReadonlyMap<number,
   new Map([...ranks].toSorted(([, a], [, b]) => a - b));
 
 /** The changes of ranks by a revision; `undefined` where the row did not exist. */
-interface Step {
+interface RankChanges {
   readonly number: number;
   readonly ranks: readonly {
     readonly id: number;
@@ -73,12 +73,12 @@ interface Step {
 export async function orderWithout(
   now: StoredSnapshot,
   menu: string,
-  revisions: readonly PastPlaces[],
+  revisions: readonly RevisionRanks[],
   numbers: ReadonlySet<number>,
   slicer: TimeSlicer,
 ): Promise<readonly number[]> {
   const ranks = new Map((now.get(menu) ?? []).map(({ id, rank }) => [id, rank]));
-  const steps = revisions.map((revision) => undone(ranks, menu, revision)).filter(({ ranks }) => ranks.length > 0);
+  const steps = revisions.map((revision) => revertRanks(ranks, menu, revision)).filter(({ ranks }) => ranks.length > 0);
   /** The order without the revisions; undefined while it equals that of the ranks. */
   let order: readonly number[] | undefined;
   /** Rows that the left-out revisions changed. */
@@ -87,7 +87,7 @@ export async function orderWithout(
     if (slicer.over) await slicer.pause();
     if (numbers.has(step.number)) {
       order ??= [...inOrder(ranks).keys()];
-      done(ranks, step);
+      applyRanks(ranks, step);
       for (const { id } of step.ranks) touched.add(id);
       const present = [...inOrder(ranks).keys()];
       // A revision and its undo cancel each other out.
@@ -98,30 +98,31 @@ export async function orderWithout(
     } else {
       const few = step.ranks.length <= FEW && step.ranks.length * 2 < ranks.size;
       const old = order === undefined || few ? undefined : inOrder(ranks);
-      done(ranks, step);
+      applyRanks(ranks, step);
       if (order === undefined) continue;
-      const some = old === undefined ? doneByFew(order, step, ranks, touched) : undefined;
-      order = some ?? doneAgain(order, step, old ?? inOrder(before(ranks, step)), inOrder(ranks));
+      const some = old === undefined ? replayFewMoves(order, step, ranks, touched) : undefined;
+      order = some ?? replayMoves(order, step, old ?? inOrder(before(ranks, step)), inOrder(ranks));
     }
   }
   return order ?? [...inOrder(ranks).keys()];
 }
 
-/** Reverts the ranks of a revision in `ranks`. Returns its changes. */
-function undone(ranks: Map<number, number>, menu: string, { number, changes }: PastPlaces): Step {
-  const did: Step['ranks'][number][] = [];
+/** Reverts the ranks of a revision in `ranks`. Returns what it had changed. */
+function revertRanks(ranks: Map<number, number>, menu: string, { number, changes }: RevisionRanks): RankChanges {
+  const reverted: RankChanges['ranks'][number][] = [];
   for (const change of changes) {
     if (change.menu !== menu) continue;
     const { id } = change;
     const [before, after] = [change.before?.rank, ranks.get(id)];
-    if (before !== after) did.push({ id, before, after });
+    if (before !== after) reverted.push({ id, before, after });
     if (before === undefined) ranks.delete(id);
     else ranks.set(id, before);
   }
-  return { number, ranks: did };
+  return { number, ranks: reverted };
 }
 
-function done(ranks: Map<number, number>, step: Step): void {
+/** Sets the ranks of a revision in `ranks`, which are those before it. */
+function applyRanks(ranks: Map<number, number>, step: RankChanges): void {
   for (const { id, after } of step.ranks) {
     if (after === undefined) ranks.delete(id);
     else ranks.set(id, after);
@@ -129,7 +130,7 @@ function done(ranks: Map<number, number>, step: Step): void {
 }
 
 /** Ranks before a step, computed from those after it. */
-function before(ranks: ReadonlyMap<number, number>, step: Step): ReadonlyMap<number, number> {
+function before(ranks: ReadonlyMap<number, number>, step: RankChanges): ReadonlyMap<number, number> {
   const old = new Map(ranks);
   for (const { id, before } of step.ranks) {
     if (before === undefined) old.delete(id);
@@ -142,13 +143,13 @@ function before(ranks: ReadonlyMap<number, number>, step: Step): ReadonlyMap<num
 const FEW = 8;
 
 /**
- * Order of {@link doneAgain} for few rows: each goes before the one that it was put before.
+ * Order of {@link replayMoves} for few rows: each goes before the one that it was put before.
  * @param ranks after the step
  * @returns `undefined` if that one is one of `touched`, which may stand anywhere.
  */
-function doneByFew(
+function replayFewMoves(
   order: readonly number[],
-  step: Step,
+  step: RankChanges,
   ranks: ReadonlyMap<number, number>,
   touched: ReadonlySet<number>,
 ): readonly number[] | undefined {
@@ -173,10 +174,10 @@ function movedBy(old: ReadonlyMap<number, number>, left: ReadonlyMap<number, num
   return anew ? movedBetween([...old.keys()], [...left.keys()]) : new Set(other);
 }
 
-/** Moves of a revision applied to another order than the one it was made in. */
-function doneAgain(
+/** Applies the moves of a revision to another order than the one it was made in. */
+function replayMoves(
   order: readonly number[],
-  { ranks }: Step,
+  { ranks }: RankChanges,
   old: ReadonlyMap<number, number>,
   left: ReadonlyMap<number, number>,
 ): readonly number[] {
@@ -184,5 +185,5 @@ function doneAgain(
   const come = ranks.flatMap(({ id, before }) => (before === undefined ? [id] : []));
   const placed = new Set([...come, ...movedBy(old, left)]);
   const rest = order.filter((id) => !gone.has(id));
-  return placedBefore(rest, [...left.keys()], placed);
+  return reinsert(rest, [...left.keys()], placed);
 }
