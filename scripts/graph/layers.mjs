@@ -30,6 +30,8 @@ export const LAYERS = {
     ['services'],
     // Rows of menus, and imports.
     ['view', 'import'],
+    // Queries, conditions and the order of values.
+    ['query'],
     ['accounting', 'auth', 'lint'],
     ['state', 'logging'],
     ['startup'],

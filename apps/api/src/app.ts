@@ -49,9 +49,9 @@ import { FairShare } from './scheduling/fair-share.js';
 import { UserSemaphore } from './scheduling/user-semaphore.js';
 import type { Services } from './services.js';
 import { Alarms } from './state/alarms.js';
+import { CpuLoad } from './state/cpu-load.js';
 import { activeBytes, folderProblem } from './state/data-folder.js';
 import { LiveState } from './state/live-state.js';
-import { Processor } from './state/processor.js';
 
 export interface AppOptions {
   readonly db: Database;
@@ -183,9 +183,9 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
   const problem = () => folderProblem(options.dataDir, generations.problem);
   const alarms = new Alarms(store, watch, problem);
   const live = new LiveState(agent);
-  const processor = new Processor();
+  const cpuLoad = new CpuLoad();
   const hints = new QueueHints(store);
-  const views = createViews({ store, live, users, log: log, processor, hints, dataDir: options.dataDir });
+  const views = createViews({ store, live, users, log: log, cpuLoad, hints, dataDir: options.dataDir });
   const accounting = new QueueAccounting(
     new QueueRecords(options.counts),
     { store, live, failed: (error) => watch?.failed(error) ?? app.log.error(error) },
@@ -232,7 +232,7 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
   });
 
   const samplesFile = join(options.dataDir, 'traffic.json');
-  const hub = new Hub(services, processor, alarms, (error) => app.log.error(error), await readSamples(samplesFile));
+  const hub = new Hub(services, cpuLoad, alarms, (error) => app.log.error(error), await readSamples(samplesFile));
   const kept = new TrafficFile(samplesFile, () => hub.traffic.history());
   const clock = setInterval(() => {
     store.followClock(SYSTEM).catch((error: unknown) => app.log.error(error));

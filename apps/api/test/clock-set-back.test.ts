@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Attempts } from '../src/auth/attempts.js';
-import { Processor } from '../src/state/processor.js';
+import { CpuLoad } from '../src/state/cpu-load.js';
 import { Client } from './live-client.js';
 import { Router } from './router.js';
 
@@ -44,11 +44,11 @@ describe('a clock that is set back', () => {
 });
 
 it('the load of the cores goes on when the clock is set back', async () => {
-  const processor = new Processor();
-  const before = await processor.cores();
+  const cpuLoad = new CpuLoad();
+  const before = await cpuLoad.cores();
   setBack();
   await new Promise((resolve) => setTimeout(resolve, 1_000));
-  expect(await processor.cores()).not.toBe(before);
+  expect(await cpuLoad.cores()).not.toBe(before);
 });
 
 it('logins wait no longer because the clock is set back', async () => {

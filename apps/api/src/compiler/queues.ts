@@ -16,7 +16,7 @@ import {
   splitNot,
   WEEKDAYS,
 } from '@tollway/schema';
-import { atOnce, type TimeSlicer } from '../scheduling/time-slicer.js';
+import { runToEnd, type TimeSlicer } from '../scheduling/time-slicer.js';
 import { interfacesOf } from '../snapshot/interfaces.js';
 import { type ConfigSnapshot, type Row, rowsOf } from '../snapshot/snapshot.js';
 import { CompileContext, effective, requiredValue } from './context.js';
@@ -105,7 +105,7 @@ export async function invalidSimpleQueues(
 function simpleQueues(context: CompileContext, types: QueueTypes): SimpleQueue[] {
   const queues = context.translate(SIMPLE, (row) => simpleChild(context, types, row));
   const linked = new Map<Row, SimpleQueue>();
-  for (const { queue, parent } of atOnce(withParents(context, rowsOf(context.snapshot, SIMPLE), queues))) {
+  for (const { queue, parent } of runToEnd(withParents(context, rowsOf(context.snapshot, SIMPLE), queues))) {
     const above = parent && linked.get(parent.row);
     // What a parent holds both directions to holds for all its children together, so each of them has a part of it.
     const total = queue.queue.total ?? (above?.total ? limitOf(types, totalTexts(queue.row)) : null);
@@ -198,7 +198,7 @@ function treeQueues(context: CompileContext, types: QueueTypes): TreeQueue[] {
     return { row, parent: root === undefined ? parent : undefined, root, queue: treeQueue(context, types, row) };
   });
   const linked = new Map<Row, TreeQueue>();
-  for (const { queue, parent } of atOnce(withParents(context, rowsOf(context.snapshot, TREE), queues))) {
+  for (const { queue, parent } of runToEnd(withParents(context, rowsOf(context.snapshot, TREE), queues))) {
     const above: TreeParent | undefined = parent && { kind: 'queue', row: parent.row.id };
     linked.set(queue.row, { ...queue.queue, parent: queue.root ?? above ?? { kind: 'global' } });
   }

@@ -59,7 +59,7 @@ export interface CellReservation {
   resize(cells: number): string | undefined;
   /** Whether it may walk through so many rows now. */
   mayWalk(rows: number): boolean;
-  /** Waits until the quota permits it. @param done aborted when it has finished or was cancelled; then Stopped is thrown. */
+  /** Waits until the quota permits it. @param done aborted when it has finished or was cancelled; then Cancelled is thrown. */
   walk(rows: number, done: AbortSignal): Promise<void>;
   close(): void;
 }

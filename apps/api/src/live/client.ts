@@ -6,9 +6,9 @@ import type { TrafficSample } from '@tollway/protocol/live/traffic';
 import type { Menu } from '@tollway/schema';
 import type { WebSocket } from 'ws';
 import type { Arguments } from '../config/content.js';
-import { requestTurn, Stopped } from '../scheduling/time-slicer.js';
+import { Cancelled, requestTurn } from '../scheduling/time-slicer.js';
 import type { CellQuota } from './cell-quota.js';
-import { ConditionError, testOf } from './condition.js';
+import { ConditionError, columnTest } from './condition.js';
 import { MenuFeed, type MessageSink } from './menu-feed.js';
 import { type ClientMessage, MessageError, readMessage } from './message.js';
 import type { RowQuery } from './row-query.js';
@@ -129,7 +129,7 @@ export class LiveClient implements MessageSink {
       if (text === undefined) throw new MessageError('messages are JSON texts, not binary');
       this.#handle(readMessage(text));
     } catch (error) {
-      if (error instanceof Stopped) return;
+      if (error instanceof Cancelled) return;
       if (!(error instanceof MessageError)) throw error;
       const { id, message: detail, condition } = error;
       this.send({ op: 'error', ...(id !== undefined && { id }), detail, ...(condition && { condition }) });
@@ -246,7 +246,7 @@ class MenuSubscription implements Subscription {
 function checkFilter(menu: Menu, { filter = [] }: Partial<RowQuery>, id: number): void {
   for (const condition of filter) {
     try {
-      testOf(menu, condition);
+      columnTest(menu, condition);
     } catch (error) {
       throw error instanceof ConditionError ? new MessageError(error.message, id, condition) : error;
     }

@@ -1,13 +1,13 @@
 import type { Condition, Operator } from '@tollway/protocol/live/window';
 import { columnValue, type Kind, type Menu, menuColumn } from '@tollway/schema';
-import { order } from '../config/kind-order.js';
-import { liesIn, MembershipError, membership, parsed, sought } from '../config/membership.js';
+import { order } from '../query/kind-order.js';
+import { liesIn, MembershipError, membership, parsed, sought } from '../query/membership.js';
 
 /** A condition that no cell could meet; the message says what is accepted. */
 export class ConditionError extends Error {}
 
 /** Test of one item, given the text of a whole property of it. */
-export interface Test {
+export interface ColumnTest {
   /** Property whose text is looked at. */
   readonly property: string;
   /** @param value text of the property; `undefined` when the item has none. */
@@ -19,7 +19,7 @@ export interface Test {
 type CellTest = (cell: string) => boolean;
 
 /** @throws ConditionError for a column that the menu does not have, or a value that its column cannot have. */
-export function testOf(menu: Menu, { column: name, op, value }: Condition): Test {
+export function columnTest(menu: Menu, { column: name, op, value }: Condition): ColumnTest {
   if (name.startsWith('.')) return { property: name, holds: withSense(op, (cell) => cell === value, undefined) };
   const column = menuColumn(menu, name);
   if (column === undefined) throw new ConditionError(`filter: ${menu.path} has no column ${name}`);
@@ -39,7 +39,7 @@ const positive = (op: Operator): Operator =>
   op === 'is-not' ? 'is' : op === 'contains-not' ? 'contains' : op === 'in-not' ? 'in' : op;
 
 /** A cell without a value meets only what is asked with "not". */
-function withSense(op: Operator, test: CellTest, absent: string | undefined): Test['holds'] {
+function withSense(op: Operator, test: CellTest, absent: string | undefined): ColumnTest['holds'] {
   const negative = op.endsWith('-not');
   return (cell = absent) => (cell !== undefined && test(cell)) !== negative;
 }

@@ -1,11 +1,11 @@
 import type { Changes } from '@tollway/protocol/live/menu';
 import type { Condition } from '@tollway/protocol/live/window';
 import { isTree, type Menu, menuColumn } from '@tollway/schema';
-import { containing } from '../config/query.js';
+import { containing } from '../query/query.js';
 import { type Indexes, upTo } from '../scheduling/merge-sort.js';
 import { TimeSlicer } from '../scheduling/time-slicer.js';
 import { type RestRow, type RowSet, yesNo } from '../view/rows.js';
-import { type Test, testOf } from './condition.js';
+import { type ColumnTest, columnTest } from './condition.js';
 import { inOrder } from './order.js';
 import type { RowQuery } from './row-query.js';
 import { type TreeLine, treeLines } from './tree.js';
@@ -104,7 +104,7 @@ async function passing(
 ): Promise<Indexes | undefined> {
   if (filter.length === 0 && find === '') return undefined;
   const only = singleRange(set, filter);
-  const tests = filter.map((condition) => readerOf(set, testOf(menu, condition)));
+  const tests = filter.map((condition) => readerOf(set, columnTest(menu, condition)));
   const holdsText = find === '' ? undefined : containing(menu, find);
   const passed: number[] = [];
   const { first, end } = only ?? { first: 0, end: set.length };
@@ -130,7 +130,7 @@ function singleRange(set: RowSet, filter: RowQuery['filter']): { first: number; 
 }
 
 /** A condition on items by index. Networks are compared as numbers where the set supports it. */
-function readerOf(set: RowSet, { property, holds, holdsRange }: Test): (index: number) => boolean {
+function readerOf(set: RowSet, { property, holds, holdsRange }: ColumnTest): (index: number) => boolean {
   const range = holdsRange === undefined ? undefined : set.range?.(property);
   if (range === undefined || holdsRange === undefined) return (index) => holds(set.value(index, property));
   return (index) => holdsRange(range.first(index), range.last(index));

@@ -12,7 +12,7 @@ import type { Services } from '../services.js';
 import { identityOf } from '../snapshot/identity.js';
 import { showsStoredRows } from '../snapshot/storage.js';
 import type { Alarms } from '../state/alarms.js';
-import type { Processor } from '../state/processor.js';
+import type { CpuLoad } from '../state/cpu-load.js';
 import { CellQuota } from './cell-quota.js';
 import { LiveClient, type LiveSources } from './client.js';
 import type { MessageSink } from './menu-feed.js';
@@ -67,7 +67,7 @@ export class Hub implements LiveSources {
   /** @param earlier samples of traffic from before, oldest first */
   constructor(
     services: Services,
-    processor: Processor,
+    cpuLoad: CpuLoad,
     alarms: Alarms,
     onError: (error: unknown) => void,
     earlier: readonly TrafficSample[] = [],
@@ -76,14 +76,14 @@ export class Hub implements LiveSources {
     this.#services = services;
     this.#watchedRows = new WatchedRows(live.agent);
     this.rows = new Map([...services.views].map(([path, view]) => [path, new SharedRows(view)]));
-    this.traffic = new Traffic(live, processor, earlier);
+    this.traffic = new Traffic(live, cpuLoad, earlier);
     const profile = new ProfileFeed(live);
     this.trafficSampler = new Sampler(() => this.traffic.take(), onError);
     // Graphs show what was before somebody looked: one small request a second.
     this.#stopRecording = this.trafficSampler.listen(() => undefined);
     this.profileSampler = new Sampler(() => profile.take(), onError);
     this.statusSampler = new Sampler(
-      () => takeStatus(store, live, processor, identityOf(store.snapshot), alarms),
+      () => takeStatus(store, live, cpuLoad, identityOf(store.snapshot), alarms),
       onError,
     );
     store.onCommit(() => {

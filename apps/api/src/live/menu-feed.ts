@@ -1,6 +1,6 @@
 import type { ServerMessage } from '@tollway/protocol/live/answers';
 import type { Menu } from '@tollway/schema';
-import { Stopped, turnOf } from '../scheduling/time-slicer.js';
+import { Cancelled, startSlicer } from '../scheduling/time-slicer.js';
 import type { RowSet, View } from '../view/rows.js';
 import type { CellReservation } from './cell-quota.js';
 import { deltaOf, evaluate, maxCells, type QueryResult, scannedItems } from './evaluate.js';
@@ -88,7 +88,7 @@ export class MenuFeed {
     this.#running = true;
     this.#update(maxAgeMs)
       .catch((error: unknown) => {
-        if (!(error instanceof Stopped)) throw error;
+        if (!(error instanceof Cancelled)) throw error;
       })
       .catch((error: unknown) => {
         // Another subscription may have its number by now.
@@ -146,7 +146,7 @@ export class MenuFeed {
       await this.#reservation.walk(walked, stop);
       rows = await this.#view(maxAgeMs);
     }
-    const slicer = await turnOf(stop, this.#reservation.user);
+    const slicer = await startSlicer(stop, this.#reservation.user);
     // Before reading the rows: a refused query must not use memory for them.
     if (!this.#mayShow(maxCells(this.#menu, rows.length, window))) return undefined;
     const content = await evaluate(this.#menu, rows, window, slicer);

@@ -22,7 +22,7 @@ import {
   type WindowPart,
 } from '@tollway/protocol/live/window';
 import { type Menu, menuByPath } from '@tollway/schema';
-import { MAX_MEMBERS, membersOf } from '../config/membership.js';
+import { MAX_MEMBERS, membersOf } from '../query/membership.js';
 import type { RowQuery, TreeShape } from './row-query.js';
 
 /** Messages of the browser: what the protocol leaves open about them, and what they come to. */

@@ -1,5 +1,5 @@
 import { columnValue, type Kind, type Menu, menuColumn } from '@tollway/schema';
-import { sortNumber } from '../config/kind-order.js';
+import { sortNumber } from '../query/kind-order.js';
 import { type Compare, type Indexes, sorted, upTo } from '../scheduling/merge-sort.js';
 import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { RowSet } from '../view/rows.js';

@@ -3,15 +3,15 @@ import type { Status } from '@tollway/protocol/live/status';
 import { durationText } from '@tollway/schema';
 import type { ConfigStore } from '../config/store.js';
 import type { Alarms } from '../state/alarms.js';
+import type { CpuLoad } from '../state/cpu-load.js';
 import type { LiveState } from '../state/live-state.js';
-import type { Processor } from '../state/processor.js';
 import { VERSION } from '../version.js';
 
 /** Status that the bar of the browser shows. */
 export async function takeStatus(
   store: ConfigStore,
   live: LiveState,
-  processor: Processor,
+  cpuLoad: CpuLoad,
   identity: string,
   alarms: Alarms,
 ): Promise<Status> {
@@ -20,7 +20,7 @@ export async function takeStatus(
     revision: store.revision,
     alarms: alarms.all(),
     identity,
-    cpuLoad: await processor.load(),
+    cpuLoad: await cpuLoad.load(),
     uptime: durationText(Math.floor(uptime()) * 1000),
     freeMemory: freemem(),
     totalMemory: totalmem(),

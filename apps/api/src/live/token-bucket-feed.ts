@@ -3,7 +3,7 @@ import type { Failure, Unnumbered } from '@tollway/protocol/live/answers';
 import type { TokenBucketMessage } from '@tollway/protocol/live/token-bucket';
 import { AgentGone, AgentRefusal } from '../agent/messages.js';
 import { messageOf } from '../errors.js';
-import { turnOf } from '../scheduling/time-slicer.js';
+import { startSlicer } from '../scheduling/time-slicer.js';
 import type { Services } from '../services.js';
 import type { MessageSink } from './menu-feed.js';
 import { type Watch, type Watched, watchedRow } from './watched-queue.js';
@@ -56,7 +56,7 @@ export class TokenBucketFeed {
     const { signal } = this.#end;
     let complaint = '';
     // Lets an `unsubscribe` that was sent right behind the subscription take effect first.
-    await turnOf(signal, this.#rows.user).catch(() => undefined);
+    await startSlicer(signal, this.#rows.user).catch(() => undefined);
     while (!signal.aborted) {
       let wait = POLL_MS;
       try {
@@ -78,7 +78,7 @@ export class TokenBucketFeed {
     const watch = await this.#watch();
     if (this.#end.signal.aborted) return this.#leave();
     const { until, slots: known } = await watch.read(this.#sentUntil);
-    await turnOf(this.#end.signal, this.#rows.user);
+    await startSlicer(this.#end.signal, this.#rows.user);
     if (!this.#sink.ready) return;
     const slots = known.filter(({ ms }) => ms > this.#sentUntil);
     const follows = this.#sentUntil > 0 && until - this.#sentUntil <= REMEMBERED_MS;

@@ -1,8 +1,8 @@
 import type { TrafficSample } from '@tollway/protocol/live/traffic';
 import type { Stats } from '../agent/messages.js';
 import { rowIdText } from '../snapshot/snapshot.js';
+import type { CpuLoad } from '../state/cpu-load.js';
 import type { LiveState } from '../state/live-state.js';
-import type { Processor } from '../state/processor.js';
 
 /** Samples kept, one a second, whether somebody looks or not. */
 const HISTORY = 300;
@@ -10,15 +10,15 @@ const HISTORY = 300;
 /** Makes the samples of the live graphs. */
 export class Traffic {
   readonly #live: LiveState;
-  readonly #processor: Processor;
+  readonly #cpuLoad: CpuLoad;
   readonly #history: TrafficSample[];
   #before: Stats | undefined;
 
   /** @param earlier samples from before, oldest first */
-  constructor(live: LiveState, processor: Processor, earlier: readonly TrafficSample[] = []) {
+  constructor(live: LiveState, cpuLoad: CpuLoad, earlier: readonly TrafficSample[] = []) {
     this.#history = earlier.filter(({ t }) => t <= Date.now()).slice(-HISTORY);
     this.#live = live;
-    this.#processor = processor;
+    this.#cpuLoad = cpuLoad;
   }
 
   /** Samples of the last 300 s, oldest first. */
@@ -28,7 +28,7 @@ export class Traffic {
   }
 
   async take(): Promise<TrafficSample | undefined> {
-    const [stats, cores] = await Promise.all([this.#live.stats(500), this.#processor.cores()]);
+    const [stats, cores] = await Promise.all([this.#live.stats(500), this.#cpuLoad.cores()]);
     if (stats === undefined) {
       this.#before = undefined;
       return undefined;

@@ -6,8 +6,8 @@ import type { ConfigStore } from '../config/store.js';
 import type { QueueHints } from '../lint/queue-hints.js';
 import type { RouterLog } from '../logging/router-log.js';
 import type { MenuCommands } from '../services.js';
+import type { CpuLoad } from '../state/cpu-load.js';
 import type { LiveState } from '../state/live-state.js';
-import type { Processor } from '../state/processor.js';
 import type { View } from '../view/rows.js';
 
 /** Dependencies of views. */
@@ -16,7 +16,7 @@ export interface ViewSources {
   readonly live: LiveState;
   readonly users: Users;
   readonly log: RouterLog;
-  readonly processor: Processor;
+  readonly cpuLoad: CpuLoad;
   readonly hints: QueueHints;
   readonly dataDir: string;
 }

@@ -2,8 +2,8 @@ import type { Menu } from '@tollway/schema';
 import { AgentGone } from '../agent/messages.js';
 import { refuseLong } from '../config/content.js';
 import { isDynamicId, nameProp } from '../config/items.js';
-import { MAX_NAMES, parseProplist, project } from '../config/query.js';
 import { errors } from '../errors.js';
+import { MAX_NAMES, parseProplist, project } from '../query/query.js';
 import type { RestRow, RowSet } from '../view/rows.js';
 import type { Projection } from './long-list.js';
 

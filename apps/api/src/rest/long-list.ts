@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { AgentGone } from '../agent/messages.js';
-import type { Test } from '../config/query.js';
+import type { Test } from '../query/query.js';
 import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { UserSemaphore } from '../scheduling/user-semaphore.js';
 import { type Asked, NOT_KNOWN, type RestRow, type RowSet, type View } from '../view/rows.js';
@@ -10,14 +10,14 @@ import { type Asked, NOT_KNOWN, type RestRow, type RowSet, type View } from '../
 /** Items up to which a response is built in memory; longer ones are streamed. */
 const AT_ONCE = 256;
 /** Characters of a chunk. */
-const PIECE = 1 << 16;
+const CHUNK = 1 << 16;
 
 export type Projection = (rows: RowSet, index: number) => RestRow;
 
 /**
  * The rows of a list.
  *
- * @throws Stopped when nobody waits for it any more; AgentGone when the data plane alone knows them and is not connected.
+ * @throws Cancelled when nobody waits for it any more; AgentGone when the data plane alone knows them and is not connected.
  */
 export const rowsToSend = (
   view: View,
@@ -25,16 +25,16 @@ export const rowsToSend = (
   lists: UserSemaphore,
   user: number,
   gone: AbortSignal,
-): Promise<RowSet> => rowsToHold(() => knownRows(view, asked), lists, user, gone);
+): Promise<RowSet> => acquireRows(() => knownRows(view, asked), lists, user, gone);
 
 /**
- * Rows that somebody walks through in slices. Each long list holds a reading of the data plane, be it a quarter of a million
+ * Acquires rows that somebody walks through in slices. Each long list holds a reading of the data plane, be it a quarter of a million
  * connections, until he has: only so many are held at once, and those that wait are read when their turn comes.
  *
  * @param gone aborted when it is held no longer.
- * @throws Stopped when nobody waits for it any more; what `read` throws.
+ * @throws Cancelled when nobody waits for it any more; what `read` throws.
  */
-export async function rowsToHold(
+export async function acquireRows(
   read: () => Promise<RowSet>,
   lists: UserSemaphore,
   user: number,
@@ -58,7 +58,7 @@ export async function knownRows(view: View, asked?: Asked): Promise<RowSet> {
 const isOver = (index: number, test: Test | undefined, slicer: TimeSlicer): boolean =>
   test === undefined ? slicer.overAt(index) : slicer.over;
 
-/** Number of items that pass a test; of all without one. @throws Stopped when it was cancelled. */
+/** Number of items that pass a test; of all without one. @throws Cancelled when it was cancelled. */
 export async function countOf(rows: RowSet, test: Test | undefined, slicer: TimeSlicer): Promise<number> {
   if (test === undefined) return rows.length;
   let count = 0;
@@ -71,7 +71,7 @@ export async function countOf(rows: RowSet, test: Test | undefined, slicer: Time
 
 /**
  * The items that pass a test: a list, or for long ones a stream of its JSON.
- * @throws Stopped when nobody waits for it any more.
+ * @throws Cancelled when nobody waits for it any more.
  */
 export async function listOf(
   rows: RowSet,
@@ -98,7 +98,7 @@ async function* json(
   let first = true;
   for (let index = 0; index < rows.length; index += 1) {
     if (isOver(index, test, slicer)) await slicer.pause();
-    if (text.length > PIECE) {
+    if (text.length > CHUNK) {
       yield text;
       text = '';
     }

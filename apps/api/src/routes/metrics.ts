@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { AgentGone, type Stats } from '../agent/messages.js';
 import { PART, type Part, type QueueDump } from '../agent/queues.js';
 import { clientGone } from '../plugins/auth.js';
-import { type TimeSlicer, turnOf } from '../scheduling/time-slicer.js';
+import { startSlicer, type TimeSlicer } from '../scheduling/time-slicer.js';
 import type { Services } from '../services.js';
 import { VERSION } from '../version.js';
 
@@ -31,14 +31,14 @@ export function metricsRoute(app: FastifyInstance, { live, store, lists }: Servi
     await lists.acquire(userId, 1, gone);
     const [stats, queues] = await Promise.all([live.stats(SHARED_MS), live.queues(SHARED_MS)]);
     if (stats === undefined || queues === undefined) throw new AgentGone();
-    const slicer = await turnOf(gone, userId);
+    const slicer = await startSlicer(gone, userId);
     const families = [...routerFamilies(stats, store.revision), ...queueFamilies(queues, store)];
     return reply.type(TEXT).send(Readable.from(lines(families, slicer)));
   });
 }
 
 /** Characters sent at a time. */
-const PIECE = 1 << 16;
+const CHUNK = 1 << 16;
 
 /** Lines in pieces, between which others are served: 25,000 queues are a quarter of a million lines. */
 async function* lines(families: readonly Family[], slicer: TimeSlicer): AsyncGenerator<string, void> {
@@ -47,7 +47,7 @@ async function* lines(families: readonly Family[], slicer: TimeSlicer): AsyncGen
     text += `# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n`;
     for (const [labels, value] of samples()) {
       text += `${name}${labelText(labels)} ${value}\n`;
-      if (text.length < PIECE) continue;
+      if (text.length < CHUNK) continue;
       yield text;
       text = '';
       if (slicer.over) await slicer.pause();

@@ -5,16 +5,16 @@ import { AgentGone } from '../agent/messages.js';
 import { requirePermission } from '../auth/permissions.js';
 import { type Arguments, refuseLong } from '../config/content.js';
 import { isDynamicId, nameProp } from '../config/items.js';
-import { filterTest, QueryError } from '../config/query.js';
 import { ApiError, errors } from '../errors.js';
 import { clientGone } from '../plugins/auth.js';
+import { filterTest, QueryError } from '../query/query.js';
 import { authorOf } from '../rest/author.js';
 import { commandOf } from '../rest/commands/run.js';
 import { add, addAll, remove, set, setAll } from '../rest/edits.js';
 import { isNamed, manyItems, oneItem, projected, projection, proplistOf } from '../rest/listing.js';
 import { knownRows, listOf, rowsToSend } from '../rest/long-list.js';
 import { findTarget, type Target } from '../rest/target.js';
-import { TimeSlicer, turnOf } from '../scheduling/time-slicer.js';
+import { startSlicer, TimeSlicer } from '../scheduling/time-slicer.js';
 import type { Answer, Call, Services } from '../services.js';
 import { parseRowId, rowIdText } from '../snapshot/snapshot.js';
 import { storedRowsOf } from '../snapshot/storage.js';
@@ -36,7 +36,7 @@ export function restRoutes(app: FastifyInstance, services: Services): void {
     const asked = (property: string) =>
       isNamed(wanted.names, property) || wanted.filters.some(([name]) => name.includes(property));
     const rows = await rowsToSend(viewOf(services, target), asked, services.lists, userId, gone);
-    const slicer = await turnOf(gone, userId);
+    const slicer = await startSlicer(gone, userId);
     if (target.item !== undefined) await rows.prepareIds?.(slicer);
     await rows.prepareValues?.(asked, slicer);
     return sent(reply, await list(wanted, target, rows, slicer));

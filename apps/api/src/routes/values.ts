@@ -3,8 +3,8 @@ import type { FastifyInstance } from 'fastify';
 import { errors } from '../errors.js';
 import { clientGone } from '../plugins/auth.js';
 import type { ProtocolTypes } from '../plugins/validation.js';
-import { rowsToHold } from '../rest/long-list.js';
-import { type TimeSlicer, turnOf } from '../scheduling/time-slicer.js';
+import { acquireRows } from '../rest/long-list.js';
+import { startSlicer, type TimeSlicer } from '../scheduling/time-slicer.js';
 import type { Services } from '../services.js';
 import type { RowSet } from '../view/rows.js';
 
@@ -18,8 +18,8 @@ export function valuesRoute(app: FastifyInstance, { views, lists }: Services): v
     const { userId } = request.principal;
     const gone = clientGone(reply);
     // The choices of a field may be some seconds old.
-    const rows = await rowsToHold(() => view(5_000), lists, userId, gone);
-    return differentValues(rows, property, await turnOf(gone, userId));
+    const rows = await acquireRows(() => view(5_000), lists, userId, gone);
+    return differentValues(rows, property, await startSlicer(gone, userId));
   });
 }
 

@@ -9,7 +9,7 @@ const STRIDE = 8;
 type Owner = number | undefined;
 
 /** Waiting evaluations of one owner, in the order in which they came. */
-interface Line {
+interface OwnerQueue {
   /** Requests that begin: what they take is not known yet, and most take little. */
   readonly requests: (() => void)[];
   /** Evaluations whose slice is over. */
@@ -17,7 +17,7 @@ interface Line {
 }
 
 /** Waiting evaluations by owner; owners in round-robin order. */
-const waiting = new Map<Owner, Line>();
+const waiting = new Map<Owner, OwnerQueue>();
 
 /**
  * One continues per turn of the event loop: many viewers of long tables do not add up to one long stall. Owners continue
@@ -26,22 +26,22 @@ const waiting = new Map<Owner, Line>();
 function next(): void {
   const [first] = waiting;
   if (first === undefined) return;
-  const [owner, line] = first;
-  const resume = line.requests.shift() ?? line.evaluations.shift();
+  const [owner, queue] = first;
+  const resume = queue.requests.shift() ?? queue.evaluations.shift();
   waiting.delete(owner);
-  if (line.requests.length > 0 || line.evaluations.length > 0) waiting.set(owner, line);
+  if (queue.requests.length > 0 || queue.evaluations.length > 0) waiting.set(owner, queue);
   if (waiting.size > 0) setImmediate(next);
   resume?.();
 }
 
-function wait(owner: Owner, kind: keyof Line, resume: () => void): void {
-  const line = waiting.get(owner) ?? { requests: [], evaluations: [] };
-  line[kind].push(resume);
-  if (!waiting.has(owner) && waiting.set(owner, line).size === 1) setImmediate(next);
+function wait(owner: Owner, kind: keyof OwnerQueue, resume: () => void): void {
+  const queue = waiting.get(owner) ?? { requests: [], evaluations: [] };
+  queue[kind].push(resume);
+  if (!waiting.has(owner) && waiting.set(owner, queue).size === 1) setImmediate(next);
 }
 
-/** The outcome of an evaluation that yields wherever it may pause, without a pause. */
-export function atOnce<Result>(steps: Generator<undefined, Result>): Result {
+/** Runs an evaluation that yields wherever it may pause to its end, without a pause. Returns its result. */
+export function runToEnd<Result>(steps: Generator<undefined, Result>): Result {
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;
@@ -49,7 +49,7 @@ export function atOnce<Result>(steps: Generator<undefined, Result>): Result {
 }
 
 /** Thrown by an evaluation that was cancelled. */
-export class Stopped extends Error {}
+export class Cancelled extends Error {}
 
 /** A long evaluation, cut into slices so that requests and other viewers need not wait for its end. */
 export class TimeSlicer {
@@ -82,7 +82,7 @@ export class TimeSlicer {
     return this.#worked + performance.now() - this.#since;
   }
 
-  /** Maps items in slices. @throws Stopped when it was cancelled. */
+  /** Maps items in slices. @throws Cancelled when it was cancelled. */
   async map<Item, Result>(items: readonly Item[], work: (item: Item, index: number) => Result): Promise<Result[]> {
     const results: Result[] = [];
     for (const [index, item] of items.entries()) {
@@ -92,7 +92,7 @@ export class TimeSlicer {
     return results;
   }
 
-  /** The outcome of an evaluation that yields wherever it may pause. @throws Stopped when nobody waits for it any more. */
+  /** The outcome of an evaluation that yields wherever it may pause. @throws Cancelled when nobody waits for it any more. */
   async finish<Result>(steps: Generator<undefined, Result>): Promise<Result> {
     for (let item = 0; ; item += 1) {
       if (this.overAt(item)) await this.pause();
@@ -101,30 +101,30 @@ export class TimeSlicer {
     }
   }
 
-  /** @throws Stopped when it was cancelled. */
+  /** @throws Cancelled when it was cancelled. */
   async pause(): Promise<void> {
-    if (this.#stop?.aborted) throw new Stopped();
+    if (this.#stop?.aborted) throw new Cancelled();
     this.#worked += performance.now() - this.#since;
     await new Promise<void>((resolve) => wait(this.#owner, 'evaluations', resolve));
     this.#since = performance.now();
-    if (this.#stop?.aborted) throw new Stopped();
+    if (this.#stop?.aborted) throw new Cancelled();
   }
 }
 
 /**
- * The beginning of an evaluation, in its turn. Whoever shares a reading of the data plane gets it in the same turn of the
+ * Starts an evaluation in its owner's turn. Whoever shares a reading of the data plane gets it in the same turn of the
  * event loop: they are not to be served in that one turn.
  *
- * @throws Stopped when it was cancelled.
+ * @throws Cancelled when it was cancelled.
  */
-export async function turnOf(stop: AbortSignal, owner: Owner): Promise<TimeSlicer> {
+export async function startSlicer(stop: AbortSignal, owner: Owner): Promise<TimeSlicer> {
   const slicer = new TimeSlicer(stop, owner);
   await slicer.pause();
   return slicer;
 }
 
-/** The turn in which a request begins: before what its user has under way. @throws Stopped when its client has gone. */
+/** The turn in which a request begins: before what its user has under way. @throws Cancelled when its client has gone. */
 export async function requestTurn(gone: AbortSignal, user: number): Promise<void> {
   await new Promise<void>((resolve) => wait(user, 'requests', resolve));
-  if (gone.aborted) throw new Stopped();
+  if (gone.aborted) throw new Cancelled();
 }

@@ -1,4 +1,4 @@
-import { Stopped } from './time-slicer.js';
+import { Cancelled } from './time-slicer.js';
 
 /** A weighted semaphore with a limit for all requests and one for those of a user. Whoever comes when it is full waits. */
 export class UserSemaphore {
@@ -18,7 +18,7 @@ export class UserSemaphore {
    * Waits for room and takes it.
    * @param amount at most what one user may take
    * @param gone aborted when it is given back, or no longer waited for.
-   * @throws Stopped when it is no longer waited for.
+   * @throws Cancelled when it is no longer waited for.
    */
   acquire(user: number, amount: number, gone: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -38,7 +38,7 @@ export class UserSemaphore {
       const forget = () => {
         this.#line.delete(waiting);
         this.#advance();
-        reject(new Stopped());
+        reject(new Cancelled());
       };
       if (gone.aborted) return forget();
       gone.addEventListener('abort', forget);

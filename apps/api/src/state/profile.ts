@@ -1,12 +1,12 @@
 import type { ProfileRow } from '@tollway/protocol/live/profile';
 import type { CoreStats, Stats } from '../agent/messages.js';
+import { type CoreTimes, loads, readCoreTimes } from './cpu-load.js';
 import type { LiveState } from './live-state.js';
-import { loads, readTicks, type Ticks } from './processor.js';
 
 /** Processor times of the agent and the kernel at a moment. */
 export interface ProfileReading {
   readonly stats: Stats;
-  readonly ticks: readonly Ticks[];
+  readonly coreTimes: readonly CoreTimes[];
   /** Time, ms from an arbitrary moment. */
   readonly at: number;
 }
@@ -16,8 +16,8 @@ const WHOLE = 1000;
 
 /** Reads both; undefined without an agent. */
 export async function readProfile(live: LiveState): Promise<ProfileReading | undefined> {
-  const [stats, ticks] = await Promise.all([live.stats(), readTicks()]);
-  return stats && { stats, ticks, at: performance.now() };
+  const [stats, coreTimes] = await Promise.all([live.stats(), readCoreTimes()]);
+  return stats && { stats, coreTimes, at: performance.now() };
 }
 
 /** Packets that workers have given to others so far. */
@@ -40,7 +40,7 @@ export function ratePerSecond(count: (stats: Stats) => number, before: ProfileRe
  * @param cpu `total`, `all` or a core number as text.
  */
 export function profile(before: ProfileReading, after: ProfileReading, cpu: string): ProfileRow[] {
-  const kernel = loads(before.ticks, after.ticks);
+  const kernel = loads(before.coreTimes, after.coreTimes);
   const cores = after.stats.cores.flatMap((core) => {
     const known = before.stats.cores.find((candidate) => candidate.cpu === core.cpu);
     const base = known ?? untouched(before.stats, core.cpu);

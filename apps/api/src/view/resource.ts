@@ -1,8 +1,8 @@
 import { readFile, statfs } from 'node:fs/promises';
 import { cpus, freemem, machine, totalmem, uptime } from 'node:os';
 import { durationText } from '@tollway/schema';
+import type { CpuLoad } from '../state/cpu-load.js';
 import type { LiveState } from '../state/live-state.js';
-import type { Processor } from '../state/processor.js';
 import { handedOver } from '../state/profile.js';
 import { VERSION } from '../version.js';
 import { ArrayRows, type View } from './rows.js';
@@ -14,9 +14,9 @@ export function clockOf(cpuinfo: string): number {
 }
 
 /** Load of each core. */
-export function coresView(processor: Processor): View {
+export function coresView(cpuLoad: CpuLoad): View {
   return async () => {
-    const cores = await processor.cores();
+    const cores = await cpuLoad.cores();
     return new ArrayRows(
       cores.map(({ cpu, load, irq, disk }) => ({
         '.id': `*${cpu.toString(16).toUpperCase()}`,
@@ -30,12 +30,12 @@ export function coresView(processor: Processor): View {
 }
 
 /** Figures of the box that the router runs on. */
-export function resourceView(processor: Processor, dataDir: string, live: LiveState): View {
+export function resourceView(cpuLoad: CpuLoad, dataDir: string, live: LiveState): View {
   return async (maxAgeMs) => {
     const [stats, disk, load, cpuinfo] = await Promise.all([
       live.stats(maxAgeMs),
       statfs(dataDir),
-      processor.load(),
+      cpuLoad.load(),
       readFile('/proc/cpuinfo', 'utf8').catch(() => ''),
     ]);
     const cores = cpus();

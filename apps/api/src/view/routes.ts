@@ -1,8 +1,8 @@
 import { FIRST_DYNAMIC_ROW } from '@tollway/dataplane-agent/records';
 import { ipv4Mask, ipv4Prefix, ipv4Text, type Menu, parseNexthop } from '@tollway/schema';
 import { RouteDump } from '../agent/routes.js';
-import type { AddressRange } from '../config/membership.js';
 import type { ConfigStore } from '../config/store.js';
+import type { AddressRange } from '../query/membership.js';
 import { interfaceNames, interfacesOf } from '../snapshot/interfaces.js';
 import { parseRowId, type Row, rowIdText } from '../snapshot/snapshot.js';
 import type { LiveState } from '../state/live-state.js';

@@ -1,4 +1,4 @@
-import type { Cells } from '../config/query.js';
+import type { Cells } from '../query/query.js';
 import type { TimeSlicer } from '../scheduling/time-slicer.js';
 
 /** An item as REST sends it: property → text. */

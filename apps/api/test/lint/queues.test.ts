@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { lintSteps } from '../../src/lint/queues.js';
-import { atOnce } from '../../src/scheduling/time-slicer.js';
+import { runToEnd } from '../../src/scheduling/time-slicer.js';
 import { ports, snapshotOf, type Written } from '../config/rows.js';
 
 /** Findings about queues, `name finding property`. */
 function lint(simple: readonly Written[], tree: readonly Written[] = [], invalid: readonly number[] = []): string[] {
   const snapshot = snapshotOf({ '/interface/ethernet': ports(2), '/queue/simple': simple, '/queue/tree': tree });
-  return atOnce(lintSteps(snapshot, new Map(invalid.map((row) => [row, 'why'])))).map(
+  return runToEnd(lintSteps(snapshot, new Map(invalid.map((row) => [row, 'why'])))).map(
     ({ name, finding, property }) => `${name} ${finding} ${property}`,
   );
 }
@@ -210,7 +210,7 @@ describe('targets of queues', () => {
     ];
     const told = (...queues: Written[]) => {
       const menus = { '/interface/ethernet': ports(2), '/ip/address': lans, '/queue/simple': queues };
-      return atOnce(lintSteps(snapshotOf(menus), new Map())).map(({ name, message }) => `${name}: ${message}`);
+      return runToEnd(lintSteps(snapshotOf(menus), new Map())).map(({ name, message }) => `${name}: ${message}`);
     };
     const lan = (number: number, more: Written = {}) => ({
       name: `lan${number}`,

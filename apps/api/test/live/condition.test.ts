@@ -2,14 +2,14 @@ import type { Condition } from '@tollway/protocol/live/window';
 import { menuByPath, registry } from '@tollway/schema';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { order } from '../../src/config/kind-order.js';
-import { ConditionError, testOf } from '../../src/live/condition.js';
+import { ConditionError, columnTest } from '../../src/live/condition.js';
 import { MessageError, readMessage } from '../../src/live/message.js';
+import { order } from '../../src/query/kind-order.js';
 
 function holds(path: string, condition: Condition, value: string | undefined): boolean {
   const menu = menuByPath(path);
   if (menu === undefined) throw new Error(`no menu ${path}`);
-  return testOf(menu, condition).holds(value);
+  return columnTest(menu, condition).holds(value);
 }
 
 const CONNECTIONS = '/ip/firewall/connection';
@@ -125,7 +125,7 @@ describe('ranges of numbers', () => {
         const expected = ranges.some(
           ([first, last]) => order(kind, one(at), first) >= 0 && order(kind, one(at), last) <= 0,
         );
-        expect(testOf(menu, { column: name, op: 'in', value }).holds(one(at))).toBe(expected);
+        expect(columnTest(menu, { column: name, op: 'in', value }).holds(one(at))).toBe(expected);
       }),
     );
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { requestTurn, Stopped, TimeSlicer, turnOf } from '../../src/scheduling/time-slicer.js';
+import { Cancelled, requestTurn, startSlicer, TimeSlicer } from '../../src/scheduling/time-slicer.js';
 
 const NEVER = new AbortController().signal;
 
@@ -27,7 +27,7 @@ describe('time slicer', () => {
     const order: string[] = [];
     const note = (name: string) => () => order.push(name);
     await Promise.all([
-      ...['a', 'b', 'c'].map((name) => turnOf(NEVER, 1).then(note(name))),
+      ...['a', 'b', 'c'].map((name) => startSlicer(NEVER, 1).then(note(name))),
       requestTurn(NEVER, 1).then(note('request')),
       requestTurn(NEVER, 1).then(note('another')),
       requestTurn(NEVER, 2).then(note('of somebody else')),
@@ -35,7 +35,7 @@ describe('time slicer', () => {
     expect(order).toEqual(['request', 'of somebody else', 'another', 'a', 'b', 'c']);
     const gone = new AbortController();
     gone.abort();
-    await expect(requestTurn(gone.signal, 1)).rejects.toThrow(Stopped);
+    await expect(requestTurn(gone.signal, 1)).rejects.toThrow(Cancelled);
   });
 
   it('continue one per turn of the event loop', async () => {
@@ -46,7 +46,7 @@ describe('time slicer', () => {
       if (!over) setImmediate(count);
     };
     setImmediate(count);
-    await Promise.all(Array.from({ length: 50 }, (_, owner) => turnOf(NEVER, owner % 3)));
+    await Promise.all(Array.from({ length: 50 }, (_, owner) => startSlicer(NEVER, owner % 3)));
     over = true;
     expect(turns).toBeGreaterThanOrEqual(49);
   });
@@ -54,12 +54,12 @@ describe('time slicer', () => {
   it('of an evaluation for which nobody waits end, and keep no other waiting', async () => {
     const gone = new AbortController();
     const ending = Promise.all([
-      expect(turnOf(gone.signal, 1)).rejects.toThrow(Stopped),
-      expect(turnOf(gone.signal, 1)).rejects.toThrow(Stopped),
+      expect(startSlicer(gone.signal, 1)).rejects.toThrow(Cancelled),
+      expect(startSlicer(gone.signal, 1)).rejects.toThrow(Cancelled),
     ]);
     gone.abort();
-    await expect(turnOf(NEVER, 1)).resolves.toBeInstanceOf(TimeSlicer);
+    await expect(startSlicer(NEVER, 1)).resolves.toBeInstanceOf(TimeSlicer);
     await ending;
-    await expect(turnOf(gone.signal, 2)).rejects.toThrow(Stopped);
+    await expect(startSlicer(gone.signal, 2)).rejects.toThrow(Cancelled);
   });
 });

@@ -29,7 +29,7 @@ const stats = (...cores: CoreStats[]): Told => ({ cores, kernel: {} });
 
 const reading = ({ cores, kernel }: Told): ProfileReading => ({
   stats: { cores } as unknown as Stats,
-  ticks: Object.entries(kernel).map(([cpu, [busy, total]]) => ({
+  coreTimes: Object.entries(kernel).map(([cpu, [busy, total]]) => ({
     cpu: Number(cpu),
     total,
     idle: total - busy,
@@ -100,7 +100,7 @@ it('gives what workers count per second, summed over them', () => {
     stats: {
       workers: packets.map((count) => ({ 'handover-packets': count, 'out-of-order-packets': 2 * count })),
     } as unknown as Stats,
-    ticks: [],
+    coreTimes: [],
     at: ms,
   });
   expect(ratePerSecond(handedOver, at(1000, 100, 50), at(3000, 500, 150))).toBe(250);

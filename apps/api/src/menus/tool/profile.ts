@@ -29,7 +29,7 @@ async function profileCommand({ services, menu, args, signal }: Call): Promise<A
   const ms = durationMs(argument('duration')) ?? 1000;
   const before = await readProfile(services.live);
   // Checked before the measurement, which may take a minute.
-  if (before !== undefined && isNumber(cpu) && !before.ticks.some((core) => String(core.cpu) === cpu)) {
+  if (before !== undefined && isNumber(cpu) && !before.coreTimes.some((core) => String(core.cpu) === cpu)) {
     throw noWorker(cpu, before);
   }
   await sleep(ms, undefined, { signal });

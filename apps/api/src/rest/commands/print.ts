@@ -1,8 +1,8 @@
 import { type Menu, printSwitches, SWITCH_VALUES, VALUED_SWITCHES } from '@tollway/schema';
 import { textOf } from '../../config/content.js';
-import { MAX_WORDS, QueryError, queryTest, type Test } from '../../config/query.js';
 import { errors } from '../../errors.js';
-import { turnOf } from '../../scheduling/time-slicer.js';
+import { MAX_WORDS, QueryError, queryTest, type Test } from '../../query/query.js';
+import { startSlicer } from '../../scheduling/time-slicer.js';
 import type { Answer, Call } from '../../services.js';
 import { switchedOn } from '../arguments.js';
 import { isNamed, projection, proplistOf } from '../listing.js';
@@ -33,7 +33,7 @@ export async function print({ services, menu, args, signal, principal }: Call): 
   const asked = (property: string) =>
     (!counted && isNamed(names, property)) || words.some((word) => word.includes(property));
   const rows = await rowsToSend(view, asked, services.lists, principal.userId, signal);
-  const slicer = await turnOf(signal, principal.userId);
+  const slicer = await startSlicer(signal, principal.userId);
   await rows.prepareValues?.(asked, slicer);
   const test = words.length === 0 ? undefined : testOf(menu, words);
   if (counted) return { ret: String(await countOf(rows, test, slicer)) };

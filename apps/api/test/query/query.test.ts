@@ -10,7 +10,7 @@ import {
   QueryError,
   queryTest,
   type Test,
-} from '../../src/config/query.js';
+} from '../../src/query/query.js';
 import { ArrayRows } from '../../src/view/rows.js';
 
 function menu(path: string): Menu {

@@ -11,8 +11,8 @@ interface CoreLoad {
   readonly disk: number;
 }
 
-/** Time of a core since the start of the machine, clock ticks. */
-export interface Ticks {
+/** Times of a core since the start of the machine, clock ticks. */
+export interface CoreTimes {
   readonly cpu: number;
   readonly total: number;
   readonly idle: number;
@@ -22,7 +22,7 @@ export interface Ticks {
 
 interface Sample {
   readonly at: number;
-  readonly cores: readonly Ticks[];
+  readonly cores: readonly CoreTimes[];
 }
 
 /** Time for which a load is shared by all that ask: everybody sees that of about the last second, ms. */
@@ -32,8 +32,8 @@ const FIRST_MS = 250;
 /** Age of a sample that says nothing about now, ms. */
 const LONGEST_MS = 5_000;
 
-/** Load of the box's processor, by the kernel's account of each core. */
-export class Processor {
+/** Load of the CPU and of each core, by the kernel's account. */
+export class CpuLoad {
   #base: Sample | undefined;
   #cores: readonly CoreLoad[] = [];
   #pending: Promise<readonly CoreLoad[]> | undefined;
@@ -66,16 +66,16 @@ export class Processor {
 }
 
 /** Load of each core between two samples. Of one that came online meanwhile nothing is known yet. */
-export function loads(before: readonly Ticks[], now: readonly Ticks[]): CoreLoad[] {
+export function loads(before: readonly CoreTimes[], now: readonly CoreTimes[]): CoreLoad[] {
   return now.map((core) => {
     const base = before.find(({ cpu }) => cpu === core.cpu);
     return base === undefined ? { cpu: core.cpu, load: 0, irq: 0, disk: 0 } : loadOf(core, base);
   });
 }
 
-function loadOf(core: Ticks, before: Ticks): CoreLoad {
+function loadOf(core: CoreTimes, before: CoreTimes): CoreLoad {
   const { cpu } = core;
-  const passed = (part: Exclude<keyof Ticks, 'cpu'>): number => Math.max(0, core[part] - before[part]);
+  const passed = (part: Exclude<keyof CoreTimes, 'cpu'>): number => Math.max(0, core[part] - before[part]);
   const total = passed('total');
   if (total === 0) return { cpu, load: 0, irq: 0, disk: 0 };
   const share = (ticks: number): number => Math.min(100, (100 * ticks) / total);
@@ -88,16 +88,16 @@ function loadOf(core: Ticks, before: Ticks): CoreLoad {
 }
 
 async function sample(): Promise<Sample> {
-  return { at: performance.now(), cores: await readTicks() };
+  return { at: performance.now(), cores: await readCoreTimes() };
 }
 
 /** The kernel's account of each core that is online, as it stands. */
-export async function readTicks(): Promise<readonly Ticks[]> {
-  return coreTicks(await readFile('/proc/stat', 'utf8'));
+export async function readCoreTimes(): Promise<readonly CoreTimes[]> {
+  return parseCoreTimes(await readFile('/proc/stat', 'utf8'));
 }
 
 /** The lines `cpu0` and up, of cores that are online, of `/proc/stat` (proc_stat(5)). */
-export function coreTicks(stat: string): Ticks[] {
+export function parseCoreTimes(stat: string): CoreTimes[] {
   return [...stat.matchAll(/^cpu(\d+) (.*)$/gm)].map(([, cpu, line = '']) => {
     const [user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0] = line
       .trim()

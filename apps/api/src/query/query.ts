@@ -74,8 +74,8 @@ export function project(item: Item, names: readonly string[]): Item {
 export class QueryError extends Error {}
 
 /**
- * Test for items that pass a `.query`: words that push conditions on a stack and `#` words that combine them. Below
- * the conditions the stack is endlessly true; an item passes if no false remains.
+ * Test for items that pass a `.query`: words that push conditions on a stack and `#` words that combine them. An
+ * empty stack yields true; an item passes if no false remains.
  *
  * @throws QueryError for a word that is none.
  */
