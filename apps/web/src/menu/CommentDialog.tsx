@@ -4,8 +4,8 @@ import type { LiveMenu } from '../api/live-menu.ts';
 import { AskDialog } from '../ui/AskDialog.tsx';
 import { FormError } from '../ui/FormError.tsx';
 import { messageOf } from '../ui/message-of.ts';
-import { type Comments, commentNow, commentsOf, rowsWith } from './chosen-rows.ts';
 import { notifyStaysOpen } from './form-toasts.ts';
+import { type Comments, commentNow, commentsOf, rowsWith } from './selected-rows.ts';
 
 /** The comments are being read, or could not be. */
 interface Reading {

@@ -5,10 +5,10 @@ import type { Row } from '../api/row.ts';
 import { Lazy } from '../ui/lazy-component.tsx';
 import { TabList } from '../ui/Tabs.tsx';
 import { Field } from './fields/Field.tsx';
-import { Fit } from './fit.ts';
-import { type Errors, fieldsOf, fieldValue, standsOpen, tabsOf } from './form-model.ts';
+import { type Errors, fieldsOf, fieldValue, isAlwaysOpen, tabsOf } from './form-model.ts';
+import { ResizeRequest } from './form-resize.ts';
 import { type TabExtras, withExtraTabs } from './form-tabs.ts';
-import { lastTab, noteTab } from './tab-memory.ts';
+import { rememberedTab, rememberTab } from './remembered-tab.ts';
 import type { Form } from './use-form.ts';
 
 interface Props {
@@ -33,10 +33,10 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
   const id = useId();
   const own = tabsOf(menu, base, form.edits, isNew);
   const tabs = isNew || extras === undefined ? own : withExtraTabs(own, extras);
-  const [chosen, setChosen] = useState(() => (place === undefined ? undefined : lastTab(place)));
+  const [chosen, setChosen] = useState(() => (place === undefined ? undefined : rememberedTab(place)));
   function choose(tab: string) {
     setChosen(tab);
-    if (place !== undefined) noteTab(place, tab);
+    if (place !== undefined) rememberTab(place, tab);
   }
   const active = chosen !== undefined && tabs.includes(chosen) ? chosen : (tabs[0] ?? '');
   const { errors } = form;
@@ -55,10 +55,10 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
   }, [form.refused]);
   const found = useCallback(() => setSought(undefined), []);
 
-  const fit = useContext(Fit);
+  const requestResize = useContext(ResizeRequest);
   const shown = fieldsOf(menu, active, base, form.edits, isNew);
   // biome-ignore lint/correctness/useExhaustiveDependencies: what changes the height
-  useLayoutEffect(fit, [fit, active, shown.length, errors, Object.keys(form.conflicts).length]);
+  useLayoutEffect(requestResize, [requestResize, active, shown.length, errors, Object.keys(form.conflicts).length]);
 
   const fields = (tab: string) => {
     const extra = isNew ? undefined : extras?.[tab]?.content;
@@ -68,7 +68,7 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
         {fieldsOf(menu, tab, base, form.edits, isNew).map((name, at, names) => {
           const prop = menu.props[name];
           if (prop === undefined) return null;
-          const open = standsOpen(menu, prop);
+          const open = isAlwaysOpen(menu, prop);
           const titles = prop.kind.pair?.titles;
           const above = menu.props[names[at - 1] ?? '']?.kind.pair?.titles;
           return (

@@ -22,7 +22,7 @@ import { GridHeader } from './GridHeader.tsx';
 import { GridView } from './grid-view.ts';
 import { lockedReason } from './item.ts';
 import type { Move } from './moving.ts';
-import { inOrder, nothingAt, only, type Selection, toggle } from './selection.ts';
+import { focusOnly, inOrder, type Selection, selectOnly, toggle } from './selection.ts';
 import { commandFor, rowFor } from './table-keys.ts';
 import { type Drop, toggled, treePlace } from './tree.ts';
 import { TypeAhead } from './type-ahead.ts';
@@ -128,7 +128,7 @@ export function Grid(props: GridProps) {
     const grid = view.current;
     grid?.focusRow(to, (id) => {
       if (extend) selectRange(grid.order(), id, false);
-      else latest.current.onSelect(only(id));
+      else latest.current.onSelect(selectOnly(id));
     });
   }
 
@@ -139,7 +139,7 @@ export function Grid(props: GridProps) {
       // The keyboard has to be somewhere; nothing is selected by that.
       const grid = view.current;
       if (grid === undefined || latest.current.selection.focus !== undefined) return;
-      grid.focusRow(grid.stepFrom(undefined, 1), (id) => latest.current.onSelect(nothingAt(id)));
+      grid.focusRow(grid.stepFrom(undefined, 1), (id) => latest.current.onSelect(focusOnly(id)));
     },
     show: (index) => moveFocus(index, false),
     fit: (name) => header.onResized(name, undefined),
@@ -254,13 +254,13 @@ export function Grid(props: GridProps) {
       return;
     }
     if (ctrl) next = toggle(selection, id);
-    else if (!selection.ids.has(id)) next = only(id);
+    else if (!selection.ids.has(id)) next = selectOnly(id);
     if (next !== selection) props.onSelect(next);
     if (event.pointerType === 'touch') return;
     const ordered = menu.commands.has('move');
     const sorted = ordered && live.query.sort !== null && props.tree === undefined;
     if (!(ordered || (props.tree !== undefined && menu.commands.has('set')))) return;
-    const ids = inOrder(next.ids.has(id) ? next : only(id), order);
+    const ids = inOrder(next.ids.has(id) ? next : selectOnly(id), order);
     if (ids.every((each) => lockedReason(menu, live.row(each) ?? {}) === undefined)) {
       drag.press(event, ids, sorted ? SORTED : undefined);
     }
@@ -272,7 +272,7 @@ export function Grid(props: GridProps) {
     // A plain click on one of several selected rows means that row alone.
     const id = rowIdAt(event.target);
     if (event.button !== 0 || id === undefined || event.shiftKey || event.ctrlKey || event.metaKey) return;
-    if (selection.ids.size > 1) props.onSelect(only(id));
+    if (selection.ids.size > 1) props.onSelect(selectOnly(id));
   }
 
   function onContextMenu(event: MouseEvent) {
@@ -288,7 +288,7 @@ export function Grid(props: GridProps) {
       props.onColumnMenu(column, at);
       return;
     }
-    if (id !== undefined && !selection.ids.has(id)) props.onSelect(only(id));
+    if (id !== undefined && !selection.ids.has(id)) props.onSelect(selectOnly(id));
     scroller.current?.focus();
     props.onMenu({ x: event.clientX, y: event.clientY });
   }

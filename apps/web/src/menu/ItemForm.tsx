@@ -15,15 +15,15 @@ import { isSet, reason } from './cells/text.ts';
 import { FormButtons } from './FormButtons.tsx';
 import { FormFields } from './FormFields.tsx';
 import { FormStatus } from './FormStatus.tsx';
-import { copiedEdits, copyOf, type Edits, proposals, valuesOf, withEdits } from './form-model.ts';
+import { copiedEdits, copyOf, type Edits, initialEdits, valuesOf, withEdits } from './form-model.ts';
 import type { TabExtras } from './form-tabs.ts';
 import { notifyStaysOpen } from './form-toasts.ts';
 import { itemTitle, lockedReason, newTitle, removalLock } from './item.ts';
 import { RemoveDialog } from './RemoveDialog.tsx';
-import { disableQuestion, type RemoveQuestion, removeQuestion } from './remove-question.ts';
+import { disableConfirmation, type RemoveConfirmation, removeConfirmation } from './remove-confirmation.ts';
 import { loadingText } from './TableFooter.tsx';
 import { UnsavedNote } from './UnsavedNote.tsx';
-import { notifyChange, tried } from './undo.ts';
+import { notifyChange, trackChange } from './undo.ts';
 import { isSending, orphaned, type Sent, untouched, useForm } from './use-form.ts';
 import { useItem } from './use-item.ts';
 
@@ -131,7 +131,7 @@ interface NewProps extends Common {
 /** Dialog of an item that does not exist yet, empty or filled from the item `copy`. */
 export function NewItemForm(props: NewProps) {
   const { menu, copy, values } = props;
-  const [start, setStart] = useState<Edits | undefined>(copy === undefined ? proposals(menu) : undefined);
+  const [start, setStart] = useState<Edits | undefined>(copy === undefined ? initialEdits(menu) : undefined);
   useEffect(() => {
     if (copy === undefined) return;
     print(menu.path, { '.id': copy })
@@ -198,7 +198,7 @@ function Body({
   const form = useForm(menu, item, isNew, initial);
   const { base } = form;
   const [commenting, setCommenting] = useState(false);
-  const [question, setQuestion] = useState<RemoveQuestion>();
+  const [confirmation, setConfirmation] = useState<RemoveConfirmation>();
   /** Position of a new item in an ordered list. */
   const [place, setPlace] = useState({ before, after });
   const id = base['.id'] ?? '';
@@ -231,8 +231,8 @@ function Body({
     let added: Row | undefined;
     const sent = await form.send(async (body) => {
       const { row, revision } = isNew
-        ? await tried(`Add ${itemTitle(menu, body)}`, addAtPlace(body))
-        : await tried(`Change ${itemTitle(menu, base)}`, set(menu.path, id, body));
+        ? await trackChange(`Add ${itemTitle(menu, body)}`, addAtPlace(body))
+        : await trackChange(`Change ${itemTitle(menu, base)}`, set(menu.path, id, body));
       const saved = row['.id'] ?? '';
       if (isNew && saved !== '') {
         announceAdded(menu.path, saved);
@@ -264,14 +264,14 @@ function Body({
 
   function askToRemove() {
     const one = { ids: [id], rows: [base], filtered: false, hidden: 0, matched: 1, total: 1, user: loggedIn() };
-    const asked = removeQuestion(menu, one);
-    setQuestion(asked);
+    const asked = removeConfirmation(menu, one);
+    setConfirmation(asked);
     if (asked === undefined) void remove();
   }
 
   function disable() {
-    const asked = disableQuestion(menu, [id], [base], loggedIn());
-    setQuestion(asked);
+    const asked = disableConfirmation(menu, [id], [base], loggedIn());
+    setConfirmation(asked);
     if (asked === undefined) void runOn(menu, 'disable', [id]);
   }
 
@@ -341,11 +341,11 @@ function Body({
         />
         {!isNew && gone === undefined && <FormStatus menu={menu} row={base} />}
       </form>
-      {question !== undefined && (
+      {confirmation !== undefined && (
         <RemoveDialog
-          question={question}
-          onAnswer={() => void (question.command === 'remove' ? remove() : runOn(menu, 'disable', [id]))}
-          onClose={() => setQuestion(undefined)}
+          confirmation={confirmation}
+          onAnswer={() => void (confirmation.command === 'remove' ? remove() : runOn(menu, 'disable', [id]))}
+          onClose={() => setConfirmation(undefined)}
         />
       )}
       {commenting && (

@@ -29,7 +29,7 @@ import { Grid, type GridHandle } from './Grid.tsx';
 import { ParentDialog } from './ParentDialog.tsx';
 import type { Moved } from './parents.ts';
 import { RemoveDialog } from './RemoveDialog.tsx';
-import type { RemoveQuestion } from './remove-question.ts';
+import type { RemoveConfirmation } from './remove-confirmation.ts';
 import { TableFooter } from './TableFooter.tsx';
 import { TableToolbar } from './TableToolbar.tsx';
 import { type CommandName, columnMenu, rowMenu, toolbarCommands } from './table-commands.ts';
@@ -65,7 +65,7 @@ type Overlay =
   | { readonly kind: 'parent'; readonly moved: Moved }
   /** `ids`: those that were selected when it was asked for. */
   | { readonly kind: 'comment'; readonly ids: readonly string[] }
-  | { readonly kind: 'remove'; readonly question: RemoveQuestion }
+  | { readonly kind: 'remove'; readonly confirmation: RemoveConfirmation }
   | { readonly kind: 'column'; readonly column: Column; readonly at: { readonly x: number; readonly y: number } }
   | { readonly kind: 'menu'; readonly at: { readonly x: number; readonly y: number } };
 
@@ -81,7 +81,7 @@ const hasInsertKey = (target: EventTarget | null): boolean =>
 
 export function MenuTable(props: MenuTableProps) {
   const { menu, density, tail = false, onOpen, onAdd, onSelection } = props;
-  const { live, chooser, wants, tree, change, fold } = useMenuWindow(menu);
+  const { live, quickFilter, wants, tree, change, fold } = useMenuWindow(menu);
   const asTree = tree !== undefined;
   const selected = useSelection(menu, live);
   const { selection, select } = selected;
@@ -104,7 +104,7 @@ export function MenuTable(props: MenuTableProps) {
     [nothingIn, fitted, grown, by],
   );
   const columns = useMemo(() => tableColumns(menu, layout, asTree, measurements), [menu, layout, asTree, measurements]);
-  const { options, load } = useOptions(chooser === undefined ? undefined : menu.props[chooser.name]?.kind);
+  const { options, load } = useOptions(quickFilter === undefined ? undefined : menu.props[quickFilter.name]?.kind);
   useEffect(load, [load]);
   useEffect(() => () => clearTimeout(findTimer.current), []);
   useEffect(() => {
@@ -123,7 +123,7 @@ export function MenuTable(props: MenuTableProps) {
     onAdd,
     show,
     askParent: (moved) => setOverlay({ kind: 'parent', moved }),
-    ask: (question) => setOverlay({ kind: 'remove', question }),
+    ask: (confirmation) => setOverlay({ kind: 'remove', confirmation }),
   });
   const state = { ...actions.state(), inlineComments: columns.some(({ name }) => name === 'comment') };
   const bar = toolbarCommands(state, actions.run);
@@ -221,7 +221,7 @@ export function MenuTable(props: MenuTableProps) {
         filtering={filtering || wants.conditions.length > 0}
         tree={isTree(menu) ? asTree : undefined}
         onTree={() => actions.run('tree')}
-        chooser={chooser}
+        quickFilter={quickFilter}
         choice={wants.choice}
         choices={options}
         more={props.toolbar}
@@ -231,7 +231,7 @@ export function MenuTable(props: MenuTableProps) {
           if (filtering && wants.conditions.length > 0) change({ conditions: [] });
           setFiltering(!filtering);
         }}
-        onChooser={load}
+        onQuickFilter={load}
         onChoose={(choice) => change({ choice })}
         onColumns={() => setChoosing(!choosing)}
         onMenu={(at) => setOverlay({ kind: 'menu', at })}
@@ -319,8 +319,8 @@ export function MenuTable(props: MenuTableProps) {
       )}
       {overlay.kind === 'remove' && (
         <RemoveDialog
-          question={overlay.question}
-          onAnswer={() => actions.confirmed(overlay.question)}
+          confirmation={overlay.confirmation}
+          onAnswer={() => actions.confirmed(overlay.confirmation)}
           onClose={() => setOverlay(NOTHING)}
         />
       )}

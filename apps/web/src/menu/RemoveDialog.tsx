@@ -1,17 +1,17 @@
 /** Asks before items are removed or disabled. Enter and Escape leave them as they are. */
 import { ModalDialog } from '../ui/ModalDialog.tsx';
 import { amount } from './item.ts';
-import type { RemoveQuestion } from './remove-question.ts';
+import type { RemoveConfirmation } from './remove-confirmation.ts';
 
 interface Props {
-  readonly question: RemoveQuestion;
+  readonly confirmation: RemoveConfirmation;
   /** Yes was the answer. */
   readonly onAnswer: () => void;
   readonly onClose: () => void;
 }
 
-export function RemoveDialog({ question, onAnswer, onClose }: Props) {
-  const { command, ids, title, names, filtered, final, self } = question;
+export function RemoveDialog({ confirmation, onAnswer, onClose }: Props) {
+  const { command, ids, title, names, filtered, final, self } = confirmation;
   return (
     <ModalDialog title={title} size="small" onClose={onClose}>
       <div className="ask-box">

@@ -10,7 +10,7 @@ import { FormFields } from './FormFields.tsx';
 import { notifySending, notifyStaysOpen } from './form-toasts.ts';
 import { loadingText } from './TableFooter.tsx';
 import { UnsavedNote } from './UnsavedNote.tsx';
-import { notifyChange, tried } from './undo.ts';
+import { notifyChange, trackChange } from './undo.ts';
 import { untouched, useForm } from './use-form.ts';
 import { useItem } from './use-item.ts';
 
@@ -47,7 +47,7 @@ function Body({ menu, row, onClose, onLeave }: BodyProps) {
   const { base } = form;
   const [applied, setApplied] = useState(false);
   const apply = async (body: Readonly<Record<string, string>>) => {
-    const revision = await tried(`Change ${menu.title}`, setSettings(menu.path, body));
+    const revision = await trackChange(`Change ${menu.title}`, setSettings(menu.path, body));
     if (revision !== undefined) notifyChange(`Changed ${menu.title}.`, revision);
     return undefined;
   };

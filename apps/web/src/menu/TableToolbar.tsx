@@ -2,7 +2,7 @@ import type { ReactNode, RefObject } from 'react';
 import { Icon } from '../ui/icons.tsx';
 import { opening } from '../ui/opening.ts';
 import { ToolButton } from '../ui/ToolButton.tsx';
-import { type Chooser, ORIGINS, offered } from './chooser.ts';
+import { ORIGINS, offered, type QuickFilter } from './quick-filter.ts';
 import type { TableCommand } from './table-commands.ts';
 
 interface ToolbarProps {
@@ -18,7 +18,7 @@ interface ToolbarProps {
   /** Whether the menu is shown as a tree; undefined where it is none. */
   readonly tree: boolean | undefined;
   readonly onTree: () => void;
-  readonly chooser: Chooser | undefined;
+  readonly quickFilter: QuickFilter | undefined;
   readonly choice: string;
   readonly choices: readonly string[];
   /** Buttons of the window alone. */
@@ -28,7 +28,7 @@ interface ToolbarProps {
   readonly onLeaveFind: () => void;
   readonly onFilter: () => void;
   /** The choices are about to be shown. */
-  readonly onChooser: () => void;
+  readonly onQuickFilter: () => void;
   readonly onChoose: (value: string) => void;
   readonly onColumns: () => void;
   /** Asks for the menu of all commands at a point of the page. */
@@ -71,7 +71,7 @@ export function TableToolbar(props: ToolbarProps) {
             }}
           />
         </label>
-        <ChooserList {...props} />
+        <QuickFilterList {...props} />
         <ToolButton name="Columns" icon="columns" onPress={props.onColumns} />
         <button
           type="button"
@@ -104,22 +104,22 @@ function CommandButton({ command }: { readonly command: TableCommand }) {
   );
 }
 
-function ChooserList({ chooser, choice, choices, onChooser, onChoose }: ToolbarProps) {
-  if (chooser === undefined) return null;
+function QuickFilterList({ quickFilter, choice, choices, onQuickFilter, onChoose }: ToolbarProps) {
+  if (quickFilter === undefined) return null;
   return (
     <select
-      className="chooser"
-      aria-label={chooser.label}
-      title={chooser.label}
+      className="quick-filter"
+      aria-label={quickFilter.label}
+      title={quickFilter.label}
       value={choice}
-      {...opening(onChooser)}
+      {...opening(onQuickFilter)}
       onChange={(event) => onChoose(event.target.value)}
     >
-      <option value="">{chooser.all}</option>
+      <option value="">{quickFilter.all}</option>
       {offered(choice, choices).map((option) => (
         <option key={option}>{option}</option>
       ))}
-      {chooser.origins && (
+      {quickFilter.origins && (
         <optgroup label="Origin">
           {Object.entries(ORIGINS).map(([value, label]) => (
             <option key={value} value={value}>

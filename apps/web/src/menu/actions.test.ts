@@ -1,9 +1,9 @@
 import { type Command, menuByPath } from '@tollway/schema';
 import { expect, test } from 'vitest';
-import { actsOnAll, commandLabel, specialCommands, whyNot } from './actions.ts';
+import { actsOnAll, commandLabel, rowsBlockedReason, specialCommands } from './actions.ts';
 import { items, lockedReason, removalLock } from './item.ts';
 import { footerText } from './TableFooter.tsx';
-import { whyNotNow } from './table-commands.ts';
+import { disabledReason } from './table-commands.ts';
 import { commandFor, HELD, rowFor, windowCommandFor } from './table-keys.ts';
 
 const filter = menuByPath('/ip/firewall/filter');
@@ -18,18 +18,18 @@ test('commands of the window alone have buttons with names', () => {
 });
 
 test('why a command cannot run', () => {
-  expect(whyNot(filter, 'remove', [], 0)).toBe('select a row first');
-  expect(whyNot(filter, 'remove', [{ '.id': '*1' }], 1)).toBeUndefined();
-  expect(whyNot(filter, 'remove', [{ '.id': '*1', dynamic: 'true' }], 1)).toMatch(/copy/);
+  expect(rowsBlockedReason(filter, 'remove', [], 0)).toBe('select a row first');
+  expect(rowsBlockedReason(filter, 'remove', [{ '.id': '*1' }], 1)).toBeUndefined();
+  expect(rowsBlockedReason(filter, 'remove', [{ '.id': '*1', dynamic: 'true' }], 1)).toMatch(/copy/);
   // Entries with a timeout are the data plane's, and can be taken away, though not changed.
   const entries = menuByPath('/ip/firewall/address-list');
   if (entries === undefined) throw new Error('the menu is missing');
-  expect(whyNot(entries, 'remove', [{ '.id': '*80000001', dynamic: 'true' }], 1)).toBeUndefined();
-  expect(whyNot(entries, 'disable', [{ '.id': '*80000001', dynamic: 'true' }], 1)).toMatch(/copy/);
-  expect(whyNot(filter, 'reset-counters', [{ '.id': '*1' }], 1)).toBeUndefined();
-  expect(whyNot(filter, 'reset-counters', [{ '.id': '*1', dynamic: 'true' }], 1)).toMatch(/dynamic/);
-  expect(whyNot(connections, 'remove', [{ '.id': '*1' }], 1)).toBeUndefined();
-  expect(whyNot(lists, 'remove', [{ '.id': '*2000000', builtin: 'true' }], 1)).toMatch(/always exists/);
+  expect(rowsBlockedReason(entries, 'remove', [{ '.id': '*80000001', dynamic: 'true' }], 1)).toBeUndefined();
+  expect(rowsBlockedReason(entries, 'disable', [{ '.id': '*80000001', dynamic: 'true' }], 1)).toMatch(/copy/);
+  expect(rowsBlockedReason(filter, 'reset-counters', [{ '.id': '*1' }], 1)).toBeUndefined();
+  expect(rowsBlockedReason(filter, 'reset-counters', [{ '.id': '*1', dynamic: 'true' }], 1)).toMatch(/dynamic/);
+  expect(rowsBlockedReason(connections, 'remove', [{ '.id': '*1' }], 1)).toBeUndefined();
+  expect(rowsBlockedReason(lists, 'remove', [{ '.id': '*2000000', builtin: 'true' }], 1)).toMatch(/always exists/);
 });
 
 test('of several rows it is said how many are in the way, and of what kind', () => {
@@ -37,15 +37,25 @@ test('of several rows it is said how many are in the way, and of what kind', () 
     Array.from({ length: count }, (_, at) => ({ '.id': `*${at + 1}`, ...values }));
   const dynamic = { dynamic: 'true' };
   const rows = [...some(4, dynamic), ...some(4, {})];
-  expect(whyNot(filter, 'disable', rows, 8)).toBe('4 of the 8 selected rows are dynamic and cannot be changed');
-  expect(whyNot(filter, 'remove', rows.slice(3), 5)).toBe('1 of the 5 selected rows is dynamic and cannot be removed');
-  expect(whyNot(filter, 'remove', rows.slice(0, 3), 3)).toBe('all 3 selected rows are dynamic and cannot be removed');
-  expect(whyNot(filter, 'remove', rows.slice(0, 2), 2)).toBe('both selected rows are dynamic and cannot be removed');
-  expect(whyNot(filter, 'remove', rows, 2000)).toMatch(/^at least 4 of the 2 000 selected rows are dynamic/);
-  expect(whyNot(filter, 'reset-counters', rows, 8)).toMatch(/^4 of the 8 selected rows are dynamic, and counters/);
-  expect(whyNot(filter, 'remove', rows.slice(4), 4)).toBeUndefined();
+  expect(rowsBlockedReason(filter, 'disable', rows, 8)).toBe(
+    '4 of the 8 selected rows are dynamic and cannot be changed',
+  );
+  expect(rowsBlockedReason(filter, 'remove', rows.slice(3), 5)).toBe(
+    '1 of the 5 selected rows is dynamic and cannot be removed',
+  );
+  expect(rowsBlockedReason(filter, 'remove', rows.slice(0, 3), 3)).toBe(
+    'all 3 selected rows are dynamic and cannot be removed',
+  );
+  expect(rowsBlockedReason(filter, 'remove', rows.slice(0, 2), 2)).toBe(
+    'both selected rows are dynamic and cannot be removed',
+  );
+  expect(rowsBlockedReason(filter, 'remove', rows, 2000)).toMatch(/^at least 4 of the 2 000 selected rows are dynamic/);
+  expect(rowsBlockedReason(filter, 'reset-counters', rows, 8)).toMatch(
+    /^4 of the 8 selected rows are dynamic, and counters/,
+  );
+  expect(rowsBlockedReason(filter, 'remove', rows.slice(4), 4)).toBeUndefined();
   const mixed = [{ '.id': '*2000000', builtin: 'true' }, { '.id': '*2000001', builtin: 'true' }, ...rows.slice(3)];
-  expect(whyNot(lists, 'remove', mixed, 7)).toBe(
+  expect(rowsBlockedReason(lists, 'remove', mixed, 7)).toBe(
     '3 of the 7 selected rows always exist or are dynamic and cannot be removed',
   );
 });
@@ -61,14 +71,15 @@ test('queue types that always exist can be changed, but not removed', () => {
   if (first === undefined) throw new Error('there are none');
   expect(lockedReason(types, first)).toBeUndefined();
   expect(removalLock(types, first)).toBe('this item always exists and cannot be removed');
-  expect(whyNot(types, 'remove', [...usual, { '.id': '*1', name: 'own' }], 11)).toBe(
+  expect(rowsBlockedReason(types, 'remove', [...usual, { '.id': '*1', name: 'own' }], 11)).toBe(
     '10 of the 11 selected rows always exist and cannot be removed',
   );
   expect(removalLock(types, { '.id': '*1', name: 'own' })).toBeUndefined();
 });
 
 test('rows are not moved by halves, when others that are selected are not loaded', () => {
-  const why = (count: number) => whyNotNow({ menu: filter, rows: [{ '.id': '*1' }], count, ordered: true }, 'move-up');
+  const why = (count: number) =>
+    disabledReason({ menu: filter, rows: [{ '.id': '*1' }], count, ordered: true }, 'move-up');
   expect(why(1)).toBeUndefined();
   expect(why(2)).toMatch(/out of sight/);
 });
@@ -77,7 +88,7 @@ test('folding is for a tree that shows all of its rows', () => {
   const queues = menuByPath('/queue/simple');
   if (queues === undefined) throw new Error('the menu is missing');
   const why = (part: object) =>
-    whyNotNow({ menu: queues, rows: [], count: 0, ordered: true, tree: true, ...part }, 'fold-all');
+    disabledReason({ menu: queues, rows: [], count: 0, ordered: true, tree: true, ...part }, 'fold-all');
   expect(why({})).toBeUndefined();
   expect(why({ tree: false })).toBe('show the tree first');
   expect(why({ filtered: true })).toMatch(/nothing is folded/);
@@ -148,6 +159,6 @@ test('a command for rows that the system made is offered on them', () => {
   const arp = { ...filter, commands: new Map([...filter.commands, ['make-static', makeStatic]]) };
   const learned = [{ '.id': '*80000001', dynamic: 'true' }];
   expect(specialCommands(arp)).toContain('make-static');
-  expect(whyNot(arp, 'make-static', learned, 1)).toBeUndefined();
-  expect(whyNot(arp, 'disable', learned, 1)).toMatch(/dynamic/);
+  expect(rowsBlockedReason(arp, 'make-static', learned, 1)).toBeUndefined();
+  expect(rowsBlockedReason(arp, 'disable', learned, 1)).toMatch(/dynamic/);
 });

@@ -7,7 +7,7 @@ import { showError } from '../ui/toasts.ts';
 import { isSet } from './cells/text.ts';
 import { amount, items, lockedAmong, lockedReason, partOf, removalLock } from './item.ts';
 import type { Move } from './moving.ts';
-import { notifyChange, tried } from './undo.ts';
+import { notifyChange, trackChange } from './undo.ts';
 
 /** Number of attempts to remove those of many items that are still there: what has a time goes by itself meanwhile. */
 const TRIES = 5;
@@ -41,7 +41,7 @@ export async function removeItems(
 ): Promise<boolean> {
   try {
     const removing = removePresent(menu, ids);
-    const { removed, revision } = await tried(`Remove ${items(ids.length)} from ${menu.title}`, removing);
+    const { removed, revision } = await trackChange(`Remove ${items(ids.length)} from ${menu.title}`, removing);
     const text = `Removed ${items(removed.length)} from ${menu.title}`;
     const final = removed.filter((id) => lost.has(id)).length;
     const kept = removed.length - final;
@@ -73,7 +73,7 @@ export async function runOn(
   values: Readonly<Record<string, string>> = {},
 ): Promise<boolean> {
   try {
-    const revision = await tried(triedText(menu, command, ids.length), run(menu.path, command, ids, values));
+    const revision = await trackChange(triedText(menu, command, ids.length), run(menu.path, command, ids, values));
     const isDone = revision !== undefined || menu.undoable === false || menu.commands.get(command)?.effect === 'action';
     if (isDone) notifyChange(doneText(menu, command, ids.length), revision);
     return true;
@@ -100,7 +100,7 @@ function triedText(menu: Menu, command: string, count: number): string {
 /** Moves items of an ordered menu. */
 export async function moveItems(menu: Menu, { ids, position }: Move): Promise<boolean> {
   try {
-    const revision = await tried(`Move ${items(ids.length)} in ${menu.title}`, move(menu.path, ids, position));
+    const revision = await trackChange(`Move ${items(ids.length)} in ${menu.title}`, move(menu.path, ids, position));
     if (revision !== undefined) notifyChange(`Moved ${items(ids.length)} in ${menu.title}.`, revision);
     return true;
   } catch (error) {
@@ -133,11 +133,17 @@ export function actsOnAll(menu: Menu, command: string): boolean {
  * @param rows those of the selected rows that are known
  * @param count how many are selected
  */
-export function whyNot(menu: Menu, command: string, rows: readonly Row[], count: number): string | undefined {
+export function rowsBlockedReason(
+  menu: Menu,
+  command: string,
+  rows: readonly Row[],
+  count: number,
+): string | undefined {
   if (count === 0) return 'select a row first';
   const [only] = rows;
   const declared = menu.commands.get(command);
-  if (declared?.effect === 'action') return declared.dynamicRows === true ? undefined : whyNotAct(rows, count);
+  if (declared?.effect === 'action')
+    return declared.dynamicRows === true ? undefined : actionBlockedReason(rows, count);
   if (declared?.dynamicRows === true && command !== 'remove') return undefined;
   if (count > 1) return lockedAmong(menu, rows, count, command === 'remove' ? 'remove' : 'change');
   if (only === undefined) return undefined;
@@ -145,7 +151,7 @@ export function whyNot(menu: Menu, command: string, rows: readonly Row[], count:
 }
 
 /** An action leaves rows as they are, so that it is also for those that cannot be changed; what the system made has no counters of its own. */
-function whyNotAct(rows: readonly Row[], count: number): string | undefined {
+function actionBlockedReason(rows: readonly Row[], count: number): string | undefined {
   const dynamic = rows.filter((row) => isSet(row, 'dynamic')).length;
   if (dynamic === 0) return undefined;
   if (count === 1) return 'counters of a dynamic item cannot be reset';

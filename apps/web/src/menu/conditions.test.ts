@@ -1,7 +1,7 @@
 import { menuByPath, registry } from '@tollway/schema';
 import { expect, test } from 'vitest';
-import { choiceConditions, chooserOf, ORIGINS, offered } from './chooser.ts';
 import { conditionFields, emptyCondition, filterOf, operatorsFor, wantedAfter } from './conditions.ts';
+import { choiceConditions, ORIGINS, offered, quickFilterOf } from './quick-filter.ts';
 
 const filter = menuByPath('/ip/firewall/filter');
 const queues = menuByPath('/queue/simple');
@@ -56,23 +56,23 @@ test('flags, comments and halves can be asked for, and every field makes an empt
   }
 });
 
-test('the chooser of the firewall splits by chain and by origin', () => {
-  const chooser = chooserOf(filter);
-  expect(chooser).toMatchObject({ name: 'chain', origins: true });
-  expect(choiceConditions(chooser, '')).toEqual([]);
-  expect(choiceConditions(chooser, 'input')).toEqual([{ prop: 'chain', op: 'is', value: 'input' }]);
-  expect(choiceConditions(chooser, ':static')).toEqual([{ prop: 'dynamic', op: 'is', value: 'false' }]);
-  expect(chooserOf(queues)).toBeUndefined();
+test('the quick filter of the firewall splits by chain and by origin', () => {
+  const quickFilter = quickFilterOf(filter);
+  expect(quickFilter).toMatchObject({ name: 'chain', origins: true });
+  expect(choiceConditions(quickFilter, '')).toEqual([]);
+  expect(choiceConditions(quickFilter, 'input')).toEqual([{ prop: 'chain', op: 'is', value: 'input' }]);
+  expect(choiceConditions(quickFilter, ':static')).toEqual([{ prop: 'dynamic', op: 'is', value: 'false' }]);
+  expect(quickFilterOf(queues)).toBeUndefined();
 });
 
-test('no entry of a chooser reads as a list that always exists', () => {
+test('no entry of a quick filter reads as a list that always exists', () => {
   const builtin = (menuByPath('/interface/list')?.builtin ?? []).map(({ values }) => values.name);
   expect(builtin).toEqual(['all', 'none', 'dynamic', 'static']);
   for (const menu of registry) {
-    const entries = [chooserOf(menu)?.all, ...Object.values(ORIGINS)];
+    const entries = [quickFilterOf(menu)?.all, ...Object.values(ORIGINS)];
     for (const entry of entries) expect(builtin, menu.path).not.toContain(entry ?? '');
   }
-  expect(chooserOf(menuByPath('/interface/list/member') ?? filter)?.all).toBe('all lists');
+  expect(quickFilterOf(menuByPath('/interface/list/member') ?? filter)?.all).toBe('all lists');
 });
 
 test('a choice stays in view as long as it is the filter, though nothing is called so any more', () => {
@@ -82,10 +82,10 @@ test('a choice stays in view as long as it is the filter, though nothing is call
   expect(offered(':dynamic', ['input'])).toEqual(['input']);
 });
 
-test('the chooser of the log finds a topic among several', () => {
+test('the quick filter of the log finds a topic among several', () => {
   const log = menuByPath('/log');
-  const chooser = log && chooserOf(log);
-  expect(choiceConditions(chooser, 'error')).toEqual([{ prop: 'topics', op: 'contains', value: 'error' }]);
+  const quickFilter = log && quickFilterOf(log);
+  expect(choiceConditions(quickFilter, 'error')).toEqual([{ prop: 'topics', op: 'contains', value: 'error' }]);
   expect(log?.props.topics?.kind.keywords).toContain('error');
 });
 

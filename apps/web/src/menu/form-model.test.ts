@@ -11,12 +11,12 @@ import {
   errorText,
   fieldsOf,
   fieldValue,
-  judged,
-  standsOpen,
+  isAlwaysOpen,
   tabsOf,
-  tidied,
+  trimmedEdits,
   unsavedText,
   validate,
+  validateTyped,
   valueError,
   withEdits,
 } from './form-model.ts';
@@ -73,7 +73,7 @@ test('a property that may be absent is removed by an emptied field', () => {
 
 test('what an action asks for stands open, and is unset by emptying it; conditions fold', () => {
   const mangle = menu('/ip/firewall/mangle');
-  const open = Object.entries(mangle.props).filter(([, prop]) => standsOpen(mangle, prop));
+  const open = Object.entries(mangle.props).filter(([, prop]) => isAlwaysOpen(mangle, prop));
   expect(open.map(([name]) => name)).toEqual([
     'jump-target',
     'address-list',
@@ -204,7 +204,7 @@ test('errors of the server are in words of the page beside their field, with the
 
 test('blanks that came along with a value are no part of it; a text keeps them, and what is wrong stays as it was typed', () => {
   const edits = { 'src-address': '  10.66.0.1/24 ', comment: ' a ', 'dst-address': ' x ', protocol: null };
-  expect(tidied(filter, edits)).toEqual({ ...edits, 'src-address': '10.66.0.1/24' });
+  expect(trimmedEdits(filter, edits)).toEqual({ ...edits, 'src-address': '10.66.0.1/24' });
 });
 
 test('a field that is left is judged once, twice where blanks may be what is wrong', () => {
@@ -216,12 +216,15 @@ test('a field that is left is judged once, twice where blanks may be what is wro
     return known.kind.parse(text);
   };
   const prop = { ...known, kind: { ...known.kind, parse } };
-  expect(judged(prop, '10.0.0.1')).toEqual({ value: '10.0.0.1', error: undefined });
+  expect(validateTyped(prop, '10.0.0.1')).toEqual({ value: '10.0.0.1', error: undefined });
   expect(asked).toEqual(['10.0.0.1']);
-  expect(judged(prop, ' 10.0.0.1')).toEqual({ value: '10.0.0.1', error: undefined });
+  expect(validateTyped(prop, ' 10.0.0.1')).toEqual({ value: '10.0.0.1', error: undefined });
   expect(asked).toEqual(['10.0.0.1', ' 10.0.0.1', '10.0.0.1']);
-  expect(judged(prop, ' x')).toMatchObject({ value: ' x', error: expect.stringContaining('" x" is not an IPv4') });
-  expect(judged(prop, '')).toEqual({ value: '', error: undefined });
+  expect(validateTyped(prop, ' x')).toMatchObject({
+    value: ' x',
+    error: expect.stringContaining('" x" is not an IPv4'),
+  });
+  expect(validateTyped(prop, '')).toEqual({ value: '', error: undefined });
 });
 
 test('what was being edited is told when it can only be looked at any more', () => {

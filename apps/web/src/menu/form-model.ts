@@ -41,7 +41,7 @@ function isVisible(menu: Menu, prop: Prop, base: Row, edits: Edits): boolean {
  * True for a property that another one of its tab asks for, as an action asks for what it does: its field stands open,
  * and is unset when it is empty.
  */
-export const standsOpen = (menu: Menu, { tab, unset, when }: Prop): boolean =>
+export const isAlwaysOpen = (menu: Menu, { tab, unset, when }: Prop): boolean =>
   unset === true && when !== undefined && menu.props[when.prop]?.tab === tab;
 
 /** Properties of a dialog that have no field: they have buttons of their own. */
@@ -134,7 +134,7 @@ export function additions(menu: Menu, edits: Edits): Record<string, string> {
 }
 
 /** Edits that a new item starts with. */
-export function proposals(menu: Menu): Edits {
+export function initialEdits(menu: Menu): Edits {
   return Object.fromEntries(
     Object.entries(menu.props).flatMap(([name, { proposed }]) => (proposed === undefined ? [] : [[name, proposed]])),
   );
@@ -179,7 +179,7 @@ export function validate(menu: Menu, body: Readonly<Record<string, string>>, isN
   for (const [name, value] of Object.entries(body)) {
     const prop = menu.props[name];
     if (prop === undefined) continue;
-    const error = refusal(prop, value);
+    const error = invalidReason(prop, value);
     if (error !== undefined) errors[name] = error;
   }
   if (isNew) {
@@ -193,19 +193,19 @@ export function validate(menu: Menu, body: Readonly<Record<string, string>>, isN
 /** Error of one value; undefined when there is none. An empty text is judged only when the form is sent. */
 export function valueError(prop: Prop, value: string | undefined): string | undefined {
   if (value === undefined || value === '' || (prop.not === true && splitNot(value).text === '')) return undefined;
-  return refusal(prop, value);
+  return invalidReason(prop, value);
 }
 
 /** A typed value as it is kept, and what is wrong with it. */
-interface Judged {
+interface TypedValue {
   readonly value: string;
   readonly error: string | undefined;
 }
 
 /**
- * Judges a typed value. Blanks around it that came along when it was pasted go, where they are no part of it.
+ * Validates a typed value. Blanks around it that came along when it was pasted go, where they are no part of it.
  */
-export function judged(prop: Prop, value: string): Judged {
+export function validateTyped(prop: Prop, value: string): TypedValue {
   const error = valueError(prop, value);
   const bare = value.trim();
   if (error === undefined || bare === value || valueError(prop, bare) !== undefined) return { value, error };
@@ -213,17 +213,17 @@ export function judged(prop: Prop, value: string): Judged {
 }
 
 /** All that was edited, without such blanks. */
-export function tidied(menu: Menu, edits: Edits): Edits {
+export function trimmedEdits(menu: Menu, edits: Edits): Edits {
   return Object.fromEntries(
     Object.entries(edits).map(([name, value]) => {
       const prop = menu.props[name];
-      return [name, value === null || prop === undefined ? value : judged(prop, value).value];
+      return [name, value === null || prop === undefined ? value : validateTyped(prop, value).value];
     }),
   );
 }
 
 /** Reason why a value cannot be, in a sentence; undefined when it can. Of a pair, about the half that cannot be. */
-function refusal({ kind }: Prop, value: string): string | undefined {
+function invalidReason({ kind }: Prop, value: string): string | undefined {
   const parsed = kind.parse(value);
   if (parsed.ok) return undefined;
   for (const [at, half] of kind.pair === undefined ? [] : value.split('/').entries()) {

@@ -6,7 +6,7 @@ import type { Row } from '../api/row.ts';
 import { showError } from '../ui/toasts.ts';
 import { items } from './item.ts';
 import { rootParent } from './tree.ts';
-import { notifyChange, tried } from './undo.ts';
+import { notifyChange, trackChange } from './undo.ts';
 
 /** Items whose parent changes. */
 export interface Moved {
@@ -28,7 +28,7 @@ function parentNews(menu: Menu, { ids, rows }: Moved, parent: string): string {
 /** Sets the parent of items. @throws RequestError when the server refuses it. */
 export async function changeParent(menu: Menu, moved: Moved, parent: string): Promise<void> {
   const text = `Set the parent of ${items(moved.ids.length)} in ${menu.title}`;
-  const revision = await tried(text, run(menu.path, 'set', moved.ids, { parent }));
+  const revision = await trackChange(text, run(menu.path, 'set', moved.ids, { parent }));
   notifyChange(parentNews(menu, moved, parent), revision);
 }
 

@@ -2,7 +2,7 @@ import { menuByPath } from '@tollway/schema';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { useToasts } from '../ui/toasts.ts';
 import { moveItems, removeItems, runOn } from './actions.ts';
-import { forgetOwnChanges, undoByKey } from './undo.ts';
+import { clearUndoStack, undoByKey } from './undo.ts';
 
 const simple = menuByPath('/queue/simple');
 if (simple === undefined) throw new Error('the menu is missing');
@@ -24,7 +24,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
   vi.useRealTimers();
   useToasts.setState({ toasts: [] });
-  forgetOwnChanges();
+  clearUndoStack();
 });
 
 const newest = () => useToasts.getState().toasts.at(-1);

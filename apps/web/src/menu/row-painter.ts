@@ -7,7 +7,7 @@ import type { Row } from '../api/row.ts';
 import { markColumn, rowMark } from './cells/row-mark.ts';
 import { cellText, flagLetters, flagWords, reason, rowTone } from './cells/text.ts';
 import { type Column, hasCommentLines } from './columns.ts';
-import { foundElsewhere, writeMarked } from './found.ts';
+import { hiddenMatch, writeMarked } from './find-matches.ts';
 import { pinClass, pinOffset } from './pins.ts';
 import { treePlace } from './tree.ts';
 
@@ -77,7 +77,7 @@ export class RowLines {
   /** Property that is not shown in which the row holds what is looked for; empty where it can be seen. */
   found(row: Row): string {
     if (this.find === '') return '';
-    const known = this.#found.get(row) ?? foundElsewhere(this.#menu, this.#columns, row, this.find) ?? '';
+    const known = this.#found.get(row) ?? hiddenMatch(this.#menu, this.#columns, row, this.find) ?? '';
     this.#found.set(row, known);
     return known;
   }

@@ -11,12 +11,12 @@ export interface Selection {
 export const noSelection: Selection = { ids: new Set(), focus: undefined, anchor: undefined };
 
 /** Selects nothing; the keyboard is on a row. */
-export function nothingAt(id: string | undefined): Selection {
+export function focusOnly(id: string | undefined): Selection {
   return { ids: new Set(), focus: id, anchor: id };
 }
 
 /** Selects one row and nothing else. */
-export function only(id: string): Selection {
+export function selectOnly(id: string): Selection {
   return { ids: new Set([id]), focus: id, anchor: id };
 }
 
@@ -32,18 +32,18 @@ export function extendTo(selection: Selection, order: readonly string[], id: str
   const anchor = selection.anchor ?? id;
   const from = order.indexOf(anchor);
   const to = order.indexOf(id);
-  if (from < 0 || to < 0) return only(id);
+  if (from < 0 || to < 0) return selectOnly(id);
   const range = order.slice(Math.min(from, to), Math.max(from, to) + 1);
   return { ids: new Set(keep ? [...selection.ids, ...range] : range), focus: id, anchor };
 }
 
 /** A range that ends at `id`, before it is known what lies between: nothing of the selection goes, and the anchor stays. */
-export function reachedFar({ ids, anchor }: Selection, id: string): Selection {
+export function extendBeyondLoaded({ ids, anchor }: Selection, id: string): Selection {
   return { ids: new Set([...ids, id]), focus: id, anchor };
 }
 
 /** Selects everything in `order`; the keyboard stays where it is. */
-export function everything(selection: Selection, order: readonly string[]): Selection {
+export function selectAll(selection: Selection, order: readonly string[]): Selection {
   return { ids: new Set(order), focus: selection.focus ?? order[0], anchor: order[0] };
 }
 
@@ -51,7 +51,7 @@ export function everything(selection: Selection, order: readonly string[]): Sele
  * Forgets rows that are not in `order`. Returns the same object when all are. A range whose first row is gone begins at the
  * end of what is left of it.
  */
-export function within(selection: Selection, order: readonly string[]): Selection {
+export function retain(selection: Selection, order: readonly string[]): Selection {
   const present = new Set(order);
   const keeps = (id: string | undefined) => (id !== undefined && present.has(id) ? id : undefined);
   const ids = new Set([...selection.ids].filter((id) => present.has(id)));
@@ -63,7 +63,7 @@ export function within(selection: Selection, order: readonly string[]): Selectio
 }
 
 /** Forgets rows that are gone. */
-export function without(selection: Selection, gone: ReadonlySet<string>): Selection {
+export function excludeGone(selection: Selection, gone: ReadonlySet<string>): Selection {
   const keeps = (id: string | undefined) => (id !== undefined && gone.has(id) ? undefined : id);
   const ids = new Set([...selection.ids].filter((id) => !gone.has(id)));
   return { ids, focus: keeps(selection.focus), anchor: keeps(selection.anchor) };

@@ -4,7 +4,7 @@ import { isTree } from '@tollway/schema';
 import type { Row } from '../api/row.ts';
 import type { IconName } from '../ui/icons.tsx';
 import type { Command } from '../ui/PopupMenu.tsx';
-import { actsOnAll, commandLabel, specialCommands, whyNot } from './actions.ts';
+import { actsOnAll, commandLabel, rowsBlockedReason, specialCommands } from './actions.ts';
 import { isSet } from './cells/text.ts';
 import { offersCommentLines } from './columns.ts';
 
@@ -102,8 +102,8 @@ export function hasCommand(menu: Menu, name: CommandName): boolean {
 }
 
 /** Reason why a command is not offered now; undefined when it is. */
-export function whyNotNow(state: TableState, name: CommandName): string | undefined {
-  const why = refusal(state, name);
+export function disabledReason(state: TableState, name: CommandName): string | undefined {
+  const why = blockedReason(state, name);
   if (why !== undefined || (name !== 'enable' && name !== 'disable')) return why;
   const { rows, count } = state;
   const done = rows.length === count && rows.every((row) => isSet(row, 'disabled') === (name === 'disable'));
@@ -111,7 +111,7 @@ export function whyNotNow(state: TableState, name: CommandName): string | undefi
 }
 
 /** Reason why a command cannot run now; undefined when it can, though it may change nothing. */
-export function refusal(state: TableState, name: CommandName): string | undefined {
+export function blockedReason(state: TableState, name: CommandName): string | undefined {
   const { menu, rows, count, ordered } = state;
   switch (name) {
     case 'add':
@@ -128,9 +128,9 @@ export function refusal(state: TableState, name: CommandName): string | undefine
       return state.tree === true ? undefined : 'show the tree first';
     case 'indent':
     case 'outdent':
-      return whyNot(menu, 'set', rows, count) ?? (state.tree === true ? undefined : 'show the tree first');
+      return rowsBlockedReason(menu, 'set', rows, count) ?? (state.tree === true ? undefined : 'show the tree first');
     case 'parent':
-      return whyNot(menu, 'set', rows, count);
+      return rowsBlockedReason(menu, 'set', rows, count);
     case 'open':
     case 'copy':
       return count === 1 ? undefined : 'select one row';
@@ -147,16 +147,16 @@ export function refusal(state: TableState, name: CommandName): string | undefine
     case 'move-up':
     case 'move-down':
       if (rows.length < count) return 'some of the selected rows are out of sight';
-      return whyNot(menu, 'move', rows, count) ?? (ordered ? undefined : 'sort by # first');
+      return rowsBlockedReason(menu, 'move', rows, count) ?? (ordered ? undefined : 'sort by # first');
     default:
-      return actsOnAll(menu, name) ? undefined : whyNot(menu, name, rows, count);
+      return actsOnAll(menu, name) ? undefined : rowsBlockedReason(menu, name, rows, count);
   }
 }
 
 function command(state: TableState, name: CommandName, run: (name: CommandName) => void): TableCommand {
   const known: Known = Object.entries(KNOWN).find(([each]) => each === name)?.[1] ?? { label: commandLabel(name) };
   const checked = name === 'inline-comments' ? { checked: state.inlineComments === true } : {};
-  return { name, ...known, ...checked, disabledReason: whyNotNow(state, name), run: () => run(name) };
+  return { name, ...known, ...checked, disabledReason: disabledReason(state, name), run: () => run(name) };
 }
 
 const BAR: readonly CommandName[] = ['add', 'remove', 'enable', 'disable', 'comment'];

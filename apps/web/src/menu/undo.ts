@@ -5,9 +5,9 @@ import { RequestError, Unanswered } from '../api/rest.ts';
 import { undoneBy, undoRevision } from '../api/revisions.ts';
 import { messageOf } from '../ui/message-of.ts';
 import { dismissKey, showToast } from '../ui/toasts.ts';
-import { OwnChanges } from './own-changes.ts';
+import { UndoStack } from './undo-stack.ts';
 
-const own = new OwnChanges();
+const stack = new UndoStack();
 
 /** Key of the message with Undo: only the newest change offers it; the others are in the history. */
 const KEY = 'change';
@@ -16,8 +16,8 @@ const KEY = 'change';
 let final: string | undefined;
 
 /** Clears the changes of this page, e.g. when another user logs in. */
-export function forgetOwnChanges(): void {
-  own.clear();
+export function clearUndoStack(): void {
+  stack.clear();
   final = undefined;
   dismissKey(KEY);
 }
@@ -33,7 +33,7 @@ export function notifyChange(text: string, revision: number | undefined, stored 
     showToast({ kind: 'info', text });
     return;
   }
-  own.made({ revision, text: stored });
+  stack.push({ revision, text: stored });
   offerUndo(text, revision, stored);
 }
 
@@ -41,11 +41,11 @@ export function notifyChange(text: string, revision: number | undefined, stored 
  * Waits for a change. When no answer comes, Ctrl+Z knows that it may have been made.
  * @param text what was tried: `Remove 3 items from Filter Rules`
  */
-export async function tried<T>(text: string, change: Promise<T>): Promise<T> {
+export async function trackChange<T>(text: string, change: Promise<T>): Promise<T> {
   try {
     return await change;
   } catch (error) {
-    if (error instanceof Unanswered) own.tried(text);
+    if (error instanceof Unanswered) stack.pushUnconfirmed(text);
     throw error;
   }
 }
@@ -78,7 +78,7 @@ export function revert(
   const next = queue.then(async () => {
     try {
       const by = await reverted(revision, undo);
-      own.undone(revision, by, text);
+      stack.recordUndo(revision, by, text);
       const news = `${done}: ${text}`;
       if (by === undefined) showToast({ kind: 'info', key: KEY, text: news });
       else if (done === 'Redone') offerUndo(news, by, text);
@@ -88,7 +88,7 @@ export function revert(
       }
       return true;
     } catch (error) {
-      own.failed(revision);
+      stack.recordFailure(revision);
       notifyFailure(revision, text, done, error);
       return false;
     }
@@ -99,22 +99,22 @@ export function revert(
 
 /** Undoes a revision, unless an attempt that seemed to fail has done so: its answer may have been lost. */
 async function reverted(revision: number, undo: Undo): Promise<number | undefined> {
-  const before = own.hasFailed(revision) ? await undoneBy(revision) : undefined;
+  const before = stack.hasFailed(revision) ? await undoneBy(revision) : undefined;
   return before ?? undo(revision);
 }
 
-const subscribe = (listener: () => void) => own.subscribe(listener);
+const subscribe = (listener: () => void) => stack.subscribe(listener);
 
 /** Whether a revision is a change of this page that has neither been undone nor skipped. */
-export function useStands(revision: number | undefined): boolean {
-  return useSyncExternalStore(subscribe, () => revision !== undefined && own.has(revision));
+export function useIsUndoable(revision: number | undefined): boolean {
+  return useSyncExternalStore(subscribe, () => revision !== undefined && stack.has(revision));
 }
 
 /** Shows why a revision was not undone. The message stays, as the cause may be temporary. */
 function notifyFailure(revision: number, text: string, done: 'Undone' | 'Redone', error: unknown): void {
   const lost = error instanceof RequestError && error.status === 0;
   const why = lost ? UNDO_LOST : messageOf(error);
-  const refused = error instanceof RequestError && REFUSALS.has(error.status) && own.has(revision);
+  const refused = error instanceof RequestError && REFUSALS.has(error.status) && stack.has(revision);
   showToast({
     kind: 'error',
     key: KEY,
@@ -134,8 +134,8 @@ const REFUSALS: ReadonlySet<number> = new Set([400, 403, 404]);
 
 /** Leaves a change as it is, and tells what comes in its place. */
 function skip(revision: number, text: string, done: 'Undone' | 'Redone'): void {
-  own.drop(revision);
-  const [next, what] = done === 'Undone' ? [own.last, 'undo'] : [own.lastUndone, 'redo'];
+  stack.drop(revision);
+  const [next, what] = done === 'Undone' ? [stack.last, 'undo'] : [stack.lastUndone, 'redo'];
   const then = next === undefined ? `Nothing else is left to ${what} here.` : `Next to ${what}: ${next.text}`;
   showToast({ kind: 'info', key: KEY, text: `Skipped: ${text} ${then}` });
 }
@@ -150,9 +150,9 @@ export function undoByKey(what: 'undo' | 'redo'): void {
   keys = keys.then(async () => {
     await before;
     await queue;
-    const change = what === 'undo' ? own.last : own.lastUndone;
+    const change = what === 'undo' ? stack.last : stack.lastUndone;
     if (change !== undefined && change.revision === undefined) {
-      own.dismissed(change);
+      stack.dismiss(change);
       notifyLeft(`Not undone, as no answer came and it is not known whether it was done: ${change.text}. Look for it.`);
       return undefined;
     }
@@ -170,14 +170,14 @@ export function undoByKey(what: 'undo' | 'redo'): void {
 
 /** Tells why the newest change is left as it is, and what the next Ctrl+Z undoes. */
 function notifyLeft(why: string): void {
-  const next = own.last === undefined ? '' : ` Next to undo: ${own.last.text}`;
+  const next = stack.last === undefined ? '' : ` Next to undo: ${stack.last.text}`;
   showToast({ kind: 'info', key: KEY, text: why + next });
 }
 
 function nothingTo(what: 'undo' | 'redo'): string {
   if (what === 'redo') return 'Nothing was undone here that could be done again.';
   const state =
-    own.lastUndone === undefined
+    stack.lastUndone === undefined
       ? 'Nothing was changed here since this page was loaded that can be undone.'
       : 'Nothing is left to undo of what was changed here since this page was loaded.';
   return `${state} System ▸ History has older changes.`;

@@ -5,14 +5,6 @@ import { RequestError } from '../api/rest.ts';
 import type { Row } from '../api/row.ts';
 import { messageOf } from '../ui/message-of.ts';
 import {
-  type Acknowledged,
-  acknowledgedBy,
-  isOutdated,
-  typedSince,
-  withAcknowledged,
-  withBody,
-} from './acknowledged.ts';
-import {
   additions,
   changes,
   conflicts,
@@ -21,10 +13,18 @@ import {
   edit,
   errorPlace,
   errorText,
-  judged,
-  tidied,
+  trimmedEdits,
   validate,
+  validateTyped,
 } from './form-model.ts';
+import {
+  type Acknowledged,
+  acknowledgedBy,
+  isOutdated,
+  typedSince,
+  withAcknowledged,
+  withBody,
+} from './form-response.ts';
 
 /** Result of sending; `typed-since`: it was taken, and more was typed before the answer came. */
 export type Sent = 'refused' | 'taken' | 'typed-since';
@@ -104,7 +104,7 @@ export function useForm(menu: Menu, news: Row, isNew: boolean, initial: Edits = 
       const prop = menu.props[name];
       const text = latest.current.edits[name];
       if (prop === undefined || text === undefined || text === null) return;
-      const { value, error } = judged(prop, text);
+      const { value, error } = validateTyped(prop, text);
       if (value !== text) setEdits((now) => (now[name] === text ? { ...now, [name]: value } : now));
       if (typed.current?.get(name) === text) typed.current.set(name, value);
       if (error !== undefined) setErrors((now) => ({ ...now, [name]: error }));
@@ -132,9 +132,9 @@ export function useForm(menu: Menu, news: Row, isNew: boolean, initial: Edits = 
     async send(save) {
       // Its buttons stay focusable meanwhile: one that was disabled would lose the focus to the page.
       if (busy) return 'refused';
-      const tidy = tidied(menu, edits);
-      setEdits(tidy);
-      const body = isNew ? additions(menu, tidy) : changes(menu, base, tidy);
+      const trimmed = trimmedEdits(menu, edits);
+      setEdits(trimmed);
+      const body = isNew ? additions(menu, trimmed) : changes(menu, base, trimmed);
       const wrong = validate(menu, body, isNew);
       setErrors(wrong);
       if (Object.keys(wrong).length > 0) {

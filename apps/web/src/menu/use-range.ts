@@ -5,7 +5,7 @@ import { flushSync } from 'react-dom';
 import { live as socket } from '../api/live.ts';
 import { idsOf, type LiveMenu, type Query } from '../api/live-menu.ts';
 import { showError } from '../ui/toasts.ts';
-import { extendTo, reachedFar, type Selection } from './selection.ts';
+import { extendBeyondLoaded, extendTo, type Selection } from './selection.ts';
 
 interface Owner {
   readonly selection: Selection;
@@ -61,7 +61,7 @@ export function useRange(
       onSelect(extendTo(selection, order, id, keep));
       return;
     }
-    const meanwhile = reachedFar(selection, id);
+    const meanwhile = extendBeyondLoaded(selection, id);
     wanted.current = { id, keep, meanwhile };
     onSelect(meanwhile);
     if (asking.current !== undefined) return;

@@ -15,7 +15,7 @@ import { idsOf, type LiveMenu, type Query } from '../api/live-menu.ts';
 import type { Row } from '../api/row.ts';
 import { showError } from '../ui/toasts.ts';
 import { flagLetters } from './cells/text.ts';
-import { inOrder, noSelection, type Selection, within, without } from './selection.ts';
+import { excludeGone, inOrder, noSelection, retain, type Selection } from './selection.ts';
 
 /** Selected rows that are looked at for what may be done with them; more of them are told apart by the server. */
 const MAX_STATES = 500;
@@ -91,13 +91,13 @@ export function useSelection(menu: Menu, live: LiveMenu): TableSelection {
       if (far.length === 0) return;
       const there = new Set(await matching(menu, live.listed));
       const gone = new Set(far.filter((id) => !there.has(id)));
-      if (gone.size > 0) select((now) => without(now, gone));
+      if (gone.size > 0) select((now) => excludeGone(now, gone));
     };
     /** Asks the router for what passes now, as not all of it is loaded. */
     const leaveOut = () => {
       const query = live.listed;
       const listing = Promise.resolve(pending.current).then(() => matching(menu, query));
-      whenListed(pending, 'Select', listing, (ids) => select((now) => within(now, [...ids, ...live.shown])));
+      whenListed(pending, 'Select', listing, (ids) => select((now) => retain(now, [...ids, ...live.shown])));
     };
     const askSoon = () => {
       if (asking !== undefined || isComplete(live) || latest.current.ids.size === 0) return;
@@ -116,7 +116,7 @@ export function useSelection(menu: Menu, live: LiveMenu): TableSelection {
       const { listed, shown } = live;
       const asBefore = passSame(known, listed);
       known = listed;
-      if (isComplete(live)) select((now) => within(now, shown));
+      if (isComplete(live)) select((now) => retain(now, shown));
       else if (!asBefore) {
         const loaded = new Set(shown);
         const waits = pending.current !== undefined;

@@ -6,14 +6,20 @@ import { idsOf, isContext, type LiveMenu } from '../api/live-menu.ts';
 import { trackPending } from '../api/pending.ts';
 import { loggedIn } from '../api/session.ts';
 import { showError, showToast } from '../ui/toasts.ts';
-import { actsOnAll, commandLabel, moveItems, removeItems, runOn, whyNot } from './actions.ts';
+import { actsOnAll, commandLabel, moveItems, removeItems, rowsBlockedReason, runOn } from './actions.ts';
 import { isSet } from './cells/text.ts';
-import { rowsWith, whyKept } from './chosen-rows.ts';
 import { type Move, reordered, step } from './moving.ts';
 import { type Moved, setParent } from './parents.ts';
-import { asksAbout, disableQuestion, lostAmong, type RemoveQuestion, removeQuestion } from './remove-question.ts';
-import { everything, nothingAt, within } from './selection.ts';
-import { type CommandName, hasCommand, refusal, type TableState } from './table-commands.ts';
+import {
+  confirmationIds,
+  disableConfirmation,
+  lostAmong,
+  type RemoveConfirmation,
+  removeConfirmation,
+} from './remove-confirmation.ts';
+import { removalBlockedReason, rowsWith } from './selected-rows.ts';
+import { focusOnly, retain, selectAll } from './selection.ts';
+import { blockedReason, type CommandName, hasCommand, type TableState } from './table-commands.ts';
 import { type Drop, rootParent, siblingAbove, stepAmongSiblings, treePlace } from './tree.ts';
 import { matching, type TableSelection, whenListed } from './use-selection.ts';
 
@@ -39,7 +45,7 @@ interface Options {
   /** Asks which item others are to be below. */
   readonly askParent: (moved: Moved) => void;
   /** Asks before many items are removed, and before users disable themselves. */
-  readonly ask: (question: RemoveQuestion) => void;
+  readonly ask: (confirmation: RemoveConfirmation) => void;
 }
 
 /** Rows at the start of an ordered list that the system made: they stay on top. */
@@ -78,7 +84,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
       try {
         const there = new Set([...(await matching(menu, live.query)), ...loaded]);
         present = ids.filter((id) => there.has(id));
-        select((now) => within(now, [...there]));
+        select((now) => retain(now, [...there]));
       } catch (error) {
         showError('Select', error);
         return false;
@@ -114,8 +120,9 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
   /** As {@link known}, for rows that are to be removed; undefined, with a message, when one of them cannot be. */
   async function removable(ids: readonly string[]) {
     try {
-      const why = await whyKept(menu, live, ids);
-      if (why === undefined) return await rowsWith(menu, live, asksAbout(menu, 'remove', ids), Object.keys(menu.props));
+      const why = await removalBlockedReason(menu, live, ids);
+      if (why === undefined)
+        return await rowsWith(menu, live, confirmationIds(menu, 'remove', ids), Object.keys(menu.props));
       notifyRefused('remove', why);
     } catch (error) {
       showError(commandLabel('remove'), error);
@@ -134,7 +141,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     if (rows === undefined) return false;
     const { matched, context, total } = live.state;
     const filtered = state().filtered === true;
-    const question = removeQuestion(menu, {
+    const confirmation = removeConfirmation(menu, {
       ids,
       rows,
       filtered,
@@ -142,8 +149,8 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
       total,
       user: loggedIn(),
     });
-    if (question === undefined) return remove(ids, lostAmong(menu, ids, rows));
-    ask(question);
+    if (confirmation === undefined) return remove(ids, lostAmong(menu, ids, rows));
+    ask(confirmation);
     return true;
   }
 
@@ -157,7 +164,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     const next = order.slice(at).find((id) => !gone.has(id)) ?? order.slice(0, at).findLast((id) => !gone.has(id));
     select((now) => {
       const left = [...now.ids].filter((id) => !gone.has(id));
-      return left.length === 0 ? nothingAt(next) : { ...now, ids: new Set(left) };
+      return left.length === 0 ? focusOnly(next) : { ...now, ids: new Set(left) };
     });
     return true;
   }
@@ -167,14 +174,14 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     commandOn(ids, (present) => runOn(menu, 'comment', present, { comment: text }));
 
   /** Does what was asked about. */
-  function confirmed({ command, ids, lost }: RemoveQuestion) {
+  function confirmed({ command, ids, lost }: RemoveConfirmation) {
     void commandOn(ids, (present) => (command === 'remove' ? remove(present, lost) : runOn(menu, command, present)));
   }
 
   function moveTo(move: Move | undefined) {
     if (move === undefined || live.query.sort !== null) return;
     const rows = move.ids.map((id) => live.row(id)).filter((row) => row !== undefined);
-    if (whyNot(menu, 'move', rows, move.ids.length) !== undefined) return;
+    if (rowsBlockedReason(menu, 'move', rows, move.ids.length) !== undefined) return;
     // In a tree rows go with all that is below them, which the server knows.
     const settled = tree ? () => {} : live.reorder((order) => reordered(order, move));
     // Moves run one after the other: each is based on the order that the one before made.
@@ -221,16 +228,16 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     else moveTo(step(live.shown, selection.ids, by, fixedRows(menu, live)));
   }
 
-  function selectAll() {
+  function selectAllRows() {
     const { matched } = live.state;
     if (matched <= live.shown.length) {
       const passing = live.shown.filter((id) => !isContext(live.row(id)));
-      select((now) => everything(now, passing));
+      select((now) => selectAll(now, passing));
       return;
     }
     whenListed(pending, 'Select all', idsOf(socket, menu.path, live.query), (ids) =>
       // A selection that the user has changed meanwhile stays.
-      select((now) => (now === selection ? everything(now, ids) : now)),
+      select((now) => (now === selection ? selectAll(now, ids) : now)),
     );
   }
 
@@ -251,7 +258,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
       return true;
     }
     // The state of a row may be older than the last key.
-    const why = refusal(state(), name);
+    const why = blockedReason(state(), name);
     if (why !== undefined) {
       if (selection.ids.size > 0) notifyRefused(name, why);
       return true;
@@ -280,11 +287,11 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
         shift(name === 'indent' ? 'in' : 'out');
         break;
       case 'select-all':
-        selectAll();
+        selectAllRows();
         break;
       case 'select-none':
         // The keyboard stays where it is.
-        select(({ focus }) => nothingAt(focus));
+        select(({ focus }) => focusOnly(focus));
         break;
       case 'remove':
         live.release();
@@ -311,11 +318,11 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
       case 'disable': {
         live.release();
         void commandOn(selected.chosen(), async (ids) => {
-          const rows = await known(asksAbout(menu, 'disable', ids), ['name'], commandLabel('disable'));
+          const rows = await known(confirmationIds(menu, 'disable', ids), ['name'], commandLabel('disable'));
           if (rows === undefined) return false;
-          const question = disableQuestion(menu, ids, rows, loggedIn());
-          if (question === undefined) return runOn(menu, name, ids);
-          ask(question);
+          const confirmation = disableConfirmation(menu, ids, rows, loggedIn());
+          if (confirmation === undefined) return runOn(menu, name, ids);
+          ask(confirmation);
           return true;
         });
         break;

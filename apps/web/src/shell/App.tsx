@@ -3,7 +3,7 @@ import { useConnection, useEngineDown, useLoggedOut, useStale } from '../api/con
 import { logout, refreshSession, useSession } from '../api/session.ts';
 import { connect, disconnect, useStatus } from '../api/status.ts';
 import { notifySending } from '../menu/form-toasts.ts';
-import { forgetOwnChanges, undoByKey, undoKey } from '../menu/undo.ts';
+import { clearUndoStack, undoByKey, undoKey } from '../menu/undo.ts';
 import { Lazy } from '../ui/lazy-component.tsx';
 import { timeOfDay } from '../ui/router-clock.ts';
 import { Toasts } from '../ui/Toasts.tsx';
@@ -145,7 +145,7 @@ function Console({ user }: { readonly user: string }) {
   }, []);
   // The next user has made no changes here.
   // biome-ignore lint/correctness/useExhaustiveDependencies: of each user
-  useEffect(() => forgetOwnChanges, [user]);
+  useEffect(() => clearUndoStack, [user]);
 
   // Cancel is a word, Escape and the window's corner are where a hand slips: they ask. So does Cancel after what was typed
   // while an answer was awaited: whoever pressed Apply takes that for stored.

@@ -1,6 +1,6 @@
 /** The frame of an item's dialog: the window that it is in, which gets the title of the item. */
 import { type ReactNode, useCallback, useContext, useEffect, useLayoutEffect, useRef } from 'react';
-import { Fit } from '../menu/fit.ts';
+import { ResizeRequest } from '../menu/form-resize.ts';
 import { Arrival } from '../ui/lazy-component.tsx';
 import { act } from '../wm/desktop-state.ts';
 import { WindowId } from '../wm/window-id.ts';
@@ -38,9 +38,9 @@ export function ItemFrame({ title, children }: Props) {
   }, [fit]);
   return (
     <div ref={root} className="window-panel">
-      <Fit value={fit}>
+      <ResizeRequest value={fit}>
         <Arrival value={arrived}>{children}</Arrival>
-      </Fit>
+      </ResizeRequest>
     </div>
   );
 }

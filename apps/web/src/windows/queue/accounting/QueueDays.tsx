@@ -3,7 +3,7 @@ import { displayBytes } from '@tollway/schema';
 import { useContext, useEffect, useLayoutEffect, useState } from 'react';
 import { type AccountedDay, accountingAddress, queueAccounting } from '../../../api/queue-accounting.ts';
 import type { Row } from '../../../api/row.ts';
-import { Fit } from '../../../menu/fit.ts';
+import { ResizeRequest } from '../../../menu/form-resize.ts';
 import { useVisible } from '../../../ui/visibility.ts';
 import { directionsOf } from '../pair.ts';
 import { lastDays, sumOf } from './days.ts';
@@ -43,10 +43,10 @@ export function QueueDays({ row }: { readonly row: Row }) {
     };
   }, [id, visible]);
 
-  const fit = useContext(Fit);
+  const requestResize = useContext(ResizeRequest);
   const loaded = days !== undefined;
   // biome-ignore lint/correctness/useExhaustiveDependencies: what comes later makes the dialog taller
-  useLayoutEffect(fit, [fit, loaded]);
+  useLayoutEffect(requestResize, [requestResize, loaded]);
 
   if (problem !== '') return <p className="form-error">{problem}</p>;
   if (days === undefined) return null;

@@ -5,7 +5,7 @@
 
 import type { ImportLine } from '@tollway/protocol/queue-import';
 import { type KeyboardEvent, useLayoutEffect, useRef, useState } from 'react';
-import { inOneLine } from '../../../../menu/found.ts';
+import { inOneLine } from '../../../../menu/find-matches.ts';
 
 const ROW_PX = 24;
 /** Rows drawn beyond the screen, above and below. */

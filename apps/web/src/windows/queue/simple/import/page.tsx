@@ -3,7 +3,7 @@ import type { ImportReport } from '@tollway/protocol/queue-import';
 import { displayBytes, thousands } from '@tollway/schema';
 import { useId, useRef, useState } from 'react';
 import { importQueues, undoImport } from '../../../../api/queue-import.ts';
-import { notifyChange, revert, tried, useStands } from '../../../../menu/undo.ts';
+import { notifyChange, revert, trackChange, useIsUndoable } from '../../../../menu/undo.ts';
 import type { PageProps } from '../../../window-props.ts';
 import { fileText, MAX_BYTES } from './file-text.ts';
 import { ImportList } from './ImportList.tsx';
@@ -48,7 +48,7 @@ function ImportForm({ allowed }: { readonly allowed: boolean }) {
   const [show, setShow] = useState<Show>('all');
   /** Result of the last list. */
   const [made, setMade] = useState<{ readonly revision: number; readonly text: string }>();
-  const undoable = useStands(made?.revision);
+  const undoable = useIsUndoable(made?.revision);
 
   function forget() {
     setReport(undefined);
@@ -77,7 +77,7 @@ function ImportForm({ allowed }: { readonly allowed: boolean }) {
     try {
       const dryRun = what === 'dry-run';
       const sent = importQueues(csv, { dryRun, remove, digest: dryRun ? undefined : report?.digest });
-      const done = await (dryRun ? sent : tried('Import subscribers', sent));
+      const done = await (dryRun ? sent : trackChange('Import subscribers', sent));
       // Hints of the dry run still apply.
       setReport(dryRun ? done : withHintsOf(done, report));
       if (done.revision !== undefined) {

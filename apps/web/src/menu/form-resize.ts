@@ -1,4 +1,4 @@
 /** Context by which a form tells the frame around it that it may need more room, e.g. on another tab or with an error. */
 import { createContext } from 'react';
 
-export const Fit = createContext<() => void>(() => undefined);
+export const ResizeRequest = createContext<() => void>(() => undefined);

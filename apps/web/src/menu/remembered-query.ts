@@ -2,25 +2,25 @@
 import type { Query, TreeShape } from '../api/live-menu.ts';
 import type { Condition } from './conditions.ts';
 
-export interface TableMemory {
+export interface RememberedQuery {
   /** Rows of the funnel. */
   readonly conditions: readonly Condition[];
-  /** Value of the chooser; empty for all. */
+  /** Value of the quick filter; empty for all. */
   readonly choice: string;
   readonly sort: Query['sort'];
   /** Shown as a tree; null for a list, absent for what is usual for the menu. */
   readonly tree?: TreeShape | null;
 }
 
-export const nothingRemembered: TableMemory = { conditions: [], choice: '', sort: null };
+export const nothingRemembered: RememberedQuery = { conditions: [], choice: '', sort: null };
 
-const memories = new Map<string, TableMemory>();
+const memories = new Map<string, RememberedQuery>();
 
 /** Query of the table of a menu the last time. */
-export function remembered(path: string): TableMemory {
+export function rememberedQuery(path: string): RememberedQuery {
   return memories.get(path) ?? nothingRemembered;
 }
 
-export function remember(path: string, memory: TableMemory): void {
+export function rememberQuery(path: string, memory: RememberedQuery): void {
   memories.set(path, memory);
 }

@@ -1,6 +1,6 @@
 import { menuByPath } from '@tollway/schema';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { commentNow, commentsOf, rowsWith, whyKept } from './chosen-rows.ts';
+import { commentNow, commentsOf, removalBlockedReason, rowsWith } from './selected-rows.ts';
 
 const lists = menuByPath('/ip/firewall/address-list');
 if (lists === undefined) throw new Error('the menu is missing');
@@ -58,20 +58,22 @@ test('what cannot be removed is known before it is asked about, also where it is
   const [routes, types] = [menuByPath('/ip/route'), menuByPath('/queue/type')];
   if (routes === undefined || types === undefined) throw new Error('menus are missing');
   answers({ '.id': '*2', dynamic: 'true' }, { '.id': '*8', dynamic: 'true' });
-  expect(await whyKept(routes, live, ['*1', '*2', '*3'])).toBe(
+  expect(await removalBlockedReason(routes, live, ['*1', '*2', '*3'])).toBe(
     '1 of the 3 selected rows is dynamic and cannot be removed',
   );
   expect(sent.mock.calls[0]?.[0]).toBe('/rest/ip/route/print');
   expect(body()).toEqual({ '.proplist': '.id,dynamic', '.query': ['.id=*2', '.id=*3', '#|'] });
-  expect(await whyKept(routes, live, ['*1', '*3'])).toBeUndefined();
+  expect(await removalBlockedReason(routes, live, ['*1', '*3'])).toBeUndefined();
 
   sent.mockClear();
-  expect(await whyKept(types, live, ['*1', '*2000100'])).toMatch(/^1 of the 2 selected rows always exists/);
+  expect(await removalBlockedReason(types, live, ['*1', '*2000100'])).toMatch(
+    /^1 of the 2 selected rows always exists/,
+  );
   // Of so many the router is not asked, which may have a million.
   const many = Array.from({ length: 100 }, (_, at) => `*${at + 1}`);
-  expect(await whyKept(routes, live, many)).toBeUndefined();
+  expect(await removalBlockedReason(routes, live, many)).toBeUndefined();
   // Everything is loaded, or can be removed whatever made it.
-  expect(await whyKept(routes, live, ['*1'])).toBeUndefined();
-  expect(await whyKept(lists, live, ['*1', '*80000001'])).toBeUndefined();
+  expect(await removalBlockedReason(routes, live, ['*1'])).toBeUndefined();
+  expect(await removalBlockedReason(lists, live, ['*1', '*80000001'])).toBeUndefined();
   expect(sent).not.toHaveBeenCalled();
 });

@@ -29,11 +29,11 @@ export function withTab(tabs: Tabs, place: string, tab: string): Tabs {
 const storedTabs = (): Tabs => readTabs(readStored(STORED_TABS, 'sessionStorage'));
 
 /** The tab that was open last in the dialog of an item. */
-export function lastTab(place: string): string | undefined {
+export function rememberedTab(place: string): string | undefined {
   return storedTabs().find(([each]) => each === place)?.[1];
 }
 
 /** Stores the tab that is open in the dialog of an item. */
-export function noteTab(place: string, tab: string): void {
+export function rememberTab(place: string, tab: string): void {
   writeStored(STORED_TABS, JSON.stringify(withTab(storedTabs(), place, tab)), 'sessionStorage');
 }

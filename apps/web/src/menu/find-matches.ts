@@ -5,7 +5,7 @@ import { cellText, flagLetters } from './cells/text.ts';
 import { type Column, hasCommentLines } from './columns.ts';
 
 /** A stretch of a text that is, or is not, what was looked for. */
-interface Piece {
+interface Segment {
   readonly text: string;
   readonly hit: boolean;
 }
@@ -16,12 +16,12 @@ function holds(text: string | undefined, find: string): boolean {
 }
 
 /** A text cut at what was looked for. */
-export function pieces(text: string, find: string): readonly Piece[] {
+export function splitAtMatches(text: string, find: string): readonly Segment[] {
   const lower = text.toLowerCase();
   const wanted = find.toLowerCase();
   // Some letters become several in lower case: then places in one text are none in the other.
   if (wanted === '' || lower.length !== text.length || !lower.includes(wanted)) return [{ text, hit: false }];
-  const cut: Piece[] = [];
+  const cut: Segment[] = [];
   let from = 0;
   for (let at = lower.indexOf(wanted); at >= 0; at = lower.indexOf(wanted, from)) {
     if (at > from) cut.push({ text: text.slice(from, at), hit: false });
@@ -39,16 +39,16 @@ export function inOneLine(text: string): string {
 
 /** Writes a text, with marks around what was looked for. */
 export function writeMarked(element: HTMLElement, text: string, find: string): void {
-  const cut = pieces(text, find);
+  const cut = splitAtMatches(text, find);
   if (cut.every(({ hit }) => !hit)) {
     element.textContent = inOneLine(text);
     return;
   }
   element.replaceChildren(
-    ...cut.map((piece) => {
-      if (!piece.hit) return inOneLine(piece.text);
+    ...cut.map((segment) => {
+      if (!segment.hit) return inOneLine(segment.text);
       const mark = document.createElement('mark');
-      mark.textContent = inOneLine(piece.text);
+      mark.textContent = inOneLine(segment.text);
       return mark;
     }),
   );
@@ -58,7 +58,7 @@ export function writeMarked(element: HTMLElement, text: string, find: string): v
  * Property for which a row is shown when nothing that it shows holds the text: `Dst. Port: 5201`. Empty for a row that shows
  * it, and for one that stands there for another reason, e.g. above a row of a tree that was found.
  */
-export function foundElsewhere(menu: Menu, columns: readonly Column[], row: Row, find: string): string | undefined {
+export function hiddenMatch(menu: Menu, columns: readonly Column[], row: Row, find: string): string | undefined {
   if (find === '') return undefined;
   if (columns.some(({ source }) => source !== undefined && holds(cellText(source, row), find))) return undefined;
   if (hasCommentLines(menu, columns) && holds(row.comment, find)) return undefined;

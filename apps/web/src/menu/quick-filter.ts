@@ -1,9 +1,9 @@
-/** The chooser at the right end of the toolbar: one property that splits a menu into parts people look at one by one. */
+/** The quick filter at the right end of the toolbar: one property that splits a menu into parts people look at one by one. */
 import type { Menu } from '@tollway/schema';
 import type { Condition } from './conditions.ts';
 
-/** Properties that make a chooser, the label it gets, what stands for no choice, and how a choice is compared. */
-const PROPS: Readonly<Record<string, Pick<Chooser, 'label' | 'all' | 'op'>>> = {
+/** Properties that make a quick filter, the label it gets, what stands for no choice, and how a choice is compared. */
+const PROPS: Readonly<Record<string, Pick<QuickFilter, 'label' | 'all' | 'op'>>> = {
   chain: { label: 'Chain', all: 'all chains', op: 'is' },
   list: { label: 'List', all: 'all lists', op: 'is' },
   'routing-table': { label: 'Routing Table', all: 'all tables', op: 'is' },
@@ -11,8 +11,8 @@ const PROPS: Readonly<Record<string, Pick<Chooser, 'label' | 'all' | 'op'>>> = {
   topics: { label: 'Topics', all: 'all topics', op: 'contains' },
 };
 
-export interface Chooser {
-  /** Property that the chooser filters by. */
+export interface QuickFilter {
+  /** Property that the quick filter filters by. */
   readonly name: string;
   readonly label: string;
   /** The entry for no filter: `all` alone is the name of an interface list. */
@@ -25,8 +25,8 @@ export interface Chooser {
 /** Choices about who made an item; no value of a property begins like this. Lists are called `dynamic` and `static`. */
 export const ORIGINS: Readonly<Record<string, string>> = { ':dynamic': 'dynamic items', ':static': 'static items' };
 
-/** The chooser of a menu, if it has one. */
-export function chooserOf(menu: Menu): Chooser | undefined {
+/** The quick filter of a menu, if it has one. */
+export function quickFilterOf(menu: Menu): QuickFilter | undefined {
   for (const [name, how] of Object.entries(PROPS)) {
     if (menu.props[name] !== undefined) return { name, ...how, origins: menu.props.dynamic !== undefined };
   }
@@ -39,8 +39,8 @@ export function offered(choice: string, values: readonly string[]): readonly str
 }
 
 /** Conditions of a choice; the empty choice means everything. */
-export function choiceConditions(chooser: Chooser | undefined, choice: string): readonly Condition[] {
-  if (chooser === undefined || choice === '') return [];
+export function choiceConditions(quickFilter: QuickFilter | undefined, choice: string): readonly Condition[] {
+  if (quickFilter === undefined || choice === '') return [];
   if (choice in ORIGINS) return [{ prop: 'dynamic', op: 'is', value: choice === ':dynamic' ? 'true' : 'false' }];
-  return [{ prop: chooser.name, op: chooser.op, value: choice }];
+  return [{ prop: quickFilter.name, op: quickFilter.op, value: choice }];
 }

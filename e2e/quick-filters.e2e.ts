@@ -5,7 +5,7 @@ const FILTER = '/ip/firewall/filter';
 const INTERFACE_LISTS = '/interface/list';
 const MEMBERS = '/interface/list/member';
 
-test('the chooser beside Find offers what there is when it is opened, and keeps what it filters by', async ({
+test('the quick filter beside Find offers what there is when it is opened, and keeps what it filters by', async ({
   ui,
   router: { rest },
 }) => {

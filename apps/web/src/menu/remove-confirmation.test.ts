@@ -1,6 +1,6 @@
 import { menuByPath } from '@tollway/schema';
 import { expect, test } from 'vitest';
-import { asksAbout, disableQuestion, lostAmong, removeQuestion } from './remove-question.ts';
+import { confirmationIds, disableConfirmation, lostAmong, removeConfirmation } from './remove-confirmation.ts';
 
 const simple = menuByPath('/queue/simple');
 const filter = menuByPath('/ip/firewall/filter');
@@ -17,9 +17,9 @@ const removal = (count: number, part: object = {}) => ({
   ...part,
 });
 
-test('nine rows that are seen go without a question, ten do not', () => {
-  expect(removeQuestion(simple, removal(9))).toBeUndefined();
-  expect(removeQuestion(simple, removal(10))).toMatchObject({
+test('nine rows that are seen go without a confirmation, ten do not', () => {
+  expect(removeConfirmation(simple, removal(9))).toBeUndefined();
+  expect(removeConfirmation(simple, removal(10))).toMatchObject({
     title: 'Remove 10 items from Simple Queues?',
     names: 'user0, user1, user2, user3, user4 and 5 more.',
     filtered: '',
@@ -29,16 +29,16 @@ test('nine rows that are seen go without a question, ten do not', () => {
 test('what does not come back is asked for, be it one', () => {
   const users = menuByPath('/user');
   if (users === undefined) throw new Error('the menu is missing');
-  expect(removeQuestion(users, removal(1, { matched: 3, total: 3 }))).toMatchObject({
+  expect(removeConfirmation(users, removal(1, { matched: 3, total: 3 }))).toMatchObject({
     title: 'Remove 1 item from Users?',
     names: 'user0.',
     final: 'This cannot be undone.',
   });
-  expect(removeQuestion(simple, removal(10))?.final).toBe('');
+  expect(removeConfirmation(simple, removal(10))?.final).toBe('');
 });
 
 test('with Find it says what stays and what is hidden', () => {
-  const found = removeQuestion(simple, removal(502, { filtered: true, matched: 502 }));
+  const found = removeConfirmation(simple, removal(502, { filtered: true, matched: 502 }));
   expect(found?.filtered).toBe(
     'Find or the filter shows 502 of 504 items. All selected items are among those shown; hidden ones stay.',
   );
@@ -49,7 +49,7 @@ test('rows without a name go by their comment, or by what they say first', () =>
     { '.id': '*1', comment: 'drop all' },
     { '.id': '*2', chain: 'forward', action: 'accept' },
   ];
-  const { names } = removeQuestion(filter, removal(10, { rows: some })) ?? {};
+  const { names } = removeConfirmation(filter, removal(10, { rows: some })) ?? {};
   expect(names).toBe('"drop all", forward accept and 8 more.');
 });
 
@@ -57,27 +57,27 @@ test('users are asked before they disable or remove themselves', () => {
   const users = menuByPath('/user');
   if (users === undefined) throw new Error('the menu is missing');
   const said = 'You are logged in as user1: this logs you out.';
-  expect(disableQuestion(users, ['*0', '*1'], rows(2), 'user1')).toMatchObject({
+  expect(disableConfirmation(users, ['*0', '*1'], rows(2), 'user1')).toMatchObject({
     command: 'disable',
     title: 'Disable 2 items?',
     names: 'user0, user1.',
     self: said,
   });
-  expect(disableQuestion(users, ['*0', '*1'], rows(2), 'user2')).toBeUndefined();
-  expect(disableQuestion(simple, ['*0', '*1'], rows(2), 'user1')).toBeUndefined();
-  expect(removeQuestion(users, removal(2, { user: 'user1' }))?.self).toBe(said);
-  expect(removeQuestion(users, removal(2, { user: 'user2' }))?.self).toBe('');
+  expect(disableConfirmation(users, ['*0', '*1'], rows(2), 'user2')).toBeUndefined();
+  expect(disableConfirmation(simple, ['*0', '*1'], rows(2), 'user1')).toBeUndefined();
+  expect(removeConfirmation(users, removal(2, { user: 'user1' }))?.self).toBe(said);
+  expect(removeConfirmation(users, removal(2, { user: 'user2' }))?.self).toBe('');
 });
 
-test('a question is about rows whether or not they are loaded: the first ones, and all users, one of whom may be asked', () => {
+test('a confirmation is about rows whether or not they are loaded: the first ones, and all users, one of whom may be asked', () => {
   const users = menuByPath('/user');
   if (users === undefined) throw new Error('the menu is missing');
   const { ids } = removal(12);
-  expect(asksAbout(users, 'disable', ids)).toEqual(ids);
-  expect(asksAbout(users, 'remove', ids)).toEqual(ids);
-  expect(asksAbout(simple, 'remove', ids)).toEqual(ids.slice(0, 5));
-  expect(asksAbout(simple, 'remove', ids.slice(0, 9))).toEqual([]);
-  expect(asksAbout(simple, 'disable', ids)).toEqual([]);
+  expect(confirmationIds(users, 'disable', ids)).toEqual(ids);
+  expect(confirmationIds(users, 'remove', ids)).toEqual(ids);
+  expect(confirmationIds(simple, 'remove', ids)).toEqual(ids.slice(0, 5));
+  expect(confirmationIds(simple, 'remove', ids.slice(0, 9))).toEqual([]);
+  expect(confirmationIds(simple, 'disable', ids)).toEqual([]);
 });
 
 test('of entries with a timeout, which no Undo brings back, be it one, is asked before they go', () => {
@@ -88,20 +88,22 @@ test('of entries with a timeout, which no Undo brings back, be it one, is asked 
     ids: dynamic.map((_, at) => `*${at}`),
     rows: dynamic.map((is, at) => ({ '.id': `*${at}`, list: 'l', dynamic: String(is) })),
   });
-  expect(removeQuestion(lists, removal(3, entries([false, false])))).toBeUndefined();
-  expect(removeQuestion(lists, removal(3, entries([false, true, true])))).toMatchObject({
+  expect(removeConfirmation(lists, removal(3, entries([false, false])))).toBeUndefined();
+  expect(removeConfirmation(lists, removal(3, entries([false, true, true])))).toMatchObject({
     final: 'Undo does not bring back 2 of them, which are dynamic.',
     lost: ['*1', '*2'],
   });
-  expect(removeQuestion(lists, removal(1, entries([true])))?.final).toBe('This cannot be undone.');
-  // The router learns those anew: they need no question, but are told of.
-  expect(removeQuestion(arp, removal(1, entries([true])))).toBeUndefined();
+  expect(removeConfirmation(lists, removal(1, entries([true])))?.final).toBe('This cannot be undone.');
+  // The router learns those anew: they need no confirmation, but are told of.
+  expect(removeConfirmation(arp, removal(1, entries([true])))).toBeUndefined();
   const { ids, rows: neighbours } = entries([false, true]);
-  expect(removeQuestion(arp, removal(2, { ids, rows: neighbours }))).toBeUndefined();
-  expect(asksAbout(arp, 'remove', ids)).toEqual(ids);
+  expect(removeConfirmation(arp, removal(2, { ids, rows: neighbours }))).toBeUndefined();
+  expect(confirmationIds(arp, 'remove', ids)).toEqual(ids);
   expect(lostAmong(arp, ids, neighbours)).toEqual(['*1']);
   const many = entries([true, ...Array<boolean>(9).fill(false)]);
-  expect(removeQuestion(arp, removal(10, many))?.final).toBe('Undo does not bring back 1 of them, which is learned.');
-  expect(asksAbout(lists, 'remove', ['*1', '*2'])).toEqual(['*1', '*2']);
-  expect(asksAbout(lists, 'disable', ['*1', '*2'])).toEqual([]);
+  expect(removeConfirmation(arp, removal(10, many))?.final).toBe(
+    'Undo does not bring back 1 of them, which is learned.',
+  );
+  expect(confirmationIds(lists, 'remove', ['*1', '*2'])).toEqual(['*1', '*2']);
+  expect(confirmationIds(lists, 'disable', ['*1', '*2'])).toEqual([]);
 });

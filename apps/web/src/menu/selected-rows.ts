@@ -3,7 +3,7 @@ import type { Menu } from '@tollway/schema';
 import { MAX_ASKED, printItems } from '../api/commands.ts';
 import type { LiveMenu } from '../api/live-menu.ts';
 import { type Row, rowId } from '../api/row.ts';
-import { whyNot } from './actions.ts';
+import { rowsBlockedReason } from './actions.ts';
 
 /**
  * The rows with these ids, in this order, without those that are gone. Those that are not loaded are asked for.
@@ -27,7 +27,7 @@ export async function rowsWith(
  * loaded that only the router knows: a menu may have a million of what is learned.
  * @throws RequestError when the router does not tell
  */
-export async function whyKept(
+export async function removalBlockedReason(
   menu: Menu,
   live: Pick<LiveMenu, 'row'>,
   ids: readonly string[],
@@ -41,7 +41,7 @@ export async function whyKept(
   const rows = ids
     .map((id) => live.row(id) ?? others.get(id) ?? (asked ? { '.id': id } : undefined))
     .filter((row) => row !== undefined);
-  return whyNot(menu, 'remove', rows, ids.length);
+  return rowsBlockedReason(menu, 'remove', rows, ids.length);
 }
 
 /** Comments of rows by their ids. */

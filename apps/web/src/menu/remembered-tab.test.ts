@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readTabs, withTab } from './tab-memory.ts';
+import { readTabs, withTab } from './remembered-tab.ts';
 
 test('the newest tab of each item is remembered, of fifty items', () => {
   let tabs = withTab(withTab([], '/queue/simple/*1', 'Traffic'), '/queue/simple/*1', 'Days');

@@ -1,22 +1,22 @@
 /** The changes that this page has made since it was loaded, for Ctrl+Z and Ctrl+Y. Pure. */
 
 /** A change that can be undone. */
-interface OwnChange {
+interface UndoableChange {
   readonly revision: number;
   /** `Removed 3 items from Filter Rules.` */
   readonly text: string;
 }
 
 /** A change without a response: whether it was made, and can be undone, is unknown. */
-interface Doubt {
+interface UnconfirmedChange {
   readonly revision: undefined;
   /** `Remove 3 items from Filter Rules` */
   readonly text: string;
 }
 
-export class OwnChanges {
-  #done: readonly (OwnChange | Doubt)[] = [];
-  #undone: readonly OwnChange[] = [];
+export class UndoStack {
+  #done: readonly (UndoableChange | UnconfirmedChange)[] = [];
+  #undone: readonly UndoableChange[] = [];
   /** Revisions of which an attempt to undo them has failed. */
   #failed: ReadonlySet<number> = new Set();
   readonly #listeners = new Set<() => void>();
@@ -32,34 +32,34 @@ export class OwnChanges {
   }
 
   /** Records a change. Earlier undone changes can then no longer be redone by key. */
-  made(change: OwnChange): void {
+  push(change: UndoableChange): void {
     this.#done = [...this.#done, change];
     this.#undone = [];
     this.#notify();
   }
 
-  /** Notes a change that was tried, and may have been done. It stands before what is older until it is {@link dismissed}. */
-  tried(text: string): void {
+  /** Notes a change that was tried, and may have been done. It stands before what is older until it is {@link dismiss}ed. */
+  pushUnconfirmed(text: string): void {
     this.#done = [...this.#done, { revision: undefined, text }];
   }
 
   /** Forgets what may have been done, as somebody was told of it. */
-  dismissed(doubt: Doubt): void {
-    this.#done = this.#done.filter((change) => change !== doubt);
+  dismiss(unconfirmed: UnconfirmedChange): void {
+    this.#done = this.#done.filter((change) => change !== unconfirmed);
   }
 
   /** The newest change that has not been undone, or may not have been. */
-  get last(): OwnChange | Doubt | undefined {
+  get last(): UndoableChange | UnconfirmedChange | undefined {
     return this.#done.at(-1);
   }
 
   /** The change that was undone last, with the revision of the undo. */
-  get lastUndone(): OwnChange | undefined {
+  get lastUndone(): UndoableChange | undefined {
     return this.#undone.at(-1);
   }
 
   /** Records that the revision `by` has undone a revision. An undo of that is a redo. */
-  undone(revision: number, by: number | undefined, text: string): void {
+  recordUndo(revision: number, by: number | undefined, text: string): void {
     const again = this.#undone.some((change) => change.revision === revision);
     this.drop(revision);
     if (by === undefined) return;
@@ -69,7 +69,7 @@ export class OwnChanges {
   }
 
   /** The undo of a revision has failed. It stays the next one: what is older counts on the rows before it. */
-  failed(revision: number): void {
+  recordFailure(revision: number): void {
     this.#failed = new Set([...this.#failed, revision]);
   }
 

@@ -1,5 +1,5 @@
 /**
- * Question before many items are removed, or any that do not come back, and before users lock
+ * Confirmation before many items are removed, or any that do not come back, and before users lock
  * themselves out. Pure.
  */
 import type { Menu } from '@tollway/schema';
@@ -7,14 +7,14 @@ import { type Row, rowId } from '../api/row.ts';
 import { isSet } from './cells/text.ts';
 import { amount, items } from './item.ts';
 
-/** Number of items from which on it is asked. */
-const ASKED_FROM = 10;
-/** Items that the question names. */
+/** Number of items from which on their removal has to be confirmed. */
+const CONFIRMED_FROM = 10;
+/** Items that the confirmation names. */
 const NAMED = 5;
 /** The menu in which users can lock themselves out. */
 const USERS = '/user';
 
-export interface RemoveQuestion {
+export interface RemoveConfirmation {
   readonly command: 'remove' | 'disable';
   /** Ids that are removed or disabled when the answer is yes, whatever is selected by then. */
   readonly ids: readonly string[];
@@ -34,7 +34,7 @@ export interface RemoveQuestion {
 /** Items that are to be removed, as far as they are known. */
 interface Removal {
   readonly ids: readonly string[];
-  /** Rows of the items that {@link asksAbout} names. */
+  /** Rows of the items that {@link confirmationIds} names. */
   readonly rows: readonly Row[];
   /** Find or a filter leaves rows out. */
   readonly filtered: boolean;
@@ -60,22 +60,22 @@ function selfAmong(menu: Menu, rows: readonly Row[], user: string | undefined): 
   return own ? `You are logged in as ${user}: this logs you out.` : '';
 }
 
-/** Items whose rows a question needs, whether or not they are loaded; none when there is no question. */
-export function asksAbout(menu: Menu, command: 'remove' | 'disable', ids: readonly string[]): readonly string[] {
+/** Items whose rows a confirmation needs, whether or not they are loaded; none when there is no confirmation. */
+export function confirmationIds(menu: Menu, command: 'remove' | 'disable', ids: readonly string[]): readonly string[] {
   // The logged-in user may be among them.
   if (menu.path === USERS) return ids;
   // Items that cannot be restored are asked about, too.
   if (command === 'remove' && menu.dynamicRemovable !== undefined) return ids;
-  return command === 'remove' && (ids.length >= ASKED_FROM || menu.undoable === false) ? ids.slice(0, NAMED) : [];
+  return command === 'remove' && (ids.length >= CONFIRMED_FROM || menu.undoable === false) ? ids.slice(0, NAMED) : [];
 }
 
-/** The question before items are disabled, or undefined when they may be without one. */
-export function disableQuestion(
+/** The confirmation before items are disabled, or undefined when they may be without one. */
+export function disableConfirmation(
   menu: Menu,
   ids: readonly string[],
   rows: readonly Row[],
   user: string | undefined,
-): RemoveQuestion | undefined {
+): RemoveConfirmation | undefined {
   const self = selfAmong(menu, rows, user);
   if (self === '') return undefined;
   const names = `${rows.map((row) => nameOf(menu, row)).join(', ')}.`;
@@ -83,7 +83,7 @@ export function disableQuestion(
   return { command: 'disable', ids, title, names, filtered: '', final: '', lost: [], self };
 }
 
-/** Items that no Undo brings back. Of `rows` there are those that {@link asksAbout} names. */
+/** Items that no Undo brings back. Of `rows` there are those that {@link confirmationIds} names. */
 export function lostAmong(menu: Menu, ids: readonly string[], rows: readonly Row[]): readonly string[] {
   if (menu.undoable === false || menu.source === 'live') return ids;
   return menu.dynamicRemovable === undefined ? [] : rows.filter((row) => isSet(row, 'dynamic')).map(rowId);
@@ -97,13 +97,13 @@ function finalText(menu: Menu, lost: number, count: number): string {
   return `Undo does not bring back ${amount(lost)} of them, which ${lost === 1 ? 'is' : 'are'} ${relearned ? 'learned' : 'dynamic'}.`;
 }
 
-/** The question, or undefined when the items may go without one. */
-export function removeQuestion(menu: Menu, removal: Removal): RemoveQuestion | undefined {
+/** The confirmation, or undefined when the items may go without one. */
+export function removeConfirmation(menu: Menu, removal: Removal): RemoveConfirmation | undefined {
   const { ids, rows, filtered, matched, total, user } = removal;
   const lost = lostAmong(menu, ids, rows);
   // Live items and learned ones come and go by themselves.
   const comesAgain = menu.source === 'live' || menu.dynamicRemovable === 'relearned';
-  if (ids.length < ASKED_FROM && (lost.length === 0 || comesAgain)) return undefined;
+  if (ids.length < CONFIRMED_FROM && (lost.length === 0 || comesAgain)) return undefined;
   const named = rows.slice(0, NAMED).map((row) => nameOf(menu, row));
   const more = ids.length - named.length;
   const parts = [

@@ -1,6 +1,6 @@
 import { type Menu, menuByPath } from '@tollway/schema';
 import { expect, test } from 'vitest';
-import { acknowledgedBy, isOutdated, typedSince, withAcknowledged, withBody } from './acknowledged.ts';
+import { acknowledgedBy, isOutdated, typedSince, withAcknowledged, withBody } from './form-response.ts';
 
 function menu(path: string): Menu {
   const found = menuByPath(path);
