@@ -122,7 +122,7 @@ pub fn swap_25k(windows: usize) -> Result<CaseResult, String> {
         router.prepare(before, after)?;
         let mut old = None;
         timed(&tsc, windows, || {
-            let (ticks, snapshot) = router.swap();
+            let (ticks, snapshot) = router.apply();
             old = Some(snapshot);
             Ok(ticks as f64)
         })?;

@@ -250,16 +250,16 @@ impl TimedEngine {
         ticks as f64 / packets as f64
     }
 
-    /// Builds another configuration in place of the one that the router has, for [`Self::swap`].
+    /// Builds another configuration in place of the one that the router has, for [`Self::apply`].
     pub fn prepare(&mut self, before: &DataplaneConfig, after: &DataplaneConfig) -> Result<(), String> {
         self.snapshot = renew(&self.shared, (before, &self.snapshot), after, &ports())?;
         Ok(())
     }
 
-    /// The worker takes over what was prepared. Returns ticks for which it stood still, and what is to be dropped.
-    pub fn swap(&mut self) -> (u64, Arc<Snapshot>) {
+    /// Applies at the worker what was prepared. Returns ticks for which it stood still, and what is to be dropped.
+    pub fn apply(&mut self) -> (u64, Arc<Snapshot>) {
         let from = self.tsc.cycles();
-        let old = self.engine.swap(Arc::clone(&self.snapshot), self.now);
+        let old = self.engine.apply(Arc::clone(&self.snapshot), self.now);
         (self.tsc.cycles().wrapping_sub(from), old)
     }
 

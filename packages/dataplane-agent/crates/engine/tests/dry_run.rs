@@ -412,7 +412,7 @@ fn marks_are_told_by_their_names_also_those_of_the_revision_in_use() {
         steps.into_iter().find(|step| step.stage == "mangle").expect("a step").decision
     };
     assert_eq!(decision(&router), "gets packet mark office");
-    router.swap(|config| config.mark_names = named("branch"));
+    router.reconfigure(|config| config.mark_names = named("branch"));
     assert_eq!(decision(&router), "gets packet mark branch");
 }
 

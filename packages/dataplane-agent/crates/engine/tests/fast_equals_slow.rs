@@ -472,7 +472,7 @@ fn run(seed: u64, steps: usize, tally: &Tally) -> Result<(), TestCaseError> {
                 let turn = random.one_in(2);
                 for router in [&mut fast, &mut slow, &mut traced] {
                     let extra = extra.clone();
-                    router.swap(move |config| match config.filter.first_mut() {
+                    router.reconfigure(move |config| match config.filter.first_mut() {
                         Some(chain) if turn => chain.rules.reverse(),
                         Some(chain) => {
                             chain.rules.extend(
@@ -490,7 +490,7 @@ fn run(seed: u64, steps: usize, tally: &Tally) -> Result<(), TestCaseError> {
                 let queues = queues(&mut random);
                 for router in [&mut fast, &mut slow, &mut traced] {
                     let queues = queues.clone();
-                    router.swap(move |config| config.simple_queues = queues);
+                    router.reconfigure(move |config| config.simple_queues = queues);
                 }
             }
             3 => {

@@ -87,7 +87,7 @@ fn translation_ttl_and_routing_hold_and_so_the_marks_do_when_rules_are_gone() {
         let drop = RouterConfig::new().filter("forward", rule().drop()).config.filter[0].rules[0].clone();
         config.filter[0].rules = vec![tollway_config::dataplane::Rule { row: 2000, ..drop }];
     };
-    router.swap(drop);
+    router.reconfigure(drop);
     for _ in 0..3 {
         assert_eq!(router.send(0, &query()).len(), 1);
         assert_eq!(router.send(1, &answer())[0].packet().dst.to_string(), HOST);
@@ -95,7 +95,7 @@ fn translation_ttl_and_routing_hold_and_so_the_marks_do_when_rules_are_gone() {
     assert_eq!(router.rule(2000).0, 0);
     assert_eq!(router.send(0, &PacketBuilder::ipv4(HOST, SERVER).udp(4001, 53)), []);
     // With nothing to skip them by, they are dropped like all others.
-    router.swap(|config| config.settings.fasttrack_mode = FasttrackMode::Cached);
+    router.reconfigure(|config| config.settings.fasttrack_mode = FasttrackMode::Cached);
     assert_eq!(router.send(0, &query()), []);
     assert_eq!(router.rule(2000).0, 2);
 }
@@ -169,7 +169,7 @@ fn a_handshake_that_comes_again_puts_nothing_back_under_the_rules() {
 fn a_trace_says_that_rules_were_passed_over() {
     let mut router = router(config(FasttrackMode::Bypass));
     exchange(&mut router, 2);
-    router.swap(|config| config.interfaces[0].mtu = 1400);
+    router.reconfigure(|config| config.interfaces[0].mtu = 1400);
     let trace = router.start_trace(&TraceFilter::default());
     let out = router.send(0, &query());
     assert_eq!(out[0].to, To::Port(1));

@@ -97,13 +97,15 @@ fn a_rule_that_drops_stops_a_running_flow_and_its_removal_lets_it_go_on() {
     assert!(router.stats().flow_cache_forwarded.packets >= 4);
     let drop =
         RouterConfig::new().filter("forward", rule().protocol(1).drop()).config.filter[0].rules[0].clone();
-    router.swap(|config| config.filter[0].rules.push(tollway_config::dataplane::Rule { row: 7, ..drop }));
+    router.reconfigure(|config| {
+        config.filter[0].rules.push(tollway_config::dataplane::Rule { row: 7, ..drop })
+    });
     router.moved();
     for sequence in 4..7 {
         assert_eq!(router.send(0, &ping(sequence)), []);
     }
     expect_counters!(router, Rule(1000): 3, Rule(7): 3, Drop(FilterDrop): 3);
-    router.swap(|config| {
+    router.reconfigure(|config| {
         config.filter[0].rules.pop();
     });
     assert_eq!(router.send(0, &ping(7)).len(), 1);

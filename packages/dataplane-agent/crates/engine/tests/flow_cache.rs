@@ -83,7 +83,7 @@ fn a_flow_follows_its_route_with_the_next_packet() {
     let gone = RouteChange::Remove { destination: destination.to_bits(), prefix_len, metric: 20 };
     router.change_routes(&[gone]);
     assert_eq!(router.send(0, &udp())[0].to, To::Port(1));
-    router.swap(|config| config.routes.clear());
+    router.reconfigure(|config| config.routes.clear());
     assert_eq!(router.send(0, &udp())[0].packet().icmp, Some((3, 0)));
 }
 
@@ -92,7 +92,7 @@ fn a_commit_that_changes_only_routes_leaves_other_flows_on_the_fast_path() {
     let mut router = start(RouterConfig::new());
     establish(&mut router);
     let other = |router: &mut Router, row: u32, destination: &str| {
-        router.swap(|config| {
+        router.reconfigure(|config| {
             let mut route = config.routes[0].clone();
             let (address, prefix_len) = prefix(destination);
             (route.row, route.destination, route.prefix_len) = (row, address.into(), prefix_len);
@@ -102,7 +102,9 @@ fn a_commit_that_changes_only_routes_leaves_other_flows_on_the_fast_path() {
     other(&mut router, 900, "20.0.0.0/8");
     assert!(router.send(0, &udp())[0].fast);
     let rule = router.config().filter[0].rules[0].clone();
-    router.swap(|config| config.filter[0].rules.push(tollway_config::dataplane::Rule { row: 901, ..rule }));
+    router.reconfigure(|config| {
+        config.filter[0].rules.push(tollway_config::dataplane::Rule { row: 901, ..rule })
+    });
     assert!(!router.send(0, &udp())[0].fast);
     assert!(router.send(0, &udp())[0].fast);
     assert_eq!(router.rule(901).0, 2);
@@ -116,7 +118,7 @@ fn lists_of_other_addresses_that_change_leave_a_flow_on_the_fast_path_and_its_ow
     let mut router = start(config);
     establish(&mut router);
     let add = |router: &mut Router, address: u32| {
-        router.swap(|config| {
+        router.reconfigure(|config| {
             let address = std::net::Ipv4Addr::from_bits(address).into();
             let range = AddressRange { from: address, to: address };
             config.address_lists[0].entries.push(range);
@@ -128,7 +130,7 @@ fn lists_of_other_addresses_that_change_leave_a_flow_on_the_fast_path_and_its_ow
     }
     add(&mut router, ip("100.64.1.1"));
     assert_eq!(router.send(0, &udp()).len(), 0);
-    router.swap(|config| {
+    router.reconfigure(|config| {
         config.address_lists[0].entries.pop();
     });
     assert_eq!(router.send(0, &udp())[0].to, To::Port(1));

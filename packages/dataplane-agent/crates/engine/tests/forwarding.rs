@@ -168,7 +168,7 @@ fn another_link_layer_address_is_announced_for_each_address() {
     let mut router = Router::new(plain().with(|config| config.interfaces[1].arp = ArpMode::Disabled));
     assert!(router.advance_ms(10).is_empty());
     for interface in [0, 1] {
-        router.swap(move |config| {
+        router.reconfigure(move |config| {
             config.interfaces[interface].mac_address = Some(format!("02:00:00:00:aa:0{interface}"));
         });
     }
@@ -182,7 +182,7 @@ fn another_link_layer_address_is_announced_for_each_address() {
     // The other interface does not speak ARP.
     let expected = (To::Port(0), vec![0xff; 6], [2, 0, 0, 0, 0xaa, 0], own, own);
     assert_eq!(announced.collect::<Vec<_>>(), [expected]);
-    router.swap(|config| config.settings.icmp_rate_limit_ms += 1);
+    router.reconfigure(|config| config.settings.icmp_rate_limit_ms += 1);
     assert!(router.advance_ms(10).is_empty());
 }
 
@@ -245,9 +245,9 @@ fn an_interface_that_does_not_learn_any_more_forgets_whom_it_learned() {
             sent(&mut router);
         }
         assert_eq!(sent(&mut router), 1);
-        router.swap(|config| config.interfaces[1].arp = mode);
+        router.reconfigure(|config| config.interfaces[1].arp = mode);
         assert_eq!((sent(&mut router), sent(&mut router)), (0, 0), "{mode:?}");
-        router.swap(|config| config.interfaces[1].arp = ArpMode::Enabled);
+        router.reconfigure(|config| config.interfaces[1].arp = ArpMode::Enabled);
         sent(&mut router);
         assert_eq!(sent(&mut router), 1);
     }
@@ -622,14 +622,14 @@ fn packets_that_wait_leave_by_their_interface_though_another_one_was_removed() {
             config.addresses.retain(|address| address.interface != row);
         }
     };
-    router.swap(remove(1));
+    router.reconfigure(remove(1));
     let out = router.inject(2, reply(2, "10.3.0.2", "10.3.0.1"), VnetState::default());
     assert_eq!(out.iter().map(|output| output.to).collect::<Vec<_>>(), [To::Port(2)]);
     assert_eq!(out[0].packet().eth_dst, host_mac(ip("10.3.0.2")));
     // Without its interface a packet ends.
     router.send(1, &PacketBuilder::ipv4("10.2.0.2", "10.3.0.3").udp(1000, 2000));
     router.moved();
-    router.swap(remove(3));
+    router.reconfigure(remove(3));
     let out = router.advance_ms(2);
     assert!(out.iter().all(|output| output.arp().is_some()), "{out:?}");
     expect_counters!(router, Held: -1, Drop(OutInterfaceDown): 1);

@@ -80,7 +80,7 @@ fn they_wait_between_workers_while_interfaces_get_other_numbers() {
         waiting += 1 - out.len();
     }
     assert!(sent > 0 && waiting > 0, "{sent} {waiting}");
-    router.swap(|config| config.interfaces.reverse());
+    router.reconfigure(|config| config.interfaces.reverse());
     let out = router.deliver_handovers(waiting);
     assert_eq!(left_by(&out), vec![To::Port(1); waiting]);
 }

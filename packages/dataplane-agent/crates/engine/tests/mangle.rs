@@ -202,7 +202,7 @@ fn a_syn_announces_no_more_than_it_may_and_other_segments_stay_fast() {
     assert!(out[0].packet().checksums_right);
 
     let value = Action::ChangeMss { mss: NewMss::Value { bytes: 1000 }, passthrough: true };
-    router.swap(|config| config.mangle[0].rules[0].action = value);
+    router.reconfigure(|config| config.mangle[0].rules[0].action = value);
     assert_eq!(announced(&mut router, 4002, 1460), 1000);
     assert_eq!(announced(&mut router, 4003, 900), 900);
 }

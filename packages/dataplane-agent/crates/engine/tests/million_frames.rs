@@ -147,7 +147,7 @@ fn a_million_frames(seed: u64) {
             tx += out.len() as u64;
         }
         if random.one_in(500) {
-            router.swap(|config| config.filter[1].rules[3..].rotate_left(1));
+            router.reconfigure(|config| config.filter[1].rules[3..].rotate_left(1));
             router.shared().log.take();
         }
     }

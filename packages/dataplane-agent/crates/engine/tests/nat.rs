@@ -289,7 +289,7 @@ fn masqueraded_flows_end_with_the_address_and_others_stay() {
     router.send(0, &out("192.168.88.10", 4000));
     router.send(0, &PacketBuilder::ipv4("192.168.88.10", "192.168.88.1").udp(5, 6));
     assert_eq!(router.connections().len(), 2);
-    router.swap(|config| config.addresses[1].address = "10.2.0.9".parse().expect("an address"));
+    router.reconfigure(|config| config.addresses[1].address = "10.2.0.9".parse().expect("an address"));
     assert_eq!(router.connections().len(), 1);
     let sent = router.send(0, &out("192.168.88.10", 4000))[0].packet();
     assert_eq!(sent.src.to_string(), "10.2.0.9");

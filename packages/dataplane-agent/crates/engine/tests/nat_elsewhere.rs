@@ -29,7 +29,7 @@ fn config(known: bool) -> RouterConfig {
 /// The route leads to another gateway from now on.
 fn lead_by(router: &mut Router, gateway: &str) {
     let address = gateway.parse().expect("an address");
-    router.swap(|config| config.routes[0].target = RouteTarget::Gateway { address, interface: None });
+    router.reconfigure(|config| config.routes[0].target = RouteTarget::Gateway { address, interface: None });
 }
 
 fn frame(port: u16, packet: &PacketBuilder) -> (u16, Vec<u8>, VnetState) {

@@ -236,7 +236,7 @@ impl Both {
                     self.unseen = false;
                 }
                 self.each(|router| {
-                    router.swap(|config| {
+                    router.reconfigure(|config| {
                         for chain in &mut config.filter {
                             chain.rules.retain(|rule| rule.row != 9_999);
                             let (matchers, action, log) = rule().protocol(17).dst(SERVERS[1]).drop();
@@ -369,10 +369,10 @@ fn what_was_forwarded_up_to_a_commit_is_counted_by_what_was_in_force_then() {
         let before = both.forwarded;
         both.unseen = true;
         both.talk(1, true, 50, 0);
-        both.each(|router| router.swap(commit));
+        both.each(|router| router.reconfigure(commit));
         assert_eq!(both.forwarded, before + 1, "{case}");
         // Nothing is left for a second look, and the next commit finds the counters as they are.
-        both.each(|router| router.swap(adds));
+        both.each(|router| router.reconfigure(adds));
         let counted = |router: &Router| {
             let stats = router.stats();
             format!("{:?} {:?} {:?}", Both::counted(router), stats.flow_cache_forwarded, stats.routed)

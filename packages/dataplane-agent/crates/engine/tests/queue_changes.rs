@@ -55,7 +55,7 @@ fn importing_a_thousand_queues_changes_nothing_for_one_that_runs() {
     let mut number = 0;
     for turn in 0..3_000 {
         if turn == 1_000 {
-            routers[1].swap(|config| {
+            routers[1].reconfigure(|config| {
                 let others = (0..1000u32).map(|at| {
                     queue(9000 + at, &[&format!("172.16.{}.{}", at / 250, at % 250)], 1_000_000, 1_000_000)
                 });
@@ -66,8 +66,9 @@ fn importing_a_thousand_queues_changes_nothing_for_one_that_runs() {
             assert_eq!(routers[1].queues().len(), 1001);
         }
         if turn == 2_000 {
-            routers[1]
-                .swap(|config| config.simple_queues.retain(|queue| queue.row == 5000 || queue.row % 3 == 0));
+            routers[1].reconfigure(|config| {
+                config.simple_queues.retain(|queue| queue.row == 5000 || queue.row % 3 == 0)
+            });
         }
         number += 2;
         let outcomes = routers.each_mut().map(|router| {
@@ -92,7 +93,7 @@ fn filled(change: impl FnOnce(&mut DataplaneConfig)) -> Router {
     let frames = (0..20).flat_map(|number| [packet(10, 4000, number, 1000), packet(11, 4000, number, 1000)]);
     assert_eq!(router.inject_batch(0, frames.collect()).len(), 2);
     assert_eq!((waiting(&router, 5000), waiting(&router, 5001)), (19, 19));
-    router.swap(change);
+    router.reconfigure(change);
     router
 }
 
@@ -131,7 +132,7 @@ fn packets_whose_queue_is_another_one_leave_the_old_one() {
         router.queues().into_iter().find(|record| record.row == 5001).map(|record| record.ways[0].packets);
     assert_eq!(up, Some(20));
     // Back in the old place, in which it still has its debts.
-    router.swap(|config| {
+    router.reconfigure(|config| {
         config.simple_queues.remove(0);
     });
     assert_eq!(router.inject_batch(0, vec![packet(11, 4000, 21, 1000)]).len(), 0);
@@ -174,7 +175,7 @@ fn a_queue_that_becomes_a_parent_or_ceases_to_be_one_goes_on_counting() {
         let mut router = Router::with_workers(plain(), workers);
         let (mut number, mut since, mut counted) = (0, 0, [0; 3]);
         for (turn, at) in [0, 1, 0, 2, 1, 2, 0, 1, 0, 0, 2].into_iter().enumerate() {
-            router.swap(|config| shape(config, shapes[at]));
+            router.reconfigure(|config| shape(config, shapes[at]));
             for worker in 0..workers as usize {
                 let frames = (0..20).map(|_| {
                     number += 1;
@@ -215,12 +216,12 @@ fn a_parent_that_was_gone_counts_from_zero() {
         config.simple_queues = vec![queue(PARENT, &["192.168.88.0/24"], 20_000_000, 0), child];
     };
     let mut router = Router::new(plain());
-    router.swap(tree);
+    router.reconfigure(tree);
     router.inject_batch(0, (0..50).map(|number| packet(10, 4000, number, 500)).collect());
     router.advance_ms(1_000);
     router.reset_queue_counters(&[]);
-    router.swap(|config| config.simple_queues.clear());
-    router.swap(tree);
+    router.reconfigure(|config| config.simple_queues.clear());
+    router.reconfigure(tree);
     router.inject_batch(0, vec![packet(10, 4000, 50, 500)]);
     for record in router.queues() {
         assert_eq!((record.ways[0].packets, record.ways[0].bytes), (1, 500), "row {}", record.row);
@@ -362,9 +363,9 @@ fn run(seed: u64, workers: u32, frames: u32, track: bool) -> (u64, u64) {
         match random.below(20) {
             0 => {
                 let queues = random_queues(&mut random);
-                run.router.swap(|config| config.simple_queues = queues);
+                run.router.reconfigure(|config| config.simple_queues = queues);
             }
-            1 => run.router.swap(|config| config.simple_queues.reverse()),
+            1 => run.router.reconfigure(|config| config.simple_queues.reverse()),
             _ => {}
         }
         if workers > 1 {

@@ -262,8 +262,10 @@ fn run(seed: u64) -> u64 {
     }
     // What a bit a second holds back would take weeks.
     run.router.source().empty = false;
-    run.router.swap(|config| config.simple_queues.iter_mut().for_each(|queue| queue.upload.max_limit = 0));
-    run.router.swap(|config| config.simple_queues.iter_mut().for_each(|queue| queue.download.max_limit = 0));
+    run.router
+        .reconfigure(|config| config.simple_queues.iter_mut().for_each(|queue| queue.upload.max_limit = 0));
+    run.router
+        .reconfigure(|config| config.simple_queues.iter_mut().for_each(|queue| queue.download.max_limit = 0));
     let out = run.router.advance_ms(60_000);
     run.see(&out);
     run.check();

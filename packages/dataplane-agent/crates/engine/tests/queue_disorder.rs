@@ -165,7 +165,7 @@ impl Disorder {
         for host in 0..HOSTS {
             let row = row(host);
             if self.router.config().simple_queues.iter().all(|queue| queue.row != row) {
-                self.router.swap(|config| toggle(&mut config.simple_queues, host));
+                self.router.reconfigure(|config| toggle(&mut config.simple_queues, host));
             }
         }
         self.lost = self.router.refused + self.router.stats().queues.dropped_packets;
@@ -211,8 +211,9 @@ fn whatever_is_late_nothing_is_overtaken_or_lost_and_each_queue_can_go_to_each_w
         }
         handed_over_in_all += run.handed_over();
         // What would still be thought to be on its way would tie a queue to its worker.
-        run.router
-            .swap(|config| config.simple_queues.iter_mut().for_each(|queue| queue.upload.max_limit = 0));
+        run.router.reconfigure(|config| {
+            config.simple_queues.iter_mut().for_each(|queue| queue.upload.max_limit = 0)
+        });
         for worker in 0..run.router.workers() {
             for _ in 0..150 {
                 run.inject(worker, 1);

@@ -44,7 +44,7 @@ fn packets_that_waited_for_a_neighbor_go_by_the_queue_they_have_by_then() {
                     Router::with_workers(config().with(|config| config.simple_queues = queues), workers);
                 router.inject_batch(0, packets(HOST, 3));
                 assert_eq!(router.stats().held, 3);
-                router.swap(|config| config.simple_queues = with(after).collect());
+                router.reconfigure(|config| config.simple_queues = with(after).collect());
                 let mut router = router.hosts(1, &["10.2.0.254"]);
                 let out = router.advance_ms(3_000);
                 assert_eq!(out.len(), 3, "{before:?} {after:?} {workers}");
@@ -70,7 +70,7 @@ fn a_worker_whose_queues_have_all_become_others_sleeps() {
         router.inject_batch(0, packets(host, 41));
     }
     // Every queue may send all it has, more than go at a time.
-    router.swap(|config| {
+    router.reconfigure(|config| {
         for queue in &mut config.simple_queues {
             queue.upload.max_limit = 0;
         }
@@ -78,7 +78,7 @@ fn a_worker_whose_queues_have_all_become_others_sleeps() {
     let held = router.stats().held;
     assert!(held > 1000, "{held}");
     router.inject_batch(0, packets("192.168.88.200", 1));
-    router.swap(|config| {
+    router.reconfigure(|config| {
         for (queue, host) in config.simple_queues.iter_mut().zip(hosts.iter().rev()) {
             *queue = tollway_testkit::queue(queue.row, &[host], 80_000, 0);
         }
@@ -95,7 +95,7 @@ fn what_waits_does_not_leave_by_an_interface_that_was_disabled() {
     let held = router.stats().held;
     assert!(held > 10);
     assert_eq!(out + held, 30);
-    router.swap(|config| config.interfaces[1].disabled = true);
+    router.reconfigure(|config| config.interfaces[1].disabled = true);
     assert_eq!(router.advance_ms(5_000).len(), 0);
     let stats = router.stats();
     let drops: Vec<_> = stats.drop_stats().into_iter().map(|drop| (drop.reason, drop.packets)).collect();
@@ -103,7 +103,7 @@ fn what_waits_does_not_leave_by_an_interface_that_was_disabled() {
     // The same for those whose queue goes with it.
     let mut router = Router::new(with_gateway().queue(&[HOST], 800_000, 0));
     router.inject_batch(0, packets(HOST, 30));
-    router.swap(|config| {
+    router.reconfigure(|config| {
         config.interfaces[1].disabled = true;
         config.simple_queues.clear();
     });

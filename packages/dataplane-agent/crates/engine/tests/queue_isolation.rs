@@ -41,7 +41,7 @@ fn run(workers: u32, changes: bool) -> BTreeMap<u32, Vec<(u64, u16)>> {
     let mut number = 0;
     for step in 0..60u64 {
         if changes && step == 20 {
-            router.swap(|config| {
+            router.reconfigure(|config| {
                 config.simple_queues[EDITED as usize].upload.max_limit = 3_000_000;
                 config.simple_queues.remove(REMOVED as usize);
             });

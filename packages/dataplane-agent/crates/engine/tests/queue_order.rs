@@ -124,7 +124,7 @@ fn a_first_segment_that_is_sent_again_counts() {
 #[test]
 fn segments_that_wait_or_find_no_room_count_once() {
     let mut router = Router::new(config());
-    router.swap(|config| {
+    router.reconfigure(|config| {
         config.simple_queues[0].upload.max_limit = 1_000_000;
         config.simple_queues[0].upload.bucket_ms = 10;
     });

@@ -36,7 +36,7 @@ fn the_average_of_bursts_goes_with_the_queue() {
     // 2M, and 4M while the average of 16 s is below 1.5M.
     let bits = |workers: u32, second: usize| {
         let mut router = router(workers, 2_000_000);
-        router.swap(|config| {
+        router.reconfigure(|config| {
             for queue in &mut config.simple_queues {
                 let limit = &mut queue.upload;
                 (limit.burst_limit, limit.burst_threshold, limit.burst_time_ms) =
@@ -194,7 +194,7 @@ fn thousands_of_queues_are_let_go_by_and_by() {
     const ROWS: u32 = 1000;
     let host = |row: u32| format!("192.168.{}.{}", 80 + row / 200, 1 + row % 200);
     let mut router = router(2, 0);
-    router.swap(|config| {
+    router.reconfigure(|config| {
         config.simple_queues = (0..ROWS).map(|row| queue(row + 1, &[&host(row)], 0, 0)).collect()
     });
     let send_to_all = |router: &mut Router, worker: usize| {
@@ -222,7 +222,7 @@ fn thousands_of_queues_are_let_go_by_and_by() {
 fn a_queue_whose_packets_wait_for_a_port_stays() {
     let mut router = router(2, 0);
     router.sleeps = true;
-    router.swap(|config| {
+    router.reconfigure(|config| {
         let queue_type = config.queue_types.len() as u32;
         config.queue_types.push(QueueType::Pfifo { limit: 100 });
         config.interface_queues = vec![InterfaceQueue { interface: 2, queue_type }];
@@ -246,7 +246,7 @@ fn a_queue_whose_packets_wait_for_a_port_stays() {
 fn a_queue_that_counts_streams_of_its_own_does_not_go_to_and_fro() {
     let mut router = router(2, 0);
     router.sleeps = true;
-    router.swap(|config| {
+    router.reconfigure(|config| {
         config.simple_queues[0].upload.queue_type = config.queue_types.len() as u32;
         config.queue_types.push(QueueType::Pcq {
             rate: 10_000_000,

@@ -156,7 +156,7 @@ fn a_super_frame_loses_nothing_while_there_are_tokens_on_its_way() {
     for in_tree in [false, true] {
         let mut router = router(50_000_000, 10, false);
         if in_tree {
-            router.swap(|config| {
+            router.reconfigure(|config| {
                 let parent = queue(9000, &["192.168.88.0/24"], 100_000_000, 0);
                 config.simple_queues[0].parent = Some(parent.row);
                 config.simple_queues.push(parent);
@@ -201,7 +201,7 @@ fn a_piece_that_is_dropped_by_lot_does_not_take_the_others_with_it() {
     let mut router = router(20_000_000, 0, false);
     let red =
         QueueType::Red { limit: 1000, min_threshold: 50, max_threshold: 150, burst: 60, avg_packet: 1500 };
-    router.swap(|config| {
+    router.reconfigure(|config| {
         config.simple_queues[0].upload.queue_type = config.queue_types.len() as u32;
         config.queue_types.push(red.clone());
     });

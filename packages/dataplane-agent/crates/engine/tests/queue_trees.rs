@@ -194,7 +194,7 @@ impl Run {
 
     fn change(&mut self, random: &mut Random) {
         let another = self.another(random);
-        self.router.swap(another);
+        self.router.reconfigure(another);
         // Workers send what must leave before others send what comes.
         let out = self.router.advance(0);
         self.see(&out);
@@ -236,7 +236,7 @@ impl Run {
     /// All that waits in queues that are gone leaves.
     fn end(&mut self, random: &mut Random) {
         self.deliver_all(random);
-        self.router.swap(|config| {
+        self.router.reconfigure(|config| {
             config.simple_queues.clear();
             config.tree_queues.clear();
             config.interface_queues.clear();

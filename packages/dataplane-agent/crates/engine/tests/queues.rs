@@ -235,11 +235,11 @@ fn echo_requests_for_the_router_wait_in_their_queue() {
 fn echo_requests_whose_queue_is_gone_are_answered_at_once() {
     let mut router = Router::new(echoing());
     assert_eq!(answered(&mut router, 0, 4, 0), 1);
-    router.swap(|config| config.simple_queues.clear());
+    router.reconfigure(|config| config.simple_queues.clear());
     assert_eq!(answered(&mut router, 0, 1, 0), 4);
     let mut router = Router::new(echoing());
     assert_eq!(answered(&mut router, 0, 4, 0), 1);
-    router.swap(|config| config.simple_queues.clear());
+    router.reconfigure(|config| config.simple_queues.clear());
     assert_eq!(router.advance_ms(1).len(), 3);
 }
 

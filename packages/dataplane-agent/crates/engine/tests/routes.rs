@@ -73,9 +73,9 @@ fn packets_follow_routes_of_other_programs_as_they_come_and_go() {
     router.change_routes(&[RouteChange::Replace(dynamic("100.64.1.0/24", "10.3.0.2"))]);
     assert_eq!(ways(&router.send(0, &packet)), [To::Port(2)]);
     // A configured route of a shorter distance wins, and gives way again.
-    router.swap(|config| config.routes = vec![route(31, "100.64.1.0/24", "10.2.0.3")]);
+    router.reconfigure(|config| config.routes = vec![route(31, "100.64.1.0/24", "10.2.0.3")]);
     assert_eq!(ways(&router.send(0, &packet)), [To::Port(1)]);
-    router.swap(|config| config.routes.clear());
+    router.reconfigure(|config| config.routes.clear());
     assert_eq!(ways(&router.send(0, &packet)), [To::Port(2)]);
     router.change_routes(&[gone("100.64.1.0/24")]);
     assert_eq!(ways(&router.send(0, &packet)), [To::Port(1)]);
@@ -130,7 +130,7 @@ fn routes_of_other_programs_outlive_a_new_table() {
     assert_eq!(router.send(0, &udp("100.64.1.1", 53))[0].packet().icmp, Some((3, 0)));
     router.carrier(2, true);
     assert_eq!(ways(&router.send(0, &udp("100.64.1.1", 53))), [To::Port(2)]);
-    router.swap(|config| config.addresses.truncate(3));
+    router.reconfigure(|config| config.addresses.truncate(3));
     assert_eq!(ways(&router.send(0, &udp("100.64.1.1", 53))), [To::Port(2)]);
 }
 
@@ -228,7 +228,7 @@ fn ten_thousand_changes_elsewhere_leave_a_flow_on_the_fast_path() {
     // The same for configured ones.
     for number in 0..100_u32 {
         let elsewhere = Ipv4Addr::from_bits(0x3000_0000 | number << 16);
-        router.swap(|config| {
+        router.reconfigure(|config| {
             config.routes.truncate(1);
             config.routes.push(route(32, &format!("{elsewhere}/16"), "10.3.0.2"));
         });
@@ -252,9 +252,9 @@ fn a_flow_follows_its_own_route_with_its_next_packet() {
         router.change_routes(&[RouteChange::Replace(dynamic(destination, gateway))]);
         assert_eq!(ways(&router.send(0, &packet)), [To::Port(port)], "{destination}");
     }
-    router.swap(|config| config.routes = vec![route(31, "100.64.1.1/32", "10.2.0.2")]);
+    router.reconfigure(|config| config.routes = vec![route(31, "100.64.1.1/32", "10.2.0.2")]);
     assert_eq!(ways(&router.send(0, &packet)), [To::Port(1)]);
-    router.swap(|config| config.routes.clear());
+    router.reconfigure(|config| config.routes.clear());
     assert_eq!(ways(&router.send(0, &packet)), [To::Port(2)]);
     router.change_routes(&[gone("100.64.1.1/32"), gone("100.64.1.0/24")]);
     assert_eq!(ways(&router.send(0, &packet)), [To::Port(2)]);

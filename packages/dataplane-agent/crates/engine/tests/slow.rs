@@ -164,7 +164,7 @@ fn rules_that_ask_each_packet_and_drops_are_named() {
     assert_eq!(router.slow_reasons(), [Some(SlowReason::Rule)]);
     // It came from the cache up to the rule.
     assert_eq!(router.stats().flow_cache_forwarded.packets, 3);
-    router.swap(|config| config.filter[0].rules[0].action = tollway_config::dataplane::Action::Drop);
+    router.reconfigure(|config| config.filter[0].rules[0].action = tollway_config::dataplane::Action::Drop);
     router.send(0, &udp());
     assert_eq!(why(&mut router, 0, &udp()), Some(SlowReason::Dropped));
     assert_eq!(router.slow_reasons(), [Some(SlowReason::Dropped)]);
@@ -203,7 +203,7 @@ fn without_tracking_packets_are_slow_for_what_keeps_them_from_their_route() {
     assert_eq!(why(&mut router, 0, &to("8.8.8.8")), Some(SlowReason::NotRoutable));
     assert_eq!(why(&mut router, 0, &to("224.0.0.5")), Some(SlowReason::Broadcast));
     assert_eq!(why(&mut router, 0, &udp().payload_len(1600)), Some(SlowReason::TooLong));
-    router.swap(|config| config.settings.rp_filter = RpFilter::Loose);
+    router.reconfigure(|config| config.settings.rp_filter = RpFilter::Loose);
     assert_eq!(why(&mut router, 0, &udp()), Some(SlowReason::ReversePath));
     let off =
         |config: &mut tollway_config::dataplane::DataplaneConfig| config.tracking.enabled = TrackingMode::No;
@@ -253,14 +253,14 @@ fn handlers_say_what_closes_them_and_their_packets_add_up() {
     );
     let mangle = Some("firewall mangle rules exist");
     assert_eq!(blocked(&marking, "ipv4-fast-path").as_deref(), mangle);
-    marking.swap(|config| config.settings.rp_filter = RpFilter::Strict);
+    marking.reconfigure(|config| config.settings.rp_filter = RpFilter::Strict);
     assert_eq!(blocked(&marking, "ipv4-fast-path").as_deref(), mangle);
-    marking.swap(|config| config.mangle.clear());
+    marking.reconfigure(|config| config.mangle.clear());
     assert_eq!(blocked(&marking, "ipv4-fast-path").as_deref(), Some("rp-filter is on in IP settings"));
     let inactive = "connection tracking is not active, because no firewall rules exist";
     assert_eq!(blocked(&router, "flow-cache").as_deref(), Some(inactive));
     assert_eq!(blocked(&router, "ipv4-fasttrack").as_deref(), Some(inactive));
-    router.swap(|config| config.tracking.enabled = TrackingMode::Yes);
+    router.reconfigure(|config| config.tracking.enabled = TrackingMode::Yes);
     for _ in 0..6 {
         router.send(0, &udp());
     }
@@ -275,9 +275,9 @@ fn handlers_say_what_closes_them_and_their_packets_add_up() {
     let packets: Vec<u64> = named(&router).into_iter().map(|(_, _, packets)| packets).collect();
     assert_eq!(packets, [2, 0, 5, 0]);
     assert_eq!(blocked(&router, "flow-offload").as_deref(), Some("flow-offload=no in IP settings"));
-    router.swap(|config| config.settings.flow_offload = true);
+    router.reconfigure(|config| config.settings.flow_offload = true);
     assert_eq!(blocked(&router, "flow-offload"), None);
-    router.swap(|config| config.settings.allow_fast_path = false);
+    router.reconfigure(|config| config.settings.allow_fast_path = false);
     for name in ["ipv4-fast-path", "ipv4-fasttrack", "flow-cache", "flow-offload"] {
         assert_eq!(blocked(&router, name).as_deref(), Some("allow-fast-path=no in IP settings"));
     }

@@ -145,9 +145,9 @@ fn cached_flows_follow_changes_of_the_lists_that_they_rest_on() {
         &shared.epochs,
     );
     let range = tollway_config::dataplane::AddressRange { from: server, to: server };
-    router.swap(|config| config.address_lists[0].entries = vec![range]);
+    router.reconfigure(|config| config.address_lists[0].entries = vec![range]);
     assert!(router.send(0, &packet(4000)).is_empty());
-    router.swap(|config| config.address_lists[0].entries.clear());
+    router.reconfigure(|config| config.address_lists[0].entries.clear());
     assert_eq!(router.send(0, &packet(4000)).len(), 1);
     assert_eq!(router.shared().address_sets.dynamic(), 1);
 }

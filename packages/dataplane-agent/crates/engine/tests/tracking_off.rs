@@ -51,7 +51,7 @@ fn open(router: &mut Router) {
 }
 
 fn set_tracking(router: &mut Router, mode: TrackingMode) {
-    router.swap(|config| config.tracking.enabled = mode);
+    router.reconfigure(|config| config.tracking.enabled = mode);
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn a_connection_that_one_side_has_closed_goes_on_when_tracking_was_off() {
 fn a_swap_that_leaves_tracking_on_leaves_windows_as_they_are() {
     let mut router = router(true);
     open(&mut router);
-    router.swap(|config| config.tracking.loose_tcp_tracking = false);
+    router.reconfigure(|config| config.tracking.loose_tcp_tracking = false);
     assert!(!passes(&mut router, 0, ACK, FAR, 4501));
     assert_eq!(exchange(&mut router, 4101, 4501), [true; 4]);
 }

@@ -419,7 +419,7 @@ fn run(seed: u64, steps: usize, tally: &std::cell::RefCell<Tally>) -> Result<(),
         let reversed = random.one_in(10);
         for setup in &mut setups {
             if reversed {
-                setup.router.swap(|config| {
+                setup.router.reconfigure(|config| {
                     if let Some(chain) = config.filter.first_mut() {
                         chain.rules.reverse();
                     }

@@ -382,7 +382,7 @@ fn a_change_of_configuration_keeps_flows() {
     for number in 0..10 {
         let extra =
             RouterConfig::new().filter("x", rule().protocol(200).drop()).config.filter[0].rules[0].clone();
-        router.swap(|config| {
+        router.reconfigure(|config| {
             config.filter[0].rules.insert(0, tollway_config::dataplane::Rule { row: 5000 + number, ..extra });
         });
         assert_eq!(router.connections()[0].id, before[0].id);

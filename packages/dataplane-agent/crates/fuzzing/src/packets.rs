@@ -106,7 +106,7 @@ fn change(bytes: &mut Unstructured<'_>, router: &mut Router) -> Result<()> {
         }
     }
     if build(&config).is_some() {
-        router.swap(|active| *active = config);
+        router.reconfigure(|active| *active = config);
     }
     Ok(())
 }

@@ -190,7 +190,7 @@ impl Router {
 
     /// Activates another configuration, and lets the workers agree that all have it. What they send for it comes with
     /// the next packets.
-    pub fn swap(&mut self, change: impl FnOnce(&mut DataplaneConfig)) {
+    pub fn reconfigure(&mut self, change: impl FnOnce(&mut DataplaneConfig)) {
         self.prepare(change);
         self.activate_all();
         let mut out = std::mem::take(&mut self.early);
@@ -226,7 +226,7 @@ impl Router {
 
     /// Activates the prepared configuration at one worker.
     pub fn activate(&mut self, worker: usize) {
-        self.engines[worker].swap(self.snapshot.clone(), self.now);
+        self.engines[worker].apply(self.snapshot.clone(), self.now);
     }
 
     fn activate_all(&mut self) {

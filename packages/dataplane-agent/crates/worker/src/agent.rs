@@ -100,7 +100,7 @@ impl Agent {
             self.log("route,error", FULL.to_owned());
         }
         self.shared.take_over_lists(&snapshot);
-        self.workers.swap(&snapshot)?;
+        self.workers.apply(&snapshot)?;
         self.snapshot = snapshot;
         self.built_from = Arc::clone(config);
         Ok(())

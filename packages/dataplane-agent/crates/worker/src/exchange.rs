@@ -29,7 +29,7 @@ const COMMAND_DEPTH: usize = 64;
 #[derive(Debug)]
 pub enum Command {
     /// Use another configuration. [`Answer::Swapped`].
-    Swap(Arc<Snapshot>),
+    Apply(Arc<Snapshot>),
     /// [`Answer::Stats`].
     Stats,
     /// Pack a part of a table. [`Answer::Part`].

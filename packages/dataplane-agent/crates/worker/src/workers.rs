@@ -192,8 +192,8 @@ impl Workers {
     ///
     /// # Errors
     /// When a worker is lost.
-    pub fn swap(&mut self, snapshot: &Arc<Snapshot>) -> Result<(), WorkerLost> {
-        self.ask(|_| Command::Swap(Arc::clone(snapshot))).map(drop)
+    pub fn apply(&mut self, snapshot: &Arc<Snapshot>) -> Result<(), WorkerLost> {
+        self.ask(|_| Command::Apply(Arc::clone(snapshot))).map(drop)
     }
 
     /// Adds up the counts that the workers answer with.

@@ -46,9 +46,10 @@ impl TimedEngine {
         if links.inbound.receive(BATCH, |packet| batch.push_handover(packet)) > 0 {
             self.pass_on(links, &mut turn)?;
         }
-        let sorting = self.engine.sorting();
+        let steering = self.engine.steering();
         for frame in self.ring.drain(..) {
-            if let Some((_, packet)) = sorting.sort(&mut self.batch, frame, LAN_PORT, VnetState::default()) {
+            if let Some((_, packet)) = steering.steer(&mut self.batch, frame, LAN_PORT, VnetState::default())
+            {
                 turn.handed_over += 1;
                 links.out.gather(packet);
             }

@@ -25,9 +25,9 @@ impl<F: Frame> Engine<F> {
         self.state.shared.neighbors.sync(snapshot.generation(), &snapshot.static_neighbors, keep);
     }
 
-    /// Takes over another configuration, at a batch boundary, and returns the old one (to be dropped off
+    /// Applies another configuration, at a batch boundary, and returns the old one (to be dropped off
     /// the worker). Flows keep their state and are decided anew on their next packet.
-    pub fn swap(&mut self, snapshot: Arc<Snapshot>, now: Now) -> Arc<Snapshot> {
+    pub fn apply(&mut self, snapshot: Arc<Snapshot>, now: Now) -> Arc<Snapshot> {
         self.routed = self.routed();
         self.flow_cache_forwarded_then = self.state.flow_cache_forwarded;
         let old = std::mem::replace(&mut self.snapshot, snapshot);
@@ -62,7 +62,7 @@ impl<F: Frame> Engine<F> {
             let utc_ns = state.utc_ns();
             let (before, plan) = (old.plan(utc_ns), new.plan(utc_ns));
             let named = (new.cache_epoch(), new.port_interfaces());
-            state.queues.swap(&before, &plan, (named.0, &named.1), &state.shared.queues, now);
+            state.queues.reconfigure(&before, &plan, (named.0, &named.1), &state.shared.queues, now);
             renumber(state, &old, new);
             self.sync_neighbors();
         }

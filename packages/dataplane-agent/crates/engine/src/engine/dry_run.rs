@@ -351,7 +351,7 @@ impl DryRun<'_> {
             // What is described names no TAP.
             None => batch.push_local(frame, 0, VnetState::default()),
         }
-        batch.has_come_to_its_owner();
+        batch.mark_steered();
         batch
     }
 

@@ -84,7 +84,13 @@ impl<F: Frame> Engine<F> {
         let none = Plan { forest: &Arc::default(), table: &Arc::default(), utc_ns: 0 };
         let ports = snapshot.port_interfaces();
         let named = (snapshot.cache_epoch(), ports.as_slice());
-        queues.swap(&none, &snapshot.plan(shared.wall_clock.offset_ns()), named, &shared.queues, Now(0));
+        queues.reconfigure(
+            &none,
+            &snapshot.plan(shared.wall_clock.offset_ns()),
+            named,
+            &shared.queues,
+            Now(0),
+        );
         let mut engine = Self {
             state: WorkerState {
                 worker,
@@ -141,7 +147,7 @@ impl<F: Frame> Engine<F> {
     /// Steering of the frames of the next burst: those of other workers need not be parsed here, unless a trace is
     /// to record them. If the flow of a frame has moved, the worker that it is steered to hands it on.
     #[inline]
-    pub fn sorting(&self) -> Steering {
+    pub fn steering(&self) -> Steering {
         let state = &self.state;
         if state.workers > 1 && self.snapshot.tracking() && state.trace.is_none() {
             Steering::new(state.worker, state.workers)
@@ -160,10 +166,10 @@ impl<F: Frame> Engine<F> {
         now: Now,
     ) {
         self.state.now = now;
-        self.state.handover_packets += batch.take_unopened();
-        batch.departing.clear();
-        batch.moving.clear();
-        batch.first = self.send_leaving(batch, source);
+        self.state.handover_packets += batch.take_unparsed_handovers();
+        batch.queue_handovers_out.clear();
+        batch.flow_handovers_out.clear();
+        batch.first = self.send_deferred(batch, source);
         self.run(batch, source, clock);
     }
 
@@ -182,33 +188,40 @@ impl<F: Frame> Engine<F> {
             }
         }
         self.state.table.free_ended();
-        batch.arrived.clear();
+        batch.queue_handovers_in.clear();
         flow_handover::release_unclaimed(&mut self.state, batch);
         if self.state.trace.is_some() {
             observe::finish(&self.snapshot, &mut self.state);
         }
     }
 
-    /// Puts packets that left their queues with the previous configuration in front of the batch, since later packets
+    /// Puts deferred packets that may go now in front of the batch, since later packets
     /// of their flows may be in it. Returns their number.
-    fn send_leaving<S: FrameSource<F>>(&mut self, batch: &mut Batch<F>, source: &mut S) -> usize {
+    fn send_deferred<S: FrameSource<F>>(&mut self, batch: &mut Batch<F>, source: &mut S) -> usize {
         if self.state.queues.is_changing() {
             let state = &mut self.state;
-            state.queues.cut_changeover_short(&state.shared.queues, state.now);
+            state.queues.expire_ordered_change(&state.shared.queues, state.now);
         }
-        if !self.state.queues.has_leaving() {
+        if !self.state.queues.has_sendable() {
             return 0;
         }
         let (plan, now) = (self.snapshot.plan(self.state.utc_ns()), self.state.now);
         let queues = &mut self.state.queues;
-        let leaving = std::iter::from_fn(|| queues.take_leaving(&plan, now)).map(stage::queue::complete);
+        let deferred =
+            std::iter::from_fn(|| queues.take_sendable(&plan, now)).map(stage::queue::restore_packet);
         let before = batch.packets.len();
-        batch.packets.splice(0..0, leaving);
+        batch.packets.splice(0..0, deferred);
         let first = batch.packets.len() - before;
         for index in 0..first {
             let Some(packet) = batch.packets.get_mut(index) else { break };
-            let departing = &mut batch.departing;
-            let reply = stage::queue::go_on(&self.snapshot, &mut self.state, departing, packet, source);
+            let queue_handovers_out = &mut batch.queue_handovers_out;
+            let reply = stage::queue::resume_path(
+                &self.snapshot,
+                &mut self.state,
+                queue_handovers_out,
+                packet,
+                source,
+            );
             if let Some(reply) = reply {
                 batch.push_generated(reply, echo_meta());
             }
@@ -267,8 +280,8 @@ impl<F: Frame> Engine<F> {
         if state.table.is_purging() {
             purge(&self.snapshot, state);
         }
-        batch.departing.clear();
-        batch.first = self.send_leaving(batch, source);
+        batch.queue_handovers_out.clear();
+        batch.first = self.send_deferred(batch, source);
         self.release(batch, source, clock);
         let unfinished = batch.packets.iter().position(|packet| packet.meta.verdict == Verdict::Continue);
         if unfinished.is_some() || !self.state.holds.is_empty() || !self.state.solicits.is_empty() {

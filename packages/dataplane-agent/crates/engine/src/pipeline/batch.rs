@@ -34,17 +34,17 @@ pub struct Batch<F> {
     /// Places of the packets of this pass that did not take the fast path, in order.
     pub(crate) slow: Vec<u32>,
     /// Queue hand-overs of packets that came from other workers.
-    pub(crate) arrived: QueueHandovers,
+    pub(crate) queue_handovers_in: QueueHandovers,
     /// Queue hand-overs of packets that go to other workers.
-    pub(crate) departing: QueueHandovers,
+    pub(crate) queue_handovers_out: QueueHandovers,
     /// Flow hand-overs of packets that came from other workers.
-    pub(crate) flow_handovers: FlowHandovers,
+    pub(crate) flow_handovers_in: FlowHandovers,
     /// Flow hand-overs of packets that go to other workers.
-    pub(crate) moving: FlowHandovers,
+    pub(crate) flow_handovers_out: FlowHandovers,
     /// Whether a frame was added whose owner is found only when it is parsed.
-    unsorted: bool,
+    has_unsteered: bool,
     /// Packets from other workers that are as they were received.
-    unopened: u64,
+    unparsed_handovers: u64,
 }
 
 impl<F: Frame> Default for Batch<F> {
@@ -62,12 +62,12 @@ impl<F: Frame> Batch<F> {
             first: 0,
             end: 0,
             slow: Vec::with_capacity(2 * BATCH),
-            arrived: handovers(),
-            departing: handovers(),
-            flow_handovers: Vec::new(),
-            moving: Vec::new(),
-            unsorted: false,
-            unopened: 0,
+            queue_handovers_in: handovers(),
+            queue_handovers_out: handovers(),
+            flow_handovers_in: Vec::new(),
+            flow_handovers_out: Vec::new(),
+            has_unsteered: false,
+            unparsed_handovers: 0,
         }
     }
 
@@ -85,12 +85,12 @@ impl<F: Frame> Batch<F> {
     pub fn clear(&mut self) {
         self.packets.clear();
         self.slow.clear();
-        self.arrived.clear();
-        self.departing.clear();
-        self.flow_handovers.clear();
-        self.moving.clear();
+        self.queue_handovers_in.clear();
+        self.queue_handovers_out.clear();
+        self.flow_handovers_in.clear();
+        self.flow_handovers_out.clear();
         self.first = 0;
-        self.unsorted = false;
+        self.has_unsteered = false;
     }
 
     /// Packets that can be added without growing.
@@ -108,7 +108,7 @@ impl<F: Frame> Batch<F> {
     /// [`Self::push_rx`] for a frame whose owner is known only when it is parsed.
     #[inline]
     pub(crate) fn push_unsteered(&mut self, frame: F, port: PortId, vnet: VnetState) {
-        self.unsorted = true;
+        self.has_unsteered = true;
         self.push_rx(frame, port, vnet);
     }
 
@@ -120,19 +120,19 @@ impl<F: Frame> Batch<F> {
     }
 
     /// Marks the packets as being at the worker that has their flows, wherever they are steered to.
-    pub(crate) fn has_come_to_its_owner(&mut self) {
+    pub(crate) fn mark_steered(&mut self) {
         self.packets.iter_mut().for_each(|packet| packet.meta.flags |= flag::STEERED);
     }
 
     /// Whether it holds frames whose owner is found only when they are parsed.
     #[inline]
     pub(crate) fn has_unsteered(&self) -> bool {
-        self.unsorted
+        self.has_unsteered
     }
 
     /// Packets from other workers that were added as they were received, since the last call.
-    pub(crate) fn take_unopened(&mut self) -> u64 {
-        std::mem::take(&mut self.unopened)
+    pub(crate) fn take_unparsed_handovers(&mut self) -> u64 {
+        std::mem::take(&mut self.unparsed_handovers)
     }
 
     /// Adds a frame from a TAP of the router namespace, of the interface with row `tap`: it enters at `output`. Of its
@@ -153,7 +153,7 @@ impl<F: Frame> Batch<F> {
         }
         let meta = match packet.contents {
             HandoverContents::Received(port) => {
-                self.unopened += 1;
+                self.unparsed_handovers += 1;
                 Meta { in_port: port, flags: flag::STEERED, handovers: 1, ..Meta::default() }
             }
             HandoverContents::Parsed(parsed) => {
@@ -161,13 +161,13 @@ impl<F: Frame> Batch<F> {
                 match parsed.purpose {
                     HandoverPurpose::Flow => {}
                     HandoverPurpose::Queue(handover) => {
-                        meta.verdict = handover.exit;
-                        meta.queue = self.arrived.push(handover);
+                        meta.verdict = handover.final_verdict;
+                        meta.queue = self.queue_handovers_in.push(handover);
                     }
                     HandoverPurpose::NewFlow(flow) => {
                         meta.flags |= flag::FLOW_MIGRATING | flag::SLOW;
-                        meta.queue = QueueRef::handover(self.flow_handovers.len());
-                        self.flow_handovers.push((meta.tuple, flow));
+                        meta.queue = QueueRef::handover(self.flow_handovers_in.len());
+                        self.flow_handovers_in.push((meta.tuple, flow));
                     }
                 }
                 meta
@@ -181,9 +181,14 @@ impl<F: Frame> Batch<F> {
     #[inline]
     pub fn drain(&mut self) -> Drain<'_, F> {
         self.first = 0;
-        self.unsorted = false;
+        self.has_unsteered = false;
         self.slow.clear();
-        Drain { next: 0, packets: &mut self.packets, departing: &self.departing, moving: &self.moving }
+        Drain {
+            next: 0,
+            packets: &mut self.packets,
+            queue_handovers_out: &self.queue_handovers_out,
+            flow_handovers_out: &self.flow_handovers_out,
+        }
     }
 
     /// The packet at a place of the slow list.
@@ -211,8 +216,8 @@ impl<F: Frame> Batch<F> {
 pub struct Drain<'a, F> {
     next: usize,
     packets: &'a mut Vec<Packet<F>>,
-    departing: &'a QueueHandovers,
-    moving: &'a [(Tuple, FlowHandover)],
+    queue_handovers_out: &'a QueueHandovers,
+    flow_handovers_out: &'a [(Tuple, FlowHandover)],
 }
 
 impl<F> Iterator for Drain<'_, F> {
@@ -228,7 +233,7 @@ impl<F> Iterator for Drain<'_, F> {
                 Verdict::Tx(port) => Outcome::Tx { port },
                 Verdict::Local(interface) => Outcome::Local { interface },
                 Verdict::Handover(worker) => {
-                    let purpose = purpose(meta, self.departing, self.moving);
+                    let purpose = purpose(meta, self.queue_handovers_out, self.flow_handovers_out);
                     Outcome::Handover { worker: u32::from(worker), packet: HandoverMeta::new(meta, purpose) }
                 }
                 Verdict::Continue

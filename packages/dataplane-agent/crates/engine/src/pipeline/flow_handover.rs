@@ -32,7 +32,7 @@ pub(super) fn hand_over_flow<F>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     meta: &mut Meta,
-    moving: &mut FlowHandovers,
+    handovers_out: &mut FlowHandovers,
     (reference, to): (ConnRef, u32),
     target: Option<NatTarget>,
 ) -> bool {
@@ -66,7 +66,7 @@ pub(super) fn hand_over_flow<F>(
         fasttrack: false,
     };
     record_rule_results(state, meta, &mut flow, reference);
-    attach(meta, (conn.original, flow), moving, to);
+    attach(meta, (conn.original, flow), handovers_out, to);
     true
 }
 
@@ -74,18 +74,18 @@ pub(super) fn hand_over_flow<F>(
 pub(super) fn hand_over_packet<F>(
     state: &WorkerState<F>,
     meta: &mut Meta,
-    moving: &mut FlowHandovers,
+    handovers_out: &mut FlowHandovers,
     reference: ConnRef,
 ) -> bool {
     let Some(conn) = state.table.tuples(reference) else { return false };
     let home = steer(&conn.original, state.workers);
     let to = state.shared.directory.owner(&conn.original).unwrap_or(home);
-    let Some((_, before)) = moving.iter().find(|(original, _)| *original == conn.original) else {
+    let Some((_, before)) = handovers_out.iter().find(|(original, _)| *original == conn.original) else {
         return false;
     };
     let mut flow = FlowHandover { first: false, ..*before };
     record_rule_results(state, meta, &mut flow, reference);
-    attach(meta, (conn.original, flow), moving, to);
+    attach(meta, (conn.original, flow), handovers_out, to);
     true
 }
 
@@ -97,20 +97,20 @@ fn record_rule_results<F>(state: &WorkerState<F>, meta: &Meta, flow: &mut FlowHa
 }
 
 /// Makes the packet one that is handed over, with what has been decided of its flow.
-fn attach(meta: &mut Meta, flow: (Tuple, FlowHandover), moving: &mut FlowHandovers, to: u32) {
+fn attach(meta: &mut Meta, flow: (Tuple, FlowHandover), handovers_out: &mut FlowHandovers, to: u32) {
     meta.tuple = flow.0;
     meta.flags |= flag::FLOW_MIGRATING;
-    meta.queue = QueueRef::handover(moving.len());
+    meta.queue = QueueRef::handover(handovers_out.len());
     meta.handovers += 1;
     meta.verdict = Verdict::Handover(to as u16);
-    moving.push(flow);
+    handovers_out.push(flow);
 }
 
 /// Hands a packet on with the decisions that it came with: its flow has moved to a third worker meanwhile.
-pub(super) fn hand_over_again(meta: &mut Meta, handovers: &FlowHandovers, moving: &mut FlowHandovers) {
+pub(super) fn hand_over_again(meta: &mut Meta, handovers: &FlowHandovers, handovers_out: &mut FlowHandovers) {
     if let Some(flow) = flow(meta, handovers) {
-        meta.queue = QueueRef::handover(moving.len());
-        moving.push((meta.tuple, *flow));
+        meta.queue = QueueRef::handover(handovers_out.len());
+        handovers_out.push((meta.tuple, *flow));
     }
 }
 
@@ -128,11 +128,11 @@ pub(super) fn apply_handover<F>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     meta: &mut Meta,
-    arrived: &FlowHandovers,
+    handovers_in: &FlowHandovers,
 ) {
     let reference = meta.conn.filter(|_| meta.state != ConnectionState::Related);
     let conn = reference.and_then(|reference| Some((reference, state.table.tuples(reference)?)));
-    let (Some(flow), Some((reference, conn))) = (flow(meta, arrived).copied(), conn) else {
+    let (Some(flow), Some((reference, conn))) = (flow(meta, handovers_in).copied(), conn) else {
         return drop_handover(meta);
     };
     let undecided = state.table.hot(reference).is_some_and(|hot| !hot.status.source_bound());
@@ -161,7 +161,7 @@ pub(super) fn apply_handover<F>(
 /// Removes from the directory, after a batch, the flows that moved here and for which no connection was made.
 #[inline]
 pub(crate) fn release_unclaimed<F: Frame>(state: &mut WorkerState<F>, batch: &mut Batch<F>) {
-    for (original, _) in batch.flow_handovers.drain(..) {
+    for (original, _) in batch.flow_handovers_in.drain(..) {
         if state.table.find(&original).is_none() {
             state.shared.directory.remove(&original, state.worker);
         }

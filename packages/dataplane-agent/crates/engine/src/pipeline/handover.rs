@@ -23,7 +23,7 @@ pub(crate) struct QueueHandover {
     /// Leaves that remain.
     pub remaining: RemainingPath,
     /// The verdict after its leaves.
-    pub exit: Verdict,
+    pub final_verdict: Verdict,
     /// Source before and destination after translation.
     pub addresses: (u32, u32),
 }
@@ -123,15 +123,15 @@ impl QueueHandovers {
 #[inline]
 pub(super) fn purpose(
     meta: &Meta,
-    departing: &QueueHandovers,
-    moving: &[(Tuple, FlowHandover)],
+    queue_handovers_out: &QueueHandovers,
+    flow_handovers_out: &[(Tuple, FlowHandover)],
 ) -> HandoverPurpose {
     match meta.queue.kind() {
-        QueueRefKind::Handover(number) if meta.is(flag::FLOW_MIGRATING) => {
-            moving.get(number).map_or(HandoverPurpose::Flow, |(_, flow)| HandoverPurpose::NewFlow(*flow))
-        }
+        QueueRefKind::Handover(number) if meta.is(flag::FLOW_MIGRATING) => flow_handovers_out
+            .get(number)
+            .map_or(HandoverPurpose::Flow, |(_, flow)| HandoverPurpose::NewFlow(*flow)),
         QueueRefKind::Handover(number) => {
-            departing.get(number).map_or(HandoverPurpose::Flow, HandoverPurpose::Queue)
+            queue_handovers_out.get(number).map_or(HandoverPurpose::Flow, HandoverPurpose::Queue)
         }
         QueueRefKind::NoQueue | QueueRefKind::Leaf(_) | QueueRefKind::Path(..) => HandoverPurpose::Flow,
     }

@@ -35,7 +35,7 @@ impl Steering {
     /// A frame whose owner cannot be told here goes into the batch, and so does what comes after it in the same
     /// batch, which else might overtake it.
     #[inline]
-    pub fn sort<F: Frame>(
+    pub fn steer<F: Frame>(
         self,
         batch: &mut Batch<F>,
         frame: F,

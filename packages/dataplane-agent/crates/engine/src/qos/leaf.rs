@@ -99,7 +99,7 @@ pub struct LeafQueue {
     /// Position on the paths of packets: see [`Class::rank`](super::forest::Class::rank).
     pub rank: u8,
     /// Scheduling of the leaf.
-    pub wake: WakeBy,
+    pub scheduled: Scheduled,
     /// Place of its row among those of this configuration.
     pub row: u32,
     waits: Waits,
@@ -124,13 +124,13 @@ const _: () = assert!(size_of::<LeafQueue>() == 192 && offset_of!(LeafQueue, wai
 
 /// Scheduling of a leaf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WakeBy {
+pub enum Scheduled {
     /// Not: nothing waits.
-    Nobody,
-    /// The wheel.
-    Wheel,
+    No,
+    /// By the timing wheel.
+    Timer,
     /// The leaf is in the list of leaves that are due.
-    Turn,
+    Due,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -247,7 +247,7 @@ impl LeafQueue {
             next: u32::MAX,
             listed: 0,
             rank: 0,
-            wake: WakeBy::Nobody,
+            scheduled: Scheduled::No,
             row,
             waits: Waits::default(),
             identity,

@@ -121,7 +121,7 @@ mod tests {
         Waiting {
             frame: HeapFrame(Vec::new()),
             vnet: VnetState::default(),
-            exit: Verdict::default(),
+            final_verdict: Verdict::default(),
             bytes: 60,
             segments: 1,
             fast: false,

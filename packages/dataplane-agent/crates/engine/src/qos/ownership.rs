@@ -38,8 +38,8 @@ pub struct Ownership {
     buckets: [(AtomicI64, AtomicU64); PARTS],
     /// Averages of those that have bursts.
     bursts: Mutex<[Option<Box<Burst>>; PARTS]>,
-    /// Number plus one of the worker that had it last.
-    last: AtomicU32,
+    /// Number plus one of the worker that owned it last.
+    last_owner: AtomicU32,
 }
 
 /// Result of [`Ownership::claim`].
@@ -55,8 +55,8 @@ impl Ownership {
     fn new() -> Self {
         // More than any bucket holds: a queue begins with full ones.
         let full = || (AtomicI64::new(i64::MAX), AtomicU64::new(0));
-        let (word, bursts, last) = (AtomicU64::new(0), Mutex::default(), AtomicU32::new(0));
-        Self { word, buckets: [full(), full(), full()], bursts, last }
+        let (word, bursts, last_owner) = (AtomicU64::new(0), Mutex::default(), AtomicU32::new(0));
+        Self { word, buckets: [full(), full(), full()], bursts, last_owner }
     }
 
     /// Takes the queue for `worker` if it has no owner; else counts a packet in flight to the owner.
@@ -100,13 +100,13 @@ impl Ownership {
             bits.store(tokens, Ordering::Relaxed);
             at.store(counted.0, Ordering::Relaxed);
         }
-        self.last.store(worker + 1, Ordering::Relaxed);
+        self.last_owner.store(worker + 1, Ordering::Relaxed);
         self.word.compare_exchange(own, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
     /// Whether `worker` was the last owner. Only for the worker that has just taken the queue.
-    pub fn was_last_at(&self, worker: u32) -> bool {
-        self.last.load(Ordering::Relaxed) == worker + 1
+    pub fn was_last_owner(&self, worker: u32) -> bool {
+        self.last_owner.load(Ordering::Relaxed) == worker + 1
     }
 
     /// Notes the averages of its bursts for the worker that has the queue next. Only for the one that has it now and
@@ -123,15 +123,15 @@ impl Ownership {
 
     /// Restores the average of a part's bursts as the worker left it that had the queue before. Only for the worker
     /// that has just taken it.
-    pub fn resume_burst(&self, part: usize, burst: &mut Burst) {
+    pub fn restore_burst(&self, part: usize, burst: &mut Burst) {
         let bursts = self.bursts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(left) = bursts.get(part).and_then(Option::as_ref) {
             burst.restore(left);
         }
     }
 
-    /// Releases the queue for good: it is not in the configuration of `worker` any more.
-    pub fn abandon(&self, worker: u32) {
+    /// Releases the queue whatever is in flight: it is not in the configuration of `worker` any more.
+    pub fn release_unconditionally(&self, worker: u32) {
         let gone = |word: u64| (word & !IN_FLIGHT == owned_by(worker)).then_some(0);
         let _ = self.word.fetch_update(Ordering::AcqRel, Ordering::Acquire, gone);
     }
@@ -165,17 +165,17 @@ impl Default for Ownerships {
 }
 
 impl Ownerships {
-    /// To look many up. Workers look up while they take over a configuration, at no other time.
-    pub fn open(&self) -> OpenOwnerships<'_> {
-        OpenOwnerships(self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Locks them to look many up. Workers look up while they take over a configuration, at no other time.
+    pub fn lock(&self) -> LockedOwnerships<'_> {
+        LockedOwnerships(self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// [`Ownerships`] being looked up.
+/// [`Ownerships`], locked to be looked up.
 #[derive(Debug)]
-pub struct OpenOwnerships<'a>(MutexGuard<'a, HashMap<Identity, Weak<Ownership>>>);
+pub struct LockedOwnerships<'a>(MutexGuard<'a, HashMap<Identity, Weak<Ownership>>>);
 
-impl OpenOwnerships<'_> {
+impl LockedOwnerships<'_> {
     /// The one of a row, by its first part, the same for every worker that has the row in its configuration.
     pub fn of(&mut self, row: Identity) -> Arc<Ownership> {
         if let Some(known) = self.0.get(&row).and_then(Weak::upgrade) {
@@ -217,7 +217,7 @@ mod tests {
         assert!(queue.release(3, FULL));
         assert_eq!(queue.claim(0), Claim::Taken);
         assert_eq!(queue.tokens(), FULL);
-        assert!(queue.was_last_at(3) && !queue.was_last_at(0));
+        assert!(queue.was_last_owner(3) && !queue.was_last_owner(0));
         assert_eq!(queue.claim(3), Claim::OwnedBy(0));
     }
 
@@ -240,9 +240,9 @@ mod tests {
         let queue = Ownership::new();
         queue.claim(0);
         queue.claim(1);
-        queue.abandon(1);
+        queue.release_unconditionally(1);
         assert_eq!(queue.claim(1), Claim::OwnedBy(0));
-        queue.abandon(0);
+        queue.release_unconditionally(0);
         queue.acknowledge(5);
         assert_eq!(queue.claim(1), Claim::Taken);
         assert!(queue.release(1, FULL));
@@ -251,12 +251,12 @@ mod tests {
     #[test]
     fn rows_that_are_gone_are_forgotten() {
         let all = Ownerships::default();
-        let kept = all.open().of(row(7));
+        let kept = all.lock().of(row(7));
         for number in 100..100_000 {
-            all.open().of(row(number));
+            all.lock().of(row(number));
         }
-        assert!(Arc::ptr_eq(&kept, &all.open().of(row(7))));
-        assert!(all.open().0.len() < 1000);
+        assert!(Arc::ptr_eq(&kept, &all.lock().of(row(7))));
+        assert!(all.lock().0.len() < 1000);
     }
 
     /// Threads pass one queue around; each checks that what its predecessor left is there, and that it alone has it.

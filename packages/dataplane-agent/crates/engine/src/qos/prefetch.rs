@@ -87,14 +87,14 @@ impl<F: Frame> Queues<F> {
 
     /// Brings a leaf into the cache by reading it; what is returned is of no use.
     #[inline]
-    pub fn touch(&self, number: u32) -> u32 {
+    pub fn preload(&self, number: u32) -> u32 {
         let place = number as usize;
         let Some(leaf) = self.leaves.get(place) else { return 0 };
         if leaf.is(leaf_flag::TREE) {
             self.htb.touch(leaf.class);
         }
         if leaf.queued() != 0
-            && let Some(queue) = self.queues.get(place)
+            && let Some(queue) = self.leaf_queues.get(place)
         {
             queue.prefetch();
         }
@@ -111,11 +111,11 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Prefetches what an enqueue needs, if packets wait in the leaf; some time after [`Self::touch`].
+    /// Prefetches what an enqueue needs, if packets wait in the leaf; some time after [`Self::preload`].
     #[inline]
     pub fn prefetch_end(&self, number: u32) {
         let place = number as usize;
-        if let (Some(leaf), Some(queue)) = (self.leaves.get(place), self.queues.get(place))
+        if let (Some(leaf), Some(queue)) = (self.leaves.get(place), self.leaf_queues.get(place))
             && leaf.queued() != 0
         {
             queue.kind.prefetch(&self.slab, End::Last);
@@ -127,7 +127,7 @@ impl<F: Frame> Queues<F> {
     pub(super) fn prefetch_due(&self) {
         let later = |turns: usize| {
             let place = *self.due.get(turns)? as usize;
-            Some((self.leaves.get(place)?, self.queues.get(place)?))
+            Some((self.leaves.get(place)?, self.leaf_queues.get(place)?))
         };
         if let Some((leaf, queue)) = later(LEAF_DISTANCE) {
             tollway_prefetch::fetch_to_write(leaf);

@@ -19,7 +19,7 @@ pub struct Waiting<F> {
     /// Offload state to send it with.
     pub vnet: VnetState,
     /// The verdict of the packet after the queue.
-    pub exit: Verdict,
+    pub final_verdict: Verdict,
     /// L3 bytes on the wire.
     pub bytes: u64,
     /// Wire segments.

@@ -40,9 +40,9 @@ impl Router {
         let mut out = std::mem::take(&mut self.early);
         assert!(frames.len() <= BATCH);
         self.injected += frames.len() as u64;
-        let sorting = self.engines[worker].sorting();
+        let steering = self.engines[worker].steering();
         for (port, frame, vnet) in frames {
-            self.elsewhere.extend(sorting.sort(&mut self.batch, HeapFrame::new(frame), port, vnet));
+            self.elsewhere.extend(steering.steer(&mut self.batch, HeapFrame::new(frame), port, vnet));
         }
         self.process(worker, &mut out);
         out

@@ -28,9 +28,9 @@ impl Worker {
             self.update_flows(now);
         }
         match command {
-            Command::Swap(snapshot) => {
+            Command::Apply(snapshot) => {
                 let tracking = snapshot.tracking();
-                let old = self.engine.swap(snapshot, now);
+                let old = self.engine.apply(snapshot, now);
                 if let Some(flows) = &self.flows {
                     flows.invalidate(tracking);
                 }

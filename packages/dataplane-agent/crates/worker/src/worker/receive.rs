@@ -70,12 +70,12 @@ impl Worker {
         let Some(port) = self.ports.get_mut(index) else { return };
         let Some(io) = &mut port.io else { return };
         let (mut packets, mut bytes) = (0, 0);
-        let (batch, outbound, sorting) = (&mut self.batch, &mut self.ends.outbound, self.engine.sorting());
+        let (batch, outbound, steering) = (&mut self.batch, &mut self.ends.outbound, self.engine.steering());
         let received = io.receive(port.burst, &mut self.buffers, &mut self.pool, |frame, vnet| {
             let (segments, length) = on_the_wire(frame.len(), &vnet);
             packets += segments;
             bytes += length;
-            if let Some((worker, packet)) = sorting.sort(batch, frame, index as PortId, vnet)
+            if let Some((worker, packet)) = steering.steer(batch, frame, index as PortId, vnet)
                 && let Some(out) = outbound.get_mut(worker as usize).and_then(Option::as_mut)
             {
                 out.packets.gather(packet);

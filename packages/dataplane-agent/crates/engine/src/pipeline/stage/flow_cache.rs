@@ -160,7 +160,11 @@ fn forward_tracked<F: Frame, S: FrameSource<F>>(
             batch.slow.push(index as u32);
             state.count_slow_packet(&mut packet.meta, reason);
         } else if packet.meta.is(flag::FLOW_MIGRATING) {
-            flow_handover::hand_over_again(&mut packet.meta, &batch.flow_handovers, &mut batch.moving);
+            flow_handover::hand_over_again(
+                &mut packet.meta,
+                &batch.flow_handovers_in,
+                &mut batch.flow_handovers_out,
+            );
         }
     }
     entered

@@ -28,13 +28,13 @@ pub(super) fn run<F: Frame, S: FrameSource<F>, const SOURCE: bool>(pass: &mut Pa
     if !pass.snapshot.tracking() {
         return 0;
     }
-    let arrived = std::mem::take(&mut pass.batch.flow_handovers);
-    let mut departing = std::mem::take(&mut pass.batch.moving);
+    let handovers_in = std::mem::take(&mut pass.batch.flow_handovers_in);
+    let mut handovers_out = std::mem::take(&mut pass.batch.flow_handovers_out);
     let entered = each_slow(pass, |snapshot, state, packet| {
         let manip = const { if SOURCE { Manip::Source } else { Manip::Destination } };
         let flow = match packet.meta.verdict {
             Verdict::DecidedElsewhere if manip == Manip::Source => {
-                let flow = flow_handover::flow(&packet.meta, &arrived);
+                let flow = flow_handover::flow(&packet.meta, &handovers_in);
                 (packet.meta.verdict, packet.meta.queue) = (Verdict::Continue, QueueRef::NONE);
                 flow
             }
@@ -63,11 +63,15 @@ pub(super) fn run<F: Frame, S: FrameSource<F>, const SOURCE: bool>(pass: &mut Pa
                 Manip::Destination => bind_by_rules(snapshot, state, packet, reference).map(|()| true),
                 Manip::Source if status.moved() => {
                     // An earlier packet of the batch has moved the flow.
-                    let sent =
-                        flow_handover::hand_over_packet(state, &mut packet.meta, &mut departing, reference);
+                    let sent = flow_handover::hand_over_packet(
+                        state,
+                        &mut packet.meta,
+                        &mut handovers_out,
+                        reference,
+                    );
                     if sent { Ok(false) } else { Err(DropReason::NatExhausted) }
                 }
-                Manip::Source => decide_source(snapshot, state, packet, reference, flow, &mut departing),
+                Manip::Source => decide_source(snapshot, state, packet, reference, flow, &mut handovers_out),
             };
             match decided {
                 Ok(true) => {}
@@ -96,7 +100,7 @@ pub(super) fn run<F: Frame, S: FrameSource<F>, const SOURCE: bool>(pass: &mut Pa
         }
         StageOutcome::Next
     });
-    (pass.batch.flow_handovers, pass.batch.moving) = (arrived, departing);
+    (pass.batch.flow_handovers_in, pass.batch.flow_handovers_out) = (handovers_in, handovers_out);
     entered
 }
 
@@ -177,7 +181,7 @@ fn decide_source<F: Frame>(
     packet: &mut Packet<F>,
     reference: ConnRef,
     flow: Option<&FlowHandover>,
-    departing: &mut FlowHandovers,
+    handovers_out: &mut FlowHandovers,
 ) -> Result<bool, DropReason> {
     let mut target = None;
     match flow {
@@ -188,8 +192,14 @@ fn decide_source<F: Frame>(
         SourceBinding::Earlier | SourceBinding::Fresh => Ok(true),
         SourceBinding::OtherWorker(worker) => {
             let meta = &mut packet.meta;
-            let moves =
-                flow_handover::hand_over_flow(snapshot, state, meta, departing, (reference, worker), target);
+            let moves = flow_handover::hand_over_flow(
+                snapshot,
+                state,
+                meta,
+                handovers_out,
+                (reference, worker),
+                target,
+            );
             if moves { Ok(false) } else { Err(DropReason::NatExhausted) }
         }
     }

@@ -25,7 +25,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         return 0;
     }
     pass.state.table.begin_pass();
-    let arrived = std::mem::take(&mut pass.batch.flow_handovers);
+    let handovers_in = std::mem::take(&mut pass.batch.flow_handovers_in);
     let mut put_off = Vec::new();
     let entered = each_slow(pass, |snapshot, state, packet| {
         if packet.meta.verdict != Verdict::Continue || packet.meta.is(flag::ROUTER_REPLY) {
@@ -60,11 +60,11 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
             meta.connection_bytes = state.table.carried(reference.slot);
         }
         if is_moved {
-            flow_handover::apply_handover(snapshot, state, meta, &arrived);
+            flow_handover::apply_handover(snapshot, state, meta, &handovers_in);
         }
         StageOutcome::Next
     });
-    pass.batch.flow_handovers = arrived;
+    pass.batch.flow_handovers_in = handovers_in;
     pass.batch.packets.append(&mut put_off);
     entered
 }

@@ -47,8 +47,8 @@ impl Core {
         let is_late = shared.has_lapsed(me);
         let Some(tree) = self.trees.get_mut(number as usize) else { return };
         (tree.rebalanced, tree.wants_tokens) = (Some(now), false);
-        tree.is_sole = !others;
-        shared.sole = if others { super::shared::NOBODY } else { me };
+        tree.is_exclusive = !others;
+        shared.exclusive = if others { super::shared::NOBODY } else { me };
         let root = tree.root;
         let mut retry = u64::MAX;
         for level in 0..MAX_LEVELS {
@@ -94,7 +94,7 @@ impl Core {
     /// The worker is no longer the only one, or cannot know whether it is: it has leased nothing yet.
     pub fn lose_exclusive(&mut self, number: u32, now: Now) {
         let Some(tree) = self.trees.get_mut(number as usize) else { return };
-        tree.is_sole = false;
+        tree.is_exclusive = false;
         for level in 0..MAX_LEVELS {
             let mut at = 0;
             while let Some(slot) = self.listed(number, level, at) {

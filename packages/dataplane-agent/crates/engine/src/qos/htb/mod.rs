@@ -31,12 +31,12 @@ mod distribution;
 mod lease;
 mod links;
 mod node;
+mod reconfigure;
 mod ring;
 mod run;
 mod serve;
 mod shared;
 mod shared_class;
-mod swap;
 
 use links::Ledger;
 use node::Core;
@@ -119,13 +119,13 @@ fn open<'a>(
     me: u32,
     now: Now,
 ) -> Option<MutexGuard<'a, TreeState>> {
-    if !core.trees.get(tree as usize)?.is_sole {
+    if !core.trees.get(tree as usize)?.is_exclusive {
         core.end_run(tree, None);
         return None;
     }
     let mut shared = roots.get(tree as usize)?.try_lock();
     core.end_run(tree, shared.as_deref_mut());
-    match shared.filter(|shared| shared.sole == me) {
+    match shared.filter(|shared| shared.exclusive == me) {
         Some(mut shared) => {
             shared.mark_seen(me, now);
             Some(shared)
@@ -204,7 +204,7 @@ impl Htb {
             self.wake(now);
         }
         let passage = self.try_pass(slot, number, segments, bytes, now);
-        if passage != Passage::NoTokens || self.is_sole(number) || !self.core.may_request(number, now) {
+        if passage != Passage::NoTokens || self.is_exclusive(number) || !self.core.may_request(number, now) {
             return passage == Passage::Open;
         }
         self.core.request(slot, bytes);
@@ -284,7 +284,7 @@ impl Htb {
         self.core.detach(slot);
         let Some(tree) = self.core.trees.get_mut(number as usize) else { return };
         tree.waiting -= 1;
-        if tree.waiting == 0 && !tree.is_sole {
+        if tree.waiting == 0 && !tree.is_exclusive {
             // Other workers may use what it has leased.
             if self.core.may_rebalance(number, self.now) {
                 self.rebalance(number, self.now);
@@ -411,8 +411,8 @@ impl Htb {
         self.slots.get(leaf.0 as usize).copied().filter(|slot| *slot != NIL)
     }
 
-    fn is_sole(&self, tree: u32) -> bool {
-        self.core.trees.get(tree as usize).is_some_and(|tree| tree.is_sole)
+    fn is_exclusive(&self, tree: u32) -> bool {
+        self.core.trees.get(tree as usize).is_some_and(|tree| tree.is_exclusive)
     }
 
     /// Handles timers that have expired.
@@ -420,7 +420,7 @@ impl Htb {
         while let Some(slot) = self.core.wheel.pop(now) {
             let Some(node) = self.core.node(slot) else { continue };
             let (number, is_root) = (node.tree, node.parent == NIL);
-            if is_root && !self.is_sole(number) {
+            if is_root && !self.is_exclusive(number) {
                 self.rebalance(number, now);
             } else {
                 let mut shared = open(&self.roots, &mut self.core, number, self.worker, now);

@@ -141,7 +141,7 @@ pub struct Tree {
     /// In [`Core::ready`].
     pub is_ready: bool,
     /// This worker was alone when it looked last, and works on the tokens themselves.
-    pub is_sole: bool,
+    pub is_exclusive: bool,
     /// When it rebalanced last.
     pub rebalanced: Option<Now>,
     /// When a packet last asked for credit and got too little.
@@ -291,7 +291,7 @@ impl Core {
             interface,
             is_blocked,
             is_ready: false,
-            is_sole: false,
+            is_exclusive: false,
             rebalanced: None,
             refused: None,
             wants_tokens: false,

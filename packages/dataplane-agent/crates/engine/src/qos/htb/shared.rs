@@ -113,7 +113,7 @@ pub struct TreeState {
     pub idle_leaves: HashMap<Identity, LeafState>,
     workers: Box<[Presence]>,
     /// The worker that works on the tokens themselves.
-    pub sole: u32,
+    pub exclusive: u32,
 }
 
 impl TreeState {
@@ -125,7 +125,7 @@ impl TreeState {
             free: Vec::new(),
             idle_leaves: HashMap::new(),
             workers: vec![absent; workers.max(1) as usize].into(),
-            sole: NOBODY,
+            exclusive: NOBODY,
         }
     }
 
@@ -229,8 +229,8 @@ impl TreeState {
         if let Some(presence) = self.workers.get_mut(me as usize) {
             presence.is_here = false;
         }
-        if self.sole == me {
-            self.sole = NOBODY;
+        if self.exclusive == me {
+            self.exclusive = NOBODY;
         }
     }
 

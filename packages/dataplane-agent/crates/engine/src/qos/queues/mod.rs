@@ -1,16 +1,16 @@
 //! A worker's queues: its leaves, the packets that wait in them, and the leaves that are due.
 
-mod changeover;
-mod hold;
+mod enqueue;
+mod ordered_change;
 mod pass;
 mod port;
 pub(crate) mod queue_path;
+pub mod reconfigure;
 mod record;
 mod release;
 mod row_ownership;
 mod rows;
 mod schedule;
-pub mod swap;
 mod watch;
 
 use std::collections::{HashMap, VecDeque};
@@ -26,7 +26,7 @@ use crate::qos::forest::{Forest, Identity};
 use crate::qos::htb::Htb;
 use crate::qos::leaf::{Leaf, LeafQueue};
 use crate::qos::longest::Longest;
-use crate::qos::queues::changeover::{Changeover, SLOTS};
+use crate::qos::queues::ordered_change::{OrderedChange, SLOTS};
 use crate::qos::queues::port::PortQueues;
 use crate::qos::queues::queue_path::QueuePaths;
 use crate::qos::queues::record::{CarriedCounters, ResetCounters};
@@ -56,7 +56,7 @@ pub struct Dropped {
 
 /// Result of enqueuing a frame in a leaf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HoldOutcome {
+pub enum EnqueueOutcome {
     /// The frame waits.
     Waits,
     /// The leaf's queue dropped it. The next one may be taken.
@@ -96,7 +96,7 @@ pub struct Queues<F> {
     /// Leaves of rows whose packets have come to this worker.
     pub(super) leaves: Vec<Leaf>,
     /// The seldom accessed part of each leaf.
-    pub(super) queues: Vec<LeafQueue>,
+    pub(super) leaf_queues: Vec<LeafQueue>,
     /// Every row of the configuration, by ascending identity.
     pub(super) rows: Vec<QueueRow>,
     /// Leaf of each class, or [`NIL`].
@@ -115,16 +115,16 @@ pub struct Queues<F> {
     wheel: Wheel<TICK>,
     /// Leaves whose time has come, in turn.
     pub(super) due: VecDeque<u32>,
-    /// The next turn is that of a leaf in a tree.
-    trees_turn: bool,
-    /// Leaves that have had their turn until the port behind them was asked.
-    again: Vec<u32>,
-    /// Packets that leave their queues in a change of the configuration, by the last leaf that they have passed: see
-    /// [`changeover`].
-    pub(super) leaving: [NodeQueue; SLOTS],
-    changeover: Changeover,
+    /// Whether the next leaf to be served is one in a tree.
+    serve_trees_next: bool,
+    /// Leaves that were served and are due again when the port behind them has been asked.
+    due_after_port: Vec<u32>,
+    /// Packets outside the leaves during a change of the configuration, by the last leaf that they have passed: see
+    /// [`ordered_change`].
+    pub(super) deferred: [NodeQueue; SLOTS],
+    ordered_change: OrderedChange,
     /// When the configuration was taken over.
-    pub(super) swapped: Now,
+    pub(super) reconfigured_at: Now,
     /// Rows with packets of other workers to acknowledge.
     pub(super) unacknowledged: Vec<u32>,
     /// Rows of this worker that other workers use too: candidates for release before a sleep.
@@ -144,7 +144,7 @@ impl<F: Frame> Queues<F> {
             worker,
             salt,
             leaves: Vec::new(),
-            queues: Vec::new(),
+            leaf_queues: Vec::new(),
             rows: Vec::new(),
             class_leaves: Vec::new(),
             free: Vec::new(),
@@ -157,11 +157,11 @@ impl<F: Frame> Queues<F> {
             slab: Slab::new(max_frames, max_footprint),
             wheel: Wheel::new(0),
             due: VecDeque::new(),
-            trees_turn: false,
-            again: Vec::new(),
-            leaving: [NodeQueue::default(); SLOTS],
-            changeover: Changeover::new(workers),
-            swapped: Now(0),
+            serve_trees_next: false,
+            due_after_port: Vec::new(),
+            deferred: [NodeQueue::default(); SLOTS],
+            ordered_change: OrderedChange::new(workers),
+            reconfigured_at: Now(0),
             unacknowledged: Vec::new(),
             shared_rows: Vec::new(),
             longest: Longest::default(),
@@ -182,7 +182,7 @@ impl<F: Frame> Queues<F> {
         self.due.reserve(leaves.saturating_sub(self.due.len()));
         self.wheel.reserve(leaves);
         self.leaves.reserve(leaves.saturating_sub(self.leaves.len()));
-        self.queues.reserve(leaves.saturating_sub(self.queues.len()));
+        self.leaf_queues.reserve(leaves.saturating_sub(self.leaf_queues.len()));
         for rows in [&mut self.unacknowledged, &mut self.shared_rows] {
             rows.reserve(self.rows.len().saturating_sub(rows.len()));
         }
@@ -193,18 +193,18 @@ impl<F> Queues<F> {
     /// Whether there is nothing to queue and nothing queued.
     #[inline]
     pub fn is_idle(&self) -> bool {
-        self.rows.is_empty() && self.slab.len() == 0 && self.changeover.open() == 0
+        self.rows.is_empty() && self.slab.len() == 0 && self.ordered_change.lowest_allowed() == 0
     }
 
-    /// Whether frames must leave before any others, and may.
+    /// Whether there are deferred frames that may go; they go before any others.
     #[inline]
-    pub fn has_leaving(&self) -> bool {
-        self.leaving.iter().skip(self.changeover.open()).any(|all| all.len() != 0)
+    pub fn has_sendable(&self) -> bool {
+        self.deferred.iter().skip(self.ordered_change.lowest_allowed()).any(|all| all.len() != 0)
     }
 
     /// Whether a leaf could go on at once, as far as is known.
     fn has_turns(&self) -> bool {
-        !self.due.is_empty() || !self.again.is_empty()
+        !self.due.is_empty() || !self.due_after_port.is_empty()
     }
 
     /// Frames that wait.

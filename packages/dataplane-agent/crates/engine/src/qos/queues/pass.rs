@@ -56,7 +56,7 @@ impl<F: Frame> Queues<F> {
     fn pass<const TREES: bool>(&mut self, number: u32, segments: u32, bytes: u64, now: Now) -> bool {
         let Some(leaf) = self.leaves.get_mut(number as usize) else { return true };
         if leaf.meter_is_due(now)
-            && let Some(queue) = self.queues.get_mut(number as usize)
+            && let Some(queue) = self.leaf_queues.get_mut(number as usize)
         {
             queue.begin_second(leaf, now);
         }
@@ -95,7 +95,7 @@ impl<F: Frame> Queues<F> {
             }
             leaf.count(segments, bytes);
         } else {
-            let Some(queue) = self.queues.get_mut(place) else { return true };
+            let Some(queue) = self.leaf_queues.get_mut(place) else { return true };
             queue.apply_burst(leaf, now);
             leaf.bucket.fill(now, false);
             if !leaf.bucket.is_open() || is_long(leaf.bucket.rate(), segments, bytes) {
@@ -122,7 +122,7 @@ impl<F: Frame> Queues<F> {
     /// Wire segments of `bytes` each that may stay together in a leaf.
     pub fn max_segments(&self, number: u32, bytes: u64) -> u32 {
         let rate = self.rate(number);
-        let limit = self.queues.get(number as usize).map_or(1, |queue| queue.kind.max_segments(bytes));
+        let limit = self.leaf_queues.get(number as usize).map_or(1, |queue| queue.kind.max_segments(bytes));
         let timely = if rate == 0 { u64::MAX } else { rate / (bytes * 8 * WHOLE_PER_SECOND).max(1) };
         u32::try_from(timely).unwrap_or(u32::MAX).min(limit).max(1)
     }
@@ -132,7 +132,7 @@ impl<F: Frame> Queues<F> {
     pub fn count_out_of_order(&mut self, queue: QueueRef, segments: u32) {
         let (mut step, mut leaf) = (queue.path_step(), Some(self.first_leaf(queue)));
         while let Some(number) = leaf {
-            if let Some(leaf_queue) = self.queues.get_mut(number as usize) {
+            if let Some(leaf_queue) = self.leaf_queues.get_mut(number as usize) {
                 leaf_queue.out_of_order += u64::from(segments);
             }
             if queue.is_short() {

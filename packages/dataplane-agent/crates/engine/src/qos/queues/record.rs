@@ -89,7 +89,7 @@ impl<F: Frame> Queues<F> {
         if leaf == NIL {
             return None;
         }
-        let (leaf, queue) = (self.leaves.get(leaf as usize)?, self.queues.get(leaf as usize)?);
+        let (leaf, queue) = (self.leaves.get(leaf as usize)?, self.leaf_queues.get(leaf as usize)?);
         let view = class.parent.and_then(|_| self.htb.view(id, now));
         let since = self.reset_counters.get(&class.identity).copied().unwrap_or_default();
         let (passed, second) = (queue.passed(leaf), queue.last_second(leaf, now));
@@ -139,7 +139,7 @@ impl<F: Frame> Queues<F> {
     fn queued_below(&self, forest: &Forest) -> Queued {
         let mut queued = Queued::new();
         for number in self.waiting_leaves() {
-            let Some(queue) = self.queues.get(number as usize) else { continue };
+            let Some(queue) = self.leaf_queues.get(number as usize) else { continue };
             let class = self.class(number).and_then(|id| forest.class(id));
             let mut above = class.and_then(|class| class.parent);
             while let Some(id) = above {
@@ -165,7 +165,7 @@ impl<F: Frame> Queues<F> {
     /// Keeps what the leaf of a class has counted that is no leaf any more.
     pub(super) fn carry_leaf(&mut self, number: u32, identity: Identity, before: &Forest) {
         let place = number as usize;
-        let (Some(leaf), Some(queue)) = (self.leaves.get(place), self.queues.get(place)) else { return };
+        let (Some(leaf), Some(queue)) = (self.leaves.get(place), self.leaf_queues.get(place)) else { return };
         // In a tree its class has counted the same, and goes on with it.
         let counted = before.class(leaf.class).is_some_and(|class| class.parent.is_some());
         // Packets that wait are sent at once, not counted by the class.
@@ -216,7 +216,7 @@ impl<F: Frame> Queues<F> {
                     self.carried.remove(&class.identity);
                 }
                 if let (Some(leaf), Some(queue)) =
-                    (self.leaves.get(leaf as usize), self.queues.get_mut(leaf as usize))
+                    (self.leaves.get(leaf as usize), self.leaf_queues.get_mut(leaf as usize))
                 {
                     queue.reset(leaf);
                 }

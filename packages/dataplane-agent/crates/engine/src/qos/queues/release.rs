@@ -4,8 +4,8 @@ use crate::ids::QueueRef;
 use crate::packet::frame::Frame;
 use crate::qos::forest::Context;
 use crate::qos::kind::{Dequeued, Load};
-use crate::qos::leaf::{LeafQueue, WakeBy, leaf_flag};
-use crate::qos::queues::changeover::SLOTS;
+use crate::qos::leaf::{LeafQueue, Scheduled, leaf_flag};
+use crate::qos::queues::ordered_change::SLOTS;
 use crate::qos::queues::queue_path::QueuePaths;
 use crate::qos::queues::watch::Event;
 use crate::qos::queues::{NIL, Plan, QUANTUM, Queues, TICK, Waiting};
@@ -23,23 +23,23 @@ impl<F: Frame> Queues<F> {
         most: usize,
         mut send: impl FnMut(Waiting<F>),
     ) -> Option<usize> {
-        self.trees_turn = !self.trees_turn;
-        if self.trees_turn {
-            let sent = self.turn_of_tree(plan, now, most.min(QUANTUM), &mut send);
+        self.serve_trees_next = !self.serve_trees_next;
+        if self.serve_trees_next {
+            let sent = self.serve_tree(plan, now, most.min(QUANTUM), &mut send);
             if sent != 0 {
                 return Some(sent);
             }
         }
         if let Some(number) = self.due.pop_front() {
             self.prefetch_due();
-            return Some(self.turn(number, plan, now, most.min(QUANTUM), &mut send));
+            return Some(self.serve_leaf(number, plan, now, most.min(QUANTUM), &mut send));
         }
-        let sent = self.turn_of_tree(plan, now, most.min(QUANTUM), &mut send);
+        let sent = self.serve_tree(plan, now, most.min(QUANTUM), &mut send);
         (sent != 0).then_some(sent)
     }
 
     /// Serves a leaf with a bucket of its own. Returns the number of frames sent.
-    fn turn(
+    fn serve_leaf(
         &mut self,
         number: u32,
         plan: &Plan<'_>,
@@ -49,11 +49,11 @@ impl<F: Frame> Queues<F> {
     ) -> usize {
         let (sent, until) = self.serve(number, plan, now, most, send);
         let place = number as usize;
-        let (Some(leaf), Some(queue)) = (self.leaves.get(place), self.queues.get_mut(place)) else {
+        let (Some(leaf), Some(queue)) = (self.leaves.get(place), self.leaf_queues.get_mut(place)) else {
             return sent;
         };
         if queue.is_port() && leaf.queued() != 0 && until.is_none() && !leaf.is(leaf_flag::BLOCKED) {
-            self.again.push(number);
+            self.due_after_port.push(number);
             return sent;
         }
         // A kind that has nothing to give though packets wait is asked again, but not at once.
@@ -61,7 +61,7 @@ impl<F: Frame> Queues<F> {
             let stuck = sent == 0 && leaf.queued() != 0 && leaf.bucket.is_open();
             (stuck && !leaf.is(leaf_flag::TREE | leaf_flag::BLOCKED)).then_some(Now(now.0 + TICK))
         });
-        queue.wake = WakeBy::Nobody;
+        queue.scheduled = Scheduled::No;
         match until {
             Some(until) => self.wake_at(number, until, now),
             None => self.schedule(number, now),
@@ -80,7 +80,7 @@ impl<F: Frame> Queues<F> {
         send: &mut impl FnMut(Waiting<F>),
     ) -> (usize, Option<Now>) {
         let place = number as usize;
-        let (Some(leaf), Some(queue)) = (self.leaves.get_mut(place), self.queues.get_mut(place)) else {
+        let (Some(leaf), Some(queue)) = (self.leaves.get_mut(place), self.leaf_queues.get_mut(place)) else {
             return (0, None);
         };
         if leaf.meter_is_due(now) {
@@ -105,7 +105,7 @@ impl<F: Frame> Queues<F> {
 
     /// Takes the frame that goes first out of a leaf's queue; it keeps its place.
     fn take_next(&mut self, number: u32, now: Now) -> Result<NodeId, Option<Now>> {
-        let Some(queue) = self.queues.get_mut(number as usize) else { return Err(None) };
+        let Some(queue) = self.leaf_queues.get_mut(number as usize) else { return Err(None) };
         let before = queue.kind.load();
         let mut gone = NodeQueue::default();
         let next = queue.kind.dequeue(&mut self.slab, now, &mut gone);
@@ -134,7 +134,8 @@ impl<F: Frame> Queues<F> {
         let Some(waiting) = self.slab.get(node) else { return };
         let (bytes, addresses) = (waiting.bytes, waiting.addresses);
         let (enqueued, mut queue) = (waiting.enqueued, waiting.queue);
-        if let (Some(leaf), Some(leaf_queue)) = (self.leaves.get_mut(place), self.queues.get_mut(place)) {
+        if let (Some(leaf), Some(leaf_queue)) = (self.leaves.get_mut(place), self.leaf_queues.get_mut(place))
+        {
             leaf_queue.pass(leaf, waiting.segments, waiting.bytes);
             let micros = now.0.saturating_sub(waiting.enqueued.0) / 1000;
             let wait = u32::try_from(micros).unwrap_or(u32::MAX);
@@ -148,16 +149,16 @@ impl<F: Frame> Queues<F> {
             let passed = Some(self.rank(number));
             if self.waits_for_older(plan, passed, addresses) {
                 if let Some(waiting) = self.slab.remove(node) {
-                    self.push_to_slot(passed, waiting);
+                    self.push_deferred(passed, waiting);
                 }
                 return;
             }
         }
-        if self.queues.get(place).is_some_and(LeafQueue::is_port) {
+        if self.leaf_queues.get(place).is_some_and(LeafQueue::is_port) {
             queue = QueueRef::DONE;
         } else if !queue.is_none() {
             queue = self.next_queue(number, queue, addresses, plan, now);
-        } else if enqueued <= self.swapped {
+        } else if enqueued <= self.reconfigured_at {
             // It may have been the only one of an older configuration.
             let rank = self.rank(number);
             queue = self.queue_after_rank(plan, addresses, Context::default(), rank, now);
@@ -169,7 +170,7 @@ impl<F: Frame> Queues<F> {
     }
 
     /// Serves the leaf whose turn it is in a tree. Returns the number of frames sent.
-    fn turn_of_tree(
+    fn serve_tree(
         &mut self,
         plan: &Plan<'_>,
         now: Now,
@@ -179,7 +180,7 @@ impl<F: Frame> Queues<F> {
         let Some(turn) = self.htb.next(now) else { return 0 };
         let number = self.class_leaves.get(turn.leaf.0 as usize).copied().unwrap_or(NIL);
         let place = number as usize;
-        let (Some(leaf), Some(queue)) = (self.leaves.get_mut(place), self.queues.get_mut(place)) else {
+        let (Some(leaf), Some(queue)) = (self.leaves.get_mut(place), self.leaf_queues.get_mut(place)) else {
             self.htb.deactivate(turn.leaf);
             return 0;
         };
@@ -240,11 +241,14 @@ impl<F: Frame> Queues<F> {
 
     /// Takes the next of those that must not wait any longer where they did. Those that were farther on their path come
     /// first. The queue leads to what is still before it.
-    pub fn take_leaving(&mut self, plan: &Plan<'_>, now: Now) -> Option<Waiting<F>> {
-        let open = self.changeover.open()..;
-        let slot =
-            (0..SLOTS).zip(&self.leaving).rev().find(|(slot, all)| open.contains(slot) && all.len() != 0)?.0;
-        let node = self.leaving.get_mut(slot)?.pop(&mut self.slab)?;
+    pub fn take_sendable(&mut self, plan: &Plan<'_>, now: Now) -> Option<Waiting<F>> {
+        let allowed = self.ordered_change.lowest_allowed()..;
+        let slot = (0..SLOTS)
+            .zip(&self.deferred)
+            .rev()
+            .find(|(slot, all)| allowed.contains(slot) && all.len() != 0)?
+            .0;
+        let node = self.deferred.get_mut(slot)?.pop(&mut self.slab)?;
         let mut waiting = self.slab.remove(node)?;
         let context = Self::context(&self.paths, &waiting);
         self.paths.release(waiting.queue);

@@ -8,14 +8,14 @@ use crate::qos::leaf::{Leaf, UNOWNED, leaf_flag};
 use crate::qos::ownership::Claim;
 use crate::qos::queues::Queues;
 use crate::qos::queues::queue_path::RemainingPath;
+use crate::qos::queues::reconfigure::SharedQueues;
 use crate::qos::queues::rows::QueueRow;
-use crate::qos::queues::swap::SharedQueues;
 use crate::time::Now;
 
 /// Packets handed over in a row, with none of the owner's own between them, after which it releases a row. Less than a
 /// batch, so that a fast flow soon wakes one worker instead of two; more than one or two, so that flows of two workers
 /// do not move the row with every packet.
-const MAX_FOREIGN_RUN: u32 = 16;
+const MAX_HANDED_OVER_RUN: u32 = 16;
 
 /// Times that a worker releases a row before it sleeps without another worker taking it; after that it keeps the row.
 const MAX_IDLE_RELEASES: u8 = 16;
@@ -25,7 +25,7 @@ const MAX_RELEASED_AT_ONCE: usize = 256;
 
 /// Counts of packets of a row that other workers handed over to its owner.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Foreign {
+pub struct HandedOverCounts {
     /// Packets to be acknowledged when they have left the router.
     pub unacknowledged: u64,
     /// Packets handed over since the last one of this worker's own.
@@ -38,7 +38,7 @@ pub struct Foreign {
     pub is_listed: bool,
 }
 
-impl Foreign {
+impl HandedOverCounts {
     /// Notes that the row may be released before the next sleep.
     fn list(&mut self, at: u32, shared_rows: &mut Vec<u32>) {
         if !std::mem::replace(&mut self.is_listed, true) {
@@ -48,43 +48,44 @@ impl Foreign {
 }
 
 impl<F: Frame> Queues<F> {
-    /// Takes the row of a leaf if it has no owner. Otherwise returns the owner, to which the packet has been counted as in
+    /// Acquires the row of a leaf if it has no owner. Otherwise returns the owner, to which the packet has been counted as in
     /// flight: it must be handed over, or [`Self::cancel_handover`] be called.
     #[cold]
-    pub fn take(&mut self, number: u32, now: Now) -> Option<u32> {
-        let at = self.queues.get(number as usize)?.row;
+    pub fn acquire_row(&mut self, number: u32, now: Now) -> Option<u32> {
+        let at = self.leaf_queues.get(number as usize)?.row;
         let entry = self.rows.get_mut(at as usize)?;
         match entry.ownership.claim(self.worker) {
             Claim::OwnedBy(worker) => {
-                entry.foreign.idle_releases = MAX_IDLE_RELEASES;
+                entry.handed_over.idle_releases = MAX_IDLE_RELEASES;
                 Some(worker)
             }
             Claim::Taken => {
                 // `unacknowledged` stays: it may hold packets that passed the row at an owner before.
-                (entry.foreign.in_a_row, entry.foreign.passed) = (0, 0);
-                if entry.foreign.idle_releases != 0 {
+                (entry.handed_over.in_a_row, entry.handed_over.passed) = (0, 0);
+                if entry.handed_over.idle_releases != 0 {
                     // No other worker took it meanwhile.
-                    let in_vain = entry.ownership.was_last_at(self.worker);
-                    entry.foreign.idle_releases =
-                        if in_vain { entry.foreign.idle_releases - 1 } else { MAX_IDLE_RELEASES };
-                    entry.foreign.list(at, &mut self.shared_rows);
+                    let in_vain = entry.ownership.was_last_owner(self.worker);
+                    entry.handed_over.idle_releases =
+                        if in_vain { entry.handed_over.idle_releases - 1 } else { MAX_IDLE_RELEASES };
+                    entry.handed_over.list(at, &mut self.shared_rows);
                 }
                 let left = entry.parts.into_iter().zip(entry.ownership.tokens());
                 for (part, (number, (tokens, counted))) in left.enumerate() {
                     let place = number as usize;
-                    let (Some(leaf), Some(queue)) = (self.leaves.get_mut(place), self.queues.get_mut(place))
+                    let (Some(leaf), Some(queue)) =
+                        (self.leaves.get_mut(place), self.leaf_queues.get_mut(place))
                     else {
                         continue;
                     };
                     if let Some(burst) = &mut queue.burst {
-                        entry.ownership.resume_burst(part, burst);
+                        entry.ownership.restore_burst(part, burst);
                         burst.advance(now);
                         leaf.bucket.set_rate(burst.ceiling(queue.max_limit), now, false);
                     }
                     leaf.bucket.restore(tokens, counted);
                     leaf.waiting = 0;
                     if leaf.is(leaf_flag::TREE) {
-                        take_in_tree(&mut self.htb, leaf.class, tokens, now);
+                        acquire_leaf_in_tree(&mut self.htb, leaf.class, tokens, now);
                     }
                 }
                 None
@@ -92,9 +93,9 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Metadata that goes with a packet to the owner of its next leaf, which [`Self::take`] has just returned.
+    /// Metadata that goes with a packet to the owner of its next leaf, which [`Self::acquire_row`] has just returned.
     pub fn remaining_path(&self, number: u32, queue: QueueRef) -> Option<RemainingPath> {
-        let leaf_queue = self.queues.get(number as usize)?;
+        let leaf_queue = self.leaf_queues.get(number as usize)?;
         let (classes, context, step) = match (self.paths.of(queue), queue.step()) {
             (Some(path), step) => (path.classes, path.context, step),
             (None, _) => {
@@ -104,8 +105,9 @@ impl<F: Frame> Queues<F> {
             }
         };
         let before = step.checked_sub(1).and_then(|step| self.paths.at(queue, step));
-        let before =
-            before.filter(|leaf| !self.is_unowned(*leaf)).and_then(|leaf| self.queues.get(leaf as usize));
+        let before = before
+            .filter(|leaf| !self.is_unowned(*leaf))
+            .and_then(|leaf| self.leaf_queues.get(leaf as usize));
         if let Some(entry) = before.and_then(|before| self.rows.get(before.row as usize)) {
             entry.ownership.note_in_flight();
         }
@@ -130,40 +132,41 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// A packet has come that passed this row at another worker, which may release the row when the packet has left: it
-    /// is acknowledged then.
-    pub fn expect_upstream(&mut self, row: Identity) {
+    /// Notes a packet to acknowledge when it has left: it passed this row at another worker, which may release the row
+    /// then.
+    pub fn note_upstream_to_acknowledge(&mut self, row: Identity) {
         if let Some(at) = self.row_of(row) {
-            self.expect(at as u32);
+            self.note_to_acknowledge(at as u32);
         }
     }
 
-    fn expect(&mut self, at: u32) {
+    fn note_to_acknowledge(&mut self, at: u32) {
         let Some(entry) = self.rows.get_mut(at as usize) else { return };
-        if entry.foreign.unacknowledged == 0 {
+        if entry.handed_over.unacknowledged == 0 {
             self.unacknowledged.push(at);
         }
-        entry.foreign.unacknowledged = entry.foreign.unacknowledged.saturating_add(1);
+        entry.handed_over.unacknowledged = entry.handed_over.unacknowledged.saturating_add(1);
     }
 
-    /// A packet of another worker is about to enter a leaf.
-    pub fn begin_foreign(&mut self, number: u32) {
-        let Some(at) = self.queues.get(number as usize).map(|queue| queue.row) else { return };
+    /// Counts a packet of another worker that is about to enter a leaf.
+    pub fn enter_handed_over(&mut self, number: u32) {
+        let Some(at) = self.leaf_queues.get(number as usize).map(|queue| queue.row) else { return };
         let passed = self.passed(at);
-        if let Some(QueueRow { foreign, .. }) = self.rows.get_mut(at as usize) {
-            foreign.in_a_row = if passed == foreign.passed { foreign.in_a_row.saturating_add(1) } else { 0 };
-            foreign.idle_releases = MAX_IDLE_RELEASES;
-            foreign.list(at, &mut self.shared_rows);
+        if let Some(QueueRow { handed_over, .. }) = self.rows.get_mut(at as usize) {
+            handed_over.in_a_row =
+                if passed == handed_over.passed { handed_over.in_a_row.saturating_add(1) } else { 0 };
+            handed_over.idle_releases = MAX_IDLE_RELEASES;
+            handed_over.list(at, &mut self.shared_rows);
         }
-        self.expect(at);
+        self.note_to_acknowledge(at);
     }
 
-    /// The packet of [`Self::begin_foreign`] has passed, or waits, or was dropped.
-    pub fn end_foreign(&mut self, number: u32) {
-        let Some(at) = self.queues.get(number as usize).map(|queue| queue.row) else { return };
+    /// To be called when the packet of [`Self::enter_handed_over`] has passed, or waits, or was dropped.
+    pub fn leave_handed_over(&mut self, number: u32) {
+        let Some(at) = self.leaf_queues.get(number as usize).map(|queue| queue.row) else { return };
         let passed = self.passed(at);
         if let Some(entry) = self.rows.get_mut(at as usize) {
-            entry.foreign.passed = passed;
+            entry.handed_over.passed = passed;
         }
     }
 
@@ -178,7 +181,7 @@ impl<F: Frame> Queues<F> {
     /// releases rows that only other workers use.
     pub fn acknowledge(&mut self, shared: &SharedQueues, now: Now) {
         if self.is_changing() {
-            self.follow_changeover(shared);
+            self.advance_ordered_change(shared);
             if self.is_changing() {
                 return;
             }
@@ -188,8 +191,8 @@ impl<F: Frame> Queues<F> {
         }
         while let Some(at) = self.unacknowledged.pop() {
             let Some(entry) = self.rows.get_mut(at as usize) else { continue };
-            entry.ownership.acknowledge(std::mem::take(&mut entry.foreign.unacknowledged));
-            if entry.foreign.in_a_row >= MAX_FOREIGN_RUN {
+            entry.ownership.acknowledge(std::mem::take(&mut entry.handed_over.unacknowledged));
+            if entry.handed_over.in_a_row >= MAX_HANDED_OVER_RUN {
                 self.release_row(at, now);
             }
         }
@@ -209,11 +212,11 @@ impl<F: Frame> Queues<F> {
         for _ in 0..MAX_RELEASED_AT_ONCE {
             let Some(at) = self.shared_rows.pop() else { break };
             let Some(entry) = self.rows.get_mut(at as usize) else { continue };
-            entry.foreign.is_listed = false;
+            entry.handed_over.is_listed = false;
             let leaf = |number: u32| self.leaves.get(number as usize);
             // The state of a kind that has rates of its own does not move with the row.
             let may_go = |leaf: &Leaf| !leaf.is_unowned() && !leaf.is(leaf_flag::METERED);
-            if entry.foreign.idle_releases != 0 && entry.leaves().filter_map(leaf).all(may_go) {
+            if entry.handed_over.idle_releases != 0 && entry.leaves().filter_map(leaf).all(may_go) {
                 self.release_row(at, now);
             }
         }
@@ -234,7 +237,7 @@ impl<F: Frame> Queues<F> {
             };
             (tokens, leaf.bucket.counted())
         });
-        let bursts = entry.parts.map(|number| self.queues.get(number as usize)?.burst.as_deref());
+        let bursts = entry.parts.map(|number| self.leaf_queues.get(number as usize)?.burst.as_deref());
         if bursts.iter().any(Option::is_some) {
             entry.ownership.store_bursts(bursts);
         }
@@ -247,15 +250,15 @@ impl<F: Frame> Queues<F> {
         } else {
             for (number, (tokens, _)) in entry.parts.into_iter().zip(tokens) {
                 if let Some(leaf) = self.leaves.get(number as usize).filter(|leaf| leaf.is(leaf_flag::TREE)) {
-                    take_in_tree(&mut self.htb, leaf.class, tokens, now);
+                    acquire_leaf_in_tree(&mut self.htb, leaf.class, tokens, now);
                 }
             }
         }
     }
 }
 
-/// Takes a leaf in a tree. It has no tokens of its own; instead the row says whether the tree has stored a state for it.
-fn take_in_tree(htb: &mut Htb, class: ClassId, tokens: i64, now: Now) {
+/// Acquires a leaf in a tree. It has no tokens of its own; instead the row says whether the tree has stored a state for it.
+fn acquire_leaf_in_tree(htb: &mut Htb, class: ClassId, tokens: i64, now: Now) {
     match tokens {
         0 => htb.take_full(class, now),
         _ => htb.take(class, now),

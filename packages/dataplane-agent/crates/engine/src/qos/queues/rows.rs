@@ -12,7 +12,7 @@ use crate::qos::forest::{Class, ClassId, Context, Forest, Identity, MAX_PATH_LEA
 use crate::qos::kind::Kind;
 use crate::qos::leaf::{Leaf, LeafQueue, leaf_flag};
 use crate::qos::ownership::{Ownership, PARTS};
-use crate::qos::queues::row_ownership::Foreign;
+use crate::qos::queues::row_ownership::HandedOverCounts;
 use crate::qos::queues::{NIL, Plan, Queues};
 use crate::time::Now;
 
@@ -27,8 +27,8 @@ pub struct QueueRow {
     pub parts: [u32; PARTS],
     /// Ownership of the row.
     pub ownership: Arc<Ownership>,
-    /// Packets handed over by other workers.
-    pub foreign: Foreign,
+    /// Counts of packets handed over by other workers.
+    pub handed_over: HandedOverCounts,
 }
 
 impl QueueRow {
@@ -102,7 +102,7 @@ impl<F: Frame> Queues<F> {
 
     /// Rank of a leaf.
     pub fn rank(&self, number: u32) -> usize {
-        self.queues.get(number as usize).map_or(0, |queue| usize::from(queue.rank))
+        self.leaf_queues.get(number as usize).map_or(0, |queue| usize::from(queue.rank))
     }
 
     #[cold]
@@ -170,11 +170,11 @@ impl<F: Frame> Queues<F> {
             leaf.waiting = 0;
         }
         let number = self.free.pop().unwrap_or(self.leaves.len() as u32);
-        match (self.leaves.get_mut(number as usize), self.queues.get_mut(number as usize)) {
+        match (self.leaves.get_mut(number as usize), self.leaf_queues.get_mut(number as usize)) {
             (Some(old_leaf), Some(old_queue)) => (*old_leaf, *old_queue) = (leaf, queue),
             _ => {
                 self.leaves.push(leaf);
-                self.queues.push(queue);
+                self.leaf_queues.push(queue);
             }
         }
         self.place_before_port(number, class, now);
@@ -196,18 +196,18 @@ impl<F: Frame> Queues<F> {
         self.rows.binary_search_by_key(&row, |entry| entry.identity).ok()
     }
 
-    /// A leaf by its number in this configuration.
+    /// The leaf of a class of this configuration.
     #[inline]
     pub fn leaf_at(&self, class: ClassId) -> Option<u32> {
         self.class_leaves.get(class.0 as usize).copied().filter(|leaf| *leaf != NIL)
     }
 
-    /// A leaf by its name.
+    /// The leaf of an identity.
     pub fn leaf_of(&self, identity: Identity) -> Option<u32> {
         let entry = self.rows.get(self.row_of(identity.first())?)?;
         let leaf = entry.parts.get(identity.part.place()).copied()?;
         let is_it = |queue: &LeafQueue| queue.identity == identity;
-        self.queues.get(leaf as usize).filter(|queue| is_it(queue)).map(|_| leaf)
+        self.leaf_queues.get(leaf as usize).filter(|queue| is_it(queue)).map(|_| leaf)
     }
 
     /// Whether this worker has a row.
@@ -216,12 +216,12 @@ impl<F: Frame> Queues<F> {
         entry.is_some_and(|entry| entry.leaves().any(|leaf| !self.is_unowned(leaf)))
     }
 
-    /// Name of a leaf.
+    /// Identity of a leaf.
     pub fn identity(&self, number: u32) -> Option<Identity> {
-        self.queues.get(number as usize).map(|queue| queue.identity)
+        self.leaf_queues.get(number as usize).map(|queue| queue.identity)
     }
 
-    /// Names of the leaves that a queue leads to.
+    /// Identities of the leaves that a queue leads to.
     pub fn leaves_of(&self, queue: QueueRef) -> Vec<Identity> {
         let leaves = match queue.kind() {
             QueueRefKind::Leaf(leaf) => vec![leaf],
@@ -233,7 +233,7 @@ impl<F: Frame> Queues<F> {
         leaves.into_iter().filter_map(|leaf| self.identity(leaf)).collect()
     }
 
-    /// Number of a leaf in this configuration.
+    /// Class of a leaf in this configuration.
     pub fn class(&self, number: u32) -> Option<ClassId> {
         self.leaves.get(number as usize).map(|leaf| leaf.class)
     }

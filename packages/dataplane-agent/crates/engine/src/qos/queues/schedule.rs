@@ -5,14 +5,14 @@ use tollway_config::protocol::QueueTotals;
 
 use crate::packet::frame::Frame;
 use crate::qos::kind::Load;
-use crate::qos::leaf::{WakeBy, leaf_flag};
+use crate::qos::leaf::{Scheduled, leaf_flag};
 use crate::qos::queues::Queues;
 use crate::time::Now;
 
 impl<F: Frame> Queues<F> {
     /// Schedules a leaf anew after the load of its queue has changed from `before`.
     pub(super) fn changed(&mut self, number: u32, before: Load) {
-        let Some(queue) = self.queues.get(number as usize) else { return };
+        let Some(queue) = self.leaf_queues.get(number as usize) else { return };
         let after = queue.kind.load();
         let QueueTotals { queued_bytes, queued_packets, .. } = &mut self.totals;
         *queued_bytes = (*queued_bytes + after.bytes).saturating_sub(before.bytes);
@@ -21,7 +21,7 @@ impl<F: Frame> Queues<F> {
         if let Some(leaf) = self.leaves.get_mut(number as usize).filter(|leaf| !leaf.is_unowned()) {
             leaf.waiting = after.segments;
         }
-        self.longest.update(&mut self.queues, number, after.frames);
+        self.longest.update(&mut self.leaf_queues, number, after.frames);
         if after.frames == 0 {
             self.unschedule(number);
         }
@@ -30,11 +30,11 @@ impl<F: Frame> Queues<F> {
     /// Sees to it that a leaf in which packets wait is woken when its bucket opens.
     pub(super) fn schedule(&mut self, number: u32, now: Now) {
         let (Some(leaf), Some(queue)) =
-            (self.leaves.get_mut(number as usize), self.queues.get_mut(number as usize))
+            (self.leaves.get_mut(number as usize), self.leaf_queues.get_mut(number as usize))
         else {
             return;
         };
-        if queue.wake == WakeBy::Turn || leaf.queued() == 0 || leaf.is(leaf_flag::BLOCKED) {
+        if queue.scheduled == Scheduled::Due || leaf.queued() == 0 || leaf.is(leaf_flag::BLOCKED) {
             return;
         }
         if leaf.is(leaf_flag::TREE) {
@@ -43,13 +43,13 @@ impl<F: Frame> Queues<F> {
         }
         leaf.bucket.fill(now, true);
         if leaf.bucket.is_open() {
-            if queue.wake == WakeBy::Wheel {
+            if queue.scheduled == Scheduled::Timer {
                 self.wheel.disarm(number);
             }
-            queue.wake = WakeBy::Turn;
+            queue.scheduled = Scheduled::Due;
             self.due.push_back(number);
-        } else if queue.wake == WakeBy::Nobody {
-            queue.wake = WakeBy::Wheel;
+        } else if queue.scheduled == Scheduled::No {
+            queue.scheduled = Scheduled::Timer;
             self.wheel.follow(now);
             self.wheel.arm(number, leaf.bucket.opens_at());
         }
@@ -57,8 +57,8 @@ impl<F: Frame> Queues<F> {
 
     /// Sets the timer of a leaf whose kind has the next packet at a later time.
     pub(super) fn wake_at(&mut self, number: u32, at: Now, now: Now) {
-        if let Some(queue) = self.queues.get_mut(number as usize) {
-            queue.wake = WakeBy::Wheel;
+        if let Some(queue) = self.leaf_queues.get_mut(number as usize) {
+            queue.scheduled = Scheduled::Timer;
             self.wheel.follow(now);
             self.wheel.arm(number, at);
         }
@@ -66,10 +66,10 @@ impl<F: Frame> Queues<F> {
 
     /// Takes a leaf's timer away. One whose turn is due is passed over then if nothing waits in it.
     pub(super) fn unschedule(&mut self, number: u32) {
-        if let Some(queue) = self.queues.get_mut(number as usize)
-            && queue.wake == WakeBy::Wheel
+        if let Some(queue) = self.leaf_queues.get_mut(number as usize)
+            && queue.scheduled == Scheduled::Timer
         {
-            queue.wake = WakeBy::Nobody;
+            queue.scheduled = Scheduled::No;
             self.wheel.disarm(number);
         }
     }
@@ -77,7 +77,7 @@ impl<F: Frame> Queues<F> {
     /// Deactivates a leaf in its tree if nothing waits in it.
     pub(super) fn deactivate(&mut self, number: u32) {
         if let (Some(leaf), Some(queue)) =
-            (self.leaves.get(number as usize), self.queues.get(number as usize))
+            (self.leaves.get(number as usize), self.leaf_queues.get(number as usize))
             && leaf.is(leaf_flag::TREE)
             && queue.kind.frames() == 0
         {
@@ -86,26 +86,27 @@ impl<F: Frame> Queues<F> {
     }
 
     /// Removes leaves that are no longer scheduled from those that are due.
-    pub(super) fn pass_over_retired(&mut self) {
-        let queues = &self.queues;
-        let waits =
-            |number: &u32| queues.get(*number as usize).is_some_and(|queue| queue.wake == WakeBy::Turn);
+    pub(super) fn pass_over_removed(&mut self) {
+        let queues = &self.leaf_queues;
+        let waits = |number: &u32| {
+            queues.get(*number as usize).is_some_and(|queue| queue.scheduled == Scheduled::Due)
+        };
         self.due.retain(waits);
-        self.again.retain(waits);
+        self.due_after_port.retain(waits);
     }
 
     /// Leaves in which packets wait.
     pub(super) fn waiting_leaves(&self) -> Vec<u32> {
-        self.longest.all(&self.queues)
+        self.longest.all(&self.leaf_queues)
     }
 
     /// Collects the leaves whose time has come, for [`Self::release`].
     pub fn wake(&mut self, now: Now) {
-        self.due.extend(self.again.drain(..));
+        self.due.extend(self.due_after_port.drain(..));
         let known = self.due.len();
         while let Some(number) = self.wheel.pop(now) {
             if let (Some(leaf), Some(queue)) =
-                (self.leaves.get(number as usize), self.queues.get(number as usize))
+                (self.leaves.get(number as usize), self.leaf_queues.get(number as usize))
             {
                 tollway_prefetch::fetch_to_write(leaf);
                 queue.prefetch();
@@ -115,9 +116,9 @@ impl<F: Frame> Queues<F> {
         let mut in_trees = false;
         for &number in self.due.range(known..) {
             if let (Some(leaf), Some(queue)) =
-                (self.leaves.get(number as usize), self.queues.get_mut(number as usize))
+                (self.leaves.get(number as usize), self.leaf_queues.get_mut(number as usize))
             {
-                queue.wake = WakeBy::Turn;
+                queue.scheduled = Scheduled::Due;
                 in_trees |= leaf.is(leaf_flag::TREE);
             }
         }
@@ -128,12 +129,12 @@ impl<F: Frame> Queues<F> {
 
     /// Leaves in trees have no turn among those that are due.
     fn activate_woken(&mut self, now: Now) {
-        let (leaves, queues, htb) = (&self.leaves, &mut self.queues, &mut self.htb);
+        let (leaves, queues, htb) = (&self.leaves, &mut self.leaf_queues, &mut self.htb);
         self.due.retain(|number| {
             let place = *number as usize;
             match (leaves.get(place), queues.get_mut(place)) {
                 (Some(leaf), Some(queue)) if leaf.is(leaf_flag::TREE) => {
-                    queue.wake = WakeBy::Nobody;
+                    queue.scheduled = Scheduled::No;
                     htb.activate(leaf.class, now);
                     false
                 }
@@ -153,7 +154,7 @@ impl<F: Frame> Queues<F> {
             return trees;
         }
         let leaves =
-            if self.has_turns() || self.has_leaving() { Some(now) } else { self.wheel.next_deadline() };
+            if self.has_turns() || self.has_sendable() { Some(now) } else { self.wheel.next_deadline() };
         leaves.into_iter().chain(trees).min()
     }
 }

@@ -115,7 +115,7 @@ impl<F: Frame> Queues<F> {
     pub(super) fn record_event(&mut self, number: u32, event: Event) {
         let now = self.watches.now;
         let place = number as usize;
-        let (Some(leaf), Some(queue)) = (self.leaves.get_mut(place), self.queues.get(place)) else {
+        let (Some(leaf), Some(queue)) = (self.leaves.get_mut(place), self.leaf_queues.get(place)) else {
             return;
         };
         let Identity { part, .. } = queue.identity;
@@ -183,7 +183,7 @@ impl<F: Frame> Queues<F> {
         }
         let entry = self.rows.binary_search_by_key(&row, |entry| entry.identity);
         for leaf in entry.ok().and_then(|at| self.rows.get(at)).into_iter().flat_map(|entry| entry.parts) {
-            let is_way = self.queues.get(leaf as usize).is_some_and(|b| b.identity.part != Part::Total);
+            let is_way = self.leaf_queues.get(leaf as usize).is_some_and(|b| b.identity.part != Part::Total);
             if let Some(leaf) = self.leaves.get_mut(leaf as usize).filter(|_| is_way) {
                 leaf.set(leaf_flag::WATCHED, true);
             }

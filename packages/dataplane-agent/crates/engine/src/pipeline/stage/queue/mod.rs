@@ -4,7 +4,7 @@
 
 mod release;
 
-pub(crate) use release::{complete, count_dropped, go_on, release_at_most};
+pub(crate) use release::{count_dropped, release_at_most, restore_packet, resume_path};
 
 use crate::ids::{QueueRef, QueueRefKind};
 use crate::observe::trace::tag;
@@ -19,26 +19,26 @@ use crate::pipeline::slow_path::Pass;
 use crate::pipeline::stage::local::answer;
 use crate::pipeline::state::WorkerState;
 use crate::qos::prefetch::{LeafPrefetch, PREFETCH_DISTANCE};
-use crate::qos::queues::{HoldOutcome, PathStep, Waiting};
+use crate::qos::queues::{EnqueueOutcome, PathStep, Waiting};
 use crate::qos::segment::Layout;
 use crate::snapshot::Snapshot;
 
-/// Packets whose leaves are brought in together.
-const TOUCHED_TOGETHER: usize = 64;
+/// Packets whose leaves are loaded together.
+const PRELOAD_BATCH: usize = 64;
 
 /// Result of a packet at a leaf.
 enum LeafResult {
     /// Passed.
     Passed,
-    /// Waits, or was dropped.
-    Stopped,
+    /// Held in the leaf, or dropped.
+    HeldOrDropped,
     /// Another worker owns the leaf; the packet is handed over with this metadata.
     OtherWorker(u32, QueueHandover),
 }
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     let (snapshot, state, batch, source) = pass.parts();
-    if state.queues.is_idle() && batch.arrived.is_empty() {
+    if state.queues.is_idle() && batch.queue_handovers_in.is_empty() {
         return 0;
     }
     if state.queues.is_changing() {
@@ -81,10 +81,10 @@ fn pass_all<F: Frame, S: FrameSource<F>, const TREES: bool>(
         }
     }
     for index in batch.first..batch.end {
-        if !TREES && !is_cached && (index - batch.first).is_multiple_of(TOUCHED_TOGETHER) {
-            touch(
+        if !TREES && !is_cached && (index - batch.first).is_multiple_of(PRELOAD_BATCH) {
+            preload(
                 state,
-                batch.packets.get(index..batch.end.min(index + TOUCHED_TOGETHER)).unwrap_or_default(),
+                batch.packets.get(index..batch.end.min(index + PRELOAD_BATCH)).unwrap_or_default(),
             );
         }
         let Some(Packet { meta, .. }) = batch.packets.get(index) else { break };
@@ -102,7 +102,7 @@ fn pass_all<F: Frame, S: FrameSource<F>, const TREES: bool>(
         let step = state.queues.walk::<TREES>(queue, first, segments, bytes, state.now);
         // Most packets pass, and nothing is to be written for them.
         if step.is_some() || !is_plain {
-            stop_at(snapshot, state, batch, index, step, port_queues, source);
+            finish_unpassed(snapshot, state, batch, index, step, port_queues, source);
         }
     }
     entered
@@ -112,15 +112,15 @@ impl LeafResult {
     fn elsewhere(self) -> Option<(u32, QueueHandover)> {
         match self {
             Self::OtherWorker(worker, handover) => Some((worker, handover)),
-            Self::Passed | Self::Stopped => None,
+            Self::Passed | Self::HeldOrDropped => None,
         }
     }
 }
 
-/// A packet of the batch that a step of its queue does not let pass at once, or that comes from another worker, or that
-/// may still have to wait for its port, or is an echo request.
+/// Takes a packet of the batch to its verdict that a step of its queue does not let pass at once, or that comes from
+/// another worker, or that may still have to wait for its port, or is an echo request.
 #[inline(never)]
-fn stop_at<F: Frame, S: FrameSource<F>>(
+fn finish_unpassed<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     batch: &mut Batch<F>,
@@ -134,15 +134,18 @@ fn stop_at<F: Frame, S: FrameSource<F>>(
         (Some(step), _) => walk_from(snapshot, state, packet, step, source),
         (None, QueueRefKind::Handover(number)) => {
             state.handover_packets += 1;
-            batch.arrived.get(number).and_then(|handover| arrive(snapshot, state, packet, &handover, source))
+            batch
+                .queue_handovers_in
+                .get(number)
+                .and_then(|handover| receive_handover(snapshot, state, packet, &handover, source))
         }
         (None, _) => None,
     };
     if let Some((worker, handover)) = elsewhere {
         packet.meta.verdict = Verdict::Handover(worker as u16);
-        packet.meta.queue = batch.departing.push(handover);
+        packet.meta.queue = batch.queue_handovers_out.push(handover);
     } else if port_queues {
-        before_port(state, packet, source);
+        enqueue_for_port(state, packet, source);
     }
     if packet.meta.verdict == Verdict::Echo
         && let Some(reply) = answer(state, packet)
@@ -151,13 +154,13 @@ fn stop_at<F: Frame, S: FrameSource<F>>(
     }
 }
 
-/// Prefetches the memory that some packets need in their queues, for all of them before the first is handled.
+/// Loads the memory that some packets need in their queues, for all of them before the first is handled.
 #[inline]
-fn touch<F: Frame>(state: &WorkerState<F>, packets: &[Packet<F>]) {
+fn preload<F: Frame>(state: &WorkerState<F>, packets: &[Packet<F>]) {
     let leaves = packets.iter().filter_map(|packet| state.queues.first(packet.meta.queue));
-    let touched = leaves.clone().fold(0, |touched, leaf| touched ^ state.queues.touch(leaf));
+    let loaded = leaves.clone().fold(0, |loaded, leaf| loaded ^ state.queues.preload(leaf));
     // The lines are wanted, not what they hold.
-    std::hint::black_box(touched);
+    std::hint::black_box(loaded);
     if state.queues.frames() != 0 {
         leaves.for_each(|leaf| state.queues.prefetch_end(leaf));
     }
@@ -197,7 +200,7 @@ fn walk_from<F: Frame, S: FrameSource<F>>(
 ) -> Option<(u32, QueueHandover)> {
     loop {
         packet.meta.queue = step.queue;
-        match detain(snapshot, state, packet, step.leaf, source) {
+        match acquire_or_enqueue(snapshot, state, packet, step.leaf, source) {
             LeafResult::Passed => {}
             stopped => return stopped.elsewhere(),
         }
@@ -206,9 +209,10 @@ fn walk_from<F: Frame, S: FrameSource<F>>(
     }
 }
 
-/// A packet that may not just pass: it waits, or another worker has its queue.
+/// Acquires the row of a leaf that does not let the packet pass at once, or enqueues the packet there. If another worker
+/// has the row, says which.
 #[cold]
-fn detain<F: Frame, S: FrameSource<F>>(
+fn acquire_or_enqueue<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
@@ -216,17 +220,17 @@ fn detain<F: Frame, S: FrameSource<F>>(
     source: &mut S,
 ) -> LeafResult {
     if state.queues.is_unowned(leaf) {
-        if let Some(worker) = state.queues.take(leaf, state.now) {
+        if let Some(worker) = state.queues.acquire_row(leaf, state.now) {
             let addresses = addresses(packet);
             let Some(remaining) = state.queues.remaining_path(leaf, packet.meta.queue) else {
                 return LeafResult::Passed;
             };
-            let (generation, exit) = (snapshot.generation(), packet.meta.verdict);
+            let (generation, final_verdict) = (snapshot.generation(), packet.meta.verdict);
             state.queues.count_departed(worker);
             let (from, to) = (state.worker, worker);
             return LeafResult::OtherWorker(
                 worker,
-                QueueHandover { generation, from, to, remaining, exit, addresses },
+                QueueHandover { generation, from, to, remaining, final_verdict, addresses },
             );
         }
         if state.queues.pass_one(leaf, packet.meta.segments, packet.meta.wire_bytes(), state.now) {
@@ -234,13 +238,13 @@ fn detain<F: Frame, S: FrameSource<F>>(
         }
     }
     let addresses = addresses(packet);
-    wait(state, packet, leaf, addresses, source);
-    LeafResult::Stopped
+    enqueue(state, packet, leaf, addresses, source);
+    LeafResult::HeldOrDropped
 }
 
-/// A packet from another worker. The two may be a configuration apart, so the name of the leaf has the last word; a
-/// packet whose leaf is gone goes on.
-fn arrive<F: Frame, S: FrameSource<F>>(
+/// Receives a packet from another worker. The two may be a configuration apart, so the identity of the leaf decides; a
+/// packet whose leaf is gone resumes its path behind it.
+fn receive_handover<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
@@ -252,7 +256,7 @@ fn arrive<F: Frame, S: FrameSource<F>>(
     packet.meta.lan_src = handover.addresses.0;
     state.queues.count_arrived(handover.from);
     if let Some(before) = remaining.before {
-        state.queues.expect_upstream(before);
+        state.queues.note_upstream_to_acknowledge(before);
     }
     let is_present = handover.generation == snapshot.generation();
     let queues = &mut state.queues;
@@ -263,9 +267,9 @@ fn arrive<F: Frame, S: FrameSource<F>>(
     let Some(leaf) = leaf.filter(|leaf| !queues.is_unowned(*leaf)) else {
         // The queue came and went between two configurations.
         queues.acknowledge_missed(remaining);
-        return go_behind(snapshot, state, packet, handover, remaining.rank, source);
+        return resume_after_rank(snapshot, state, packet, handover, remaining.rank, source);
     };
-    queues.begin_foreign(leaf);
+    queues.enter_handed_over(leaf);
     let (classes, step) = if is_present {
         (remaining.classes, Some(remaining.step))
     } else {
@@ -283,28 +287,30 @@ fn arrive<F: Frame, S: FrameSource<F>>(
         // It is of an older configuration, and the queue does not take it any more. Those that waited in it went when
         // this worker took over the configuration, and what comes next is in another queue.
         state.queues.charge(leaf, segments, bytes, now);
-        state.queues.end_foreign(leaf);
+        state.queues.leave_handed_over(leaf);
         let rank = state.queues.rank(leaf);
-        return go_behind(snapshot, state, packet, handover, rank, source);
+        return resume_after_rank(snapshot, state, packet, handover, rank, source);
     }
     if !state.queues.pass_one(leaf, segments, bytes, now) {
         let addresses = handover.addresses;
-        wait(state, packet, leaf, addresses, source);
-        state.queues.end_foreign(leaf);
+        enqueue(state, packet, leaf, addresses, source);
+        state.queues.leave_handed_over(leaf);
         return None;
     }
-    state.queues.end_foreign(leaf);
+    state.queues.leave_handed_over(leaf);
     let passed = Some(state.queues.rank(leaf));
-    if state.queues.is_changing() && let_wait(snapshot, state, packet, passed, handover.addresses) {
+    if state.queues.is_changing()
+        && defer_if_older_pending(snapshot, state, packet, passed, handover.addresses)
+    {
         return None;
     }
     packet.meta.queue = state.queues.queue_after(queue);
     walk(snapshot, state, packet, source)
 }
 
-/// A packet has passed a leaf of another configuration that is of a rank: it goes to what comes later on its path.
+/// Resumes the path of a packet that has passed a leaf of another configuration, of a rank, with what comes later.
 #[cold]
-fn go_behind<F: Frame, S: FrameSource<F>>(
+fn resume_after_rank<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
@@ -317,7 +323,7 @@ fn go_behind<F: Frame, S: FrameSource<F>>(
     if state.queues.is_changing() {
         let classes = plan.path_classes(handover.addresses, &context);
         packet.meta.queue = state.queues.queue_ref(&snapshot.forest, &classes, context, state.now);
-        if let_wait(snapshot, state, packet, Some(rank), handover.addresses) {
+        if defer_if_older_pending(snapshot, state, packet, Some(rank), handover.addresses) {
             return None;
         }
     }
@@ -325,7 +331,7 @@ fn go_behind<F: Frame, S: FrameSource<F>>(
     walk(snapshot, state, packet, source)
 }
 
-/// A packet that has passed nothing yet waits while older ones of its flow may be at other workers.
+/// Defers a packet that has passed nothing yet while older ones of its flow may be at other workers.
 #[cold]
 fn defer_during_queue_change<F: Frame>(
     snapshot: &Snapshot,
@@ -343,13 +349,13 @@ fn defer_during_queue_change<F: Frame>(
         meta.lan_src = meta.tuple.src.as_v4().unwrap_or(0);
     }
     let addresses = addresses(packet);
-    let_wait(snapshot, state, packet, None, addresses);
+    defer_if_older_pending(snapshot, state, packet, None, addresses);
 }
 
-/// Makes a packet that has passed a leaf of a rank, or none, wait if older packets of its flow have to be sent first.
+/// Defers a packet that has passed a leaf of a rank, or none, if older packets of its flow have to be sent first.
 /// Returns whether it waits, or was dropped because there was no room.
 #[cold]
-fn let_wait<F: Frame>(
+fn defer_if_older_pending<F: Frame>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
@@ -361,36 +367,36 @@ fn let_wait<F: Frame>(
     }
     let Some(frame) = packet.frame.take() else { return false };
     let (meta, vnet) = (packet.meta, packet.vnet);
-    let (exit, bytes, segments) = (meta.verdict, meta.wire_bytes(), meta.segments);
+    let (final_verdict, bytes, segments) = (meta.verdict, meta.wire_bytes(), meta.segments);
     let (fast, own, queue, enqueued) = (meta.is(flag::FAST), meta.is_own(), meta.queue, state.now);
     let trace = tag(meta.trace);
     let waiting =
-        Waiting { frame, vnet, exit, bytes, segments, fast, own, trace, addresses, queue, enqueued };
-    let has_room = state.queues.hold_in_slot(passed, waiting);
+        Waiting { frame, vnet, final_verdict, bytes, segments, fast, own, trace, addresses, queue, enqueued };
+    let has_room = state.queues.defer(passed, waiting);
     packet.meta.verdict = if has_room { Verdict::Held } else { Verdict::Drop(DropReason::QueueMemory) };
     true
 }
 
-/// Puts a packet into a leaf; a super-frame in pieces if it is long, or finds no room as a whole.
-fn wait<F: Frame, S: FrameSource<F>>(
+/// Enqueues a packet in a leaf; a super-frame segmented if it is long, or finds no room as a whole.
+fn enqueue<F: Frame, S: FrameSource<F>>(
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
     leaf: u32,
     addresses: (u32, u32),
     source: &mut S,
 ) {
-    if packet.meta.segments > 1 && wait_in_pieces(state, packet, leaf, addresses, source) {
+    if packet.meta.segments > 1 && enqueue_segmented(state, packet, leaf, addresses, source) {
         return;
     }
     let (vnet, meta, enqueued) = (packet.vnet, &packet.meta, state.now);
-    let (exit, segments, bytes) = (meta.verdict, meta.segments, meta.wire_bytes());
+    let (final_verdict, segments, bytes) = (meta.verdict, meta.segments, meta.wire_bytes());
     let (fast, own, trace, queue) =
         (meta.is(flag::FAST), meta.is_own(), tag(meta.trace), path_queue_of(meta));
     // Only here is it moved, to where it waits.
     let Some(frame) = packet.frame.take() else { return };
     let waiting =
-        Waiting { frame, vnet, exit, bytes, segments, fast, own, trace, addresses, queue, enqueued };
-    let held = state.queues.hold(leaf, waiting, enqueued);
+        Waiting { frame, vnet, final_verdict, bytes, segments, fast, own, trace, addresses, queue, enqueued };
+    let held = state.queues.enqueue(leaf, waiting, enqueued);
     packet.meta.verdict = refusal(held).map_or(Verdict::Held, Verdict::Drop);
 }
 
@@ -400,9 +406,9 @@ fn path_queue_of(meta: &Meta) -> QueueRef {
     if matches!(meta.queue.kind(), QueueRefKind::Path(..)) { meta.queue } else { QueueRef::NONE }
 }
 
-/// Puts a super-frame into a leaf in pieces. `false`, with nothing done, when it can stay in one.
+/// Enqueues a super-frame in a leaf, segmented. `false`, with nothing done, when it can stay whole.
 #[inline(never)]
-fn wait_in_pieces<F: Frame, S: FrameSource<F>>(
+fn enqueue_segmented<F: Frame, S: FrameSource<F>>(
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
     leaf: u32,
@@ -417,7 +423,8 @@ fn wait_in_pieces<F: Frame, S: FrameSource<F>>(
     if meta.segments <= together && queues.admits(leaf, meta.segments, meta.wire_bytes(), now) {
         return false;
     }
-    let (exit, fast, own, queue) = (meta.verdict, meta.is(flag::FAST), meta.is_own(), path_queue_of(meta));
+    let (final_verdict, fast, own, queue) =
+        (meta.verdict, meta.is(flag::FAST), meta.is_own(), path_queue_of(meta));
     let mut trace = tag(meta.trace);
     let (mut pieces, mut waits, mut last) = (0u64, false, None);
     let left = layout.split(frame, &vnet, together, source, |piece| {
@@ -427,11 +434,22 @@ fn wait_in_pieces<F: Frame, S: FrameSource<F>>(
         // A trace follows the first piece.
         let trace = std::mem::take(&mut trace);
         let enqueued = now;
-        let waiting =
-            Waiting { frame, vnet, exit, bytes, segments, fast, own, trace, addresses, queue, enqueued };
-        let held = queues.hold(leaf, waiting, now);
-        (waits, last) = (waits || held == HoldOutcome::Waits, Some(held));
-        matches!(held, HoldOutcome::Waits | HoldOutcome::Dropped)
+        let waiting = Waiting {
+            frame,
+            vnet,
+            final_verdict,
+            bytes,
+            segments,
+            fast,
+            own,
+            trace,
+            addresses,
+            queue,
+            enqueued,
+        };
+        let held = queues.enqueue(leaf, waiting, now);
+        (waits, last) = (waits || held == EnqueueOutcome::Waits, Some(held));
+        matches!(held, EnqueueOutcome::Waits | EnqueueOutcome::Dropped)
     });
     // Once one segment is refused, the later segments of the super-frame are dropped unbuilt.
     queues.refuse(leaf, left.uncut);
@@ -447,11 +465,11 @@ fn wait_in_pieces<F: Frame, S: FrameSource<F>>(
 }
 
 /// Why a frame does not wait; `None` if it does.
-fn refusal(held: HoldOutcome) -> Option<DropReason> {
+fn refusal(held: EnqueueOutcome) -> Option<DropReason> {
     match held {
-        HoldOutcome::Waits => None,
-        HoldOutcome::Dropped | HoldOutcome::NoRoom => Some(DropReason::QueueFull),
-        HoldOutcome::NoMemory => Some(DropReason::QueueMemory),
+        EnqueueOutcome::Waits => None,
+        EnqueueOutcome::Dropped | EnqueueOutcome::NoRoom => Some(DropReason::QueueFull),
+        EnqueueOutcome::NoMemory => Some(DropReason::QueueMemory),
     }
 }
 
@@ -460,8 +478,8 @@ fn layout(meta: &Meta, head: &[u8], vnet: &VnetState) -> Option<Layout> {
     if meta.l4 == 0 { Layout::of_headers(head, vnet) } else { Layout::of(meta, vnet) }
 }
 
-/// A packet that has passed its leaves waits if its port takes nothing, or others wait for it.
-pub(crate) fn before_port<F: Frame, S: FrameSource<F>>(
+/// Enqueues a packet that has passed its leaves if its port takes nothing, or others wait for it.
+pub(crate) fn enqueue_for_port<F: Frame, S: FrameSource<F>>(
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
     source: &mut S,
@@ -472,6 +490,6 @@ pub(crate) fn before_port<F: Frame, S: FrameSource<F>>(
     {
         packet.meta.queue = QueueRef::NONE;
         let addresses = addresses(packet);
-        wait(state, packet, leaf, addresses, source);
+        enqueue(state, packet, leaf, addresses, source);
     }
 }

@@ -1,6 +1,6 @@
 //! Packets that have waited in a queue and go now.
 
-use super::{before_port, walk};
+use super::{enqueue_for_port, walk};
 use crate::ids::QueueRef;
 use crate::observe::trace::tag;
 use crate::packet::Packet;
@@ -31,41 +31,47 @@ pub(crate) fn release_at_most<F: Frame, S: FrameSource<F>>(
     while left > 0 {
         let before = batch.packets.len();
         let packets = &mut batch.packets;
-        let sent = state.queues.release(&plan, state.now, left, |waiting| packets.push(complete(waiting)));
+        let sent =
+            state.queues.release(&plan, state.now, left, |waiting| packets.push(restore_packet(waiting)));
         let Some(sent) = sent else { break };
         left -= sent.min(left);
         for packet in batch.packets.iter_mut().skip(before) {
-            if let Some(reply) = go_on(snapshot, state, &mut batch.departing, packet, source) {
+            if let Some(reply) = resume_path(snapshot, state, &mut batch.queue_handovers_out, packet, source)
+            {
                 *packet = Packet { frame: Some(reply), vnet: VnetState::default(), meta: echo_meta() };
             }
         }
     }
 }
 
-/// A packet that has waited in a leaf goes to the next, and so on until it has passed all. Gives the reply to an echo
+/// Takes a packet that has waited in a leaf to the next, and so on until it has passed all. Returns the reply to an echo
 /// request, which is to take a pass of its own.
-pub(crate) fn go_on<F: Frame, S: FrameSource<F>>(
+pub(crate) fn resume_path<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
-    departing: &mut QueueHandovers,
+    queue_handovers_out: &mut QueueHandovers,
     packet: &mut Packet<F>,
     source: &mut S,
 ) -> Option<F> {
     if let Some((worker, handover)) = walk(snapshot, state, packet, source) {
         packet.meta.verdict = Verdict::Handover(worker as u16);
-        packet.meta.queue = departing.push(handover);
+        packet.meta.queue = queue_handovers_out.push(handover);
         return None;
     }
-    let reply = leave(snapshot, state, packet);
-    before_port(state, packet, source);
+    let reply = check_out_interface(snapshot, state, packet);
+    enqueue_for_port(state, packet, source);
     // It may take part in a further pass of the batch.
     packet.meta.queue = QueueRef::DONE;
     reply
 }
 
-/// A packet that has waited is on its way, unless the interface it was to leave by went down meanwhile.
-/// Gives the reply to an echo request, which is to take a pass of its own.
-fn leave<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut Packet<F>) -> Option<F> {
+/// Drops a packet that has waited if the interface it was to leave by went down meanwhile. Returns the reply to an echo
+/// request, which is to take a pass of its own.
+fn check_out_interface<F: Frame>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    packet: &mut Packet<F>,
+) -> Option<F> {
     match packet.meta.verdict {
         Verdict::Echo => {
             let reply = answer(state, packet);
@@ -83,21 +89,21 @@ fn leave<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut
     }
 }
 
-/// A packet that has waited and goes now, to what its queue still leads to.
+/// Restores a packet that has waited and goes now, to what its queue still leads to.
 // In line, as it is put together in the batch then, not copied there.
 #[inline(always)]
-pub(crate) fn complete<F>(waiting: Waiting<F>) -> Packet<F> {
-    let meta = complete_meta(&waiting);
+pub(crate) fn restore_packet<F>(waiting: Waiting<F>) -> Packet<F> {
+    let meta = restored_meta(&waiting);
     Packet { frame: Some(waiting.frame), vnet: waiting.vnet, meta }
 }
 
 #[inline(always)]
-fn complete_meta<F>(waiting: &Waiting<F>) -> Meta {
+fn restored_meta<F>(waiting: &Waiting<F>) -> Meta {
     let origin = if waiting.own { Origin::Generated } else { Origin::Port };
     let flags = if waiting.fast { flag::FAST } else { 0 };
     let tuple = Tuple { src: Addr::v4(waiting.addresses.0), ..Tuple::default() };
     Meta {
-        verdict: waiting.exit,
+        verdict: waiting.final_verdict,
         segments: waiting.segments,
         origin,
         flags,

@@ -8,8 +8,8 @@ use crate::qos::forest::{Identity, Part};
 mod fairness;
 mod oracle;
 mod properties;
+mod reconfigure;
 mod runs;
-mod swap;
 mod threads;
 mod workers;
 
@@ -77,7 +77,7 @@ struct Sim {
 impl Sim {
     fn new(forest: Arc<Forest>) -> Self {
         let (mut htb, now, shared_trees) = (Htb::new(0, 1), Now(SECOND), SharedTrees::default());
-        htb.swap(&forest, &shared_trees, now);
+        htb.reconfigure(&forest, &shared_trees, now);
         for (id, class) in (0..).map(ClassId).zip(forest.classes()) {
             if class.is_leaf {
                 htb.take(id, now);

@@ -42,7 +42,7 @@ fn check(htb: &Htb) -> Result<(), TestCaseError> {
 
 /// No colour is better than it is linked by for longer than a tick of the wheel.
 fn check_colours(htb: &Htb) -> Result<(), TestCaseError> {
-    if !htb.is_sole(0) {
+    if !htb.is_exclusive(0) {
         return Ok(());
     }
     let shared = htb.roots[0].lock();
@@ -109,7 +109,7 @@ proptest! {
                 }
                 7 => sim.now.0 += wait,
                 8 => sim.htb.set_blocked(7, wait % 2 == 0),
-                _ if wait % 5 == 0 => sim.htb.swap(&sim.forest.clone(), &sim.shared_trees, sim.now),
+                _ if wait % 5 == 0 => sim.htb.reconfigure(&sim.forest.clone(), &sim.shared_trees, sim.now),
                 _ => sim.htb.sent(leaf, 1, bytes, sim.now),
             }
             check(&sim.htb)?;

@@ -23,7 +23,7 @@ impl Pair {
         let (forest, shared_trees, now) = (forest(&SPECS), SharedTrees::default(), Now(SECOND));
         let mut htbs = [0, 1].map(|worker| Htb::new(worker, 2));
         for (htb, row) in htbs.iter_mut().zip([3, 4]) {
-            htb.swap(&forest, &shared_trees, now);
+            htb.reconfigure(&forest, &shared_trees, now);
             htb.take(class(&forest, row), now);
         }
         Self { htbs, forest, shared_trees, now }
@@ -44,7 +44,7 @@ impl Pair {
     /// Tokens of the root when every lease has been returned.
     fn leaf_state(&mut self) -> i64 {
         for htb in &mut self.htbs {
-            htb.swap(&self.forest, &self.shared_trees, self.now);
+            htb.reconfigure(&self.forest, &self.shared_trees, self.now);
         }
         self.view(0, 1).tokens
     }
@@ -73,14 +73,14 @@ fn who_is_not_alone_any_more_in_the_middle_of_a_run_charges_all_of_it() {
     for end in [false, true] {
         let mut pair = Pair::new();
         pair.pass(0, 5);
-        assert!(pair.htbs[0].is_sole(0) && is_in_run(&pair.htbs[0]));
+        assert!(pair.htbs[0].is_exclusive(0) && is_in_run(&pair.htbs[0]));
         pair.pass(1, 1);
-        assert!(!pair.htbs[1].is_sole(0));
+        assert!(!pair.htbs[1].is_exclusive(0));
         // It has not looked yet.
         pair.pass(0, 2);
         if end {
             pair.htbs[0].end_runs();
-            assert!(!pair.htbs[0].is_sole(0) && !is_in_run(&pair.htbs[0]));
+            assert!(!pair.htbs[0].is_exclusive(0) && !is_in_run(&pair.htbs[0]));
         }
         assert_eq!(pair.view(0, 1).packets + pair.view(1, 1).packets, 8);
         assert_eq!(pair.leaf_state(), FULL - 8 * BITS);
@@ -96,7 +96,7 @@ fn what_passes_on_loan_is_charged_to_the_loan_when_the_run_ends() {
     pair.htbs[0].end_runs();
     pair.now.0 += 1_000_000;
     pair.pass(0, 3);
-    assert!(!pair.htbs[0].is_sole(0) && is_in_run(&pair.htbs[0]));
+    assert!(!pair.htbs[0].is_exclusive(0) && is_in_run(&pair.htbs[0]));
     let root = pair.htbs[0].core.trees[0].root;
     let credit = |htb: &Htb| htb.core.node(root).unwrap().class_tokens.tokens;
     let lent = credit(&pair.htbs[0]);

@@ -21,7 +21,7 @@ fn workers_that_meet_at_any_moment_keep_the_rate_and_forget_no_leaf() {
             let (forest, shared_trees) = (&forest, &shared_trees);
             move || {
                 let mut htb = Htb::new(number, WORKERS);
-                htb.swap(forest, shared_trees, Now(begin));
+                htb.reconfigure(forest, shared_trees, Now(begin));
                 let rows = (10..50).filter(|row| row % WORKERS == number);
                 let leaves: Vec<ClassId> = rows.map(|row| class(forest, row)).collect();
                 for leaf in &leaves {
@@ -39,7 +39,7 @@ fn workers_that_meet_at_any_moment_keep_the_rate_and_forget_no_leaf() {
                         htb.sent(turn.leaf, 1, PACKET, now);
                     }
                     if now.0 % 65_536 < 5_000 {
-                        htb.swap(forest, shared_trees, now);
+                        htb.reconfigure(forest, shared_trees, now);
                     }
                     std::thread::yield_now();
                 }

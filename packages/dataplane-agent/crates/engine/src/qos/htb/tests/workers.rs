@@ -33,7 +33,7 @@ impl Crew {
         println!("seed {seed}");
         let mut htbs: Vec<Htb> = (0..workers).map(|worker| Htb::new(worker, workers)).collect();
         for htb in &mut htbs {
-            htb.swap(&forest, &shared_trees, now);
+            htb.reconfigure(&forest, &shared_trees, now);
         }
         Self {
             htbs,
@@ -279,19 +279,19 @@ fn who_leaves_gives_back_all_and_who_stays_alone_has_no_leases() {
         crew.activate(0, 2);
         crew.activate(1, 3);
         crew.run(500);
-        assert!(!crew.htbs[0].is_sole(0) && !crew.htbs[1].is_sole(0));
+        assert!(!crew.htbs[0].is_exclusive(0) && !crew.htbs[1].is_exclusive(0));
         crew.deactivate(1, 3);
         crew.run(2);
         assert_eq!(crew.htbs[1].next_deadline(crew.now), None);
         assert!(crew.htbs[1].core.trees[0].listed.iter().all(|listed| listed.is_empty()));
         assert_near(&crew.rates(&[2, 3], 10), &[100.0, 0.0], 0.1);
         crew.run(20);
-        assert!(crew.htbs[0].is_sole(0));
+        assert!(crew.htbs[0].is_exclusive(0));
         assert_near(&crew.rates(&[2], 1000), &[100.0], 0.001);
         // And comes back.
         crew.activate(1, 3);
         crew.run(50);
-        assert!(!crew.htbs[0].is_sole(0));
+        assert!(!crew.htbs[0].is_exclusive(0));
         assert_near(&crew.rates(&[2, 3], 2000), &[50.0, 50.0], 0.02);
     }
 }

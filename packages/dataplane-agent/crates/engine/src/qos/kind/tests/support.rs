@@ -32,7 +32,7 @@ pub fn set_class(bytes: &mut [u8], class: u8) {
 pub fn waiting(frame: HeapFrame, now: Now) -> Waiting<HeapFrame> {
     Waiting {
         vnet: VnetState::default(),
-        exit: Verdict::default(),
+        final_verdict: Verdict::default(),
         bytes: frame.0.len() as u64 - 14,
         segments: 1,
         fast: false,

@@ -1,14 +1,14 @@
-//! Taking over another configuration: tokens, counters and packets stay with their classes.
+//! Reconfiguration of a worker's queues: tokens, counters and packets stay with their classes.
 
 use crate::packet::frame::Frame;
 use crate::qos::burst::Burst;
 use crate::qos::forest::{Class, ClassId, Context, Forest, Identity, Part};
 use crate::qos::htb::SharedTrees;
 use crate::qos::kind::{Kind, Load};
-use crate::qos::leaf::{UNOWNED, WakeBy, leaf_flag};
-use crate::qos::ownership::{OpenOwnerships, Ownerships, PARTS};
-use crate::qos::queues::changeover::Progress;
-use crate::qos::queues::row_ownership::Foreign;
+use crate::qos::leaf::{Scheduled, UNOWNED, leaf_flag};
+use crate::qos::ownership::{LockedOwnerships, Ownerships, PARTS};
+use crate::qos::queues::ordered_change::ChangeProgress;
+use crate::qos::queues::row_ownership::HandedOverCounts;
 use crate::qos::queues::rows::{QueueRow, own_limit};
 use crate::qos::queues::{NIL, Plan, Queues, Waiting};
 use crate::qos::slab::NodeQueue;
@@ -23,14 +23,14 @@ pub struct SharedQueues {
     /// Tokens of trees.
     pub shared_trees: SharedTrees,
     /// Progress of every worker with the queue-configuration change.
-    pub progress: Progress,
+    pub progress: ChangeProgress,
 }
 
 impl SharedQueues {
     /// Shared state of `workers` workers.
     pub fn new(workers: u32) -> Self {
         let (ownerships, shared_trees) = Default::default();
-        Self { ownerships, shared_trees, progress: Progress::new(workers) }
+        Self { ownerships, shared_trees, progress: ChangeProgress::new(workers) }
     }
 }
 
@@ -39,7 +39,7 @@ impl<F: Frame> Queues<F> {
     /// packets; a changed limit, parent or queue type keeps the packets. Packets that wait in a leaf that is not theirs
     /// any more go at once, so that packets after them, which pass another one, are not reordered. `epoch` is the number
     /// of the configuration, by which the workers know that all have it; `interfaces` are the rows of the ports' interfaces.
-    pub fn swap(
+    pub fn reconfigure(
         &mut self,
         before: &Plan<'_>,
         plan: &Plan<'_>,
@@ -47,12 +47,12 @@ impl<F: Frame> Queues<F> {
         shared: &SharedQueues,
         now: Now,
     ) {
-        self.begin_changeover(before, plan, epoch, shared, now);
+        self.begin_ordered_change(before, plan, epoch, shared, now);
         if plan.shares_queues_with(before) && self.ports.are_of(interfaces) {
             // Other rules or neighbours: nothing here would be otherwise, and a worker with 25,000 rows would stand still for 1.5 ms.
             return;
         }
-        self.swapped = now;
+        self.reconfigured_at = now;
         let forest = plan.forest;
         let entries = std::mem::take(&mut self.rows);
         self.unacknowledged.clear();
@@ -63,51 +63,51 @@ impl<F: Frame> Queues<F> {
         self.ports.renew(interfaces);
         let mut changed = Vec::new();
         let mut old = entries.into_iter().peekable();
-        let mut ownerships = shared.ownerships.open();
+        let mut ownerships = shared.ownerships.lock();
         let mut entries = Vec::with_capacity(forest.rows().len());
         for &first in forest.rows() {
             let Some(row) = forest.class(first).map(|class| class.identity) else { continue };
             while let Some(gone) = old.next_if(|entry| entry.identity < row) {
-                self.retire(gone, now);
+                self.remove_row(gone, now);
             }
             let number = entries.len() as u32;
             let entry = match old.next_if(|entry| entry.identity == row) {
                 Some(entry) => {
-                    self.carry_over(entry, (number, first), before.forest, forest, now, &mut changed)
+                    self.keep_row(entry, (number, first), before.forest, forest, now, &mut changed)
                 }
                 None => new_row(row, first, &mut ownerships),
             };
-            if entry.foreign.unacknowledged != 0 {
+            if entry.handed_over.unacknowledged != 0 {
                 self.unacknowledged.push(number);
             }
-            if entry.foreign.is_listed {
+            if entry.handed_over.is_listed {
                 self.shared_rows.push(number);
             }
             entries.push(entry);
         }
-        old.for_each(|gone| self.retire(gone, now));
+        old.for_each(|gone| self.remove_row(gone, now));
         drop(ownerships);
         self.rows = entries;
         self.carry_inner(before.forest, forest, now);
-        self.htb.swap(forest, &shared.shared_trees, now);
+        self.htb.reconfigure(forest, &shared.shared_trees, now);
         self.forget_resets(before.forest, forest);
         // Numbers of leaves that are gone are given to others now.
-        self.pass_over_retired();
+        self.pass_over_removed();
         self.apply_changes(forest, changed, now);
-        self.pass_over_retired();
+        self.pass_over_removed();
         self.reserve(forest.classes().len());
         let is_plain = |class: &Class| matches!(class.identity.part, Part::Upload | Part::Download);
         if !forest.classes().iter().all(is_plain) {
             self.paths.reserve(forest.classes().len());
         }
         if !plan.table.matches_as(before.table) {
-            self.send_reclassified(plan, now);
+            self.flush_reclassified(plan, now);
         }
-        self.renew_newcomers(plan, now);
+        self.reclassify_unpassed(plan, now);
     }
 
-    /// A row that stays: its leaves get their new numbers, and those that have changed are noted.
-    fn carry_over(
+    /// Keeps a row: its leaves get their new class ids, and those that have changed are noted.
+    fn keep_row(
         &mut self,
         mut entry: QueueRow,
         (number, first): (u32, ClassId),
@@ -126,16 +126,17 @@ impl<F: Frame> Queues<F> {
                 if let Some((_, class)) = new {
                     self.carry_leaf(leaf, class.identity, before);
                 }
-                self.retire_leaf(leaf, now);
+                self.remove_leaf(leaf, now);
                 continue;
             };
             let place = leaf as usize;
-            let (Some(hot), Some(queue)) = (self.leaves.get_mut(place), self.queues.get_mut(place)) else {
+            let (Some(hot), Some(queue)) = (self.leaves.get_mut(place), self.leaf_queues.get_mut(place))
+            else {
                 continue;
             };
             let known = before.class(std::mem::replace(&mut hot.class, id));
             (queue.row, queue.rank) = (number, class.rank() as u8);
-            if !known.is_some_and(|known| is_alike(known, class, before, forest)) {
+            if !known.is_some_and(|known| has_same_settings(known, class, before, forest)) {
                 changed.push(leaf);
             }
             if let Some(place) = self.class_leaves.get_mut(id.0 as usize) {
@@ -145,7 +146,7 @@ impl<F: Frame> Queues<F> {
         }
         (entry.class, entry.identity) = (first, entry.identity);
         if was_begun && entry.leaves().next().is_none() {
-            self.changeover.row_is_gone(self.worker, entry.identity, &entry.ownership);
+            self.ordered_change.release_removed_row(self.worker, entry.identity, &entry.ownership);
         }
         entry
     }
@@ -171,14 +172,14 @@ impl<F: Frame> Queues<F> {
                 let (parts, away) = (entry.parts, self.is_unowned(sibling));
                 self.begin_row(at, forest, now);
                 if !away {
-                    self.join(at, parts, now);
+                    self.own_added_leaves(at, parts, now);
                 }
             }
         }
     }
 
-    /// Leaves that have been added to a row which this worker has are its own too.
-    fn join(&mut self, at: usize, before: [u32; PARTS], now: Now) {
+    /// Makes leaves this worker's that have been added to a row which it owns.
+    fn own_added_leaves(&mut self, at: usize, before: [u32; PARTS], now: Now) {
         let Some(entry) = self.rows.get(at) else { return };
         for number in entry.parts.into_iter().zip(before).filter(|(new, old)| new != old).map(|(new, _)| new)
         {
@@ -206,7 +207,7 @@ impl<F: Frame> Queues<F> {
         let kind = forest.type_of(class).unwrap_or(&QueueType::None);
         self.change_kind(number, kind, now);
         let place = number as usize;
-        let (Some(leaf), Some(queue)) = (self.leaves.get_mut(place), self.queues.get_mut(place)) else {
+        let (Some(leaf), Some(queue)) = (self.leaves.get_mut(place), self.leaf_queues.get_mut(place)) else {
             return;
         };
         let limit = own_limit(class);
@@ -227,8 +228,8 @@ impl<F: Frame> Queues<F> {
         if is_tree && !was_tree && !leaf.is_unowned() {
             self.htb.take(leaf.class, now);
         }
-        if is_tree != was_tree && queue.wake == WakeBy::Turn && is_tree {
-            queue.wake = WakeBy::Nobody;
+        if is_tree != was_tree && queue.scheduled == Scheduled::Due && is_tree {
+            queue.scheduled = Scheduled::No;
         }
         let Some(leaf) = self.leaves.get(place) else { return };
         // Its kind may have had nothing to send before a time that does not hold any more.
@@ -240,7 +241,7 @@ impl<F: Frame> Queues<F> {
 
     /// Another queue type: what waits is offered to the new queue in the order in which the old one holds it.
     fn change_kind(&mut self, number: u32, kind: &QueueType, now: Now) {
-        let Some(queue) = self.queues.get_mut(number as usize) else { return };
+        let Some(queue) = self.leaf_queues.get_mut(number as usize) else { return };
         if queue.kind.change(kind) {
             return;
         }
@@ -261,25 +262,25 @@ impl<F: Frame> Queues<F> {
         self.changed(number, before);
     }
 
-    /// A row is gone.
-    fn retire(&mut self, entry: QueueRow, now: Now) {
+    /// Removes a row.
+    fn remove_row(&mut self, entry: QueueRow, now: Now) {
         let mut begun = false;
         for leaf in entry.leaves() {
             begun = true;
-            self.retire_leaf(leaf, now);
+            self.remove_leaf(leaf, now);
         }
-        entry.ownership.acknowledge(entry.foreign.unacknowledged);
+        entry.ownership.acknowledge(entry.handed_over.unacknowledged);
         if begun {
-            self.changeover.row_is_gone(self.worker, entry.identity, &entry.ownership);
+            self.ordered_change.release_removed_row(self.worker, entry.identity, &entry.ownership);
         }
     }
 
-    /// A leaf is gone.
-    fn retire_leaf(&mut self, number: u32, now: Now) {
-        self.send_from(number, now, |_, _| true);
+    /// Removes a leaf.
+    fn remove_leaf(&mut self, number: u32, now: Now) {
+        self.flush_matching(number, now, |_, _| true);
         self.unschedule(number);
-        if let Some(queue) = self.queues.get_mut(number as usize) {
-            queue.wake = WakeBy::Nobody;
+        if let Some(queue) = self.leaf_queues.get_mut(number as usize) {
+            queue.scheduled = Scheduled::No;
         }
         if let Some(leaf) = self.leaves.get_mut(number as usize) {
             (leaf.waiting, leaf.class) = (UNOWNED, ClassId(u32::MAX));
@@ -288,12 +289,12 @@ impl<F: Frame> Queues<F> {
         self.free.push(number);
     }
 
-    /// Sends packets that wait in a leaf which is not on their path any more.
-    fn send_reclassified(&mut self, plan: &Plan<'_>, now: Now) {
+    /// Flushes packets that wait in a leaf which is not on their path any more.
+    fn flush_reclassified(&mut self, plan: &Plan<'_>, now: Now) {
         for number in self.waiting_leaves() {
             let Some(class) = self.class(number) else { continue };
-            if !self.queues.get(number as usize).is_some_and(|queue| queue.is_port()) {
-                self.send_from(number, now, |waiting, context| {
+            if !self.leaf_queues.get(number as usize).is_some_and(|queue| queue.is_port()) {
+                self.flush_matching(number, now, |waiting, context| {
                     !plan.passes(waiting.addresses, context, class)
                 });
             }
@@ -304,7 +305,7 @@ impl<F: Frame> Queues<F> {
     #[cold]
     pub fn charge(&mut self, number: u32, segments: u32, bytes: u64, now: Now) {
         let place = number as usize;
-        if let (Some(leaf), Some(queue)) = (self.leaves.get_mut(place), self.queues.get_mut(place)) {
+        if let (Some(leaf), Some(queue)) = (self.leaves.get_mut(place), self.leaf_queues.get_mut(place)) {
             queue.pass(leaf, segments, bytes);
             if leaf.is(leaf_flag::TREE) {
                 self.htb.sent(leaf.class, segments, bytes, now);
@@ -312,18 +313,23 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Sends the packets of a leaf that `gone` says, in order and charged.
-    fn send_from(&mut self, number: u32, now: Now, mut gone: impl FnMut(&Waiting<F>, &Context) -> bool) {
-        let Some(queue) = self.queues.get_mut(number as usize) else { return };
+    /// Flushes the packets of a leaf for which `matches` holds, in order and charged.
+    fn flush_matching(
+        &mut self,
+        number: u32,
+        now: Now,
+        mut matches: impl FnMut(&Waiting<F>, &Context) -> bool,
+    ) {
+        let Some(queue) = self.leaf_queues.get_mut(number as usize) else { return };
         let before = queue.kind.load();
         if before.frames == 0 {
             return;
         }
         let paths = &self.paths;
-        let Some(leaving) = self.leaving.get_mut(usize::from(queue.rank) + 1) else { return };
+        let Some(deferred) = self.deferred.get_mut(usize::from(queue.rank) + 1) else { return };
         let taken = queue
             .kind
-            .take_out(&mut self.slab, leaving, |waiting| gone(waiting, &Self::context(paths, waiting)));
+            .take_out(&mut self.slab, deferred, |waiting| matches(waiting, &Self::context(paths, waiting)));
         if taken.frames != 0 {
             self.charge(number, taken.segments, taken.bytes, now);
         }
@@ -332,13 +338,13 @@ impl<F: Frame> Queues<F> {
     }
 }
 
-fn new_row(identity: Identity, class: ClassId, ownerships: &mut OpenOwnerships<'_>) -> QueueRow {
+fn new_row(identity: Identity, class: ClassId, ownerships: &mut LockedOwnerships<'_>) -> QueueRow {
     let ownership = ownerships.of(identity);
-    QueueRow { identity, class, parts: [NIL; PARTS], ownership, foreign: Foreign::default() }
+    QueueRow { identity, class, parts: [NIL; PARTS], ownership, handed_over: HandedOverCounts::default() }
 }
 
-/// Whether a class is held to the same, in the same kind of place.
-fn is_alike(old: &Class, new: &Class, before: &Forest, forest: &Forest) -> bool {
+/// Whether a class has the same limits, queue type and kind of parent in both configurations.
+fn has_same_settings(old: &Class, new: &Class, before: &Forest, forest: &Forest) -> bool {
     old.limit == new.limit
         && old.parent.is_some() == new.parent.is_some()
         && old.interface == new.interface

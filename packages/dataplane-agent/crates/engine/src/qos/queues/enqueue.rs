@@ -5,15 +5,15 @@ use crate::packet::verdict::DropReason;
 use crate::qos::kind::Load;
 use crate::qos::leaf::leaf_flag;
 use crate::qos::queues::watch::Event;
-use crate::qos::queues::{HoldOutcome, Queues, Waiting};
+use crate::qos::queues::{EnqueueOutcome, Queues, Waiting};
 use crate::qos::slab::{NodeId, NodeQueue};
 use crate::time::Now;
 
 impl<F: Frame> Queues<F> {
-    /// Lets a frame wait in a leaf. What is dropped instead is counted for [`Self::take_dropped`].
+    /// Enqueues a frame in a leaf. What is dropped instead is counted for [`Self::take_dropped`].
     // In line, as it is put together where it waits then, not copied there.
     #[inline(always)]
-    pub fn hold(&mut self, number: u32, waiting: Waiting<F>, now: Now) -> HoldOutcome {
+    pub fn enqueue(&mut self, number: u32, waiting: Waiting<F>, now: Now) -> EnqueueOutcome {
         let load = Load::frame(waiting.segments, waiting.bytes);
         if let Err(refused) = self.make_room(number, load, waiting.frame.footprint() as u64, now) {
             return refused;
@@ -24,36 +24,43 @@ impl<F: Frame> Queues<F> {
     }
 
     /// Sees to it that a frame can wait in a leaf. If it cannot, counts it as dropped and says why.
-    fn make_room(&mut self, number: u32, frame: Load, footprint: u64, now: Now) -> Result<(), HoldOutcome> {
+    fn make_room(
+        &mut self,
+        number: u32,
+        frame: Load,
+        footprint: u64,
+        now: Now,
+    ) -> Result<(), EnqueueOutcome> {
         self.watches.now = now;
         if !self.admits(number, frame.segments, frame.bytes, now) {
             self.refuse(number, frame.segments);
-            return Err(HoldOutcome::NoRoom);
+            return Err(EnqueueOutcome::NoRoom);
         }
         while !self.slab.has_room(footprint) {
             if !self.drop_from_longest() {
                 self.dropped.memory = self.dropped.memory.saturating_add(frame.segments);
                 self.count_drop(number, frame.segments);
-                return Err(HoldOutcome::NoMemory);
+                return Err(EnqueueOutcome::NoMemory);
             }
         }
         Ok(())
     }
 
     /// A frame that has a place goes into a leaf's queue, which may drop it nevertheless.
-    fn put(&mut self, number: u32, node: NodeId, now: Now) -> HoldOutcome {
-        let Some(queue) = self.queues.get_mut(number as usize) else { return HoldOutcome::NoRoom };
+    fn put(&mut self, number: u32, node: NodeId, now: Now) -> EnqueueOutcome {
+        let Some(queue) = self.leaf_queues.get_mut(number as usize) else { return EnqueueOutcome::NoRoom };
         let before = queue.kind.load();
         let mut gone = NodeQueue::default();
         let node = queue.kind.enqueue(&mut self.slab, node, now, &mut gone);
-        let refused = if queue.kind.drops_at_random() { HoldOutcome::Dropped } else { HoldOutcome::NoRoom };
+        let refused =
+            if queue.kind.drops_at_random() { EnqueueOutcome::Dropped } else { EnqueueOutcome::NoRoom };
         let stays = !self.drop_frames(number, &mut gone, Some(node));
         self.changed(number, before);
         self.schedule(number, now);
         if self.is_watched(number) {
             self.record_event(number, Event::default());
         }
-        if stays { HoldOutcome::Waits } else { refused }
+        if stays { EnqueueOutcome::Waits } else { refused }
     }
 
     /// Counts wire segments for which a leaf's queue has no room.
@@ -65,7 +72,8 @@ impl<F: Frame> Queues<F> {
     /// Whether a leaf's queue has room for a frame. What the bucket already has tokens for does not count: it goes as
     /// soon as the leaf has its turn.
     pub fn admits(&mut self, number: u32, segments: u32, bytes: u64, now: Now) -> bool {
-        let (Some(leaf), Some(queue)) = (self.leaves.get(number as usize), self.queues.get(number as usize))
+        let (Some(leaf), Some(queue)) =
+            (self.leaves.get(number as usize), self.leaf_queues.get(number as usize))
         else {
             return false;
         };
@@ -97,7 +105,7 @@ impl<F: Frame> Queues<F> {
     /// Counts wire segments of a leaf that were dropped, for any reason.
     pub fn count_drop(&mut self, number: u32, segments: u32) {
         self.totals.dropped_packets += u64::from(segments);
-        if let Some(queue) = self.queues.get_mut(number as usize) {
+        if let Some(queue) = self.leaf_queues.get_mut(number as usize) {
             queue.dropped += u64::from(segments);
         }
         if self.is_watched(number) {
@@ -131,8 +139,8 @@ impl<F: Frame> Queues<F> {
 
     /// Makes room at the cost of the longest queue. `false` when nothing waits in any.
     fn drop_from_longest(&mut self) -> bool {
-        let Some(number) = self.longest.first(&mut self.queues) else { return false };
-        let Some(queue) = self.queues.get_mut(number as usize) else { return false };
+        let Some(number) = self.longest.first(&mut self.leaf_queues) else { return false };
+        let Some(queue) = self.leaf_queues.get_mut(number as usize) else { return false };
         let before = queue.kind.load();
         let mut gone = NodeQueue::default();
         queue.kind.drop_from_longest(&mut self.slab, &mut gone);

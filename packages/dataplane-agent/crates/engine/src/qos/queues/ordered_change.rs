@@ -1,17 +1,24 @@
-//! How a flow keeps its order while the workers take over other queues, each at a time of its own.
+//! The ordered change to another queue configuration: how a flow keeps its order while the workers reconfigure their
+//! queues, each at a time of its own.
 //!
 //! What a flow's packets have passed says how old they are: of two, the older one has passed more. So those that
 //! have passed all leaves go first, at every worker, then those that have passed one less, and those that have not passed
 //! any last:
 //!
 //! ```text
-//!  slot:  5 the queue of its interface   4 a tree below the interface   3 total   2 simple queue   1 tree below global  
-//! 0 nothing         └ goes at once                 └ goes when every worker has taken over the queues and sent its slot
-//! 5, and all that was                                          on its way between two of them has arrived;  3, 2, 1, 0
-//! likewise ```
+//! slot  has passed                      goes
+//!  5    the queue of its interface      at once
+//!  4    a tree below its interface      when every worker has the new queues and has
+//!                                       sent its slot 5, and all packets on their way
+//!                                       between two workers by then have arrived
+//!  3    the queue for the total         likewise, after slot 4
+//!  2    a simple queue                  likewise, after slot 3
+//!  1    a tree below global             likewise, after slot 2
+//!  0    nothing                         likewise, after slot 1
+//! ```
 //!
-//! Until a slot's time comes its packets wait for it, unless nothing changes for their flow. A worker that has something to
-//! wait for looks again at once and never stops for it.
+//! Until a slot's time comes its packets are deferred, unless nothing changes for their flow. A worker that has something
+//! to wait for looks again at once and never stops for it.
 
 use std::sync::{Arc, PoisonError};
 
@@ -19,7 +26,7 @@ use crate::packet::frame::Frame;
 use crate::qos::classify::QueueTable;
 use crate::qos::forest::{Forest, Identity, RANKS};
 use crate::qos::ownership::Ownership;
-use crate::qos::queues::swap::SharedQueues;
+use crate::qos::queues::reconfigure::SharedQueues;
 use crate::qos::queues::{Plan, Queues, Waiting};
 use crate::qos::slab::NodeQueue;
 use crate::sync::Mutex;
@@ -30,13 +37,13 @@ use crate::time::Now;
 pub const SLOTS: usize = RANKS + 1;
 /// Slot of packets that passed the last queue; sent first.
 const FIRST: u8 = RANKS as u8;
-/// Longest wait of a change, after which flows go on in whichever order: a port that takes nothing, or a worker that is
+/// Time after which a change no longer keeps the order of flows: a port that takes nothing, or a worker that is
 /// stuck, does not stop the others' packets for good.
-const LONGEST_NS: u64 = 250_000_000;
+const CHANGE_TIMEOUT_NS: u64 = 250_000_000;
 
 /// Progress of every worker with the queue-configuration change.
 #[derive(Debug)]
-pub struct Progress {
+pub struct ChangeProgress {
     workers: Vec<WorkerProgress>,
     /// Tables that no worker reads any more, to be freed by another thread than theirs.
     retired: Mutex<Vec<Tables>>,
@@ -55,7 +62,7 @@ struct WorkerProgress {
     arrived: Vec<AtomicU64>,
 }
 
-impl Progress {
+impl ChangeProgress {
     /// Progress of `workers` workers.
     pub fn new(workers: u32) -> Self {
         let counts = || (0..workers).map(|_| AtomicU64::new(0)).collect();
@@ -88,8 +95,8 @@ impl Progress {
         }
     }
 
-    /// Whether every worker has sent its packets of a slot, and those have arrived that were handed over before that.
-    fn is_through(&self, epoch: u32, slot: u8) -> bool {
+    /// Whether every worker has sent its packets of a slot and of those above, and those have arrived that were handed over before that.
+    fn is_sent_by_all(&self, epoch: u32, slot: u8) -> bool {
         let is_there = |progress: &WorkerProgress| {
             let word = progress.word.load(Ordering::Acquire);
             word >> 8 == u64::from(epoch) && word & 0xff <= u64::from(slot)
@@ -112,7 +119,7 @@ fn word(epoch: u32, slot: u8) -> u64 {
 
 /// Flows whose packets have to wait for their slot.
 #[derive(Debug, Default)]
-enum Affected {
+enum AffectedFlows {
     /// None: every flow passes the leaves that it did.
     #[default]
     None,
@@ -124,54 +131,54 @@ enum Affected {
 
 /// State of this worker in the queue-configuration change.
 #[derive(Debug)]
-pub(super) struct Changeover {
+pub(super) struct OrderedChange {
     epoch: Option<u32>,
-    /// Packets of lower slots wait. 0 while no change is under way.
-    open: u8,
+    /// Lowest slot whose packets may go; those of lower slots wait. 0 while no change is under way.
+    lowest_allowed: u8,
     /// Lowest slot that others know to be sent.
     announced: u8,
     began: Now,
-    affected: Affected,
+    affected: AffectedFlows,
     /// Packets handed over to each worker, for a leaf there.
     departed: Vec<u64>,
     /// Packets for a leaf here that came from each worker.
     arrived: Vec<u64>,
     /// Rows of this worker that are gone: until all workers know, others send their packets here.
-    gone: Vec<(Identity, Arc<Ownership>)>,
+    removed_rows: Vec<(Identity, Arc<Ownership>)>,
 }
 
-impl Changeover {
+impl OrderedChange {
     pub fn new(workers: u32) -> Self {
         Self {
             epoch: None,
-            open: 0,
+            lowest_allowed: 0,
             announced: 0,
             began: Now(0),
-            affected: Affected::None,
+            affected: AffectedFlows::None,
             departed: vec![0; workers as usize],
             arrived: vec![0; workers as usize],
-            gone: Vec::new(),
+            removed_rows: Vec::new(),
         }
     }
 
     /// Lowest slot whose packets may go.
-    pub fn open(&self) -> usize {
-        usize::from(self.open)
+    pub fn lowest_allowed(&self) -> usize {
+        usize::from(self.lowest_allowed)
     }
 
-    /// A row of this worker is gone, or all its leaves are.
-    pub fn row_is_gone(&mut self, worker: u32, row: Identity, ownership: &Arc<Ownership>) {
-        if self.open == 0 {
-            ownership.abandon(worker);
+    /// Releases a row of this worker that is gone, or all of whose leaves are: at once, or at the end of the change.
+    pub fn release_removed_row(&mut self, worker: u32, row: Identity, ownership: &Arc<Ownership>) {
+        if self.lowest_allowed == 0 {
+            ownership.release_unconditionally(worker);
         } else {
-            self.gone.push((row, Arc::clone(ownership)));
+            self.removed_rows.push((row, Arc::clone(ownership)));
         }
     }
 }
 
 impl<F: Frame> Queues<F> {
     /// Begins the change to another configuration.
-    pub(super) fn begin_changeover(
+    pub(super) fn begin_ordered_change(
         &mut self,
         before: &Plan<'_>,
         plan: &Plan<'_>,
@@ -179,30 +186,31 @@ impl<F: Frame> Queues<F> {
         shared: &SharedQueues,
         now: Now,
     ) {
-        let is_pending = self.changeover.open != 0 || self.has_leaving();
-        let is_first = self.changeover.epoch.replace(epoch).is_none();
-        if self.changeover.departed.len() < 2 {
+        let is_pending = self.ordered_change.lowest_allowed != 0 || self.has_sendable();
+        let is_first = self.ordered_change.epoch.replace(epoch).is_none();
+        if self.ordered_change.departed.len() < 2 {
             return;
         }
         let is_same = plan.table.matches_as(before.table);
         if is_first || is_same && !is_pending {
-            return shared.progress.announce(self.worker, epoch, 0, &self.changeover.departed);
+            return shared.progress.announce(self.worker, epoch, 0, &self.ordered_change.departed);
         }
-        if !(is_same && self.changeover.open != 0) {
+        if !(is_same && self.ordered_change.lowest_allowed != 0) {
             let asks_context = before.table.asks_context() || plan.table.asks_context();
             let affected = if is_pending || asks_context {
-                Affected::All
+                AffectedFlows::All
             } else {
-                Affected::Since((Arc::clone(before.forest), Arc::clone(before.table)))
+                AffectedFlows::Since((Arc::clone(before.forest), Arc::clone(before.table)))
             };
             self.replace_affected(affected, shared);
         }
-        let changeover = &mut self.changeover;
-        (changeover.open, changeover.announced, changeover.began) = (FIRST, FIRST + 1, now);
+        let ordered_change = &mut self.ordered_change;
+        (ordered_change.lowest_allowed, ordered_change.announced, ordered_change.began) =
+            (FIRST, FIRST + 1, now);
     }
 
-    fn replace_affected(&mut self, affected: Affected, shared: &SharedQueues) {
-        if let Affected::Since(tables) = std::mem::replace(&mut self.changeover.affected, affected) {
+    fn replace_affected(&mut self, affected: AffectedFlows, shared: &SharedQueues) {
+        if let AffectedFlows::Since(tables) = std::mem::replace(&mut self.ordered_change.affected, affected) {
             shared.progress.retire(tables);
         }
     }
@@ -210,21 +218,21 @@ impl<F: Frame> Queues<F> {
     /// Whether another configuration is not everybody's yet.
     #[inline]
     pub fn is_changing(&self) -> bool {
-        self.changeover.open != 0
+        self.ordered_change.lowest_allowed != 0
     }
 
     /// Whether a packet between these addresses that has passed a leaf of a rank, or none, has to wait until older ones
     /// of its flow have gone.
     #[inline]
     pub fn waits_for_older(&self, plan: &Plan<'_>, passed: Option<usize>, addresses: (u32, u32)) -> bool {
-        slot(passed) < self.changeover.open() && self.is_affected(plan, addresses)
+        slot_after(passed) < self.ordered_change.lowest_allowed() && self.is_affected(plan, addresses)
     }
 
     fn is_affected(&self, plan: &Plan<'_>, addresses: (u32, u32)) -> bool {
-        let (forest, table) = match &self.changeover.affected {
-            Affected::None => return false,
-            Affected::All => return true,
-            Affected::Since((forest, table)) => (forest, table),
+        let (forest, table) = match &self.ordered_change.affected {
+            AffectedFlows::None => return false,
+            AffectedFlows::All => return true,
+            AffectedFlows::Since((forest, table)) => (forest, table),
         };
         let before = Plan { forest, table, ..*plan };
         let names = |plan: &Plan<'_>| {
@@ -236,30 +244,30 @@ impl<F: Frame> Queues<F> {
         names(&before) != names(plan)
     }
 
-    /// Holds a packet until its slot may go. `false` when there was no memory for it.
-    pub fn hold_in_slot(&mut self, passed: Option<usize>, waiting: Waiting<F>) -> bool {
+    /// Defers a packet until its slot may go. `false` when there was no memory for it.
+    pub fn defer(&mut self, passed: Option<usize>, waiting: Waiting<F>) -> bool {
         if !self.slab.has_room(waiting.frame.footprint() as u64) {
             self.drop_for_memory(waiting.segments);
             return false;
         }
         self.paths.hold(waiting.queue);
-        self.push_to_slot(passed, waiting);
+        self.push_deferred(passed, waiting);
         true
     }
 
-    /// As [`Self::hold_in_slot`], for a packet dequeued from a leaf.
-    pub(super) fn push_to_slot(&mut self, passed: Option<usize>, waiting: Waiting<F>) {
+    /// As [`Self::defer`], for a packet dequeued from a leaf.
+    pub(super) fn push_deferred(&mut self, passed: Option<usize>, waiting: Waiting<F>) {
         let node = self.slab.insert(waiting);
-        if let Some(leaving) = self.leaving.get_mut(slot(passed)) {
-            leaving.push(&mut self.slab, node);
+        if let Some(deferred) = self.deferred.get_mut(slot_after(passed)) {
+            deferred.push(&mut self.slab, node);
         }
     }
 
-    /// Packets that have passed nothing, and waited while yet another configuration came, pass what that says.
-    pub(super) fn renew_newcomers(&mut self, plan: &Plan<'_>, now: Now) {
-        let Some(newcomers) = self.leaving.first_mut() else { return };
-        let mut all = std::mem::take(newcomers);
-        let mut renewed = NodeQueue::default();
+    /// Classifies packets again that have passed nothing, and were deferred while yet another configuration came.
+    pub(super) fn reclassify_unpassed(&mut self, plan: &Plan<'_>, now: Now) {
+        let Some(unpassed) = self.deferred.first_mut() else { return };
+        let mut all = std::mem::take(unpassed);
+        let mut reclassified = NodeQueue::default();
         while let Some(node) = all.pop(&mut self.slab) {
             if let Some(waiting) = self.slab.get(node) {
                 let (context, old) = (Self::context(&self.paths, waiting), waiting.queue);
@@ -271,81 +279,88 @@ impl<F: Frame> Queues<F> {
                     waiting.queue = queue;
                 }
             }
-            renewed.push(&mut self.slab, node);
+            reclassified.push(&mut self.slab, node);
         }
-        if let Some(newcomers) = self.leaving.first_mut() {
-            *newcomers = renewed;
+        if let Some(unpassed) = self.deferred.first_mut() {
+            *unpassed = reclassified;
         }
     }
 
     /// Counts a packet that goes to a leaf of another worker.
     pub fn count_departed(&mut self, to: u32) {
-        if let Some(count) = self.changeover.departed.get_mut(to as usize) {
+        if let Some(count) = self.ordered_change.departed.get_mut(to as usize) {
             *count += 1;
         }
     }
 
     /// Takes it back from the count: it could not be handed over.
     pub fn uncount_departed(&mut self, to: u32) {
-        if let Some(count) = self.changeover.departed.get_mut(to as usize) {
+        if let Some(count) = self.ordered_change.departed.get_mut(to as usize) {
             *count = count.saturating_sub(1);
         }
     }
 
     /// Counts a packet for a leaf that has come from another worker.
     pub fn count_arrived(&mut self, from: u32) {
-        if let Some(count) = self.changeover.arrived.get_mut(from as usize) {
+        if let Some(count) = self.ordered_change.arrived.get_mut(from as usize) {
             *count += 1;
         }
     }
 
     /// Advances the change as far as the other workers are. All packets released so far have left the router.
-    pub(super) fn follow_changeover(&mut self, shared: &SharedQueues) {
-        let Some(epoch) = self.changeover.epoch else { return };
-        shared.progress.note_arrived(self.worker, &self.changeover.arrived);
-        while self.changeover.open != 0 && !self.has_leaving() && !self.waits_for_ports() {
-            let changeover = &mut self.changeover;
-            if changeover.announced != changeover.open {
-                changeover.announced = changeover.open;
-                shared.progress.announce(self.worker, epoch, changeover.open, &changeover.departed);
+    pub(super) fn advance_ordered_change(&mut self, shared: &SharedQueues) {
+        let Some(epoch) = self.ordered_change.epoch else { return };
+        shared.progress.note_arrived(self.worker, &self.ordered_change.arrived);
+        while self.ordered_change.lowest_allowed != 0 && !self.has_sendable() && !self.waits_for_ports() {
+            let ordered_change = &mut self.ordered_change;
+            if ordered_change.announced != ordered_change.lowest_allowed {
+                ordered_change.announced = ordered_change.lowest_allowed;
+                shared.progress.announce(
+                    self.worker,
+                    epoch,
+                    ordered_change.lowest_allowed,
+                    &ordered_change.departed,
+                );
             }
-            if !shared.progress.is_through(epoch, changeover.open) {
+            if !shared.progress.is_sent_by_all(epoch, ordered_change.lowest_allowed) {
                 return;
             }
-            changeover.open -= 1;
+            ordered_change.lowest_allowed -= 1;
             // Before other workers can see the progress: the row may be back in the new configuration, and a worker that
             // is through first would hand over packets for which this one has no leaf, or take the row while they are in
             // flight.
-            self.abandon_gone();
+            self.release_removed_rows();
         }
-        if self.changeover.open == 0 {
-            self.end_changeover(shared);
-        }
-    }
-
-    /// Does not wait for others any more if it has waited too long.
-    pub fn cut_changeover_short(&mut self, shared: &SharedQueues, now: Now) {
-        if self.changeover.open != 0 && now.0.saturating_sub(self.changeover.began.0) >= LONGEST_NS {
-            self.changeover.open = 0;
-            self.end_changeover(shared);
+        if self.ordered_change.lowest_allowed == 0 {
+            self.end_ordered_change(shared);
         }
     }
 
-    fn end_changeover(&mut self, shared: &SharedQueues) {
-        self.replace_affected(Affected::None, shared);
-        self.abandon_gone();
+    /// Ends the change if it has waited for other workers too long.
+    pub fn expire_ordered_change(&mut self, shared: &SharedQueues, now: Now) {
+        if self.ordered_change.lowest_allowed != 0
+            && now.0.saturating_sub(self.ordered_change.began.0) >= CHANGE_TIMEOUT_NS
+        {
+            self.ordered_change.lowest_allowed = 0;
+            self.end_ordered_change(shared);
+        }
+    }
+
+    fn end_ordered_change(&mut self, shared: &SharedQueues) {
+        self.replace_affected(AffectedFlows::None, shared);
+        self.release_removed_rows();
     }
 
     /// Releases rows that are gone: no worker hands over packets for them any more.
-    fn abandon_gone(&mut self) {
-        for (row, ownership) in std::mem::take(&mut self.changeover.gone) {
+    fn release_removed_rows(&mut self) {
+        for (row, ownership) in std::mem::take(&mut self.ordered_change.removed_rows) {
             if !self.has_row(row) {
-                ownership.abandon(self.worker);
+                ownership.release_unconditionally(self.worker);
             }
         }
     }
 }
 
-fn slot(passed: Option<usize>) -> usize {
+fn slot_after(passed: Option<usize>) -> usize {
     passed.map_or(0, |rank| rank + 1)
 }

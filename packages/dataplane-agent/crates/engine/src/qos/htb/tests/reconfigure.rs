@@ -18,7 +18,7 @@ fn what_a_change_does_not_touch_goes_on_as_it_was() {
         (2, 1, M, 10 * M, 8),
     ];
     sim.forest = forest(&specs);
-    sim.htb.swap(&sim.forest, &sim.shared_trees, sim.now);
+    sim.htb.reconfigure(&sim.forest, &sim.shared_trees, sim.now);
     let after = [1, 2, 3].map(|row| sim.htb.view(sim.class(row), sim.now).unwrap()).to_vec();
     assert_eq!(views, after);
     sim.sent = vec![0; specs.len()];
@@ -34,7 +34,7 @@ fn another_limit_holds_at_once_and_keeps_debts() {
     sim.run(1000);
     sim.htb.sent(sim.class(2), 1, 1_000_000, sim.now);
     sim.forest = forest(&[(1, 0, 0, 10 * M, 8), (2, 1, 0, 8 * M, 8)]);
-    sim.htb.swap(&sim.forest, &sim.shared_trees, sim.now);
+    sim.htb.reconfigure(&sim.forest, &sim.shared_trees, sim.now);
     assert_eq!(sim.htb.next(sim.now), None);
     let mode = |sim: &Sim| sim.htb.view(sim.class(2), sim.now).unwrap().mode;
     assert_eq!(mode(&sim), Mode::Red);
@@ -56,7 +56,7 @@ fn a_class_below_another_root_keeps_its_tokens() {
         (1, 0, 0, M, 8),
         (4, 1, 0, M, 8),
     ]);
-    sim.htb.swap(&sim.forest, &sim.shared_trees, sim.now);
+    sim.htb.reconfigure(&sim.forest, &sim.shared_trees, sim.now);
     let after = [2, 3].map(|row| sim.htb.view(sim.class(row), sim.now).unwrap().ceiling_tokens);
     assert_eq!(before, after);
 }
@@ -68,7 +68,7 @@ fn a_leaf_takes_its_tokens_to_the_next_worker() {
     let [mut a, mut b] = [0, 1].map(|worker| Htb::new(worker, 2));
     let now = Now(SECOND);
     for htb in [&mut a, &mut b] {
-        htb.swap(&forest, &shared_trees, now);
+        htb.reconfigure(&forest, &shared_trees, now);
     }
     let leaf = class(&forest, 2);
     a.take(leaf, now);
@@ -95,7 +95,7 @@ fn a_leaf_that_is_left_full_is_taken_full_and_no_fuller() {
     let [mut a, mut b] = [0, 1].map(|worker| Htb::new(worker, 2));
     let now = Now(SECOND);
     for htb in [&mut a, &mut b] {
-        htb.swap(&forest, &shared_trees, now);
+        htb.reconfigure(&forest, &shared_trees, now);
     }
     let leaf = class(&forest, 2);
     a.take(leaf, now);

@@ -1,4 +1,4 @@
-//! Another configuration, and leaves that come and go.
+//! Reconfiguration, and leaves that this worker takes and gives up.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,17 +16,17 @@ impl Htb {
     /// that packets wait in stay active. Leaves that are gone are forgotten.
     ///
     /// [`Class::identity`]: crate::qos::forest::Class::identity
-    pub fn swap(&mut self, forest: &Arc<Forest>, shared_trees: &SharedTrees, now: Now) {
+    pub fn reconfigure(&mut self, forest: &Arc<Forest>, shared_trees: &SharedTrees, now: Now) {
         (self.now, self.turn) = (now, None);
         let before = std::mem::replace(&mut self.forest, Arc::clone(forest));
-        let kept = self.leave(&before, now);
+        let kept = self.return_leases(&before, now);
         let old = std::mem::replace(&mut self.core, Core::new(now));
         let old_roots = std::mem::take(&mut self.roots);
         self.shared_trees = shared_trees.clone();
         self.slots.clear();
         self.slots.resize(forest.classes().len(), NIL);
         for slot in 0..old.nodes.len() as u32 {
-            self.carry_over(&old, slot, &kept, now);
+            self.keep_class(&old, slot, &kept, now);
         }
         for node in old.nodes.iter().filter(|node| !node.is_leaf()) {
             if let Some(root) = old_roots.get(node.tree as usize) {
@@ -41,11 +41,11 @@ impl Htb {
                 self.activate(leaf, now);
             }
         }
-        self.carry_turns(&old);
+        self.keep_round_robin_positions(&old);
     }
 
-    /// Keeps whose turn it is: configurations may follow each other faster than a round takes.
-    fn carry_turns(&mut self, old: &Core) {
+    /// Keeps the round-robin positions: configurations may follow each other faster than a round takes.
+    fn keep_round_robin_positions(&mut self, old: &Core) {
         let (forest, slots, nodes) = (&self.forest, &self.slots, &self.core.nodes);
         let node_of = |slot: Option<&u32>| {
             let id = forest.find(old.cold.get(*slot? as usize)?.identity)?;
@@ -83,7 +83,7 @@ impl Htb {
     }
 
     /// Returns all leases. Returns the tokens of inner classes that have another root from now on.
-    fn leave(&mut self, before: &Forest, now: Now) -> HashMap<Identity, ClassTokens> {
+    fn return_leases(&mut self, before: &Forest, now: Now) -> HashMap<Identity, ClassTokens> {
         let mut kept = HashMap::new();
         let root_of = |forest: &Forest, identity| {
             let class = forest.find(identity).and_then(|id| forest.class(id))?;
@@ -94,8 +94,8 @@ impl Htb {
             let is_late = shared.has_lapsed(self.worker);
             self.core.end_run(number, Some(&mut shared));
             let Some(tree) = self.core.trees.get_mut(number as usize) else { continue };
-            let (was_sole, listed) = (tree.is_sole, std::mem::take(&mut tree.listed));
-            for slot in listed.into_iter().flatten().filter(|_| !was_sole) {
+            let (was_exclusive, listed) = (tree.is_exclusive, std::mem::take(&mut tree.listed));
+            for slot in listed.into_iter().flatten().filter(|_| !was_exclusive) {
                 let mut lease = self.core.lease_of(slot);
                 if let Some(class) =
                     self.core.node(slot).and_then(|node| shared.classes.get_mut(node.place as usize))
@@ -127,8 +127,8 @@ impl Htb {
         kept
     }
 
-    /// Carries over a class of the configuration before, if it still is one.
-    fn carry_over(&mut self, old: &Core, slot: u32, kept: &HashMap<Identity, ClassTokens>, now: Now) {
+    /// Keeps a class of the configuration before, if it still is one.
+    fn keep_class(&mut self, old: &Core, slot: u32, kept: &HashMap<Identity, ClassTokens>, now: Now) {
         let (Some(was), Some(cold)) = (old.node(slot), old.cold.get(slot as usize)) else { return };
         let Some(id) = self.forest.find(cold.identity) else { return };
         let Some(new) = self.enter(id, kept, now) else { return };
