@@ -4,7 +4,7 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use loom::thread;
 use tollway_engine::flow::directory::Directory;
-use tollway_engine::flow::epochs::Epochs;
+use tollway_engine::flow::change_counters::ChangeCounters;
 use tollway_engine::packet::tuple::{Addr, Tuple};
 use tollway_engine::qos::forest::{Identity, Part};
 use tollway_engine::qos::ownership::{Claim, Ownerships};
@@ -98,23 +98,23 @@ fn a_claim_is_never_overwritten() {
 #[test]
 fn no_decision_by_an_old_route_lasts() {
     loom::model(|| {
-        let shared = Arc::new((Epochs::default(), AtomicU32::new(1)));
+        let shared = Arc::new((ChangeCounters::default(), AtomicU32::new(1)));
         let writer = {
             let shared = Arc::clone(&shared);
             thread::spawn(move || {
-                let (epochs, route) = &*shared;
+                let (change_counters, route) = &*shared;
                 route.store(2, Ordering::Release);
-                epochs.routes_changed([(0, 1)]);
+                change_counters.routes_changed([(0, 1)]);
             })
         };
-        let (epochs, route) = &*shared;
-        let stamp = epochs.count();
+        let (change_counters, route) = &*shared;
+        let stamp = change_counters.count();
         let decided = route.load(Ordering::Acquire);
         writer.join().unwrap();
         if decided == 1 {
-            assert_ne!(epochs.count(), stamp);
-            assert!(epochs.route_changed_since(5, stamp as u32), "decided by the old route for good");
-            assert!(!epochs.route_changed_since(u32::MAX, stamp as u32), "other routes did not change");
+            assert_ne!(change_counters.count(), stamp);
+            assert!(change_counters.route_changed_since(5, stamp as u32), "decided by the old route for good");
+            assert!(!change_counters.route_changed_since(u32::MAX, stamp as u32), "other routes did not change");
         }
     });
 }
@@ -123,21 +123,21 @@ fn no_decision_by_an_old_route_lasts() {
 #[test]
 fn a_counted_change_is_in_its_cells() {
     loom::model(|| {
-        let epochs = Arc::new(Epochs::default());
+        let change_counters = Arc::new(ChangeCounters::default());
         let writers: Vec<_> = [(0, 1), (1 << 31, 1)]
             .into_iter()
             .map(|network| {
-                let epochs = Arc::clone(&epochs);
-                thread::spawn(move || epochs.routes_changed([network]))
+                let change_counters = Arc::clone(&change_counters);
+                thread::spawn(move || change_counters.routes_changed([network]))
             })
             .collect();
-        let seen = epochs.count();
-        let cells = [0, u32::MAX].map(|address| epochs.route_changed_since(address, 0));
+        let seen = change_counters.count();
+        let cells = [0, u32::MAX].map(|address| change_counters.route_changed_since(address, 0));
         assert!(cells.iter().filter(|&&changed| changed).count() as u64 >= seen);
         for writer in writers {
             writer.join().unwrap();
         }
-        assert_eq!(epochs.count(), 2);
+        assert_eq!(change_counters.count(), 2);
     });
 }
 
@@ -146,7 +146,7 @@ fn a_counted_change_is_in_its_cells() {
 #[test]
 fn a_queue_has_one_owner_and_is_kept_while_a_packet_is_on_its_way() {
     loom::model(|| {
-        let ownership = std::sync::Arc::clone(&Ownerships::default().open().of(ROW));
+        let ownership = std::sync::Arc::clone(&Ownerships::default().lock().of(ROW));
         let owners = Arc::new(AtomicUsize::new(0));
         let on_the_way = Arc::new(AtomicUsize::new(0));
         let workers: Vec<_> = (0..2)
@@ -180,7 +180,7 @@ fn a_queue_has_one_owner_and_is_kept_while_a_packet_is_on_its_way() {
 #[test]
 fn tokens_go_with_the_queue() {
     loom::model(|| {
-        let ownership = std::sync::Arc::clone(&Ownerships::default().open().of(ROW));
+        let ownership = std::sync::Arc::clone(&Ownerships::default().lock().of(ROW));
         assert_eq!(ownership.claim(0), Claim::Taken);
         let other = std::sync::Arc::clone(&ownership);
         let next = thread::spawn(move || match other.claim(1) {

@@ -3,7 +3,7 @@
 use std::alloc::{GlobalAlloc, Layout};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tollway_io::huge::HugePages;
+use tollway_io::huge_pages::HugePages;
 
 /// [`HugePages`], counting calls that obtain memory.
 pub struct Counting;

@@ -99,9 +99,10 @@ fn update(changing: &Changing, shared: &Shared, prefix_len: u8) -> Result<(), St
         next = next.wrapping_add(1);
         let (added, removed) = changing.timed(|| {
             let now = Now::from_ms(1000);
-            let added = shared.address_sets.add_to(CHANGING, new, prefix_len, 0, now, &shared.epochs);
+            let added =
+                shared.address_sets.add_to(CHANGING, new, prefix_len, 0, now, &shared.change_counters);
             let removed = old.is_some_and(|old| {
-                shared.address_sets.remove_from(CHANGING, old, prefix_len, &shared.epochs)
+                shared.address_sets.remove_from(CHANGING, old, prefix_len, &shared.change_counters)
             });
             (added == Added::New, removed)
         });

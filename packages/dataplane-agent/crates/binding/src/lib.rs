@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use napi::bindgen_prelude::AsyncTask;
 use napi::{Env, Error, Result, Status, Task};
 use napi_derive::napi;
-use tollway_io::huge::HugePages;
+use tollway_io::huge_pages::HugePages;
 use tollway_worker::{AgentError, Options, Stop};
 
 #[global_allocator]

@@ -9,8 +9,8 @@ use tollway_config::dataplane::RowId;
 use tollway_config::protocol::NeighborInfo;
 
 use crate::firewall::address_set::AddressSets;
+use crate::flow::change_counters::ChangeCounters;
 use crate::flow::directory::Directory;
-use crate::flow::epochs::Epochs;
 use crate::flow::outside_ports::SharedFreePorts;
 use crate::ip::fib::{DynamicRoute, FibFull, Planned, RouteChange};
 use crate::ip::icmp_rate::IcmpErrorRate;
@@ -31,7 +31,7 @@ pub struct Shared {
     /// Outside ports that workers have free.
     pub(crate) free_ports: Arc<SharedFreePorts>,
     /// Change counts of the tables that all workers read.
-    pub epochs: Arc<Epochs>,
+    pub change_counters: Arc<ChangeCounters>,
     pub(crate) queues: SharedQueues,
     /// Contents of the address lists.
     pub address_sets: Arc<AddressSets>,
@@ -52,7 +52,7 @@ impl Shared {
             neighbors: Neighbors::new(),
             directory: Arc::default(),
             free_ports: Arc::default(),
-            epochs: Arc::default(),
+            change_counters: Arc::default(),
             queues: SharedQueues::new(workers),
             address_sets: Arc::new(AddressSets::new(seed)),
             icmp_errors: IcmpErrorRate::default(),
@@ -67,7 +67,7 @@ impl Shared {
             neighbors: self.neighbors.copy(),
             directory: Arc::new(Directory::over(Arc::clone(&self.directory))),
             free_ports: Arc::clone(&self.free_ports),
-            epochs: Arc::clone(&self.epochs),
+            change_counters: Arc::clone(&self.change_counters),
             address_sets: Arc::clone(&self.address_sets),
             icmp_errors: self.icmp_errors.copy(),
             wall_clock: self.wall_clock.copy(),
@@ -125,7 +125,7 @@ impl Shared {
         routes: Option<&[Planned]>,
     ) -> Result<(), FibFull> {
         if let Some(routes) = routes {
-            self.epochs.routes_changed(new.fib().replace_static(routes)?);
+            self.change_counters.routes_changed(new.fib().replace_static(routes)?);
         }
         if Arc::ptr_eq(old.fib(), new.fib()) { Ok(()) } else { new.fib().adopt(old.fib()) }
     }
@@ -134,7 +134,7 @@ impl Shared {
     /// in them; to be called just before the workers take it over.
     pub fn take_over_lists(&self, new: &Snapshot) {
         let (lists, contents) = new.lists();
-        let numbers = self.address_sets.take_over(lists.names(), contents, &self.epochs);
+        let numbers = self.address_sets.take_over(lists.names(), contents, &self.change_counters);
         lists.bind(&self.address_sets, numbers);
     }
 
@@ -146,7 +146,7 @@ impl Shared {
     /// Takes entries out of address lists whose time is over; to be called about ten times a
     /// second. Looks at no more than `budget` of them.
     pub fn expire_list_entries(&self, now: Now, budget: usize) {
-        self.address_sets.expire(now, budget, &self.epochs);
+        self.address_sets.expire(now, budget, &self.change_counters);
     }
 
     /// Applies changes that other programs made to their routes. Returns the number of destinations whose route has
@@ -159,7 +159,7 @@ impl Shared {
         let mut changed = Vec::with_capacity(changes.len());
         let result = snapshot.fib().change(changes, &mut changed);
         let count = changed.len();
-        self.epochs.routes_changed(changed);
+        self.change_counters.routes_changed(changed);
         result.map(|()| count)
     }
 

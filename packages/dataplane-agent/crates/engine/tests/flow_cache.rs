@@ -151,7 +151,14 @@ fn networks_in_lists_concern_the_flows_that_they_may_hold() {
         for number in 0..50 {
             let shared = router.shared();
             let address = Ipv4Addr::from_bits(ip("20.0.0.0") + (number << 8));
-            shared.address_sets.add_to("blocked", IpAddr::V4(address).into(), 24, 0, now, &shared.epochs);
+            shared.address_sets.add_to(
+                "blocked",
+                IpAddr::V4(address).into(),
+                24,
+                0,
+                now,
+                &shared.change_counters,
+            );
             assert!(router.send(0, &udp())[0].fast, "network {number}");
         }
         // One beside it in the same block has the flow decided again, to the same end.
@@ -159,9 +166,9 @@ fn networks_in_lists_concern_the_flows_that_they_may_hold() {
             let shared = router.shared();
             let address = IpAddr::V4(Ipv4Addr::from_bits(address)).into();
             if add {
-                shared.address_sets.add_to("blocked", address, len, 0, now, &shared.epochs);
+                shared.address_sets.add_to("blocked", address, len, 0, now, &shared.change_counters);
             } else {
-                assert!(shared.address_sets.remove_from("blocked", address, len, &shared.epochs));
+                assert!(shared.address_sets.remove_from("blocked", address, len, &shared.change_counters));
             }
         };
         change(&router, ip(network) + (1 << 8), 24, true);
@@ -191,7 +198,7 @@ fn a_network_in_a_list_stops_replies_to_the_host_behind_masquerade() {
     router.send(1, &reply);
     assert!(router.send(1, &reply)[0].fast);
     let (shared, network) = (router.shared(), IpAddr::from([10, 1, 0, 0]).into());
-    shared.address_sets.add_to("blocked", network, 24, 0, router.now(), &shared.epochs);
+    shared.address_sets.add_to("blocked", network, 24, 0, router.now(), &shared.change_counters);
     assert_eq!(router.send(1, &reply).len(), 0);
     assert_eq!(router.send(0, &udp()).len(), 1);
 }

@@ -294,13 +294,13 @@ fn a_network_that_a_destination_before_its_translation_comes_into_reaches_cached
         let before = packets(&router, 1)[0];
         let (now, shared) = (router.now(), router.shared());
         let address = std::net::IpAddr::from(network(len));
-        shared.address_sets.add_to("list", address.into(), len, 0, now, &shared.epochs);
+        shared.address_sets.add_to("list", address.into(), len, 0, now, &shared.change_counters);
         for _ in 0..3 {
             assert_eq!(router.send(0, &query()).len(), 1);
         }
         assert_eq!(packets(&router, 1)[0], before + 3, "/{len}");
         let shared = router.shared();
-        assert!(shared.address_sets.remove_from("list", address.into(), len, &shared.epochs));
+        assert!(shared.address_sets.remove_from("list", address.into(), len, &shared.change_counters));
         for _ in 0..3 {
             router.send(0, &query());
         }

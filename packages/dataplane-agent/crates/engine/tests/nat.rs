@@ -433,7 +433,7 @@ fn what_is_to_be_redirected_does_not_pass_an_interface_without_address() {
 
 #[test]
 fn fragments_of_two_hosts_behind_one_address_are_told_apart_by_their_identification() {
-    // As they come, and cut by the router.
+    // As they come, and fragmented by the router.
     for mtu in [1500, 1000] {
         let mut router = Router::new(masquerading().with(|config| config.interfaces[1].mtu = mtu));
         let datagram = |host: &str| {
@@ -442,7 +442,7 @@ fn fragments_of_two_hosts_behind_one_address_are_told_apart_by_their_identificat
         };
         let mut idents = Vec::new();
         for host in ["192.168.88.10", "192.168.88.11"] {
-            // Those of 1,428 bytes are too long for the smaller MTU: the router cuts them.
+            // Those of 1,428 bytes are too long for the smaller MTU: the router fragments them.
             let (len, size) = if mtu == 1000 { (1400, 2000) } else { (1900, 1000) };
             let fragments = datagram(host).payload_len(len).build_fragments(size);
             let mut seen = Vec::new();

@@ -332,7 +332,7 @@ fn a_flow_that_is_decided_otherwise_by_a_packet_for_the_engine_comes_back_to_it(
         let now = router.now();
         let shared = router.shared();
         let server = std::net::IpAddr::V4(std::net::Ipv4Addr::from_bits(ip(SERVERS[0])));
-        shared.address_sets.add_to("watched", server.into(), 32, 0, now, &shared.epochs);
+        shared.address_sets.add_to("watched", server.into(), 32, 0, now, &shared.change_counters);
         // It has waited for the engine all the while.
         router.send(0, &packet);
         beside.look(&mut router);

@@ -1,4 +1,4 @@
-//! Super-frames that must wait are cut: the pieces carry the same bytes, and every header is right.
+//! Super-frames that must wait are segmented: the pieces carry the same bytes, and every header is right.
 
 use proptest::prelude::*;
 use tollway_config::dataplane::QueueType;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tollway_config::dataplane::{ConnectionState, RpFilter, TrackingMode};
-use tollway_engine::engine::handlers::handlers;
+use tollway_engine::engine::fast_path_handlers::handlers;
 use tollway_engine::packet::slow_reason::SlowReason;
 use tollway_testkit::packet::{PacketBuilder, tcp_flag};
 use tollway_testkit::router::port_mac;

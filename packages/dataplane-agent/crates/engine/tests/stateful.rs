@@ -108,12 +108,12 @@ fn an_address_that_finds_no_room_in_a_list_is_not_in_it_for_the_rules_that_follo
     let now = router.now();
     let shared = router.shared();
     for address in 1..=MAX_DYNAMIC as u32 {
-        shared.address_sets.add_to("list", Addr::v4(address), 32, 60_000, now, &shared.epochs);
+        shared.address_sets.add_to("list", Addr::v4(address), 32, 60_000, now, &shared.change_counters);
     }
     assert!(shared.address_sets.is_full());
     assert_eq!(router.send(0, &packet(4001)).len(), 1);
     let shared = router.shared();
-    assert!(shared.address_sets.remove_from("list", Addr::v4(1), 32, &shared.epochs));
+    assert!(shared.address_sets.remove_from("list", Addr::v4(1), 32, &shared.change_counters));
     assert!(router.send(0, &packet(4002)).is_empty());
 }
 
@@ -127,10 +127,10 @@ fn cached_flows_follow_changes_of_the_lists_that_they_rest_on() {
     let (now, network) = (router.now(), std::net::IpAddr::from([203, 0, 113, 0]));
     for (address, len) in [(server, 32), (network, 24)] {
         let shared = router.shared();
-        shared.address_sets.add_to("list", address.into(), len, 1000, now, &shared.epochs);
+        shared.address_sets.add_to("list", address.into(), len, 1000, now, &shared.change_counters);
         assert!(router.send(0, &packet(4000)).is_empty());
         let shared = router.shared();
-        assert!(shared.address_sets.remove_from("list", address.into(), len, &shared.epochs));
+        assert!(shared.address_sets.remove_from("list", address.into(), len, &shared.change_counters));
         assert!(!is_fast(&router.send(0, &packet(4000))));
         assert!(is_fast(&router.send(0, &packet(4000))));
     }
@@ -142,7 +142,7 @@ fn cached_flows_follow_changes_of_the_lists_that_they_rest_on() {
         32,
         0,
         now,
-        &shared.epochs,
+        &shared.change_counters,
     );
     let range = tollway_config::dataplane::AddressRange { from: server, to: server };
     router.reconfigure(|config| config.address_lists[0].entries = vec![range]);

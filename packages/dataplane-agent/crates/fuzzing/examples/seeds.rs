@@ -27,7 +27,7 @@ fn main() -> Result<(), String> {
         write(into, "control", name, &encode_request(&Request { id: 1, body })?)?;
     }
     let file = into.join("staged");
-    let staged = active::stage(&file, 1, 1, &config).and_then(active::Staged::commit);
+    let staged = active::stage(&file, 1, 1, &config).and_then(active::Staged::activate);
     staged.map_err(|error| error.to_string())?;
     let bytes = std::fs::read(&file).map_err(|error| error.to_string())?;
     write(into, "active", "router", &bytes)?;

@@ -20,7 +20,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::command::ip;
 use crate::link::{Link, LinkMonitor};
-use crate::private;
+use crate::owner_only_files;
 use eligibility::{check, refuse_cutting_off};
 pub use error::ClaimError;
 use features::{GRO, LRO, RX_VLAN, set_disable_ipv6, set_feature};
@@ -66,7 +66,7 @@ impl Claim {
     ) -> Result<Self, ClaimError> {
         let mut claim = Self::new(netdevs, instance, records);
         // A record that cannot be written, as on a full disk, is kept in memory; forwarding goes on.
-        let _ = private::create_folder(records);
+        let _ = owner_only_files::create_folder(records);
         let mut links = LinkMonitor::new()?.links()?;
         for (index, netdev) in netdevs.iter().enumerate() {
             if netdevs.iter().take(index).any(|other| other == netdev) {
@@ -232,7 +232,7 @@ impl Claim {
     fn save(&self, netdev: &str, record: Record) {
         let path = self.record_path(netdev);
         let temporary = path.with_extension("new");
-        let saved = private::create(&temporary)
+        let saved = owner_only_files::create(&temporary)
             .and_then(|mut file| file.write_all(record.to_text().as_bytes()))
             .and_then(|()| fs::rename(&temporary, &path));
         let is_on_disk = saved.is_ok();

@@ -21,7 +21,7 @@ use tollway_io::wake;
 
 /// `VIRTIO_NET_HDR_F_NEEDS_CSUM` (linux/virtio_net.h).
 const F_NEEDS_CSUM: u8 = 1;
-/// `VIRTIO_NET_HDR_GSO_UDP`: a datagram that is to be cut into fragments.
+/// `VIRTIO_NET_HDR_GSO_UDP`: a datagram that is to be fragmented.
 const GSO_UDP: u8 = 3;
 
 struct Namespaced(Namespace);

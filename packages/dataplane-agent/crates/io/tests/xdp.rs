@@ -266,7 +266,7 @@ fn super_frames_leave_as_wire_segments_with_whole_checksums() {
         let sum = tollway_wire::checksum::add(pseudo, tollway_wire::checksum::sum(segment));
         assert_eq!(sum, 0xffff);
     }
-    // What cannot be cut to frames that fit is refused, and nothing of it is lost.
+    // What cannot be segmented into frames that fit is refused, and nothing of it is lost.
     let mut long = pool.take(HEADERS + payload).unwrap();
     long.head_mut().fill(0);
     assert_eq!(send(&mut near, &mut pool, vec![(long, state(MSS + 800))]), 1);

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use tollway_config::dataplane::{DataplaneConfig, FORMAT};
 use tollway_config::framing::{from_msgpack, to_msgpack};
-use tollway_io::private;
+use tollway_io::owner_only_files;
 
 const MAGIC: [u8; 8] = *b"TOLLWAY\0";
 const FILE_FORMAT: u32 = 2;
@@ -58,7 +58,7 @@ pub struct Staged {
 
 impl Drop for Staged {
     fn drop(&mut self) {
-        // After a commit there is no file of this name any more.
+        // After its activation there is no file of this name any more.
         let _ = fs::remove_file(&self.temporary);
     }
 }
@@ -78,8 +78,8 @@ pub fn stage(path: &Path, token: u64, revision: u64, config: &DataplaneConfig) -
     let digest = Sha256::new().chain_update(&head).chain_update(&body).finalize();
     let staged = Staged { temporary: path.with_extension(format!("{token}.new")), path: path.to_owned() };
     // Somebody may have removed the folder since the start.
-    path.parent().map_or(Ok(()), private::create_folder)?;
-    let mut file = private::create(&staged.temporary)?;
+    path.parent().map_or(Ok(()), owner_only_files::create_folder)?;
+    let mut file = owner_only_files::create(&staged.temporary)?;
     file.write_all(&head)?;
     file.write_all(&digest)?;
     file.write_all(&body)?;
@@ -92,7 +92,7 @@ impl Staged {
     ///
     /// # Errors
     /// When the file system refuses.
-    pub fn commit(self) -> std::io::Result<()> {
+    pub fn activate(self) -> std::io::Result<()> {
         keep(&self.path);
         fs::rename(&self.temporary, &self.path)?;
         if let Some(parent) = self.path.parent() {

@@ -121,7 +121,7 @@ impl Agent {
         self.digest = Digest::of(&config, Some((&self.active.config, &self.digest)));
         self.active = Active { revision, config };
         self.reopen |= self.ports.configure(&self.active.config);
-        staged.commit().map_err(|error| format!("{}: {error}", self.active_path.display()))?;
+        staged.activate().map_err(|error| format!("{}: {error}", self.active_path.display()))?;
         self.offload_flows().map_err(|lost| lost.to_string())?;
         self.update_router_namespace().map_err(|lost| lost.to_string())
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use tollway_io::flowtable::{Flowtable, Link, disconnect};
 
-use crate::exchange::Command;
-use crate::flows::Admitted;
+use crate::commands::Command;
+use crate::offloaded_flows::OffloadResources;
 use crate::ports::PortState;
 use crate::workers::{WorkerLost, Workers};
 
@@ -106,7 +106,7 @@ impl FlowOffload {
         let count = workers.len() as u32;
         workers.ask(|worker| {
             let (table, ports) = (Arc::clone(table), Arc::clone(&ports));
-            Command::Offload(Some(Admitted { table, ports, worker: worker as u32, workers: count }))
+            Command::Offload(Some(OffloadResources { table, ports, worker: worker as u32, workers: count }))
         })?;
         Ok(())
     }

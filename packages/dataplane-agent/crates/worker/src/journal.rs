@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 
 use tollway_engine::flow::conntrack::{Change, Translated};
 use tollway_engine::packet::tuple::{Addr, Tuple};
-use tollway_io::private;
+use tollway_io::owner_only_files;
 
 use crate::workers::MAX_CONNECTIONS;
 
@@ -208,7 +208,7 @@ impl Journal {
         for saved in self.live.values() {
             encode(&Change::Appeared(*saved), &mut bytes);
         }
-        let mut file = private::create(&temporary)?;
+        let mut file = owner_only_files::create(&temporary)?;
         file.write_all(&bytes)?;
         std::fs::rename(&temporary, &self.path)?;
         self.file = Some(file);

@@ -2,21 +2,21 @@
 //! socket, keeps the configuration on disk, follows the netdevs and keeps the router's namespace up to date.
 
 pub mod active;
+pub mod address_lists;
 pub mod agent;
-mod backend;
 pub mod busy_poll;
+pub mod commands;
 pub mod core_time;
 pub mod counters;
-pub mod exchange;
 mod flow_offload;
-mod flows;
-pub mod frames;
+pub mod frame_budget;
 mod guard;
 pub mod handover_ring;
 pub mod journal;
 mod learned_routes;
-pub mod lists;
+mod offloaded_flows;
 pub mod options;
+mod port_backend;
 pub mod ports;
 mod profile;
 pub mod report;

@@ -19,8 +19,8 @@ use tollway_io::packet_socket::RingWatch;
 use tollway_io::pool::Umem;
 use tollway_io::xdp;
 
+use crate::commands::Command;
 use crate::counters::{PortCounters, PortTotals};
-use crate::exchange::Command;
 use crate::flow_offload::FlowOffload;
 use crate::workers::{WorkerLost, Workers};
 use open::{claimed, fit_mtu, open};

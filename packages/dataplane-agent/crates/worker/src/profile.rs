@@ -1,8 +1,8 @@
-//! Where a worker's time goes, by the cycle counter.
+//! Where a worker's time goes, by the tick counter (TSC).
 //!
-//! The time between two calls of `charge` goes to one account. Time inside `poll` is idle, except for the system call
+//! The ticks between two calls of `charge` go to one activity. Time inside `poll` is idle, except for the system call
 //! itself and the two context switches; that part is sampled with the thread's CPU clock on some calls, because the
-//! clock is a system call too. While the thread is runnable but another one has the core, the cycle counter advances:
+//! clock is a system call too. While the thread is runnable but another one has the core, the tick counter advances:
 //! the CPU clock, read every few milliseconds, gives that time, which counts as not busy.
 //!
 //! The kernel migrates a worker between cores. The core is read after each poll, and the time until the next one is
@@ -13,14 +13,14 @@ use tollway_io::clock::{TickOrigin, Tsc, thread_cpu_ns};
 
 use crate::core_time::{CoreTime, CoreTimes};
 
-/// The account that a stretch of time is charged to.
+/// The activity that ticks are charged to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Account {
+pub enum Activity {
     /// Receiving from and sending to ports.
     Ethernet,
     /// Router namespace, control thread.
     Management,
-    /// Inside the engine, which has accounts of its own.
+    /// Inside the engine, which divides its ticks by class.
     Engine,
 }
 
@@ -31,7 +31,7 @@ const COMPARE_PER_SECOND: u64 = 100;
 /// Comparisons per second after a migration to another core, where the time lost on the old core counts.
 const COMPARE_PER_SECOND_MOVING: u64 = 1000;
 
-/// A worker's accounts.
+/// A worker's ticks, by activity.
 #[derive(Debug)]
 pub struct Profile {
     origin: TickOrigin,
@@ -52,13 +52,13 @@ pub struct Profile {
     core_times: CoreTimes,
 }
 
-/// A worker's accounts at one time.
+/// A worker's ticks at one time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProfileReport {
     /// Ticks per second.
     pub tsc_hz: u64,
     /// Ticks since the start.
-    pub cycles: u64,
+    pub ticks: u64,
     /// Busy ticks by core and class; the rest was not busy.
     pub cores: Vec<CoreTime>,
     /// CPU time of the thread, ns.
@@ -66,7 +66,7 @@ pub struct ProfileReport {
 }
 
 impl Profile {
-    /// Accounts that begin when the worker does; `hz` is the tick rate, `cores` are those that the worker may
+    /// No ticks yet; they are counted from here on. `hz` is the tick rate, `cores` are those that the worker may
     /// run on, of which `cpu` is the one it runs on. To be called on the worker's thread.
     pub fn new(hz: u64, cores: &[usize], cpu: u32) -> Self {
         Self {
@@ -88,22 +88,22 @@ impl Profile {
         }
     }
 
-    /// Charges the time since the last mark.
+    /// Charges the ticks since the last mark.
     #[inline]
-    pub fn charge(&mut self, account: Account) {
+    pub fn charge(&mut self, activity: Activity) {
         let now = Tsc.cycles();
         let spent = now.saturating_sub(self.last);
         self.last = now;
-        match account {
-            Account::Ethernet => self.ethernet += spent,
-            Account::Management => self.management += spent,
-            Account::Engine => self.engine += spent,
+        match activity {
+            Activity::Ethernet => self.ethernet += spent,
+            Activity::Management => self.management += spent,
+            Activity::Engine => self.engine += spent,
         }
     }
 
     /// Runs a poll.
     pub fn poll(&mut self, poll: impl FnOnce() -> usize) -> usize {
-        self.charge(Account::Ethernet);
+        self.charge(Activity::Ethernet);
         self.random ^= self.random << 13;
         self.random ^= self.random >> 17;
         self.random ^= self.random << 5;
@@ -123,7 +123,7 @@ impl Profile {
         ready
     }
 
-    /// To be called after each poll, with the core that the worker runs on now. `engine` are the accounts of
+    /// To be called after each poll, with the core that the worker runs on now. `engine` are the ticks, by class, of
     /// the worker's engine.
     #[inline]
     pub fn runs_on(&mut self, cpu: u32, engine: impl FnOnce() -> ClassCycles) {
@@ -165,13 +165,13 @@ impl Profile {
         self.not_running = self.not_running.max(busy.saturating_sub(self.cpu_ticks()));
     }
 
-    /// The accounts now; `engine` are those of the worker's engine.
+    /// The ticks now; `engine` are those of the worker's engine.
     pub fn report(&mut self, engine: ClassCycles) -> ProfileReport {
         self.compare();
         self.attribute(engine);
         ProfileReport {
             tsc_hz: self.hz,
-            cycles: self.origin.ticks(),
+            ticks: self.origin.ticks(),
             cores: self.core_times.cores().to_vec(),
             thread_cpu_ns: thread_cpu_ns(),
         }
@@ -193,7 +193,7 @@ mod tests {
         while started.elapsed() < Duration::from_millis(400) {
             let busy_until = Instant::now() + Duration::from_micros(if cpu == 0 { 200 } else { 400 });
             while Instant::now() < busy_until {}
-            profile.charge(Account::Management);
+            profile.charge(Activity::Management);
             profile.poll(|| {
                 std::thread::sleep(Duration::from_micros(500));
                 0
@@ -207,8 +207,8 @@ mod tests {
         let busy = |core: &CoreTime| core.busy.iter().sum::<u64>();
         let [first, second] = report.cores.as_slice() else { panic!("{report:?}") };
         let all = busy(first) + busy(second);
-        let points = 100.0 * (all as f64 - cpu_ticks as f64).abs() / report.cycles as f64;
-        assert!(points < 3.0, "busy {all}, by the CPU clock {cpu_ticks}, of {}", report.cycles);
+        let points = 100.0 * (all as f64 - cpu_ticks as f64).abs() / report.ticks as f64;
+        assert!(points < 3.0, "busy {all}, by the CPU clock {cpu_ticks}, of {}", report.ticks);
         assert!(busy(first) > 0 && busy(first) < busy(second), "{report:?}");
     }
 }

@@ -6,14 +6,14 @@ use tollway_config::dataplane::{DataplaneConfig, Interface};
 use tollway_config::protocol::{
     CoreStats, FastPathStats, InterfaceRates, InterfaceStats, ProfileClass, Stats, TrackingStats, WorkerStats,
 };
-use tollway_engine::engine::handlers::handlers;
+use tollway_engine::engine::fast_path_handlers::handlers;
 use tollway_engine::engine::stats::EngineStats;
 use tollway_engine::packet::slow_reason::slow_stats;
 use tollway_engine::snapshot::Snapshot;
 
+use crate::commands::WorkerReport;
 use crate::core_time::{ClassTicks, class_names};
 use crate::counters::{PortTotals, WorkerDrops};
-use crate::exchange::WorkerReport;
 use crate::ports::{PortState, Ports, mac_text};
 use crate::profile::ProfileReport;
 
@@ -161,7 +161,7 @@ pub fn stats(input: &StatsInput<'_>, reports: &[WorkerReport]) -> Stats {
 fn worker(report: &WorkerReport) -> WorkerStats {
     WorkerStats {
         tsc_hz: report.profile.tsc_hz,
-        cycles: report.profile.cycles,
+        cycles: report.profile.ticks,
         stages: report.engine.stage_stats(),
         thread_cpu_ns: report.profile.thread_cpu_ns,
         handover_packets: report.engine.handover_packets,
@@ -176,7 +176,7 @@ fn cores<'a>(reports: impl Iterator<Item = &'a ProfileReport>) -> Vec<CoreStats>
     let mut sums = BTreeMap::<u32, ClassTicks>::new();
     for report in reports {
         // They started together.
-        cycles = cycles.max(report.cycles);
+        cycles = cycles.max(report.ticks);
         for core in &report.cores {
             let sum = sums.entry(core.cpu).or_default();
             for (sum, ticks) in sum.iter_mut().zip(&core.busy) {

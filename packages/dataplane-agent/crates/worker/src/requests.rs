@@ -13,9 +13,9 @@ use tollway_engine::observe::trace::collect::Noted;
 use tollway_engine::snapshot::BuildError;
 use tollway_io::clock;
 
+use crate::address_lists;
 use crate::agent::{Agent, Prepared};
-use crate::exchange::{Answer, Command, Dump, WorkerReport};
-use crate::lists;
+use crate::commands::{Answer, Command, Dump, WorkerReport};
 use crate::report::{self, StatsInput};
 use crate::routes;
 use crate::server::error;
@@ -153,13 +153,15 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
         }
         RequestBody::Routes => Ok(routes::all(&agent.snapshot)),
         RequestBody::RouteTo { address } => Ok(routes::to(&agent.snapshot, address)),
-        RequestBody::AddressListEntries => Ok(lists::entries(&agent.shared.address_sets, clock::now())),
+        RequestBody::AddressListEntries => {
+            Ok(address_lists::entries(&agent.shared.address_sets, clock::now()))
+        }
         RequestBody::AddAddressListEntries { entries } => {
-            let count = lists::add(&agent.shared, &entries, clock::now());
+            let count = address_lists::add(&agent.shared, &entries, clock::now());
             count.map(|count| ReplyBody::Done { count }).map_err(|why| refusal(ErrorCode::BadRequest, why))
         }
         RequestBody::RemoveAddressListEntries { entries } => {
-            let count = lists::remove(&agent.shared, &entries);
+            let count = address_lists::remove(&agent.shared, &entries);
             count.map(|count| ReplyBody::Done { count }).map_err(|why| refusal(ErrorCode::BadRequest, why))
         }
         RequestBody::StartTrace { filter, packets } => {

@@ -9,7 +9,7 @@ use tollway_engine::ip::fib::{Discard, Fib, ListedRoute};
 use tollway_io::netns::Namespace;
 use tollway_io::tap;
 
-use crate::exchange::Command;
+use crate::commands::Command;
 use crate::workers::{WorkerLost, Workers};
 
 /// Routing protocol number of the mirrored routes (`/etc/iproute2/rt_protos` leaves it free).

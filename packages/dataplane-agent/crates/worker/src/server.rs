@@ -52,7 +52,7 @@ impl Server {
             return Err(std::io::Error::new(ErrorKind::AddrInUse, "another agent is listening there"));
         }
         if let Some(parent) = path.parent() {
-            tollway_io::private::create_folder(parent)?;
+            tollway_io::owner_only_files::create_folder(parent)?;
         }
         let _ = std::fs::remove_file(path);
         Ok(Self { listener: listen(path)?, path: path.to_owned(), clients: Vec::new() })

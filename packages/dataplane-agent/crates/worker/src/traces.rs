@@ -8,7 +8,7 @@ use tollway_engine::observe::trace::collect::Noted;
 use tollway_engine::observe::trace::{Collector, TraceBuffer};
 use tollway_io::clock::{self, wall_ms};
 
-use crate::exchange::{Answer, Command};
+use crate::commands::{Answer, Command};
 use crate::workers::{WorkerLost, Workers};
 
 /// The traces, and spare buffers.

@@ -21,10 +21,10 @@ use tollway_io::wake;
 use tollway_io::{PoolFrame, PortIo};
 
 use crate::busy_poll::BusyPoll;
+use crate::commands::WorkerEnds;
 use crate::counters::{PortCounters, WorkerDrops};
-use crate::exchange::WorkerEnds;
-use crate::flows::Flows;
-use crate::profile::{Account, Profile};
+use crate::offloaded_flows::OffloadedFlows;
+use crate::profile::{Activity, Profile};
 use worker_port::{TRANSMIT_GATHER, WorkerPort, WorkerTap};
 
 /// Calls of poll(2) per second, at least, while the worker is busy: events that shared memory does not show, of TAPs
@@ -51,8 +51,8 @@ pub struct Worker {
     /// When poll(2) was last called, by the cycle counter.
     polled: u64,
     busy_poll: BusyPoll,
-    /// Flows that the kernel forwards.
-    flows: Option<Flows>,
+    /// OffloadedFlows that the kernel forwards.
+    flows: Option<OffloadedFlows>,
     /// Received in this turn of the loop, bytes.
     turn_bytes: u64,
     /// Longest time between two calls of poll(2) while the worker is busy, ticks.
@@ -80,7 +80,7 @@ pub struct WorkerParts {
     pub hz: u64,
 }
 
-/// Runs a worker on the calling thread until [`Command::Stop`](crate::exchange::Command::Stop). `alive` is cleared
+/// Runs a worker on the calling thread until [`Command::Stop`](crate::commands::Command::Stop). `alive` is cleared
 /// however it ends.
 pub fn run(parts: WorkerParts, alive: &AtomicBool) {
     struct Alive<'a>(&'a AtomicBool);
@@ -143,12 +143,12 @@ impl Worker {
             self.execute_next();
             self.receive();
             if self.engine.next_deadline().is_some_and(|deadline| deadline <= clock::now()) {
-                self.profile.charge(Account::Ethernet);
+                self.profile.charge(Activity::Ethernet);
                 self.engine.tick(&mut self.batch, &mut self.pool, &Tsc, clock::now());
-                self.profile.charge(Account::Engine);
+                self.profile.charge(Activity::Engine);
                 self.dispatch();
             }
-            if self.flows.as_ref().and_then(Flows::due).is_some_and(|due| due <= clock::now()) {
+            if self.flows.as_ref().and_then(OffloadedFlows::due).is_some_and(|due| due <= clock::now()) {
                 self.update_flows(clock::now());
             }
             self.flush();
@@ -189,7 +189,7 @@ impl Worker {
             std::hint::spin_loop();
             now = Tsc.cycles();
         }
-        self.profile.charge(Account::Ethernet);
+        self.profile.charge(Activity::Ethernet);
         self.busy_poll.found(now);
         true
     }
@@ -239,7 +239,7 @@ impl Worker {
     /// Longest sleep unless something comes; `None`: without end.
     fn longest_sleep(&self) -> Option<Duration> {
         let until = |deadline: Now| Duration::from_nanos(deadline.0.saturating_sub(clock::now().0));
-        let flows = self.flows.as_ref().and_then(Flows::due);
+        let flows = self.flows.as_ref().and_then(OffloadedFlows::due);
         let deadline = self.engine.next_deadline().into_iter().chain(flows).min().map(until);
         let starved = self.ports.iter().any(|end| end.starved).then_some(STARVED);
         deadline.into_iter().chain(starved).min()
@@ -264,7 +264,7 @@ impl Worker {
     }
 
     fn process(&mut self) {
-        self.profile.charge(Account::Ethernet);
+        self.profile.charge(Activity::Ethernet);
         let now = clock::now();
         self.engine.process(&mut self.batch, &mut self.pool, &Tsc, now);
         if let Some(flows) = &mut self.flows {
@@ -274,7 +274,7 @@ impl Worker {
             end.counters.fp_rx_packets.set(fast.packets);
             end.counters.fp_rx_bytes.set(fast.bytes);
         }
-        self.profile.charge(Account::Engine);
+        self.profile.charge(Activity::Engine);
         self.dispatch();
     }
 }

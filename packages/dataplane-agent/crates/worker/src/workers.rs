@@ -13,8 +13,8 @@ use tollway_io::clock::TickOrigin;
 use tollway_io::pool::Partition;
 use tollway_io::wake::{self, Wake};
 
+use crate::commands::{Answer, Command, ControlEnds, Dump, Part, rings};
 use crate::counters::PortCounters;
-use crate::exchange::{Answer, Command, ControlEnds, Dump, Part, rings};
 use crate::worker::{self, WorkerParts};
 
 /// A worker executes commands between two batches, so even a busy one answers within milliseconds; one that has not

@@ -104,9 +104,9 @@ fn renumber<F: Frame>(state: &mut WorkerState<F>, old: &Snapshot, new: &Snapshot
         // Its source is not translated before it leaves.
         let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
         let meta = &mut packet.meta;
-        meta.lan_src = field::get32(head, usize::from(meta.l3) + ipv4::offset::SRC);
+        meta.untranslated_src = field::get32(head, usize::from(meta.l3) + ipv4::offset::SRC);
         let context = new.queue_context(meta);
-        let src = Addr::v4(meta.lan_src);
+        let src = Addr::v4(meta.untranslated_src);
         let classes = if meta.is(flag::BYPASS) {
             new.queues.interface_path_classes(&context)
         } else {

@@ -2,9 +2,9 @@
 
 mod configure;
 pub mod dry_run;
-pub mod handlers;
+pub mod fast_path_handlers;
 pub mod offload;
-mod readout;
+mod reports;
 pub mod stats;
 
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use crate::pipeline::icmp::echo_meta;
 use crate::pipeline::stage;
 use crate::pipeline::state::{AdjacencyCache, WorkerState};
 use crate::pipeline::steering::Steering;
-use crate::pipeline::{self, flow_handover, observe};
+use crate::pipeline::{self, flow_handover, trace_packets};
 use crate::qos::queues::{Plan, Queues};
 use crate::shared::Shared;
 use crate::snapshot::Snapshot;
@@ -39,7 +39,7 @@ const EXPIRE_BUDGET: usize = 1024;
 /// Slots looked at per call for connections whose masqueraded address is gone.
 const PURGE_BUDGET: u32 = 4096;
 /// Shortest distance between two runs of the connection timers, ns.
-const EXPIRE_INTERVAL: u64 = 10_000_000;
+const TIMER_INTERVAL: u64 = 10_000_000;
 
 /// Bounds of one worker's state.
 #[derive(Debug, Clone, Copy)]
@@ -61,7 +61,7 @@ pub struct Engine<F: Frame> {
     limits: EngineLimits,
     state: WorkerState<F>,
     /// When the connection timers ran last.
-    expired_at: Now,
+    timers_ran_at: Now,
     /// Packets forwarded by their route alone, up to the last change of the configuration.
     routed: Count,
     /// Counter of the fast path at that change.
@@ -132,7 +132,7 @@ impl<F: Frame> Engine<F> {
             },
             snapshot,
             limits: capacity,
-            expired_at: Now(0),
+            timers_ran_at: Now(0),
             routed: Count::default(),
             flow_cache_forwarded_then: Count::default(),
         };
@@ -191,7 +191,7 @@ impl<F: Frame> Engine<F> {
         batch.queue_handovers_in.clear();
         flow_handover::release_unclaimed(&mut self.state, batch);
         if self.state.trace.is_some() {
-            observe::finish(&self.snapshot, &mut self.state);
+            trace_packets::finish(&self.snapshot, &mut self.state);
         }
     }
 
@@ -229,7 +229,7 @@ impl<F: Frame> Engine<F> {
         // The queue stage may have nothing to do in this batch, or there may be no pass at all.
         stage::queue::count_dropped(&mut self.state);
         if self.state.trace.is_some() {
-            observe::left(&mut self.state, batch.packets.get_mut(..first).unwrap_or_default());
+            trace_packets::left(&mut self.state, batch.packets.get_mut(..first).unwrap_or_default());
         }
         first
     }
@@ -245,7 +245,7 @@ impl<F: Frame> Engine<F> {
         stage::queue::release_at_most(&self.snapshot, state, batch, source, BATCH);
         stage::queue::count_dropped(state);
         if state.trace.is_some() {
-            observe::left(state, batch.packets.get_mut(before_these..).unwrap_or_default());
+            trace_packets::left(state, batch.packets.get_mut(before_these..).unwrap_or_default());
         }
         if let Some(counters) = state.stages.last_mut() {
             counters.cycles += clock.cycles().saturating_sub(before);
@@ -265,7 +265,7 @@ impl<F: Frame> Engine<F> {
         state.now = now;
         let shared = Arc::clone(&state.shared);
         if shared.neighbors.age(now, |request| state.solicits.push(request)) {
-            shared.epochs.invalidate_all();
+            shared.change_counters.invalidate_all();
         }
         while let Some(fragments) = state.fragments.expire(now) {
             for mut fragment in fragments {
@@ -274,7 +274,7 @@ impl<F: Frame> Engine<F> {
         }
         if state.table.next_deadline().is_some_and(|due| due <= now) {
             state.table.expire(now, EXPIRE_BUDGET, &self.snapshot.timeouts);
-            self.expired_at = now;
+            self.timers_ran_at = now;
             unpublish(state);
         }
         if state.table.is_purging() {
@@ -288,7 +288,7 @@ impl<F: Frame> Engine<F> {
             batch.first = unfinished.unwrap_or(batch.packets.len());
             self.run(batch, source, clock);
         } else if self.state.trace.is_some() {
-            observe::finish(&self.snapshot, &mut self.state);
+            trace_packets::finish(&self.snapshot, &mut self.state);
         }
     }
 
@@ -297,7 +297,7 @@ impl<F: Frame> Engine<F> {
         let state = &self.state;
         let connections = state.table.next_deadline().map(|due| {
             // Several deadlines close to each other wake the worker once.
-            due.max(Now(self.expired_at.0.saturating_add(EXPIRE_INTERVAL)))
+            due.max(Now(self.timers_ran_at.0.saturating_add(TIMER_INTERVAL)))
         });
         let neighbors = Some(Now(state.shared.neighbors.next_due())).filter(|due| due.0 != u64::MAX);
         let holds = (!state.holds.is_empty()).then(|| Now(state.now.0.saturating_add(POLL_INTERVAL)));

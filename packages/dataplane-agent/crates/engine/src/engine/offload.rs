@@ -21,7 +21,7 @@ use crate::packet::tuple::Tuple;
 use crate::packet::verdict::Verdict;
 use crate::packet::{Meta, Origin, flag};
 use crate::pipeline::batch::Batch;
-use crate::pipeline::stale::is_still_valid;
+use crate::pipeline::revalidate::revalidate;
 use crate::pipeline::state::WorkerState;
 use crate::pipeline::stateless;
 use crate::snapshot::Snapshot;
@@ -308,7 +308,7 @@ fn is_right<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, handle: &mut Off
     }
     match handle.flow {
         OffloadedFlow::AddressPair { dst, .. } => {
-            let same = !state.shared.epochs.route_changed_since(dst, handle.cache_epoch.stamp)
+            let same = !state.shared.change_counters.route_changed_since(dst, handle.cache_epoch.stamp)
                 || stateless::way(snapshot, state, dst) == Some((handle.out_port, handle.adjacency));
             handle.cache_epoch.stamp = state.cache_epoch.stamp;
             same
@@ -332,7 +332,7 @@ fn is_right<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, handle: &mut Off
             }
             let Some(tuples) = state.table.tuples(conn) else { return false };
             let meta = Meta { tuple: *tuples.tuple(direction), entry, ..Meta::default() };
-            is_still_valid(snapshot, state, &meta)
+            revalidate(snapshot, state, &meta)
         }
     }
 }

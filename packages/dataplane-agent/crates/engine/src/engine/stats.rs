@@ -7,7 +7,7 @@ use tollway_config::protocol::{DropStats, QueueTotals, RuleStats, StageStats};
 use crate::packet::slow_reason::SLOW_REASONS;
 use crate::packet::verdict::{DROP_REASONS, DropReason};
 use crate::pipeline::STAGES;
-use crate::pipeline::stage_table::StageTable;
+use crate::pipeline::stage_counters::StageTable;
 
 /// Everything an engine counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

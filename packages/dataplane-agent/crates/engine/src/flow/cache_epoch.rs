@@ -1,7 +1,7 @@
 //! The cache epoch: a number that changes with everything cached actions depend on and that is not counted on its own
-//! in [`Epochs`]: rules, interfaces, settings, queues and static neighbours. An action of another epoch is not used.
+//! in [`ChangeCounters`]: rules, interfaces, settings, queues and static neighbours. An action of another epoch is not used.
 
-use crate::flow::epochs::{Epochs, Era, Stamp};
+use crate::flow::change_counters::{ChangeCounters, Stamp, StampWindow};
 
 /// The numbers by which a worker decides whether a cached action is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,12 +10,12 @@ pub struct CacheEpoch {
     pub number: u32,
     /// Changes of routes and lists, as they were counted at the start of the batch.
     pub stamp: Stamp,
-    era: Era,
+    window: StampWindow,
 }
 
 impl Default for CacheEpoch {
     fn default() -> Self {
-        Self { number: 1, stamp: 0, era: Era::default() }
+        Self { number: 1, stamp: 0, window: StampWindow::default() }
     }
 }
 
@@ -28,10 +28,10 @@ impl CacheEpoch {
     /// At the start of a batch: reads the counts of changes. `true` when a new epoch began, because no count says which
     /// flows a change concerns.
     #[inline]
-    pub fn follow(&mut self, epochs: &Epochs) -> bool {
-        let count = epochs.count();
+    pub fn follow(&mut self, change_counters: &ChangeCounters) -> bool {
+        let count = change_counters.count();
         self.stamp = count as Stamp;
-        let all = self.era.follow(count);
+        let all = self.window.follow(count);
         if all {
             self.renew();
         }

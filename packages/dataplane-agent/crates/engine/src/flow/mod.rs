@@ -1,9 +1,9 @@
 //! Flows: connection tracking, cached actions and what they depend on, address translation.
 
 pub mod cache_epoch;
+pub mod change_counters;
 pub mod conntrack;
 pub mod directory;
-pub mod epochs;
 pub mod nat;
 pub mod outside_ports;
 pub mod paths;

@@ -11,7 +11,7 @@ pub type PortId = u16;
 /// Position of an interface in `DataplaneConfig::interfaces`. Valid within one snapshot only.
 pub type InterfaceIndex = u16;
 
-/// "No interface", "no connection", "no adjacency" in the index fields of [`Meta`](crate::packet::Meta).
+/// "No connection", "no adjacency" in the index fields of [`Meta`](crate::packet::Meta).
 pub const NONE: u32 = u32::MAX;
 
 /// "No interface" in the 16-bit index fields of [`Meta`](crate::packet::Meta).

@@ -1,13 +1,13 @@
 //! Which queue takes a packet.
 
-/// A worker's own number for the queue that takes a packet, in the packet's metadata and in the flow cache; valid for one
-/// generation of the configuration.
+/// A worker's own number for the queue that takes a packet, in the packet's metadata and in the flow cache; valid
+/// within a cache epoch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct QueueRef(u32);
 
 /// Set when the number is that of a hand-over.
 const HANDOVER: u32 = 1 << 31;
-/// Set when the number is that of a queue path; the two bits below it are the step.
+/// Set when the number is that of a queue path; the step is in its two lowest bits.
 const PATH: u32 = 1 << 30;
 /// Set when the path has one leaf.
 const SHORT: u32 = 1 << 29;

@@ -27,12 +27,12 @@ const RANGES: usize = 16;
 pub type DatagramKey = (u32, u32, u16, u8);
 
 #[derive(Debug, Clone, Copy)]
-struct First {
+struct FirstFragment {
     src_port: u16,
     dst_port: u16,
     icmp: u8,
     sequence: u32,
-    l4_kind: u8,
+    tcp_flags_or_icmp_type: u8,
     icmp_code: u8,
     error: bool,
 }
@@ -40,7 +40,7 @@ struct First {
 #[derive(Debug)]
 struct Datagram<F> {
     started: u64,
-    first: Option<First>,
+    first: Option<FirstFragment>,
     /// Bytes present, `start..end`, ascending, no two touching.
     ranges: ArrayVec<(u32, u32), RANGES>,
     /// Length, once the last fragment is there.
@@ -48,9 +48,9 @@ struct Datagram<F> {
     held: ArrayVec<Packet<F>, HELD_PER_DATAGRAM>,
 }
 
-/// The result of [`Fragments::take`].
+/// The result of [`Fragments::insert`].
 #[derive(Debug)]
-pub enum Seen<F> {
+pub enum InsertOutcome<F> {
     /// The ports are in its metadata; fragments that waited follow.
     Known(ArrayVec<Packet<F>, HELD_PER_DATAGRAM>),
     /// The fragment waits for the first one.
@@ -90,20 +90,20 @@ impl<F> Default for Fragments<F> {
 }
 
 impl<F> Fragments<F> {
-    /// Takes a fragment. `packet` comes back unless it is held; the returned `Known` list does not
+    /// Inserts a fragment. `packet` comes back unless it is held; the returned `Known` list does not
     /// contain it.
-    pub fn take(
+    pub fn insert(
         &mut self,
         key: DatagramKey,
         place: FragmentRange,
         packet: &mut Option<Packet<F>>,
         now: Now,
-    ) -> Seen<F> {
-        let Some(mut fragment) = packet.take() else { return Seen::Held };
-        self.forget_finished();
+    ) -> InsertOutcome<F> {
+        let Some(mut fragment) = packet.take() else { return InsertOutcome::Held };
+        self.compact_order();
         let full = self.datagrams.len() >= DATAGRAMS || self.order.len() >= ORDER;
         if full && !self.datagrams.contains_key(&key) {
-            return Seen::Full(fragment);
+            return InsertOutcome::Full(fragment);
         }
         let order = &mut self.order;
         let datagram = self.datagrams.entry(key).or_insert_with(|| {
@@ -124,46 +124,46 @@ impl<F> Fragments<F> {
             datagram.len = None;
         }
         if !datagram.add(place) {
-            return Seen::Invalid(fragment);
+            return InsertOutcome::Invalid(fragment);
         }
         if place.offset == 0 {
-            datagram.first = Some(First {
+            datagram.first = Some(FirstFragment {
                 src_port: fragment.meta.tuple.src_port,
                 dst_port: fragment.meta.tuple.dst_port,
                 icmp: fragment.meta.tuple.icmp,
                 sequence: fragment.meta.sequence,
-                l4_kind: fragment.meta.l4_kind,
+                tcp_flags_or_icmp_type: fragment.meta.tcp_flags_or_icmp_type,
                 icmp_code: fragment.meta.icmp_code,
                 error: fragment.meta.is(flag::ICMP_ERROR),
             });
         }
         let Some(first) = datagram.first else {
             if self.held >= HELD || datagram.held.is_full() {
-                return Seen::Full(fragment);
+                return InsertOutcome::Full(fragment);
             }
             self.held += 1;
             datagram.held.push(fragment);
             if datagram.held.len() == 1 {
                 self.waiting.push_back((datagram.started, key));
-                self.forget_served();
+                self.compact_waiting();
             }
-            return Seen::Held;
+            return InsertOutcome::Held;
         };
-        first.name(&mut fragment.meta);
+        first.set_ports(&mut fragment.meta);
         let mut waited = std::mem::take(&mut datagram.held);
         self.held -= waited.len();
         for other in &mut waited {
-            first.name(&mut other.meta);
+            first.set_ports(&mut other.meta);
         }
         if datagram.is_complete() {
             self.datagrams.remove(&key);
-            self.forget_finished();
+            self.compact_order();
         }
         *packet = Some(fragment);
-        Seen::Known(waited)
+        InsertOutcome::Known(waited)
     }
 
-    /// Gives up the oldest datagram when there is no room for that of `key`, or the oldest one of which fragments wait
+    /// Evicts the oldest datagram when there is no room for that of `key`, or the oldest one of which fragments wait
     /// when there is none for this fragment to wait; returns its fragments that waited. `None` when there is room.
     /// The parts of a datagram come within microseconds of each other. Refusing new ones until old ones time out
     /// would let a few hundred a second, from anybody, keep out every datagram in parts.
@@ -172,11 +172,11 @@ impl<F> Fragments<F> {
         key: DatagramKey,
         place: FragmentRange,
     ) -> Option<ArrayVec<Packet<F>, HELD_PER_DATAGRAM>> {
-        self.forget_finished();
+        self.compact_order();
         let full = self.datagrams.len() >= DATAGRAMS || self.order.len() >= ORDER;
         let known = self.datagrams.get(&key);
         if full && known.is_none() {
-            return self.order.pop_front().and_then(|(_, key)| self.give_up(key));
+            return self.order.pop_front().and_then(|(_, key)| self.evict(key));
         }
         let waits =
             place.offset != 0 && known.is_none_or(|known| known.first.is_none() && !known.held.is_full());
@@ -185,16 +185,16 @@ impl<F> Fragments<F> {
         }
         while let Some((started, key)) = self.waiting.pop_front() {
             if self.waits(started, key) {
-                return self.give_up(key);
+                return self.evict(key);
             }
         }
         None
     }
 
-    fn give_up(&mut self, key: DatagramKey) -> Option<ArrayVec<Packet<F>, HELD_PER_DATAGRAM>> {
+    fn evict(&mut self, key: DatagramKey) -> Option<ArrayVec<Packet<F>, HELD_PER_DATAGRAM>> {
         let waited = self.datagrams.remove(&key)?.held;
         self.held -= waited.len();
-        self.forget_finished();
+        self.compact_order();
         Some(waited)
     }
 
@@ -206,7 +206,7 @@ impl<F> Fragments<F> {
     }
 
     /// Takes out of [`Self::waiting`] what waits no longer, when that is most of it.
-    fn forget_served(&mut self) {
+    fn compact_waiting(&mut self) {
         if self.waiting.len() < 2 * HELD {
             return;
         }
@@ -216,7 +216,7 @@ impl<F> Fragments<F> {
     }
 
     /// Takes datagrams that are complete out of the front of the order.
-    fn forget_finished(&mut self) {
+    fn compact_order(&mut self) {
         while let Some((started, key)) = self.order.front() {
             if self.datagrams.get(key).is_some_and(|datagram| datagram.started == *started) {
                 break;
@@ -225,7 +225,7 @@ impl<F> Fragments<F> {
         }
     }
 
-    /// Gives up datagrams whose time is over; returns the fragments that waited.
+    /// Removes datagrams whose time is over; returns the fragments that waited.
     pub fn expire(&mut self, now: Now) -> Option<ArrayVec<Packet<F>, HELD_PER_DATAGRAM>> {
         while let Some(&(started, key)) = self.order.front() {
             if now.0 < started.saturating_add(TIMEOUT) {
@@ -259,13 +259,13 @@ impl<F> Fragments<F> {
     }
 }
 
-impl First {
-    fn name(self, meta: &mut Meta) {
+impl FirstFragment {
+    fn set_ports(self, meta: &mut Meta) {
         meta.tuple.src_port = self.src_port;
         meta.tuple.dst_port = self.dst_port;
         meta.tuple.icmp = self.icmp;
         meta.sequence = self.sequence;
-        meta.l4_kind = self.l4_kind;
+        meta.tcp_flags_or_icmp_type = self.tcp_flags_or_icmp_type;
         meta.icmp_code = self.icmp_code;
         meta.flags |= flag::FRAGMENT_PORTS_KNOWN;
         if self.error {

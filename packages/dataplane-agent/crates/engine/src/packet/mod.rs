@@ -158,13 +158,13 @@ pub struct Meta {
     /// Mark of its connection as its rules see it; 0 none.
     pub connection_mark: Mark,
     /// Mark of its connection before its rules were evaluated.
-    pub mark_before: Mark,
+    pub connection_mark_before: Mark,
     /// Routing mark; 0 none. Nothing is routed by it yet.
     pub routing_mark: Mark,
     /// Queue that takes it.
     pub queue: QueueRef,
     /// Source before its translation, IPv4 in host order; known when a stage has chosen the queue.
-    pub lan_src: u32,
+    pub untranslated_src: u32,
     /// Row of the interface whose TAP it came from; 0 unless `origin` is [`Origin::LocalService`]. A row, because it
     /// goes with the packet from worker to worker, and dense numbers change with the configuration.
     pub tap: RowId,
@@ -183,7 +183,7 @@ pub struct Meta {
     /// For fragments of a TCP segment: sequence number after the segment, less the length of its datagram's payload.
     pub sequence: u32,
     /// TCP flags as on the wire; ICMP type for ICMP.
-    pub l4_kind: u8,
+    pub tcp_flags_or_icmp_type: u8,
     /// ICMP code.
     pub icmp_code: u8,
     /// Time to live as received.
@@ -232,11 +232,11 @@ impl Default for Meta {
             lists: [MembershipSlot::NONE; 2],
             mark: 0,
             connection_mark: 0,
-            mark_before: 0,
+            connection_mark_before: 0,
             routing_mark: 0,
             new_dscp: None,
             queue: QueueRef::NONE,
-            lan_src: 0,
+            untranslated_src: 0,
             tap: 0,
             in_port: u16::MAX,
             in_interface: NO_INTERFACE,
@@ -245,7 +245,7 @@ impl Default for Meta {
             l4: 0,
             l4_len: 0,
             sequence: 0,
-            l4_kind: 0,
+            tcp_flags_or_icmp_type: 0,
             icmp_code: 0,
             ttl: 0,
             handovers: 0,
@@ -286,7 +286,8 @@ impl Meta {
 
     /// Whether it is a TCP segment with FIN or RST.
     pub(crate) fn closes(&self) -> bool {
-        self.tuple.protocol == ipv4::TCP && self.l4_kind & (tcp::flag::FIN | tcp::flag::RST) != 0
+        self.tuple.protocol == ipv4::TCP
+            && self.tcp_flags_or_icmp_type & (tcp::flag::FIN | tcp::flag::RST) != 0
     }
 
     /// Why the flow cache must not forward the packet, by its headers and origin alone; `None` when nothing there

@@ -4,7 +4,7 @@
 use crate::flow::conntrack::Validity;
 use crate::packet::Meta;
 use crate::packet::slow_reason::SlowReason;
-use crate::pipeline::alter::dscp_of;
+use crate::pipeline::header_changes::dscp_of;
 use crate::pipeline::state::WorkerState;
 
 /// The validity of the cached action for a packet's direction; `None` when it is unlimited.

@@ -152,7 +152,7 @@ pub(super) fn apply_handover<F>(
     meta.out_interface = snapshot.interface_index(flow.out_interface).unwrap_or(NO_INTERFACE);
     meta.next_hop = flow.next_hop;
     (meta.mark, meta.routing_mark) = (flow.marks.packet, flow.marks.routing);
-    (meta.connection_mark, meta.mark_before) = (flow.marks.connection, flow.marks.connection);
+    (meta.connection_mark, meta.connection_mark_before) = (flow.marks.connection, flow.marks.connection);
     meta.new_dscp = flow.new_dscp;
     meta.conn_version = state.table.hot(reference).map_or(0, |hot| hot.version);
     meta.verdict = Verdict::DecidedElsewhere;

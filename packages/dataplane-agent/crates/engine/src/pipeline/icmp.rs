@@ -173,15 +173,16 @@ pub(crate) fn send_reset<F: Frame, S: FrameSource<F>>(
     let Some(packet) = batch.packets.get(index) else { return };
     let Some(old) = &packet.frame else { return };
     let meta = packet.meta;
-    if meta.l4_kind & tcp_flag::RST != 0 || meta.is(flag::LATER_FRAGMENT) {
+    if meta.tcp_flags_or_icmp_type & tcp_flag::RST != 0 || meta.is(flag::LATER_FRAGMENT) {
         return;
     }
     let Some(offender) = answerable(snapshot, &meta, old.head()) else { return };
     let Some(segment) = old.head().get(usize::from(meta.l4)..) else { return };
     let Ok(segment) = tcp::Segment::new_checked(segment) else { return };
-    let control = (meta.l4_kind & tcp_flag::SYN != 0) as u32 + (meta.l4_kind & tcp_flag::FIN != 0) as u32;
+    let control = (meta.tcp_flags_or_icmp_type & tcp_flag::SYN != 0) as u32
+        + (meta.tcp_flags_or_icmp_type & tcp_flag::FIN != 0) as u32;
     let payload = meta.l3_len.saturating_sub(meta.headers());
-    let (seq, ack, flags) = if meta.l4_kind & tcp_flag::ACK != 0 {
+    let (seq, ack, flags) = if meta.tcp_flags_or_icmp_type & tcp_flag::ACK != 0 {
         (segment.ack(), 0, tcp_flag::RST)
     } else {
         let ack = segment.seq().wrapping_add(payload).wrapping_add(control);
@@ -229,7 +230,7 @@ pub(crate) fn make_echo_reply(l3: &mut [u8], header: usize, ident: u16) -> bool 
         message.set_checksum(!sum);
     }
     field::put(l3, 4, &ident.to_be_bytes());
-    // As Linux answers: the reply may be cut where the request came by a link that takes longer packets.
+    // As Linux answers: the reply may be fragmented where the request came by a link that takes longer packets.
     if let Some(flags) = l3.get_mut(6) {
         *flags &= !0x40;
     }

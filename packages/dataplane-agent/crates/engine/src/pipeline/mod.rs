@@ -1,24 +1,24 @@
 //! The one ordered table of stages: production, tests, the profiler, the counters and the documentation
 //! read it, and nothing else knows the order.
 
-pub(crate) mod alter;
 pub mod batch;
 pub(crate) mod cached_validity;
-pub(crate) mod cut;
-mod decisions;
 pub(crate) mod flow_handover;
+pub(crate) mod fragment_out;
 pub mod handover;
+pub(crate) mod header_changes;
 pub(crate) mod icmp;
 pub(crate) mod log;
-pub(crate) mod observe;
+pub(crate) mod revalidate;
 pub(crate) mod rules;
 pub(crate) mod slow_path;
 pub(crate) mod stage;
-pub mod stage_table;
-pub(crate) mod stale;
+pub mod stage_counters;
 pub(crate) mod state;
 pub(crate) mod stateless;
 pub mod steering;
+mod trace_decisions;
+pub(crate) mod trace_packets;
 
 use crate::observe::profiler::{CycleClock, ProfilerClass};
 use crate::packet::frame::{Frame, FrameSource};
@@ -87,7 +87,7 @@ macro_rules! stages {
                     before = after;
                 }
                 if pass.state.trace.is_some() {
-                    observe::after(Stage::$stage, snapshot, pass.state, pass.batch);
+                    trace_packets::after(Stage::$stage, snapshot, pass.state, pass.batch);
                 }
                 place += 1;
             )*
@@ -115,7 +115,7 @@ stages! {
     Route route Networking "Decides between the router itself, an interface and a next hop, or nothing."
         [MartianSource DirectedBroadcast NotForUs ForwardingOff Blackhole UnreachableRoute ProhibitRoute NoRoute
          OutInterfaceDown ReversePath];
-    Ttl ttl Networking "Ends packets whose time to live runs out, or that are too long and must not be cut."
+    Ttl ttl Networking "Ends packets whose time to live runs out, or that are too long and must not be fragmented."
         [TtlExceeded FragmentationNeeded];
     Mangle mangle Firewall "Evaluates the rules of mangle's chain input, forward or output."
         [];
@@ -131,7 +131,7 @@ stages! {
         [NatExhausted];
     Local local Networking "Answers echo requests and delivers what is for the router itself."
         [ConnectionGone BadIpHeader BadIcmpChecksum EchoAnswered OutInterfaceDown];
-    Emit emit Networking "Writes the new headers; holds packets while the next hop is asked for; cuts long ones."
+    Emit emit Networking "Writes the new headers; holds packets while the next hop is asked for; fragments long ones."
         [OutInterfaceDown NeighborTableFull NeighborFailed NeighborQueueFull ConnectionGone BadIpHeader
          NoFrame];
     Queue queue Queuing "Holds packets to the rate of their queue; hands those of other workers' queues over."

@@ -10,7 +10,7 @@ use crate::ids::NO_INTERFACE;
 use crate::packet::frame::VnetState;
 use crate::packet::membership_slot::MembershipSlot;
 use crate::packet::{Hook, Meta, flag};
-use crate::pipeline::alter::dscp_of;
+use crate::pipeline::header_changes::dscp_of;
 use crate::pipeline::log;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
@@ -81,7 +81,7 @@ pub(crate) fn add_to_lists<F>(state: &WorkerState<F>, lists: &AddressLists, adds
     for add in adds.iter().filter(|_| !state.dry_run) {
         if let Some(number) = lists.number(add.list) {
             let shared = &state.shared;
-            shared.address_sets.add(number, add.address, add.timeout_ms, state.now, &shared.epochs);
+            shared.address_sets.add(number, add.address, add.timeout_ms, state.now, &shared.change_counters);
         }
     }
 }
@@ -140,7 +140,7 @@ pub(crate) fn view<F>(
 ) -> PacketView {
     let known = |index: u16| Some(index).filter(|index| *index != NO_INTERFACE);
     let icmp = meta.tuple.protocol == ipv4::ICMP;
-    let (kind, code) = (meta.l4_kind, meta.icmp_code);
+    let (kind, code) = (meta.tcp_flags_or_icmp_type, meta.icmp_code);
     let status = meta.conn.and_then(|reference| state.table.hot(reference)).map(|hot| hot.status);
     PacketView {
         in_interface: if hook == Hook::Output { None } else { known(meta.in_interface) },

@@ -16,7 +16,7 @@ use crate::packet::count::Count;
 use crate::packet::slow_reason::{SLOW_REASONS, SlowReason};
 use crate::packet::verdict::{DROP_REASONS, DropReason};
 use crate::packet::{Meta, Packet, flag};
-use crate::pipeline::stage_table::StageTable;
+use crate::pipeline::stage_counters::StageTable;
 use crate::qos::queues::Queues;
 use crate::shared::Shared;
 use crate::time::Now;
@@ -120,7 +120,7 @@ impl<F> WorkerState<F> {
     /// At the start of a batch: what has changed meanwhile.
     #[inline]
     pub(crate) fn follow_changes(&mut self) {
-        if self.cache_epoch.follow(&self.shared.epochs) {
+        if self.cache_epoch.follow(&self.shared.change_counters) {
             // Ids of neighbours hold no longer than decisions.
             self.adjacencies = AdjacencyCache::default();
         }

@@ -1,7 +1,8 @@
 //! Bursts: a higher rate while the average of the last while is low.
 //!
 //! The time over which the average is taken has sixteen slots. When a slot begins, a burst is allowed for it if the bits
-//! of the sixteen slots before, over their time, are below the threshold.
+//! of the sixteen slots before, over their time, are below the threshold. Used by leaves (`leaf.rs`), classes of trees
+//! (`htb/links.rs`, `htb/shared_class.rs`) and PCQ (`kind/pcq.rs`).
 
 use tollway_config::dataplane::QueueLimit;
 
@@ -70,10 +71,10 @@ impl Burst {
     /// Advances to the slot of this moment. `true` if it has changed whether a burst is allowed.
     #[inline]
     pub fn advance(&mut self, now: Now) -> bool {
-        if now.0 < self.ends().0 { false } else { self.turn(now) }
+        if now.0 < self.ends().0 { false } else { self.advance_slots(now) }
     }
 
-    fn turn(&mut self, now: Now) -> bool {
+    fn advance_slots(&mut self, now: Now) -> bool {
         let number = now.0 / self.slot;
         // After sixteen empty slots nothing is left.
         for slot in self.number..number.min(self.number + SLOTS as u64 + 1) {

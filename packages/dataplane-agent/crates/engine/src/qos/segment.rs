@@ -1,4 +1,4 @@
-//! Cuts a super-frame into the frames it would become on a wire, or into smaller super-frames.
+//! Segments a super-frame (GSO) into the frames it would become on a wire, or into smaller super-frames.
 
 use tollway_wire::{checksum, ethernet, field, ipv4, tcp, udp};
 
@@ -26,14 +26,14 @@ pub struct Piece<F> {
 
 /// Wire segments of a super-frame that did not become pieces.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Uncut {
+pub struct Unsegmented {
     /// The source had no frame for them.
     pub without_frame: u32,
     /// Segments behind the last piece that was wanted.
-    pub uncut: u32,
+    pub unwanted: u32,
 }
 
-/// The metadata of a frame that is needed to cut it. Offsets from the start of the frame, bytes.
+/// The metadata of a frame that is needed to segment it. Offsets from the start of the frame, bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout {
     l3: usize,
@@ -48,7 +48,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// `None` for what cannot be cut.
+    /// `None` for what cannot be segmented.
     pub fn of(meta: &Meta, vnet: &VnetState) -> Option<Self> {
         let protocol = match vnet.gso {
             Gso::Tcp4 => ipv4::TCP,
@@ -90,7 +90,7 @@ impl Layout {
         (self.headers - self.l3 + self.size) as u64
     }
 
-    /// Cuts `frame` into pieces of at most `together` wire segments, fewer if a frame of the source does
+    /// Segments `frame` into pieces of at most `together` wire segments, fewer if a frame of the source does
     /// not hold so many, for as long as `take` says that it wants more.
     pub fn split<F: Frame, S: FrameSource<F>>(
         &self,
@@ -99,10 +99,10 @@ impl Layout {
         together: u32,
         source: &mut S,
         mut take: impl FnMut(Piece<F>) -> bool,
-    ) -> Uncut {
+    ) -> Unsegmented {
         let held = (CONTIGUOUS - self.headers) / self.size;
         let step = self.size * held.min(together as usize).max(1);
-        let mut left = Uncut::default();
+        let mut left = Unsegmented::default();
         for offset in (0..self.payload).step_by(step) {
             let len = step.min(self.payload - offset);
             let segments = len.div_ceil(self.size) as u32;
@@ -114,7 +114,7 @@ impl Layout {
                     }
                     let bytes = (segments as usize * (self.headers - self.l3) + len) as u64;
                     if !take(Piece { frame: piece, vnet, segments, bytes }) {
-                        left.uncut = (self.payload - offset - len).div_ceil(self.size) as u32;
+                        left.unwanted = (self.payload - offset - len).div_ceil(self.size) as u32;
                         break;
                     }
                 }

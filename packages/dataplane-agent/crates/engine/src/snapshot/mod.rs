@@ -268,10 +268,10 @@ impl Snapshot {
     }
 
     /// Whether flows are decided as with another snapshot, but for routes in the table that both share.
-    /// Changes of those are counted by [`crate::flow::epochs::Epochs`].
+    /// Changes of those are counted by [`crate::flow::change_counters::ChangeCounters`].
     fn decides_as(&self, basis: &Basis<'_>, config: &DataplaneConfig) -> bool {
         let (other, before) = (basis.snapshot, basis.config);
-        // What is in lists is counted by the epochs too, but not which list has which number.
+        // What is in lists is counted by the change counters too, but not which list has which number.
         let mut rules = SnapshotPart::ALL.iter().filter(|part| **part != SnapshotPart::AddressLists);
         rules.all(|part| self.shares(*part, other))
             && Arc::ptr_eq(&self.lists, &other.lists)
@@ -287,7 +287,7 @@ impl Snapshot {
         self.cache_epoch
     }
 
-    /// Whether cached actions stay valid from one to the other, but for what [`crate::flow::epochs::Epochs`] counts.
+    /// Whether cached actions stay valid from one to the other, but for what [`crate::flow::change_counters::ChangeCounters`] counts.
     pub(crate) fn shares_cache_epoch_with(&self, other: &Snapshot) -> bool {
         self.cache_epoch == other.cache_epoch
     }

@@ -18,7 +18,7 @@ fn what_could_not_be_noted_is_given_back_without_an_error() {
 fn what_was_noted_is_known_though_the_folder_is_gone() {
     let folder = Folder::new("claim-gone");
     let records = folder.join("claims");
-    private::create_folder(&records).unwrap();
+    owner_only_files::create_folder(&records).unwrap();
     let record = |mtu| Record { mtu, ..Record::default() };
     Claim::new(&[], "", &records).save("not-there", record(1400));
     let netdevs = ["not-there", "nor-this"].map(str::to_owned);

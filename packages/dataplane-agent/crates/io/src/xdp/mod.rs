@@ -7,7 +7,7 @@
 //! closed without the others noticing.
 //!
 //! What AF_XDP does not carry is done here: checksums that local stacks leave to hardware are
-//! recognised and completed ([`checksum`]), and super-frames of other ports are cut.
+//! recognised and completed ([`checksum`]), and super-frames of other ports are segmented.
 
 mod bpf;
 mod checksum;

@@ -114,7 +114,7 @@ impl XdpPort {
         }
     }
 
-    /// Puts a frame, or the frames it is cut into, in the ring, which has room. Returns `false` when it
+    /// Puts a frame, or the frames it is segmented into, in the ring, which has room. Returns `false` when it
     /// cannot be sent, or not all of it.
     fn transmit(&mut self, mut frame: PoolFrame, vnet: &VnetState, pool: &mut Partition) -> bool {
         let (ring, kernel_frames) = (&mut self.transmitter.ring, &self.netdev.kernel_frames);

@@ -27,7 +27,7 @@ impl Files {
     /// Activates these revisions, one after the other.
     fn activate(&self, revisions: std::ops::RangeInclusive<u64>) {
         for revision in revisions {
-            stage(&self.path(), revision, revision, &config(revision)).unwrap().commit().unwrap();
+            stage(&self.path(), revision, revision, &config(revision)).unwrap().activate().unwrap();
         }
     }
 
@@ -56,7 +56,7 @@ fn what_was_stored_is_loaded() {
     assert_eq!(folder.start(), (None, Vec::new()), "a first start says nothing");
     let staged = stage(&folder.path(), 1, 5_000_000_000, &config(5_000_000_000)).unwrap();
     assert_eq!(folder.start(), (None, Vec::new()));
-    staged.commit().unwrap();
+    staged.activate().unwrap();
     assert_eq!(folder.start(), (Some((5_000_000_000, 0)), Vec::new()));
 }
 

@@ -17,7 +17,7 @@ use tollway_io::wake;
 
 use super::{Agent, Stop};
 use crate::active::{self, Active, Found};
-use crate::exchange::Command;
+use crate::commands::Command;
 use crate::guard::GuardWatch;
 use crate::learned_routes::LearnedRoutes;
 use crate::options::AgentError;

@@ -12,14 +12,14 @@ use tollway_io::claim::{Claim, ClaimError};
 use tollway_io::clock;
 use tollway_io::generator::Generator;
 use tollway_io::link::LinkMonitor;
+use tollway_io::owner_only_files;
 use tollway_io::pool::{Partition, partitions};
-use tollway_io::private;
 use tollway_io::thread::{cores, physical_memory, random_u64};
 
 use super::control::{set_wall_clock, starts_with};
 use super::{Agent, Stop};
 use crate::active::{self, Active, Found};
-use crate::frames::Frames;
+use crate::frame_budget::FrameBudget;
 use crate::guard::GuardWatch;
 use crate::journal::Journal;
 use crate::learned_routes::LearnedRoutes;
@@ -66,13 +66,13 @@ fn restored<'a>(errors: impl IntoIterator<Item = &'a ClaimError>) -> Result<(), 
 pub fn run(options: &Options, stop: &Stop) -> Result<(), AgentError> {
     options.check()?;
     let state = options.data_dir.join("agent");
-    private::create_folder(&state).map_err(AgentError::failed("the data directory"))?;
+    owner_only_files::create_folder(&state).map_err(AgentError::failed("the data directory"))?;
     let server = Server::bind(&options.socket)
         .map_err(|error| AgentError::Usage(format!("{}: {error}", options.socket.display())))?;
     let cores = cores();
     let workers = options.workers.unwrap_or_else(|| cores.len().clamp(1, 2));
 
-    let frames = Frames::new(workers, physical_memory());
+    let frames = FrameBudget::new(workers, physical_memory());
     let mut sizes = vec![frames.partition(); workers];
     sizes.extend(options.memory.then_some(frames.generator()));
     let mut pools = partitions(&sizes).map_err(AgentError::failed("the frame pool"))?;

@@ -13,9 +13,9 @@ use tollway_io::xdp::device::Device;
 use tollway_io::xdp::{self, Mode};
 
 use super::PortState;
-use crate::backend::{Choice, choose};
-use crate::exchange::Command;
+use crate::commands::Command;
 use crate::flow_offload::FlowOffload;
+use crate::port_backend::{Choice, choose};
 use crate::workers::{WorkerLost, Workers};
 
 /// Whether a netdev's packets have become too long for the frames that they are received in.

@@ -7,10 +7,10 @@ use tollway_io::{PortIo, clock};
 
 use super::Worker;
 use super::worker_port::{WorkerTap, count};
+use crate::commands::{Answer, Command, Dump, Part, WorkerReport};
 use crate::counters::{WorkerDrop, on_the_wire};
-use crate::exchange::{Answer, Command, Dump, Part, WorkerReport};
-use crate::flows::{Admitted, Flows};
-use crate::profile::Account;
+use crate::offloaded_flows::{OffloadResources, OffloadedFlows};
+use crate::profile::Activity;
 
 impl Worker {
     /// Executes one command. Packets that have arrived by then are processed before the next one.
@@ -20,7 +20,7 @@ impl Worker {
         // The control thread waits for answers, so the ring has room.
         let _ = self.ends.answers.push(answer);
         self.ends.control.notify();
-        self.profile.charge(Account::Management);
+        self.profile.charge(Activity::Management);
     }
 
     fn execute(&mut self, command: Command, now: Now) -> Answer {
@@ -57,8 +57,8 @@ impl Worker {
                 self.update_flows(now);
                 Answer::Count(removed)
             }
-            Command::Offload(admitted) => {
-                self.offload(admitted, now);
+            Command::Offload(resources) => {
+                self.offload(resources, now);
                 Answer::Count(0)
             }
             Command::ResetCounters(rows) => {
@@ -109,11 +109,11 @@ impl Worker {
         }
     }
 
-    fn offload(&mut self, admitted: Option<Admitted>, now: Now) {
-        match (&mut self.flows, admitted) {
-            (Some(flows), Some(admitted)) => flows.set_ports(admitted.ports),
-            (None, Some(admitted)) => {
-                let flows = Flows::new(admitted);
+    fn offload(&mut self, resources: Option<OffloadResources>, now: Now) {
+        match (&mut self.flows, resources) {
+            (Some(flows), Some(resources)) => flows.set_ports(resources.ports),
+            (None, Some(resources)) => {
+                let flows = OffloadedFlows::new(resources);
                 flows.invalidate(self.engine.is_tracking());
                 self.flows = Some(flows);
             }
@@ -140,7 +140,7 @@ impl Worker {
             port.count_kernel_drops(&mut self.drops);
         }
         let engine = self.engine.stats();
-        self.profile.charge(Account::Management);
+        self.profile.charge(Activity::Management);
         let profile = self.profile.report(self.engine.class_cycles());
         WorkerReport { engine, profile, drops: self.drops }
     }

@@ -8,7 +8,7 @@ use tollway_io::clock;
 use super::Worker;
 use super::worker_port::{TRANSMIT_GATHER, TRANSMIT_QUEUE, send_local};
 use crate::counters::{WorkerDrop, on_the_wire};
-use crate::profile::Account;
+use crate::profile::Activity;
 
 impl Worker {
     /// Queues every finished packet at its port, TAP or worker.
@@ -55,11 +55,11 @@ impl Worker {
                         self.pool.recycle(done.frame);
                         continue;
                     };
-                    self.profile.charge(Account::Ethernet);
+                    self.profile.charge(Activity::Ethernet);
                     if !send_local(tap, done.frame, &done.vnet, &mut self.buffers, &mut self.pool) {
                         self.drops.add(WorkerDrop::LocalQueueFull, 1);
                     }
-                    self.profile.charge(Account::Management);
+                    self.profile.charge(Activity::Management);
                 }
                 Outcome::Handover { worker, packet } => {
                     let out = self.ends.outbound.get_mut(worker as usize).and_then(Option::as_mut);

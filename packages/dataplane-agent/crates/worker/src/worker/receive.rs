@@ -8,7 +8,7 @@ use tollway_io::mmsg::BURST;
 
 use super::Worker;
 use crate::counters::{WorkerDrop, on_the_wire};
-use crate::profile::Account;
+use crate::profile::Activity;
 
 /// Bytes taken from a port at a time, about: what is received should still be in the core's cache when it
 /// is sent. Super-frames make that few frames, small packets whole bursts.
@@ -43,9 +43,9 @@ impl Worker {
         let mut died = false;
         for index in 0..self.taps.len() {
             if self.revents(1 + ports + index) != 0 {
-                self.profile.charge(Account::Ethernet);
+                self.profile.charge(Activity::Ethernet);
                 died |= self.receive_tap(index);
-                self.profile.charge(Account::Management);
+                self.profile.charge(Activity::Management);
             }
         }
         if died {

@@ -9,7 +9,7 @@ use tollway_io::pool::{PartitionSize, partitions};
 use tollway_io::wake::Wake;
 
 use super::*;
-use crate::exchange::rings;
+use crate::commands::rings;
 use crate::handover_ring::DEPTH;
 
 /// The first of three workers, and the ends of the other two.

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use super::table::{EntryLocation, SetKey, mark};
 use super::{AddressSets, Changed, SLICE, Writer};
-use crate::flow::epochs::Epochs;
+use crate::flow::change_counters::ChangeCounters;
 use crate::packet::tuple::Addr;
 use crate::time::Now;
 
@@ -55,7 +55,14 @@ pub enum Added {
 impl AddressSets {
     /// Puts an address into a list, as a rule does; the life of an entry that is there begins anew.
     /// `timeout_ms` 0 has no end.
-    pub fn add(&self, list: u16, address: Addr, timeout_ms: u64, now: Now, epochs: &Epochs) -> Added {
+    pub fn add(
+        &self,
+        list: u16,
+        address: Addr,
+        timeout_ms: u64,
+        now: Now,
+        change_counters: &ChangeCounters,
+    ) -> Added {
         let len = if address.as_v4().is_some() { 32 } else { 128 };
         let key = SetKey { list, address, len };
         if self.lengths(list).is_none() {
@@ -66,7 +73,7 @@ impl AddressSets {
         }
         let mut changed = Changed::default();
         let added = self.add_locked(&mut self.writer(), &key, timeout_ms, now, &mut changed);
-        changed.count(epochs);
+        changed.count(change_counters);
         added
     }
 
@@ -78,7 +85,7 @@ impl AddressSets {
         len: u8,
         timeout_ms: u64,
         now: Now,
-        epochs: &Epochs,
+        change_counters: &ChangeCounters,
     ) -> Added {
         let mut writer = self.writer();
         let Some(list) = self.number(&mut writer, name) else { return Added::Full };
@@ -86,7 +93,7 @@ impl AddressSets {
         let mut changed = Changed::default();
         let added = self.add_locked(&mut writer, &key, timeout_ms, now, &mut changed);
         drop(writer);
-        changed.count(epochs);
+        changed.count(change_counters);
         added
     }
 
@@ -174,7 +181,7 @@ impl AddressSets {
     }
 
     /// Removes an entry that the configuration does not hold; `false` when there is none.
-    pub fn remove_from(&self, name: &str, address: Addr, len: u8, epochs: &Epochs) -> bool {
+    pub fn remove_from(&self, name: &str, address: Addr, len: u8, change_counters: &ChangeCounters) -> bool {
         let mut writer = self.writer();
         let Some(list) = writer.numbers.get(name).copied() else { return false };
         let key = SetKey { list, address, len };
@@ -185,12 +192,12 @@ impl AddressSets {
         let due = writer.wheel.next_deadline().unwrap_or(NEVER);
         self.due.store(due.0, Ordering::Relaxed);
         drop(writer);
-        changed.count(epochs);
+        changed.count(change_counters);
         true
     }
 
     /// Removes entries whose time is over, at most `budget` of them. Returns the number removed.
-    pub fn expire(&self, now: Now, budget: usize, epochs: &Epochs) -> usize {
+    pub fn expire(&self, now: Now, budget: usize, change_counters: &ChangeCounters) -> usize {
         let (mut looked, mut removed) = (0, 0);
         while looked < budget && self.due.load(Ordering::Relaxed) <= now.0 {
             let mut writer = self.writer();
@@ -211,7 +218,7 @@ impl AddressSets {
             self.due.store(due.0, Ordering::Relaxed);
             drop(writer);
             looked += 1;
-            changed.count(epochs);
+            changed.count(change_counters);
         }
         removed
     }

@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use arrayvec::ArrayVec;
 
-use crate::flow::epochs::Epochs;
+use crate::flow::change_counters::ChangeCounters;
 use crate::packet::membership_slot::MembershipSlot;
 use crate::packet::tuple::Addr;
 use crate::time::wheel::{self, Wheel};
@@ -237,7 +237,12 @@ impl AddressSets {
     /// The numbers of the lists that a configuration names, and makes the contents those of the configuration;
     /// to be called just before the workers take its rules over. Entries come into force one after the other,
     /// new ones before old ones go. What rules and clients have added stays.
-    pub fn take_over(&self, names: &[String], contents: &Arc<Contents>, epochs: &Epochs) -> Box<[u16]> {
+    pub fn take_over(
+        &self,
+        names: &[String],
+        contents: &Arc<Contents>,
+        change_counters: &ChangeCounters,
+    ) -> Box<[u16]> {
         let mut writer = self.writer();
         let numbers = names.iter().map(|name| self.number(&mut writer, name).unwrap_or(u16::MAX)).collect();
         Self::retire(&mut writer, names);
@@ -250,12 +255,14 @@ impl AddressSets {
         for (name, entries) in contents.lists() {
             match old.list(name) {
                 Some(before) if Arc::ptr_eq(before, entries) => {}
-                before => self.replace(name, before.map_or(&nothing, |before| before), entries, epochs),
+                before => {
+                    self.replace(name, before.map_or(&nothing, |before| before), entries, change_counters)
+                }
             }
         }
         for (name, entries) in old.lists() {
             if contents.list(name).is_none() {
-                self.replace(name, entries, &nothing, epochs);
+                self.replace(name, entries, &nothing, change_counters);
             }
         }
         numbers
@@ -277,7 +284,7 @@ impl AddressSets {
     }
 
     /// Replaces what the configuration holds in a list by what it is to hold.
-    fn replace(&self, name: &str, old: &Entries, new: &Entries, epochs: &Epochs) {
+    fn replace(&self, name: &str, old: &Entries, new: &Entries, change_counters: &ChangeCounters) {
         let Some(list) = self.number(&mut self.writer(), name) else { return };
         let change = |prefixes: &mut dyn Iterator<Item = (Addr, u8)>, adds: bool| {
             let mut prefixes = prefixes.peekable();
@@ -296,7 +303,7 @@ impl AddressSets {
                     }
                 }
                 drop(writer);
-                changed.count(epochs);
+                changed.count(change_counters);
             }
         };
         change(&mut new.missing_in(old), true);
@@ -343,9 +350,9 @@ impl Changed {
         debug_assert!(noted, "more than a slice has changed");
     }
 
-    fn count(self, epochs: &Epochs) {
+    fn count(self, change_counters: &ChangeCounters) {
         if self.any {
-            epochs.lists_changed(self.cells, self.networks);
+            change_counters.lists_changed(self.cells, self.networks);
         }
     }
 }

@@ -62,7 +62,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(128)))]
     #[test]
     fn holds_what_a_model_holds(seed: u64, steps in proptest::collection::vec(steps(), 1..60)) {
-        let (sets, epochs) = (AddressSets::new(seed), Epochs::default());
+        let (sets, change_counters) = (AddressSets::new(seed), ChangeCounters::default());
         let mut dynamic: BTreeMap<(usize, Addr, u8), u64> = BTreeMap::new();
         let mut ranges: Vec<Vec<(u32, u32)>> = Vec::new();
         let mut now_ms = 1000u64;
@@ -71,18 +71,18 @@ proptest! {
             match step {
                 Step::Add(list, (address, len), timeout) => {
                     let known = dynamic.contains_key(&(list, address, len));
-                    let added = sets.add_to(NAMES[list], address, len, timeout, now, &epochs);
+                    let added = sets.add_to(NAMES[list], address, len, timeout, now, &change_counters);
                     prop_assert_eq!(added, if known { Added::Renewed } else { Added::New });
                     let ends = if timeout == 0 { u64::MAX } else { now_ms + timeout };
                     dynamic.insert((list, address, len), ends);
                 }
                 Step::Remove(list, (address, len)) => {
-                    let removed = sets.remove_from(NAMES[list], address, len, &epochs);
+                    let removed = sets.remove_from(NAMES[list], address, len, &change_counters);
                     prop_assert_eq!(removed, dynamic.remove(&(list, address, len)).is_some());
                 }
                 Step::Wait(ms) => {
                     now_ms += ms;
-                    sets.expire(Now::from_ms(now_ms), usize::MAX, &epochs);
+                    sets.expire(Now::from_ms(now_ms), usize::MAX, &change_counters);
                     // An entry ends within a tick of its time; the model follows.
                     let mut left = Vec::new();
                     sets.for_each_dynamic(Now::from_ms(now_ms), |entry| left.push(entry.clone()));
@@ -98,7 +98,7 @@ proptest! {
                 }
                 Step::Commit(lists) => {
                     let (names, contents) = configured(&lists);
-                    sets.take_over(&names, &contents, &epochs);
+                    sets.take_over(&names, &contents, &change_counters);
                     ranges = lists;
                 }
             }
@@ -125,49 +125,49 @@ proptest! {
 
 #[test]
 fn who_asked_about_an_address_hears_of_its_coming_and_going() {
-    let (sets, epochs) = (AddressSets::new(1), Epochs::default());
+    let (sets, change_counters) = (AddressSets::new(1), ChangeCounters::default());
     let (address, other) = (Addr::v4(5), Addr::v4(6));
     let number = sets.number(&mut sets.writer(), "a").unwrap();
     let cell = |address| MembershipSlot::of(u32::from(number), address);
-    let mut stamp = epochs.count() as u32;
+    let mut stamp = change_counters.count() as u32;
     let mut changed = |expected: (bool, bool)| {
         let hears = |address: Addr| {
-            epochs.list_changed_since(cell(address), stamp)
-                || epochs.listed_network_changed_since(address.as_v4().unwrap(), stamp)
+            change_counters.list_changed_since(cell(address), stamp)
+                || change_counters.listed_network_changed_since(address.as_v4().unwrap(), stamp)
         };
         assert_eq!((hears(address), hears(other)), expected);
-        stamp = epochs.count() as u32;
+        stamp = change_counters.count() as u32;
     };
-    assert_eq!(sets.add(number, address, 1000, Now(0), &epochs), Added::New);
+    assert_eq!(sets.add(number, address, 1000, Now(0), &change_counters), Added::New);
     changed((true, false));
-    assert_eq!(sets.add(number, address, 1000, Now(0), &epochs), Added::Renewed);
+    assert_eq!(sets.add(number, address, 1000, Now(0), &change_counters), Added::Renewed);
     changed((false, false));
-    sets.expire(Now::from_ms(1200), 10, &epochs);
+    sets.expire(Now::from_ms(1200), 10, &change_counters);
     changed((true, false));
-    sets.add_to("a", Addr::v4(4), 30, 0, Now(0), &epochs);
+    sets.add_to("a", Addr::v4(4), 30, 0, Now(0), &change_counters);
     changed((true, true));
     assert!(sets.contains(number, address) && sets.contains(number, other));
     // A network elsewhere concerns neither.
-    sets.add_to("a", Addr::v4(0x0a00_0000), 24, 0, Now(0), &epochs);
+    sets.add_to("a", Addr::v4(0x0a00_0000), 24, 0, Now(0), &change_counters);
     changed((false, false));
-    assert!(sets.remove_from("a", Addr::v4(0x0a00_0000), 24, &epochs));
+    assert!(sets.remove_from("a", Addr::v4(0x0a00_0000), 24, &change_counters));
     changed((false, false));
     // What the configuration holds already is not added.
     let (names, contents) = configured(&[vec![(5, 0)]]);
-    sets.take_over(&names, &contents, &epochs);
+    sets.take_over(&names, &contents, &change_counters);
     changed((true, false));
-    assert_eq!(sets.add(number, address, 1000, Now(0), &epochs), Added::Configured);
+    assert_eq!(sets.add(number, address, 1000, Now(0), &change_counters), Added::Configured);
     changed((false, false));
 }
 
 #[test]
 fn numbers_of_lists_that_are_gone_for_a_while_are_used_again() {
-    let (sets, epochs) = (AddressSets::new(1), Epochs::default());
+    let (sets, change_counters) = (AddressSets::new(1), ChangeCounters::default());
     let named = |name: &str| (vec![name.to_owned()], Arc::default());
     let mut numbers = Vec::new();
     for name in ["x", "y", "z", "x", "v"] {
         let (names, contents) = named(name);
-        numbers.push(sets.take_over(&names, &contents, &epochs)[0]);
+        numbers.push(sets.take_over(&names, &contents, &change_counters)[0]);
     }
     // A number is free again two commits after its list has gone.
     assert_eq!(numbers, [0, 1, 2, 0, 1]);
@@ -175,12 +175,12 @@ fn numbers_of_lists_that_are_gone_for_a_while_are_used_again() {
 
 #[test]
 fn readers_find_what_stays_while_entries_come_and_go_and_the_tables_grow() {
-    let (sets, epochs) = (AddressSets::new(99), Epochs::default());
+    let (sets, change_counters) = (AddressSets::new(99), ChangeCounters::default());
     let number = sets.number(&mut sets.writer(), "a").unwrap();
     let address =
         |n: u32| if n.is_multiple_of(2) { Addr::v4(n) } else { Addr(u128::from(n) << 40 | 1 << 120) };
     for n in 0..2000 {
-        sets.add(number, address(n), 0, Now(0), &epochs);
+        sets.add(number, address(n), 0, Now(0), &change_counters);
     }
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -197,12 +197,12 @@ fn readers_find_what_stays_while_entries_come_and_go_and_the_tables_grow() {
         for turn in 0..3 {
             for n in 2000..40_000 {
                 assert_eq!(
-                    sets.add(number, address(n), 1000, Now::from_ms(turn * 5000), &epochs),
+                    sets.add(number, address(n), 1000, Now::from_ms(turn * 5000), &change_counters),
                     Added::New
                 );
             }
             assert_eq!(sets.dynamic(), 40_000);
-            sets.expire(Now::from_ms(turn * 5000 + 2000), usize::MAX, &epochs);
+            sets.expire(Now::from_ms(turn * 5000 + 2000), usize::MAX, &change_counters);
             assert_eq!(sets.dynamic(), 2000);
         }
         done.store(true, Ordering::Relaxed);
@@ -212,17 +212,17 @@ fn readers_find_what_stays_while_entries_come_and_go_and_the_tables_grow() {
 
 #[test]
 fn an_entry_stays_for_as_long_as_it_was_given_however_far_the_wheel_looks_ahead() {
-    let (sets, epochs) = (AddressSets::new(1), Epochs::default());
+    let (sets, change_counters) = (AddressSets::new(1), ChangeCounters::default());
     let number = sets.number(&mut sets.writer(), "a").unwrap();
     let day = 86_400_000_u64;
     let address = |days: u64| Addr::v4(days as u32);
     // Others that end meanwhile move the wheel on.
     for days in [1, 19, 30, 49] {
-        sets.add(number, address(days), days * day, Now(0), &epochs);
+        sets.add(number, address(days), days * day, Now(0), &change_counters);
     }
     for hour in (0..50 * 24).step_by(6) {
         let now = Now::from_ms(hour * day / 24 + 1000);
-        sets.expire(now, usize::MAX, &epochs);
+        sets.expire(now, usize::MAX, &change_counters);
         for days in [1, 19, 30, 49] {
             assert_eq!(
                 sets.contains(number, address(days)),

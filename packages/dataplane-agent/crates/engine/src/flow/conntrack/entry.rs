@@ -1,7 +1,7 @@
 //! The flow entry of one direction of a connection: the key that a lookup compares, and the cached action that the fast
 //! path applies on a hit. One cache line.
 
-use crate::flow::epochs::Stamp;
+use crate::flow::change_counters::Stamp;
 use crate::ids::QueueRef;
 use crate::packet::key::FAMILY;
 use crate::packet::key::FlowKey;

@@ -1,4 +1,6 @@
-//! Lifetimes of connections without packets, from `/ip/firewall/connection/tracking`.
+//! Lifetimes of connections without packets, from `/ip/firewall/connection/tracking`. They run out in
+//! `table/expiry.rs` (`expire`), which `Engine::tick` calls; defaults are `Tracking::default` in
+//! `crates/config/src/dataplane/settings.rs`.
 
 use tollway_config::dataplane::Tracking;
 

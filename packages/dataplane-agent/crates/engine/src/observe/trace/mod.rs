@@ -1,6 +1,6 @@
 //! What becomes of a packet, stage by stage.
 //!
-//! Stages know nothing of traces. After each of them `pipeline::observe` compares what is known of the
+//! Stages know nothing of traces. After each of them `pipeline::trace_packets` compares what is known of the
 //! packets that a [`PacketFilter`] describes with what was known before it, and writes the difference down. So a
 //! trace cannot change the way of a packet, and says what really happened. Without a trace a stage costs
 //! one branch per batch more.

@@ -44,10 +44,10 @@ fn classify<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &mu
         meta.queue = state.queues.queue_ref(&snapshot.forest, &classes, context, state.now);
         return;
     }
-    let src = if meta.lan_src == 0 { meta.tuple.src } else { Addr::v4(meta.lan_src) };
+    let src = if meta.untranslated_src == 0 { meta.tuple.src } else { Addr::v4(meta.untranslated_src) };
     let (classes, holds_ns) = snapshot.queues.path_classes_for(src, meta.tuple.dst, &context, state.utc_ns());
     meta.queue = state.queues.queue_ref(&snapshot.forest, &classes, context, state.now);
-    meta.lan_src = src.as_v4().unwrap_or(0);
+    meta.untranslated_src = src.as_v4().unwrap_or(0);
     if holds_ns != u64::MAX {
         let until = Now(state.now.0.saturating_add(holds_ns));
         limit_validity(state, meta, &OutcomeValidity { until, ..OutcomeValidity::default() });

@@ -1,5 +1,5 @@
 //! Writes the headers a packet leaves with. Packets whose next hop is not known yet wait here; those
-//! that are too long are cut.
+//! that are too long are fragmented.
 
 use crate::pipeline::slow_path::Pass;
 use tollway_wire::{arp, ethernet, ipv4};
@@ -18,7 +18,7 @@ use crate::packet::header::write_link;
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Hook, Meta, Origin, flag};
 use crate::pipeline::batch::Batch;
-use crate::pipeline::cut::cut;
+use crate::pipeline::fragment_out::fragment;
 use crate::pipeline::icmp::{IcmpError, build_error};
 use crate::pipeline::stage::install::resolve;
 use crate::pipeline::state::WorkerState;
@@ -114,8 +114,8 @@ fn leave<F: Frame, S: FrameSource<F>>(
         }
     };
     let too_long = packet.meta.largest_segment(&packet.vnet) > u32::from(out.mtu);
-    let cuts = too_long && packet.vnet.gso != Gso::Tcp4;
-    if let Err(reason) = translate(state, packet, cuts) {
+    let fragmented = too_long && packet.vnet.gso != Gso::Tcp4;
+    if let Err(reason) = translate(state, packet, fragmented) {
         state.drop(packet, reason);
         return;
     }
@@ -136,14 +136,14 @@ fn leave<F: Frame, S: FrameSource<F>>(
     write_link(head, mac, out.mac);
     if !too_long {
         meta.verdict = Verdict::Tx(port);
-    } else if !cuts {
+    } else if !fragmented {
         // Smaller segments carry the same bytes.
         let payload = meta.l3_len.saturating_sub(meta.headers());
         packet.vnet.gso_size = (u32::from(out.mtu).saturating_sub(meta.headers())).max(8) as u16;
         meta.segments = packet.vnet.segments(payload as usize);
         meta.verdict = Verdict::Tx(port);
     } else {
-        cut(state, batch, index, out, port, source);
+        fragment(state, batch, index, out, port, source);
     }
 }
 
@@ -212,13 +212,13 @@ fn hold<F: Frame>(state: &mut WorkerState<F>, packet: &mut Packet<F>) {
     }
 }
 
-/// Gives a packet the translation of its connection. `cut`: it leaves in fragments.
+/// Gives a packet the translation of its connection. `fragmented`: it leaves in fragments.
 pub(crate) fn translate<F: Frame>(
     state: &WorkerState<F>,
     packet: &mut Packet<F>,
-    cut: bool,
+    fragmented: bool,
 ) -> Result<(), DropReason> {
-    if !packet.meta.is(flag::TRANSLATED) || (!cut && translate_plain(state, packet)) {
+    if !packet.meta.is(flag::TRANSLATED) || (!fragmented && translate_plain(state, packet)) {
         return Ok(());
     }
     let meta = &packet.meta;
@@ -233,7 +233,7 @@ pub(crate) fn translate<F: Frame>(
         icmp_error::translate(l3, &conn, meta.direction, Manip::Destination)
             && icmp_error::translate(l3, &conn, meta.direction, Manip::Source)
     } else {
-        if cut || meta.is(flag::FRAGMENT) {
+        if fragmented || meta.is(flag::FRAGMENT) {
             ident::translate(l3, conn.tuple(meta.direction), &conn.target(meta.direction));
         }
         Rewrite::both(&conn, meta.direction).apply(l3, packet.vnet.needs_csum)

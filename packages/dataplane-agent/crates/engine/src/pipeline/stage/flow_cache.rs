@@ -20,15 +20,15 @@ use crate::packet::slow_reason::SlowReason;
 use crate::packet::tuple::steer;
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Hook, MAX_HANDOVERS, Meta, flag};
-use crate::pipeline::alter::set_dscp;
 use crate::pipeline::batch::Batch;
 use crate::pipeline::cached_validity;
 use crate::pipeline::flow_handover;
+use crate::pipeline::header_changes::set_dscp;
+use crate::pipeline::revalidate::revalidate;
 use crate::pipeline::slow_path::{Pass, reject};
 use crate::pipeline::stage::classify::count_out_of_order;
 use crate::pipeline::stage::filter::decide;
 use crate::pipeline::stage::track::{is_intact, note_order, transport};
-use crate::pipeline::stale::is_still_valid;
 use crate::pipeline::state::WorkerState;
 use crate::pipeline::stateless;
 use crate::snapshot::{Port, Snapshot};
@@ -105,7 +105,7 @@ fn look_up<F>(state: &WorkerState<F>, packet: &mut Packet<F>) {
 #[inline]
 fn changes_state(meta: &Meta) -> bool {
     const CONTROL: u8 = tcp::flag::SYN | tcp::flag::FIN | tcp::flag::RST;
-    meta.l4_kind & CONTROL != 0 && meta.tuple.protocol == ipv4::TCP
+    meta.tcp_flags_or_icmp_type & CONTROL != 0 && meta.tuple.protocol == ipv4::TCP
 }
 
 /// Forwards packets with a valid cached action, and puts the others into `batch.slow`. Returns the number of both.
@@ -226,7 +226,7 @@ fn apply<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut
     let Packet { frame: Some(frame), vnet, meta } = packet else { return GONE };
     let cache_epoch = state.cache_epoch;
     let (stamp, flags) = state.table.stamp(meta.entry);
-    if stamp != cache_epoch.stamp && !is_still_valid(snapshot, state, meta) {
+    if stamp != cache_epoch.stamp && !revalidate(snapshot, state, meta) {
         return Applied::Slow(slow_without_entry(state, meta));
     }
     if flags & action_flag::LIMITED_VALIDITY != 0

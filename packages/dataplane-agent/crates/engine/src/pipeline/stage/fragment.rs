@@ -4,7 +4,7 @@ use crate::pipeline::slow_path::Pass;
 use tollway_wire::{field, ipv4};
 
 use crate::flow::conntrack::tcp::Segment;
-use crate::ip::fragments::{FragmentRange, Seen};
+use crate::ip::fragments::{FragmentRange, InsertOutcome};
 use crate::packet::flag;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::tuple::{Tuple, steer};
@@ -63,22 +63,22 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         let frame = packet.frame.take();
         let mut fragment = Some(crate::packet::Packet { frame, vnet: packet.vnet, meta: packet.meta });
         packet.meta.verdict = Verdict::Held;
-        let seen = state.fragments.take(key, place, &mut fragment, state.now);
-        let waited = match seen {
-            Seen::Known(waited) => {
+        let outcome = state.fragments.insert(key, place, &mut fragment, state.now);
+        let waited = match outcome {
+            InsertOutcome::Known(waited) => {
                 if let Some(mut fragment) = fragment {
                     state.table.identify(&mut fragment.meta);
                     *packet = fragment;
                 }
                 waited
             }
-            Seen::Held => continue,
-            Seen::Invalid(fragment) => {
+            InsertOutcome::Held => continue,
+            InsertOutcome::Invalid(fragment) => {
                 *packet = fragment;
                 state.drop(packet, DropReason::FragmentInvalid);
                 continue;
             }
-            Seen::Full(fragment) => {
+            InsertOutcome::Full(fragment) => {
                 *packet = fragment;
                 state.drop(packet, DropReason::FragmentLimit);
                 continue;

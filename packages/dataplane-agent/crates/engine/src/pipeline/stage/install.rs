@@ -90,7 +90,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
 /// was decided before nor what was decided of this packet holds for the next one.
 fn end_stale_actions<F>(state: &mut WorkerState<F>, meta: &Meta) {
     if let Some(reference) = meta.conn
-        && state.table.mark(reference) != meta.mark_before
+        && state.table.mark(reference) != meta.connection_mark_before
         && let Some(hot) = state.table.get_mut(reference)
     {
         hot.invalidate();
@@ -191,7 +191,10 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
         return Err(SlowReason::Handshake);
     }
     // SYN segments are never forwarded by an entry, and what makes them special concerns no others.
-    if meta.resume != 0 && meta.tuple.protocol == ipv4::TCP && meta.l4_kind & tcp::flag::SYN != 0 {
+    if meta.resume != 0
+        && meta.tuple.protocol == ipv4::TCP
+        && meta.tcp_flags_or_icmp_type & tcp::flag::SYN != 0
+    {
         return Err(SlowReason::Handshake);
     }
     let port = snapshot.interface(meta.out_interface).and_then(|interface| interface.port);

@@ -45,7 +45,7 @@ fn is_echo_request<F: Frame>(packet: &Packet<F>) -> bool {
     let meta = &packet.meta;
     meta.hook == Hook::Input
         && meta.tuple.protocol == ipv4::ICMP
-        && meta.l4_kind == icmp::ECHO_REQUEST
+        && meta.tcp_flags_or_icmp_type == icmp::ECHO_REQUEST
         && !meta.is(flag::FRAGMENT | flag::BROADCAST | flag::LINK_BROADCAST)
         && packet.frame.as_ref().is_some_and(|frame| frame.head().len() == frame.len())
 }

@@ -10,7 +10,7 @@ use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::membership_slot::MembershipSlot;
 use crate::packet::verdict::Verdict;
 use crate::packet::{Hook, Meta, flag};
-use crate::pipeline::alter::{lower_mss, mss_for, set_dscp};
+use crate::pipeline::header_changes::{lower_mss, mss_for, set_dscp};
 use crate::pipeline::rules::{RuleQuery, evaluate_rules};
 use crate::pipeline::slow_path::Pass;
 use crate::pipeline::slow_path::StageOutcome;

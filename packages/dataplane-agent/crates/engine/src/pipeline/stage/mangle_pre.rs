@@ -19,7 +19,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         }
         if let Some(reference) = packet.meta.conn {
             packet.meta.connection_mark = state.table.mark(reference);
-            packet.meta.mark_before = packet.meta.connection_mark;
+            packet.meta.connection_mark_before = packet.meta.connection_mark;
         }
         let start = snapshot
             .start(TableKind::Mangle, Hook::Prerouting)

@@ -122,7 +122,7 @@ fn translate<F>(state: &WorkerState<F>, meta: &mut Meta, reference: ConnRef, man
         Manip::Source => {
             if from.src != to.src {
                 // Queues see both directions from the side of the LAN.
-                meta.lan_src = meta.tuple.src.as_v4().unwrap_or(0);
+                meta.untranslated_src = meta.tuple.src.as_v4().unwrap_or(0);
                 meta.tuple.src = to.src;
             }
             if with_ports {
@@ -142,7 +142,7 @@ fn head<F: Frame>(packet: &Packet<F>) -> &[u8] {
 #[cold]
 fn is_redirect_of_translated(meta: &Meta, status: Status) -> bool {
     let open = !status.source_bound() && !status.confirmed();
-    meta.l4_kind == icmp::REDIRECT && (open || status.srcnat() || status.dstnat())
+    meta.tcp_flags_or_icmp_type == icmp::REDIRECT && (open || status.srcnat() || status.dstnat())
 }
 
 /// Evaluates the rules of chain dstnat, and binds the connection to the result.

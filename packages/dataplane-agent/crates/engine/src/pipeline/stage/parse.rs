@@ -175,11 +175,11 @@ fn parse_plain<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> bool {
     meta.key = FlowKey::of_v4(src, dst, src_port, dst_port, protocol);
     let (src, dst) = (Addr::v4(src), Addr::v4(dst));
     meta.tuple = Tuple { src, dst, src_port, dst_port, protocol, icmp: 0 };
-    (meta.ttl, meta.l4_kind) = (ttl, if tcp { flags } else { 0 });
+    (meta.ttl, meta.tcp_flags_or_icmp_type) = (ttl, if tcp { flags } else { 0 });
     (meta.l3, meta.l4) = (ethernet::HEADER as u16, (ethernet::HEADER + ipv4::HEADER) as u16);
     (meta.l3_len, meta.l4_len) = (total as u32, l4_len as u16);
     meta.segments = vnet.segments(total - ipv4::HEADER - l4_len);
-    if meta.l4_kind & SYN != 0 {
+    if meta.tcp_flags_or_icmp_type & SYN != 0 {
         // A packet that opens a connection changes state that the fast path does not update.
         meta.flags |= flag::SLOW;
     }
@@ -330,8 +330,8 @@ fn parse_transport(meta: &mut Meta, l4: &[u8], len: usize) -> Result<(), DropRea
             meta.tuple.src_port = field::get16(tcp, 0);
             meta.tuple.dst_port = field::get16(tcp, 2);
             meta.l4_len = header as u16;
-            meta.l4_kind = tcp[13];
-            if meta.l4_kind & SYN != 0 {
+            meta.tcp_flags_or_icmp_type = tcp[13];
+            if meta.tcp_flags_or_icmp_type & SYN != 0 {
                 meta.flags |= flag::SLOW;
             }
         }
@@ -347,7 +347,7 @@ fn parse_transport(meta: &mut Meta, l4: &[u8], len: usize) -> Result<(), DropRea
         }
         ipv4::ICMP => {
             let header: &[u8; ICMP_HEADER as usize] = l4.first_chunk().ok_or(DropReason::BadL4Header)?;
-            meta.l4_kind = header[0];
+            meta.tcp_flags_or_icmp_type = header[0];
             meta.icmp_code = header[1];
             meta.l4_len = ICMP_HEADER;
             if let Some(kind) = icmp_kind(header[0]) {

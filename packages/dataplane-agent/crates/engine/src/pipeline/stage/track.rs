@@ -111,7 +111,7 @@ fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Pac
         return Some(related(Some(conn), direction));
     }
     // Neither a query nor an answer: it has no identifier by which it would belong to a connection.
-    if meta.tuple.protocol == ipv4::ICMP && icmp_kind(meta.l4_kind).is_none() {
+    if meta.tuple.protocol == ipv4::ICMP && icmp_kind(meta.tcp_flags_or_icmp_type).is_none() {
         return None;
     }
     if meta.is(flag::LATER_FRAGMENT) && meta.tuple.protocol == ipv4::TCP {
@@ -168,7 +168,7 @@ pub(crate) fn is_intact<F: Frame>(packet: &Packet<F>) -> bool {
     // The sum of a part of a packet is not known; the others were summed by the device, or will be.
     let told = meta.is(flag::FRAGMENT) || vnet.needs_csum || vnet.data_valid;
     let matters = match meta.tuple.protocol {
-        ipv4::TCP => meta.l4_kind & CONTROL != 0,
+        ipv4::TCP => meta.tcp_flags_or_icmp_type & CONTROL != 0,
         ipv4::UDP | ipv4::ICMP => meta.entry == NO_ENTRY,
         _ => false,
     };
@@ -210,7 +210,7 @@ pub(crate) fn transport(meta: &Meta, head: &[u8]) -> Option<Transport> {
             Transport::Tcp(Segment::parse(head.get(usize::from(meta.l4)..)?, payload)?)
         }
         ipv4::UDP => Transport::Udp,
-        ipv4::ICMP => Transport::Icmp { icmp_type: meta.l4_kind, code: meta.icmp_code },
+        ipv4::ICMP => Transport::Icmp { icmp_type: meta.tcp_flags_or_icmp_type, code: meta.icmp_code },
         _ => Transport::Other,
     })
 }

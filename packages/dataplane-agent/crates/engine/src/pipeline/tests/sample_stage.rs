@@ -37,7 +37,7 @@ mod stage {
 }
 
 /// A trace has no decision of a stage that is not the router's.
-mod observe {
+mod trace_packets {
     use super::{Batch, Frame, Snapshot, Stage, WorkerState};
 
     pub(super) fn after<F: Frame>(_: Stage, _: &Snapshot, _: &WorkerState<F>, _: &Batch<F>) {}

@@ -260,7 +260,7 @@ macro_rules! kinds {
                 match self { $(Self::$variant(kind) => Discipline::prefetch(kind, slab, end),)+ }
             }
 
-            /// Wire segments of so many bytes each that a super-frame may have; longer ones are to be cut.
+            /// Wire segments of so many bytes each that a super-frame may have; longer ones are to be segmented.
             pub fn max_segments(&self, segment_bytes: u64) -> u32 {
                 match self { $(Self::$variant(kind) => kind.max_segments(segment_bytes.max(1)).max(1),)+ }
             }

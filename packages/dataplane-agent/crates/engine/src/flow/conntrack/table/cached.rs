@@ -1,10 +1,10 @@
 //! Cached actions and traffic counters of the directions of a connection.
 
 use super::ConnectionTable;
+use crate::flow::change_counters::Stamp;
 use crate::flow::conntrack::connection::Totals;
 use crate::flow::conntrack::entry::{CachedAction, FlowEntry, action_flag};
 use crate::flow::conntrack::validity::Validity;
-use crate::flow::epochs::Stamp;
 use crate::ids::EntryIndex;
 use crate::ids::{ConnRef, Direction};
 

@@ -171,8 +171,8 @@ fn preload<F: Frame>(state: &WorkerState<F>, packets: &[Packet<F>]) {
 fn addresses<F: Frame>(packet: &Packet<F>) -> (u32, u32) {
     let meta = &packet.meta;
     // Without a translation the source may not have been noted.
-    let is_tuple = meta.is(flag::FAST) || meta.lan_src == 0;
-    let src = if is_tuple { meta.tuple.src.as_v4().unwrap_or(0) } else { meta.lan_src };
+    let is_tuple = meta.is(flag::FAST) || meta.untranslated_src == 0;
+    let src = if is_tuple { meta.tuple.src.as_v4().unwrap_or(0) } else { meta.untranslated_src };
     let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
     (src, tollway_wire::field::get32(head, usize::from(meta.l3) + tollway_wire::ipv4::offset::DST))
 }
@@ -253,7 +253,7 @@ fn receive_handover<F: Frame, S: FrameSource<F>>(
 ) -> Option<(u32, QueueHandover)> {
     let remaining = &handover.remaining;
     let context = snapshot.queues.still_relevant(remaining.context, handover.generation);
-    packet.meta.lan_src = handover.addresses.0;
+    packet.meta.untranslated_src = handover.addresses.0;
     state.queues.count_arrived(handover.from);
     if let Some(before) = remaining.before {
         state.queues.note_upstream_to_acknowledge(before);
@@ -344,9 +344,9 @@ fn defer_during_queue_change<F: Frame>(
     {
         return;
     }
-    if meta.lan_src == 0 {
+    if meta.untranslated_src == 0 {
         // Without queues the source has not been noted.
-        meta.lan_src = meta.tuple.src.as_v4().unwrap_or(0);
+        meta.untranslated_src = meta.tuple.src.as_v4().unwrap_or(0);
     }
     let addresses = addresses(packet);
     defer_if_older_pending(snapshot, state, packet, None, addresses);
@@ -452,7 +452,7 @@ fn enqueue_segmented<F: Frame, S: FrameSource<F>>(
         matches!(held, EnqueueOutcome::Waits | EnqueueOutcome::Dropped)
     });
     // Once one segment is refused, the later segments of the super-frame are dropped unbuilt.
-    queues.refuse(leaf, left.uncut);
+    queues.refuse(leaf, left.unwanted);
     queues.count_drop(leaf, left.without_frame);
     state.generated += pieces.saturating_sub(1);
     state.count_drop(DropReason::NoFrame, left.without_frame);

@@ -110,7 +110,7 @@ fn restored_meta<F>(waiting: &Waiting<F>) -> Meta {
         queue: waiting.queue,
         // Headers that are not known count nothing: this is the length of all segments together.
         l3_len: u32::try_from(waiting.bytes).unwrap_or(u32::MAX),
-        lan_src: waiting.addresses.0,
+        untranslated_src: waiting.addresses.0,
         tuple,
         trace: waiting.trace.into(),
         ..Meta::default()

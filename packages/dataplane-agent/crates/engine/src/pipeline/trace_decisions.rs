@@ -60,7 +60,7 @@ pub(super) fn decision<F: Frame>(
     let ended = dropped.filter(|_| seen.verdict != meta.verdict);
     match stage {
         Stage::Parse if asked => ended.or_else(|| {
-            let (protocol, kind) = (meta.tuple.protocol, meta.l4_kind);
+            let (protocol, kind) = (meta.tuple.protocol, meta.tcp_flags_or_icmp_type);
             Some(Decision::Parsed { protocol, kind, code: meta.icmp_code, ttl: meta.ttl })
         }),
         Stage::Fragment if asked && meta.is(flag::FRAGMENT) => ended.or(match meta.verdict {
@@ -100,7 +100,7 @@ pub(super) fn decision<F: Frame>(
             let new = new_rows(state, seen, meta);
             // The connection's mark is known from the first of these stages on.
             let before = if stage == Stage::ManglePre {
-                Meta { connection_mark: meta.mark_before, ..*seen }
+                Meta { connection_mark: meta.connection_mark_before, ..*seen }
             } else {
                 *seen
             };

@@ -16,8 +16,8 @@ use tollway_io::wake::Wake;
 use tollway_io::{PoolFrame, Port, tap::Tap};
 
 use crate::counters::WorkerDrops;
-use crate::flows::Admitted;
 use crate::handover_ring::{self, HandoverReceiver, HandoverSender};
+use crate::offloaded_flows::OffloadResources;
 use crate::profile::ProfileReport;
 
 /// Changes of connections that may wait for the control thread.
@@ -47,7 +47,7 @@ pub enum Command {
     /// Use another socket for a port, or none. [`Answer::Port`].
     SetPort(PortId, Option<Port>),
     /// Begin or end flow offload. [`Answer::Count`].
-    Offload(Option<Admitted>),
+    Offload(Option<OffloadResources>),
     /// Use another queue for an interface's TAP, or none. [`Answer::Tap`].
     SetTap(RowId, Option<Tap>),
     /// Look up a flow for a dry run. [`Answer::Probe`].
@@ -125,7 +125,7 @@ pub enum Answer {
 pub struct WorkerReport {
     /// Counters of its engine.
     pub engine: EngineStats,
-    /// Time of the worker, by account.
+    /// Ticks of the worker, by activity.
     pub profile: ProfileReport,
     /// Frames it dropped outside the engine.
     pub drops: WorkerDrops,

@@ -53,7 +53,7 @@ pub fn add(shared: &Shared, entries: &[DynamicAddress], now: Now) -> Result<u64,
             *prefix_len,
             *timeout_ms,
             now,
-            &shared.epochs,
+            &shared.change_counters,
         );
         if added == Added::Full {
             return Err("there are too many address lists, or too many entries in them".to_owned());
@@ -71,7 +71,12 @@ pub fn remove(shared: &Shared, entries: &[DynamicAddress]) -> Result<u64, String
         check(entry)?;
     }
     let removed = entries.iter().filter(|entry| {
-        shared.address_sets.remove_from(&entry.list, entry.address.into(), entry.prefix_len, &shared.epochs)
+        shared.address_sets.remove_from(
+            &entry.list,
+            entry.address.into(),
+            entry.prefix_len,
+            &shared.change_counters,
+        )
     });
     Ok(removed.count() as u64)
 }

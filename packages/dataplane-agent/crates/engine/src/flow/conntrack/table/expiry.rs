@@ -1,4 +1,4 @@
-//! How connections end: timers, removal, eviction.
+//! How connections end: timers and removal. Eviction from a full table is in `evict.rs`.
 
 use arrayvec::ArrayVec;
 use tollway_config::dataplane::RowId;

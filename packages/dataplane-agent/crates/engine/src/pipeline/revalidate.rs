@@ -1,4 +1,4 @@
-//! Whether a cached decision still holds although routes or address lists have changed.
+//! Revalidation of a flow action: whether it still holds although routes or address lists have changed.
 
 use crate::flow::conntrack::{CachedAction, action_flag};
 use crate::ip::fib::Lookup;
@@ -8,23 +8,23 @@ use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 use tollway_config::dataplane::RpFilter;
 
-/// Looks at what the decision rests on; if all that is as it was, the entry is good until the next change.
+/// Revalidates the flow action of a packet: if all that it rests on is as it was, it is good until the next change.
 /// Costs a look at up to seven cells for changes that concern others, and one at the routes for those to the same
 /// block of destinations.
 #[cold]
 #[inline(never)]
-pub(crate) fn is_still_valid<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> bool {
+pub(crate) fn revalidate<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> bool {
     let Some(action) = state.table.installed(meta.entry) else { return false };
     let action = *action;
-    let epochs = &state.shared.epochs;
+    let change_counters = &state.shared.change_counters;
     let stamp = action.stamp;
     let [one, other] = action.lists;
-    if epochs.list_changed_since(one, stamp) || epochs.list_changed_since(other, stamp) {
+    if change_counters.list_changed_since(one, stamp) || change_counters.list_changed_since(other, stamp) {
         return false;
     }
     // Decisions about IPv6 hold only until the next change.
     let (Some(src), Some(dst)) = (meta.tuple.src.as_v4(), meta.tuple.dst.as_v4()) else { return false };
-    if snapshot.settings.rp_filter != RpFilter::No && epochs.route_changed_since(src, stamp) {
+    if snapshot.settings.rp_filter != RpFilter::No && change_counters.route_changed_since(src, stamp) {
         return false;
     }
     // What the rules were evaluated for: mangle's prerouting sees the destination as it came, the others as it is
@@ -32,11 +32,11 @@ pub(crate) fn is_still_valid<F>(snapshot: &Snapshot, state: &mut WorkerState<F>,
     let came = dst;
     let dst = if action.flags & action_flag::NAT_DST != 0 { action.new_dst } else { dst };
     let listed = action.lists != [MembershipSlot::NONE; 2];
-    let network_changed = |address| epochs.listed_network_changed_since(address, stamp);
+    let network_changed = |address| change_counters.listed_network_changed_since(address, stamp);
     if listed && [src, came, dst].into_iter().any(network_changed) {
         return false;
     }
-    if epochs.route_changed_since(dst, stamp) && !leads_to(snapshot, state, dst, &action) {
+    if change_counters.route_changed_since(dst, stamp) && !leads_to(snapshot, state, dst, &action) {
         return false;
     }
     let now = state.cache_epoch.stamp;

@@ -1,9 +1,9 @@
 //! Looking at packets between the stages.
 
-use crate::pipeline::decisions::as_it_came;
-use crate::pipeline::decisions::decision;
-use crate::pipeline::decisions::row_of;
-use crate::pipeline::decisions::row_of_port;
+use crate::pipeline::trace_decisions::as_it_came;
+use crate::pipeline::trace_decisions::decision;
+use crate::pipeline::trace_decisions::row_of;
+use crate::pipeline::trace_decisions::row_of_port;
 
 use crate::ids::QueueRef;
 use crate::observe::trace::waiting::{WaitingPacket, is_tag, tag};

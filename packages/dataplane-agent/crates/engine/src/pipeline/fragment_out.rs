@@ -15,9 +15,8 @@ use crate::snapshot::Interface;
 const CONTIGUOUS: usize = 2048;
 const UDP_HEADER: usize = 8;
 
-/// Cuts a packet into fragments, which follow it in the batch; a super-frame of datagrams into those and their
-/// fragments.
-pub(crate) fn cut<F: Frame, S: FrameSource<F>>(
+/// Fragments a packet; of a super-frame, the datagrams that are too long. The pieces follow it in the batch.
+pub(crate) fn fragment<F: Frame, S: FrameSource<F>>(
     state: &mut WorkerState<F>,
     batch: &mut Batch<F>,
     index: usize,
@@ -29,7 +28,7 @@ pub(crate) fn cut<F: Frame, S: FrameSource<F>>(
     let meta = packet.meta;
     let Some(frame) = packet.frame.take() else { return };
     let mut pieces = Vec::new();
-    if !fragments(&frame, &meta, &packet.vnet, out.mtu, source, &mut pieces) {
+    if !fragment_frame(&frame, &meta, &packet.vnet, out.mtu, source, &mut pieces) {
         batch.drop(state, index, DropReason::NoFrame);
         return;
     }
@@ -55,7 +54,7 @@ pub(crate) fn cut<F: Frame, S: FrameSource<F>>(
 }
 
 /// Makes the fragments of all datagrams of a frame; `false` when the source has not enough frames.
-fn fragments<F: Frame, S: FrameSource<F>>(
+fn fragment_frame<F: Frame, S: FrameSource<F>>(
     frame: &F,
     meta: &Meta,
     vnet: &VnetState,
@@ -81,7 +80,7 @@ fn fragments<F: Frame, S: FrameSource<F>>(
         } else if vnet.needs_csum {
             finish_checksum(&mut datagram, vnet.csum_start, vnet.csum_offset);
         }
-        if !fragment(&datagram, l3, l4, mtu, source, pieces) {
+        if !fragment_datagram(&datagram, l3, l4, mtu, source, pieces) {
             return false;
         }
     }
@@ -110,7 +109,7 @@ fn finish_checksum(datagram: &mut [u8], start: u16, offset: u16) {
 }
 
 /// Makes the fragments of a datagram, or one piece if it fits; `false` without frames for all of them.
-fn fragment<F: Frame, S: FrameSource<F>>(
+fn fragment_datagram<F: Frame, S: FrameSource<F>>(
     datagram: &[u8],
     l3: usize,
     l4: usize,

@@ -45,7 +45,7 @@ pub(crate) fn mss_for(mtu: u16) -> u16 {
 /// announces none: what may be sent to its sender then is 536 bytes (RFC 9293 §3.7.1), less than any link here asks
 /// for. With `needs_csum` its checksum covers only the pseudo-header yet.
 pub(crate) fn lower_mss(meta: &Meta, head: &mut [u8], most: u16, needs_csum: bool) {
-    let syn = meta.tuple.protocol == ipv4::TCP && meta.l4_kind & tcp::flag::SYN != 0;
+    let syn = meta.tuple.protocol == ipv4::TCP && meta.tcp_flags_or_icmp_type & tcp::flag::SYN != 0;
     if !syn || !meta.is(flag::L4_HEADER) || meta.is(flag::LATER_FRAGMENT) {
         return;
     }
@@ -124,7 +124,7 @@ mod tests {
             tuple: Tuple { src, dst, ..tuple },
             l3: 0,
             l4: ipv4::HEADER as u16,
-            l4_kind: tcp::flag::SYN,
+            tcp_flags_or_icmp_type: tcp::flag::SYN,
             flags: flag::L4_HEADER,
             ..Meta::default()
         };
@@ -172,9 +172,11 @@ mod tests {
             assert_eq!(bytes, before, "{options:?}");
         }
         let (meta, before) = syn(&[2, 4, 5, 180]);
-        for meta in
-            [Meta { l4_kind: tcp::flag::ACK, ..meta }, Meta { flags: 0, ..meta }, Meta { l4: 40, ..meta }]
-        {
+        for meta in [
+            Meta { tcp_flags_or_icmp_type: tcp::flag::ACK, ..meta },
+            Meta { flags: 0, ..meta },
+            Meta { l4: 40, ..meta },
+        ] {
             let mut bytes = before.clone();
             lower_mss(&meta, &mut bytes, 100, false);
             assert_eq!(bytes, before);

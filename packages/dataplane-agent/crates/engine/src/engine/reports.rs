@@ -7,7 +7,7 @@ use super::{Engine, connection_share};
 use crate::observe::profiler::ClassCycles;
 use crate::packet::count::Count;
 use crate::packet::frame::Frame;
-use crate::pipeline::stage_table::class_cycles;
+use crate::pipeline::stage_counters::class_cycles;
 use crate::time::Now;
 
 impl<F: Frame> Engine<F> {

@@ -60,7 +60,7 @@ impl ChangeStamps {
 
 /// The counter and its slots.
 #[derive(Debug, Default)]
-pub struct Epochs {
+pub struct ChangeCounters {
     count: AtomicU64,
     routes: ChangeStamps,
     lists: ChangeStamps,
@@ -69,7 +69,7 @@ pub struct Epochs {
     writer: Mutex<()>,
 }
 
-impl Epochs {
+impl ChangeCounters {
     /// Changes so far. What a reader finds in the shared tables after this call is at least as new.
     #[inline]
     pub fn count(&self) -> u64 {
@@ -109,7 +109,7 @@ impl Epochs {
     /// Makes every worker drop all cached actions and adjacencies at the start of its next batch.
     pub fn invalidate_all(&self) {
         let _writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let next = ((self.count.load(Ordering::Relaxed) >> ERA) + 1) << ERA;
+        let next = ((self.count.load(Ordering::Relaxed) >> WINDOW_BITS) + 1) << WINDOW_BITS;
         self.count.store(next, Ordering::Release);
     }
 
@@ -138,7 +138,7 @@ fn block(address: u32) -> usize {
     (address >> (32 - BLOCK_BITS)) as usize
 }
 
-/// Stamps are compared as numbers on a circle; see [`Era`] for why none is ever half a circle old. A slot may
+/// Stamps are compared as numbers on a circle; see [`StampWindow`] for why none is ever half a circle old. A slot may
 /// be, and then looks newer than it is, which costs a second look at the table.
 #[inline]
 fn is_newer(slot: &AtomicU32, stamp: Stamp) -> bool {
@@ -147,18 +147,18 @@ fn is_newer(slot: &AtomicU32, stamp: Stamp) -> bool {
 
 /// Changes, as a power of two, after which a worker decides every flow anew, so that the distance of two stamps never
 /// exceeds half the circle.
-const ERA: u32 = 30;
+const WINDOW_BITS: u32 = 30;
 
 /// Quarter of the circle of stamps that the counter is in, as a worker saw it last.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Era(u64);
+pub struct StampWindow(u64);
 
-impl Era {
-    /// Follows the counter. Returns whether an era has ended: stamps from before it must not be compared any more.
+impl StampWindow {
+    /// Follows the counter. Returns whether a window has ended: stamps from before it must not be compared any more.
     #[inline]
     pub fn follow(&mut self, count: u64) -> bool {
-        let era = count >> ERA;
-        std::mem::replace(&mut self.0, era) != era
+        let window = count >> WINDOW_BITS;
+        std::mem::replace(&mut self.0, window) != window
     }
 }
 
@@ -169,40 +169,42 @@ mod tests {
 
     #[test]
     fn a_change_concerns_its_block_and_shorter_prefixes_all_they_cover() {
-        let epochs = Epochs::default();
-        let before = epochs.count() as Stamp;
-        epochs.routes_changed([(0x0a01_0200, 24)]);
-        assert_eq!(epochs.count(), 1);
-        assert!(epochs.route_changed_since(0x0a01_ff00, before));
-        assert!(!epochs.route_changed_since(0x0a02_0200, before));
-        assert!(!epochs.route_changed_since(0x0a01_0200, epochs.count() as Stamp));
-        epochs.routes_changed([(0x0a04_0000, 14)]);
+        let change_counters = ChangeCounters::default();
+        let before = change_counters.count() as Stamp;
+        change_counters.routes_changed([(0x0a01_0200, 24)]);
+        assert_eq!(change_counters.count(), 1);
+        assert!(change_counters.route_changed_since(0x0a01_ff00, before));
+        assert!(!change_counters.route_changed_since(0x0a02_0200, before));
+        assert!(!change_counters.route_changed_since(0x0a01_0200, change_counters.count() as Stamp));
+        change_counters.routes_changed([(0x0a04_0000, 14)]);
         for (address, concerned) in
             [(0x0a03_ffff, false), (0x0a04_0000, true), (0x0a07_ffff, true), (0x0a08_0000, false)]
         {
-            assert_eq!(epochs.route_changed_since(address, before), concerned, "{address:x}");
+            assert_eq!(change_counters.route_changed_since(address, before), concerned, "{address:x}");
         }
-        epochs.routes_changed([(0, 0)]);
-        assert!(epochs.route_changed_since(0, 2) && epochs.route_changed_since(u32::MAX, 2));
+        change_counters.routes_changed([(0, 0)]);
+        assert!(
+            change_counters.route_changed_since(0, 2) && change_counters.route_changed_since(u32::MAX, 2)
+        );
     }
 
     #[test]
     fn a_list_change_concerns_those_who_asked_for_that_address() {
-        let epochs = Epochs::default();
+        let change_counters = ChangeCounters::default();
         let (one, other) = (MembershipSlot::of(1, Addr::v4(7)), MembershipSlot::of(2, Addr::v4(7)));
         assert_ne!(one, other);
-        epochs.lists_changed([one], []);
-        assert!(epochs.list_changed_since(one, 0));
-        assert!(!epochs.list_changed_since(other, 0));
-        assert!(!epochs.list_changed_since(one, 1));
-        assert!(!epochs.list_changed_since(MembershipSlot::NONE, 0));
+        change_counters.lists_changed([one], []);
+        assert!(change_counters.list_changed_since(one, 0));
+        assert!(!change_counters.list_changed_since(other, 0));
+        assert!(!change_counters.list_changed_since(one, 1));
+        assert!(!change_counters.list_changed_since(MembershipSlot::NONE, 0));
     }
 
     #[test]
     fn a_network_in_a_list_concerns_its_block_and_all_that_it_covers() {
-        let epochs = Epochs::default();
-        epochs.lists_changed([], [(0x0a01_0200, 24), (0x0a04_0000, 14)]);
-        assert_eq!(epochs.count(), 1);
+        let change_counters = ChangeCounters::default();
+        change_counters.lists_changed([], [(0x0a01_0200, 24), (0x0a04_0000, 14)]);
+        assert_eq!(change_counters.count(), 1);
         for (address, concerned) in [
             (0x0a01_ff00, true),
             (0x0a02_0200, false),
@@ -210,21 +212,21 @@ mod tests {
             (0x0a07_ffff, true),
             (0x0a08_0000, false),
         ] {
-            assert_eq!(epochs.listed_network_changed_since(address, 0), concerned, "{address:x}");
-            assert!(!epochs.listed_network_changed_since(address, 1));
-            assert!(!epochs.route_changed_since(address, 0));
+            assert_eq!(change_counters.listed_network_changed_since(address, 0), concerned, "{address:x}");
+            assert!(!change_counters.listed_network_changed_since(address, 1));
+            assert!(!change_counters.route_changed_since(address, 0));
         }
     }
 
     #[test]
-    fn stamps_are_compared_across_the_turn_of_the_counter_and_eras_end_before_it_matters() {
+    fn stamps_are_compared_across_the_turn_of_the_counter_and_windows_end_before_it_matters() {
         let slot = AtomicU32::new(2);
         assert!(is_newer(&slot, u32::MAX - 5));
         assert!(!is_newer(&slot, 2));
-        let mut era = Era::default();
-        assert!(!era.follow((1 << ERA) - 1));
-        assert!(era.follow(1 << ERA));
-        assert!(!era.follow((1 << ERA) + 5));
-        assert!(era.follow(5 << ERA));
+        let mut window = StampWindow::default();
+        assert!(!window.follow((1 << WINDOW_BITS) - 1));
+        assert!(window.follow(1 << WINDOW_BITS));
+        assert!(!window.follow((1 << WINDOW_BITS) + 5));
+        assert!(window.follow(5 << WINDOW_BITS));
     }
 }

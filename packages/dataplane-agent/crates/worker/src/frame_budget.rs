@@ -20,12 +20,12 @@ const QUEUE_SHARE: usize = 16;
 
 /// Sizes that depend on the machine.
 #[derive(Debug, Clone, Copy)]
-pub struct Frames {
+pub struct FrameBudget {
     workers: usize,
     queue_memory: usize,
 }
 
-impl Frames {
+impl FrameBudget {
     /// For `workers` workers on a machine with `memory` bytes.
     pub fn new(workers: usize, memory: usize) -> Self {
         Self { workers: workers.max(1), queue_memory: QUEUE_MEMORY.min(memory / QUEUE_SHARE) }
@@ -61,7 +61,7 @@ mod tests {
     fn what_waits_anywhere_fits_into_one_partition_beside_what_its_worker_needs() {
         for workers in [1, 2, 3, 64] {
             for memory in [0, 512 << 20, 1 << 30, 8 << 30, 1 << 40] {
-                let frames = Frames::new(workers, memory);
+                let frames = FrameBudget::new(workers, memory);
                 let (limits, partition) = (frames.limits(), frames.partition());
                 let waiting = workers * limits.queue_frames as usize;
                 assert!(partition.heads >= PartitionSize::WORKER.heads + waiting, "{frames:?}");
@@ -72,6 +72,6 @@ mod tests {
                 assert!(bytes <= memory / 16);
             }
         }
-        assert!(Frames::new(2, 8 << 30).limits().queue_frames > 50_000);
+        assert!(FrameBudget::new(2, 8 << 30).limits().queue_frames > 50_000);
     }
 }

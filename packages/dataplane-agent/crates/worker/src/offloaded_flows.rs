@@ -16,12 +16,12 @@ use tollway_wire::checksum::Delta;
 
 /// Interval at which flows are looked at, ns.
 const INTERVAL: u64 = 100_000_000;
-/// Flows without a packet for so long make room for others, ns.
+/// OffloadedFlows without a packet for so long make room for others, ns.
 const IDLE: u64 = 30_000_000_000;
 
 /// The resources with which a worker offloads flows to the kernel.
 #[derive(Debug, Clone)]
-pub struct Admitted {
+pub struct OffloadResources {
     /// The table.
     pub table: Arc<Flowtable>,
     /// Netdevs whose packets it forwards, by port.
@@ -45,7 +45,7 @@ struct Flow {
 
 /// The worker's flows in the table.
 #[derive(Debug)]
-pub(crate) struct Flows {
+pub(crate) struct OffloadedFlows {
     share: Share,
     ports: Arc<BTreeMap<PortId, u32>>,
     flows: Vec<Flow>,
@@ -54,10 +54,10 @@ pub(crate) struct Flows {
     due: u64,
 }
 
-impl Flows {
+impl OffloadedFlows {
     /// None yet.
-    pub fn new(admitted: Admitted) -> Self {
-        let Admitted { table, ports, worker, workers } = admitted;
+    pub fn new(resources: OffloadResources) -> Self {
+        let OffloadResources { table, ports, worker, workers } = resources;
         let share = Share::new(table, worker, workers);
         Self { share, ports, flows: Vec::new(), keys: HashSet::new(), found: Vec::new(), due: 0 }
     }
