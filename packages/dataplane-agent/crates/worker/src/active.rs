@@ -48,7 +48,7 @@ impl Active {
     }
 }
 
-/// A configuration in a file beside the active one, to be renamed to it by [`Self::commit`]. Dropped without, the file is
+/// A configuration in a file beside the active one, to be renamed to it by [`Self::activate`]. Dropped without, the file is
 /// removed.
 #[derive(Debug)]
 pub struct Staged {

@@ -252,9 +252,9 @@ mod tests {
 
     #[test]
     fn a_core_s_time_is_that_of_all_workers_on_it() {
-        let report = |cycles, cores: &[(u32, ClassTicks)]| ProfileReport {
+        let report = |ticks, cores: &[(u32, ClassTicks)]| ProfileReport {
             tsc_hz: 1000,
-            cycles,
+            ticks,
             cores: cores.iter().map(|&(cpu, busy)| CoreTime { cpu, busy }).collect(),
             thread_cpu_ns: 0,
         };
