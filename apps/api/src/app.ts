@@ -5,9 +5,9 @@ import { QueueAccounting } from './accounting/queue-days.js';
 import { QueueRecords } from './accounting/records.js';
 import type { AgentPort } from './agent/port.js';
 import { oneAddress } from './auth/address.js';
-import { ATTEMPT_LIMITS, type AttemptLimits, Attempts } from './auth/attempts.js';
 import { Authenticator } from './auth/authenticator.js';
 import { FailureReport, recordFailedLogin } from './auth/failed-logins.js';
+import { LOGIN_LIMITS, type LoginLimits, LoginRateLimiter } from './auth/login-rate-limiter.js';
 import { Sessions } from './auth/sessions.js';
 import type { SetupToken } from './auth/setup-token.js';
 import { Users } from './auth/users.js';
@@ -80,7 +80,7 @@ export interface AppOptions {
   /** Limits of connections that differ from the defaults. */
   readonly connectionLimits?: Partial<ConnectionLimits>;
   /** Limits of failed logins that differ from the defaults. */
-  readonly attemptLimits?: Partial<AttemptLimits>;
+  readonly loginLimits?: Partial<LoginLimits>;
   readonly webRoot: string | undefined;
   /** Takes log messages for the output of the process, where that is not standard output. */
   readonly echo?: (text: string) => void;
@@ -198,12 +198,12 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
     log.add('system,error,critical', text);
     recordFailedLogin(db, user, address, text).catch((error: unknown) => watch?.failed(error) ?? app.log.error(error));
   });
-  const attempts = new Attempts({ ...ATTEMPT_LIMITS, ...options.attemptLimits });
+  const loginRateLimiter = new LoginRateLimiter({ ...LOGIN_LIMITS, ...options.loginLimits });
   for (const { address, userId } of sessions.list()) {
     const user = users.byId(userId);
-    if (user !== undefined) attempts.remember(address, user.name);
+    if (user !== undefined) loginRateLimiter.remember(address, user.name);
   }
-  const authenticator = new Authenticator(users, sessions, attempts, failures);
+  const authenticator = new Authenticator(users, sessions, loginRateLimiter, failures);
   const services: Services = {
     db,
     store,

@@ -329,7 +329,7 @@ describe('groups', () => {
   });
 
   it('a change of the own password is no way to find out the old one', async () => {
-    router = await Router.start({ attemptLimits: { maxWaitMs: 1_000 } });
+    router = await Router.start({ loginLimits: { maxWaitMs: 1_000 } });
     await router.rest('PUT', '/user', { name: 'ann', group: 'read', password: 'password of ann' });
     const cookie = cookieOf(await login('ann', 'password of ann'));
     const body = { 'old-password': 'x', 'new-password': 'another one', 'confirm-new-password': 'another one' };

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Attempts } from '../src/auth/attempts.js';
 import { Authenticator } from '../src/auth/authenticator.js';
+import { LoginRateLimiter } from '../src/auth/login-rate-limiter.js';
 import { Sessions } from '../src/auth/sessions.js';
 import { Users } from '../src/auth/users.js';
 import { PASSWORD, Router } from './router.js';
@@ -18,7 +18,7 @@ describe('requests with the same credentials at once', () => {
   ])('go on in turns when %s has been hashed, so that others have theirs between them', async (_what, password) => {
     const failures = { count: 0, add: () => (failures.count += 1) };
     const users = await Users.open(router.db, router.accounts);
-    const authenticator = new Authenticator(users, await Sessions.open(router.db), new Attempts(), failures);
+    const authenticator = new Authenticator(users, await Sessions.open(router.db), new LoginRateLimiter(), failures);
     const header = `Basic ${Buffer.from(`admin:${password}`).toString('base64')}`;
     let answered = 0;
     let most = 0;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Attempts } from '../src/auth/attempts.js';
+import { LoginRateLimiter } from '../src/auth/login-rate-limiter.js';
 import { CpuLoad } from '../src/state/cpu-load.js';
 import { Client } from './live-client.js';
 import { Router } from './router.js';
@@ -54,8 +54,8 @@ it('the load of the cores goes on when the clock is set back', async () => {
 it('logins wait no longer because the clock is set back', async () => {
   const rate = { burst: 1, everyMs: 50 };
   const crowd = { maxWaitMs: 5_000, maxWaitingPerAddress: 1, maxWaiting: 1 };
-  const attempts = new Attempts({ address: rate, account: rate, overall: rate, known: rate, ...crowd });
-  await attempts.begin('192.0.2.1', 'eve');
+  const rateLimiter = new LoginRateLimiter({ address: rate, account: rate, overall: rate, known: rate, ...crowd });
+  await rateLimiter.begin('192.0.2.1', 'eve');
   setBack();
-  await attempts.begin('192.0.2.1', 'eve');
+  await rateLimiter.begin('192.0.2.1', 'eve');
 });

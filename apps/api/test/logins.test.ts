@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { networkOf } from '../src/auth/address.js';
-import { Attempts } from '../src/auth/attempts.js';
 import { isCommonPassword } from '../src/auth/common-passwords.js';
+import { LoginRateLimiter } from '../src/auth/login-rate-limiter.js';
 import { MAX_RECORDED } from '../src/database/audit.js';
 import { BUFFER_BYTES } from '../src/logging/memory-buffer.js';
 import { RouterLog } from '../src/logging/router-log.js';
@@ -37,7 +37,7 @@ const FAST = { burst: 1_000, everyMs: 1 };
 describe('logins that fail', () => {
   it('are held up when they come too fast, and refused when too many wait', async () => {
     router = await Router.start({
-      attemptLimits: { address: { burst: 3, everyMs: 4_000 }, maxWaitingPerAddress: 2 },
+      loginLimits: { address: { burst: 3, everyMs: 4_000 }, maxWaitingPerAddress: 2 },
     });
     for (let n = 0; n < 3; n += 1) expect((await login('eve', `guess ${n}`)).status).toBe(401);
     const started = Date.now();
@@ -50,7 +50,7 @@ describe('logins that fail', () => {
   });
 
   it('do not hold up a user who has logged in from that address before, also after a restart', async () => {
-    router = await Router.start({ attemptLimits: { address: { burst: 2, everyMs: 60_000 } } });
+    router = await Router.start({ loginLimits: { address: { burst: 2, everyMs: 60_000 } } });
     expect((await login()).status).toBe(200);
     for (const restarted of [false, true]) {
       if (restarted) {
@@ -65,7 +65,7 @@ describe('logins that fail', () => {
 
   it('are one line and one row for the same user and address, and few for many', async () => {
     const wide = { address: FAST, account: FAST, overall: FAST, known: FAST };
-    router = await Router.start({ attemptLimits: wide });
+    router = await Router.start({ loginLimits: wide });
     const names = Array.from({ length: 60 }, (_, n) => `user ${n}\n\u202e<b>${'x'.repeat(40)}`);
     for (const name of [...names, ...Array(20).fill('admin')]) expect((await login(name, 'wrong')).status).toBe(401);
     const { rows } = await router.rest('GET', '/log');
@@ -82,7 +82,7 @@ describe('logins that fail', () => {
   });
 
   it('compute at most two hashes at once', async () => {
-    router = await Router.start({ attemptLimits: { address: FAST, overall: FAST } });
+    router = await Router.start({ loginLimits: { address: FAST, overall: FAST } });
     hashes.most = 0;
     const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => login(`user${n}`, 'wrong')));
     expect(answers.every(({ status }) => status === 401)).toBe(true);
@@ -125,7 +125,7 @@ describe('behind a reverse proxy logins', () => {
   };
 
   it.each(['127.0.0.1', '::ffff:127.0.0.1'])('are told apart by what it says (%s)', async (proxy) => {
-    router = await Router.start({ attemptLimits: limits, trustedProxies: ['192.0.2.1', proxy] });
+    router = await Router.start({ loginLimits: limits, trustedProxies: ['192.0.2.1', proxy] });
     for (const status of [401, 401, 429]) expect(await from('203.0.113.7', 'wrong')).toBe(status);
     expect(await from('203.0.113.8', 'wrong')).toBe(401);
     // What stands before the address that the proxy has seen may be anybody's invention.
@@ -146,7 +146,7 @@ describe('behind a reverse proxy logins', () => {
   });
 
   it.each([[[]], [['192.0.2.1', '::1']]])('are not, when it is nobody that is trusted (%j)', async (trustedProxies) => {
-    router = await Router.start({ attemptLimits: limits, trustedProxies });
+    router = await Router.start({ loginLimits: limits, trustedProxies });
     expect(await from('203.0.113.9', PASSWORD)).toBe(200);
     expect(await lastLine()).toBe('user admin logged in from 127.0.0.1 via web');
   });
@@ -156,7 +156,7 @@ describe('an address', () => {
   it('is known by a Basic password that was right, also when another address has just given the same', async () => {
     const account = { burst: 1, everyMs: 600_000 };
     const limits = { address: FAST, account, overall: FAST, known: FAST, maxWaitMs: 0 };
-    router = await Router.start({ attemptLimits: limits, trustedProxies: ['127.0.0.1'] });
+    router = await Router.start({ loginLimits: limits, trustedProxies: ['127.0.0.1'] });
     const ask = async (client: string, password = PASSWORD) => {
       const authorization = `Basic ${Buffer.from(`admin:${password}`).toString('base64')}`;
       const headers = { authorization, 'x-forwarded-for': client };
@@ -187,16 +187,16 @@ describe('budgets of logins', () => {
     maxWaiting: 0,
     maxWaitingPerAddress: 0,
   };
-  const outcome = async (attempts: Attempts, address: string, user: string) =>
-    attempts.begin(address, user).then(
+  const outcome = async (rateLimiter: LoginRateLimiter, address: string, user: string) =>
+    rateLimiter.begin(address, user).then(
       () => 'tried',
       () => 'refused',
     );
 
   it('are by address, by user and in all, and one of their own for who is known', async () => {
     router = await Router.start();
-    const attempts = new Attempts(limits);
-    attempts.remember('192.0.2.77', 'admin');
+    const rateLimiter = new LoginRateLimiter(limits);
+    rateLimiter.remember('192.0.2.77', 'admin');
     const tries: [string, string, string][] = [
       ['198.51.100.1', 'a', 'tried'],
       ['198.51.100.1', 'b', 'tried'],
@@ -217,7 +217,7 @@ describe('budgets of logins', () => {
       ['127.0.0.5', 'admin', 'refused'],
     ];
     for (const [address, user, expected] of tries) {
-      expect(await outcome(attempts, address, user), `${address} ${user}`).toBe(expected);
+      expect(await outcome(rateLimiter, address, user), `${address} ${user}`).toBe(expected);
     }
   });
 
@@ -227,24 +227,24 @@ describe('budgets of logins', () => {
     expect(networkOf('2001:db8:0:1::1')).not.toBe(networkOf('2001:db8::1'));
     expect(networkOf('::ffff:192.0.2.1')).toBe('192.0.2.1');
     expect(networkOf('fe80::1%eth0')).toBe(networkOf('fe80::2%eth0'));
-    const attempts = new Attempts(limits);
-    expect(await outcome(attempts, '2001:db8::1', 'a')).toBe('tried');
-    expect(await outcome(attempts, '2001:db8::2', 'b')).toBe('tried');
-    expect(await outcome(attempts, '2001:db8::3', 'c')).toBe('refused');
-    expect(await outcome(attempts, '2001:db8:0:1::3', 'c')).toBe('tried');
+    const rateLimiter = new LoginRateLimiter(limits);
+    expect(await outcome(rateLimiter, '2001:db8::1', 'a')).toBe('tried');
+    expect(await outcome(rateLimiter, '2001:db8::2', 'b')).toBe('tried');
+    expect(await outcome(rateLimiter, '2001:db8::3', 'c')).toBe('refused');
+    expect(await outcome(rateLimiter, '2001:db8:0:1::3', 'c')).toBe('tried');
   });
 
   it('are not used up by who does not wait for the answer', async () => {
     router = await Router.start();
-    const attempts = new Attempts({ ...limits, maxWaitMs: 1e9, maxWaiting: 1, maxWaitingPerAddress: 1 });
-    for (const user of ['a', 'b']) await attempts.begin('192.0.2.1', user);
+    const rateLimiter = new LoginRateLimiter({ ...limits, maxWaitMs: 1e9, maxWaiting: 1, maxWaitingPerAddress: 1 });
+    for (const user of ['a', 'b']) await rateLimiter.begin('192.0.2.1', user);
     const client = new AbortController();
-    const waiting = attempts.begin('192.0.2.1', 'c', client.signal);
-    await expect(attempts.begin('192.0.2.1', 'd')).rejects.toThrow('too many');
+    const waiting = rateLimiter.begin('192.0.2.1', 'c', client.signal);
+    await expect(rateLimiter.begin('192.0.2.1', 'd')).rejects.toThrow('too many');
     client.abort();
     await expect(waiting).rejects.toThrow('too many');
     const other = new AbortController();
-    const next = attempts.begin('192.0.2.1', 'd', other.signal);
+    const next = rateLimiter.begin('192.0.2.1', 'd', other.signal);
     other.abort();
     await expect(next).rejects.toThrow('try again in 60 s');
   });

@@ -3,7 +3,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { MAX_NAME, MAX_PASSWORD } from '@tollway/protocol/session';
 import { errors } from '../errors.js';
-import type { Attempts } from './attempts.js';
+import type { LoginRateLimiter } from './login-rate-limiter.js';
 import type { Session, Sessions } from './sessions.js';
 import type { Group, User, Users } from './users.js';
 
@@ -39,7 +39,7 @@ interface Failures {
 export class Authenticator {
   readonly #users: Users;
   readonly #sessions: Pick<Sessions, 'find' | 'alive'>;
-  readonly #attempts: Attempts;
+  readonly #rateLimiter: LoginRateLimiter;
   readonly #failures: Failures;
   readonly #key = randomBytes(32);
   readonly #verifying = new Map<string, Promise<User>>();
@@ -47,10 +47,15 @@ export class Authenticator {
   #lastTurn: Promise<void> = Promise.resolve();
   readonly #verified = new Map<string, { userId: number; until: number }>();
 
-  constructor(users: Users, sessions: Pick<Sessions, 'find' | 'alive'>, attempts: Attempts, failures: Failures) {
+  constructor(
+    users: Users,
+    sessions: Pick<Sessions, 'find' | 'alive'>,
+    rateLimiter: LoginRateLimiter,
+    failures: Failures,
+  ) {
     this.#users = users;
     this.#sessions = sessions;
-    this.#attempts = attempts;
+    this.#rateLimiter = rateLimiter;
     this.#failures = failures;
     users.onChange((id) => {
       for (const [digest, { userId }] of this.#verified) if (userId === id) this.#verified.delete(digest);
@@ -63,7 +68,7 @@ export class Authenticator {
    * @throws ApiError 401, or 429 when too many fail.
    */
   async login(name: string, password: string, address: string, gone?: AbortSignal): Promise<User> {
-    const attempt = await this.#attempts.begin(address, name, gone);
+    const attempt = await this.#rateLimiter.begin(address, name, gone);
     const user = await this.#users.verify(name, password);
     if (user === undefined) {
       this.#failures.add(name, address);
@@ -103,7 +108,7 @@ export class Authenticator {
       });
     } else {
       // From here too the password was the right one: tries of others do not hold this address up later.
-      this.#attempts.remember(address, decoded.slice(0, colon));
+      this.#rateLimiter.remember(address, decoded.slice(0, colon));
     }
     if (user.disabled) throw errors.unauthorized();
     return { userId: user.id, name: user.name, group: user.group, address, session: undefined, password };

@@ -6,17 +6,17 @@ const MAX_OF_USER = 1_500_000;
 const MAX_OF_ALL = 4_000_000;
 
 /**
- * Rows that windows walk through at once, those of one user and all: until that is done each window holds its reading of
+ * Rows that windows scan at once, those of one user and all: until that is done each window holds its reading of
  * them, and some 200 bytes of each row that it puts in order.
  */
-const MAX_WALKED_OF_USER = 1_500_000;
-const MAX_WALKED = 4_000_000;
+const MAX_SCANNED_OF_USER = 1_500_000;
+const MAX_SCANNED = 4_000_000;
 
-/** The cells that windows show, and the rows that they walk through, at once, so that they do not fill the memory. */
+/** The cells that windows show, and the rows that they scan, at once, so that they do not fill the memory. */
 export class CellQuota {
   readonly #byUser = new Map<number, number>();
   #all = 0;
-  readonly #walked = new UserSemaphore(MAX_WALKED, MAX_WALKED_OF_USER);
+  readonly #scanned = new UserSemaphore(MAX_SCANNED, MAX_SCANNED_OF_USER);
 
   /** Reservation for one window of a user; empty at first. */
   reserve(user: number): CellReservation {
@@ -36,8 +36,8 @@ export class CellQuota {
         set(problem === undefined ? wanted : 0);
         return problem;
       },
-      mayWalk: (rows) => this.#walked.fits(user, Math.min(rows, MAX_WALKED_OF_USER)),
-      walk: (rows, done) => this.#walked.acquire(user, Math.min(rows, MAX_WALKED_OF_USER), done),
+      mayScan: (rows) => this.#scanned.fits(user, Math.min(rows, MAX_SCANNED_OF_USER)),
+      acquireScan: (rows, done) => this.#scanned.acquire(user, Math.min(rows, MAX_SCANNED_OF_USER), done),
       close: () => set(0),
     };
   }
@@ -57,9 +57,9 @@ export interface CellReservation {
   readonly user: number;
   /** Takes so many cells in all, or says why it may not; then it has none. */
   resize(cells: number): string | undefined;
-  /** Whether it may walk through so many rows now. */
-  mayWalk(rows: number): boolean;
+  /** Whether it may scan so many rows now. */
+  mayScan(rows: number): boolean;
   /** Waits until the quota permits it. @param done aborted when it has finished or was cancelled; then Cancelled is thrown. */
-  walk(rows: number, done: AbortSignal): Promise<void>;
+  acquireScan(rows: number, done: AbortSignal): Promise<void>;
   close(): void;
 }

@@ -6,9 +6,9 @@ import { type Indexes, upTo } from '../scheduling/merge-sort.js';
 import { TimeSlicer } from '../scheduling/time-slicer.js';
 import { type RestRow, type RowSet, yesNo } from '../view/rows.js';
 import { type ColumnTest, columnTest } from './condition.js';
-import { inOrder } from './order.js';
 import type { RowQuery } from './row-query.js';
-import { type TreeLine, treeLines } from './tree.js';
+import { inOrder } from './sort-order.js';
+import { type TreeLine, treeLines } from './tree-lines.js';
 
 /** Result of a query. */
 export interface QueryResult {

@@ -19,7 +19,7 @@ import type { MessageSink } from './menu-feed.js';
 import { ProfileFeed } from './profile-feed.js';
 import { Sampler } from './sampler.js';
 import { SharedRows } from './shared-rows.js';
-import { takeStatus } from './status.js';
+import { readStatus } from './status.js';
 import { TokenBucketFeed } from './token-bucket-feed.js';
 import { type SendTrace, TraceFeed } from './trace-feed.js';
 import { Traffic } from './traffic.js';
@@ -83,24 +83,24 @@ export class Hub implements LiveSources {
     this.#stopRecording = this.trafficSampler.listen(() => undefined);
     this.profileSampler = new Sampler(() => profile.take(), onError);
     this.statusSampler = new Sampler(
-      () => takeStatus(store, live, cpuLoad, identityOf(store.snapshot), alarms),
+      () => readStatus(store, live, cpuLoad, identityOf(store.snapshot), alarms),
       onError,
     );
     store.onCommit(() => {
       // Anything may look different: names are shown elsewhere, rules become valid again.
       this.#refreshMenus(showsConfiguration);
-      this.statusSampler.poke();
+      this.statusSampler.sampleNow();
     });
     users.onChange((id) => {
       this.#refreshMenus((path) => path === '/user');
-      this.statusSampler.poke();
+      this.statusSampler.sampleNow();
       this.#closeWhere(
         ({ principal }) => principal.userId === id && !this.#services.authenticator.isStillAuthorized(principal),
       );
     });
     sessions.onEnd((key) => this.#closeWhere(({ principal }) => principal.session === key));
-    live.agent.onUp(() => this.statusSampler.poke());
-    live.agent.onDown(() => this.statusSampler.poke());
+    live.agent.onUp(() => this.statusSampler.sampleNow());
+    live.agent.onDown(() => this.statusSampler.sampleNow());
     this.#heartbeat = setInterval(() => this.#beat(), HEARTBEAT_MS);
     this.#heartbeat.unref();
   }
@@ -108,7 +108,7 @@ export class Hub implements LiveSources {
   accept(socket: WebSocket, principal: Principal): void {
     if (this.clientsOf(principal.userId).length >= MAX_PER_USER) {
       socket.close(TOO_MANY, `at most ${MAX_PER_USER} connections of one user`);
-      endSoon(socket);
+      terminateAfterTimeout(socket);
       return;
     }
     const connection: Connection = {
@@ -137,7 +137,7 @@ export class Hub implements LiveSources {
   }
 
   tokenBucket(sink: MessageSink, id: number, user: number, watched: Watched): TokenBucketFeed {
-    const rows = { user, take: (row: number) => this.#watchedRows.take(row, user) };
+    const rows = { user, watch: (row: number) => this.#watchedRows.watch(row, user) };
     return new TokenBucketFeed(this.#services.store, sink, id, watched, rows);
   }
 
@@ -150,7 +150,7 @@ export class Hub implements LiveSources {
     this.#stopRecording();
     for (const [socket, { client }] of this.#connections) {
       client.close(1001, 'the router is restarting');
-      endSoon(socket);
+      terminateAfterTimeout(socket);
     }
   }
 
@@ -177,10 +177,10 @@ export class Hub implements LiveSources {
 
 function endSession(socket: WebSocket, { client }: Connection): void {
   client.close(SESSION_OVER, 'the session is over');
-  endSoon(socket);
+  terminateAfterTimeout(socket);
 }
 
 /** Ends a connection that has been told goodbye, also when its client does not answer that. */
-function endSoon(socket: WebSocket): void {
+function terminateAfterTimeout(socket: WebSocket): void {
   setTimeout(() => socket.terminate(), CLOSE_TIMEOUT_MS).unref();
 }

@@ -138,12 +138,12 @@ export class MenuFeed {
     const asked = performance.now();
     let rows: RowSet | undefined = await this.#view(maxAgeMs);
     const readingMs = Math.min(MAX_READING_MS, performance.now() - asked);
-    const walked = scannedItems(rows, window);
-    if (this.#reservation.mayWalk(walked)) await this.#reservation.walk(walked, stop);
+    const scanned = scannedItems(rows, window);
+    if (this.#reservation.mayScan(scanned)) await this.#reservation.acquireScan(scanned, stop);
     else {
       // Until it is let in others read anew: it keeps no reading of its own.
       rows = undefined;
-      await this.#reservation.walk(walked, stop);
+      await this.#reservation.acquireScan(scanned, stop);
       rows = await this.#view(maxAgeMs);
     }
     const slicer = await startSlicer(stop, this.#reservation.user);

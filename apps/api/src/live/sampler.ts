@@ -36,7 +36,7 @@ export class Sampler<T> {
   }
 
   /** Takes and hands out a value now. */
-  poke(): void {
+  sampleNow(): void {
     if (this.#listeners.size > 0) this.#tick();
   }
 

@@ -8,7 +8,7 @@ import type { LiveState } from '../state/live-state.js';
 import { VERSION } from '../version.js';
 
 /** Status that the bar of the browser shows. */
-export async function takeStatus(
+export async function readStatus(
   store: ConfigStore,
   live: LiveState,
   cpuLoad: CpuLoad,

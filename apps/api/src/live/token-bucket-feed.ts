@@ -19,7 +19,7 @@ const RETRY_MS = 1_000;
 interface Rows {
   /** Number of the user. */
   readonly user: number;
-  readonly take: (row: number) => Promise<Watch>;
+  readonly watch: (row: number) => Promise<Watch>;
 }
 
 /** Sends the milliseconds of one queue as messages `token-bucket`; a queue of a tree has `upload` only. */
@@ -33,7 +33,7 @@ export class TokenBucketFeed {
   /** The row of the queue in a configuration; looked up again when the configuration changes. */
   #found: { readonly in: object; readonly row: number } | undefined;
   /** The row that this feed watches. */
-  #taken: { readonly row: number; readonly watch: Watch } | undefined;
+  #current: { readonly row: number; readonly watch: Watch } | undefined;
   /** The last millisecond that was sent; 0 before the first message and after an error. */
   #sentUntil = 0;
 
@@ -98,16 +98,16 @@ export class TokenBucketFeed {
       this.#found = { in: compiled, row: watchedRow(this.#store, this.#watched) };
     }
     const { row } = this.#found;
-    if (this.#taken?.row !== row || this.#taken.watch.over()) {
+    if (this.#current?.row !== row || this.#current.watch.isRevoked()) {
       this.#leave();
-      this.#taken = { row, watch: await this.#rows.take(row) };
+      this.#current = { row, watch: await this.#rows.watch(row) };
     }
-    return this.#taken.watch;
+    return this.#current.watch;
   }
 
   #leave(): void {
-    this.#taken?.watch.leave();
-    this.#taken = undefined;
+    this.#current?.watch.stop();
+    this.#current = undefined;
   }
 
   #send(message: Unnumbered<TokenBucketMessage | Failure>): void {

@@ -59,7 +59,7 @@ export class WatchedRows {
    * Watches a row.
    * @throws Error when this user gets no slot for it.
    */
-  async take(row: number, user: number): Promise<Watch> {
+  async watch(row: number, user: number): Promise<Watch> {
     const watched = this.#rows.get(row) ?? this.#add(row, user);
     const watcher = {};
     watched.watchers.set(watcher, user);
@@ -70,9 +70,9 @@ export class WatchedRows {
       );
     }
     return {
-      over: () => this.#rows.get(row) !== watched,
+      isRevoked: () => this.#rows.get(row) !== watched,
       read: (after) => watched.readings.read(after),
-      leave: () => {
+      stop: () => {
         watched.watchers.delete(watcher);
         const users = [...watched.watchers.values()];
         const [next] = users;
@@ -100,8 +100,8 @@ export class WatchedRows {
 /** A viewer of a row. */
 export interface Watch {
   /** Whether the slot has gone to another user. */
-  readonly over: () => boolean;
+  readonly isRevoked: () => boolean;
   /** @see TokenBucketReadings.read */
   readonly read: (after: number) => Promise<TokenBucketReading>;
-  readonly leave: () => void;
+  readonly stop: () => void;
 }

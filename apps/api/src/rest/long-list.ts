@@ -3,7 +3,7 @@ import { AgentGone } from '../agent/messages.js';
 import type { Test } from '../query/query.js';
 import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { UserSemaphore } from '../scheduling/user-semaphore.js';
-import { type Asked, NOT_KNOWN, type RestRow, type RowSet, type View } from '../view/rows.js';
+import { type IsRequested, type RestRow, type RowSet, UNAVAILABLE_ROWS, type View } from '../view/rows.js';
 
 /** Lists, however long: requests and viewers that come meanwhile need not wait for their end. */
 
@@ -21,11 +21,11 @@ export type Projection = (rows: RowSet, index: number) => RestRow;
  */
 export const rowsToSend = (
   view: View,
-  asked: Asked,
+  isRequested: IsRequested,
   lists: UserSemaphore,
   user: number,
   gone: AbortSignal,
-): Promise<RowSet> => acquireRows(() => knownRows(view, asked), lists, user, gone);
+): Promise<RowSet> => acquireRows(() => knownRows(view, isRequested), lists, user, gone);
 
 /**
  * Acquires rows that somebody walks through in slices. Each long list holds a reading of the data plane, be it a quarter of a million
@@ -48,9 +48,9 @@ export async function acquireRows(
 }
 
 /** The present rows of a view. @throws AgentGone when they are those of the data plane and it is not connected. */
-export async function knownRows(view: View, asked?: Asked): Promise<RowSet> {
-  const rows = await view(0, asked);
-  if (rows === NOT_KNOWN) throw new AgentGone();
+export async function knownRows(view: View, isRequested?: IsRequested): Promise<RowSet> {
+  const rows = await view(0, isRequested);
+  if (rows === UNAVAILABLE_ROWS) throw new AgentGone();
   return rows;
 }
 

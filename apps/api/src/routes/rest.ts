@@ -33,12 +33,12 @@ export function restRoutes(app: FastifyInstance, services: Services): void {
     requirePermission(request.principal, 'read');
     const gone = clientGone(reply);
     const wanted = wantedOf(request);
-    const asked = (property: string) =>
+    const isRequested = (property: string) =>
       isNamed(wanted.names, property) || wanted.filters.some(([name]) => name.includes(property));
-    const rows = await rowsToSend(viewOf(services, target), asked, services.lists, userId, gone);
+    const rows = await rowsToSend(viewOf(services, target), isRequested, services.lists, userId, gone);
     const slicer = await startSlicer(gone, userId);
     if (target.item !== undefined) await rows.prepareIds?.(slicer);
-    await rows.prepareValues?.(asked, slicer);
+    await rows.prepareValues?.(isRequested, slicer);
     return sent(reply, await list(wanted, target, rows, slicer));
   });
 

@@ -3,7 +3,7 @@ import type { AddressListDump } from '../agent/address-list-entries.js';
 import type { ConfigStore } from '../config/store.js';
 import type { LiveState } from '../state/live-state.js';
 import { JoinedRows } from './joined-rows.js';
-import { NOT_KNOWN, type RestRow, type RowSet, type View } from './rows.js';
+import { type RestRow, type RowSet, UNAVAILABLE_ROWS, type View } from './rows.js';
 import { StoredParts, StoredRows } from './stored-rows.js';
 
 /** Entries of address lists: those that are stored, then those that rules and users added for a time. */
@@ -17,7 +17,7 @@ export function addressListsView(menu: Menu, store: ConfigStore, live: LiveState
       (row) => parts.of(row, invalid.get(row.id)),
       undefined,
     );
-    if (dump === undefined) return new JoinedRows(stored, NOT_KNOWN);
+    if (dump === undefined) return new JoinedRows(stored, UNAVAILABLE_ROWS);
     return dump.count === 0 ? stored : new JoinedRows(stored, new DynamicRows(dump));
   };
 }

@@ -4,7 +4,7 @@ import type { ConfigStore } from '../config/store.js';
 import { interfaceNames } from '../snapshot/interfaces.js';
 import type { LiveState } from '../state/live-state.js';
 import { JoinedRows } from './joined-rows.js';
-import { NOT_KNOWN, type RestRow, type RowSet, type View, yesNo } from './rows.js';
+import { type RestRow, type RowSet, UNAVAILABLE_ROWS, type View, yesNo } from './rows.js';
 import { StoredParts, StoredRows } from './stored-rows.js';
 
 type LearnedEntry = Pick<NeighborInfo, 'interface' | 'address'>;
@@ -40,7 +40,7 @@ export function arpView(menu: Menu, store: ConfigStore, live: LiveState): View {
       },
     );
     const names = interfaceNames(snapshot);
-    return new JoinedRows(stored, known === undefined ? NOT_KNOWN : new LearnedRows(learned, names));
+    return new JoinedRows(stored, known === undefined ? UNAVAILABLE_ROWS : new LearnedRows(learned, names));
   };
 }
 

@@ -2,7 +2,7 @@ import type { ConnectionDump } from '../agent/connections.js';
 import type { ConfigStore } from '../config/store.js';
 import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { LiveState } from '../state/live-state.js';
-import { type Asked, NOT_KNOWN, type RestRow, type RowSet, type View } from './rows.js';
+import { type IsRequested, type RestRow, type RowSet, UNAVAILABLE_ROWS, type View } from './rows.js';
 
 const RATES = ['orig-rate', 'repl-rate'];
 
@@ -14,9 +14,9 @@ interface Marks {
 /** The connection table, decoded cell by cell. */
 export function connectionsView(store: Marks, live: Pick<LiveState, 'connections'>): View {
   const names = new MarkNames(store);
-  return async (maxAgeMs, asked) => {
-    const dump = await live.connections(maxAgeMs, asked !== undefined && RATES.some(asked));
-    return dump === undefined ? NOT_KNOWN : new DumpRows(dump, names);
+  return async (maxAgeMs, isRequested) => {
+    const dump = await live.connections(maxAgeMs, isRequested !== undefined && RATES.some(isRequested));
+    return dump === undefined ? UNAVAILABLE_ROWS : new DumpRows(dump, names);
   };
 }
 
@@ -68,8 +68,8 @@ class DumpRows implements RowSet {
     return this.#dump.prepareIds(slicer);
   }
 
-  async prepareValues(asked: Asked, slicer: TimeSlicer): Promise<void> {
-    if (RATES.some(asked)) await this.#dump.prepareRates(slicer);
+  async prepareValues(isRequested: IsRequested, slicer: TimeSlicer): Promise<void> {
+    if (RATES.some(isRequested)) await this.#dump.prepareRates(slicer);
   }
 
   value(index: number, property: string): string | undefined {

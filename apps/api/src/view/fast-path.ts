@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SlowStats, Stats } from '../agent/messages.js';
 import type { LiveState } from '../state/live-state.js';
-import { ArrayRows, NOT_KNOWN, type RestRow, type View, yesNo } from './rows.js';
+import { ArrayRows, type RestRow, UNAVAILABLE_ROWS, type View, yesNo } from './rows.js';
 
 const id = (index: number): string => `*${(index + 1).toString(16).toUpperCase()}`;
 
@@ -9,7 +9,7 @@ const id = (index: number): string => `*${(index + 1).toString(16).toUpperCase()
 export function fastPathView(live: LiveState): View {
   return async (maxAgeMs) => {
     const stats = await live.stats(maxAgeMs);
-    if (stats === undefined) return NOT_KNOWN;
+    if (stats === undefined) return UNAVAILABLE_ROWS;
     return new ArrayRows(
       stats['fast-path'].handlers.map(
         ({ name, active, 'blocked-by': blocked, packets, bytes }, index): RestRow => ({
@@ -36,15 +36,15 @@ export function slowPathView(live: LiveState): View {
   live.agent.onDown(() => {
     rates = new Rates();
   });
-  return async (maxAgeMs, asked) => {
+  return async (maxAgeMs, isRequested) => {
     let stats = await live.stats(maxAgeMs);
     if (stats !== undefined) rates.take(stats);
-    for (let wait = RATE_MS.min; stats && asked?.('packets-per-second') && !rates.known; wait = RETRY_MS) {
+    for (let wait = RATE_MS.min; stats && isRequested?.('packets-per-second') && !rates.known; wait = RETRY_MS) {
       await sleep(wait);
       stats = await live.stats();
       if (stats !== undefined) rates.take(stats);
     }
-    if (stats === undefined) return NOT_KNOWN;
+    if (stats === undefined) return UNAVAILABLE_ROWS;
     return new ArrayRows(
       stats.slow.map(
         ({ reason, text, packets }, index): RestRow => ({

@@ -18,7 +18,7 @@ export interface RowSet extends Cells {
   /** Makes in slices what {@link indexOf} finds with, where that takes long; it need not be made before. */
   prepareIds?(slicer: TimeSlicer): Promise<void>;
   /** The same of what the values of some properties are found with. */
-  prepareValues?(asked: Asked, slicer: TimeSlicer): Promise<void>;
+  prepareValues?(isRequested: IsRequested, slicer: TimeSlicer): Promise<void>;
   /** Different values of a property, where they are known without a walk through all. */
   distinct?(property: string, slicer: TimeSlicer): Promise<readonly string[] | undefined>;
   /**
@@ -56,16 +56,16 @@ export class ArrayRows implements RowSet {
 }
 
 /** Items that the data plane alone knows, while it is not connected: viewers see none and the reason, who asks once is refused. */
-export const NOT_KNOWN: RowSet = new ArrayRows([], true);
+export const UNAVAILABLE_ROWS: RowSet = new ArrayRows([], true);
 
-/** Test whether somebody who looks once asks for a property. */
-export type Asked = (property: string) => boolean;
+/** Test whether a single request asks for a property. */
+export type IsRequested = (property: string) => boolean;
 
 /**
  * Rows that a menu shows: configuration joined with live state no older than `maxAgeMs` (default 0: read now).
- * Settings menus are one row without `.id`. Where `asked` is given and names rates, they are measured first if nobody
+ * Settings menus are one row without `.id`. Where `isRequested` is given and names rates, they are measured first if nobody
  * looked before; those who go on looking see them the next time.
  */
-export type View = (maxAgeMs?: number, asked?: Asked) => Promise<RowSet>;
+export type View = (maxAgeMs?: number, isRequested?: IsRequested) => Promise<RowSet>;
 
 export const yesNo = (value: boolean): 'true' | 'false' => (value ? 'true' : 'false');

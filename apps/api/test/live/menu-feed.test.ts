@@ -216,7 +216,7 @@ describe('feeds that open at once', () => {
   });
 });
 
-describe('feeds that walk through a large table', () => {
+describe('feeds that scan a large table', () => {
   it.each<[string, Partial<RowQuery>]>([
     ['sort', { sort: { by: 'timeout', desc: false } }],
     ['filter', { filter: [{ column: 'list', op: 'is', value: 'a' }] }],

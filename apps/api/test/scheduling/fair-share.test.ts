@@ -53,12 +53,12 @@ it('has the place of a watched queue at once when it is left, whoever took it', 
   const request = () => Promise.reject(new Error('nobody asks'));
   const rows = new WatchedRows({ request });
   const watches = [];
-  for (const row of [1, 2, 3, 4]) watches.push(await rows.take(row, ALICE));
-  watches[3]?.leave();
-  await rows.take(5, ALICE);
+  for (const row of [1, 2, 3, 4]) watches.push(await rows.watch(row, ALICE));
+  watches[3]?.stop();
+  await rows.watch(5, ALICE);
   // Bob looks at the same ones, and Alice leaves them: they count to him, and she may have one of them.
-  for (const row of [1, 2, 3]) await rows.take(row, BOB);
-  for (const watch of watches.slice(0, 3)) watch.leave();
-  await rows.take(6, ALICE);
-  await expect(rows.take(7, ALICE)).rejects.toThrow(/^4 other queues are watched now/);
+  for (const row of [1, 2, 3]) await rows.watch(row, BOB);
+  for (const watch of watches.slice(0, 3)) watch.stop();
+  await rows.watch(6, ALICE);
+  await expect(rows.watch(7, ALICE)).rejects.toThrow(/^4 other queues are watched now/);
 });

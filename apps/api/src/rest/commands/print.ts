@@ -30,11 +30,11 @@ export async function print({ services, menu, args, signal, principal }: Call): 
   const words = queryWords(args['.query']);
   const names = proplistOf(args['.proplist']);
   const counted = switchedOn(args, 'count-only');
-  const asked = (property: string) =>
+  const isRequested = (property: string) =>
     (!counted && isNamed(names, property)) || words.some((word) => word.includes(property));
-  const rows = await rowsToSend(view, asked, services.lists, principal.userId, signal);
+  const rows = await rowsToSend(view, isRequested, services.lists, principal.userId, signal);
   const slicer = await startSlicer(signal, principal.userId);
-  await rows.prepareValues?.(asked, slicer);
+  await rows.prepareValues?.(isRequested, slicer);
   const test = words.length === 0 ? undefined : testOf(menu, words);
   if (counted) return { ret: String(await countOf(rows, test, slicer)) };
   return listOf(rows, test, projection(names), slicer);

@@ -70,12 +70,12 @@ async function cellOrder(menu: Menu, set: RowSet, indexes: Indexes, by: string, 
 
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-interface Cells {
+interface SortCells {
   readonly kind: Pick<Kind, 'compare' | 'sortKey' | 'valueWhenUnset'>;
   text(index: number): string | undefined;
 }
 
-function cellsOf(menu: Menu, set: RowSet, by: string): Cells {
+function cellsOf(menu: Menu, set: RowSet, by: string): SortCells {
   if (by.includes(SUM)) return sumOf(by.split(SUM).map((column) => cellsOf(menu, set, column)));
   // Ids ascend as hexadecimal numbers.
   if (by === '.id') {
@@ -92,7 +92,7 @@ function cellsOf(menu: Menu, set: RowSet, by: string): Cells {
 }
 
 /** The sum of numbers; an item without any of them has none. */
-function sumOf(columns: readonly Cells[]): Cells {
+function sumOf(columns: readonly SortCells[]): SortCells {
   return {
     kind: {},
     text(index) {

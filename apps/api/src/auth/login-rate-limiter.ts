@@ -7,7 +7,7 @@ interface Rate {
   readonly everyMs: number;
 }
 
-export interface AttemptLimits {
+export interface LoginLimits {
   /** Limit per address (of IPv6, one /64). */
   readonly address: Rate;
   /** Limit per user name. */
@@ -23,7 +23,7 @@ export interface AttemptLimits {
   readonly maxWaiting: number;
 }
 
-export const ATTEMPT_LIMITS: AttemptLimits = {
+export const LOGIN_LIMITS: LoginLimits = {
   address: { burst: 10, everyMs: 3_000 },
   account: { burst: 20, everyMs: 3_000 },
   overall: { burst: 60, everyMs: 500 },
@@ -47,14 +47,14 @@ interface Attempt {
  * Waiting attempts are few and short, so that they cost attackers more than the router. A user has a separate budget at known
  * addresses, so that attempts from elsewhere cannot lock that user out.
  */
-export class Attempts {
-  readonly #limits: AttemptLimits;
+export class LoginRateLimiter {
+  readonly #limits: LoginLimits;
   readonly #buckets = new Map<string, number>();
   readonly #known = new Set<string>();
   readonly #waiting = new Map<string, number>();
   #allWaiting = 0;
 
-  constructor(limits: AttemptLimits = ATTEMPT_LIMITS) {
+  constructor(limits: LoginLimits = LOGIN_LIMITS) {
     this.#limits = limits;
   }
 
@@ -79,18 +79,18 @@ export class Attempts {
     const buckets = this.#bucketsOf(network, address, user);
     const waitMs = Math.max(0, ...buckets.map(({ key, rate }) => this.#waitFor(key, rate)));
     if (waitMs > this.#limits.maxWaitMs) throw errors.tooManyAttempts(waitMs / 1000);
-    if (waitMs > 0) this.#refuseCrowd(network);
+    if (waitMs > 0) this.#refuseTooManyWaiting(network);
     for (const { key, rate } of buckets) this.#take(key, rate);
-    const giveBack = () => {
-      for (const { key, rate } of buckets) this.#giveBack(key, rate);
+    const refund = () => {
+      for (const { key, rate } of buckets) this.#refund(key, rate);
     };
     if (waitMs > 0 && !(await this.#wait(network, waitMs, gone))) {
-      giveBack();
+      refund();
       throw errors.tooManyAttempts(waitMs / 1000);
     }
     return {
       succeeded: () => {
-        giveBack();
+        refund();
         this.remember(address, user);
       },
     };
@@ -105,7 +105,7 @@ export class Attempts {
     return [own, { key: `account ${user}`, rate: limits.account }, { key: 'overall', rate: limits.overall }];
   }
 
-  #refuseCrowd(network: string): void {
+  #refuseTooManyWaiting(network: string): void {
     const { maxWaiting, maxWaitingPerAddress, address } = this.#limits;
     if (this.#allWaiting < maxWaiting && (this.#waiting.get(network) ?? 0) < maxWaitingPerAddress) return;
     throw errors.tooManyAttempts(address.everyMs / 1000);
@@ -152,7 +152,7 @@ export class Attempts {
     }
   }
 
-  #giveBack(key: string, { everyMs }: Rate): void {
+  #refund(key: string, { everyMs }: Rate): void {
     const full = this.#buckets.get(key);
     if (full !== undefined) this.#buckets.set(key, full - everyMs);
   }
