@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import os from 'node:os';
 import path from 'node:path';
 import { inProject, main, UserError } from './project.mjs';
-import { isSameFolder } from './start/places.mjs';
+import { isSameFolder } from './start/paths.mjs';
 import { runningInstances } from './start/registry.mjs';
 import { urlOf } from './start/services.mjs';
 

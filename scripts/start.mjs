@@ -12,12 +12,18 @@ import { notUp, unmanaged, watchManagement, welcome } from './start/announcement
 import { currentNetns } from './start/claims.mjs';
 import { prepareDataDir, sameFolder } from './start/data-folder.mjs';
 import { parseOptions, usage } from './start/options.mjs';
-import { absentInterfaces, refuseBefore, refuseSecond, requireFreeAddress, runShort } from './start/refusals.mjs';
+import {
+  absentInterfaces,
+  checkBeforeStart,
+  refuseSecondRun,
+  requireFreeAddress,
+  runShort,
+} from './start/refusals.mjs';
 import {
   freeRouterNetns,
-  giveBack,
-  notePorts,
+  recordPorts,
   register,
+  releaseClaimsOf,
   removeInstance,
   removeLeftovers,
   withLock,
@@ -55,15 +61,15 @@ await main(async () => {
 
   const stop = stopRequest();
   const instance = await withLock(async () => {
-    await refuseSecond(options.dataDir);
-    await refuseBefore(options);
+    await refuseSecondRun(options.dataDir);
+    await checkBeforeStart(options);
     const claimed = await removeLeftovers(options.dataDir, options.ports);
     try {
       await requireFreeAddress(options.listen);
       restoreDatabase(options);
       return claim(options);
     } catch (error) {
-      if (claimed !== undefined) await giveBack(claimed);
+      if (claimed !== undefined) await releaseClaimsOf(claimed);
       throw error;
     }
   });
@@ -142,7 +148,7 @@ async function superviseUntil(stop, supervisor, instance, options, adminPassword
   const state = await health(url);
   if (!first && !isSetUp(options.dataDir)) return notUp(supervisor, state);
   up = true;
-  if (instance.lab === null) notePorts(instance);
+  if (instance.lab === null) recordPorts(instance);
 
   if (instance.lab !== null) {
     for (const service of trafficOf(instance.lab)) supervisor.start({ ...service, quiet: true });

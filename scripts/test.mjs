@@ -17,7 +17,7 @@ import {
 } from './install.mjs';
 import { agentDir, inProject, main, UserError } from './project.mjs';
 import { command, npmProgram, Sections } from './sections.mjs';
-import { registryDir } from './start/places.mjs';
+import { registryDir } from './start/paths.mjs';
 
 process.env.TOLLWAY_CARGO_PROFILE = 'checked';
 

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { seconds } from '../process.mjs';
 import { inProject, UserError } from '../project.mjs';
-import { runDir } from './places.mjs';
+import { runDir } from './paths.mjs';
 import { health } from './services.mjs';
 
 /** Interval of checks of the management, ms. */

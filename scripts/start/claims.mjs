@@ -8,10 +8,10 @@ import { readdirSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
 import { namedNetnsOf, netnsPath } from '../netns.mjs';
 import { endProcesses, identify, until } from '../process.mjs';
-import { removeIfPossible } from './places.mjs';
+import { removeIfPossible } from './paths.mjs';
 
 /** Time for an agent to start and give back, ms; one that cannot ends sooner by itself. */
-const GIVE_BACK_MS = 30_000;
+const RELEASE_MS = 30_000;
 
 const claimsDir = (/** @type {string} */ dataDir) => path.join(dataDir, 'agent', 'claims');
 
@@ -31,11 +31,11 @@ function recorded(dataDir) {
 export const forgetClaims = (dataDir) => removeIfPossible(claimsDir(dataDir));
 
 /**
- * Lets an agent without ports give back what the killed one had claimed.
+ * Releases what a killed agent had claimed, by an agent without ports.
  * @param {{ dataDir: string, netns: string }} instance
  * @param {readonly string[]} agentArgv command line of an agent that claims nothing
  */
-export async function giveBackClaims({ dataDir, netns }, agentArgv) {
+export async function releaseClaims({ dataDir, netns }, agentArgv) {
   if (recorded(dataDir).length === 0) return;
   const enter = netns === currentNetns() ? [] : enterByIdentity(netns);
   if (enter === undefined) {
@@ -46,7 +46,7 @@ export async function giveBackClaims({ dataDir, netns }, agentArgv) {
   const [program = '', ...args] = [...enter, ...agentArgv];
   const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'inherit'] });
   const ended = new Promise((resolve) => child.on('close', resolve));
-  const done = await until(() => recorded(dataDir).length === 0 || child.exitCode !== null, GIVE_BACK_MS);
+  const done = await until(() => recorded(dataDir).length === 0 || child.exitCode !== null, RELEASE_MS);
   const agent = child.pid === undefined ? undefined : identify(child.pid);
   if (agent !== undefined) await endProcesses([agent], 5000);
   await ended;

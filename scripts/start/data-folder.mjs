@@ -4,7 +4,7 @@ import { accessSync, chmodSync, constants, existsSync, lstatSync, readdirSync, s
 import path from 'node:path';
 import { messageOf } from '../process.mjs';
 import { makeFolder, UserError } from '../project.mjs';
-import { isReadOnly, isReadOnlyError, runDir } from './places.mjs';
+import { isReadOnly, isReadOnlyError, runDir } from './paths.mjs';
 import { isSetUp } from './services.mjs';
 
 /** Names of Tollway's files in its data folder; nothing else there is touched. */

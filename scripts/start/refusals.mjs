@@ -5,12 +5,12 @@ import { createServer } from 'node:net';
 import { isRunning, run, until } from '../process.mjs';
 import { UserError } from '../project.mjs';
 import { currentNetns } from './claims.mjs';
-import { isSameFolder } from './places.mjs';
-import { instances, isForwarding, isManaged, portsBefore } from './registry.mjs';
+import { isSameFolder } from './paths.mjs';
+import { instances, isForwarding, isManaged, recordedPorts } from './registry.mjs';
 import { agentCommand, apiEnv, restoreCommand, urlOf } from './services.mjs';
 
 /** Two runs on one data folder would share a database and a socket. */
-export async function refuseSecond(/** @type {string} */ dataDir) {
+export async function refuseSecondRun(/** @type {string} */ dataDir) {
   const other = instances().find((instance) => isSameFolder(instance.dataDir, dataDir));
   if (other === undefined) return;
   // A run whose npm was killed notices it within a second and removes itself.
@@ -22,10 +22,10 @@ export async function refuseSecond(/** @type {string} */ dataDir) {
 }
 
 /**
- * Refuses what can be refused before anything is ended that a killed run has left.
+ * Checks what can be checked before anything is ended that a killed run has left. @throws UserError
  * @param {import('./options.mjs').StartOptions} options
  */
-export async function refuseBefore(options) {
+export async function checkBeforeStart(options) {
   const { dataDir, listen, restore } = options;
   const here = instances().filter((each) => each.listen === listen && each.netns === currentNetns());
   // A run that has just begun may not listen yet.
@@ -120,7 +120,7 @@ export function absentInterfaces(names, dataDir) {
   const links = JSON.parse(run('ip', ['-json', 'link', 'show']).stdout);
   const present = links.map((link) => link.ifname).filter((name) => name !== 'lo');
   const absent = names.filter((name) => !present.includes(name));
-  const before = portsBefore(dataDir);
+  const before = recordedPorts(dataDir);
   const unknown = absent.filter((name) => !before.includes(name));
   if (unknown.length > 0) {
     throw new UserError(

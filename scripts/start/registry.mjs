@@ -9,9 +9,9 @@ import { removeLab } from '../lab/create.mjs';
 import { deleteNetns, netnsExists } from '../netns.mjs';
 import { commandLine, endProcesses, identify, isRunning, killProcesses, messageOf, until } from '../process.mjs';
 import { makeFolder, UserError } from '../project.mjs';
-import { currentNetns, forgetClaims, giveBackClaims } from './claims.mjs';
+import { currentNetns, forgetClaims, releaseClaims } from './claims.mjs';
 import { instanceHash } from './options.mjs';
-import { foreignRegister, isSameFolder, registryDir, removeIfPossible, runDir, socketOf } from './places.mjs';
+import { isSameFolder, registerFault, registryDir, removeIfPossible, runDir, socketOf } from './paths.mjs';
 import { agentCommand } from './services.mjs';
 
 /**
@@ -42,7 +42,7 @@ let lastComplaint = '';
 /** @returns {Instance[]} every registered instance, running or dead */
 export function instances() {
   try {
-    if (foreignRegister(registryDir) !== undefined) return [];
+    if (registerFault(registryDir) !== undefined) return [];
     return readdirSync(registryDir)
       .filter((name) => name.endsWith('.json'))
       .flatMap((name) => {
@@ -105,7 +105,7 @@ function unregister(instance) {
  */
 export async function withLock(body, folder = registryDir) {
   makeFolder(folder, 0o700);
-  const wrong = foreignRegister(folder);
+  const wrong = registerFault(folder);
   if (wrong !== undefined) {
     throw new UserError(
       `${folder}, where it is noted which routers run, ${wrong}: remove it, or set TMPDIR to a folder of your own`,
@@ -195,7 +195,7 @@ export const isManaged = (instance) => processesOf(instance).some((each) => each
 const portsFile = (dataDir) => path.join(dataDir, 'agent', 'ports');
 
 /** @param {string} dataDir */
-export function portsBefore(dataDir) {
+export function recordedPorts(dataDir) {
   try {
     return readFileSync(portsFile(dataDir), 'utf8').split('\n').filter(Boolean);
   } catch {
@@ -203,9 +203,9 @@ export function portsBefore(dataDir) {
   }
 }
 
-/** Notes which interfaces a router has as its ports: it may be started again while one of them is not there. @param {Instance} instance */
-export function notePorts({ dataDir, ports }) {
-  const before = portsBefore(dataDir);
+/** Records which interfaces a router has as its ports: it may be started again while one of them is not there. @param {Instance} instance */
+export function recordPorts({ dataDir, ports }) {
+  const before = recordedPorts(dataDir);
   const all = new Set([...before, ...ports]);
   if (all.size === before.length) return;
   const file = portsFile(dataDir);
@@ -229,14 +229,14 @@ export async function removeInstance(instance) {
     await removeLab(instance.lab);
     forgetClaims(instance.dataDir);
   } else if (instance.ports.length > 0) {
-    await giveBack(instance);
+    await releaseClaimsOf(instance);
   }
   if (instance.routerNetns !== null) await deleteNetns(instance.routerNetns);
   unregister(instance);
 }
 
-/** Gives back the interfaces that an instance had claimed, whose agent has ended. @param {Instance} instance */
-export const giveBack = (instance) => giveBackClaims(instance, agentCommand({ ...instance, ports: [] }));
+/** Releases the interfaces that an instance had claimed, whose agent has ended. @param {Instance} instance */
+export const releaseClaimsOf = (instance) => releaseClaims(instance, agentCommand({ ...instance, ports: [] }));
 
 /**
  * Removes an instance as {@link removeInstance} does, but what keeps the kernel from claimed interfaces stays: an agent that

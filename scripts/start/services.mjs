@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { enterNetns } from '../netns.mjs';
 import { agentDir, inProject } from '../project.mjs';
-import { socketOf } from './places.mjs';
+import { socketOf } from './paths.mjs';
 
 /**
  * @param {{ dataDir: string, routerNetns: string | null, ports: readonly string[], lab: import('../lab/topology.mjs').Lab | null }} instance

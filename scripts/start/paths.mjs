@@ -16,7 +16,7 @@ export const registryDir = isRoot ? '/run/tollway' : path.join(tmpdir(), `tollwa
  * @param {string} folder
  * @returns {string | undefined} undefined also when it is not there
  */
-export function foreignRegister(folder) {
+export function registerFault(folder) {
   const stat = lstatSync(folder, { throwIfNoEntry: false });
   if (stat === undefined) return undefined;
   if (!stat.isDirectory()) return 'is no folder';
