@@ -1,8 +1,8 @@
 import { expect } from '@playwright/test';
 import { PASSWORD, SERVER } from '../tests/network/router.ts';
-import { barriers } from './barriers.ts';
+import { accessibilityViolations } from './accessibility.ts';
 import { Console, Dialog } from './console.ts';
-import { test } from './stack.ts';
+import { test } from './fixtures.ts';
 
 test('a rule from the browser: error beside the field, mended, and its effect on a real ping', async ({
   ui,
@@ -219,7 +219,7 @@ test('a comment for several items begins with what they have in common', async (
   await expect(lists.row('first ↵ second')).toHaveCount(2);
   await lists.command('Comment').click();
   await expect(field).toHaveValue('first\nsecond');
-  expect(await barriers(ui.page, 'dialog')).toEqual([]);
+  expect(await accessibilityViolations(ui.page, 'dialog')).toEqual([]);
   await ui.page.keyboard.press('Escape');
   await lists.command('Remove').click();
   await expect(lists.row('several')).toHaveCount(0);

@@ -1,7 +1,7 @@
 import { expect } from '@playwright/test';
 import { PASSWORD } from '../tests/network/router.ts';
 import { Console } from './console.ts';
-import { test } from './stack.ts';
+import { test } from './fixtures.ts';
 
 const FILTER = '/ip/firewall/filter';
 

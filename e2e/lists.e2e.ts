@@ -1,7 +1,7 @@
 import { expect } from '@playwright/test';
-import { barriers } from './barriers.ts';
+import { accessibilityViolations } from './accessibility.ts';
 import { Dialog } from './console.ts';
-import { test } from './stack.ts';
+import { test } from './fixtures.ts';
 
 const FILTER = '/ip/firewall/filter';
 const LISTS = '/ip/firewall/address-list';
@@ -25,7 +25,7 @@ test('a rule with a limit fills an address list, which the window shows with the
     const entry = lists.row('talkers').first();
     await expect(entry).toBeVisible({ timeout: 30_000 });
     expect(await lists.cell(entry, 'Timeout')).toMatch(/^00:0[45]:\d\d$/);
-    expect(await barriers(ui.page, '.window-active')).toEqual([]);
+    expect(await accessibilityViolations(ui.page, '.window-active')).toEqual([]);
     const [stored] = (await rest.list(LISTS)).filter((row) => row.list === 'talkers');
     expect(stored).toMatchObject({ dynamic: 'true', disabled: 'false' });
   } finally {
@@ -88,7 +88,7 @@ test('a filter that the router refuses shows why, and no rows, until there is an
   await expect(funnel.getByRole('alert')).toHaveText(/^value of src-address: 192\.168\.0\.0\/33 /);
   await expect(value).toHaveAccessibleDescription(/192\.168\.0\.0\/33/);
   await expect(menu.root.getByText('Nothing is listed: the router does not understand the filter.')).toBeVisible();
-  expect(await barriers(ui.page, '.window-active')).toEqual([]);
+  expect(await accessibilityViolations(ui.page, '.window-active')).toEqual([]);
   // Longer than the list is asked for anew.
   await ui.page.waitForTimeout(3_000);
   await expect(reason).toBeVisible();

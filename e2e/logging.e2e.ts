@@ -1,6 +1,6 @@
 import { expect } from '@playwright/test';
-import { barriers } from './barriers.ts';
-import { test } from './stack.ts';
+import { accessibilityViolations } from './accessibility.ts';
+import { test } from './fixtures.ts';
 
 test('messages go to the buffer of an action by a rule of its topics, and Clear forgets them', async ({
   ui,
@@ -32,7 +32,7 @@ test('messages go to the buffer of an action by a rule of its topics, and Clear 
   await rule.press('OK');
   await rule.closed();
   await expect(rules.row('!debug')).toContainText('script,!debug');
-  expect(await barriers(ui.page, '.window-active')).toEqual([]);
+  expect(await accessibilityViolations(ui.page, '.window-active')).toEqual([]);
 
   const say = (severity: string, message: string) => router.rest.command(`/log/${severity}`, { message });
   await say('info', 'good morning');

@@ -2,9 +2,9 @@ import path from 'node:path';
 import { expect } from '@playwright/test';
 import type { Rest } from '../tests/network/rest.ts';
 import { PASSWORD } from '../tests/network/router.ts';
-import { barriers } from './barriers.ts';
+import { accessibilityViolations } from './accessibility.ts';
 import { Console } from './console.ts';
-import { test } from './stack.ts';
+import { test } from './fixtures.ts';
 
 const artifacts = path.join(import.meta.dirname, '../artifacts/screenshots');
 
@@ -46,13 +46,13 @@ for (const colorScheme of ['light', 'dark'] as const) {
         page.screenshot({ path: path.join(artifacts, `${name}-${colorScheme}-1440.png`) });
       await page.goto(router.url);
       await expect(page.getByRole('button', { name: 'Log in' })).toBeVisible();
-      expect(await barriers(page), 'login').toEqual([]);
+      expect(await accessibilityViolations(page), 'login').toEqual([]);
       await shoot('login');
       const ui = new Console(page, router.url);
       await ui.logIn(PASSWORD);
       await expect(ui.window('Dashboard').root).toBeVisible();
       await page.waitForTimeout(SAMPLES_MS);
-      expect(await barriers(page), 'dashboard').toEqual([]);
+      expect(await accessibilityViolations(page), 'dashboard').toEqual([]);
       await shoot('dashboard');
       await ui.open('/interface');
       await ui.open('/queue/simple');
@@ -64,7 +64,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
       const dialog = await filter.add('Firewall Rule');
       await expect(dialog.root).toBeVisible();
       await page.waitForTimeout(SAMPLES_MS);
-      expect(await barriers(page), 'desktop').toEqual([]);
+      expect(await accessibilityViolations(page), 'desktop').toEqual([]);
       await shoot('desktop');
     } finally {
       await context.close();
@@ -79,7 +79,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
     try {
       const page = await context.newPage();
       const look = async (name: string, within = ACTIVE) => {
-        expect(await barriers(page, within), name).toEqual([]);
+        expect(await accessibilityViolations(page, within), name).toEqual([]);
         const { width } = page.viewportSize() ?? { width: 0 };
         await page.screenshot({ path: path.join(artifacts, `${name}-${colorScheme}-${width}.png`) });
       };
@@ -161,7 +161,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
     try {
       const page = await context.newPage();
       const shoot = async (name: string) => {
-        expect(await barriers(page), name).toEqual([]);
+        expect(await accessibilityViolations(page), name).toEqual([]);
         await page.screenshot({ path: path.join(artifacts, `${name}-${colorScheme}-390.png`) });
         const overflow = await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
         expect(overflow, `${name} scrolls sideways`).toBe(false);

@@ -1,5 +1,5 @@
 import { expect } from '@playwright/test';
-import { test } from './stack.ts';
+import { test } from './fixtures.ts';
 
 const LISTS = '/ip/firewall/address-list';
 const SIMPLE = '/queue/simple';

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { expect, type Locator } from '@playwright/test';
 import { PASSWORD } from '../tests/network/router.ts';
 import { Console } from './console.ts';
-import { test } from './stack.ts';
+import { test } from './fixtures.ts';
 
 /** Text of a router in order; the machine may have more to do than that. */
 const FINE = /All is well|fully busy/;

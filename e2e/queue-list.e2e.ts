@@ -1,8 +1,8 @@
 import { expect } from '@playwright/test';
 import type { Rest } from '../tests/network/rest.ts';
-import { barriers } from './barriers.ts';
+import { accessibilityViolations } from './accessibility.ts';
 import type { Dialog } from './console.ts';
-import { test } from './stack.ts';
+import { test } from './fixtures.ts';
 
 /** A line for each of `count` subscribers. */
 function subscribers(count: number, upload = '5M'): string {
@@ -43,7 +43,7 @@ test('some hundred subscribers from a list: errors by line, a dry run, one revis
   await expect(wrong.getByRole('gridcell').first()).toHaveText('9');
   await expect(list.root.getByText(/^Line 9, sub-7: .*optionally with/)).toBeVisible();
   await expect(list.button('Apply')).toBeDisabled();
-  expect(await barriers(page, '.window-active'), 'errors').toEqual([]);
+  expect(await accessibilityViolations(page, '.window-active'), 'errors').toEqual([]);
 
   await box.fill(subscribers(300));
   // The list is locked during a dry run, so that the report is about the lines that Apply sends.

@@ -1,9 +1,9 @@
 import { expect, type Locator } from '@playwright/test';
 import type { Rest } from '../tests/network/rest.ts';
 import { SERVER } from '../tests/network/router.ts';
-import { barriers } from './barriers.ts';
+import { accessibilityViolations } from './accessibility.ts';
 import type { Console, Menu } from './console.ts';
-import { test } from './stack.ts';
+import { test } from './fixtures.ts';
 
 async function addQueue(queues: Menu, name: string, target: string, limit: string, parent?: string): Promise<void> {
   const dialog = await queues.add('Simple Queue');
@@ -68,7 +68,7 @@ test('a parent with two children: load, graphs and bucket by real traffic', asyn
   await expect
     .poll(() => outline(queues))
     .toEqual(expect.arrayContaining(['1 home', '2 laptop-1', '2 laptop-2', '1 office']));
-  expect(await barriers(page), 'tree').toEqual([]);
+  expect(await accessibilityViolations(page), 'tree').toEqual([]);
 
   // Idle: empty. At its limit: full, while the parent is at a fifth.
   const child = queues.row('laptop-1');
@@ -101,7 +101,7 @@ test('a parent with two children: load, graphs and bucket by real traffic', asyn
     // One packet of 1,200 bytes more is what a bucket may run into debt for.
     expect(Number.parseFloat((await most.textContent()) ?? '')).toBeLessThanOrEqual(4.42);
     for (const plot of await dialog.root.locator('canvas').all()) expect(await drawn(plot)).toBeGreaterThan(200);
-    expect(await barriers(page), 'token bucket').toEqual([]);
+    expect(await accessibilityViolations(page), 'token bucket').toEqual([]);
     await dialog.choose('Download');
     await expect(words).toHaveText(/download/);
 

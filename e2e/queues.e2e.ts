@@ -2,7 +2,7 @@ import { expect } from '@playwright/test';
 import type { Rest } from '../tests/network/rest.ts';
 import { SERVER } from '../tests/network/router.ts';
 import { sleep } from '../tests/network/wait.ts';
-import { test } from './stack.ts';
+import { test } from './fixtures.ts';
 
 const LIMIT_BITS = 4_000_000;
 

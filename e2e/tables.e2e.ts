@@ -1,7 +1,7 @@
 import { expect, type Locator } from '@playwright/test';
-import { barriers } from './barriers.ts';
+import { accessibilityViolations } from './accessibility.ts';
 import { type Menu, TITLE_MIDDLE_PX } from './console.ts';
-import { test } from './stack.ts';
+import { test } from './fixtures.ts';
 
 const FILTER = '/ip/firewall/filter';
 const NAT = '/ip/firewall/nat';
@@ -133,7 +133,7 @@ test('the menu on a title sorts, hides, puts comments into a column, and leads t
   await expect(chooser.getByRole('checkbox')).toHaveCount(1);
   await chooser.getByRole('checkbox', { name: 'Log Prefix' }).check();
   await expect(title('Log Prefix')).toBeVisible();
-  expect(await barriers(page, ACTIVE)).toEqual([]);
+  expect(await accessibilityViolations(page, ACTIVE)).toEqual([]);
   // The table stays in use meanwhile.
   await rules.select(rules.row('drop').first());
   await expect(chooser).toBeVisible();
@@ -151,7 +151,7 @@ test('Find marks what it found, and a row that does not show it says where it is
   const marks = (row: Locator) => row.locator('mark').allTextContents();
   await expect(rules.row().first()).toContainText('drop');
   await expect.poll(async () => (await marks(rules.row().first())).join()).toMatch(/^drop(,drop)*$/);
-  expect(await barriers(ui.page, ACTIVE)).toEqual([]);
+  expect(await accessibilityViolations(ui.page, ACTIVE)).toEqual([]);
   await rules.find('5201');
   await expect(rules.row()).toHaveCount(1);
   await expect(rules.row().first()).toContainText('Found in Log Prefix: needle-5201');
@@ -230,7 +230,7 @@ test('sixteen windows: their buttons tell them apart', async ({ ui, router }) =>
     expect((inner?.x ?? 0) + (inner?.width ?? 0)).toBeLessThanOrEqual((outer?.x ?? 0) + (outer?.width ?? 0));
     expect(await item.evaluate((element) => element.scrollWidth <= element.clientWidth + 1)).toBe(true);
   }
-  expect(await barriers(ui.page, '.taskbar')).toEqual([]);
+  expect(await accessibilityViolations(ui.page, '.taskbar')).toEqual([]);
   for (const id of ids) await router.rest.remove(QUEUES, id);
 });
 

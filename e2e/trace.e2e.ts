@@ -1,9 +1,9 @@
 import path from 'node:path';
 import { expect, type Locator } from '@playwright/test';
 import { PASSWORD, type Router, SERVER } from '../tests/network/router.ts';
-import { barriers } from './barriers.ts';
+import { accessibilityViolations } from './accessibility.ts';
 import { Console, type Win } from './console.ts';
-import { test } from './stack.ts';
+import { test } from './fixtures.ts';
 
 const artifacts = path.join(import.meta.dirname, '../artifacts/screenshots');
 const ACTIVE = '.window-active';
@@ -41,7 +41,7 @@ test('three clicks from the desktop say which rule drops a packet, and lead to i
     const link = steps(trace).getByRole('link', { name: COMMENT }).first();
     await expect(link).toBeVisible();
     await expect(trace.root.getByLabel('Dst. Port')).toHaveValue('9');
-    expect(await barriers(ui.page, ACTIVE)).toEqual([]);
+    expect(await accessibilityViolations(ui.page, ACTIVE)).toEqual([]);
     const before = await router.rest.get('/ip/firewall/filter', rule);
     expect(before.packets, 'nothing is counted').toBe('0');
     await link.click();
@@ -92,7 +92,7 @@ test('a live trace that goes on after a restart of the API keeps its packets and
   await expect(trace.root.getByText('The connection broke off once')).toBeVisible();
   await more(before.length + 1);
   expect((await times()).slice(0, before.length)).toEqual(before);
-  expect(await barriers(ui.page, ACTIVE)).toEqual([]);
+  expect(await accessibilityViolations(ui.page, ACTIVE)).toEqual([]);
   await trace.button('Stop').click();
 });
 
@@ -123,7 +123,7 @@ test('a live trace shows dropped packets as they come, and a log line of one lea
     await expect(first).toContainText('dropped');
     await first.click();
     await expect(steps(trace).getByRole('link', { name: COMMENT }).first()).toBeVisible();
-    expect(await barriers(ui.page, ACTIVE)).toEqual([]);
+    expect(await accessibilityViolations(ui.page, ACTIVE)).toEqual([]);
     await trace.button('Stop').click();
     await expect(trace.button('Start')).toBeFocused();
     await expect(trace.root.getByLabel('Dst. Port')).toBeEnabled();
@@ -288,7 +288,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
         const ui = new Console(page, router.url);
         await ui.logIn(PASSWORD, { narrow });
         const shoot = async (name: string) => {
-          expect(await barriers(page, narrow ? undefined : ACTIVE), name).toEqual([]);
+          expect(await accessibilityViolations(page, narrow ? undefined : ACTIVE), name).toEqual([]);
           await page.screenshot({ path: path.join(artifacts, `${name}-${colorScheme}-${width}.png`) });
         };
         const open = async (address: string) => {

@@ -1,7 +1,7 @@
 import { expect, type Locator } from '@playwright/test';
-import { barriers } from './barriers.ts';
+import { accessibilityViolations } from './accessibility.ts';
 import type { Console, Menu } from './console.ts';
-import { test } from './stack.ts';
+import { test } from './fixtures.ts';
 
 const QUEUES = '/queue/simple';
 const FILTER = '/ip/firewall/filter';
@@ -41,7 +41,7 @@ test('Delete on all that Find shows asks, Enter keeps them, and 500 queues come 
   const question = ui.page.getByRole('dialog', { name: 'Remove 502 items from Simple Queues?' });
   await expect(question).toContainText('sub-0, sub-1, sub-2, sub-3, sub-4 and 497 more.');
   await expect(question).toContainText('Find or the filter shows 502 of 504 items.');
-  expect(await barriers(ui.page, 'dialog')).toEqual([]);
+  expect(await accessibilityViolations(ui.page, 'dialog')).toEqual([]);
   // The button that Enter presses is Cancel.
   await ui.page.keyboard.press('Enter');
   await expect(question).toBeHidden();
@@ -131,7 +131,7 @@ test('an undo that failed is the next one still: an earlier change stays, and wh
   const taken = await rest.add(QUEUES, { name: 'gone', target: '10.77.0.2' });
   await ui.page.keyboard.press('Control+KeyZ');
   await expect(failure).toContainText('already have');
-  expect(await barriers(ui.page, '.toasts')).toEqual([]);
+  expect(await accessibilityViolations(ui.page, '.toasts')).toEqual([]);
   await expect(failure.getByRole('button', { name: 'Skip' })).toBeVisible();
   await rest.remove(QUEUES, taken);
   await failure.getByRole('button', { name: 'Try Again' }).click();
@@ -183,7 +183,7 @@ test('the history lists changes with what they did, undoes one, and tells why an
   await expect(history.root.getByRole('region', { name: /^Revision / }).getByRole('listitem')).toContainText(
     'comment first → second',
   );
-  expect(await barriers(ui.page, '.window-active')).toEqual([]);
+  expect(await accessibilityViolations(ui.page, '.window-active')).toEqual([]);
   await line.nth(0).getByRole('button', { name: /^Undo/ }).click();
   await expect(line.nth(0)).toContainText('undone by');
   const [entry] = (await rest.list('/ip/firewall/address-list')).filter((row) => row['.id'] === id);
@@ -213,7 +213,7 @@ test('the details of a change can be read below a history that is longer than it
   await expect(details.getByRole('listitem')).toHaveCount(2);
   const [seenOfTwo, wholeOfTwo] = await heights();
   expect(seenOfTwo, 'so are two').toBe(wholeOfTwo);
-  expect(await barriers(ui.page, '.window-active')).toEqual([]);
+  expect(await accessibilityViolations(ui.page, '.window-active')).toEqual([]);
 });
 
 test('what others change does not move the history under the pointer', async ({ ui, router }) => {
@@ -374,7 +374,7 @@ test('an answer that is lost on the line leaves open whether it was done, for Ct
   await dialog.set('Address', '192.0.2.2');
   await dialog.press('OK');
   await expect(dialog.root.getByRole('alert')).toHaveText(unknown);
-  expect(await barriers(page, '.window-active')).toEqual([]);
+  expect(await accessibilityViolations(page, '.window-active')).toEqual([]);
   // The list behind shows what came, and the window has what was typed.
   await expect(lists.row('192.0.2.2')).toHaveCount(1);
   await expect(dialog.field('Address')).toHaveValue('192.0.2.2');

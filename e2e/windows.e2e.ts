@@ -2,9 +2,9 @@ import { expect } from '@playwright/test';
 import { menuByPath } from '@tollway/schema';
 import { groups } from '../apps/web/src/windows/groups.ts';
 import { PASSWORD } from '../tests/network/router.ts';
-import { barriers } from './barriers.ts';
+import { accessibilityViolations } from './accessibility.ts';
 import { Console, Menu } from './console.ts';
-import { test } from './stack.ts';
+import { test } from './fixtures.ts';
 
 /** The window in front: axe looks at no more here, the whole page is looked at elsewhere. */
 const ACTIVE = '.window-active';
@@ -30,11 +30,11 @@ test('every window opens from the tree, and every tab in it, shows its content a
       if (isTable) await expect(new Menu(ui.page, root).grid.first()).toBeVisible();
       await expect(root.getByText('Loading', { exact: true })).toBeHidden();
       await expect(root.getByText(/^Not shown:/)).toBeHidden();
-      expect(await barriers(ui.page, ACTIVE), address).toEqual([]);
+      expect(await accessibilityViolations(ui.page, ACTIVE), address).toEqual([]);
       if (menu?.commands.has('add') === true) {
         const dialog = await new Menu(ui.page, root).add(menu.singular);
         await expect(dialog.root).toBeVisible();
-        expect(await barriers(ui.page, ACTIVE), `${address}, dialog`).toEqual([]);
+        expect(await accessibilityViolations(ui.page, ACTIVE), `${address}, dialog`).toEqual([]);
         await dialog.press('Cancel');
         await dialog.closed();
       }
@@ -43,7 +43,7 @@ test('every window opens from the tree, and every tab in it, shows its content a
         await expect(ui.page).toHaveURL(new RegExp(`${related.address}$`));
         const opened = ui.window(groups.find((each) => each.key === related.address)?.title ?? '');
         await expect(opened.root).toBeVisible();
-        expect(await barriers(ui.page, ACTIVE), related.address).toEqual([]);
+        expect(await accessibilityViolations(ui.page, ACTIVE), related.address).toEqual([]);
         await opened.button('Close').click();
       }
     }

@@ -1,8 +1,8 @@
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
 
-/** Barriers of impact serious or critical that axe finds in the page, or in the part of it that the selector names. */
-export async function barriers(page: Page, within?: string): Promise<string[]> {
+/** Accessibility violations of impact serious or critical that axe finds in the page, or in the part of it that the selector names. */
+export async function accessibilityViolations(page: Page, within?: string): Promise<string[]> {
   // Passed checks are not listed: a table has a thousand nodes.
   const builder = new AxeBuilder({ page }).options({ resultTypes: ['violations'] });
   const { violations } = await (within === undefined ? builder : builder.include(within)).analyze();
