@@ -51,7 +51,7 @@ function toRequest(query: Query): WindowPart {
 }
 
 /** The subscription without empty sort order, filter and search text. */
-function opening(menu: string, query: Query, intervalMs: number): Subscription {
+function toSubscription(menu: string, query: Query, intervalMs: number): Subscription {
   return {
     topic: 'menu',
     menu,
@@ -148,7 +148,7 @@ export class LiveMenu {
   }
 
   open(): void {
-    this.#handle ??= this.#socket.subscribe(opening(this.#menu, this.#query, this.#intervalMs), (message) =>
+    this.#handle ??= this.#socket.subscribe(toSubscription(this.#menu, this.#query, this.#intervalMs), (message) =>
       this.#receive(message),
     );
   }

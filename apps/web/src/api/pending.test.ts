@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { settled, trackPending } from './pending.ts';
+import { pendingSettled, trackPending } from './pending.ts';
 
 test('what is under way is waited for, also when it fails, and what it leads to is done', async () => {
   const done: string[] = [];
@@ -12,7 +12,7 @@ test('what is under way is waited for, also when it fails, and what it leads to 
     );
   void work('slow', 30);
   void work('wrong', 5, true);
-  const waited = settled();
+  const waited = pendingSettled();
   void work('later', 200);
   await waited;
   expect(done).toEqual(['wrong failed', 'slow']);
@@ -21,5 +21,5 @@ test('what is under way is waited for, also when it fails, and what it leads to 
 test('there is nothing to wait for when nothing is under way', async () => {
   const late = new Promise((resolve) => setTimeout(resolve, 1_000, 'late'));
   await new Promise((resolve) => setTimeout(resolve, 250));
-  expect(await Promise.race([late, settled()])).toBeUndefined();
+  expect(await Promise.race([late, pendingSettled()])).toBeUndefined();
 });

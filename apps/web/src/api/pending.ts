@@ -14,7 +14,7 @@ export function trackPending<T>(work: Promise<T>): Promise<T> {
 }
 
 /** Waits until the present changes have settled and their callers have reported them. */
-export async function settled(): Promise<void> {
+export async function pendingSettled(): Promise<void> {
   if (running.size === 0) return;
   await Promise.all(running);
   await new Promise((resolve) => setTimeout(resolve));

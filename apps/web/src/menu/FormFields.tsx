@@ -47,12 +47,12 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
   const [sought, setSought] = useState<string>();
   // biome-ignore lint/correctness/useExhaustiveDependencies: the errors of the moment of the refusal
   useEffect(() => {
-    if (form.refused === 0) return;
+    if (form.failedSends === 0) return;
     const tab = marked.has(active) ? active : tabOfError(menu, errors);
     if (tab === undefined) return;
     setChosen(tab);
     setSought(fieldsOf(menu, tab, base, form.edits, isNew).find((name) => errors[name] !== undefined));
-  }, [form.refused]);
+  }, [form.failedSends]);
   const found = useCallback(() => setSought(undefined), []);
 
   const requestResize = useContext(ResizeRequest);
@@ -85,7 +85,7 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
                 onFound={found}
                 conflict={form.conflicts[name]}
                 onChange={form.change}
-                onBlur={form.leave}
+                onBlur={form.blur}
               />
             </Fragment>
           );

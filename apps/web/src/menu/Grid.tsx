@@ -21,7 +21,7 @@ import type { Column } from './columns.ts';
 import { GridHeader } from './GridHeader.tsx';
 import { GridView } from './grid-view.ts';
 import { lockedReason } from './item.ts';
-import type { Move } from './moving.ts';
+import type { Move } from './row-moves.ts';
 import { focusOnly, inOrder, type Selection, selectOnly, toggle } from './selection.ts';
 import { commandFor, rowFor } from './table-keys.ts';
 import { type Drop, toggled, treePlace } from './tree.ts';

@@ -1,6 +1,6 @@
 import { type CSSProperties, type KeyboardEvent, memo, type PointerEvent, useRef, useState } from 'react';
 import { type Column, MIN_WIDTH } from './columns.ts';
-import { pinClass, pinOffset } from './pins.ts';
+import { pinClass, pinOffset } from './pinned-columns.ts';
 
 interface Props {
   readonly columns: readonly Column[];

@@ -24,7 +24,7 @@ import { disableConfirmation, type RemoveConfirmation, removeConfirmation } from
 import { loadingText } from './TableFooter.tsx';
 import { UnsavedNote } from './UnsavedNote.tsx';
 import { notifyChange, trackChange } from './undo.ts';
-import { isSending, orphaned, type Sent, untouched, useForm } from './use-form.ts';
+import { isSending, type SendResult, useForm, withoutConflicts, withoutEdits } from './use-form.ts';
 import { useItem } from './use-item.ts';
 
 type Frame = ComponentType<{
@@ -39,7 +39,7 @@ interface Common {
   readonly extras?: TabExtras | undefined;
   readonly onClose: () => void;
   /** Closes it too, but asks first when something in it is not stored. */
-  readonly onLeave: () => void;
+  readonly onCloseRequest: () => void;
   /** Opens the dialog of a new item that is filled from this one, with what was changed in its form. */
   readonly onCopy: (id: string, values: Readonly<Record<string, string>>) => void;
   /** The item has been added; the dialog is its own from now on. */
@@ -190,7 +190,7 @@ function Body({
   after,
   gone,
   onClose,
-  onLeave,
+  onCloseRequest,
   onCopy,
   onAdded,
   onAddAgain,
@@ -227,7 +227,7 @@ function Body({
   }
 
   /** Sends the form. One of a new item becomes that of the item when it is to stay, or must as more was typed. */
-  async function save(stays: boolean): Promise<Sent> {
+  async function save(stays: boolean): Promise<SendResult> {
     let added: Row | undefined;
     const sent = await form.send(async (body) => {
       const { row, revision } = isNew
@@ -311,7 +311,7 @@ function Body({
           <FormFields
             menu={menu}
             base={base}
-            form={locked !== undefined ? untouched(form) : gone !== undefined ? orphaned(form) : form}
+            form={locked !== undefined ? withoutEdits(form) : gone !== undefined ? withoutConflicts(form) : form}
             isNew={isNew}
             readOnly={locked !== undefined}
             extras={gone === undefined ? extras : undefined}
@@ -327,7 +327,7 @@ function Body({
           busy={form.busy}
           disabled={disabled}
           gone={gone !== undefined}
-          onClose={form.late ? onLeave : onClose}
+          onClose={form.editedSinceSend ? onCloseRequest : onClose}
           onApply={() => void save(true)}
           onDisable={(wanted) => {
             if (isEdit('disabled')) form.change('disabled', wanted ? 'true' : isNew ? undefined : 'false');

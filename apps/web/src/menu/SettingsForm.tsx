@@ -11,7 +11,7 @@ import { notifySending, notifyStaysOpen } from './form-toasts.ts';
 import { loadingText } from './TableFooter.tsx';
 import { UnsavedNote } from './UnsavedNote.tsx';
 import { notifyChange, trackChange } from './undo.ts';
-import { untouched, useForm } from './use-form.ts';
+import { useForm, withoutEdits } from './use-form.ts';
 import { useItem } from './use-item.ts';
 
 interface Props {
@@ -19,10 +19,10 @@ interface Props {
   /** Closes the window; without it there are no buttons that do. */
   readonly onClose?: () => void;
   /** Closes it too, but asks first when something in it is not stored. */
-  readonly onLeave?: () => void;
+  readonly onCloseRequest?: () => void;
 }
 
-export function SettingsForm({ menu, onClose, onLeave }: Props) {
+export function SettingsForm({ menu, onClose, onCloseRequest }: Props) {
   const item = useItem(menu, undefined);
   const stale = useStale();
   if (item.state !== 'here') {
@@ -32,17 +32,17 @@ export function SettingsForm({ menu, onClose, onLeave }: Props) {
       </div>
     );
   }
-  return <Body menu={menu} row={item.row} onClose={onClose} onLeave={onLeave} />;
+  return <Body menu={menu} row={item.row} onClose={onClose} onCloseRequest={onCloseRequest} />;
 }
 
 interface BodyProps {
   readonly menu: Menu;
   readonly row: Row;
   readonly onClose: (() => void) | undefined;
-  readonly onLeave: (() => void) | undefined;
+  readonly onCloseRequest: (() => void) | undefined;
 }
 
-function Body({ menu, row, onClose, onLeave }: BodyProps) {
+function Body({ menu, row, onClose, onCloseRequest }: BodyProps) {
   const form = useForm(menu, row, false);
   const { base } = form;
   const [applied, setApplied] = useState(false);
@@ -66,7 +66,7 @@ function Body({ menu, row, onClose, onLeave }: BodyProps) {
       <FormFields
         menu={menu}
         base={base}
-        form={writable ? form : untouched(form)}
+        form={writable ? form : withoutEdits(form)}
         isNew={false}
         readOnly={!writable}
         spread
@@ -104,7 +104,7 @@ function Body({ menu, row, onClose, onLeave }: BodyProps) {
             type="button"
             className="button"
             onClick={() => {
-              if (form.late && onLeave !== undefined) return onLeave();
+              if (form.editedSinceSend && onCloseRequest !== undefined) return onCloseRequest();
               form.reset();
               onClose();
             }}

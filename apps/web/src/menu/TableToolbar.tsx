@@ -1,6 +1,6 @@
 import type { ReactNode, RefObject } from 'react';
 import { Icon } from '../ui/icons.tsx';
-import { opening } from '../ui/opening.ts';
+import { loadOnOpen } from '../ui/load-on-open.ts';
 import { ToolButton } from '../ui/ToolButton.tsx';
 import { ORIGINS, offered, type QuickFilter } from './quick-filter.ts';
 import type { TableCommand } from './table-commands.ts';
@@ -112,7 +112,7 @@ function QuickFilterList({ quickFilter, choice, choices, onQuickFilter, onChoose
       aria-label={quickFilter.label}
       title={quickFilter.label}
       value={choice}
-      {...opening(onQuickFilter)}
+      {...loadOnOpen(onQuickFilter)}
       onChange={(event) => onChoose(event.target.value)}
     >
       <option value="">{quickFilter.all}</option>

@@ -6,7 +6,7 @@ import { type Row, rowId } from '../api/row.ts';
 import { showError } from '../ui/toasts.ts';
 import { isSet } from './cells/text.ts';
 import { amount, items, lockedAmong, lockedReason, partOf, removalLock } from './item.ts';
-import type { Move } from './moving.ts';
+import type { Move } from './row-moves.ts';
 import { notifyChange, trackChange } from './undo.ts';
 
 /** Number of attempts to remove those of many items that are still there: what has a time goes by itself meanwhile. */

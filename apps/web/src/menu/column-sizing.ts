@@ -3,7 +3,7 @@ import type { Menu } from '@tollway/schema';
 import type { LiveMenu } from '../api/live-menu.ts';
 import { fitWidth, grownWidths, tracks } from './column-widths.ts';
 import type { Column } from './columns.ts';
-import { pins } from './pins.ts';
+import { pinOffsets } from './pinned-columns.ts';
 import { treePlace } from './tree.ts';
 
 /** Narrower tables keep their first column in view, px. */
@@ -39,7 +39,7 @@ export class ColumnSizing {
     this.#width = width;
     const { scroller } = this.#options;
     scroller.style.setProperty('--columns', tracks(columns, width));
-    const { offsets, fit } = pins(columns, width);
+    const { offsets, fit } = pinOffsets(columns, width);
     for (const [name, offset] of offsets) scroller.style.setProperty(name, offset);
     // Where everything is in view nothing needs to stick, which costs a layer for each cell.
     const wider = columns.reduce((sum, column) => sum + (column.width ?? 0), 0) > width;

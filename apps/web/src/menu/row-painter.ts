@@ -8,7 +8,7 @@ import { markColumn, rowMark } from './cells/row-mark.ts';
 import { cellText, flagLetters, flagWords, reason, rowTone } from './cells/text.ts';
 import { type Column, hasCommentLines } from './columns.ts';
 import { hiddenMatch, writeMarked } from './find-matches.ts';
-import { pinClass, pinOffset } from './pins.ts';
+import { pinClass, pinOffset } from './pinned-columns.ts';
 import { treePlace } from './tree.ts';
 
 /** Rows to draw. `first` to `last` are row numbers, both included. */

@@ -3,7 +3,7 @@ import type { Menu } from '@tollway/schema';
 import { isTree } from '@tollway/schema';
 import type { TreeShape } from '../api/live-menu.ts';
 import type { Row } from '../api/row.ts';
-import { dropAt, type Move } from './moving.ts';
+import { dropAt, type Move } from './row-moves.ts';
 
 export const UNFOLDED: TreeShape = { folded: false, except: [] };
 export const FOLDED: TreeShape = { folded: true, except: [] };

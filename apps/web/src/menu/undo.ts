@@ -1,6 +1,6 @@
 /** Tells of changes that were made here, and undoes them: from the message, by key, from the history. */
 import { useSyncExternalStore } from 'react';
-import { settled } from '../api/pending.ts';
+import { pendingSettled } from '../api/pending.ts';
 import { RequestError, Unanswered } from '../api/rest.ts';
 import { undoneBy, undoRevision } from '../api/revisions.ts';
 import { messageOf } from '../ui/message-of.ts';
@@ -146,7 +146,7 @@ let keys: Promise<unknown> = Promise.resolve();
 /** Undoes the last change of this page (Ctrl+Z), or redoes the last undone one (Ctrl+Y). */
 export function undoByKey(what: 'undo' | 'redo'): void {
   // The key means changes made before it, also those that the router has not answered yet.
-  const before = settled();
+  const before = pendingSettled();
   keys = keys.then(async () => {
     await before;
     await queue;

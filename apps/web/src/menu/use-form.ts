@@ -27,63 +27,63 @@ import {
 } from './form-response.ts';
 
 /** Result of sending; `typed-since`: it was taken, and more was typed before the answer came. */
-export type Sent = 'refused' | 'taken' | 'typed-since';
+export type SendResult = 'refused' | 'taken' | 'typed-since';
 
 export interface Form {
-  /** The item: by its news, or by the last answer while those are behind it. */
+  /** The item: as in the live feed, or as in the last response while the feed is older than that. */
   readonly base: Row;
   readonly edits: Edits;
   readonly errors: Errors;
   /** Number of times that sending failed; those errors must be seen, unlike those of a field that was just left. */
-  readonly refused: number;
+  readonly failedSends: number;
   readonly busy: boolean;
   readonly dirty: boolean;
   /** Some of it was typed after the last request went out: who sent that may take it for stored. */
-  readonly late: boolean;
+  readonly editedSinceSend: boolean;
   /** Values that others gave edited properties meanwhile; empty for one that they unset. */
   readonly conflicts: Readonly<Record<string, string>>;
   change(name: string, value: string | undefined): void;
-  /** Judges a field that the user has left. */
-  leave(name: string): void;
+  /** Validates a field that the user has left. */
+  blur(name: string): void;
   reset(): void;
   /**
    * Sends what was changed, if anything was. What is typed meanwhile stays.
    * @param save gives the item as it was answered, where it was
    */
-  send(save: (body: Readonly<Record<string, string>>) => Promise<Row | undefined>): Promise<Sent>;
+  send(save: (body: Readonly<Record<string, string>>) => Promise<Row | undefined>): Promise<SendResult>;
 }
 
 /** True while all edits in the form are on their way to the router: they are neither lost nor stored yet. */
-export const isSending = (form: Form): boolean => form.busy && !form.late;
+export const isSending = (form: Form): boolean => form.busy && !form.editedSinceSend;
 
 /** A form of what may only be looked at: the values are those of the router, whatever was being edited before. */
-export const untouched = (form: Form): Form => ({ ...form, edits: {}, errors: {}, conflicts: {} });
+export const withoutEdits = (form: Form): Form => ({ ...form, edits: {}, errors: {}, conflicts: {} });
 
 /** A form of an item that is gone: nothing that others gave it can be overwritten any more. */
-export const orphaned = (form: Form): Form => ({ ...form, conflicts: {} });
+export const withoutConflicts = (form: Form): Form => ({ ...form, conflicts: {} });
 
-/** Time for which news of an item may be behind an answer, ms; then they know something else. */
+/** Time for which the live feed of an item may be older than a response, ms; after that the feed counts. */
 const BEHIND_MS = 10_000;
 
-/** @param news the item as it is heard of; empty before it is added */
-export function useForm(menu: Menu, news: Row, isNew: boolean, initial: Edits = {}): Form {
+/** @param liveRow the item as in the live feed; empty before it is added */
+export function useForm(menu: Menu, liveRow: Row, isNew: boolean, initial: Edits = {}): Form {
   const [edits, setEdits] = useState<Edits>(initial);
   const [origins, setOrigins] = useState<Readonly<Record<string, string | undefined>>>({});
   const [errors, setErrors] = useState<Errors>({});
   const [busy, setBusy] = useState(false);
-  const [refused, setRefused] = useState(0);
-  const [late, setLate] = useState(false);
+  const [failedSends, setFailedSends] = useState(0);
+  const [editedSinceSend, setEditedSinceSend] = useState(false);
   /** Edits since the request went out; undefined while none is under way. */
   const typed = useRef<Map<string, string | undefined>>(undefined);
   const [acknowledged, setAcknowledged] = useState<Acknowledged>();
-  const base = useMemo(() => withAcknowledged(news, acknowledged), [news, acknowledged]);
+  const base = useMemo(() => withAcknowledged(liveRow, acknowledged), [liveRow, acknowledged]);
   useEffect(() => {
     if (acknowledged === undefined) return;
     const timer = setTimeout(() => setAcknowledged(undefined), BEHIND_MS);
     return () => clearTimeout(timer);
   }, [acknowledged]);
   // If another user restores the former value later, that is a new change.
-  if (acknowledged !== undefined && !isOutdated(news, acknowledged)) setAcknowledged(undefined);
+  if (acknowledged !== undefined && !isOutdated(liveRow, acknowledged)) setAcknowledged(undefined);
 
   const latest = useRef({ base, edits });
   latest.current = { base, edits };
@@ -92,14 +92,14 @@ export function useForm(menu: Menu, news: Row, isNew: boolean, initial: Edits = 
     (name: string, value: string | undefined) => {
       const { base: item, edits: made } = latest.current;
       typed.current?.set(name, value);
-      if (typed.current !== undefined) setLate(true);
+      if (typed.current !== undefined) setEditedSinceSend(true);
       if (made[name] === undefined) setOrigins((now) => ({ ...now, [name]: item[name] }));
       setEdits((now) => edit(menu, now, item, name, value));
       setErrors(({ [name]: _, '': __, ...rest }) => rest);
     },
     [menu],
   );
-  const leave = useCallback(
+  const blur = useCallback(
     (name: string) => {
       const prop = menu.props[name];
       const text = latest.current.edits[name];
@@ -116,18 +116,18 @@ export function useForm(menu: Menu, news: Row, isNew: boolean, initial: Edits = 
     base,
     edits,
     errors,
-    refused,
+    failedSends,
     busy,
     dirty: Object.keys(edits).length > 0,
-    late,
+    editedSinceSend,
     conflicts: isNew ? {} : conflicts(menu, base, edits, origins),
     change,
-    leave,
+    blur,
     reset() {
       typed.current?.clear();
       setEdits({});
       setErrors({});
-      setLate(false);
+      setEditedSinceSend(false);
     },
     async send(save) {
       // Its buttons stay focusable meanwhile: one that was disabled would lose the focus to the page.
@@ -138,16 +138,16 @@ export function useForm(menu: Menu, news: Row, isNew: boolean, initial: Edits = 
       const wrong = validate(menu, body, isNew);
       setErrors(wrong);
       if (Object.keys(wrong).length > 0) {
-        setRefused(refused + 1);
+        setFailedSends(failedSends + 1);
         return 'refused';
       }
       if (!isNew && Object.keys(body).length === 0) {
         setEdits({});
-        setLate(false);
+        setEditedSinceSend(false);
         return 'taken';
       }
       setBusy(true);
-      setLate(false);
+      setEditedSinceSend(false);
       const meanwhile = new Map<string, string | undefined>();
       typed.current = meanwhile;
       try {
@@ -156,15 +156,15 @@ export function useForm(menu: Menu, news: Row, isNew: boolean, initial: Edits = 
         const names = Object.keys(left);
         setEdits(left);
         setOrigins(Object.fromEntries(names.map((name) => [name, now[name]])));
-        setAcknowledged(isNew ? undefined : acknowledgedBy(menu, news, now, body));
-        setLate(names.length > 0);
+        setAcknowledged(isNew ? undefined : acknowledgedBy(menu, liveRow, now, body));
+        setEditedSinceSend(names.length > 0);
         return names.length > 0 ? 'typed-since' : 'taken';
       } catch (error) {
         const message = messageOf(error);
         const property = error instanceof RequestError ? error.property : undefined;
         setErrors({ [errorPlace(menu, property)]: errorText(menu, property, message) });
-        setRefused(refused + 1);
-        setLate(false);
+        setFailedSends(failedSends + 1);
+        setEditedSinceSend(false);
         return 'refused';
       } finally {
         typed.current = undefined;

@@ -2,7 +2,7 @@
 import { type PointerEvent, type RefObject, useEffect, useRef } from 'react';
 import type { Row } from '../api/row.ts';
 import type { GridView } from './grid-view.ts';
-import { dropAt, type Move } from './moving.ts';
+import { dropAt, type Move } from './row-moves.ts';
 import { type Drop, dropOf } from './tree.ts';
 
 /** Pixels that the pointer moves before a press becomes a drag. */

@@ -8,7 +8,6 @@ import { loggedIn } from '../api/session.ts';
 import { showError, showToast } from '../ui/toasts.ts';
 import { actsOnAll, commandLabel, moveItems, removeItems, rowsBlockedReason, runOn } from './actions.ts';
 import { isSet } from './cells/text.ts';
-import { type Move, reordered, step } from './moving.ts';
 import { type Moved, setParent } from './parents.ts';
 import {
   confirmationIds,
@@ -17,6 +16,7 @@ import {
   type RemoveConfirmation,
   removeConfirmation,
 } from './remove-confirmation.ts';
+import { type Move, reordered, step } from './row-moves.ts';
 import { removalBlockedReason, rowsWith } from './selected-rows.ts';
 import { focusOnly, retain, selectAll } from './selection.ts';
 import { blockedReason, type CommandName, hasCommand, type TableState } from './table-commands.ts';

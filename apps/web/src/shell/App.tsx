@@ -14,15 +14,15 @@ import { Desktop } from '../wm/Desktop.tsx';
 import { act, useDesktop } from '../wm/desktop-state.ts';
 import { activeId, windowOf } from '../wm/reducer.ts';
 import { Taskbar } from '../wm/Taskbar.tsx';
+import { CloseRequest } from './close-request.ts';
 import { isPage } from './content.ts';
 import { DiscardDialog, LoginAgain, WindowList } from './dialogs.ts';
 import { Header } from './Header.tsx';
 import { Login } from './Login.tsx';
-import { Leave } from './leave.ts';
 import { parseAddress } from './location.ts';
 import { MenuTree } from './MenuTree.tsx';
 import { useNarrow } from './narrow.ts';
-import { followAddress, goBack, keepDesktop, leaveWindow, openAddress, openAnother } from './open.ts';
+import { closeWindow, followAddress, goBack, openAddress, openAnother, persistDesktop } from './navigation.ts';
 import { Palette } from './Palette.tsx';
 import { pageTitle } from './page-title.ts';
 import { preloadWindows } from './preload.ts';
@@ -104,7 +104,7 @@ function Console({ user }: { readonly user: string }) {
   });
   // Before the first paint, and before the children that open windows.
   useLayoutEffect(() => {
-    const stop = keepDesktop(user);
+    const stop = persistDesktop(user);
     const unfollow = followAddress();
     return () => {
       unfollow();
@@ -149,13 +149,13 @@ function Console({ user }: { readonly user: string }) {
 
   // Cancel is a word, Escape and the window's corner are where a hand slips: they ask. So does Cancel after what was typed
   // while an answer was awaited: whoever pressed Apply takes that for stored.
-  const leave = useCallback((id: string) => {
+  const requestClose = useCallback((id: string) => {
     // What is under way is not lost, and whether it is taken is not known yet.
     if (isBeingSent(id)) notifySending();
-    else if (isUnsaved(id)) setLosing({ ids: [id], close: () => leaveWindow(id) });
-    else leaveWindow(id);
+    else if (isUnsaved(id)) setLosing({ ids: [id], close: () => closeWindow(id) });
+    else closeWindow(id);
   }, []);
-  const back = useCallback((id: string) => goBack(id, leave), [leave]);
+  const back = useCallback((id: string) => goBack(id, requestClose), [requestClose]);
   useEffect(() => {
     const ask = (event: BeforeUnloadEvent) => {
       if (isAnyUnsaved()) event.preventDefault();
@@ -169,7 +169,7 @@ function Console({ user }: { readonly user: string }) {
     else if (ids.length > 0) setLosing({ ids, close });
     else close();
   }, []);
-  const leaveAll = useCallback(() => unlessUnsaved(() => act({ do: 'close-all' })), [unlessUnsaved]);
+  const requestCloseAll = useCallback(() => unlessUnsaved(() => act({ do: 'close-all' })), [unlessUnsaved]);
   const logOut = useCallback(
     () => unlessUnsaved(() => void logout().catch((error: unknown) => showError('Log out', error))),
     [unlessUnsaved],
@@ -206,20 +206,20 @@ function Console({ user }: { readonly user: string }) {
         onClick={() => setDrawer(false)}
       />
       <OpenWindow value={openAddress}>
-        <Leave value={leave}>
+        <CloseRequest value={requestClose}>
           <Desktop
             narrow={narrow}
             render={renderWindow}
             onAnother={openAnother}
-            onLeave={leave}
-            onLeaveAll={leaveAll}
+            onCloseRequest={requestClose}
+            onCloseAllRequest={requestCloseAll}
             onBack={back}
           >
             <p className="desktop-note">No window is open. Choose one from the menus, or press Ctrl+K and type.</p>
           </Desktop>
-        </Leave>
+        </CloseRequest>
       </OpenWindow>
-      {!narrow && <Taskbar onLeave={leave} />}
+      {!narrow && <Taskbar onCloseRequest={requestClose} />}
       {losing !== undefined && !isMoot && (
         <Lazy
           component={DiscardDialog}
@@ -234,10 +234,15 @@ function Console({ user }: { readonly user: string }) {
         />
       )}
       {over === 'palette' && !loggedOut && (
-        <Palette onTree={toggleTree} onLeaveAll={leaveAll} onLogOut={logOut} onClose={() => setOver('nothing')} />
+        <Palette
+          onTree={toggleTree}
+          onCloseAllRequest={requestCloseAll}
+          onLogOut={logOut}
+          onClose={() => setOver('nothing')}
+        />
       )}
       {over === 'windows' && (
-        <Lazy component={WindowList} props={{ onLeave: leave, onClose: () => setOver('nothing') }} />
+        <Lazy component={WindowList} props={{ onCloseRequest: requestClose, onClose: () => setOver('nothing') }} />
       )}
     </div>
   );

@@ -10,7 +10,7 @@ import { useLive, write } from '../ui/use-live.ts';
 import { useDesktop } from '../wm/desktop-state.ts';
 import { DENSITIES, setAppearance, THEMES, useAppearance } from './appearance.ts';
 import { CoreLoads } from './CoreLoads.tsx';
-import { openAddress } from './open.ts';
+import { openAddress } from './navigation.ts';
 
 const PRODUCT = 'Tollway';
 

@@ -1,10 +1,10 @@
 /** The frame of an item's dialog: the window that it is in, which gets the title of the item. */
 import { type ReactNode, useCallback, useContext, useEffect, useLayoutEffect, useRef } from 'react';
 import { ResizeRequest } from '../menu/form-resize.ts';
-import { Arrival } from '../ui/lazy-component.tsx';
+import { OnLoaded } from '../ui/lazy-component.tsx';
 import { act } from '../wm/desktop-state.ts';
 import { WindowId } from '../wm/window-id.ts';
-import { focusArrived } from './arrival.ts';
+import { focusLoadedContent } from './focus-loaded.ts';
 import { isNarrow } from './narrow.ts';
 
 interface Props {
@@ -31,15 +31,15 @@ export function ItemFrame({ title, children }: Props) {
   }, [id]);
   useLayoutEffect(fit, [fit]);
   // The content comes when the router has sent the item; the window may have been active before.
-  useEffect(focusArrived, []);
+  useEffect(focusLoadedContent, []);
   const arrived = useCallback(() => {
     fit();
-    focusArrived();
+    focusLoadedContent();
   }, [fit]);
   return (
     <div ref={root} className="window-panel">
       <ResizeRequest value={fit}>
-        <Arrival value={arrived}>{children}</Arrival>
+        <OnLoaded value={arrived}>{children}</OnLoaded>
       </ResizeRequest>
     </div>
   );

@@ -3,7 +3,7 @@ import { type KeyboardEvent, useRef, useState } from 'react';
 import { readStored, writeStored } from '../ui/browser-storage.ts';
 import { Icon } from '../ui/icons.tsx';
 import { groups } from '../windows/groups.ts';
-import { buildTree, type TreeLine, visibleLines } from './tree.ts';
+import { buildTree, type TreeLine, visibleLines } from './menu-tree.ts';
 
 const branches = buildTree(groups);
 

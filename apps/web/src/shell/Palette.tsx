@@ -4,14 +4,14 @@ import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from 
 import { flushSync } from 'react-dom';
 import { act, useDesktop } from '../wm/desktop-state.ts';
 import { DENSITIES, setAppearance, THEMES } from './appearance.ts';
-import { openAddress } from './open.ts';
-import { type Entry, found, menuEntries, shortcutEntries } from './palette-entries.ts';
+import { openAddress } from './navigation.ts';
+import { type Entry, matchingEntries, menuEntries, shortcutEntries } from './palette-entries.ts';
 import { permitted, useGroup } from './permitted.ts';
 
 interface Props {
   readonly onTree: () => void;
   /** Closes all windows, or asks. */
-  readonly onLeaveAll: () => void;
+  readonly onCloseAllRequest: () => void;
   /** Logs out, or asks. */
   readonly onLogOut: () => void;
   readonly onClose: () => void;
@@ -26,12 +26,12 @@ function windowEntries(): readonly Entry[] {
   }));
 }
 
-function commandEntries({ onTree, onLeaveAll, onLogOut }: Omit<Props, 'onClose'>): readonly Entry[] {
+function commandEntries({ onTree, onCloseAllRequest, onLogOut }: Omit<Props, 'onClose'>): readonly Entry[] {
   const entry = (label: string, words: string, run: () => void): Entry => ({ label, hint: 'command', words, run });
   return [
     entry('Cascade windows', 'arrange', () => act({ do: 'cascade' })),
     entry('Minimise all windows', 'hide desktop', () => act({ do: 'minimise-all' })),
-    entry('Close all windows', '', onLeaveAll),
+    entry('Close all windows', '', onCloseAllRequest),
     entry('Show or hide the menu tree', 'toggle sidebar', onTree),
     ...THEMES.map((theme) => entry(`Theme: ${theme}`, 'appearance dark light colours', () => setAppearance({ theme }))),
     ...DENSITIES.map((density) => entry(`Rows: ${density}`, 'density height', () => setAppearance({ density }))),
@@ -39,7 +39,7 @@ function commandEntries({ onTree, onLeaveAll, onLogOut }: Omit<Props, 'onClose'>
   ];
 }
 
-export function Palette({ onTree, onLeaveAll, onLogOut, onClose }: Props) {
+export function Palette({ onTree, onCloseAllRequest, onLogOut, onClose }: Props) {
   const listId = useId();
   const dialog = useRef<HTMLDialogElement>(null);
   const list = useRef<HTMLDivElement>(null);
@@ -49,9 +49,9 @@ export function Palette({ onTree, onLeaveAll, onLogOut, onClose }: Props) {
   const entries = useMemo(() => {
     const mayAdd = (menu: Menu) => permitted(menu, group).commands.has('add');
     const items = [...menuEntries(openAddress, mayAdd), ...shortcutEntries(openAddress, mayAdd)];
-    return [...windowEntries(), ...items, ...commandEntries({ onTree, onLeaveAll, onLogOut })];
-  }, [onTree, onLeaveAll, onLogOut, group]);
-  const shown = useMemo(() => found(entries, typed), [entries, typed]);
+    return [...windowEntries(), ...items, ...commandEntries({ onTree, onCloseAllRequest, onLogOut })];
+  }, [onTree, onCloseAllRequest, onLogOut, group]);
+  const shown = useMemo(() => matchingEntries(entries, typed), [entries, typed]);
 
   useEffect(() => {
     const element = dialog.current;

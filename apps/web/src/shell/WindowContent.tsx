@@ -3,20 +3,20 @@ import { type Menu, menuByPath } from '@tollway/schema';
 import { type ReactNode, useContext, useId, useState } from 'react';
 import { newTitle } from '../menu/item.ts';
 import type { NewItem } from '../menu/use-table-actions.ts';
-import { Arrival, Lazy } from '../ui/lazy-component.tsx';
+import { Lazy, OnLoaded } from '../ui/lazy-component.tsx';
 import { Visibility } from '../ui/visibility.ts';
 import { bespokePages, bespokeWindows, tabExtras } from '../windows/bespoke.ts';
 import { type Group, groupOf } from '../windows/groups.ts';
 import { act } from '../wm/desktop-state.ts';
 import { WindowId } from '../wm/window-id.ts';
 import { useAppearance } from './appearance.ts';
-import { focusArrived } from './arrival.ts';
+import { CloseRequest } from './close-request.ts';
 import { isPage } from './content.ts';
+import { focusLoadedContent } from './focus-loaded.ts';
 import { ItemForm, MenuTable, NewItemForm, SettingsForm, TabList } from './generated-windows.ts';
 import { ItemFrame } from './ItemFrame.tsx';
-import { Leave } from './leave.ts';
 import { type Item as AddressItem, formatAddress, parseAddress } from './location.ts';
-import { leaveWindow, openAddress } from './open.ts';
+import { closeWindow, openAddress } from './navigation.ts';
 import { mayOpen, permitted, useGroup } from './permitted.ts';
 
 /** Draws the window `id`. */
@@ -26,16 +26,16 @@ export function renderWindow(id: string, address: string): ReactNode {
   if (path === undefined || group === undefined) return null;
   if (item.kind === 'none') {
     return (
-      <Arrival value={focusArrived}>
+      <OnLoaded value={focusLoadedContent}>
         <Pages id={id} path={path} group={group} />
-      </Arrival>
+      </OnLoaded>
     );
   }
   const menu = menuByPath(path);
   return menu === undefined ? null : (
-    <Arrival value={focusArrived}>
+    <OnLoaded value={focusLoadedContent}>
       <Item id={id} menu={menu} item={item} />
-    </Arrival>
+    </OnLoaded>
   );
 }
 
@@ -47,13 +47,13 @@ interface ItemProps {
 
 function Item({ id, menu, item: now }: ItemProps) {
   const { path } = menu;
-  const leave = useContext(Leave);
+  const requestClose = useContext(CloseRequest);
   const common = {
     menu: permitted(menu, useGroup()),
     Frame: ItemFrame,
     extras: tabExtras.get(path),
-    onClose: () => leaveWindow(id),
-    onLeave: () => leave(id),
+    onClose: () => closeWindow(id),
+    onCloseRequest: () => requestClose(id),
     onCopy: (copy: string, values: Readonly<Record<string, string>>) =>
       openAddress(formatAddress(path, { kind: 'new', copy, values })),
     onAdded: (added: string) => {
@@ -174,8 +174,8 @@ function MenuPage({ menu: whole }: { readonly menu: Menu }) {
         formatAddress(menu.path, { kind: 'new', copy: start.copy, before: start.before, after: start.after }),
       ),
   };
-  const leave = useContext(Leave);
-  const closing = { onClose: () => leaveWindow(id), onLeave: () => leave(id) };
+  const requestClose = useContext(CloseRequest);
+  const closing = { onClose: () => closeWindow(id), onCloseRequest: () => requestClose(id) };
   if (bespoke !== undefined) return <Lazy component={bespoke} props={{ ...list, ...closing }} />;
   if (menu.kind === 'settings' || menu.kind === 'status') {
     return <Lazy component={SettingsForm} props={{ menu, ...closing }} />;

@@ -4,11 +4,11 @@ import { ToolButton } from '../ui/ToolButton.tsx';
 import { act, useActiveId, useDesktop } from '../wm/desktop-state.ts';
 
 interface Props {
-  readonly onLeave: (id: string) => void;
+  readonly onCloseRequest: (id: string) => void;
   readonly onClose: () => void;
 }
 
-export function WindowList({ onLeave, onClose }: Props) {
+export function WindowList({ onCloseRequest, onClose }: Props) {
   const windows = useDesktop((state) => state.windows);
   const active = useActiveId();
   return (
@@ -31,7 +31,7 @@ export function WindowList({ onLeave, onClose }: Props) {
               icon="close"
               onPress={({ detail }) => {
                 // The second click of a double click would close the window that has moved up.
-                if (detail < 2) onLeave(id);
+                if (detail < 2) onCloseRequest(id);
               }}
             />
           </li>

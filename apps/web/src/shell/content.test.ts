@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { groups } from '../windows/groups.ts';
-import { contentOf, isLasting } from './content.ts';
+import { contentOf, isRestorable } from './content.ts';
 
 test('every page of every window has an address that opens that window', () => {
   for (const group of groups) {
@@ -32,7 +32,7 @@ test('what does not exist has no window', () => {
 });
 
 test('an item that was never added is not opened again', () => {
-  expect(isLasting('/ip/address')).toBe(true);
-  expect(isLasting('/ip/address/*1')).toBe(true);
-  expect(isLasting('/ip/address/new')).toBe(false);
+  expect(isRestorable('/ip/address')).toBe(true);
+  expect(isRestorable('/ip/address/*1')).toBe(true);
+  expect(isRestorable('/ip/address/new')).toBe(false);
 });

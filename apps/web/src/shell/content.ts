@@ -53,7 +53,7 @@ export function contentOf(address: string): Content | undefined {
 }
 
 /** True for what is worth being opened again by itself: everything but items that were never added. */
-export function isLasting(address: string): boolean {
+export function isRestorable(address: string): boolean {
   const { menu, item } = parseAddress(address, isPage);
   return menu !== undefined && item.kind !== 'new';
 }

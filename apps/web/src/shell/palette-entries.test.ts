@@ -1,12 +1,12 @@
 import { registry } from '@tollway/schema';
 import { expect, test } from 'vitest';
 import { contentOf } from './content.ts';
-import { found, menuEntries, shortcutEntries } from './palette-entries.ts';
+import { matchingEntries, menuEntries, shortcutEntries } from './palette-entries.ts';
 
 const opened: string[] = [];
 const open = (address: string) => opened.push(address);
 const entries = menuEntries(open, (menu) => menu.commands.has('add'));
-const best = (typed: string) => found(entries, typed)[0]?.label;
+const best = (typed: string) => matchingEntries(entries, typed)[0]?.label;
 
 test('every menu is there, and every entry opens something', () => {
   for (const entry of entries) entry.run();
@@ -22,14 +22,15 @@ test('a few letters find what they mean', () => {
   expect(best('new interface list')).toBe('New Interface List');
   expect(best('FILTER')).toBe('Firewall: Filter Rules');
   expect(best('dash')).toBe('Dashboard');
-  expect(found(entries, 'zzz')).toEqual([]);
+  expect(matchingEntries(entries, 'zzz')).toEqual([]);
 });
 
 test('a label that was typed in full, with its punctuation, is the first', () => {
   const entry = (label: string) => ({ label, hint: '', words: 'appearance dark light', run: () => {} });
   const themes = ['Theme: system', 'Theme: light', 'Theme: dark'].map(entry);
-  for (const { label } of [...themes, ...entries]) expect(found([...themes, ...entries], label)[0]?.label).toBe(label);
-  expect(found(themes, 'dark')[0]?.label).toBe('Theme: dark');
+  for (const { label } of [...themes, ...entries])
+    expect(matchingEntries([...themes, ...entries], label)[0]?.label).toBe(label);
+  expect(matchingEntries(themes, 'dark')[0]?.label).toBe('Theme: dark');
 });
 
 test('new items are offered only to those who may add them', () => {
@@ -46,13 +47,13 @@ test('what people often want is found by its own words', () => {
     (address) => addresses.push(address),
     () => true,
   );
-  found([...entries, ...all], 'masq')[0]?.run();
-  found([...entries, ...all], 'port forward')[0]?.run();
+  matchingEntries([...entries, ...all], 'masq')[0]?.run();
+  matchingEntries([...entries, ...all], 'port forward')[0]?.run();
   expect(addresses[0]).toBe('/ip/firewall/nat/new?chain=srcnat&out-interface=&action=masquerade');
   expect(addresses[1]).toContain('action=dst-nat');
   expect(addresses.map((address) => contentOf(address)?.title)).toEqual(['New NAT Rule', 'New NAT Rule']);
 });
 
 test('without words everything is offered', () => {
-  expect(found(entries, ' ').length).toBe(entries.length);
+  expect(matchingEntries(entries, ' ').length).toBe(entries.length);
 });

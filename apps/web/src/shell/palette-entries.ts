@@ -65,7 +65,7 @@ function wordsOf(text: string): readonly string[] {
  * Rank of a match: 5 a whole word of the label, 4 another whole word, 3 the start of the label, 2 the start of a word of it,
  * 1 elsewhere, 0 nowhere.
  */
-function fit({ label, hint, words }: Entry, word: string): number {
+function matchRank({ label, hint, words }: Entry, word: string): number {
   const rest = `${hint} ${words}`;
   const inLabel = wordsOf(label);
   if (inLabel.includes(word)) return 5;
@@ -76,15 +76,15 @@ function fit({ label, hint, words }: Entry, word: string): number {
 }
 
 /** The entries that have all the words, the best first; of those that fit alike, the one that was typed in full. */
-export function found(entries: readonly Entry[], typed: string): readonly Entry[] {
+export function matchingEntries(entries: readonly Entry[], typed: string): readonly Entry[] {
   const words = wordsOf(typed).filter((word) => word !== '');
   return entries
-    .map((entry, at) => ({ entry, at, fits: words.map((word) => fit(entry, word)) }))
-    .filter(({ fits }) => fits.every((each) => each > 0))
-    .map(({ entry, at, fits }) => ({
+    .map((entry, at) => ({ entry, at, ranks: words.map((word) => matchRank(entry, word)) }))
+    .filter(({ ranks }) => ranks.every((each) => each > 0))
+    .map(({ entry, at, ranks }) => ({
       entry,
       at,
-      sum: fits.reduce((total, each) => total + each, 0),
+      sum: ranks.reduce((total, each) => total + each, 0),
       whole: Number(wordsOf(entry.label).join(' ') === words.join(' ')),
     }))
     .sort((a, b) => b.sum - a.sum || b.whole - a.whole || a.at - b.at)

@@ -4,14 +4,14 @@ import { useSession } from '../api/session.ts';
 import { addsTo } from '../windows/groups.ts';
 
 /** Menus with some of their commands, by group; always the same one, so that nothing is drawn anew. */
-const partly = new Map<string, Map<Menu, Menu>>();
+const permittedMenus = new Map<string, Map<Menu, Menu>>();
 
 /** A menu with the commands that a group may use. */
 export function permitted(menu: Menu, group: string): Menu {
   const commands = [...menu.commands].filter(([, { permission }]) => allows(group, permission));
   if (commands.length === menu.commands.size) return menu;
-  const ofGroup = partly.get(group) ?? new Map<Menu, Menu>();
-  partly.set(group, ofGroup);
+  const ofGroup = permittedMenus.get(group) ?? new Map<Menu, Menu>();
+  permittedMenus.set(group, ofGroup);
   const part = ofGroup.get(menu) ?? { ...menu, commands: new Map(commands) };
   ofGroup.set(menu, part);
   return part;

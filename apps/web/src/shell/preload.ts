@@ -6,7 +6,7 @@ import { DiscardDialog, LoginAgain, WindowList } from './dialogs.ts';
 import { ItemForm, MenuTable, NewItemForm, SettingsForm, TabList } from './generated-windows.ts';
 
 /** Components to load ahead, those that are opened most first. */
-function everything(): readonly { readonly preload: () => Promise<void> }[] {
+function componentsToPreload(): readonly { readonly preload: () => Promise<void> }[] {
   const contents = [...tabExtras.values()].flatMap((extras) => Object.values(extras).map(({ content }) => content));
   const shared = [
     TabList,
@@ -37,7 +37,7 @@ function whenIdle(run: () => void): () => void {
 
 /** Fetches one after another; returns what ends that. */
 export function preloadWindows(): () => void {
-  const left = everything().values();
+  const left = componentsToPreload().values();
   let cancel = () => {};
   let ended = false;
   const next = () => {

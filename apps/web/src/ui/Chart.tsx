@@ -3,11 +3,11 @@ import { useEffect, useId, useRef } from 'react';
 import 'uplot/dist/uPlot.min.css';
 import { ChartPlot, type Line } from './chart-plot.ts';
 import { paintQueue } from './paint-queue.ts';
-import { type Points, SlidingWindow } from './sliding.ts';
+import { type Points, SlidingWindow } from './sliding-window.ts';
 import { useVisible } from './visibility.ts';
 
 export type { Line } from './chart-plot.ts';
-export type { Points } from './sliding.ts';
+export type { Points } from './sliding-window.ts';
 
 interface Props {
   readonly title: string;

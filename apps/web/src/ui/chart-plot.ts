@@ -2,7 +2,7 @@
 
 import uPlot from 'uplot';
 import { timeOfDay } from './router-clock.ts';
-import { decimated, type SlidingWindow } from './sliding.ts';
+import { decimated, type SlidingWindow } from './sliding-window.ts';
 import { axisLabels, scaleFor, spanOf, withUnit } from './units.ts';
 
 export interface Line {

@@ -2,7 +2,7 @@
 import { type ComponentType, createContext, useContext, useEffect, useRef, useSyncExternalStore } from 'react';
 
 /** Called when code that was waited for has come and is drawn: what is around may have to fit it, or give it the focus. */
-export const Arrival = createContext<() => void>(() => {});
+export const OnLoaded = createContext<() => void>(() => {});
 
 /** A component whose code may not be there yet; {@link Lazy} draws it. */
 export class LazyComponent<P extends object> {
@@ -64,7 +64,7 @@ interface Props<P extends object> {
 /** Draws a component once its code is there; until then a note, and where it cannot be fetched, why and a retry. */
 export function Lazy<P extends object>({ component, props }: Props<P>) {
   const state = useSyncExternalStore(component.subscribe, component.state);
-  const arrived = useContext(Arrival);
+  const arrived = useContext(OnLoaded);
   const waited = useRef(false);
   const isHere = typeof state !== 'string';
   useEffect(() => {

@@ -1,6 +1,6 @@
 import { menuByPath, menuColumn } from '@tollway/schema';
 import { expect, test } from 'vitest';
-import { SlidingWindow } from './sliding.ts';
+import { SlidingWindow } from './sliding-window.ts';
 import { axisLabels, scaleFor, spanOf, withUnit } from './units.ts';
 
 test('rates get the prefix under which they have one to three digits', () => {

@@ -10,7 +10,7 @@ export interface WindowProps {
   /** Closes the window. */
   readonly onClose: () => void;
   /** Closes it too, but asks first when something in it is not stored. */
-  readonly onLeave: () => void;
+  readonly onCloseRequest: () => void;
 }
 
 /** Properties of a window that belongs to no menu. */

@@ -16,8 +16,8 @@ interface Props {
   /** Opens a second window with the content of the window `id`. */
   readonly onAnother: (id: string) => void;
   /** Called when somebody wants to close a window. */
-  readonly onLeave: (id: string) => void;
-  readonly onLeaveAll: () => void;
+  readonly onCloseRequest: (id: string) => void;
+  readonly onCloseAllRequest: () => void;
   /** Called when somebody wants to go from a page to the one before it. */
   readonly onBack: (id: string) => void;
   /** Content that is shown when no window is open. */
@@ -41,14 +41,14 @@ function visibleIds(state: DesktopState, grabbed: string | undefined, narrow: bo
   return visible;
 }
 
-export function Desktop({ narrow, render, onAnother, onLeave, onLeaveAll, onBack, children }: Props) {
+export function Desktop({ narrow, render, onAnother, onCloseRequest, onCloseAllRequest, onBack, children }: Props) {
   const root = useRef<HTMLElement>(null);
   const state = useDesktop();
   const grabbed = useGrabbed((each) => each.id);
   const isMenuOpen = useWindowMenu((menu) => menu.id !== undefined);
   const active = activeId(state);
   const visible = useMemo(() => visibleIds(state, grabbed, narrow), [state, grabbed, narrow]);
-  useKeys(root, onLeave);
+  useKeys(root, onCloseRequest);
 
   useLayoutEffect(() => {
     const element = root.current;
@@ -74,11 +74,11 @@ export function Desktop({ narrow, render, onAnother, onLeave, onLeaveAll, onBack
           visible={visible.has(win.id)}
           page={narrow}
           render={render}
-          onLeave={onLeave}
+          onCloseRequest={onCloseRequest}
           onBack={onBack}
         />
       ))}
-      {isMenuOpen && <Lazy component={WindowMenu} props={{ onAnother, onLeave, onLeaveAll }} />}
+      {isMenuOpen && <Lazy component={WindowMenu} props={{ onAnother, onCloseRequest, onCloseAllRequest }} />}
     </main>
   );
 }
@@ -88,9 +88,9 @@ function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.matches('input, select, textarea');
 }
 
-function useKeys(root: { readonly current: HTMLElement | null }, onLeave: Props['onLeave']): void {
-  const leave = useRef(onLeave);
-  leave.current = onLeave;
+function useKeys(root: { readonly current: HTMLElement | null }, onCloseRequest: Props['onCloseRequest']): void {
+  const requestClose = useRef(onCloseRequest);
+  requestClose.current = onCloseRequest;
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
       const command = desktopCommand(event);
@@ -112,8 +112,8 @@ function useKeys(root: { readonly current: HTMLElement | null }, onLeave: Props[
         const { left, top } = element.getBoundingClientRect();
         openWindowMenu(id, left + 4, top + 30);
       } else if (command === 'escape') {
-        if (!takesEscape(element)) leave.current(id);
-      } else leave.current(id);
+        if (!takesEscape(element)) requestClose.current(id);
+      } else requestClose.current(id);
     };
     window.addEventListener('keydown', press);
     return () => window.removeEventListener('keydown', press);

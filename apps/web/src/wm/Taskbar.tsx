@@ -4,7 +4,7 @@ import { act, openWindowMenu, useDesktop } from './desktop-state.ts';
 import { activeId } from './reducer.ts';
 import { taskLabels } from './task-label.ts';
 
-export function Taskbar({ onLeave }: { readonly onLeave: (id: string) => void }) {
+export function Taskbar({ onCloseRequest }: { readonly onCloseRequest: (id: string) => void }) {
   const state = useDesktop();
   const active = activeId(state);
   const labels = taskLabels(state.windows);
@@ -33,7 +33,7 @@ export function Taskbar({ onLeave }: { readonly onLeave: (id: string) => void })
             aria-label={name}
             title={minimised ? `${name} (minimised)` : name}
             onClick={() => act({ do: id === active ? 'minimise' : 'focus', id })}
-            onAuxClick={(event) => event.button === 1 && onLeave(id)}
+            onAuxClick={(event) => event.button === 1 && onCloseRequest(id)}
             onContextMenu={(event) => {
               event.preventDefault();
               openWindowMenu(id, event.clientX, event.clientY);

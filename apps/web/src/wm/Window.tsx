@@ -2,13 +2,13 @@
 import { type KeyboardEvent, memo, type ReactNode, useEffect, useId, useLayoutEffect, useRef } from 'react';
 import { Icon } from '../ui/icons.tsx';
 import { Visibility } from '../ui/visibility.ts';
-import { act, openWindowMenu, useDesktop, useFocusRequests, useKeyGrip } from './desktop-state.ts';
+import { act, openWindowMenu, useDesktop, useFocusRequests, useKeyboardMove } from './desktop-state.ts';
 import { focusContent } from './focus.ts';
 import type { Edges, Rect, Size } from './geometry.ts';
-import { steppedRect } from './key-grip.ts';
+import { movedByKey } from './keyboard-move.ts';
 import { type DesktopWindow, shownRect, windowOf } from './reducer.ts';
 import { useReveal } from './reveal.ts';
-import { useGrip } from './use-grip.ts';
+import { useWindowDrag } from './use-window-drag.ts';
 import { WindowId } from './window-id.ts';
 
 /** Draws what an address means in the window `id`. */
@@ -24,7 +24,7 @@ interface Props {
   /** Fills the desktop, with a way back instead of a frame: how a phone shows a window. */
   readonly page: boolean;
   readonly render: Render;
-  readonly onLeave: (id: string) => void;
+  readonly onCloseRequest: (id: string) => void;
   readonly onBack: (id: string) => void;
 }
 
@@ -51,16 +51,26 @@ const Content = memo(function Content({
   return render(id, address);
 });
 
-export const Window = memo(function Window({ win, desktop, z, active, visible, page, render, onLeave, onBack }: Props) {
+export const Window = memo(function Window({
+  win,
+  desktop,
+  z,
+  active,
+  visible,
+  page,
+  render,
+  onCloseRequest,
+  onBack,
+}: Props) {
   const { id, title, maximised, minimised } = win;
   const rect = shownRect(win, desktop);
   const root = useRef<HTMLElement>(null);
   const titleId = useId();
-  const grip = useGrip(root, id);
-  const keyGrip = useKeyGrip((state) => (state.id === id ? state.what : undefined));
+  const startDrag = useWindowDrag(root, id);
+  const keyboardMove = useKeyboardMove((state) => (state.id === id ? state.what : undefined));
   useFocus(root, active, page);
   useReveal(root, id, page);
-  useKeyGripEnd(root, id, keyGrip !== undefined);
+  useKeyboardMoveEnd(root, id, keyboardMove !== undefined);
 
   const toggle = () => act({ do: maximised ? 'restore' : 'maximise', id });
   const classes = ['window'];
@@ -89,13 +99,13 @@ export const Window = memo(function Window({ win, desktop, z, active, visible, p
       }
       onPointerDownCapture={() => act({ do: 'focus', id })}
       onFocusCapture={() => act({ do: 'focus', id })}
-      onKeyDownCapture={(event) => keyGrip !== undefined && onGripKey(event, id, keyGrip)}
+      onKeyDownCapture={(event) => keyboardMove !== undefined && onMoveKey(event, id, keyboardMove)}
     >
       <div className="window-frame">
         <header
           className="window-title"
           onPointerDown={(event) => {
-            if (!page && (event.target as Element).closest('button') === null) grip(event);
+            if (!page && (event.target as Element).closest('button') === null) startDrag(event);
           }}
           onDoubleClick={(event) => !page && (event.target as Element).closest('button') === null && toggle()}
           onContextMenu={(event) => {
@@ -121,9 +131,9 @@ export const Window = memo(function Window({ win, desktop, z, active, visible, p
             </button>
           )}
           <h2 id={titleId}>{title}</h2>
-          {keyGrip !== undefined && (
+          {keyboardMove !== undefined && (
             <span className="window-hint" role="status">
-              Arrow keys {keyGrip === 'move' ? 'move' : 'resize'} it (Shift: finely), Enter keeps, Esc puts it back
+              Arrow keys {keyboardMove === 'move' ? 'move' : 'resize'} it (Shift: finely), Enter keeps, Esc puts it back
             </span>
           )}
           {!page && (
@@ -136,7 +146,7 @@ export const Window = memo(function Window({ win, desktop, z, active, visible, p
               />
             </>
           )}
-          <TitleButton label="Close" icon="close" reachable={page} onPress={() => onLeave(id)} />
+          <TitleButton label="Close" icon="close" reachable={page} onPress={() => onCloseRequest(id)} />
         </header>
         <div className="window-body">
           <Visibility value={visible}>
@@ -153,7 +163,7 @@ export const Window = memo(function Window({ win, desktop, z, active, visible, p
             key={name}
             className={`window-grip window-grip-${name}`}
             aria-hidden="true"
-            onPointerDown={(event) => grip(event, edges)}
+            onPointerDown={(event) => startDrag(event, edges)}
           />
         ))}
     </section>
@@ -209,15 +219,15 @@ function useFocus(root: { readonly current: HTMLElement | null }, active: boolea
   }, [root, active, page, requests]);
 }
 
-function onGripKey(event: KeyboardEvent, id: string, what: 'move' | 'resize'): void {
+function onMoveKey(event: KeyboardEvent, id: string, what: 'move' | 'resize'): void {
   const state = useDesktop.getState();
   const win = windowOf(state, id);
   if (win === undefined) return;
-  const rect = steppedRect(shownRect(win, state.desktop), what, event.key, event.shiftKey);
+  const rect = movedByKey(shownRect(win, state.desktop), what, event.key, event.shiftKey);
   if (rect !== undefined) act({ do: 'put', id, rect });
   else if (event.key === 'Enter' || event.key === 'Escape') {
-    useKeyGrip.setState({ id: undefined });
-    const before = gripStart.get(id);
+    useKeyboardMove.setState({ id: undefined });
+    const before = moveStart.get(id);
     if (event.key === 'Escape' && before !== undefined) act({ do: 'put', id, rect: before });
   } else if (event.key !== 'Shift') return;
   event.preventDefault();
@@ -225,26 +235,26 @@ function onGripKey(event: KeyboardEvent, id: string, what: 'move' | 'resize'): v
 }
 
 /** Places of windows when the arrow keys took hold of them. */
-const gripStart = new Map<string, Rect>();
+const moveStart = new Map<string, Rect>();
 
 /** The arrow keys let go of a window that loses the focus. */
-function useKeyGripEnd(root: { readonly current: HTMLElement | null }, id: string, gripped: boolean): void {
+function useKeyboardMoveEnd(root: { readonly current: HTMLElement | null }, id: string, isMoving: boolean): void {
   useLayoutEffect(() => {
     const element = root.current;
-    if (!gripped || element === null) return;
+    if (!isMoving || element === null) return;
     const state = useDesktop.getState();
     const win = windowOf(state, id);
-    if (win !== undefined) gripStart.set(id, shownRect(win, state.desktop));
+    if (win !== undefined) moveStart.set(id, shownRect(win, state.desktop));
     if (!element.contains(document.activeElement)) element.focus();
     const release = (event: FocusEvent) => {
       if (!(event.relatedTarget instanceof Node && element.contains(event.relatedTarget))) {
-        useKeyGrip.setState({ id: undefined });
+        useKeyboardMove.setState({ id: undefined });
       }
     };
     element.addEventListener('focusout', release);
     return () => {
       element.removeEventListener('focusout', release);
-      gripStart.delete(id);
+      moveStart.delete(id);
     };
-  }, [root, id, gripped]);
+  }, [root, id, isMoving]);
 }

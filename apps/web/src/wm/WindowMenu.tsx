@@ -1,26 +1,26 @@
 /** The menu of a window: everything that mouse and keys do with it, with the keys. */
 import { type Command, PopupMenu } from '../ui/PopupMenu.tsx';
-import { act, useDesktop, useKeyGrip, useWindowMenu } from './desktop-state.ts';
+import { act, useDesktop, useKeyboardMove, useWindowMenu } from './desktop-state.ts';
 import { windowOf } from './reducer.ts';
 
 interface Props {
   /** Opens a second window with the same content. */
   readonly onAnother: (id: string) => void;
-  readonly onLeave: (id: string) => void;
-  readonly onLeaveAll: () => void;
+  readonly onCloseRequest: (id: string) => void;
+  readonly onCloseAllRequest: () => void;
 }
 
-export function WindowMenu({ onAnother, onLeave, onLeaveAll }: Props) {
+export function WindowMenu({ onAnother, onCloseRequest, onCloseAllRequest }: Props) {
   const menu = useWindowMenu();
   const win = useDesktop((state) => (menu.id === undefined ? undefined : windowOf(state, menu.id)));
   if (win === undefined) return null;
   const { id, maximised, minimised } = win;
   const fixed = maximised ? 'a maximised window fills the desktop' : minimised ? 'the window is minimised' : undefined;
-  const grip = (what: 'move' | 'resize'): Command => ({
+  const keyboardMove = (what: 'move' | 'resize'): Command => ({
     label: what === 'move' ? 'Move' : 'Resize',
     shortcut: 'arrow keys',
     disabledReason: fixed,
-    run: () => useKeyGrip.setState({ id, what }),
+    run: () => useKeyboardMove.setState({ id, what }),
   });
   return (
     <PopupMenu
@@ -32,8 +32,8 @@ export function WindowMenu({ onAnother, onLeave, onLeaveAll }: Props) {
           disabledReason: maximised || minimised ? undefined : 'the window has its own size already',
           run: () => act({ do: minimised ? 'focus' : 'restore', id }),
         },
-        grip('move'),
-        grip('resize'),
+        keyboardMove('move'),
+        keyboardMove('resize'),
         {
           label: 'Minimise',
           disabledReason: minimised ? 'the window is minimised already' : undefined,
@@ -50,8 +50,8 @@ export function WindowMenu({ onAnother, onLeave, onLeaveAll }: Props) {
         { label: 'Next window', shortcut: 'F6, Alt+]', run: () => act({ do: 'next' }) },
         { label: 'Previous window', shortcut: 'Shift+F6, Alt+[', run: () => act({ do: 'previous' }) },
         'line',
-        { label: 'Close', shortcut: 'F4, Esc, Alt+W', run: () => onLeave(id) },
-        { label: 'Close all', run: onLeaveAll },
+        { label: 'Close', shortcut: 'F4, Esc, Alt+W', run: () => onCloseRequest(id) },
+        { label: 'Close all', run: onCloseAllRequest },
       ]}
       onClose={() => useWindowMenu.setState({ id: undefined })}
     />

@@ -2,7 +2,7 @@
 import type { Rect, Size } from './geometry.ts';
 
 /** Parts of `rect` where `cover` does not lie on it. */
-function without(rect: Rect, cover: Rect): readonly Rect[] {
+function subtractRect(rect: Rect, cover: Rect): readonly Rect[] {
   const left = Math.max(rect.x, cover.x);
   const right = Math.min(rect.x + rect.width, cover.x + cover.width);
   const top = Math.max(rect.y, cover.y);
@@ -25,7 +25,7 @@ export function isCovered(rect: Rect, above: readonly Rect[], desktop: Size): bo
   if (width <= 0 || height <= 0) return true;
   let parts: readonly Rect[] = [{ x: left, y: top, width, height }];
   for (const cover of above) {
-    parts = parts.flatMap((part) => without(part, cover));
+    parts = parts.flatMap((part) => subtractRect(part, cover));
     if (parts.length === 0) return true;
   }
   return false;

@@ -42,7 +42,7 @@ export function openWindowMenu(id: string, x: number, y: number): void {
 }
 
 /** The window that the arrow keys move or resize. */
-export const useKeyGrip = create<{ readonly id: string | undefined; readonly what: 'move' | 'resize' }>(() => ({
+export const useKeyboardMove = create<{ readonly id: string | undefined; readonly what: 'move' | 'resize' }>(() => ({
   id: undefined,
   what: 'move',
 }));

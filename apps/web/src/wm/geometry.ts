@@ -24,7 +24,7 @@ function clamp(value: number, least: number, most: number): number {
 }
 
 /** The size that a window of the wanted size gets on a desktop. */
-function fitted(size: Size, desktop: Size): Size {
+function clampedSize(size: Size, desktop: Size): Size {
   return {
     width: Math.min(Math.max(size.width, MIN_SIZE.width), Math.max(desktop.width, 1)),
     height: Math.min(Math.max(size.height, MIN_SIZE.height), Math.max(desktop.height, 1)),
@@ -35,8 +35,8 @@ function fitted(size: Size, desktop: Size): Size {
  * Keeps enough of a window on the desktop that its title bar can be taken hold of. It may hang over the right and the
  * lower edge; over the left one it would take its menu, its tabs and its first buttons out of reach.
  */
-export function reachable(rect: Rect, desktop: Size): Rect {
-  const { width, height } = fitted(rect, desktop);
+export function reachableRect(rect: Rect, desktop: Size): Rect {
+  const { width, height } = clampedSize(rect, desktop);
   const keep = Math.min(KEEP_PX, width);
   return {
     x: Math.round(clamp(rect.x, 0, desktop.width - keep)),
@@ -50,11 +50,11 @@ export function reachable(rect: Rect, desktop: Size): Rect {
  * Place of a window that was put to `rect` when the desktop had the size `within`: what was wholly on the desktop stays so
  * when the desktop shrinks, and comes back when it grows again.
  */
-export function settled(rect: Rect, within: Size, desktop: Size): Rect {
-  const { width, height } = fitted(rect, desktop);
+export function adjustedRect(rect: Rect, within: Size, desktop: Size): Rect {
+  const { width, height } = clampedSize(rect, desktop);
   const insideX = rect.x >= 0 && rect.x + rect.width <= within.width;
   const insideY = rect.y >= 0 && rect.y + rect.height <= within.height;
-  return reachable(
+  return reachableRect(
     {
       x: insideX ? clamp(rect.x, 0, desktop.width - width) : rect.x,
       y: insideY ? clamp(rect.y, 0, desktop.height - height) : rect.y,
@@ -66,9 +66,9 @@ export function settled(rect: Rect, within: Size, desktop: Size): Rect {
 }
 
 /** The place nearest to a rectangle where all of it is on the desktop. */
-export function whole(rect: Rect, desktop: Size): Rect {
-  const { width, height } = fitted(rect, desktop);
-  return reachable(
+export function wholeRect(rect: Rect, desktop: Size): Rect {
+  const { width, height } = clampedSize(rect, desktop);
+  return reachableRect(
     { x: clamp(rect.x, 0, desktop.width - width), y: clamp(rect.y, 0, desktop.height - height), width, height },
     desktop,
   );
@@ -95,7 +95,7 @@ export interface Edges {
 }
 
 /** The rectangle after some edges moved by `dx`, `dy`; the other edges stay where they are. */
-export function stretched(rect: Rect, edges: Edges, dx: number, dy: number): Rect {
+export function resizedRect(rect: Rect, edges: Edges, dx: number, dy: number): Rect {
   let { x, y, width, height } = rect;
   if (edges.right) width = Math.max(MIN_SIZE.width, width + dx);
   if (edges.bottom) height = Math.max(MIN_SIZE.height, height + dy);

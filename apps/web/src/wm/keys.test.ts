@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { steppedRect } from './key-grip.ts';
+import { movedByKey } from './keyboard-move.ts';
 import { desktopCommand } from './keys.ts';
 
 const none = { code: '', ctrlKey: false, metaKey: false, altKey: false, shiftKey: false };
@@ -25,8 +25,8 @@ test('what belongs to the browser or to a table is left alone', () => {
 
 test('arrow keys move or stretch, finely with Shift; others do nothing', () => {
   const rect = { x: 100, y: 100, width: 400, height: 300 };
-  expect(steppedRect(rect, 'move', 'ArrowLeft', false)).toEqual({ ...rect, x: 84 });
-  expect(steppedRect(rect, 'resize', 'ArrowDown', true)).toEqual({ ...rect, height: 302 });
-  expect(steppedRect({ ...rect, width: 262 }, 'resize', 'ArrowLeft', false)?.width).toBe(260);
-  expect(steppedRect(rect, 'move', 'a', false)).toBeUndefined();
+  expect(movedByKey(rect, 'move', 'ArrowLeft', false)).toEqual({ ...rect, x: 84 });
+  expect(movedByKey(rect, 'resize', 'ArrowDown', true)).toEqual({ ...rect, height: 302 });
+  expect(movedByKey({ ...rect, width: 262 }, 'resize', 'ArrowLeft', false)?.width).toBe(260);
+  expect(movedByKey(rect, 'move', 'a', false)).toBeUndefined();
 });

@@ -2,7 +2,7 @@
  * The state of the window manager, and its actions. Pure: it knows neither the DOM nor the content of windows, which is an
  * address that the shell interprets.
  */
-import { MIN_SIZE, type Rect, reachable, type Size, sameRect, settled, whole } from './geometry.ts';
+import { adjustedRect, MIN_SIZE, type Rect, reachableRect, type Size, sameRect, wholeRect } from './geometry.ts';
 
 /** Content of a new window. */
 export interface Content {
@@ -90,7 +90,7 @@ export function activeId(state: DesktopState): string | undefined {
 
 /** Place of a window on the desktop now. */
 export function shownRect(win: DesktopWindow, desktop: Size): Rect {
-  return win.maximised ? { x: 0, y: 0, ...desktop } : settled(win.rect, win.within, desktop);
+  return win.maximised ? { x: 0, y: 0, ...desktop } : adjustedRect(win.rect, win.within, desktop);
 }
 
 function change(state: DesktopState, id: string, part: Partial<DesktopWindow>): DesktopState {
@@ -116,20 +116,20 @@ function cascaded(state: DesktopState, from: Rect): Rect {
   const rows = Math.max(1, Math.floor((state.desktop.height - from.y - from.height) / CASCADE_PX) + 1);
   const most = Math.max(columns, rows, state.windows.length + 1);
   for (let step = 0; step < most; step++) {
-    const rect = reachable(
+    const rect = reachableRect(
       { ...from, x: from.x + (step % columns) * CASCADE_PX, y: from.y + (step % rows) * CASCADE_PX },
       state.desktop,
     );
     if (!taken.has(`${rect.x} ${rect.y}`)) return rect;
   }
-  return reachable(from, state.desktop);
+  return reachableRect(from, state.desktop);
 }
 
 function firstRect({ desktop }: DesktopState, size: Size): Rect {
   const margin = 16;
   const width = Math.max(MIN_SIZE.width, Math.min(size.width, desktop.width - 2 * margin));
   const height = Math.max(MIN_SIZE.height, Math.min(size.height, desktop.height - 2 * margin));
-  return reachable({ x: margin, y: margin, width, height }, desktop);
+  return reachableRect({ x: margin, y: margin, width, height }, desktop);
 }
 
 function open(state: DesktopState, content: Content, another: boolean): DesktopState {
@@ -138,9 +138,10 @@ function open(state: DesktopState, content: Content, another: boolean): DesktopS
   const known = state.placements[content.place];
   const first = firstRect(state, content.size);
   // What hung over an edge when it was closed is opened to be worked with.
-  const last = known === undefined ? first : whole(settled(known.rect, known.within, state.desktop), state.desktop);
+  const last =
+    known === undefined ? first : wholeRect(adjustedRect(known.rect, known.within, state.desktop), state.desktop);
   const from =
-    known?.sized === false ? reachable({ ...last, width: first.width, height: first.height }, state.desktop) : last;
+    known?.sized === false ? reachableRect({ ...last, width: first.width, height: first.height }, state.desktop) : last;
   const { size, ...shown } = content;
   const win: DesktopWindow = {
     ...shown,
@@ -216,7 +217,7 @@ export function reduce(state: DesktopState, action: Action): DesktopState {
       return close(state, action.id);
     case 'put': {
       const win = windowOf(state, action.id);
-      const rect = reachable(action.rect, state.desktop);
+      const rect = reachableRect(action.rect, state.desktop);
       if (win === undefined || (!win.maximised && sameRect(rect, win.rect))) return state;
       const sized = win.sized || rect.width !== win.rect.width || rect.height !== win.rect.height;
       return change(state, action.id, { rect, within: state.desktop, maximised: false, sized });
@@ -224,7 +225,7 @@ export function reduce(state: DesktopState, action: Action): DesktopState {
     case 'fit': {
       const win = windowOf(state, action.id);
       if (win === undefined || win.sized) return state;
-      const at = settled(win.rect, win.within, state.desktop);
+      const at = adjustedRect(win.rect, win.within, state.desktop);
       const most = Math.max(MIN_SIZE.height, state.desktop.height - at.y - 16);
       const rect = { ...at, height: Math.min(Math.max(action.height, MIN_SIZE.height), most) };
       return sameRect(rect, win.rect) ? state : change(state, action.id, { rect, within: state.desktop });

@@ -1,7 +1,7 @@
 /** The keyboard goes to what cannot be seen, too: into the part of a window that hangs over an edge of the desktop. */
 import { type RefObject, useEffect } from 'react';
 import { act, useDesktop } from './desktop-state.ts';
-import { isInSight, sameRect, whole } from './geometry.ts';
+import { isInSight, sameRect, wholeRect } from './geometry.ts';
 import { shownRect, windowOf } from './reducer.ts';
 
 /** Kind of the last input. A window that moved under the pointer as it is pressed would be missed. */
@@ -37,7 +37,7 @@ export function useReveal(root: RefObject<HTMLElement | null>, id: string, page:
       const { left, top, width, height } = focused.getBoundingClientRect();
       if (isInSight({ x: left - desktop.left, y: top - desktop.top, width, height }, state.desktop)) return;
       const rect = shownRect(win, state.desktop);
-      const moved = whole(rect, state.desktop);
+      const moved = wholeRect(rect, state.desktop);
       // What is too large for its window is not seen better elsewhere.
       if (!sameRect(moved, rect)) act({ do: 'put', id, rect: moved });
     };

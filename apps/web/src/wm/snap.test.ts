@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { stretched } from './geometry.ts';
+import { resizedRect } from './geometry.ts';
 import { snapLines, snapMove, snapResize } from './snap.ts';
 
 const desktop = { width: 1000, height: 600 };
@@ -21,17 +21,17 @@ test('only the edges that are being moved snap, and the others stay', () => {
   const rect = { x: 403, y: 320, width: 290, height: 100 };
   const step = snapResize(rect, { right: true }, lines);
   expect(step).toEqual({ dx: 7, dy: 0 });
-  expect(stretched(rect, { right: true }, step.dx, step.dy)).toEqual({ x: 403, y: 320, width: 297, height: 100 });
+  expect(resizedRect(rect, { right: true }, step.dx, step.dy)).toEqual({ x: 403, y: 320, width: 297, height: 100 });
 });
 
 test('a window gets no smaller than its least size, from whichever edge', () => {
   const rect = { x: 100, y: 100, width: 300, height: 200 };
-  expect(stretched(rect, { left: true, top: true }, 500, 500)).toEqual({ x: 140, y: 170, width: 260, height: 130 });
-  expect(stretched(rect, { right: true, bottom: true }, -500, -500)).toEqual({
+  expect(resizedRect(rect, { left: true, top: true }, 500, 500)).toEqual({ x: 140, y: 170, width: 260, height: 130 });
+  expect(resizedRect(rect, { right: true, bottom: true }, -500, -500)).toEqual({
     x: 100,
     y: 100,
     width: 260,
     height: 130,
   });
-  expect(stretched(rect, { top: true }, 0, -300)).toEqual({ x: 100, y: 0, width: 300, height: 300 });
+  expect(resizedRect(rect, { top: true }, 0, -300)).toEqual({ x: 100, y: 0, width: 300, height: 300 });
 });

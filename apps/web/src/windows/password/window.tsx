@@ -8,7 +8,7 @@ import { FormError } from '../../ui/FormError.tsx';
 import { showToast } from '../../ui/toasts.ts';
 import type { WindowProps } from '../window-props.ts';
 
-export default function PasswordWindow({ menu, onClose, onLeave }: WindowProps) {
+export default function PasswordWindow({ menu, onClose, onCloseRequest }: WindowProps) {
   const form = useForm(menu, {}, true);
 
   async function send() {
@@ -23,7 +23,7 @@ export default function PasswordWindow({ menu, onClose, onLeave }: WindowProps) 
   }
 
   return (
-    <FormBox label={menu.title} form={form} onEscape={onLeave} onSubmit={() => void send()}>
+    <FormBox label={menu.title} form={form} onEscape={onCloseRequest} onSubmit={() => void send()}>
       <div className="form-main">
         <FormFields menu={menu} base={{}} form={form} isNew readOnly={false} />
         <FormError>{form.errors['']}</FormError>
@@ -36,7 +36,7 @@ export default function PasswordWindow({ menu, onClose, onLeave }: WindowProps) 
           type="button"
           className="button"
           onClick={() => {
-            if (form.late) return onLeave();
+            if (form.editedSinceSend) return onCloseRequest();
             form.reset();
             onClose();
           }}

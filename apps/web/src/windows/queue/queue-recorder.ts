@@ -1,7 +1,7 @@
 /** The last minutes of one queue, recorded while its dialog is open. The router keeps no history of queues. */
 import type { Row } from '../../api/row.ts';
 import { SPAN_MS } from '../../api/traffic.ts';
-import type { Points } from '../../ui/sliding.ts';
+import type { Points } from '../../ui/sliding-window.ts';
 import { halves } from './pair.ts';
 
 type Pair = readonly [number, number];

@@ -2,7 +2,7 @@
 import type { Menu, PacketArguments } from '@tollway/schema';
 import { type FormEvent, type ReactNode, useEffect, useId } from 'react';
 import { useOptions } from '../../../api/references.ts';
-import { opening } from '../../../ui/opening.ts';
+import { loadOnOpen } from '../../../ui/load-on-open.ts';
 import { RunControls } from '../RunControls.tsx';
 
 export interface Wrong {
@@ -104,7 +104,7 @@ export function TraceForm(props: Props) {
             disabled={running}
             value={args['in-interface'] ?? ''}
             {...described('in-interface')}
-            {...opening(load)}
+            {...loadOnOpen(load)}
             onChange={(event) => props.onWord('in-interface', event.target.value)}
           >
             <option value="">any</option>

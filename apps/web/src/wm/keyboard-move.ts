@@ -1,4 +1,4 @@
-/** Moving and stretching a window by arrow keys. Pure. */
+/** Moving and resizing a window by arrow keys. Pure. */
 import { MIN_SIZE, type Rect } from './geometry.ts';
 
 /** Step of an arrow key, px: in big steps, and in fine ones with Shift. */
@@ -6,7 +6,7 @@ const STEP_PX = 16;
 const FINE_PX = 2;
 
 /** The rectangle after a key; undefined for a key that is no arrow. */
-export function steppedRect(rect: Rect, what: 'move' | 'resize', key: string, fine: boolean): Rect | undefined {
+export function movedByKey(rect: Rect, what: 'move' | 'resize', key: string, fine: boolean): Rect | undefined {
   const step = fine ? FINE_PX : STEP_PX;
   const by = { ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, -step], ArrowDown: [0, step] }[key];
   if (by === undefined) return undefined;

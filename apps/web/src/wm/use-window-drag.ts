@@ -1,10 +1,10 @@
 /**
- * Moving and stretching a window with mouse, pen or finger. While it lasts, places are written straight into the
+ * Moving and resizing a window with mouse, pen or finger. While it lasts, places are written straight into the
  * element's style; the desktop hears of it once, at the end.
  */
 import { type PointerEvent as Press, type RefObject, useCallback } from 'react';
 import { act, useDesktop, useGrabbed } from './desktop-state.ts';
-import { type Edges, type Rect, reachable, type Size, sameRect, stretched } from './geometry.ts';
+import { type Edges, type Rect, reachableRect, resizedRect, type Size, sameRect } from './geometry.ts';
 import { shownRect, windowOf } from './reducer.ts';
 import { snapLines, snapMove, snapResize } from './snap.ts';
 
@@ -21,16 +21,16 @@ function place(element: HTMLElement, rect: Rect): void {
 type Lines = ReturnType<typeof snapLines>;
 
 function aim(from: Rect, edges: Edges | undefined, dx: number, dy: number, lines: Lines, desktop: Size): Rect {
-  if (edges === undefined) return reachable(snapMove({ ...from, x: from.x + dx, y: from.y + dy }, lines), desktop);
-  const raw = stretched(from, edges, dx, dy);
+  if (edges === undefined) return reachableRect(snapMove({ ...from, x: from.x + dx, y: from.y + dy }, lines), desktop);
+  const raw = resizedRect(from, edges, dx, dy);
   const snap = snapResize(raw, edges, lines);
-  return stretched(from, edges, dx + snap.dx, dy + snap.dy);
+  return resizedRect(from, edges, dx + snap.dx, dy + snap.dy);
 }
 
 const FREE: Lines = { x: [], y: [] };
 
 /** Handler for the press on the title (without edges) or on an edge. Alt lets go of snapping, Escape of the window. */
-export function useGrip(element: RefObject<HTMLElement | null>, id: string) {
+export function useWindowDrag(element: RefObject<HTMLElement | null>, id: string) {
   return useCallback(
     (press: Press<HTMLElement>, edges?: Edges) => {
       const state = useDesktop.getState();

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { groups } from '../windows/groups.ts';
-import { buildTree, visibleLines } from './tree.ts';
+import { buildTree, visibleLines } from './menu-tree.ts';
 
 const tree = buildTree(groups);
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { dropAt, reordered, step } from './moving.ts';
+import { dropAt, reordered, step } from './row-moves.ts';
 
 const order = ['a', 'b', 'c', 'd', 'e'];
 const set = (...ids: string[]) => new Set(ids);

@@ -1,4 +1,4 @@
-/** Opening, leaving and keeping windows; the address bar and the browser's back button follow. */
+/** Opening, closing and keeping windows; the address bar and the browser's back button follow. */
 
 import { readStored, writeStored } from '../ui/browser-storage.ts';
 import { showToast } from '../ui/toasts.ts';
@@ -6,7 +6,7 @@ import { DASHBOARD } from '../windows/groups.ts';
 import { act, focusActive, useDesktop } from '../wm/desktop-state.ts';
 import { deserialise, serialise } from '../wm/persist.ts';
 import { activeId, type DesktopWindow, emptyDesktop, windowOf } from '../wm/reducer.ts';
-import { contentOf, isLasting } from './content.ts';
+import { contentOf, isRestorable } from './content.ts';
 import { isNarrow } from './narrow.ts';
 import { isUnsaved } from './unsaved.ts';
 
@@ -27,30 +27,30 @@ export function openAnother(id: string): void {
 }
 
 /** Number of pages that the back button of a phone can go back. */
-function depth(): number {
+function historyDepth(): number {
   const state: unknown = window.history.state;
   return typeof state === 'object' && state !== null && 'depth' in state && typeof state.depth === 'number'
     ? state.depth
     : 0;
 }
 
-function here(): string {
+function currentAddress(): string {
   return window.location.pathname + window.location.search;
 }
 
 /** The window that closes when the browser has gone back. */
-let leaving: string | undefined;
+let closingOnBack: string | undefined;
 
 /** Closes a window. On a phone that goes back in the history, too, so that the back button finds no closed page. */
-export function leaveWindow(id: string): void {
-  if (isNarrow() && depth() > 0 && activeId(useDesktop.getState()) === id) {
-    leaving = id;
+export function closeWindow(id: string): void {
+  if (isNarrow() && historyDepth() > 0 && activeId(useDesktop.getState()) === id) {
+    closingOnBack = id;
     window.history.back();
   } else act({ do: 'close', id });
 }
 
 /** A dialog closes with the step back from it, unless that would lose what was changed in it. */
-function closesBehind(win: DesktopWindow | undefined): boolean {
+function closesOnBack(win: DesktopWindow | undefined): boolean {
   if (win?.role !== 'dialog') return false;
   if (!isUnsaved(win.id)) return true;
   showToast({ kind: 'info', text: `${win.title} stays open: what was changed in it is not applied.` });
@@ -58,12 +58,12 @@ function closesBehind(win: DesktopWindow | undefined): boolean {
 }
 
 /** Shows the page before this one. A dialog closes; a list stays open behind. The last one is left. */
-export function goBack(id: string, leave: (id: string) => void): void {
+export function goBack(id: string, close: (id: string) => void): void {
   const state = useDesktop.getState();
   const below = state.order.at(-2);
-  if (depth() > 0) window.history.back();
-  else if (below === undefined) leave(id);
-  else if (closesBehind(windowOf(state, id))) act({ do: 'close', id });
+  if (historyDepth() > 0) window.history.back();
+  else if (below === undefined) close(id);
+  else if (closesOnBack(windowOf(state, id))) act({ do: 'close', id });
   else act({ do: 'focus', id: below });
 }
 
@@ -74,10 +74,10 @@ export function followAddress(): () => void {
     const state = useDesktop.getState();
     const active = activeId(state);
     const address = (active === undefined ? undefined : windowOf(state, active)?.address) ?? '/';
-    if (following || address === here()) return;
+    if (following || address === currentAddress()) return;
     // The active window of a desktop changes all the time; on a phone each page is a step of the browser's history.
-    if (isNarrow() && windows >= before) window.history.pushState({ depth: depth() + 1 }, '', address);
-    else window.history.replaceState({ depth: depth() }, '', address);
+    if (isNarrow() && windows >= before) window.history.pushState({ depth: historyDepth() + 1 }, '', address);
+    else window.history.replaceState({ depth: historyDepth() }, '', address);
   };
   write(0, 1);
   const stop = useDesktop.subscribe((state, before) => write(state.windows.length, before.windows.length));
@@ -86,9 +86,10 @@ export function followAddress(): () => void {
     const id = activeId(state);
     const win = id === undefined ? undefined : windowOf(state, id);
     following = true;
-    if (isNarrow() && win !== undefined && (win.id === leaving || closesBehind(win))) act({ do: 'close', id: win.id });
-    leaving = undefined;
-    if (contentOf(here()) !== undefined) openAddress(here());
+    if (isNarrow() && win !== undefined && (win.id === closingOnBack || closesOnBack(win)))
+      act({ do: 'close', id: win.id });
+    closingOnBack = undefined;
+    if (contentOf(currentAddress()) !== undefined) openAddress(currentAddress());
     following = false;
   };
   window.addEventListener('popstate', follow);
@@ -106,15 +107,15 @@ const SAVE_MS = 400;
  * Opens the windows that a user had open, and the one of the address bar; keeps them until it is stopped.
  * @param user id of the user
  */
-export function keepDesktop(user: string): () => void {
+export function persistDesktop(user: string): () => void {
   const name = `desk.${user}`;
   const { desktop } = useDesktop.getState();
   const restored = deserialise(
     readStored(name),
-    (win) => isLasting(win.address) && contentOf(win.address)?.key === win.key,
+    (win) => isRestorable(win.address) && contentOf(win.address)?.key === win.key,
   );
   useDesktop.setState({ ...(restored ?? emptyDesktop), desktop }, true);
-  if (here() !== '/') openAddress(here());
+  if (currentAddress() !== '/') openAddress(currentAddress());
   if (restored === undefined && useDesktop.getState().windows.length === 0) openAddress(DASHBOARD);
 
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -123,7 +124,7 @@ export function keepDesktop(user: string): () => void {
     timer = undefined;
     writeStored(
       name,
-      serialise(useDesktop.getState(), (win) => isLasting(win.address)),
+      serialise(useDesktop.getState(), (win) => isRestorable(win.address)),
     );
   };
   const flush = () => timer !== undefined && save();

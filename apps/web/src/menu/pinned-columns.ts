@@ -15,7 +15,7 @@ export function pinOffset({ pinIndex }: Column): string | undefined {
 }
 
 /** Distances by custom property, and whether the columns fit a table that is `width` px wide. */
-export function pins(
+export function pinOffsets(
   columns: readonly Column[],
   width: number,
 ): { offsets: ReadonlyMap<string, string>; fit: boolean } {

@@ -1,7 +1,7 @@
 import { registry } from '@tollway/schema';
 import { expect, test } from 'vitest';
 import { shownColumns, tableColumns, toggleColumn } from './columns.ts';
-import { pins } from './pins.ts';
+import { pinOffsets } from './pinned-columns.ts';
 
 const filter = registry.find((menu) => menu.path === '/ip/firewall/filter');
 const route = registry.find((menu) => menu.path === '/ip/route');
@@ -26,13 +26,13 @@ test('counters that end a table stay in view; others scroll', () => {
 
 test('each stands left of those after it, while they leave room for the rest', () => {
   const columns = tableColumns(filter, { widths });
-  expect([...pins(columns, 1440).offsets]).toEqual([
+  expect([...pinOffsets(columns, 1440).offsets]).toEqual([
     ['--pin-0', '0px'],
     ['--pin-1', '70px'],
   ]);
-  expect(pins(columns, 1440).fit).toBe(true);
-  expect(pins(columns, 390).fit).toBe(false);
-  expect(pins(tableColumns(route, {}), 1440).fit).toBe(false);
+  expect(pinOffsets(columns, 1440).fit).toBe(true);
+  expect(pinOffsets(columns, 390).fit).toBe(false);
+  expect(pinOffsets(tableColumns(route, {}), 1440).fit).toBe(false);
 });
 
 test('an added column stands where the dialog has it, and counters remain the last', () => {

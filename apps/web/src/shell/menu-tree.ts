@@ -10,16 +10,16 @@ interface Branch {
   readonly children: readonly Branch[];
 }
 
-interface Growing {
+interface MutableBranch {
   label: string;
   key: string;
   address: string | undefined;
-  children: Growing[];
+  children: MutableBranch[];
 }
 
 /** Builds the tree; branches stand where their first window stands. */
 export function buildTree(groups: readonly Group[]): readonly Branch[] {
-  const root: Growing = { label: '', key: '', address: undefined, children: [] };
+  const root: MutableBranch = { label: '', key: '', address: undefined, children: [] };
   for (const group of groups) {
     if (group.tree === undefined) continue;
     let at = root;

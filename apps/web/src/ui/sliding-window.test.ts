@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { decimated, SlidingWindow } from './sliding.ts';
+import { decimated, SlidingWindow } from './sliding-window.ts';
 
 test('points are appended once, and old ones forgotten', () => {
   const window = new SlidingWindow(1, 5_000);
