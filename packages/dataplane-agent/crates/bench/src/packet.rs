@@ -51,7 +51,7 @@ pub fn tcp(ends: &Ends, flags: u8, sequence: u32, acknowledgment: u32) -> [u8; F
     segment(ends, flags, sequence, acknowledgment, &[0x5a; FRAME - TRANSPORT - tcp::HEADER])
 }
 
-/// TCP segment like [`tcp`], without data.
+/// TCP segment like [`tcp()`], without data.
 pub fn bare_tcp(ends: &Ends, flags: u8, sequence: u32, acknowledgment: u32) -> [u8; FRAME] {
     segment(ends, flags, sequence, acknowledgment, &[])
 }
@@ -68,7 +68,7 @@ fn segment(ends: &Ends, flags: u8, seq: u32, ack: u32, data: &[u8]) -> [u8; FRAM
     })
 }
 
-/// Adds to the TCP sequence number of a frame made by [`tcp`], keeping the checksum right (RFC 1624).
+/// Adds to the TCP sequence number of a frame made by [`tcp()`], keeping the checksum right (RFC 1624).
 pub fn advance_sequence(frame: &mut [u8; FRAME], bytes: u32) {
     let (sequence, checksum) = (TRANSPORT + tcp::offset::SEQUENCE, TRANSPORT + tcp::CHECKSUM);
     let old = field::get32(frame, sequence);

@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{NeighborInfo, PortInfo, Stats, TracedPacket};
+#[cfg(doc)]
+use super::{PROTOCOL, RequestBody};
 use crate::dataplane::RowId;
 
 /// Answer to a request.

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+#[cfg(doc)]
+use super::{CONNECTION_RECORD, PROTOCOL, ReplyBody};
 use super::{DynamicAddress, PacketDescription, TraceFilter};
 use crate::dataplane::{DataplaneConfig, RowId};
 

@@ -1,6 +1,6 @@
 //! Firewall rules: which of them a packet hits and what they say.
 //!
-//! [`RuleTable`] is a compiled table (filter, NAT or mangle). [`reference`] evaluates the configuration as it was
+//! [`RuleTable`] is a compiled table (filter, NAT or mangle). [`mod@reference`] evaluates the configuration as it was
 //! written, rule by rule, and is what `RuleTable` must agree with. Conditions are in `matcher`, actions in `action`.
 //! Nothing here acts: verdict, log lines and the fasttrack mark are reported in an [`Evaluation`].
 
