@@ -28,7 +28,7 @@ const COMMAND_DEPTH: usize = 64;
 /// Control thread to worker; each is answered once, in order.
 #[derive(Debug)]
 pub enum Command {
-    /// Use another configuration. [`Answer::Swapped`].
+    /// Use another configuration. [`Answer::Applied`].
     Apply(Arc<Snapshot>),
     /// [`Answer::Stats`].
     Stats,
@@ -103,7 +103,7 @@ pub struct Part {
 #[derive(Debug)]
 pub enum Answer {
     /// The configuration that was in use.
-    Swapped(Arc<Snapshot>),
+    Applied(Arc<Snapshot>),
     /// Counters.
     Stats(Box<WorkerReport>),
     /// The part; `None` in place of `from`: the table ends here.

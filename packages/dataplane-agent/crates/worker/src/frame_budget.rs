@@ -1,4 +1,4 @@
-//! How many frames there are, and how many of them may wait in queues.
+//! The frame budget: how many frames there are, and how many of them may wait in queues.
 //!
 //! A frame lies in the partition of the worker that received it, but waits in a queue of whichever worker
 //! that belongs to. So in the worst case all that waits anywhere lies in one partition. Each partition has

@@ -1,4 +1,4 @@
-//! Which backend a port gets, and why.
+//! The backend of a port: which it gets, and why.
 
 use tollway_config::dataplane::IoChoice;
 use tollway_config::protocol::IoBackend;

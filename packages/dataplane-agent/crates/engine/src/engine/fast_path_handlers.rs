@@ -1,4 +1,4 @@
-//! The ways past the slow path, whether each is open, and what closes it.
+//! Fast path handlers: the ways past the slow path, whether each is open, and what closes it.
 
 use tollway_config::dataplane::TrackingMode;
 use tollway_config::protocol::FastPathHandler;

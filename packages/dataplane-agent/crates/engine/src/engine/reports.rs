@@ -1,4 +1,4 @@
-//! What an engine shows: counters, connections, queues.
+//! Reports of an engine: counters, connections, queues.
 
 use tollway_config::dataplane::RowId;
 

@@ -1,4 +1,4 @@
-//! Looking at packets between the stages.
+//! Traces of packets: what is known of a packet before and after each stage.
 
 use crate::pipeline::trace_decisions::as_it_came;
 use crate::pipeline::trace_decisions::decision;

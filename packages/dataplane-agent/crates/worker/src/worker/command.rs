@@ -34,7 +34,7 @@ impl Worker {
                 if let Some(flows) = &self.flows {
                     flows.invalidate(tracking);
                 }
-                Answer::Swapped(old)
+                Answer::Applied(old)
             }
             Command::Stats => Answer::Stats(Box::new(self.report())),
             Command::Dump(dump, Part { from, mut records }) => {

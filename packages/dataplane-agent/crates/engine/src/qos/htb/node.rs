@@ -65,8 +65,8 @@ const _: () = assert!(size_of::<Node>() == 128);
 
 /// Bit of [`Node::flags`]: the class is in [`Tree::listed`].
 pub const LISTED: u8 = 1;
-/// This worker has the leaf.
-pub const TAKEN: u8 = 2;
+/// Bit of [`Node::flags`]: this worker owns the leaf.
+pub const OWNED: u8 = 2;
 /// Bit of [`Node::flags`]: the leaf has bursts.
 pub const BURSTS: u8 = 4;
 

@@ -1,11 +1,11 @@
-//! Reconfiguration, and leaves that this worker takes and gives up.
+//! Reconfiguration, and leaves that this worker acquires and releases.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Htb;
 use super::class_tokens::ClassTokens;
-use super::node::{Core, TAKEN};
+use super::node::{Core, OWNED};
 use super::ring::NIL;
 use super::shared::SharedTrees;
 use crate::qos::forest::{ClassId, Forest, Identity, MAX_LEVELS};
@@ -142,7 +142,7 @@ impl Htb {
         };
         (node.bytes, node.packets, node.borrows) = (was.bytes, was.packets, was.borrows);
         node.second = was.second;
-        node.flags |= was.flags & TAKEN;
+        node.flags |= was.flags & OWNED;
         (new_cold.begin, new_cold.last) = (cold.begin, cold.last);
         if let (Some(inner), Some(was)) =
             (self.core.inners.get_mut(node.inner as usize), old.inners.get(was.inner as usize))
@@ -192,13 +192,13 @@ impl Htb {
         Some(slot)
     }
 
-    /// Makes the leaf this worker's, with the tokens that the worker had left which had it before. Only the worker
+    /// Acquires the leaf for this worker, with the tokens that the worker had left which had it before. Only the worker
     /// that has a leaf may call [`Self::pass`], [`Self::activate`] and [`Self::sent`] for it.
-    pub fn take(&mut self, leaf: ClassId, now: Now) {
+    pub fn acquire(&mut self, leaf: ClassId, now: Now) {
         self.now = now;
         let Some(slot) = self.enter(leaf, &HashMap::new(), now) else { return };
-        let Some(node) = self.core.node_mut(slot).filter(|node| node.flags & TAKEN == 0) else { return };
-        node.flags |= TAKEN;
+        let Some(node) = self.core.node_mut(slot).filter(|node| node.flags & OWNED == 0) else { return };
+        node.flags |= OWNED;
         let tree = node.tree as usize;
         let Some(identity) = self.core.cold.get(slot as usize).map(|cold| cold.identity) else { return };
         let left = self.roots.get(tree).and_then(|root| root.lock().idle_leaves.remove(&identity));
@@ -207,26 +207,26 @@ impl Htb {
         }
     }
 
-    /// Takes a leaf like [`Self::take`], where [`Self::give_up`] has stored nothing.
-    pub fn take_full(&mut self, leaf: ClassId, now: Now) {
+    /// Acquires a leaf like [`Self::acquire`], where [`Self::release`] has stored nothing.
+    pub fn acquire_full(&mut self, leaf: ClassId, now: Now) {
         self.now = now;
         let Some(slot) = self.enter(leaf, &HashMap::new(), now) else { return };
         let place = slot as usize;
         if let (Some(node), Some(cold)) = (self.core.nodes.get_mut(place), self.core.cold.get_mut(place)) {
-            node.flags |= TAKEN;
+            node.flags |= OWNED;
             node.class_tokens = ClassTokens::new(*node.class_tokens.rates(), now);
             cold.deficits = [0; MAX_LEVELS];
         }
     }
 
     /// Releases a leaf without waiting packets to other workers. Returns whether its state had to be stored; if all
-    /// tokens are there, as in most leaves below their limit, [`Self::take_full`] suffices.
-    pub fn give_up(&mut self, leaf: ClassId, now: Now) -> bool {
+    /// tokens are there, as in most leaves below their limit, [`Self::acquire_full`] suffices.
+    pub fn release(&mut self, leaf: ClassId, now: Now) -> bool {
         self.now = now;
         self.deactivate(leaf);
         let Some(slot) = self.slot(leaf) else { return true };
-        let Some(node) = self.core.node_mut(slot).filter(|node| node.flags & TAKEN != 0) else { return true };
-        node.flags &= !TAKEN;
+        let Some(node) = self.core.node_mut(slot).filter(|node| node.flags & OWNED != 0) else { return true };
+        node.flags &= !OWNED;
         node.class_tokens.fill(now, false);
         let (tree, is_full) = (node.tree as usize, node.class_tokens.is_full());
         let Some(cold) = self.core.cold.get(slot as usize) else { return true };

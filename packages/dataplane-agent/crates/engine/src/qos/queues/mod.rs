@@ -101,7 +101,7 @@ pub struct Queues<F> {
     pub(super) rows: Vec<QueueRow>,
     /// Leaf of each class, or [`NIL`].
     pub(super) class_leaves: Vec<u32>,
-    /// Places of leaves that belong to no row.
+    /// Numbers of leaves that belong to no row.
     pub(super) free: Vec<u32>,
     pub(super) paths: QueuePaths,
     pub(super) htb: Htb,
@@ -113,7 +113,7 @@ pub struct Queues<F> {
     pub(super) watches: Watches,
     pub(super) slab: Slab<F>,
     wheel: Wheel<TICK>,
-    /// Leaves whose time has come, in turn.
+    /// Leaves that are due, in the order in which they are served.
     pub(super) due: VecDeque<u32>,
     /// Whether the next leaf to be served is one in a tree.
     serve_trees_next: bool,
@@ -123,7 +123,7 @@ pub struct Queues<F> {
     /// [`ordered_change`].
     pub(super) deferred: [NodeQueue; SLOTS],
     ordered_change: OrderedChange,
-    /// When the configuration was taken over.
+    /// When the queues were reconfigured last.
     pub(super) reconfigured_at: Now,
     /// Rows with packets of other workers to acknowledge.
     pub(super) unacknowledged: Vec<u32>,

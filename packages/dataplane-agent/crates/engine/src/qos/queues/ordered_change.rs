@@ -204,9 +204,8 @@ impl<F: Frame> Queues<F> {
             };
             self.replace_affected(affected, shared);
         }
-        let ordered_change = &mut self.ordered_change;
-        (ordered_change.lowest_allowed, ordered_change.announced, ordered_change.began) =
-            (FIRST, FIRST + 1, now);
+        let change = &mut self.ordered_change;
+        (change.lowest_allowed, change.announced, change.began) = (FIRST, FIRST + 1, now);
     }
 
     fn replace_affected(&mut self, affected: AffectedFlows, shared: &SharedQueues) {
@@ -235,13 +234,13 @@ impl<F: Frame> Queues<F> {
             AffectedFlows::Since((forest, table)) => (forest, table),
         };
         let before = Plan { forest, table, ..*plan };
-        let names = |plan: &Plan<'_>| {
+        let identities = |plan: &Plan<'_>| {
             let classes = plan.path_classes(addresses, &Default::default());
             let mut classes = classes.iter();
             [(); crate::qos::forest::MAX_PATH_LEAVES]
                 .map(|()| classes.next().and_then(|id| plan.forest.class(id)).map(|class| class.identity))
         };
-        names(&before) != names(plan)
+        identities(&before) != identities(plan)
     }
 
     /// Defers a packet until its slot may go. `false` when there was no memory for it.
@@ -293,7 +292,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Takes it back from the count: it could not be handed over.
+    /// Takes a packet back from the count that could not be handed over.
     pub fn uncount_departed(&mut self, to: u32) {
         if let Some(count) = self.ordered_change.departed.get_mut(to as usize) {
             *count = count.saturating_sub(1);
@@ -312,22 +311,17 @@ impl<F: Frame> Queues<F> {
         let Some(epoch) = self.ordered_change.epoch else { return };
         shared.progress.note_arrived(self.worker, &self.ordered_change.arrived);
         while self.ordered_change.lowest_allowed != 0 && !self.has_sendable() && !self.waits_for_ports() {
-            let ordered_change = &mut self.ordered_change;
-            if ordered_change.announced != ordered_change.lowest_allowed {
-                ordered_change.announced = ordered_change.lowest_allowed;
-                shared.progress.announce(
-                    self.worker,
-                    epoch,
-                    ordered_change.lowest_allowed,
-                    &ordered_change.departed,
-                );
+            let change = &mut self.ordered_change;
+            if change.announced != change.lowest_allowed {
+                change.announced = change.lowest_allowed;
+                shared.progress.announce(self.worker, epoch, change.lowest_allowed, &change.departed);
             }
-            if !shared.progress.is_sent_by_all(epoch, ordered_change.lowest_allowed) {
+            if !shared.progress.is_sent_by_all(epoch, change.lowest_allowed) {
                 return;
             }
-            ordered_change.lowest_allowed -= 1;
+            change.lowest_allowed -= 1;
             // Before other workers can see the progress: the row may be back in the new configuration, and a worker that
-            // is through first would hand over packets for which this one has no leaf, or take the row while they are in
+            // sees it first would hand over packets for which this one has no leaf, or take the row while they are in
             // flight.
             self.release_removed_rows();
         }

@@ -186,7 +186,7 @@ impl<F: Frame> Queues<F> {
             if let Some(leaf) = self.leaves.get_mut(number as usize) {
                 leaf.waiting = 0;
                 if leaf.is(leaf_flag::TREE) {
-                    self.htb.take(leaf.class, now);
+                    self.htb.acquire(leaf.class, now);
                 }
             }
         }
@@ -226,7 +226,7 @@ impl<F: Frame> Queues<F> {
         }
         let is_tree = class.parent.is_some();
         if is_tree && !was_tree && !leaf.is_unowned() {
-            self.htb.take(leaf.class, now);
+            self.htb.acquire(leaf.class, now);
         }
         if is_tree != was_tree && queue.scheduled == Scheduled::Due && is_tree {
             queue.scheduled = Scheduled::No;

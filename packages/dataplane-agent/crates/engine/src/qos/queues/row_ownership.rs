@@ -232,7 +232,7 @@ impl<F: Frame> Queues<F> {
         let tokens = entry.parts.map(|number| {
             let Some(leaf) = self.leaves.get(number as usize) else { return (0, now) };
             let tokens = match leaf.is(leaf_flag::TREE) {
-                true => i64::from(self.htb.give_up(leaf.class, now)),
+                true => i64::from(self.htb.release(leaf.class, now)),
                 false => leaf.bucket.tokens(),
             };
             (tokens, leaf.bucket.counted())
@@ -260,7 +260,7 @@ impl<F: Frame> Queues<F> {
 /// Acquires a leaf in a tree. It has no tokens of its own; instead the row says whether the tree has stored a state for it.
 fn acquire_leaf_in_tree(htb: &mut Htb, class: ClassId, tokens: i64, now: Now) {
     match tokens {
-        0 => htb.take_full(class, now),
-        _ => htb.take(class, now),
+        0 => htb.acquire_full(class, now),
+        _ => htb.acquire(class, now),
     }
 }

@@ -80,7 +80,7 @@ impl Sim {
         htb.reconfigure(&forest, &shared_trees, now);
         for (id, class) in (0..).map(ClassId).zip(forest.classes()) {
             if class.is_leaf {
-                htb.take(id, now);
+                htb.acquire(id, now);
             }
         }
         let sent = vec![0; forest.classes().len()];

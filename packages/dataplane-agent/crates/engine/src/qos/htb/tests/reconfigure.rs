@@ -71,16 +71,16 @@ fn a_leaf_takes_its_tokens_to_the_next_worker() {
         htb.reconfigure(&forest, &shared_trees, now);
     }
     let leaf = class(&forest, 2);
-    a.take(leaf, now);
+    a.acquire(leaf, now);
     // A tenth of a second, and a packet.
     let fill = |htb: &mut Htb, now| (0..1000).take_while(|_| htb.pass(leaf, 1, PACKET, now)).count();
     assert_eq!(fill(&mut a, now), 500_000 / 12_000 + 1);
-    a.give_up(leaf, now);
-    b.take(leaf, now);
+    a.release(leaf, now);
+    b.acquire(leaf, now);
     assert_eq!(fill(&mut b, now), 0);
     let later = Now(now.0 + 50_000_000);
-    b.give_up(leaf, now);
-    a.take(leaf, later);
+    b.release(leaf, now);
+    a.acquire(leaf, later);
     assert!((20..=22).contains(&fill(&mut a, later)));
     assert_eq!(
         a.view(leaf, later).unwrap().packets + b.view(leaf, later).unwrap().packets,
@@ -98,16 +98,16 @@ fn a_leaf_that_is_left_full_is_taken_full_and_no_fuller() {
         htb.reconfigure(&forest, &shared_trees, now);
     }
     let leaf = class(&forest, 2);
-    a.take(leaf, now);
-    assert!(!a.give_up(leaf, now), "nothing has passed");
-    b.take_full(leaf, now);
+    a.acquire(leaf, now);
+    assert!(!a.release(leaf, now), "nothing has passed");
+    b.acquire_full(leaf, now);
     let fill = |htb: &mut Htb, now| (0..1000).take_while(|_| htb.pass(leaf, 1, PACKET, now)).count();
     assert_eq!(fill(&mut b, now), 500_000 / 12_000 + 1);
     let soon = Now(now.0 + 99_000_000);
-    assert!(b.give_up(leaf, soon), "it is not full yet");
-    a.take(leaf, soon);
+    assert!(b.release(leaf, soon), "it is not full yet");
+    a.acquire(leaf, soon);
     let later = Now(now.0 + 400_000_000);
-    assert!(!a.give_up(leaf, later));
-    b.take_full(leaf, later);
+    assert!(!a.release(leaf, later));
+    b.acquire_full(leaf, later);
     assert_eq!(fill(&mut b, later), 500_000 / 12_000 + 1);
 }

@@ -24,7 +24,7 @@ impl Pair {
         let mut htbs = [0, 1].map(|worker| Htb::new(worker, 2));
         for (htb, row) in htbs.iter_mut().zip([3, 4]) {
             htb.reconfigure(&forest, &shared_trees, now);
-            htb.take(class(&forest, row), now);
+            htb.acquire(class(&forest, row), now);
         }
         Self { htbs, forest, shared_trees, now }
     }

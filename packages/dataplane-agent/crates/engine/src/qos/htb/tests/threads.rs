@@ -25,7 +25,7 @@ fn workers_that_meet_at_any_moment_keep_the_rate_and_forget_no_leaf() {
                 let rows = (10..50).filter(|row| row % WORKERS == number);
                 let leaves: Vec<ClassId> = rows.map(|row| class(forest, row)).collect();
                 for leaf in &leaves {
-                    htb.take(*leaf, Now(begin));
+                    htb.acquire(*leaf, Now(begin));
                     htb.activate(*leaf, Now(begin));
                 }
                 let mut turns = 0;

@@ -55,7 +55,7 @@ impl Crew {
 
     pub fn activate(&mut self, worker: usize, row: RowId) {
         let leaf = class(&self.forest, row);
-        self.htbs[worker].take(leaf, self.now);
+        self.htbs[worker].acquire(leaf, self.now);
         self.htbs[worker].activate(leaf, self.now);
     }
 
@@ -330,7 +330,7 @@ fn bursts_far_below_the_limit_need_not_wait_whoever_sends_them() {
         let mut crew = Crew::new(&flat(2, 900 * M), 2, seed);
         let leaves = [2, 3].map(|row| class(&crew.forest, row));
         for (htb, leaf) in crew.htbs.iter_mut().zip(leaves) {
-            htb.take(leaf, crew.now);
+            htb.acquire(leaf, crew.now);
         }
         let mut held = 0;
         for _ in 0..2_000 {
