@@ -188,7 +188,7 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
   const views = createViews({ store, live, users, log: log, cpuLoad, hints, dataDir: options.dataDir });
   const accounting = new QueueAccounting(
     new QueueRecords(options.counts),
-    { store, live, failed: (error) => watch?.failed(error) ?? app.log.error(error) },
+    { store, live, failed: (error) => watch?.recordError(error) ?? app.log.error(error) },
     options.accountingDays,
   );
   const editor = new Editor(store);
@@ -196,7 +196,9 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
   const traces = new FairShare(MAX_TRACES);
   const failures = new FailureReport(({ user, address, text }) => {
     log.add('system,error,critical', text);
-    recordFailedLogin(db, user, address, text).catch((error: unknown) => watch?.failed(error) ?? app.log.error(error));
+    recordFailedLogin(db, user, address, text).catch(
+      (error: unknown) => watch?.recordError(error) ?? app.log.error(error),
+    );
   });
   const loginRateLimiter = new LoginRateLimiter({ ...LOGIN_LIMITS, ...options.loginLimits });
   for (const { address, userId } of sessions.list()) {
@@ -226,7 +228,7 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
   else await options.setup.revoke();
 
   let seeded = false;
-  store.follow(async () => {
+  store.keepAgentSynced(async () => {
     await seed(store, agent, options.defaults);
     seeded = true;
   });

@@ -28,18 +28,18 @@ it('a full disk is told of before something could not be written, and while it i
     () => 3 << 20,
     () => free,
   );
-  expect(() => watch.refuse()).toThrow(DatabaseFault);
+  expect(() => watch.refuseIfFaulty()).toThrow(DatabaseFault);
   await expect.poll(() => told, { timeout: 20_000 }).toEqual(['full']);
   expect(watch.fault?.text).toMatch(/the disk is full\. Free some space/);
   // The agent keeps the file that it has until it has the next one.
   free = 3 << 20;
-  expect(() => watch.refuse()).not.toThrow();
+  expect(() => watch.refuseIfFaulty()).not.toThrow();
   await expect.poll(() => told, { timeout: 20_000 }).toEqual(['full', 'no-room']);
   expect(watch.fault?.text).toMatch(
     /has no room beside it for another configuration: the disk is nearly full \(it takes up to 4 MiB\)\. Free some space/,
   );
   free = 1 << 30;
-  expect(() => watch.refuse()).not.toThrow();
+  expect(() => watch.refuseIfFaulty()).not.toThrow();
   await expect.poll(() => watch.fault, { timeout: 20_000 }).toBeUndefined();
   watch.close();
 });
@@ -58,14 +58,14 @@ it('what could not be written beside it has it tried whether it can be written',
   try {
     await new Promise((resolve) => setTimeout(resolve, 2_500));
     expect(writes).toBe(0);
-    watch.doubt();
+    watch.requestCheck();
     await expect.poll(() => told, { timeout: 20_000 }).toEqual(['read-only']);
   } finally {
     watch.close();
   }
   const good = new DatabaseWatch(file, router.db, ({ kind }) => told.push(kind));
   try {
-    good.doubt();
+    good.requestCheck();
     await new Promise((resolve) => setTimeout(resolve, 2_500));
     expect(good.fault).toBeUndefined();
   } finally {
@@ -88,7 +88,9 @@ it('a remedy that is not there is not named', async () => {
     await expect.poll(() => watch.fault?.text, { timeout: 20_000 }).toMatch(/is gone\. Stop the router .* --restore/);
     copies = false;
     expect(watch.fault?.text).toMatch(/is gone\. Do not stop the router before .* no other copy/);
-    expect(() => watch.refuse()).toThrow(expect.objectContaining({ remedy: expect.not.stringContaining('--restore') }));
+    expect(() => watch.refuseIfFaulty()).toThrow(
+      expect.objectContaining({ remedy: expect.not.stringContaining('--restore') }),
+    );
   } finally {
     watch.close();
   }
@@ -97,7 +99,7 @@ it('a remedy that is not there is not named', async () => {
 it('what a statement found damaged stays so until the next start, whatever can be written', async () => {
   const watch = new DatabaseWatch(`${router.directory}/tollway.db`, router.db, () => {});
   try {
-    watch.failed(new Error('SQLITE_CORRUPT: database disk image is malformed'));
+    watch.recordError(new Error('SQLITE_CORRUPT: database disk image is malformed'));
     // The file is looked at every 2 s.
     await new Promise((resolve) => setTimeout(resolve, 5_000));
     expect(watch.fault?.kind).toBe('damaged');
@@ -121,10 +123,10 @@ it('that the disk is nearly full hides nothing that is wrong already', async () 
   const look = () => new Promise((resolve) => setTimeout(resolve, 5_000));
   try {
     await expect.poll(() => watch.fault?.kind, { timeout: 20_000 }).toBe('no-room');
-    watch.failed(new Error('SQLITE_BUSY: database is locked'));
+    watch.recordError(new Error('SQLITE_BUSY: database is locked'));
     await look();
     expect(watch.fault?.kind).toBe('locked');
-    watch.failed(new Error('SQLITE_CORRUPT: database disk image is malformed'));
+    watch.recordError(new Error('SQLITE_CORRUPT: database disk image is malformed'));
     await look();
     expect(watch.fault?.kind).toBe('damaged');
   } finally {
@@ -142,10 +144,10 @@ it('a file that nobody may write any more is told of before something could not 
   const told: string[] = [];
   const watch = new DatabaseWatch(file, router.db, ({ kind }) => told.push(kind));
   try {
-    expect(() => watch.refuse()).not.toThrow();
+    expect(() => watch.refuseIfFaulty()).not.toThrow();
     harm();
     try {
-      expect(() => watch.refuse()).toThrow(/cannot be written: the file or its file system is read-only/);
+      expect(() => watch.refuseIfFaulty()).toThrow(/cannot be written: the file or its file system is read-only/);
       await expect.poll(() => told, { timeout: 20_000 }).toEqual(['read-only']);
       expect(watch.fault?.text).toMatch(/Make it writable; management goes on by itself then/);
     } finally {

@@ -155,7 +155,7 @@ export class Users {
       if (this.#closed) throw errors.stopping();
       const rows: UserRow[] = [];
       const steps = await Promise.all(changes.map(withHash));
-      this.#watch?.refuse();
+      this.#watch?.refuseIfFaulty();
       confirm?.();
       const writer = this.#writer;
       await inTransaction(writer, async () => {

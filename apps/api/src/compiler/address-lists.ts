@@ -2,8 +2,8 @@ import type { AddressList, AddressRange } from '@tollway/dataplane-agent';
 import { ipv4Range, ipv4Text } from '@tollway/schema';
 import type { Row } from '../snapshot/snapshot.js';
 import { type CompileContext, requiredValue } from './context.js';
+import { DependencyRecorder } from './dependency-recorder.js';
 import { InvalidRow } from './invalid-row.js';
-import { LookUps } from './look-ups.js';
 
 const MENU = '/ip/firewall/address-list';
 
@@ -31,7 +31,7 @@ export class AddressLists {
   readonly #index = new Map<string, number>();
   readonly #lists: AddressList[] = [];
   /** Lists that are looked up, by name and index. */
-  readonly lookUps = new LookUps<readonly [string, number]>();
+  readonly dependencies = new DependencyRecorder<readonly [string, number]>();
 
   private constructor(context: CompileContext) {
     for (const { list, range } of context.translate(MENU, entryOf))
@@ -48,7 +48,7 @@ export class AddressLists {
       index = this.#lists.push({ name, entries: [] }) - 1;
       this.#index.set(name, index);
     }
-    this.lookUps.add([name, index]);
+    this.dependencies.add([name, index]);
     return index;
   }
 

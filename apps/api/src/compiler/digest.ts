@@ -12,15 +12,16 @@ const AFTER = 0xc2b2_ae3d_27d4_eb4f_1656_67b1_9e37_79f9n;
 /** Sentinel before the first and after the last row of a section. */
 const END = 0n;
 
-const half = (text: string): bigint => BigInt(`0x${createHash('sha256').update(text).digest('hex').slice(0, 32)}`);
+const truncatedSha256 = (text: string): bigint =>
+  BigInt(`0x${createHash('sha256').update(text).digest('hex').slice(0, 32)}`);
 
-const says = (value: unknown): boolean =>
+const isPresent = (value: unknown): boolean =>
   value !== undefined && value !== null && value !== false && !(Array.isArray(value) && value.length === 0);
 
 function textOf(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(textOf).join(',')}]`;
   if (typeof value === 'object' && value !== null) {
-    const members = Object.entries(value).filter(([, item]) => says(item));
+    const members = Object.entries(value).filter(([, item]) => isPresent(item));
     members.sort(([a], [b]) => (a < b ? -1 : 1));
     return `{${members.map(([name, item]) => `"${name}":${textOf(item)}`).join(',')}}`;
   }
@@ -31,7 +32,7 @@ function textOf(value: unknown): string {
 const hashes = new WeakMap<object, bigint>();
 
 /** Hash of a row without the cache. */
-export const contentHash = (row: unknown): bigint => half(textOf(row));
+export const contentHash = (row: unknown): bigint => truncatedSha256(textOf(row));
 
 /**
  * Hash of a row, cached by object. Rows should be the same objects again and again: beyond 2^21 keys, including uncollected
@@ -91,7 +92,7 @@ export function digestOf(config: DataplaneConfig, hashOf: (row: unknown) => bigi
     ['interface-queues', config['interface-queues'] ?? []],
   );
   const line = ([name, rows]: (typeof sections)[number]) => `${name} ${hex(sectionHash(rows.map(hashOf)))}\n`;
-  return hex(half(sections.map(line).join('')));
+  return hex(truncatedSha256(sections.map(line).join('')));
 }
 
 const hex = (hash: bigint): string => hash.toString(16).padStart(32, '0');

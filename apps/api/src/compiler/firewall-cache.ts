@@ -41,9 +41,9 @@ export function cachedRule(
   const named: (readonly [string, number])[] = [];
   const marks = new Set<string>();
   try {
-    const unlinked = lists.lookUps.during(
+    const unlinked = lists.dependencies.during(
       (list) => named.push(list),
-      () => context.marks.lookUps.during((mark) => marks.add(mark), translate),
+      () => context.marks.dependencies.during((mark) => marks.add(mark), translate),
     );
     const utcOffsetS = context.dependsOnTime ? context.clockOffset() : undefined;
     translated.set(row, { unlinked, interfaces: context.interfaces, lists: named, marks, utcOffsetS });

@@ -1,7 +1,7 @@
 import type { MarkName } from '@tollway/dataplane-agent';
 import { NO_MARK } from '@tollway/schema';
+import { DependencyRecorder } from './dependency-recorder.js';
 import { InvalidRow } from './invalid-row.js';
-import { LookUps } from './look-ups.js';
 
 type Mark = MarkName['mark'];
 
@@ -22,7 +22,7 @@ export function markOf(name: string): Mark {
 export class Marks {
   readonly #names = new Map<Mark, string>();
   /** Names of marks that are looked up. */
-  readonly lookUps = new LookUps<string>();
+  readonly dependencies = new DependencyRecorder<string>();
 
   /**
    * Number of a mark by name.
@@ -36,7 +36,7 @@ export class Marks {
       throw new InvalidRow(`mark ${name} has the same number as mark ${known}; give one of them another name`);
     }
     this.#names.set(mark, name);
-    this.lookUps.add(name);
+    this.dependencies.add(name);
     return mark;
   }
 

@@ -39,9 +39,9 @@ export function unlinkedQueue(
   }
   const named: (readonly [string, number])[] = [];
   const marks = new Set<string>();
-  const queue = types.lookUps.during(
+  const queue = types.dependencies.during(
     (type) => named.push(type),
-    () => context.marks.lookUps.during((mark) => marks.add(mark), translate),
+    () => context.marks.dependencies.during((mark) => marks.add(mark), translate),
   );
   const utcOffsetS = queue.time === null || queue.time === undefined ? undefined : context.utcOffsetS;
   translated.set(row, { queue, interfaces: context.interfaces, types: named, marks, utcOffsetS });

@@ -4,8 +4,8 @@ import { withBuiltin } from '../snapshot/builtin.js';
 import { type Row, rowsOf } from '../snapshot/snapshot.js';
 import { cakeFraming, cakeRtt } from './cake-schemes.js';
 import { type CompileContext, effective, requiredValue } from './context.js';
+import { DependencyRecorder } from './dependency-recorder.js';
 import { InvalidRow } from './invalid-row.js';
-import { LookUps } from './look-ups.js';
 
 const MENU = '/queue/type';
 
@@ -15,7 +15,7 @@ export class QueueTypes {
   readonly #index = new Map<string, number>();
   readonly #types: QueueType[] = [];
   /** Types that are looked up, by name and index. */
-  readonly lookUps = new LookUps<readonly [string, number]>();
+  readonly dependencies = new DependencyRecorder<readonly [string, number]>();
 
   constructor(context: CompileContext) {
     const menu = menuByPath(MENU);
@@ -31,7 +31,7 @@ export class QueueTypes {
       index = this.#types.push(queueTypeOf(this.#row(name))) - 1;
       this.#index.set(name, index);
     }
-    this.lookUps.add([name, index]);
+    this.dependencies.add([name, index]);
     return index;
   }
 

@@ -72,7 +72,7 @@ export class AgentSync {
   }
 
   /** @throws ApiError while the agent is ahead of the database. */
-  refuseAhead(): void {
+  refuseIfAhead(): void {
     if (this.#state === 'ahead') throw this.#ahead(this.#head().revision);
   }
 

@@ -116,7 +116,7 @@ export class ConfigStore {
   /**
    * Keeps the agent on the newest revision. `onSynced` is called whenever it gets there, and again after it has failed.
    */
-  follow(onSynced: () => Promise<void>): void {
+  keepAgentSynced(onSynced: () => Promise<void>): void {
     let again: NodeJS.Timeout | undefined;
     let followed = true;
     let logged = '';
@@ -182,8 +182,8 @@ export class ConfigStore {
    * A database that is older than the agent's configuration is no authority on logins either.
    * @throws ApiError
    */
-  refuseAhead(): void {
-    this.#sync.refuseAhead();
+  refuseIfAgentAhead(): void {
+    this.#sync.refuseIfAhead();
   }
 
   get syncState(): SyncState {
@@ -231,7 +231,7 @@ export class ConfigStore {
       const compiled = this.#compile(snapshot, utcOffsetS());
       refuseEndingRules(changes, { before: this.#compiled.invalid, after: compiled.invalid }, snapshot);
       const revision = this.#revision + 1;
-      this.#watch?.refuse();
+      this.#watch?.refuseIfFaulty();
       const token = await this.#prepare(revision, compiled.config, prepareMs(snapshot), waitedMs);
       const text = typeof summary === 'string' ? summary : summary(result, changes);
       const digest = digestOf(compiled.config);
@@ -243,7 +243,7 @@ export class ConfigStore {
         await writeRevision(this.#writer, revisionRow);
       } catch (error) {
         await this.#agent.request({ op: 'discard', token }, WAIT_MS).catch(() => undefined);
-        throw this.#watch?.failed(error) ?? error;
+        throw this.#watch?.recordError(error) ?? error;
       }
       this.#snapshot = snapshot;
       this.#revision = revision;
@@ -255,8 +255,8 @@ export class ConfigStore {
       this.#events.emit('commit', committed);
       return { result, revision };
     };
-    const patience = { ms: WAIT_MS, error: () => errors.busy(WAIT_MS) };
-    return this.#mutex.run(change, patience, author.name);
+    const waitLimit = { ms: WAIT_MS, error: () => errors.busy(WAIT_MS) };
+    return this.#mutex.run(change, waitLimit, author.name);
   }
 
   /** Refuses further changes. Resolves when the one under way has been announced to all listeners, or has failed. */
@@ -319,7 +319,7 @@ export class ConfigStore {
   #refusal(error: AgentRefusal): ApiError {
     if (error.code === 'internal') {
       // The agent's files are on the same disk, which may have failed.
-      this.#watch?.doubt();
+      this.#watch?.requestCheck();
       return errors.agentFault(error.message);
     }
     if (error.row === undefined || error.row === 0) return errors.failure(error.message);

@@ -54,7 +54,7 @@ export function verifySet(
  * Checks a restored row against the present configuration. Conditions on its own properties are not checked, as they held
  * when the row was made.
  */
-export function verifyAgain(
+export function verifyRestored(
   rules: Rules,
   menu: Menu,
   row: Row,

@@ -5,7 +5,7 @@ import { DatabaseFault, faultOf } from './fault.js';
 import { descriptorOf, holdsDatabase, isWritable } from './file.js';
 
 /** Interval of checks of the file, ms. */
-const LOOK_MS = 2_000;
+const CHECK_MS = 2_000;
 /**
  * Least space that a small change of a small configuration takes, in the database, in the agent's file and in the copy of
  * the rows, bytes.
@@ -57,14 +57,14 @@ export class DatabaseWatch {
     this.#descriptor = descriptorOf(file);
     this.#log = this.#logInode();
     let reported = '';
-    const look = async () => {
-      await this.#look();
+    const check = async () => {
+      await this.#check();
       const { fault } = this;
       const text = fault?.text ?? '';
       if (fault !== undefined && text !== reported) onFault(fault);
       reported = text;
     };
-    this.#timer = setInterval(() => void look(), LOOK_MS).unref();
+    this.#timer = setInterval(() => void check(), CHECK_MS).unref();
   }
 
   /** Present fault of the database. */
@@ -81,8 +81,8 @@ export class DatabaseWatch {
    * Refuses writes while the database is at fault; called before anything is written, by the agent too.
    * @throws DatabaseFault when the file is not the one that was opened, or the disk is full.
    */
-  refuse(): void {
-    const fault = this.#seen();
+  refuseIfFaulty(): void {
+    const fault = this.#visibleFault();
     // The next one may be smaller.
     if (fault === undefined || fault.kind === 'no-room') return;
     this.#fault = fault;
@@ -90,7 +90,7 @@ export class DatabaseWatch {
   }
 
   /** Fault that an error of a statement tells of; kept until a write succeeds, or the next start. */
-  failed(error: unknown): DatabaseFault | undefined {
+  recordError(error: unknown): DatabaseFault | undefined {
     const fault = faultOf(error, this.#file);
     if (fault !== undefined) {
       this.#fault = fault;
@@ -101,7 +101,7 @@ export class DatabaseWatch {
   }
 
   /** Notes that something beside it could not be written: the next check tries whether the database can be. */
-  doubt(): void {
+  requestCheck(): void {
     this.#unwritten = true;
   }
 
@@ -109,8 +109,8 @@ export class DatabaseWatch {
     clearInterval(this.#timer);
   }
 
-  async #look(): Promise<void> {
-    const seen = this.#seen();
+  async #check(): Promise<void> {
+    const seen = this.#visibleFault();
     // It keeps no more than a larger configuration from being stored, and hides nothing that is wrong already.
     const noRoom = seen?.kind === 'no-room' ? seen : undefined;
     const wrong = noRoom === undefined ? (seen ?? this.#damaged) : this.#damaged;
@@ -136,16 +136,16 @@ export class DatabaseWatch {
   }
 
   /** Fault that can be seen without writing. */
-  #seen(): DatabaseFault | undefined {
+  #visibleFault(): DatabaseFault | undefined {
     try {
-      return this.#looked();
+      return this.#inspect();
     } catch (error) {
       // A disk that fails, no descriptor left.
       return faultOf(error, this.#file) ?? new DatabaseFault('unreadable', this.#file, '', error);
     }
   }
 
-  #looked(): DatabaseFault | undefined {
+  #inspect(): DatabaseFault | undefined {
     const stat = statOf(this.#file);
     if (stat === undefined || stat.ino !== this.#inode) return new DatabaseFault('gone', this.#file);
     if (stat.size === 0n) return new DatabaseFault('empty', this.#file);

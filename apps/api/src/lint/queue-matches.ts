@@ -1,8 +1,8 @@
 import { ipv4, ipv4Mask, ipv4Prefix, parseQueueTarget, type QueueTarget, queueTargetText } from '@tollway/schema';
 import { type ConfigSnapshot, type Row, rowsOf } from '../snapshot/snapshot.js';
-import { Targets } from './covered.js';
 import type { QueueFinding } from './queue-finding.js';
 import type { QueueNode } from './queue-node.js';
+import { TargetSet } from './target-set.js';
 
 /**
  * Simple queues that get no packets, or few of their target, or packets that fit another one as well where only the order
@@ -22,7 +22,7 @@ export function* matchFindings(
   }
   const found: QueueFinding[][] = [];
   for (const group of siblings.values()) {
-    found.push(yield* taken(group));
+    found.push(yield* coveredByEarlier(group));
     found.push(yield* betweenSites(group, networks));
     found.push(yield* aboveOthers(group));
     found.push(yield* outsideParent(group));
@@ -60,24 +60,24 @@ const conditionsOf = ({ row: { values } }: QueueNode): string =>
  * Queues whose targets, or all that they are asked to hold of them, are in targets of earlier ones. Those count that ask
  * for nothing else, and those that ask for the same as the later one.
  */
-function* taken(group: readonly QueueNode[]): Generator<undefined, QueueFinding[]> {
-  const earlier = new Map<string, Targets>();
+function* coveredByEarlier(group: readonly QueueNode[]): Generator<undefined, QueueFinding[]> {
+  const earlier = new Map<string, TargetSet>();
   const found: QueueFinding[] = [];
   for (const node of group) {
-    found.push(...takenBefore(node, earlier));
+    found.push(...coveredFindings(node, earlier));
     yield;
   }
   return found;
 }
 
 /** @param earlier targets of earlier queues by what else they ask for; those of this one come among them */
-function takenBefore(node: QueueNode, earlier: Map<string, Targets>): QueueFinding[] {
+function coveredFindings(node: QueueNode, earlier: Map<string, TargetSet>): QueueFinding[] {
   const conditions = conditionsOf(node);
   const targets = targetsOf(node);
   const everything = earlier.get('');
   const covering = [everything, earlier.get(conditions)];
   const gone = targets.filter((target) => covering.some((set) => set?.covers(target)));
-  const own = earlier.get(conditions) ?? new Targets();
+  const own = earlier.get(conditions) ?? new TargetSet();
   earlier.set(conditions, own);
   for (const target of targets) own.add(target);
   if (gone.length === targets.length) {
@@ -181,13 +181,13 @@ function* outsideParent(group: readonly QueueNode[]): Generator<undefined, Queue
   const parent = group[0]?.parent;
   if (parent === undefined || hasInterface(parent)) return [];
   const above = targetsOf(parent);
-  const allowed = targetSet(above);
+  const allowed = targetSetOf(above);
   const found: QueueFinding[] = [];
   for (const node of group) {
     yield;
     const targets = targetsOf(node);
     if (hasInterface(node) || targets.some((target) => allowed.covers(target))) continue;
-    const own = targetSet(targets);
+    const own = targetSetOf(targets);
     if (above.some((target) => own.covers(target))) continue;
     const text = `its target is not in that of its parent ${parent.name}: it gets only what passes between the two`;
     found.push(finding(node, 'outside-parent', text));
@@ -195,8 +195,8 @@ function* outsideParent(group: readonly QueueNode[]): Generator<undefined, Queue
   return found;
 }
 
-function targetSet(targets: readonly QueueTarget[]): Targets {
-  const set = new Targets();
+function targetSetOf(targets: readonly QueueTarget[]): TargetSet {
+  const set = new TargetSet();
   for (const target of targets) set.add(target);
   return set;
 }

@@ -6,9 +6,9 @@ import type { Arguments } from '../config/content.js';
 import { ApiError } from '../errors.js';
 import type { UserQueues } from '../scheduling/user-queues.js';
 import type { Services } from '../services.js';
-import { argumentsOf, packetDescription, traceFilter } from '../trace/described.js';
-import { traced } from '../trace/session.js';
-import { namesNow, shownPacket } from '../trace/shown.js';
+import { tracePackets } from '../trace/live-trace.js';
+import { argumentsOf, packetDescription, traceFilter } from '../trace/packet-description.js';
+import { namesNow, shownPacket } from '../trace/shown-packets.js';
 
 const PATH = '/tool/packet-trace';
 
@@ -59,7 +59,7 @@ export class TraceFeed {
     const given = readArguments(words);
     const filter = traceFilter(given, services.store.snapshot);
     let first = true;
-    for await (const reply of traced(services, user, filter, Number(given.packets), this.#end.signal)) {
+    for await (const reply of tracePackets(services, user, filter, Number(given.packets), this.#end.signal)) {
       if (first || reply.packets.length > 0 || reply.done) await tell(reply);
       first = false;
     }

@@ -42,7 +42,7 @@ export async function authentication(
   app.decorateRequest('principal');
   app.decorateRequest('revision', undefined);
   app.addHook('onRequest', async (request) => {
-    if (isOfApi(request)) store.refuseAhead();
+    if (isOfApi(request)) store.refuseIfAgentAhead();
   });
   app.addHook('onRequest', async (request, reply) => {
     if (request.routeOptions.config.public) return;

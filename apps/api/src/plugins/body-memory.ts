@@ -14,7 +14,7 @@ export class BodyMemory {
   readonly #read = new UserSemaphore(16 << 20, 8 << 20);
 
   /** Waits for memory for a body of this size. Its sender waits meanwhile. */
-  async take(user: number, bytes: number, gone: AbortSignal): Promise<void> {
+  async acquire(user: number, bytes: number, gone: AbortSignal): Promise<void> {
     if (bytes > SMALL) await this.#taken.acquire(user, bytes, gone);
   }
 

@@ -57,7 +57,7 @@ export function jsonBodies(app: FastifyInstance, publicMs: number): void {
     const open = request.principal === undefined;
     const limit = open ? MAX_PUBLIC_BODY : MAX_BODY;
     const length = lengthOf(raw);
-    const wait = async (part: 'take' | 'read', bytes: number) => {
+    const wait = async (part: 'acquire' | 'read', bytes: number) => {
       const signal = gone.get(request);
       if (!open && signal !== undefined) await room[part](request.principal.userId, bytes, signal);
     };
@@ -66,7 +66,7 @@ export function jsonBodies(app: FastifyInstance, publicMs: number): void {
       raw.resume();
       throw errors.bodyTooLarge(limit);
     }
-    if (length <= limit) await wait('take', length);
+    if (length <= limit) await wait('acquire', length);
     const body = await bytesOf(raw, limit, open ? publicMs : undefined);
     await wait('read', body.length);
     const text = await textOf(body);

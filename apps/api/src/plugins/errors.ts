@@ -10,7 +10,7 @@ import { ApiError, errorBody, errors } from '../errors.js';
 /** Gives every error answer the same shape; none tells about the inside. */
 export function errorAnswers(app: FastifyInstance, watch?: DatabaseWatch): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
-    const fault = watch?.failed(error);
+    const fault = watch?.recordError(error);
     const body = bodyOf(fault ?? error);
     // Who goes away in the middle of a request is no error of ours, and may do so any number of times; a database
     // that cannot be used is reported once, and not at each request.

@@ -11,7 +11,7 @@ import type { Revised } from '../config/store.js';
 import { undoRevision } from '../config/undo/undo-revision.js';
 import { ApiError, errors } from '../errors.js';
 import { digestOf, dryRun, type ImportLine, QueueImport } from '../import/queues.js';
-import { revertedLines } from '../import/undo.js';
+import { revertedLines } from '../import/reverted-lines.js';
 import type { ProtocolTypes } from '../plugins/validation.js';
 import { authorOf } from '../rest/author.js';
 import { TimeSlicer } from '../scheduling/time-slicer.js';

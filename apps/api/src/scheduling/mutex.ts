@@ -1,10 +1,10 @@
 /** Time that a section may wait for its turn, ms, and its error then: it is not run any more. */
-interface Patience {
+interface WaitLimit {
   readonly ms: number;
   readonly error: () => Error;
 }
 
-interface Waiting {
+interface WaitingSection {
   givenUp: boolean;
   /** Runs the section; never fails. */
   readonly begin: () => Promise<void>;
@@ -16,18 +16,18 @@ interface Waiting {
  */
 export class Mutex {
   /** Sections that wait, by owner; owners in the order in which they are next. */
-  readonly #waiting = new Map<string | undefined, Waiting[]>();
+  readonly #waiting = new Map<string | undefined, WaitingSection[]>();
   #running = false;
 
   /** @param owner for whom it runs; absent for the product itself. */
-  run<T>(section: () => Promise<T>, patience?: Patience, owner?: string): Promise<T> {
+  run<T>(section: () => Promise<T>, waitLimit?: WaitLimit, owner?: string): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const giveUp = ({ error }: Patience) => {
+      const giveUp = ({ error }: WaitLimit) => {
         waiting.givenUp = true;
         reject(error());
       };
-      const timer = patience && setTimeout(giveUp, patience.ms, patience);
-      const waiting: Waiting = {
+      const timer = waitLimit && setTimeout(giveUp, waitLimit.ms, waitLimit);
+      const waiting: WaitingSection = {
         givenUp: false,
         begin: async () => {
           clearTimeout(timer);
@@ -38,9 +38,9 @@ export class Mutex {
           }
         },
       };
-      const line = this.#waiting.get(owner);
-      if (line === undefined) this.#waiting.set(owner, [waiting]);
-      else line.push(waiting);
+      const queue = this.#waiting.get(owner);
+      if (queue === undefined) this.#waiting.set(owner, [waiting]);
+      else queue.push(waiting);
       if (!this.#running) void this.#runAll();
     });
   }
@@ -53,15 +53,15 @@ export class Mutex {
     this.#running = false;
   }
 
-  /** Takes the next one out of the line of the owner whose turn it is. */
-  #next(): Waiting | undefined {
-    for (const [owner, line] of this.#waiting) {
+  /** Takes the next one out of the queue of the owner whose turn it is. */
+  #next(): WaitingSection | undefined {
+    for (const [owner, queue] of this.#waiting) {
       this.#waiting.delete(owner);
-      const at = line.findIndex(({ givenUp }) => !givenUp);
+      const at = queue.findIndex(({ givenUp }) => !givenUp);
       if (at < 0) continue;
-      const rest = line.slice(at + 1);
+      const rest = queue.slice(at + 1);
       if (rest.length > 0) this.#waiting.set(owner, rest);
-      return line[at];
+      return queue[at];
     }
     return undefined;
   }

@@ -9,7 +9,7 @@ import { menusOf } from '../items.js';
 import { type Referrer, referrersOfNames } from '../references.js';
 import { MANGLE, referrersText } from '../referential-integrity.js';
 import { prepareChecks } from '../rules.js';
-import { verifyAgain } from '../verify.js';
+import { verifyRestored } from '../verify.js';
 import { ineffectiveRevisions, inOrder, orderWithout } from './order-without.js';
 import { type MarkSetters, markSettersIn, ReferrersSince, removedMarks } from './removed-marks.js';
 import { followRenames, type IsUnchangedSince, perMenu, type RowsOf, unchangedSince } from './renames.js';
@@ -184,7 +184,7 @@ async function impossibleRows(
     const row = of !== path || before === undefined || isMove(change) ? undefined : draft.find(path, id);
     if (row === undefined) return [];
     for (const [through, body] of settable(menu, row)) {
-      const verified = verifyAgain(draft.rules, through, row, body, draft.snapshot(), rows);
+      const verified = verifyRestored(draft.rules, through, row, body, draft.snapshot(), rows);
       if (!verified.ok) return [conflict(row, `cannot come back: ${verified.errors[0].detail}`)];
     }
     return [];

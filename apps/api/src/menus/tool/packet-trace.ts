@@ -4,9 +4,9 @@ import type { Arguments } from '../../config/content.js';
 import { errors } from '../../errors.js';
 import { projected, proplistOf } from '../../rest/listing.js';
 import type { Answer, Call } from '../../services.js';
-import { argumentsOf, packetDescription, traceFilter } from '../../trace/described.js';
-import { traced } from '../../trace/session.js';
-import { namesNow, restPacket } from '../../trace/shown.js';
+import { tracePackets } from '../../trace/live-trace.js';
+import { argumentsOf, packetDescription, traceFilter } from '../../trace/packet-description.js';
+import { namesNow, restPacket } from '../../trace/shown-packets.js';
 import type { MenuModule } from '../module.js';
 
 /** Arguments that describe the packet of a dry run, and by which no packets can be chosen. */
@@ -35,7 +35,7 @@ async function packetTrace({ services, menu, args, principal, signal }: Call): P
   const timer = setTimeout(stop, durationMs(words.duration ?? '') ?? 10_000);
   signal.addEventListener('abort', stop, { once: true });
   try {
-    for await (const reply of traced(services, principal.userId, filter, count, end.signal)) {
+    for await (const reply of tracePackets(services, principal.userId, filter, count, end.signal)) {
       packets.push(...reply.packets);
     }
   } finally {

@@ -12,7 +12,7 @@ const POLL_MS = 250;
  * @throws ApiError when there are too many traces already, or another user who has fewer takes its place; AgentGone
  * when the data plane goes away.
  */
-export async function* traced(
+export async function* tracePackets(
   { live: { agent }, traces }: Pick<Services, 'live' | 'traces'>,
   user: number,
   filter: TraceFilter,

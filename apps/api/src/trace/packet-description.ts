@@ -96,7 +96,7 @@ export async function packetDescription(
   const icmp = parseIcmpOptions(args['icmp-options'] ?? '');
   const flags = args['tcp-flags']?.split(',');
   return {
-    'in-interface': named === undefined ? await behind(source, agent) : interfaceRow(named, snapshot),
+    'in-interface': named === undefined ? await interfaceBehind(source, agent) : interfaceRow(named, snapshot),
     protocol,
     'src-address': ipv4Text(source),
     'dst-address': ipv4Text(destination),
@@ -140,7 +140,7 @@ function interfaceRow(name: string, snapshot: ConfigSnapshot): number {
 }
 
 /** Row of the interface by which a route leads to the address; `null` for an address of the router. */
-async function behind(address: number, agent: Pick<AgentPort, 'request'>): Promise<number | null> {
+async function interfaceBehind(address: number, agent: Pick<AgentPort, 'request'>): Promise<number | null> {
   const way = await agent.request({ op: 'route-to', address: ipv4Text(address) });
   if (way.local) return null;
   if (way.interface != null) return way.interface;

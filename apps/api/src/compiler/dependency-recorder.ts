@@ -1,5 +1,5 @@
 /** Records what is looked up while something runs, so that a translation knows what it depends on. */
-export class LookUps<Entry> {
+export class DependencyRecorder<Entry> {
   #record: ((entry: Entry) => void) | undefined;
 
   /** Called at each look-up. */

@@ -1,21 +1,21 @@
 import { ipv4, ipv6Prefix, type QueueTarget } from '@tollway/schema';
 
 /** A node of a binary trie over the bits of addresses. */
-interface Node {
+interface TrieNode {
   /** True where every address below is in. */
   full: boolean;
-  zero: Node | undefined;
-  one: Node | undefined;
+  zero: TrieNode | undefined;
+  one: TrieNode | undefined;
 }
 
-const empty = (): Node => ({ full: false, zero: undefined, one: undefined });
+const empty = (): TrieNode => ({ full: false, zero: undefined, one: undefined });
 
 /** A set of networks, which knows of a network whether all of its addresses are in. */
-class Networks {
+class NetworkSet {
   readonly #root = empty();
 
   add({ words, length }: Bits): void {
-    const path: Node[] = [this.#root];
+    const path: TrieNode[] = [this.#root];
     let node = this.#root;
     for (let at = 0; at < length; at += 1) {
       if (node.full) return;
@@ -35,7 +35,7 @@ class Networks {
   }
 
   covers({ words, length }: Bits): boolean {
-    let node: Node | undefined = this.#root;
+    let node: TrieNode | undefined = this.#root;
     for (let at = 0; at < length; at += 1) {
       if (node.full) return true;
       node = bitAt(words, at) ? node.one : node.zero;
@@ -46,9 +46,9 @@ class Networks {
 }
 
 /** Targets of queues: networks of both families, and interfaces. */
-export class Targets {
-  readonly #v4 = new Networks();
-  readonly #v6 = new Networks();
+export class TargetSet {
+  readonly #v4 = new NetworkSet();
+  readonly #v6 = new NetworkSet();
   readonly #interfaces = new Set<string>();
 
   add(target: QueueTarget): void {
@@ -63,7 +63,7 @@ export class Targets {
     return this.#interfaces.has(target.interface) || (this.#v4.covers(ALL) && this.#v6.covers(ALL));
   }
 
-  #networks(address: string): Networks {
+  #networks(address: string): NetworkSet {
     return address.includes(':') ? this.#v6 : this.#v4;
   }
 }
