@@ -1,6 +1,6 @@
 import { expect, type Locator } from '@playwright/test';
-import { TITLE_MIDDLE_PX } from './console.ts';
 import { test } from './fixtures.ts';
+import { TITLE_MIDDLE_PX } from './page-objects.ts';
 
 test('a window is moved, resized, maximised and minimised by mouse, and is where it was after a reload', async ({
   ui,

@@ -1,8 +1,8 @@
 import { expect } from '@playwright/test';
 import { PASSWORD, SERVER } from '../tests/network/router.ts';
 import { accessibilityViolations } from './accessibility.ts';
-import { Console, Dialog } from './console.ts';
 import { test } from './fixtures.ts';
+import { Console, Dialog } from './page-objects.ts';
 
 test('a rule from the browser: error beside the field, mended, and its effect on a real ping', async ({
   ui,

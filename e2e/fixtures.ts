@@ -1,6 +1,6 @@
 import { test as base } from '@playwright/test';
 import { dispose, newRouter, PASSWORD, type Router } from '../tests/network/router.ts';
-import { Console } from './console.ts';
+import { Console } from './page-objects.ts';
 
 /** The router of the file whose tests run now. A worker goes on from file to file, and with it what it holds. */
 interface Running {

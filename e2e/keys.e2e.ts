@@ -1,7 +1,7 @@
 import { expect } from '@playwright/test';
 import { PASSWORD } from '../tests/network/router.ts';
-import { Console } from './console.ts';
 import { test } from './fixtures.ts';
+import { Console } from './page-objects.ts';
 
 const FILTER = '/ip/firewall/filter';
 

@@ -1,7 +1,7 @@
 import { expect } from '@playwright/test';
 import { accessibilityViolations } from './accessibility.ts';
-import { Dialog } from './console.ts';
 import { test } from './fixtures.ts';
+import { Dialog } from './page-objects.ts';
 
 const FILTER = '/ip/firewall/filter';
 const LISTS = '/ip/firewall/address-list';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from '@playwright/test';
 import { dispose, newRouter, PASSWORD } from '../tests/network/router.ts';
-import { Console } from './console.ts';
+import { Console } from './page-objects.ts';
 
 test('the first password is set with the link that npm start printed; then log out and in', async ({ page }) => {
   test.setTimeout(120_000);

@@ -2,8 +2,8 @@ import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'nod
 import path from 'node:path';
 import { expect, type Locator } from '@playwright/test';
 import { PASSWORD } from '../tests/network/router.ts';
-import { Console } from './console.ts';
 import { test } from './fixtures.ts';
+import { Console } from './page-objects.ts';
 
 /** Text of a router in order; the machine may have more to do than that. */
 const FINE = /All is well|fully busy/;

@@ -1,8 +1,8 @@
 import { expect } from '@playwright/test';
 import type { Rest } from '../tests/network/rest.ts';
 import { accessibilityViolations } from './accessibility.ts';
-import type { Dialog } from './console.ts';
 import { test } from './fixtures.ts';
+import type { Dialog } from './page-objects.ts';
 
 /** A line for each of `count` subscribers. */
 function subscribers(count: number, upload = '5M'): string {

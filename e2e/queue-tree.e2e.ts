@@ -2,8 +2,8 @@ import { expect, type Locator } from '@playwright/test';
 import type { Rest } from '../tests/network/rest.ts';
 import { SERVER } from '../tests/network/router.ts';
 import { accessibilityViolations } from './accessibility.ts';
-import type { Console, Menu } from './console.ts';
 import { test } from './fixtures.ts';
+import type { Console, Menu } from './page-objects.ts';
 
 async function addQueue(queues: Menu, name: string, target: string, limit: string, parent?: string): Promise<void> {
   const dialog = await queues.add('Simple Queue');

@@ -1,7 +1,7 @@
 import { expect, type Locator } from '@playwright/test';
 import { accessibilityViolations } from './accessibility.ts';
-import { type Menu, TITLE_MIDDLE_PX } from './console.ts';
 import { test } from './fixtures.ts';
+import { type Menu, TITLE_MIDDLE_PX } from './page-objects.ts';
 
 const FILTER = '/ip/firewall/filter';
 const NAT = '/ip/firewall/nat';

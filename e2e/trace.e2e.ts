@@ -2,8 +2,8 @@ import path from 'node:path';
 import { expect, type Locator } from '@playwright/test';
 import { PASSWORD, type Router, SERVER } from '../tests/network/router.ts';
 import { accessibilityViolations } from './accessibility.ts';
-import { Console, type Win } from './console.ts';
 import { test } from './fixtures.ts';
+import { type AppWindow, Console } from './page-objects.ts';
 
 const artifacts = path.join(import.meta.dirname, '../artifacts/screenshots');
 const ACTIVE = '.window-active';
@@ -27,8 +27,8 @@ async function forbid({ rest }: Router): Promise<string> {
 /** Asks for the connection that the rule forbids. */
 const knock = (router: Router) => router.host('lan').run('curl', '-sm', '1', `http://${SERVER}:9`);
 
-const packets = ({ root }: Win): Locator => root.getByRole('grid', { name: 'Packets' }).locator('tbody tr');
-const steps = ({ root }: Win): Locator => root.getByRole('region', { name: 'Steps' });
+const packets = ({ root }: AppWindow): Locator => root.getByRole('grid', { name: 'Packets' }).locator('tbody tr');
+const steps = ({ root }: AppWindow): Locator => root.getByRole('region', { name: 'Steps' });
 
 test('three clicks from the desktop say which rule drops a packet, and lead to it', async ({ ui, router }) => {
   const rule = await forbid(router);

@@ -1,7 +1,7 @@
 import { expect, type Locator } from '@playwright/test';
 import { accessibilityViolations } from './accessibility.ts';
-import type { Console, Menu } from './console.ts';
 import { test } from './fixtures.ts';
+import type { Console, Menu } from './page-objects.ts';
 
 const QUEUES = '/queue/simple';
 const FILTER = '/ip/firewall/filter';

@@ -3,8 +3,8 @@ import { menuByPath } from '@tollway/schema';
 import { groups } from '../apps/web/src/windows/groups.ts';
 import { PASSWORD } from '../tests/network/router.ts';
 import { accessibilityViolations } from './accessibility.ts';
-import { Console, Menu } from './console.ts';
 import { test } from './fixtures.ts';
+import { Console, Menu } from './page-objects.ts';
 
 /** The window in front: axe looks at no more here, the whole page is looked at elsewhere. */
 const ACTIVE = '.window-active';

@@ -40,9 +40,9 @@ export class Console {
   }
 
   /** The window with this title, whatever state stands behind it in brackets. */
-  window(title: string): Win {
+  window(title: string): AppWindow {
     const name = new RegExp(`^${title}( \\(.+\\))?$`);
-    return new Win(this.page, this.page.getByRole('region', { name }));
+    return new AppWindow(this.page, this.page.getByRole('region', { name }));
   }
 
   /** Opens the window of a menu from the tree, and its tab, e.g. of `/ip/firewall/nat`. */
@@ -71,7 +71,7 @@ export function placeOf(address: string): { group: Group; page: TabPage } {
 }
 
 /** A window of the desktop. */
-export class Win {
+export class AppWindow {
   constructor(
     readonly page: Page,
     readonly root: Locator,
@@ -106,7 +106,7 @@ export class Win {
 }
 
 /** The table of a window. */
-export class Menu extends Win {
+export class Menu extends AppWindow {
   get grid(): Locator {
     return this.root.getByRole('grid').or(this.root.getByRole('treegrid'));
   }

@@ -3,8 +3,8 @@ import { expect } from '@playwright/test';
 import type { Rest } from '../tests/network/rest.ts';
 import { PASSWORD } from '../tests/network/router.ts';
 import { accessibilityViolations } from './accessibility.ts';
-import { Console } from './console.ts';
 import { test } from './fixtures.ts';
+import { Console } from './page-objects.ts';
 
 const artifacts = path.join(import.meta.dirname, '../artifacts/screenshots');
 
