@@ -1,7 +1,7 @@
 import type { ServerMessage } from '@tollway/protocol/live/answers';
 import type { Subscription } from '@tollway/protocol/live/requests';
 import { expect, test } from 'vitest';
-import { Rows } from './rows.ts';
+import { RowsTopic } from './rows-topic.ts';
 
 test('rows follow the feed in its order, only while somebody listens', () => {
   const asked: Subscription[] = [];
@@ -15,7 +15,7 @@ test('rows follow the feed in its order, only while somebody listens', () => {
       return { update: () => {}, close: () => open-- };
     },
   };
-  const rows = new Rows(feed, '/queue/simple', { count: 2, sort: { by: 'rate.download', desc: true } }, 2000);
+  const rows = new RowsTopic(feed, '/queue/simple', { count: 2, sort: { by: 'rate.download', desc: true } }, 2000);
   expect([rows.loaded, rows.rows, asked]).toEqual([false, [], []]);
   const stop = rows.listen(() => {});
   expect(asked).toEqual([

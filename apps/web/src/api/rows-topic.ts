@@ -15,7 +15,7 @@ interface RowsQuery {
   readonly filter?: Filter;
 }
 
-export class Rows {
+export class RowsTopic {
   readonly #topic: Topic;
   #state: WindowState = emptyWindow;
 

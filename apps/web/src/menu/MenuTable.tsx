@@ -160,7 +160,7 @@ export function MenuTable(props: MenuTableProps) {
     else change({ sort: now.desc ? null : { by: column, desc: true } });
   }
 
-  function look(text: string, waitMs: number) {
+  function scheduleFind(text: string, waitMs: number) {
     setFind(text);
     clearTimeout(findTimer.current);
     // Between words a blank counts; around them it is one that was typed before the next word, or pasted along.
@@ -225,7 +225,7 @@ export function MenuTable(props: MenuTableProps) {
         choice={wants.choice}
         choices={options}
         more={props.toolbar}
-        onFind={(text) => look(text, text === '' ? 0 : FIND_WAIT_MS)}
+        onFind={(text) => scheduleFind(text, text === '' ? 0 : FIND_WAIT_MS)}
         onLeaveFind={() => grid.current?.focus()}
         onFilter={() => {
           if (filtering && wants.conditions.length > 0) change({ conditions: [] });

@@ -16,10 +16,10 @@ function awaiting(all: readonly string[]) {
 test('a row that comes into the loaded part is shown at its place, and nothing is asked for', async () => {
   const { live, show, search, row } = awaiting([]);
   row.wait('*3');
-  row.look();
+  row.check();
   expect(show).not.toHaveBeenCalled();
   live.shown = ['*1', '*3', '*2'];
-  row.look();
+  row.check();
   expect(show).toHaveBeenCalledExactlyOnceWith(41);
   await vi.advanceTimersByTimeAsync(10_000);
   expect(search).not.toHaveBeenCalled();

@@ -14,7 +14,7 @@ export function announceAdded(path: string, id: string): void {
 }
 
 /** Time until the loaded rows should hold the new one, ms; then its place is asked for. */
-const NEWS_MS = 1_500;
+const EXPECTED_MS = 1_500;
 
 /** Waits for one row to come into a list. */
 export class AwaitedRow {
@@ -45,12 +45,12 @@ export class AwaitedRow {
   wait(id: string): void {
     this.#id = id;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#ask(id), NEWS_MS);
-    this.look();
+    this.#timer = setTimeout(() => void this.#searchList(id), EXPECTED_MS);
+    this.check();
   }
 
   /** The loaded rows have changed. */
-  look(): void {
+  check(): void {
     const at = this.#id === undefined ? -1 : this.#live.shown.indexOf(this.#id);
     if (at < 0) return;
     this.stop();
@@ -62,7 +62,7 @@ export class AwaitedRow {
     clearTimeout(this.#timer);
   }
 
-  async #ask(id: string): Promise<void> {
+  async #searchList(id: string): Promise<void> {
     const ids = await this.#search().catch((error: unknown) => {
       showError('The new item was not found in the list', error);
       return undefined;
@@ -92,7 +92,7 @@ export function useAddedRows(menu: Menu, live: LiveMenu, show: (index: number) =
       row.wait(id);
     };
     listeners.add(added);
-    const stop = live.subscribe(({ order }) => order && row.look());
+    const stop = live.subscribe(({ order }) => order && row.check());
     return () => {
       listeners.delete(added);
       stop();

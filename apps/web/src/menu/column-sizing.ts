@@ -34,7 +34,7 @@ export class ColumnSizing {
   }
 
   /** Lays the columns, and keeps the counters at the right edge in view where there is room for them, else the first one. */
-  lay(columns: readonly Column[], width: number): void {
+  layout(columns: readonly Column[], width: number): void {
     this.#columns = columns;
     this.#width = width;
     const { scroller } = this.#options;

@@ -89,8 +89,8 @@ test('a column without values takes no room unless it was chosen by hand', () =>
     { '.id': '*1', action: 'accept', chain: 'input', 'connection-state': 'established', bytes: '0', packets: '0' },
     { '.id': '*2', action: 'drop', chain: 'input', 'src-address': '', bytes: '0', packets: '0' },
   ];
-  expect(filled.look(rows, filter.columns)).toBe(true);
-  expect(filled.look(rows, filter.columns)).toBe(false);
+  expect(filled.observe(rows, filter.columns)).toBe(true);
+  expect(filled.observe(rows, filter.columns)).toBe(false);
   const findings = { empty: filled.empty(filter.columns) };
   const seen = ['action', 'chain', 'connection-state', 'bytes', 'packets'];
   expect(filledColumns(filter, {}, findings)).toEqual(seen);
@@ -105,7 +105,7 @@ test('a column without values takes no room unless it was chosen by hand', () =>
   expect(filledColumns(filter, more, { empty: new Set(['log-prefix']) })).toContain('log-prefix');
 
   // A row with a value brings its column.
-  expect(filled.look([{ '.id': '*3', 'dst-port': '5201' }], filter.columns)).toBe(true);
+  expect(filled.observe([{ '.id': '*3', 'dst-port': '5201' }], filter.columns)).toBe(true);
   expect(filledColumns(filter, {}, { empty: filled.empty(filter.columns) })).toContain('dst-port');
 });
 
@@ -118,23 +118,23 @@ test('a column that only rows of a filter have values for goes with the filter',
   const seen = () => names.filter((name) => !table.empty(names).has(name));
   // A window that opens with a filter shows the columns of its rows alone.
   const forward = { filter: { chain: 'forward' }, find: '' };
-  table.look([{ ...rule, chain: 'forward', 'dst-port': '80' }], names, forward, { matched: 1, total: 200 });
+  table.observe([{ ...rule, chain: 'forward', 'dst-port': '80' }], names, forward, { matched: 1, total: 200 });
   expect(seen()).toEqual(['action', 'chain', 'dst-port']);
-  table.look([rule], names, everything, { matched: 200, total: 200 });
+  table.observe([rule], names, everything, { matched: 200, total: 200 });
   expect(seen()).toEqual(['action', 'chain']);
 
   const found = { filter: {}, find: '5' };
-  table.look([{ ...rule, 'src-port': '5201' }], names, found, { matched: 1, total: 200 });
+  table.observe([{ ...rule, 'src-port': '5201' }], names, found, { matched: 1, total: 200 });
   expect(seen()).toEqual(['action', 'chain', 'src-port']);
   // Typing on does not make columns come and go.
-  table.look([rule], names, { ...found, find: '52' }, { matched: 1, total: 200 });
+  table.observe([rule], names, { ...found, find: '52' }, { matched: 1, total: 200 });
   expect(seen()).toContain('src-port');
-  expect(table.look([], names, forward, { matched: 0, total: 200 })).toBe(true);
+  expect(table.observe([], names, forward, { matched: 0, total: 200 })).toBe(true);
   expect(seen()).toEqual(['action', 'chain']);
 
   // Columns that were filled without a filter stay, also in another window and under a filter.
-  table.look([{ ...rule, 'dst-port': '443' }], names, everything, { matched: 200, total: 200 });
-  table.look([rule], names, forward, { matched: 1, total: 200 });
+  table.observe([{ ...rule, 'dst-port': '443' }], names, everything, { matched: 200, total: 200 });
+  table.observe([rule], names, forward, { matched: 1, total: 200 });
   expect(seen()).toContain('dst-port');
   expect(known.empty(names)).toEqual(new Set(['src-port']));
 });
@@ -143,8 +143,8 @@ test('a tree is looked at as a whole, although rows of it are folded away', () =
   const known = new FilledColumns(filter);
   const table = new TableFilledColumns(filter, known);
   const folded = { filter: {}, find: '', tree: FOLDED };
-  table.look([{ '.id': '*1', 'src-port': '1' }], ['action', 'src-port'], folded, { matched: 1, total: 3 });
-  table.look([{ '.id': '*1' }], ['action', 'src-port'], { ...folded, find: 'x' }, { matched: 1, total: 3 });
+  table.observe([{ '.id': '*1', 'src-port': '1' }], ['action', 'src-port'], folded, { matched: 1, total: 3 });
+  table.observe([{ '.id': '*1' }], ['action', 'src-port'], { ...folded, find: 'x' }, { matched: 1, total: 3 });
   expect(table.empty(['action', 'src-port'])).toEqual(new Set(['action']));
 });
 
@@ -152,7 +152,7 @@ test('half of a pair has a value when the pair has one', () => {
   const queues = registry.find((menu) => menu.path === '/queue/simple');
   if (queues === undefined) throw new Error('menus are missing');
   const filled = new FilledColumns(queues);
-  filled.look([{ '.id': '*1', name: 'a', 'max-limit': '0/0', 'packet-marks': '' }], queues.columns);
+  filled.observe([{ '.id': '*1', name: 'a', 'max-limit': '0/0', 'packet-marks': '' }], queues.columns);
   const empty = filled.empty(queues.columns);
   expect(empty.has('max-limit.download')).toBe(false);
   expect([empty.has('packet-marks'), empty.has('total-max-limit')]).toEqual([true, true]);

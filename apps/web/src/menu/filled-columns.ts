@@ -19,7 +19,7 @@ export class FilledColumns {
   }
 
   /** Looks at rows for values in columns that had none. Returns whether that changed anything. */
-  look(rows: Iterable<Row>, columns: readonly string[]): boolean {
+  observe(rows: Iterable<Row>, columns: readonly string[]): boolean {
     const open = columns.flatMap((name) => (this.#filled.has(name) ? [] : (menuColumn(this.#menu, name) ?? [])));
     const before = this.#filled.size;
     const first = this.#rows === 0;
@@ -72,10 +72,10 @@ export class TableFilledColumns {
   }
 
   /**
-   * Looks at rows as {@link FilledColumns.look} does.
+   * Looks at rows as {@link FilledColumns.observe} does.
    * @param by the query of the rows
    */
-  look(rows: Iterable<Row>, columns: readonly string[], by: Asked, { matched, total }: Counts): boolean {
+  observe(rows: Iterable<Row>, columns: readonly string[], by: Asked, { matched, total }: Counts): boolean {
     // While a word is typed into Find, columns stay: they would come and go with each letter.
     const filter = JSON.stringify([by.filter, by.find !== '']);
     const other = filter !== this.#filter;
@@ -83,7 +83,7 @@ export class TableFilledColumns {
     this.#filter = filter;
     // A filter that all items pass hides nothing.
     const whole = matched === total || asksForAll(by);
-    return (whole ? this.#all : this.#filtered).look(rows, columns) || other;
+    return (whole ? this.#all : this.#filtered).observe(rows, columns) || other;
   }
 
   /** Columns that no row had a value for; none before there was a row. */
@@ -103,13 +103,13 @@ export function useEmptyColumns(menu: Menu, live: LiveMenu, columns: readonly st
   const [empty, setEmpty] = useState(() => filled.empty(columns));
   useEffect(() => {
     const all = names.split(' ');
-    const look = (ids: Iterable<string>) => {
+    const observe = (ids: Iterable<string>) => {
       const rows = [...ids].map((id) => live.row(id)).filter((row) => row !== undefined);
-      if (filled.look(rows, all, live.listed, live.state)) setEmpty(filled.empty(all));
+      if (filled.observe(rows, all, live.listed, live.state)) setEmpty(filled.empty(all));
     };
-    look(live.shown);
+    observe(live.shown);
     setEmpty(filled.empty(all));
-    return live.subscribe((change) => look(change.rows));
+    return live.subscribe((change) => observe(change.rows));
   }, [filled, live, names]);
   return empty;
 }

@@ -89,7 +89,7 @@ export class GridView {
     this.#stops.push(() => resize.disconnect());
     this.#stops.push(
       live.subscribe((change) => {
-        if (change.order) this.#relist();
+        if (change.order) this.#onListChanged();
         this.#schedule();
       }),
     );
@@ -105,7 +105,7 @@ export class GridView {
   /** Measures again; called when sizes may have changed. */
   remeasure(): void {
     if (!this.viewport.measure()) return;
-    this.#sizing.lay(this.#sizing.columns, this.viewport.width);
+    this.#sizing.layout(this.#sizing.columns, this.viewport.width);
     this.#schedule();
   }
 
@@ -132,7 +132,7 @@ export class GridView {
       this.#lines = new RowLines(this.#options.menu, columns, this.#options.live.query.find);
       // Comments may have lines of their own now, or none any more.
       this.viewport.geometry.clearExtra();
-      this.#sizing.lay(columns, this.viewport.width);
+      this.#sizing.layout(columns, this.viewport.width);
     }
     this.#paint();
   }
@@ -194,7 +194,7 @@ export class GridView {
   }
 
   /** Begins a new list after a change of the query or of the number of rows: heights of rows that are not loaded are unknown. */
-  #relist(): void {
+  #onListChanged(): void {
     const { query, state } = this.#options.live;
     const before = this.#listed;
     this.#listed = { query, matched: state.matched };
@@ -226,7 +226,7 @@ export class GridView {
   }
 
   /** Updates the heights of the rows. The row at the top of the view stays there. */
-  #lay(): void {
+  #layout(): void {
     const { live, menu, body, scroller, tail } = this.#options;
     const { viewport } = this;
     const { find } = live.query;
@@ -260,14 +260,14 @@ export class GridView {
 
   #paint(): void {
     const { live, scroller } = this.#options;
-    this.#lay();
+    this.#layout();
     // Rows above the target of the focus may have become taller by the layout.
     const target = this.#pending?.index;
     if (target !== undefined && this.#idAt(target) !== undefined) this.viewport.reveal(target);
     const { geometry, offset, height, scrollTop } = this.viewport;
     const top = geometry.rowAt(offset);
     const bottom = geometry.rowAt(offset + height);
-    this.#ask();
+    this.#requestRows();
 
     const first = Math.max(0, top - OVERDRAW);
     const last = Math.min(geometry.count - 1, bottom + OVERDRAW);
@@ -310,7 +310,7 @@ export class GridView {
   }
 
   /** Subscribes to the rows around the view when the loaded ones do not cover it; while scrolling not at every step. */
-  #ask(): void {
+  #requestRows(): void {
     if (this.#asking !== undefined || this.#wanted() === undefined) return;
     this.#asking = setTimeout(() => {
       this.#asking = undefined;

@@ -1,7 +1,7 @@
 /** The interfaces and queues with the highest rates; sorted on the server, so that their number does not matter. */
 import { displayRate } from '@tollway/schema';
 import type { Row } from '../../api/row.ts';
-import type { Rows } from '../../api/rows.ts';
+import type { RowsTopic } from '../../api/rows-topic.ts';
 import { useLive, writeAll } from '../../ui/use-live.ts';
 import { halves, queueLoad } from '../queue/pair.ts';
 import { queuedText } from '../queue/QueueWindow.tsx';
@@ -13,7 +13,7 @@ interface TableProps {
   readonly title: string;
   readonly opens: string;
   readonly area: string;
-  readonly rows: Rows;
+  readonly rows: RowsTopic;
   readonly columns: readonly [string, string, string];
   readonly slot: (row: Row) => Slot;
   readonly empty: string;

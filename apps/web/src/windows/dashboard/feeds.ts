@@ -1,7 +1,7 @@
 /** Feeds of the dashboard besides samples and profile: a few rows of some menus, sorted on the server. */
 import { live } from '../../api/live.ts';
 import { onProfile } from '../../api/profile.ts';
-import { Rows } from '../../api/rows.ts';
+import { RowsTopic } from '../../api/rows-topic.ts';
 import { useStatus } from '../../api/status.ts';
 import { onTraffic } from '../../api/traffic.ts';
 import type { Subscribe } from '../../ui/use-live.ts';
@@ -10,7 +10,7 @@ import { tracking } from '../ip/firewall/connection/tracking.ts';
 /** Rows of the tables "top interfaces" and "top queues". */
 export const TOP = 5;
 
-export const topInterfaces = new Rows(
+export const topInterfaces = new RowsTopic(
   live,
   '/interface',
   {
@@ -22,7 +22,7 @@ export const topInterfaces = new Rows(
   1000,
 );
 
-export const topQueues = new Rows(
+export const topQueues = new RowsTopic(
   live,
   '/queue/simple',
   { count: TOP, columns: ['name', 'rate', 'max-limit'], sort: { by: 'rate.upload+rate.download', desc: true } },
@@ -30,7 +30,7 @@ export const topQueues = new Rows(
 );
 
 /** Enabled interfaces that had a link and lost it. */
-export const lostLinks = new Rows(
+export const lostLinks = new RowsTopic(
   live,
   '/interface',
   {

@@ -2,7 +2,7 @@
 import { displayBytes, type Menu, thousands } from '@tollway/schema';
 import { useMemo } from 'react';
 import { live } from '../../api/live.ts';
-import { Rows } from '../../api/rows.ts';
+import { RowsTopic } from '../../api/rows-topic.ts';
 import { onTraffic, trafficSamples } from '../../api/traffic.ts';
 import { MenuTable } from '../../menu/MenuTable.tsx';
 import { useLive, write } from '../../ui/use-live.ts';
@@ -29,7 +29,10 @@ const HINTS_MS = 5_000;
 /** `3 hints`, which leads to them; nothing while there are none. */
 function Hints({ menu }: { readonly menu: Menu }) {
   const follow = useLinks();
-  const found = useMemo(() => new Rows(live, HINTS, { count: 0, filter: { menu: menu.path } }, HINTS_MS), [menu.path]);
+  const found = useMemo(
+    () => new RowsTopic(live, HINTS, { count: 0, filter: { menu: menu.path } }, HINTS_MS),
+    [menu.path],
+  );
   const element = useLive<HTMLSpanElement>(found.listen, (span) => {
     const link = span.querySelector('a');
     const { matched } = found;

@@ -1,8 +1,8 @@
 /** Load of the connection table, for whatever shows it. */
 import { live } from '../../../../api/live.ts';
-import { Rows } from '../../../../api/rows.ts';
+import { RowsTopic } from '../../../../api/rows-topic.ts';
 
-export const tracking = new Rows(
+export const tracking = new RowsTopic(
   live,
   '/ip/firewall/connection/tracking',
   { count: 1, columns: ['max-entries', 'worker-max-entries', 'worker-entries', 'total-entries', 'active-ipv4'] },
