@@ -39,7 +39,7 @@ const LOOK_MS = 5_000;
 const userChangesFile = (dataDir: string): string => join(dataDir, 'users.changes');
 
 /** Number of changes of users as the data folder has it beside the copies; undefined when that is gone or damaged. */
-export function notedUserChanges(dataDir: string): number | undefined {
+export function recordedUserChanges(dataDir: string): number | undefined {
   try {
     // No router comes near a number with more digits.
     const number = /^(\d{1,12})\n$/.exec(readFileSync(userChangesFile(dataDir), 'utf8'))?.[1];
@@ -261,7 +261,7 @@ function readFile(path: string): RowsFile | undefined {
  * Files that are damaged, the newest first, among those that hold what came last: what they held is not known, nor the users
  * of that time.
  */
-export function damagedNewest(dataDir: string): readonly string[] {
+export function newestDamagedFiles(dataDir: string): readonly string[] {
   const folder = generationsFolder(dataDir);
   const damaged: string[] = [];
   for (const name of rowsFiles(folder)) {
@@ -273,16 +273,16 @@ export function damagedNewest(dataDir: string): readonly string[] {
 }
 
 /** Whether a user could make themselves and others users again. */
-export const canLogIn = (user: KeptUsers['users'][number]): boolean =>
+export const isUsableFullUser = (user: KeptUsers['users'][number]): boolean =>
   user.group === 'full' && !user.disabled && user.passwordHash !== null;
 
 /** Whether the newest copies are of the time before anybody could log in, who can since: with them everybody could again. */
-export const isBeforeUsers = (dataDir: string, { users: { users, changes } }: RowsFile): boolean =>
-  !users.some(canLogIn) && (notedUserChanges(dataDir) ?? 0) > changes;
+export const predatesFullUsers = (dataDir: string, { users: { users, changes } }: RowsFile): boolean =>
+  !users.some(isUsableFullUser) && (recordedUserChanges(dataDir) ?? 0) > changes;
 
 /** Whether users may have been changed since what is kept of them. */
-export const hasMissedUsers = (dataDir: string, { changes }: KeptUsers): boolean =>
-  (notedUserChanges(dataDir) ?? Number.POSITIVE_INFINITY) > changes;
+export const mayMissUserChanges = (dataDir: string, { changes }: KeptUsers): boolean =>
+  (recordedUserChanges(dataDir) ?? Number.POSITIVE_INFINITY) > changes;
 
 /** The newest file that can be read, which has the newest generation that is known, and the users of that time. */
 export function newestKept(dataDir: string): RowsFile | undefined {
@@ -294,8 +294,8 @@ export function newestKept(dataDir: string): RowsFile | undefined {
 export const hasCopies = (dataDir: string): boolean => rowsFiles(generationsFolder(dataDir)).length > 0;
 
 /** The revision that the newest file begins with, also when it cannot be read; 0 without any. */
-export const newestBegun = (dataDir: string): number =>
+export const firstRevisionOfNewest = (dataDir: string): number =>
   Number.parseInt(rowsFiles(generationsFolder(dataDir))[0] ?? '0', 10);
 
 /** The last revision that is kept; 0 without any. */
-export const lastKept = (file: RowsFile | undefined): number => file?.heads.at(-1)?.revision ?? 0;
+export const lastRevisionOf = (file: RowsFile | undefined): number => file?.heads.at(-1)?.revision ?? 0;

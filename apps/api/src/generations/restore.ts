@@ -10,14 +10,14 @@ import { type Migration, migrate } from '../database/migrate.js';
 import { messageOf } from '../errors.js';
 import { agentRevision } from './agent-revision.js';
 import {
-  damagedNewest,
   generationsFolder,
-  hasMissedUsers,
-  isBeforeUsers,
   keptGenerations,
-  lastKept,
+  lastRevisionOf,
+  mayMissUserChanges,
+  newestDamagedFiles,
   newestKept,
-  notedUserChanges,
+  predatesFullUsers,
+  recordedUserChanges,
 } from './generations.js';
 import { baseLines, type Generation, type KeptUsers } from './rows-file.js';
 
@@ -62,10 +62,10 @@ type Connection = Awaited<ReturnType<ReturnType<typeof adapter>['connect']>>;
 export function restorableFrom(dataDir: string): { readonly value: number | undefined } | undefined {
   const newest = newestKept(dataDir);
   // With copies from before anybody could log in nobody could who could before.
-  if (newest === undefined || isBeforeUsers(dataDir, newest)) return undefined;
-  const last = lastKept(newest);
-  const isOutdated = agentRevision(dataDir) > last || hasMissedUsers(dataDir, newest.users);
-  return { value: damagedNewest(dataDir).length > 0 || isOutdated ? last : undefined };
+  if (newest === undefined || predatesFullUsers(dataDir, newest)) return undefined;
+  const last = lastRevisionOf(newest);
+  const isOutdated = agentRevision(dataDir) > last || mayMissUserChanges(dataDir, newest.users);
+  return { value: newestDamagedFiles(dataDir).length > 0 || isOutdated ? last : undefined };
 }
 
 /** Refuses to lose later changes, unless the revision was named explicitly. */
@@ -90,10 +90,10 @@ export async function restore(
   checks = false,
 ): Promise<Restored> {
   const file = databaseFile(url);
-  const damaged = damagedNewest(dataDir);
+  const damaged = newestDamagedFiles(dataDir);
   const generation = chosen(dataDir, wanted, damaged);
   const newest = newestKept(dataDir);
-  if (newest !== undefined && isBeforeUsers(dataDir, newest)) {
+  if (newest !== undefined && predatesFullUsers(dataDir, newest)) {
     throw nothingToRestore(dataDir, 'is of the time before anybody could log in');
   }
   if (wanted === undefined && damaged.length > 0) {
@@ -115,20 +115,20 @@ export async function restore(
       const old = await keepHistory(connection, file, newest?.database);
       known = old.revision;
       const there = Math.max(known, ahead);
-      const missedUsers = hasMissedUsers(dataDir, users);
-      isOutdated = there > lastKept(newest) || missedUsers;
+      const missedUsers = mayMissUserChanges(dataDir, users);
+      isOutdated = there > lastRevisionOf(newest) || missedUsers;
       if (wanted === undefined && isOutdated) {
         const what = missedUsers ? 'users may have been changed since' : `there was revision ${there}`;
-        refuseLosing(`missing (${what}, the copies end with ${lastKept(newest)})`, generation);
+        refuseLosing(`missing (${what}, the copies end with ${lastRevisionOf(newest)})`, generation);
       }
-      revision = 1 + Math.max(known, lastKept(newest), ahead);
-      const last = newest?.at(lastKept(newest));
+      revision = 1 + Math.max(known, lastRevisionOf(newest), ahead);
+      const last = newest?.at(lastRevisionOf(newest));
       // What the history tells of an id stays true of it: none is given a second time.
       const lastId = Math.max(generation.lastId, last?.lastId ?? 0, old.lastId);
       const changes = last === undefined ? [] : difference(last, generation);
       const counted = {
         ...users,
-        changes: 1 + Math.max(users.changes, old.userChanges, notedUserChanges(dataDir) ?? 0),
+        changes: 1 + Math.max(users.changes, old.userChanges, recordedUserChanges(dataDir) ?? 0),
         lastUserId: old.lastUserId,
       };
       const restored = { ...generation, lastId };
@@ -156,7 +156,7 @@ export async function restore(
       keptAs,
       damaged,
       isOutdated,
-      replaced: ahead > Math.max(known, lastKept(newest)) ? ahead : undefined,
+      replaced: ahead > Math.max(known, lastRevisionOf(newest)) ? ahead : undefined,
     };
   } catch (error) {
     removeDatabase(building);
@@ -184,7 +184,7 @@ function chosen(dataDir: string, wanted: number | undefined, damaged: readonly s
   const folder = generationsFolder(dataDir);
   const held: number[] = [];
   for (const file of keptGenerations(dataDir)) {
-    const found = file.at(wanted ?? lastKept(file));
+    const found = file.at(wanted ?? lastRevisionOf(file));
     if (found !== undefined) return found;
     held.push(...file.heads.map(({ revision }) => revision));
   }

@@ -6,12 +6,12 @@ import { databaseFile, isWritable, startsAsDatabase } from '../database/file.js'
 import { hasOtherTables, type Migration, migrate, NewerDatabase } from '../database/migrate.js';
 import { agentRevision } from '../generations/agent-revision.js';
 import {
-  canLogIn,
-  isBeforeUsers,
-  lastKept,
-  newestBegun,
+  firstRevisionOfNewest,
+  isUsableFullUser,
+  lastRevisionOf,
   newestKept,
-  notedUserChanges,
+  predatesFullUsers,
+  recordedUserChanges,
 } from '../generations/generations.js';
 import type { Generation } from '../generations/rows-file.js';
 import { menuUnlike, missingIn, unknownMenu } from './completeness.js';
@@ -41,11 +41,11 @@ export async function readyDatabase(
   if (wrong !== undefined) throw DatabaseFault.noFile(file, file + wrong);
   try {
     const kept = newestKept(dataDir);
-    const last = Math.max(lastKept(kept), newestBegun(dataDir));
+    const last = Math.max(lastRevisionOf(kept), firstRevisionOfNewest(dataDir));
     const active = agentRevision(dataDir);
-    const isSetUp = last > 0 || active > 0 || (notedUserChanges(dataDir) ?? 0) > 0;
+    const isSetUp = last > 0 || active > 0 || (recordedUserChanges(dataDir) ?? 0) > 0;
     // With such copies nobody could log in who could before.
-    const isUseless = (copies: typeof kept) => copies === undefined || isBeforeUsers(dataDir, copies);
+    const isUseless = (copies: typeof kept) => copies === undefined || predatesFullUsers(dataDir, copies);
     const older = (detail: string) => new DatabaseFault('older', file, detail);
     const fresh = !existsSync(file) || statSync(file).size === 0;
     if (fresh && isSetUp) {
@@ -71,12 +71,12 @@ export async function readyDatabase(
     if (revision < last) throw older(`revision ${revision}; the last was ${last}`);
     const users = kept?.users;
     // What happens to users makes no revision.
-    if (userChanges < Math.max(users?.changes ?? 0, notedUserChanges(dataDir) ?? 0)) {
+    if (userChanges < Math.max(users?.changes ?? 0, recordedUserChanges(dataDir) ?? 0)) {
       throw older(`revision ${revision}, but its users have changed since`);
     }
     if (isOther) throw new DatabaseFault('other', file);
     if (revision < active) throw older(`revision ${revision}; the data plane has ${active}`);
-    const hadUsers = users?.users.some(canLogIn) === true;
+    const hadUsers = users?.users.some(isUsableFullUser) === true;
     if (!hasUsers && hadUsers) throw new DatabaseFault('no-users', file);
     // A migration may change rows, and with a crash in between the last revision is not kept.
     return migrated.length === 0 && revision === last ? kept?.at(last) : undefined;

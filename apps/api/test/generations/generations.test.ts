@@ -5,9 +5,9 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import {
   Generations,
   generationsFolder,
-  isBeforeUsers,
   newestKept,
-  notedUserChanges,
+  predatesFullUsers,
+  recordedUserChanges,
 } from '../../src/generations/generations.js';
 import type { KeptUser } from '../../src/generations/rows-file.js';
 
@@ -91,19 +91,19 @@ it('says beside the folder how often users were changed, also while nothing can 
   });
   try {
     await generations.begin();
-    expect(notedUserChanges(folder)).toBe(8);
+    expect(recordedUserChanges(folder)).toBe(8);
     const kept = generationsFolder(folder);
     renameSync(kept, `${kept}.away`);
     writeFileSync(kept, '');
     users = [user('admin')];
     generations.usersChanged();
-    expect(notedUserChanges(folder)).toBe(9);
+    expect(recordedUserChanges(folder)).toBe(9);
     rmSync(kept);
     renameSync(`${kept}.away`, kept);
     expect(newestKept(folder)?.users.changes).toBe(8);
     // The attempt that failed may not be over yet.
     await expect
-      .poll(() => generations.begin().then(() => [notedUserChanges(folder), newestKept(folder)?.users.changes]))
+      .poll(() => generations.begin().then(() => [recordedUserChanges(folder), newestKept(folder)?.users.changes]))
       .toEqual([9, 9]);
   } finally {
     generations.close();
@@ -121,7 +121,7 @@ it('knows copies of the time before anybody could log in from those of a router 
   });
   const before = () => {
     const kept = newestKept(folder);
-    return kept && isBeforeUsers(folder, kept);
+    return kept && predatesFullUsers(folder, kept);
   };
   try {
     await generations.begin();
