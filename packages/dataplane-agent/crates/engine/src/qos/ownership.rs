@@ -82,7 +82,7 @@ impl Ownership {
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| Some(one_more_in_flight(word)));
     }
 
-    /// Packets that were in flight have left the router, or will never arrive.
+    /// Takes packets from the count of those in flight that have left the router, or will never arrive.
     pub fn acknowledge(&self, packets: u64) {
         let less = |word: u64| Some(word & !IN_FLIGHT | (word & IN_FLIGHT).saturating_sub(packets));
         // Always succeeds, as the function always gives a value.

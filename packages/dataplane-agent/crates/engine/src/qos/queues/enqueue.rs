@@ -46,7 +46,7 @@ impl<F: Frame> Queues<F> {
         Ok(())
     }
 
-    /// A frame that has a place goes into a leaf's queue, which may drop it nevertheless.
+    /// Puts a frame that has a place into a leaf's queue, which may drop it nevertheless.
     fn put(&mut self, number: u32, node: NodeId, now: Now) -> EnqueueOutcome {
         let Some(queue) = self.leaf_queues.get_mut(number as usize) else { return EnqueueOutcome::NoRoom };
         let before = queue.kind.load();

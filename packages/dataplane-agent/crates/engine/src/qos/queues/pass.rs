@@ -9,7 +9,7 @@ use crate::qos::queues::{PathStep, Queues};
 use crate::time::Now;
 
 /// A super-frame whose time on the wire at the queue's rate is longer than one in so many of a second is
-/// cut into pieces: it would make everybody else wait.
+/// segmented: it would make everybody else wait.
 const WHOLE_PER_SECOND: u64 = 1000;
 
 impl<F: Frame> Queues<F> {
@@ -64,7 +64,7 @@ impl<F: Frame> Queues<F> {
             if !TREES || leaf.is(leaf_flag::ALL & !leaf_flag::TREE) {
                 return self.pass_flagged(number, segments, bytes, now);
             }
-            // A super-frame that would make others wait goes in pieces.
+            // A super-frame that would make others wait is segmented.
             let is_whole = segments == 1 || !is_long(self.htb.rate(leaf.class), segments, bytes);
             let passes = leaf.waiting == 0 && is_whole && self.htb.pass(leaf.class, segments, bytes, now);
             if passes {

@@ -102,7 +102,7 @@ impl QueuePaths {
         }
     }
 
-    /// A packet begins to wait on a queue.
+    /// Counts a packet that begins to wait on a queue.
     pub fn hold(&mut self, queue: QueueRef) {
         if let QueueRefKind::Path(number, _) = queue.kind()
             && let Some(path) = self.all.get_mut(number as usize)
@@ -111,7 +111,7 @@ impl QueuePaths {
         }
     }
 
-    /// A packet no longer waits on a queue.
+    /// Takes a packet from the count that no longer waits on a queue.
     pub fn release(&mut self, queue: QueueRef) {
         if let QueueRefKind::Path(number, _) = queue.kind()
             && let Some(path) = self.all.get_mut(number as usize)

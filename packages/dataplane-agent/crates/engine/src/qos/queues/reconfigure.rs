@@ -192,7 +192,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// The queue of an interface is there from the start, for it has to know when its port takes nothing.
+    /// Begins the queue of an interface, which is there from the start: it has to know when its port takes nothing.
     fn begin_interface_queue(&mut self, at: usize, forest: &Forest, now: Now) {
         let Some(entry) = self.rows.get(at) else { return };
         let kind = forest.class(entry.class).and_then(|class| forest.type_of(class));

@@ -121,7 +121,7 @@ impl<F: Frame> Queues<F> {
         taken
     }
 
-    /// A frame that has waited passes its leaf.
+    /// Lets a frame that has waited pass its leaf.
     fn release_frame(
         &mut self,
         number: u32,

@@ -116,7 +116,7 @@ impl<F: Frame> Queues<F> {
         Some(RemainingPath { leaf: leaf_queue.identity, rank, step, classes, context, before })
     }
 
-    /// A packet that was counted as in flight will not arrive.
+    /// Takes back the count of a packet in flight that will not arrive.
     pub fn cancel_handover(&self, remaining: &RemainingPath) {
         for row in [Some(remaining.leaf.first()), remaining.before].into_iter().flatten() {
             if let Some(entry) = self.row_of(row).and_then(|at| self.rows.get(at)) {
@@ -198,8 +198,8 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// The worker is about to sleep, and all that came out of the queues has left the router, but for what waits for a port.
-    /// Releases rows that other workers use too, up to a bound: each packet of theirs would wake this worker. Returns
+    /// Called when the worker is about to sleep, and all that came out of the queues has left the router, but for what
+    /// waits for a port: releases rows that other workers use too, up to a bound: each packet of theirs would wake this worker. Returns
     /// whether there were any.
     pub fn before_sleep(&mut self, now: Now) -> bool {
         if self.shared_rows.is_empty()

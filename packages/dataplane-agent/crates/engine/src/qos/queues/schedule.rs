@@ -127,7 +127,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Leaves in trees have no turn among those that are due.
+    /// Activates woken leaves in their trees, and removes them from those that are due.
     fn activate_woken(&mut self, now: Now) {
         let (leaves, queues, htb) = (&self.leaves, &mut self.leaf_queues, &mut self.htb);
         self.due.retain(|number| {

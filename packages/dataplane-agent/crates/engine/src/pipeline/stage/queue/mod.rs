@@ -177,7 +177,7 @@ fn addresses<F: Frame>(packet: &Packet<F>) -> (u32, u32) {
     (src, tollway_wire::field::get32(head, usize::from(meta.l3) + tollway_wire::ipv4::offset::DST))
 }
 
-/// A packet passes the leaves of its queue until it has to wait. If another worker has one, says which, and what is to go
+/// Passes a packet through the leaves of its queue until it has to wait. If another worker has one, says which, and what is to go
 /// with it.
 fn walk<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
