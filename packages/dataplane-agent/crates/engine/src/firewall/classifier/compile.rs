@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tollway_config::dataplane::{Action, Chain, RowId};
 
-use super::action;
+use super::action::{ActionScope, RuleAction};
 use super::check::Check;
 use super::depends::Depends;
 use super::evaluate::Position;
@@ -13,8 +13,10 @@ use super::index::Index;
 use super::list::AddressLists;
 use super::matcher::{CompileScope, EvaluationOrder, MarkRead, Matcher};
 use crate::error::BuildError;
+use crate::flow::nat::NatTarget;
 use crate::interface::InterfaceMap;
 use crate::packet::Hook;
+use crate::packet::tuple::Addr;
 
 /// Most nested jumps.
 pub const MAX_JUMP_DEPTH: usize = 16;
@@ -76,7 +78,7 @@ pub struct Rule {
     /// Write a log line for each match, with this prefix.
     pub log: Option<String>,
     /// Action as configured.
-    pub action: Action,
+    pub(super) action: Action,
     /// In the order of [`EvaluationOrder`].
     pub(super) matchers: Box<[Matcher]>,
     /// Number of matchers that the flow alone decides.
@@ -92,6 +94,15 @@ pub struct Rule {
     pub(super) reads_transport_header: bool,
     /// Only SYN segments fulfil its conditions.
     pub(super) only_matches_syn: bool,
+}
+
+impl Rule {
+    /// Translation that a rule of NAT asks for. `interface` and `own` are the out-interface and its address in `srcnat`, the
+    /// in-interface's in `dstnat`. `None` when the action is no translation, or needs the address and there is none.
+    #[inline(always)]
+    pub fn nat_target(&self, interface: RowId, own: Option<Addr>) -> Option<NatTarget> {
+        self.action.nat_target(interface, own)
+    }
 }
 
 /// A compiled chain.
@@ -141,8 +152,7 @@ impl RuleTable {
             let from = table.rules.len() as u32;
             let mut checks = Vec::with_capacity(chain.rules.len());
             for rule in &chain.rules {
-                action::check(kind, None, chain, rule.row, &rule.action)?;
-                action::check_references(kind, chains, lists, rule.row, &rule.action)?;
+                rule.action.check(&ActionScope { kind, chain: &chain.name, chains, lists, row: rule.row })?;
                 let scope = CompileScope { interfaces, lists, row: rule.row };
                 let (rule, check) = compile_rule(rule, index as u32, &scope)?;
                 table.rules.push(rule);
@@ -155,7 +165,7 @@ impl RuleTable {
             };
             table.chains.push(CompiledChain { name: chain.name.clone(), from, index });
         }
-        check_paths(kind, chains)?;
+        check_paths(kind, chains, lists)?;
         if let Some(before) = before {
             table.adopt(before);
         }
@@ -188,7 +198,7 @@ impl RuleTable {
     pub fn has_bounds(&self) -> bool {
         self.rules.iter().any(|rule| {
             let limited = Depends::LIMITED_VALIDITY.union(Depends::LIST);
-            action::added(&rule.action).is_some()
+            rule.action.has_bounds()
                 || rule.matchers.iter().any(|matcher| matcher.depends_on().meets(limited))
         })
     }
@@ -252,7 +262,7 @@ fn compile_rule(
         flow_const_said,
         constant_matchers,
         depends,
-        logs: rule.log.is_some() || rule.action == Action::Log,
+        logs: rule.log.is_some() || rule.action.logs(),
         reads_transport_header: matchers.iter().any(Matcher::reads_transport_header),
         only_matches_syn: matchers.iter().any(Matcher::only_matches_syn),
         matchers: matchers.into(),
@@ -261,7 +271,7 @@ fn compile_rule(
 }
 
 /// Looks for circles, too deep nesting, and actions that a hook reaches but does not know.
-fn check_paths(kind: TableKind, chains: &[Chain]) -> Result<(), BuildError> {
+fn check_paths(kind: TableKind, chains: &[Chain], lists: &AddressLists) -> Result<(), BuildError> {
     let mut depths = vec![None; chains.len()];
     for index in 0..chains.len() {
         let mut path = Vec::new();
@@ -279,10 +289,8 @@ fn check_paths(kind: TableKind, chains: &[Chain]) -> Result<(), BuildError> {
             }
             let Some(chain) = chains.get(index) else { continue };
             for rule in &chain.rules {
-                action::check(kind, Some(hook), chain, rule.row, &rule.action)?;
-                if let Action::Jump { chain } = rule.action {
-                    open.push(chain as usize);
-                }
+                rule.action.check(&ActionScope { kind, chain: hook, chains, lists, row: rule.row })?;
+                open.extend(rule.action.callee().map(|chain| chain as usize));
             }
         }
     }
@@ -302,8 +310,7 @@ fn depth(
     let mut deepest = 0;
     path.push(index);
     for rule in chains.get(index).map_or(&[][..], |chain| &chain.rules) {
-        let Action::Jump { chain: target } = rule.action else { continue };
-        let target = target as usize;
+        let Some(target) = rule.action.callee().map(|chain| chain as usize) else { continue };
         if path.contains(&target) {
             return Err(BuildError::row(rule.row, "the jump leads back to its own chain"));
         }

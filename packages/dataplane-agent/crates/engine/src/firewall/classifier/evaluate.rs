@@ -1,18 +1,17 @@
 //! Evaluation of a compiled table for one packet.
 
-use tollway_config::dataplane::{Action, RejectWith, RowId};
+use tollway_config::dataplane::{Mark, RejectWith, RowId};
 use tollway_wire::tcp;
 
-use super::action::{self, Changes};
+use super::action::{ChainExit, Hit, RuleAction};
 use super::check::Fields;
 use super::compile::{CompiledChain, MAX_JUMP_DEPTH, Rule, RuleTable};
 use super::depends::Depends;
 use super::index::Candidates;
-use super::matcher::{Condition, Matcher, Side};
+use super::matcher::{Condition, Matcher};
 use super::validity::{Membership, OutcomeValidity};
 use super::view::PacketView;
 use crate::packet::tuple::Addr;
-use crate::time::Now;
 
 /// The result of the evaluation of a table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -36,7 +35,7 @@ pub enum RuleVerdict {
 pub struct Position {
     chain: u16,
     depth: u16,
-    rule: u32,
+    pub(super) rule: u32,
     /// Next rule of each caller and above it its chain, outermost first: whole words, which are set to zero all at once.
     callers: [u64; MAX_JUMP_DEPTH],
 }
@@ -99,6 +98,23 @@ pub struct Evaluation {
     pub adds: Vec<ListAddition>,
 }
 
+/// The changes that rules of mangle make to a packet. Later rules of the same evaluation see the new marks and DSCP.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// New mark of the packet.
+    pub packet_mark: Option<Mark>,
+    /// New mark of the connection.
+    pub connection_mark: Option<Mark>,
+    /// New mark for routing.
+    pub routing_mark: Option<Mark>,
+    /// New DSCP.
+    pub dscp: Option<u8>,
+    /// Largest segment size that a SYN segment may announce, bytes.
+    pub mss: Option<u16>,
+    /// The segment size is limited to what fits the MTU of the out-interface (`clamp-to-pmtu`).
+    pub clamp_mss: bool,
+}
+
 /// An address that a rule puts into a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListAddition {
@@ -109,11 +125,6 @@ pub struct ListAddition {
     /// Life of the entry, ms; 0 has no end.
     pub timeout_ms: u64,
 }
-
-/// A cached flow begins the life of its entries in lists anew after this part of it …
-const REFRESH_PART: u64 = 8;
-/// … or after this, ms, whichever is sooner.
-const REFRESH_MS: u64 = 1000;
 
 impl Evaluation {
     fn reset(&mut self) {
@@ -131,25 +142,14 @@ impl Evaluation {
 
     /// Notes that the outcome depends on a membership. Beyond [`MAX_LISTED`](super::validity::MAX_LISTED) of them the
     /// rule is evaluated for every packet.
-    fn note_membership(&mut self, listed: Membership, position: &Position) {
+    pub(super) fn note_membership(&mut self, listed: Membership, position: &Position) {
         if self.resume.is_none() && !self.validity.note_membership(listed) {
             self.note_dependency(Depends::LIST, position);
         }
     }
 
-    /// Notes an entry to make. While it is there, it need not be made for every packet.
-    fn add(&mut self, listed: Membership, timeout_ms: u64, view: &PacketView, position: &Position) {
-        self.note_membership(listed, position);
-        if self.resume.is_none() && timeout_ms != 0 {
-            let wait_ms = (timeout_ms / REFRESH_PART).min(REFRESH_MS);
-            self.validity.narrow(u64::MAX, Now(view.now.0.saturating_add(wait_ms * 1_000_000)));
-        }
-        let address = if listed.side == Side::Source { view.tuple.src } else { view.tuple.dst };
-        self.adds.push(ListAddition { list: listed.list, address, timeout_ms });
-    }
-
     /// Notes what the outcome depends on. The first rule whose outcome does not follow from the flow is the resume point.
-    fn note_dependency(&mut self, depends: Depends, position: &Position) {
+    pub(super) fn note_dependency(&mut self, depends: Depends, position: &Position) {
         if !depends.is_flow_const() {
             self.depends = self.depends.union(depends);
             if self.resume.is_none() {
@@ -158,16 +158,6 @@ impl Evaluation {
             }
         }
     }
-}
-
-/// The way in which evaluation leaves a chain.
-enum ChainExit {
-    /// End with a verdict.
-    End,
-    /// Jump to this chain.
-    Call(u32),
-    /// At its end, or by a rule with `action=return`.
-    Return,
 }
 
 impl RuleTable {
@@ -228,43 +218,10 @@ impl RuleTable {
                 out.note_dependency(Depends::SIDE_EFFECT, position);
                 out.logs.push(position.rule);
             }
-            if let Some((listed, timeout_ms)) = action::added(&rule.action) {
-                out.add(listed, timeout_ms, view, position);
-            }
+            let exit = rule.action.apply(&mut Hit { view, position, out });
             out.matched.push(rule.row);
-            match &rule.action {
-                Action::Accept => return ChainExit::End,
-                Action::Drop => {
-                    out.verdict = RuleVerdict::Drop;
-                    return ChainExit::End;
-                }
-                Action::Reject { with } => {
-                    out.verdict = RuleVerdict::Reject(*with);
-                    return ChainExit::End;
-                }
-                Action::Jump { chain } => return ChainExit::Call(*chain),
-                Action::Return => return ChainExit::Return,
-                Action::FasttrackConnection => out.fasttrack = true,
-                action @ (Action::MarkPacket { .. }
-                | Action::MarkConnection { .. }
-                | Action::MarkRouting { .. }
-                | Action::ChangeDscp { .. }
-                | Action::ChangeMss { .. }) => {
-                    if out.changes.note(action, view) == Some(false) {
-                        return ChainExit::End;
-                    }
-                }
-                Action::Log
-                | Action::Passthrough
-                | Action::AddSrcToAddressList { .. }
-                | Action::AddDstToAddressList { .. } => {}
-                Action::Masquerade { .. }
-                | Action::SrcNat { .. }
-                | Action::DstNat { .. }
-                | Action::Redirect { .. } => {
-                    out.verdict = RuleVerdict::Nat { rule: position.rule };
-                    return ChainExit::End;
-                }
+            if let Some(exit) = exit {
+                return exit;
             }
         }
         ChainExit::Return

@@ -22,10 +22,9 @@ mod stateful_tests;
 #[cfg(test)]
 mod tests;
 
-pub use action::Changes;
 pub use compile::{MAX_CHAINS, MAX_JUMP_DEPTH, Rule, RuleTable, TableKind};
 pub use depends::Depends;
-pub use evaluate::{Evaluation, ListAddition, Position, RuleVerdict};
+pub use evaluate::{Changes, Evaluation, ListAddition, Position, RuleVerdict};
 pub use list::AddressLists;
 pub use matcher::{Side, TimeOfDay};
 pub(crate) use segments::Segments;

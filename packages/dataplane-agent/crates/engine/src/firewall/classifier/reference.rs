@@ -1,15 +1,15 @@
 //! The reference evaluator: rules as configured, one after the other. Compiled tables are tested against it.
 //!
-//! Shares no code with the compiled form, so that each can be wrong on its own. How a condition reads is said in its
-//! matcher's file (`Condition::reference`).
+//! Shares no code with the compiled form, so that each can be wrong on its own. How a condition reads and what an
+//! action does is said in the file of each (`Condition::reference`, `RuleAction::reference`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use tollway_config::dataplane::{Action, AddressList, AddressRange, Chain, PortRange, RowId, Rule};
+use tollway_config::dataplane::{AddressList, AddressRange, Chain, PortRange, RowId, Rule};
 
-use super::action::{self, Changes};
-use super::evaluate::{ListAddition, RuleVerdict};
+use super::action::{ChainExit, RuleAction};
+use super::evaluate::{Changes, ListAddition, RuleVerdict};
 use super::matcher::Matcher;
 use super::view::PacketView;
 use crate::interface::InterfaceMap;
@@ -40,7 +40,7 @@ pub struct Memory {
     /// Per rule: when the bucket was filled last, ms, and its level in `1 / per_ms` of a token.
     pub(super) buckets: BTreeMap<RowId, (u64, i128)>,
     /// Lists and addresses.
-    added: BTreeSet<(u32, Addr)>,
+    pub(super) added: BTreeSet<(u32, Addr)>,
 }
 
 impl Memory {
@@ -72,74 +72,40 @@ impl Reference<'_> {
         let mut outcome = ReferenceOutcome::default();
         if let Some(chain) = self.chains.iter().position(|chain| chain.name == hook) {
             let mut view = *view;
-            let verdict = self.chain(chain, &mut view, memory, &mut outcome);
-            outcome.verdict = verdict.unwrap_or(RuleVerdict::Accept);
+            self.chain(chain, &mut view, memory, &mut outcome);
         }
         outcome
     }
 
-    /// `None` when the chain ends, or returns, without a verdict.
+    /// Whether the table ends in the chain, and not only the chain.
     fn chain(
         &self,
         index: usize,
         view: &mut PacketView,
         memory: &mut Memory,
         outcome: &mut ReferenceOutcome,
-    ) -> Option<RuleVerdict> {
+    ) -> bool {
         let before: usize = self.chains.iter().take(index).map(|chain| chain.rules.len()).sum();
-        for (at, rule) in self.chains.get(index)?.rules.iter().enumerate() {
+        for (at, rule) in self.chains.get(index).into_iter().flat_map(|chain| &chain.rules).enumerate() {
             if !self.rule_matches(rule, view, memory) {
                 continue;
             }
             outcome.matched.push(rule.row);
-            if rule.log.is_some() || rule.action == Action::Log {
+            if rule.log.is_some() || rule.action.logs() {
                 outcome.logs.push(rule.row);
             }
-            match &rule.action {
-                Action::Accept => return Some(RuleVerdict::Accept),
-                Action::Drop => return Some(RuleVerdict::Drop),
-                Action::Reject { with } => return Some(RuleVerdict::Reject(*with)),
-                Action::Return => return None,
-                Action::Jump { chain } => {
-                    if let Some(verdict) = self.chain(*chain as usize, view, memory, outcome) {
-                        return Some(verdict);
-                    }
-                }
-                Action::AddSrcToAddressList { list, timeout_ms } => {
-                    outcome.adds.push(ListAddition {
-                        list: *list,
-                        address: view.tuple.src,
-                        timeout_ms: *timeout_ms,
-                    });
-                    memory.added.insert((*list, view.tuple.src));
-                }
-                Action::AddDstToAddressList { list, timeout_ms } => {
-                    outcome.adds.push(ListAddition {
-                        list: *list,
-                        address: view.tuple.dst,
-                        timeout_ms: *timeout_ms,
-                    });
-                    memory.added.insert((*list, view.tuple.dst));
-                }
-                action @ (Action::MarkPacket { passthrough, .. }
-                | Action::MarkConnection { passthrough, .. }
-                | Action::MarkRouting { passthrough, .. }
-                | Action::ChangeDscp { passthrough, .. }
-                | Action::ChangeMss { passthrough, .. }) => {
-                    action::reference(action, view, &mut outcome.changes);
-                    if !passthrough {
-                        return Some(RuleVerdict::Accept);
-                    }
-                }
-                Action::Log | Action::Passthrough => {}
-                Action::FasttrackConnection => outcome.fasttrack = true,
-                Action::Masquerade { .. }
-                | Action::SrcNat { .. }
-                | Action::DstNat { .. }
-                | Action::Redirect { .. } => return Some(RuleVerdict::Nat { rule: (before + at) as u32 }),
+            let hit = &mut ReferenceHit { view, index: (before + at) as u32, memory, outcome };
+            let ends = match rule.action.reference(hit) {
+                None => false,
+                Some(ChainExit::End) => true,
+                Some(ChainExit::Return) => return false,
+                Some(ChainExit::Call(chain)) => self.chain(chain as usize, view, memory, outcome),
+            };
+            if ends {
+                return true;
             }
         }
-        None
+        false
     }
 
     /// Conditions that every packet changes come last, and only when all others hold.
@@ -150,6 +116,15 @@ impl Reference<'_> {
         let mut asked = ReferenceInput { view, row: rule.row, lists, interfaces, memory };
         matchers.into_iter().all(|matcher| Matcher::reference(matcher, &mut asked))
     }
+}
+
+/// A packet that a rule matches, and the outcome so far.
+pub(super) struct ReferenceHit<'a> {
+    pub view: &'a mut PacketView,
+    /// Index of the rule over all chains of the table.
+    pub index: u32,
+    pub memory: &'a mut Memory,
+    pub outcome: &'a mut ReferenceOutcome,
 }
 
 /// Input of the reference of a matcher.

@@ -1,6 +1,6 @@
 //! Binding: the translation that the first packet of a connection gets, which all later ones follow.
 
-use tollway_config::dataplane::{Action, AddressRange, PortRange, RowId};
+use tollway_config::dataplane::{PortRange, RowId};
 
 use super::{ICMP, TCP, UDP};
 use crate::flow::conntrack::{ConnectionTable, Tuples};
@@ -22,52 +22,6 @@ pub struct NatTarget {
 }
 
 impl NatTarget {
-    /// Target of a rule's action. `interface` and `address` are the out-interface and its address for
-    /// `masquerade`, the in-interface's for `redirect`. `None` when the action is no translation, or the
-    /// address is missing.
-    #[inline(always)]
-    pub fn of(action: &Action, interface: RowId, address: Option<Addr>) -> Option<Self> {
-        let own = address.map(|address| (address, address));
-        let range = |range: &AddressRange| (Addr::from(range.from), Addr::from(range.to));
-        match action {
-            Action::Masquerade { to_ports, randomise_ports } => Some(Self {
-                addresses: Some(own?),
-                ports: *to_ports,
-                randomise: *randomise_ports,
-                masquerade: Some(interface),
-            }),
-            Action::SrcNat { to_addresses, to_ports, randomise_ports } => Some(Self {
-                addresses: to_addresses.as_ref().map(range),
-                ports: *to_ports,
-                randomise: *randomise_ports,
-                masquerade: None,
-            }),
-            Action::DstNat { to_addresses, to_ports } => Some(Self {
-                addresses: to_addresses.as_ref().map(range),
-                ports: *to_ports,
-                ..Self::default()
-            }),
-            Action::Redirect { to_ports } => {
-                Some(Self { addresses: Some(own?), ports: *to_ports, ..Self::default() })
-            }
-            Action::Accept
-            | Action::Drop
-            | Action::Reject { .. }
-            | Action::Jump { .. }
-            | Action::Return
-            | Action::Log
-            | Action::Passthrough
-            | Action::AddSrcToAddressList { .. }
-            | Action::AddDstToAddressList { .. }
-            | Action::FasttrackConnection
-            | Action::MarkPacket { .. }
-            | Action::MarkConnection { .. }
-            | Action::MarkRouting { .. }
-            | Action::ChangeDscp { .. }
-            | Action::ChangeMss { .. } => None,
-        }
-    }
-
     /// Address for a `client`: the same one for all its flows (RFC 4787 REQ-2).
     fn address(&self, client: Addr) -> Option<Addr> {
         let (from, to) = self.addresses?;

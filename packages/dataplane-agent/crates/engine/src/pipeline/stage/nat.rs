@@ -2,7 +2,6 @@
 //! Destinations are translated before routing, sources after the filter. The frame itself is rewritten by `emit`, so that
 //! errors quote what the sender sent.
 
-use tollway_config::dataplane::Action;
 use tollway_wire::icmp;
 
 use crate::firewall::classifier::TableKind;
@@ -162,10 +161,10 @@ fn bind_by_rules<F: Frame>(
         let own = interface
             .and_then(|interface| interface.address_for(meta.tuple.src.as_v4().unwrap_or(0)))
             .map(Addr::v4);
-        if own.is_none() && matches!(rule.action, Action::Redirect { .. }) {
+        target = rule.nat_target(interface.map_or(0, |interface| interface.row), own);
+        if target.is_none() {
             return Err(DropReason::NatNoAddress);
         }
-        target = NatTarget::of(&rule.action, interface.map_or(0, |interface| interface.row), own);
     }
     let random = state.random();
     bind_destination(&mut state.table, reference, target.as_ref(), random)
@@ -232,11 +231,8 @@ fn ask_srcnat<F: Frame>(
     };
     let interface = snapshot.interface(meta.out_interface);
     let own = interface.and_then(|interface| interface.address_for(meta.next_hop)).map(Addr::v4);
-    if own.is_none() && matches!(rule.action, Action::Masquerade { .. }) {
-        return Err(DropReason::NatNoAddress);
-    }
-    *target = NatTarget::of(&rule.action, interface.map_or(0, |interface| interface.row), own);
-    Ok(())
+    *target = rule.nat_target(interface.map_or(0, |interface| interface.row), own);
+    if target.is_some() { Ok(()) } else { Err(DropReason::NatNoAddress) }
 }
 
 /// Binds the source of the connection to what the rules ask for. `moved`: its flow came from another worker.

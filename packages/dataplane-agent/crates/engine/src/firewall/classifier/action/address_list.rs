@@ -1,0 +1,72 @@
+//! `add-src-to-address-list`, `add-dst-to-address-list`.
+
+use super::super::Membership;
+use super::{ActionScope, BuildError, ChainExit, Hit, ListAddition, ReferenceHit, RuleAction, Side};
+use crate::time::Now;
+
+/// A cached flow begins the life of its entries in lists anew after this part of it …
+const REFRESH_PART: u64 = 8;
+/// … or after this, ms, whichever is sooner.
+const REFRESH_MS: u64 = 1000;
+
+/// An address of the packet is put into a list.
+pub(super) struct AddToList {
+    pub list: u32,
+    pub side: Side,
+    /// Life of the entry, ms; 0 has no end.
+    pub timeout_ms: u64,
+}
+
+impl RuleAction for AddToList {
+    fn check(&self, scope: &ActionScope<'_>) -> Result<(), BuildError> {
+        scope.ensure((self.list as usize) < scope.lists.len(), || {
+            format!("adds to address list {}, which does not exist", self.list)
+        })
+    }
+
+    fn has_bounds(&self) -> bool {
+        true
+    }
+
+    /// While the entry is there, it need not be made for every packet.
+    fn apply(&self, Hit { view, position, out }: &mut Hit<'_>) -> Option<ChainExit> {
+        let Self { list, side, timeout_ms } = *self;
+        out.note_membership(Membership { list, side }, position);
+        if out.resume.is_none() && timeout_ms != 0 {
+            let wait_ms = (timeout_ms / REFRESH_PART).min(REFRESH_MS);
+            out.validity.narrow(u64::MAX, Now(view.now.0.saturating_add(wait_ms * 1_000_000)));
+        }
+        let address = if side == Side::Source { view.tuple.src } else { view.tuple.dst };
+        out.adds.push(ListAddition { list, address, timeout_ms });
+        None
+    }
+
+    fn reference(&self, hit: &mut ReferenceHit<'_>) -> Option<ChainExit> {
+        let tuple = hit.view.tuple;
+        let address = if self.side == Side::Destination { tuple.dst } else { tuple.src };
+        hit.outcome.adds.push(ListAddition { list: self.list, address, timeout_ms: self.timeout_ms });
+        hit.memory.added.insert((self.list, address));
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tollway_config::dataplane::Action;
+
+    use super::super::super::TableKind;
+    use super::super::super::tests::{chain, compile, rule, run, view};
+    use super::*;
+
+    #[test]
+    fn each_action_adds_the_address_that_it_is_named_after() {
+        let (list, timeout_ms) = (1, 0);
+        let source = rule(1, vec![], Action::AddSrcToAddressList { list, timeout_ms });
+        let destination = rule(2, vec![], Action::AddDstToAddressList { list, timeout_ms });
+        let table = compile(TableKind::Filter, &[chain("forward", vec![source, destination])]).unwrap();
+        let packet = view();
+        let added = [packet.tuple.src, packet.tuple.dst];
+        let added = added.map(|address| ListAddition { list, address, timeout_ms });
+        assert_eq!(run(&table, "forward", &packet).adds, added);
+    }
+}

@@ -1,0 +1,19 @@
+//! `fasttrack-connection`.
+
+use super::{ChainExit, Hit, ReferenceHit, RuleAction};
+
+/// The connection is marked for the fast path.
+pub(super) struct Fasttrack;
+
+impl RuleAction for Fasttrack {
+    #[inline(always)]
+    fn apply(&self, hit: &mut Hit<'_>) -> Option<ChainExit> {
+        hit.out.fasttrack = true;
+        None
+    }
+
+    fn reference(&self, hit: &mut ReferenceHit<'_>) -> Option<ChainExit> {
+        hit.outcome.fasttrack = true;
+        None
+    }
+}

@@ -1,0 +1,62 @@
+//! `masquerade`, `src-nat`, `dst-nat`, `redirect`.
+
+use tollway_config::dataplane::{AddressRange, PortRange};
+
+use super::{
+    ActionScope, Addr, BuildError, ChainExit, Hit, NatTarget, ReferenceHit, RowId, RuleAction, RuleVerdict,
+};
+
+/// The new address.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum To {
+    /// The address of the out-interface.
+    Masquerade,
+    /// The address of the in-interface.
+    Redirect,
+    /// One of these; `None` keeps the address.
+    Addresses(Option<AddressRange>),
+}
+
+/// The rule decides the translation of the connection.
+pub(super) struct Translate {
+    pub to: To,
+    pub to_ports: Option<PortRange>,
+    pub randomise_ports: bool,
+}
+
+impl RuleAction for Translate {
+    fn check(&self, scope: &ActionScope<'_>) -> Result<(), BuildError> {
+        if let Some(PortRange { from, to }) = self.to_ports {
+            scope.ensure(from <= to, || format!("to-ports {from}-{to}: expected the lower port first"))?;
+        }
+        let To::Addresses(Some(AddressRange { from, to })) = self.to else { return Ok(()) };
+        scope.ensure(from.is_ipv4() == to.is_ipv4() && from <= to, || {
+            format!("to-addresses {from}-{to}: expected two addresses of one family in ascending order")
+        })
+    }
+
+    #[inline(always)]
+    fn nat_target(&self, interface: RowId, own: Option<Addr>) -> Option<NatTarget> {
+        let addresses = match self.to {
+            To::Masquerade | To::Redirect => Some((own?, own?)),
+            To::Addresses(range) => range.map(|range| (Addr::from(range.from), Addr::from(range.to))),
+        };
+        Some(NatTarget {
+            addresses,
+            ports: self.to_ports,
+            randomise: self.randomise_ports,
+            masquerade: (self.to == To::Masquerade).then_some(interface),
+        })
+    }
+
+    #[inline(always)]
+    fn apply(&self, hit: &mut Hit<'_>) -> Option<ChainExit> {
+        hit.out.verdict = RuleVerdict::Nat { rule: hit.position.rule };
+        Some(ChainExit::End)
+    }
+
+    fn reference(&self, hit: &mut ReferenceHit<'_>) -> Option<ChainExit> {
+        hit.outcome.verdict = RuleVerdict::Nat { rule: hit.index };
+        Some(ChainExit::End)
+    }
+}
