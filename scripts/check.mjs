@@ -44,7 +44,7 @@ const inAgent = { cwd: agentDir };
  * Runs a command of cargo that only computes, after everything that wants the processor at the same time.
  * @param {readonly string[]} args @param {NodeJS.WritableStream} out
  */
-export const cargoInBackground = (args, out) => command('nice', ['-n', '10', 'cargo', ...args], { ...inAgent, out });
+export const cargoInBackground = (args, out) => command('nice', ['-n', '5', 'cargo', ...args], { ...inAgent, out });
 
 /** The lint of the agent. @type {Part} */
 export const rustLint = {
