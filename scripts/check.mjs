@@ -41,7 +41,7 @@ const inAgent = { cwd: agentDir };
 /** @typedef {import('./sections.mjs').Part} Part */
 
 /**
- * Runs a command of cargo that only computes, after everything that wants the processor at the same time.
+ * Runs a command of cargo that only computes, at a lower priority (nice(1)) than what waits for packets or a browser.
  * @param {readonly string[]} args @param {NodeJS.WritableStream} out
  */
 export const cargoInBackground = (args, out) => command('nice', ['-n', '5', 'cargo', ...args], { ...inAgent, out });

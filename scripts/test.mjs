@@ -68,8 +68,8 @@ await main(async () => {
     },
     { needed: true },
   );
-  // Tests that wait for packets, processes or a browser leave cores to compilers: all of them pass beside a build, and
-  // a soak runs them that way on purpose.
+  // Tests that wait for packets, processes or a browser leave cores to compilers, which have a lower priority: all of them
+  // pass beside a build, and a soak runs them that way on purpose.
   await sections.together(
     [
       rustLint,

@@ -12,8 +12,8 @@ const MEASURING = [
 ];
 
 /**
- * Black-box tests: the real agent and API, real packets between network namespaces. One file at a time, for
- * they measure time on the same few cores.
+ * Black-box tests: the real agent and API, real packets between network namespaces. One file at a time:
+ * some measure time, and a router that starts takes away what killed ones of other files have left.
  */
 export default defineConfig({
   test: {
