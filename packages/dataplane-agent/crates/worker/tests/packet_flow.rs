@@ -16,18 +16,19 @@ fn page() -> String {
          Generated from `STAGES` in `packages/dataplane-agent/crates/engine/src/pipeline/mod.rs`, and from the reasons in\n\
          `engine/src/packet/verdict.rs`, `worker/src/counters.rs` and `engine/src/packet/slow_reason.rs`; do not edit.\n\n\
          A batch of up to 256 packets passes the stages in this order. What the flow cache knows is finished in\n\
-         `flow_cache`; the rest goes on, each packet through the stages that concern it. Packets that the router\n\
+         `flow_cache`; the rest takes the slow path, each packet through the stages that concern it. Packets that the router\n\
          makes itself, and those of its own services, pass the same stages afterwards and meet the chain `output`.\n\n\
-         | | stage | what it does | profile | may drop for |\n|---|---|---|---|---|\n",
+         | | stage | what it does | runs in | profile | may drop for |\n|---|---|---|---|---|---|\n",
     );
     for (number, stage) in STAGES.iter().enumerate() {
         let drops: Vec<_> = stage.drops.iter().map(|reason| format!("`{}`", reason.name())).collect();
         writeln!(
             page,
-            "| {} | `{}` | {} | {} | {} |",
+            "| {} | `{}` | {} | {} | {} | {} |",
             number + 1,
             stage.name,
             stage.doc,
+            stage.runs.name(),
             stage.class.name(),
             drops.join(" ")
         )

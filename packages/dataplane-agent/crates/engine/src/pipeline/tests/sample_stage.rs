@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tollway_testkit::RouterConfig;
 
 use super::super::{
-    Batch, CycleClock, Frame, FrameSource, Pass, ProfilerClass, Snapshot, StageInfo, WorkerState,
+    Batch, CycleClock, Frame, FrameSource, Pass, ProfilerClass, Snapshot, StageInfo, StageRuns, WorkerState,
 };
 use crate::observe::profiler::NoCycles;
 use crate::packet::flag;
@@ -44,7 +44,7 @@ mod trace_packets {
 }
 
 stages! {
-    Sample sample Networking "Drops packets with IP options."
+    Sample sample SlowPath Networking "Drops packets with IP options."
         [BadIpOptions];
 }
 
