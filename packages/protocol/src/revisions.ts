@@ -13,11 +13,11 @@ const properties = {
 
 const revision = Type.Object({
   ...properties,
-  undoes: Type.Optional(Type.Integer({ description: 'The revision that it takes back.' })),
-  'undone-by': Type.Optional(Type.Integer({ description: 'The newest one that takes it back.' })),
+  undoes: Type.Optional(Type.Integer({ description: 'The revision that it undoes.' })),
+  'undone-by': Type.Optional(Type.Integer({ description: 'The newest one that undoes it.' })),
   undo: Type.Optional(
     Type.String({
-      description: 'Empty when it can be taken back, or why not; absent where only the attempt tells.',
+      description: 'Empty when it can be undone, or why not; absent where only the attempt tells.',
     }),
   ),
 });
