@@ -1,5 +1,5 @@
 import { expect, type Locator, type Page } from '@playwright/test';
-import { type Group, groupOf, type Page as TabPage } from '../apps/web/src/windows/groups.ts';
+import { definitionOf, type Tab, type WindowDefinition } from '../apps/web/src/windows/window-definitions.ts';
 
 /** Distance from the upper edge of a window to the middle of its title, px. */
 export const TITLE_MIDDLE_PX = 13;
@@ -47,15 +47,15 @@ export class Console {
 
   /** Opens the window of a menu from the tree, and its tab, e.g. of `/ip/firewall/nat`. */
   async open(address: string): Promise<Menu> {
-    const { group, page } = placeOf(address);
-    for (const folder of group.tree?.slice(0, -1) ?? []) {
+    const { definition, tab } = placeOf(address);
+    for (const folder of definition.tree?.slice(0, -1) ?? []) {
       const item = this.tree.getByRole('treeitem', { name: folder, exact: true });
       if ((await item.getAttribute('aria-expanded')) === 'false') await item.click();
     }
-    await this.tree.getByRole('treeitem', { name: group.tree?.at(-1) ?? '', exact: true }).click();
-    const { root } = this.window(group.title);
+    await this.tree.getByRole('treeitem', { name: definition.tree?.at(-1) ?? '', exact: true }).click();
+    const { root } = this.window(definition.title);
     await expect(root).toBeVisible();
-    if (group.pages.length > 1) await root.getByRole('tab', { name: page.label, exact: true }).click();
+    if (definition.tabs.length > 1) await root.getByRole('tab', { name: tab.label, exact: true }).click();
     // Its code may have to be fetched.
     await expect(root.locator('.loading-note')).toHaveCount(0);
     return new Menu(this.page, root);
@@ -63,11 +63,11 @@ export class Console {
 }
 
 /** The window and the tab that show a menu. */
-export function placeOf(address: string): { group: Group; page: TabPage } {
-  const group = groupOf(address);
-  const page = group?.pages.find((each) => each.address === address);
-  if (group === undefined || page === undefined) throw new Error(`no window shows ${address}`);
-  return { group, page };
+export function placeOf(address: string): { definition: WindowDefinition; tab: Tab } {
+  const definition = definitionOf(address);
+  const tab = definition?.tabs.find((each) => each.address === address);
+  if (definition === undefined || tab === undefined) throw new Error(`no window shows ${address}`);
+  return { definition, tab };
 }
 
 /** A window of the desktop. */

@@ -1,6 +1,6 @@
 import { expect } from '@playwright/test';
 import { menuByPath } from '@tollway/schema';
-import { groups } from '../apps/web/src/windows/groups.ts';
+import { windowDefinitions } from '../apps/web/src/windows/window-definitions.ts';
 import { PASSWORD } from '../tests/network/router.ts';
 import { accessibilityViolations } from './accessibility.ts';
 import { test } from './fixtures.ts';
@@ -19,9 +19,9 @@ test('every window opens from the tree, and every tab in it, shows its content a
     if (message.type() === 'error') errors.push(message.text());
   });
   await ui.window('Dashboard').button('Close').click();
-  for (const group of groups) {
-    for (const { address, relatedWindows } of group.pages) {
-      if (group.tree === undefined) continue;
+  for (const definition of windowDefinitions) {
+    for (const { address, relatedWindows } of definition.tabs) {
+      if (definition.tree === undefined) continue;
       const { root } = await ui.open(address);
       await expect(ui.page).toHaveURL(new RegExp(`${address}$`));
       const menu = menuByPath(address);
@@ -41,13 +41,13 @@ test('every window opens from the tree, and every tab in it, shows its content a
       for (const related of relatedWindows) {
         await root.getByRole('button', { name: related.label, exact: true }).click();
         await expect(ui.page).toHaveURL(new RegExp(`${related.address}$`));
-        const opened = ui.window(groups.find((each) => each.key === related.address)?.title ?? '');
+        const opened = ui.window(windowDefinitions.find((each) => each.key === related.address)?.title ?? '');
         await expect(opened.root).toBeVisible();
         expect(await accessibilityViolations(ui.page, ACTIVE), related.address).toEqual([]);
         await opened.button('Close').click();
       }
     }
-    if (group.tree !== undefined) await ui.window(group.title).button('Close').click();
+    if (definition.tree !== undefined) await ui.window(definition.title).button('Close').click();
   }
   expect(errors).toEqual([]);
 });

@@ -8,14 +8,14 @@ import { Lazy } from '../ui/lazy-component.tsx';
 import { timeOfDay } from '../ui/router-clock.ts';
 import { Toasts } from '../ui/Toasts.tsx';
 import { showError } from '../ui/toasts.ts';
-import { groupOf } from '../windows/groups.ts';
 import { OpenWindow } from '../windows/open-window.ts';
+import { definitionOf } from '../windows/window-definitions.ts';
 import { Desktop } from '../wm/Desktop.tsx';
 import { act, useDesktop } from '../wm/desktop-state.ts';
 import { activeId, windowOf } from '../wm/reducer.ts';
 import { Taskbar } from '../wm/Taskbar.tsx';
 import { CloseRequest } from './close-request.ts';
-import { isPage } from './content.ts';
+import { isTabAddress } from './content.ts';
 import { DiscardDialog, LoginAgain, WindowList } from './dialogs.ts';
 import { Header } from './Header.tsx';
 import { Login } from './Login.tsx';
@@ -100,7 +100,7 @@ function Console({ user }: { readonly user: string }) {
   const current = useDesktop((state) => {
     const id = activeId(state);
     const address = id === undefined ? undefined : windowOf(state, id)?.address;
-    return address === undefined ? undefined : groupOf(parseAddress(address, isPage).menu ?? '')?.key;
+    return address === undefined ? undefined : definitionOf(parseAddress(address, isTabAddress).path ?? '')?.key;
   });
   // Before the first paint, and before the children that open windows.
   useLayoutEffect(() => {

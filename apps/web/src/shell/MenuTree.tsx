@@ -2,10 +2,10 @@
 import { type KeyboardEvent, useRef, useState } from 'react';
 import { readStored, writeStored } from '../ui/browser-storage.ts';
 import { Icon } from '../ui/icons.tsx';
-import { groups } from '../windows/groups.ts';
+import { windowDefinitions } from '../windows/window-definitions.ts';
 import { buildTree, type TreeLine, visibleLines } from './menu-tree.ts';
 
-const branches = buildTree(groups);
+const branches = buildTree(windowDefinitions);
 
 const NAME = 'tree-closed';
 

@@ -6,7 +6,7 @@ import { act, useDesktop } from '../wm/desktop-state.ts';
 import { DENSITIES, setAppearance, THEMES } from './appearance.ts';
 import { openAddress } from './navigation.ts';
 import { type Entry, matchingEntries, menuEntries, shortcutEntries } from './palette-entries.ts';
-import { permitted, useGroup } from './permitted.ts';
+import { permitted, useUserGroup } from './permitted.ts';
 
 interface Props {
   readonly onTree: () => void;
@@ -45,12 +45,12 @@ export function Palette({ onTree, onCloseAllRequest, onLogOut, onClose }: Props)
   const list = useRef<HTMLDivElement>(null);
   const [typed, setTyped] = useState('');
   const [active, setActive] = useState(0);
-  const group = useGroup();
+  const userGroup = useUserGroup();
   const entries = useMemo(() => {
-    const mayAdd = (menu: Menu) => permitted(menu, group).commands.has('add');
+    const mayAdd = (menu: Menu) => permitted(menu, userGroup).commands.has('add');
     const items = [...menuEntries(openAddress, mayAdd), ...shortcutEntries(openAddress, mayAdd)];
     return [...windowEntries(), ...items, ...commandEntries({ onTree, onCloseAllRequest, onLogOut })];
-  }, [onTree, onCloseAllRequest, onLogOut, group]);
+  }, [onTree, onCloseAllRequest, onLogOut, userGroup]);
   const shown = useMemo(() => matchingEntries(entries, typed), [entries, typed]);
 
   useEffect(() => {

@@ -5,29 +5,29 @@ import { newTitle } from '../menu/item.ts';
 import type { NewItem } from '../menu/use-table-actions.ts';
 import { Lazy, OnLoaded } from '../ui/lazy-component.tsx';
 import { Visibility } from '../ui/visibility.ts';
-import { bespokePages, bespokeWindows, tabExtras } from '../windows/bespoke.ts';
-import { type Group, groupOf } from '../windows/groups.ts';
+import { menuWindowComponents, ownWindowComponents, tabExtras } from '../windows/bespoke.ts';
+import { definitionOf, type WindowDefinition } from '../windows/window-definitions.ts';
 import { act } from '../wm/desktop-state.ts';
 import { WindowId } from '../wm/window-id.ts';
 import { useAppearance } from './appearance.ts';
 import { CloseRequest } from './close-request.ts';
-import { isPage } from './content.ts';
+import { isTabAddress } from './content.ts';
 import { focusLoadedContent } from './focus-loaded.ts';
 import { ItemForm, MenuTable, NewItemForm, SettingsForm, TabList } from './generated-windows.ts';
 import { ItemFrame } from './ItemFrame.tsx';
 import { type Item as AddressItem, formatAddress, parseAddress } from './location.ts';
 import { closeWindow, openAddress } from './navigation.ts';
-import { mayOpen, permitted, useGroup } from './permitted.ts';
+import { mayOpen, permitted, useUserGroup } from './permitted.ts';
 
 /** Draws the window `id`. */
 export function renderWindow(id: string, address: string): ReactNode {
-  const { menu: path, item } = parseAddress(address, isPage);
-  const group = path === undefined ? undefined : groupOf(path);
-  if (path === undefined || group === undefined) return null;
+  const { path, item } = parseAddress(address, isTabAddress);
+  const definition = path === undefined ? undefined : definitionOf(path);
+  if (path === undefined || definition === undefined) return null;
   if (item.kind === 'none') {
     return (
       <OnLoaded value={focusLoadedContent}>
-        <Pages id={id} path={path} group={group} />
+        <WindowTabs id={id} path={path} definition={definition} />
       </OnLoaded>
     );
   }
@@ -49,7 +49,7 @@ function Item({ id, menu, item: now }: ItemProps) {
   const { path } = menu;
   const requestClose = useContext(CloseRequest);
   const common = {
-    menu: permitted(menu, useGroup()),
+    menu: permitted(menu, useUserGroup()),
     Frame: ItemFrame,
     extras: tabExtras.get(path),
     onClose: () => closeWindow(id),
@@ -79,22 +79,22 @@ function Item({ id, menu, item: now }: ItemProps) {
   );
 }
 
-interface PagesProps {
+interface WindowTabsProps {
   readonly id: string;
   readonly path: string;
-  readonly group: Group;
+  readonly definition: WindowDefinition;
 }
 
 /**
  * The tabs of a window, with the buttons of the one that is open, over its content. Tabs that were open keep their
  * selection, their filter and their place in the list, but hear no news.
  */
-function Pages({ id, path, group }: PagesProps) {
+function WindowTabs({ id, path, definition }: WindowTabsProps) {
   const tabsId = useId();
-  const page = group.pages.find((each) => each.address === path) ?? group.pages[0];
-  const user = useGroup();
-  const relatedWindows = page.relatedWindows.filter(({ address }) => mayOpen(address, user));
-  const tabbed = group.pages.length > 1;
+  const openTab = definition.tabs.find((each) => each.address === path) ?? definition.tabs[0];
+  const userGroup = useUserGroup();
+  const relatedWindows = openTab.relatedWindows.filter(({ address }) => mayOpen(address, userGroup));
+  const tabbed = definition.tabs.length > 1;
   const visible = useContext(Visibility);
   const [visited, setVisited] = useState<readonly string[]>([path]);
   if (!visited.includes(path)) setVisited([...visited, path]);
@@ -107,12 +107,12 @@ function Pages({ id, path, group }: PagesProps) {
               component={TabList}
               props={{
                 id: tabsId,
-                label: group.title,
-                tabs: group.pages.map((each) => each.label),
-                active: page.label,
+                label: definition.title,
+                tabs: definition.tabs.map((each) => each.label),
+                active: openTab.label,
                 onSelect: (label: string) => {
-                  const to = group.pages.find((each) => each.label === label);
-                  if (to !== undefined) act({ do: 'show', id, address: to.address, key: group.key });
+                  const to = definition.tabs.find((each) => each.label === label);
+                  if (to !== undefined) act({ do: 'show', id, address: to.address, key: definition.key });
                 },
               }}
             />
@@ -133,7 +133,7 @@ function Pages({ id, path, group }: PagesProps) {
           )}
         </div>
       )}
-      {group.pages
+      {definition.tabs
         .filter(({ address }) => visited.includes(address))
         .map(({ address, label }) => (
           <div
@@ -144,7 +144,7 @@ function Pages({ id, path, group }: PagesProps) {
             {...(tabbed && address === path ? { id: `${tabsId}-panel` } : {})}
           >
             <Visibility value={visible && address === path}>
-              <Page path={address} />
+              <TabContent path={address} />
             </Visibility>
           </div>
         ))}
@@ -152,19 +152,21 @@ function Pages({ id, path, group }: PagesProps) {
   );
 }
 
-function Page({ path }: { readonly path: string }) {
-  const group = useGroup();
-  const page = bespokePages.get(path);
-  if (page !== undefined) return <Lazy component={page} props={{ group, allowed: mayOpen(path, group) }} />;
+function TabContent({ path }: { readonly path: string }) {
+  const userGroup = useUserGroup();
+  const ownWindow = ownWindowComponents.get(path);
+  if (ownWindow !== undefined) {
+    return <Lazy component={ownWindow} props={{ userGroup, allowed: mayOpen(path, userGroup) }} />;
+  }
   const menu = menuByPath(path);
-  return menu === undefined ? null : <MenuPage menu={menu} />;
+  return menu === undefined ? null : <MenuContent menu={menu} />;
 }
 
-function MenuPage({ menu: whole }: { readonly menu: Menu }) {
-  const menu = permitted(whole, useGroup());
+function MenuContent({ menu: whole }: { readonly menu: Menu }) {
+  const menu = permitted(whole, useUserGroup());
   const density = useAppearance((appearance) => appearance.density);
   const id = useContext(WindowId);
-  const bespoke = bespokeWindows.get(menu.path);
+  const menuWindow = menuWindowComponents.get(menu.path);
   const list = {
     menu,
     density,
@@ -176,7 +178,7 @@ function MenuPage({ menu: whole }: { readonly menu: Menu }) {
   };
   const requestClose = useContext(CloseRequest);
   const closing = { onClose: () => closeWindow(id), onCloseRequest: () => requestClose(id) };
-  if (bespoke !== undefined) return <Lazy component={bespoke} props={{ ...list, ...closing }} />;
+  if (menuWindow !== undefined) return <Lazy component={menuWindow} props={{ ...list, ...closing }} />;
   if (menu.kind === 'settings' || menu.kind === 'status') {
     return <Lazy component={SettingsForm} props={{ menu, ...closing }} />;
   }

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
-import { groups } from '../windows/groups.ts';
+import { windowDefinitions } from '../windows/window-definitions.ts';
 import { contentOf, isRestorable } from './content.ts';
 
-test('every page of every window has an address that opens that window', () => {
-  for (const group of groups) {
-    for (const page of group.pages) {
-      expect(contentOf(page.address), page.address).toMatchObject({
-        address: page.address,
-        key: group.key,
+test('every tab of every window has an address that opens that window', () => {
+  for (const definition of windowDefinitions) {
+    for (const tab of definition.tabs) {
+      expect(contentOf(tab.address), tab.address).toMatchObject({
+        address: tab.address,
+        key: definition.key,
         role: 'region',
-        title: group.title,
+        title: definition.title,
       });
     }
   }

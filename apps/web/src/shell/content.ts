@@ -1,7 +1,7 @@
 /** Meaning of the addresses of windows: title, size, and which of them show the same thing. */
 import { type Menu, menuByPath, type WindowSize } from '@tollway/schema';
 import { newTitle } from '../menu/item.ts';
-import { groupOf, sizeOf } from '../windows/groups.ts';
+import { definitionOf, sizeOf } from '../windows/window-definitions.ts';
 import type { Size } from '../wm/geometry.ts';
 import type { Content } from '../wm/reducer.ts';
 import { parseAddress } from './location.ts';
@@ -19,24 +19,24 @@ function listSize(menu: Menu | undefined, key: string): Size {
 }
 
 /** True for the address of a list or form, as opposed to that of an item. */
-export function isPage(path: string): boolean {
-  return groupOf(path) !== undefined;
+export function isTabAddress(path: string): boolean {
+  return definitionOf(path) !== undefined;
 }
 
 /** Content of the window with this address; undefined for an address that leads nowhere. */
 export function contentOf(address: string): Content | undefined {
-  const { menu: path, item } = parseAddress(address, isPage);
-  const group = path === undefined ? undefined : groupOf(path);
-  if (path === undefined || group === undefined) return undefined;
+  const { path, item } = parseAddress(address, isTabAddress);
+  const definition = path === undefined ? undefined : definitionOf(path);
+  if (path === undefined || definition === undefined) return undefined;
   const menu = menuByPath(path);
   if (item.kind === 'none') {
     return {
       address: path,
-      key: group.key,
-      place: group.key,
+      key: definition.key,
+      place: definition.key,
       role: 'region',
-      title: group.title,
-      size: listSize(menu, group.key),
+      title: definition.title,
+      size: listSize(menu, definition.key),
     };
   }
   if (menu === undefined || menu.kind === 'settings' || menu.kind === 'status') return undefined;
@@ -54,6 +54,6 @@ export function contentOf(address: string): Content | undefined {
 
 /** True for what is worth being opened again by itself: everything but items that were never added. */
 export function isRestorable(address: string): boolean {
-  const { menu, item } = parseAddress(address, isPage);
-  return menu !== undefined && item.kind !== 'new';
+  const { path, item } = parseAddress(address, isTabAddress);
+  return path !== undefined && item.kind !== 'new';
 }

@@ -2,8 +2,8 @@ import { menuByPath, registry } from '@tollway/schema';
 import { expect, test } from 'vitest';
 import { formatAddress, parseAddress } from './location.ts';
 
-const isMenu = (path: string) => menuByPath(path) !== undefined;
-const parse = (address: string) => parseAddress(address, isMenu);
+const isTabAddress = (path: string) => menuByPath(path) !== undefined;
+const parse = (address: string) => parseAddress(address, isTabAddress);
 
 test('every menu, item and new item has an address that leads back to it', () => {
   const items = [
@@ -18,18 +18,18 @@ test('every menu, item and new item has an address that leads back to it', () =>
   ] as const;
   for (const menu of registry) {
     for (const item of items) {
-      expect(parse(formatAddress(menu.path, item)), menu.path).toEqual({ menu: menu.path, item });
+      expect(parse(formatAddress(menu.path, item)), menu.path).toEqual({ path: menu.path, item });
     }
   }
 });
 
 test('a menu below another menu is not an item of it', () => {
-  expect(parse('/ip/firewall/connection/tracking').menu).toBe('/ip/firewall/connection/tracking');
+  expect(parse('/ip/firewall/connection/tracking').path).toBe('/ip/firewall/connection/tracking');
 });
 
 test('encoded ids and trailing slashes are understood; other addresses lead nowhere', () => {
   expect(parse('/ip/address/%2A1/').item).toEqual({ kind: 'id', id: '*1' });
-  expect(parse('/ip/address/nonsense').menu).toBeUndefined();
-  expect(parse('/').menu).toBeUndefined();
-  expect(parse('/ip/address/%E0%A4').menu).toBeUndefined();
+  expect(parse('/ip/address/nonsense').path).toBeUndefined();
+  expect(parse('/').path).toBeUndefined();
+  expect(parse('/ip/address/%E0%A4').path).toBeUndefined();
 });

@@ -19,8 +19,8 @@ export type Item =
 
 /** A parsed address. */
 interface WindowAddress {
-  /** Path of a menu; undefined for an address that names none. */
-  readonly menu: string | undefined;
+  /** Address of a tab, in most cases the path of a menu; undefined for an address that leads nowhere. */
+  readonly path: string | undefined;
   readonly item: Item;
 }
 
@@ -29,19 +29,19 @@ const START: ReadonlySet<string> = new Set(['copy', 'before', 'after']);
 
 const NO_ITEM: Item = { kind: 'none' };
 
-/** Reads an address. `isMenu` knows the menu paths. */
-export function parseAddress(address: string, isMenu: (path: string) => boolean): WindowAddress {
+/** Reads an address. `isTabAddress` knows the addresses of tabs. */
+export function parseAddress(address: string, isTabAddress: (path: string) => boolean): WindowAddress {
   const [pathname = '', search = ''] = address.split('?');
   const path = pathname.replace(/\/+$/, '');
-  if (isMenu(path)) return { menu: path, item: NO_ITEM };
+  if (isTabAddress(path)) return { path, item: NO_ITEM };
   const cut = path.lastIndexOf('/');
   const parent = path.slice(0, cut);
-  if (cut <= 0 || !isMenu(parent)) return { menu: undefined, item: NO_ITEM };
+  if (cut <= 0 || !isTabAddress(parent)) return { path: undefined, item: NO_ITEM };
   let last: string;
   try {
     last = decodeURIComponent(path.slice(cut + 1));
   } catch {
-    return { menu: undefined, item: NO_ITEM };
+    return { path: undefined, item: NO_ITEM };
   }
   if (last === 'new') {
     const start = new URLSearchParams(search);
@@ -50,17 +50,17 @@ export function parseAddress(address: string, isMenu: (path: string) => boolean)
     const after = start.get('after') ?? undefined;
     const given = [...start].filter(([name]) => !START.has(name));
     const values = given.length === 0 ? {} : { values: Object.fromEntries(given) };
-    return { menu: parent, item: { kind: 'new', copy, before, ...(after !== undefined && { after }), ...values } };
+    return { path: parent, item: { kind: 'new', copy, before, ...(after !== undefined && { after }), ...values } };
   }
-  if (last.startsWith('*')) return { menu: parent, item: { kind: 'id', id: last } };
-  return { menu: undefined, item: NO_ITEM };
+  if (last.startsWith('*')) return { path: parent, item: { kind: 'id', id: last } };
+  return { path: undefined, item: NO_ITEM };
 }
 
 /** Writes an address. */
-export function formatAddress(menu: string, item: Item = NO_ITEM): string {
+export function formatAddress(path: string, item: Item = NO_ITEM): string {
   switch (item.kind) {
     case 'none':
-      return menu;
+      return path;
     case 'new': {
       const start = [
         ...(item.copy === undefined ? [] : [`copy=${item.copy}`]),
@@ -68,9 +68,9 @@ export function formatAddress(menu: string, item: Item = NO_ITEM): string {
         ...(item.after === undefined ? [] : [`after=${item.after}`]),
         ...Object.entries(item.values ?? {}).map(([name, value]) => `${name}=${encodeURIComponent(value)}`),
       ];
-      return `${menu}/new${start.length === 0 ? '' : `?${start.join('&')}`}`;
+      return `${path}/new${start.length === 0 ? '' : `?${start.join('&')}`}`;
     }
     case 'id':
-      return `${menu}/${item.id}`;
+      return `${path}/${item.id}`;
   }
 }

@@ -1,14 +1,16 @@
 import { expect, test } from 'vitest';
-import { groups } from '../windows/groups.ts';
+import { windowDefinitions } from '../windows/window-definitions.ts';
 import { buildTree, visibleLines } from './menu-tree.ts';
 
-const tree = buildTree(groups);
+const tree = buildTree(windowDefinitions);
 
 test('every window that has a place in the tree is there once', () => {
   const addresses = visibleLines(tree, new Set())
     .map((line) => line.branch.address)
     .filter((address) => address !== undefined);
-  const placed = groups.filter((group) => group.tree !== undefined).map((group) => group.key);
+  const placed = windowDefinitions
+    .filter((definition) => definition.tree !== undefined)
+    .map((definition) => definition.key);
   expect([...addresses].sort()).toEqual([...placed].sort());
 });
 

@@ -1,5 +1,5 @@
 /** The menu tree, built from the places that the windows name. Pure. */
-import type { Group } from '../windows/groups.ts';
+import type { WindowDefinition } from '../windows/window-definitions.ts';
 
 interface Branch {
   readonly label: string;
@@ -18,12 +18,12 @@ interface MutableBranch {
 }
 
 /** Builds the tree; branches stand where their first window stands. */
-export function buildTree(groups: readonly Group[]): readonly Branch[] {
+export function buildTree(definitions: readonly WindowDefinition[]): readonly Branch[] {
   const root: MutableBranch = { label: '', key: '', address: undefined, children: [] };
-  for (const group of groups) {
-    if (group.tree === undefined) continue;
+  for (const definition of definitions) {
+    if (definition.tree === undefined) continue;
     let at = root;
-    for (const label of group.tree) {
+    for (const label of definition.tree) {
       let next = at.children.find((child) => child.label === label);
       if (next === undefined) {
         next = { label, key: `${at.key}/${label}`, address: undefined, children: [] };
@@ -31,7 +31,7 @@ export function buildTree(groups: readonly Group[]): readonly Branch[] {
       }
       at = next;
     }
-    at.address = group.key;
+    at.address = definition.key;
   }
   return root.children;
 }

@@ -1,8 +1,8 @@
 /** Entries of the palette, and those that fit the words that were typed. Pure. */
 import { type Menu, menuByPath } from '@tollway/schema';
 import { newTitle } from '../menu/item.ts';
-import { addsTo, groups } from '../windows/groups.ts';
 import { newItemShortcuts } from '../windows/new-item-shortcuts.ts';
+import { addsTo, windowDefinitions } from '../windows/window-definitions.ts';
 import { formatAddress } from './location.ts';
 
 export interface Entry {
@@ -30,18 +30,18 @@ export function shortcutEntries(open: (address: string) => void, mayAdd: (menu: 
  * @param mayAdd whether the user may add items to a menu
  */
 export function menuEntries(open: (address: string) => void, mayAdd: (menu: Menu) => boolean): readonly Entry[] {
-  return groups.flatMap((group) =>
-    group.pages.flatMap((page): readonly Entry[] => {
-      const menu = menuByPath(page.address);
-      const into = addsTo(page.address);
+  return windowDefinitions.flatMap((definition) =>
+    definition.tabs.flatMap((tab): readonly Entry[] => {
+      const menu = menuByPath(tab.address);
+      const into = addsTo(tab.address);
       if (into !== undefined && !mayAdd(into)) return [];
-      const alone = group.pages.length === 1;
-      const place = menu?.tree ?? group.tree ?? [group.title];
+      const alone = definition.tabs.length === 1;
+      const place = menu?.tree ?? definition.tree ?? [definition.title];
       const entry: Entry = {
-        label: alone || menu?.title === group.title ? group.title : `${group.title}: ${page.label}`,
+        label: alone || menu?.title === definition.title ? definition.title : `${definition.title}: ${tab.label}`,
         hint: place.join(' ▸ '),
-        words: `${place.join(' ')} ${menu?.singular ?? ''} ${page.address.replaceAll('/', ' ')}`,
-        run: () => open(page.address),
+        words: `${place.join(' ')} ${menu?.singular ?? ''} ${tab.address.replaceAll('/', ' ')}`,
+        run: () => open(tab.address),
       };
       if (menu === undefined || !mayAdd(menu)) return [entry];
       return [

@@ -1,6 +1,6 @@
 import { menuByPath } from '@tollway/schema';
 import { expect, test } from 'vitest';
-import { QUEUE_IMPORT } from '../windows/groups.ts';
+import { QUEUE_IMPORT } from '../windows/window-definitions.ts';
 import { mayOpen, permitted } from './permitted.ts';
 
 const commands = (path: string, group: string) => {

@@ -2,17 +2,17 @@
  * Windows that are more than a table or a form, and additions to tabs of generated dialogs. Each is found by its folder
  * here, which is named as the address of the window, `queue/simple` for `/queue/simple`:
  *
- * - `window.tsx`: the window of a menu, a component that takes {@link WindowProps};
- * - `page.tsx`: a window that belongs to no menu, a component that takes {@link PageProps};
+ * - `window.tsx`: the window of a menu, a component that takes {@link MenuWindowProps};
+ * - `own-window.tsx`: a window that belongs to no menu, a component that takes {@link OwnWindowProps};
  * - `tabs.ts`: what tabs of the menu's dialogs show above their fields, {@link TabExtras}.
  *
- * All export it as default. The code of windows and pages is fetched when one is opened; that of tabs is there from the
+ * All export it as default. The code of windows is fetched when one is opened; that of tabs is there from the
  * beginning, so that it should only name a {@link LazyComponent}.
  */
 import type { ComponentType } from 'react';
 import type { TabExtras } from '../menu/form-tabs.ts';
 import { LazyComponent } from '../ui/lazy-component.tsx';
-import type { PageProps, WindowProps } from './window-props.ts';
+import type { MenuWindowProps, OwnWindowProps } from './window-props.ts';
 import './windows.css';
 
 interface ComponentFile<P> {
@@ -30,10 +30,16 @@ const fetched = <P extends object>(file: () => Promise<ComponentFile<P>>): LazyC
   new LazyComponent(async () => (await file()).default);
 
 /** Windows of menus, by the path of the menu. */
-export const bespokeWindows = byAddress(import.meta.glob<ComponentFile<WindowProps>>('./**/window.tsx'), fetched);
+export const menuWindowComponents = byAddress(
+  import.meta.glob<ComponentFile<MenuWindowProps>>('./**/window.tsx'),
+  fetched,
+);
 
 /** Windows that belong to no menu, by their address. */
-export const bespokePages = byAddress(import.meta.glob<ComponentFile<PageProps>>('./**/page.tsx'), fetched);
+export const ownWindowComponents = byAddress(
+  import.meta.glob<ComponentFile<OwnWindowProps>>('./**/own-window.tsx'),
+  fetched,
+);
 
 /** Content that tabs of dialogs show beside their fields, by the path of the menu. */
 export const tabExtras = byAddress(

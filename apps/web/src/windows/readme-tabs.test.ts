@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import text from '../../../../README.md?raw';
 import { withExtraTabs } from '../menu/form-tabs.ts';
 import { tabExtras } from './bespoke.ts';
-import { groups, type Page } from './groups.ts';
+import { type Tab, windowDefinitions } from './window-definitions.ts';
 
 const readme = text.replaceAll(/\s+/g, ' ');
 
@@ -14,30 +14,32 @@ interface Named {
   readonly list: string | undefined;
 }
 
-/** The pages of a window in the tree, `IP ▸ Firewall` say, the one first that opens; `Interfaces ▸ Ethernet` is a page. */
-function pagesAt(place: string): readonly Page[] {
-  const window = groups.find(({ tree }) => tree?.join(' ▸ ') === place);
-  if (window !== undefined) return window.pages;
-  const around = groups.find(({ tree }) => tree?.join(' ▸ ') === place.split(' ▸ ').slice(0, -1).join(' ▸ '));
-  const page = around?.pages.find(({ label }) => label === place.split(' ▸ ').at(-1));
-  return page === undefined ? [] : [page, ...(around?.pages.filter((each) => each !== page) ?? [])];
+/** The tabs of a window in the tree, `IP ▸ Firewall` say, the one first that opens; `Interfaces ▸ Ethernet` names a tab. */
+function tabsAt(place: string): readonly Tab[] {
+  const window = windowDefinitions.find(({ tree }) => tree?.join(' ▸ ') === place);
+  if (window !== undefined) return window.tabs;
+  const around = windowDefinitions.find(
+    ({ tree }) => tree?.join(' ▸ ') === place.split(' ▸ ').slice(0, -1).join(' ▸ '),
+  );
+  const tab = around?.tabs.find(({ label }) => label === place.split(' ▸ ').at(-1));
+  return tab === undefined ? [] : [tab, ...(around?.tabs.filter((each) => each !== tab) ?? [])];
 }
 
 const MENTION = /\*\*(?<place>[^*]+)\*\*|\b[Tt]ab \*(?<after>[^*]+)\*|(?<!\*)\*(?<before>[^*]+)\* tab\b/g;
 
 /** Tabs in a text: `tab *Name*` and `*Name* tab`, after the window in bold. */
 function namedTabs(text: string): readonly Named[] {
-  let pages: readonly Page[] = [];
+  let tabs: readonly Tab[] = [];
   let list: string | undefined;
   const found: Named[] = [];
   for (const { groups: { place, after, before } = {} } of text.matchAll(MENTION)) {
     const tab = after ?? before;
     if (tab === undefined) {
-      const there = pagesAt(place ?? '');
+      const there = tabsAt(place ?? '');
       // Buttons and words are bold, too.
-      if (there.length > 0) [pages, list] = [there, there[0]?.address];
+      if (there.length > 0) [tabs, list] = [there, there[0]?.address];
     } else {
-      list = pages.find(({ label }) => label === tab)?.address ?? list;
+      list = tabs.find(({ label }) => label === tab)?.address ?? list;
       found.push({ tab, list });
     }
   }
@@ -46,7 +48,7 @@ function namedTabs(text: string): readonly Named[] {
 
 /** The tab of a list in its window, and those of the dialogs that open from it. */
 function tabsOf(list: string): readonly string[] {
-  const label = groups.flatMap(({ pages }) => pages).find(({ address }) => address === list)?.label ?? '';
+  const label = windowDefinitions.flatMap(({ tabs }) => tabs).find(({ address }) => address === list)?.label ?? '';
   return [label, ...withExtraTabs(menuByPath(list)?.tabs ?? [], tabExtras.get(list) ?? {})];
 }
 

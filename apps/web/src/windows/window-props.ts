@@ -1,8 +1,8 @@
 import type { Menu } from '@tollway/schema';
 import type { NewItem } from '../menu/use-table-actions.ts';
 
-/** Properties that every window of its own gets from the shell. */
-export interface WindowProps {
+/** Properties of the window of a menu. */
+export interface MenuWindowProps {
   readonly menu: Menu;
   readonly density: string;
   readonly onOpen: (id: string) => void;
@@ -13,10 +13,10 @@ export interface WindowProps {
   readonly onCloseRequest: () => void;
 }
 
-/** Properties of a window that belongs to no menu. */
-export interface PageProps {
+/** Properties of a window that belongs to no menu, one of `OWN_WINDOWS`. */
+export interface OwnWindowProps {
   /** Group of the user: `full`, `write` or `read`. */
-  readonly group: string;
+  readonly userGroup: string;
   /** The user may do what the window is for. That can change while it is open. */
   readonly allowed: boolean;
 }

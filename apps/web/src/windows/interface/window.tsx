@@ -2,10 +2,10 @@
 import { useCallback, useState, useSyncExternalStore } from 'react';
 import type { LiveMenu } from '../../api/live-menu.ts';
 import { MenuTable } from '../../menu/MenuTable.tsx';
-import type { WindowProps } from '../window-props.ts';
+import type { MenuWindowProps } from '../window-props.ts';
 import { InterfaceGraphs } from './InterfaceGraphs.tsx';
 
-export default function InterfaceWindow(props: WindowProps) {
+export default function InterfaceWindow(props: MenuWindowProps) {
   const [shown, setShown] = useState<{ readonly id: string; readonly live: LiveMenu }>();
   const onSelection = useCallback((selected: readonly string[], loaded: readonly string[], live: LiveMenu) => {
     const id = selected[0] ?? loaded[0];

@@ -6,9 +6,9 @@ import { ToolButton } from '../../ui/ToolButton.tsx';
 import { OpenWindow } from '../open-window.ts';
 import { argumentsOfLogLine } from '../tool/packet-trace/packet-arguments.ts';
 import { traceCommand } from '../tool/packet-trace/trace-command.ts';
-import type { WindowProps } from '../window-props.ts';
+import type { MenuWindowProps } from '../window-props.ts';
 
-export default function LogWindow(props: WindowProps) {
+export default function LogWindow(props: MenuWindowProps) {
   const [live, setLive] = useState<LiveMenu>();
   const open = useContext(OpenWindow);
   const [frozen, setFrozen] = useState(false);

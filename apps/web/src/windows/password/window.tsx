@@ -6,9 +6,9 @@ import { notifyStaysOpen } from '../../menu/form-toasts.ts';
 import { useForm } from '../../menu/use-form.ts';
 import { FormError } from '../../ui/FormError.tsx';
 import { showToast } from '../../ui/toasts.ts';
-import type { WindowProps } from '../window-props.ts';
+import type { MenuWindowProps } from '../window-props.ts';
 
-export default function PasswordWindow({ menu, onClose, onCloseRequest }: WindowProps) {
+export default function PasswordWindow({ menu, onClose, onCloseRequest }: MenuWindowProps) {
   const form = useForm(menu, {}, true);
 
   async function send() {

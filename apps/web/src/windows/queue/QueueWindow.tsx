@@ -7,7 +7,7 @@ import { onTraffic, trafficSamples } from '../../api/traffic.ts';
 import { MenuTable } from '../../menu/MenuTable.tsx';
 import { useLive, write } from '../../ui/use-live.ts';
 import { useLinks } from '../open-window.ts';
-import type { WindowProps } from '../window-props.ts';
+import type { MenuWindowProps } from '../window-props.ts';
 
 /** `0 B, 0 packets queued in all queues`, whatever the table shows of them; empty before the first sample. */
 export function queuedText(): string {
@@ -52,7 +52,7 @@ function Hints({ menu }: { readonly menu: Menu }) {
   );
 }
 
-export function QueueWindow(props: WindowProps) {
+export function QueueWindow(props: MenuWindowProps) {
   const footer = useMemo(
     () => (
       <>

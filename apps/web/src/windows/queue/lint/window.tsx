@@ -4,12 +4,12 @@ import type { LiveMenu } from '../../../api/live-menu.ts';
 import type { Row } from '../../../api/row.ts';
 import { MenuTable } from '../../../menu/MenuTable.tsx';
 import { OpenWindow, useLinks } from '../../open-window.ts';
-import type { WindowProps } from '../../window-props.ts';
+import type { MenuWindowProps } from '../../window-props.ts';
 
 /** Address of the queue that a hint is about. */
 const queueOf = (hint: Row): string => `${hint.menu}/${hint['queue-id']}`;
 
-export default function HintsWindow(props: WindowProps) {
+export default function HintsWindow(props: MenuWindowProps) {
   const open = useContext(OpenWindow);
   const follow = useLinks();
   const [live, setLive] = useState<LiveMenu>();

@@ -7,7 +7,7 @@ import { dryRun, followTrace, type TraceNews } from '../../../api/trace.ts';
 import { timeOfDay } from '../../../ui/router-clock.ts';
 import { act } from '../../../wm/desktop-state.ts';
 import { WindowId } from '../../../wm/window-id.ts';
-import type { WindowProps } from '../../window-props.ts';
+import type { MenuWindowProps } from '../../window-props.ts';
 import { PacketList } from './PacketList.tsx';
 import { unknownOf } from './packet-arguments.ts';
 import { StepList } from './StepList.tsx';
@@ -23,7 +23,7 @@ const ended = ({ status, message }: RequestError): RequestError =>
 /** Arguments that say how a trace runs, not which packet it is about. */
 const RUNNING_WORDS = { packets: String(MAX_PACKETS) };
 
-export default function TraceWindow({ menu }: WindowProps) {
+export default function TraceWindow({ menu }: MenuWindowProps) {
   const [line, setLine] = useState('');
   const [args, setArgs] = useState<PacketArguments>({});
   const [running, setRunning] = useState(false);

@@ -5,12 +5,12 @@ import { useVisible } from '../../../ui/visibility.ts';
 import { act } from '../../../wm/desktop-state.ts';
 import { WindowId } from '../../../wm/window-id.ts';
 import { CpuPane } from '../../system/resource/CpuPane.tsx';
-import type { WindowProps } from '../../window-props.ts';
+import type { MenuWindowProps } from '../../window-props.ts';
 import { busyCores, coresOf, profileOf } from './profile-rows.ts';
 import './profile.css';
 import { RunControls } from '../RunControls.tsx';
 
-export default function ProfileWindow({ menu }: WindowProps) {
+export default function ProfileWindow({ menu }: MenuWindowProps) {
   const [running, setRunning] = useState(true);
   const [cpu, setCpu] = useState('total');
   const [rows, setRows] = useState<readonly Usage[]>([]);

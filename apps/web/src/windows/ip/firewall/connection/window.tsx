@@ -7,7 +7,7 @@ import { FlagLegend } from '../../../FlagLegend.tsx';
 import { OpenWindow } from '../../../open-window.ts';
 import { argumentsOfConnection } from '../../../tool/packet-trace/packet-arguments.ts';
 import { traceCommand } from '../../../tool/packet-trace/trace-command.ts';
-import type { WindowProps } from '../../../window-props.ts';
+import type { MenuWindowProps } from '../../../window-props.ts';
 import { fullestShare, maxEntries, tracking } from './tracking.ts';
 
 function MaxEntries() {
@@ -19,7 +19,7 @@ function MaxEntries() {
   return <span ref={element} />;
 }
 
-export default function ConnectionsWindow(props: WindowProps) {
+export default function ConnectionsWindow(props: MenuWindowProps) {
   const open = useContext(OpenWindow);
   return (
     <MenuTable

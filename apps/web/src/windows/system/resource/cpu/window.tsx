@@ -1,9 +1,9 @@
 /** Load, interrupts and disk waits of each core, and their load over the last minutes. */
 import { MenuTable } from '../../../../menu/MenuTable.tsx';
-import type { WindowProps } from '../../../window-props.ts';
+import type { MenuWindowProps } from '../../../window-props.ts';
 import { CpuPane } from '../CpuPane.tsx';
 
-export default function CpuWindow(props: WindowProps) {
+export default function CpuWindow(props: MenuWindowProps) {
   return (
     <div className="split">
       <MenuTable {...props} />

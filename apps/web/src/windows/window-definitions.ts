@@ -1,5 +1,5 @@
 /**
- * Menus that share a window, as tabs of it, and the place of the window in the menu tree, as the menus declare it.
+ * The windows of the console: their tabs, which are menus that share a window, and their places in the menu tree, as the menus declare them.
  */
 import { type Menu, menuByPath, registry, type WindowSize } from '@tollway/schema';
 
@@ -10,20 +10,21 @@ interface RelatedWindow {
 }
 
 /** One tab of a window. A window with one tab shows no tabs. */
-export interface Page {
+export interface Tab {
   /** Address of its content: the path of a menu, {@link DASHBOARD}, {@link HISTORY} or {@link QUEUE_IMPORT}. */
   readonly address: string;
   readonly label: string;
   readonly relatedWindows: readonly RelatedWindow[];
 }
 
-export interface Group {
-  /** Address of the first tab; names the group. */
+/** A window of the console: its tabs, its title, and its place in the menu tree. */
+export interface WindowDefinition {
+  /** Address of the first tab; names the window. */
   readonly key: string;
   readonly title: string;
   /** Labels from the root of the menu tree; undefined for a window that a button of another window opens. */
   readonly tree: readonly string[] | undefined;
-  readonly pages: readonly [Page, ...Page[]];
+  readonly tabs: readonly [Tab, ...Tab[]];
 }
 
 /** Address of the overview, which belongs to no menu. */
@@ -33,7 +34,7 @@ export const HISTORY = '/system/history';
 /** Address of the list of subscribers that becomes queues. */
 export const QUEUE_IMPORT = '/queue/simple/import';
 
-/** A window that belongs to no menu. Its content is `page.tsx` of the folder that is named as its address. */
+/** A window that belongs to no menu. Its content is `own-window.tsx` of the folder that is named as its address. */
 interface OwnWindow {
   readonly address: string;
   readonly title: string;
@@ -73,7 +74,7 @@ export const sizeOf = (address: string): WindowSize | undefined =>
 /** The first level of the tree, in the order that RouterOS users know; what is not here comes last. */
 const TOP = ['Dashboard', 'Interfaces', 'IP', 'Routing', 'System', 'Queues', 'Files', 'Log', 'Tools'];
 
-function pageOf(menu: Menu): Page {
+function tabFor(menu: Menu): Tab {
   const opened = registry.flatMap(({ path, window }): RelatedWindow[] =>
     window?.openedBy?.menus.includes(menu.path) ? [{ label: window.openedBy.label, address: path }] : [],
   );
@@ -83,44 +84,48 @@ function pageOf(menu: Menu): Page {
   return { address: menu.path, label: menu.tree.at(-1) ?? menu.title, relatedWindows: [...opened, ...own] };
 }
 
-function groupOfPages(title: string, tree: readonly string[] | undefined, pages: readonly Page[]): readonly Group[] {
-  const [first, ...rest] = pages;
-  return first === undefined ? [] : [{ key: first.address, title, tree, pages: [first, ...rest] }];
+function windowOfTabs(
+  title: string,
+  tree: readonly string[] | undefined,
+  tabs: readonly Tab[],
+): readonly WindowDefinition[] {
+  const [first, ...rest] = tabs;
+  return first === undefined ? [] : [{ key: first.address, title, tree, tabs: [first, ...rest] }];
 }
 
-function inTreeOrder(a: Group, b: Group): number {
-  const rank = (group: Group) => {
-    const at = TOP.indexOf(group.tree?.[0] ?? '');
+function inTreeOrder(a: WindowDefinition, b: WindowDefinition): number {
+  const rank = (definition: WindowDefinition) => {
+    const at = TOP.indexOf(definition.tree?.[0] ?? '');
     return at < 0 ? TOP.length : at;
   };
-  const text = (group: Group) => (group.tree ?? []).join('\u0000');
+  const text = (definition: WindowDefinition) => (definition.tree ?? []).join('\u0000');
   return rank(a) - rank(b) || (text(a) < text(b) ? -1 : text(a) > text(b) ? 1 : 0);
 }
 
-function buildGroups(): readonly Group[] {
+function defineWindows(): readonly WindowDefinition[] {
   const shared = [...new Set(registry.flatMap(({ window }) => window?.tabOf ?? []))].flatMap((tabbed) => {
     const menus = registry.filter(({ window }) => window?.tabOf === tabbed);
-    return groupOfPages(tabbed.title, tabbed.tree, menus.map(pageOf));
+    return windowOfTabs(tabbed.title, tabbed.tree, menus.map(tabFor));
   });
   const single = registry
     .filter(({ window }) => window?.tabOf === undefined)
     .flatMap((menu) =>
-      groupOfPages(menu.title, menu.window?.openedBy === undefined ? menu.tree : undefined, [pageOf(menu)]),
+      windowOfTabs(menu.title, menu.window?.openedBy === undefined ? menu.tree : undefined, [tabFor(menu)]),
     );
   const own = OWN_WINDOWS.flatMap(({ address, title, tree }) =>
-    groupOfPages(title, tree, [{ address, label: title, relatedWindows: [] }]),
+    windowOfTabs(title, tree, [{ address, label: title, relatedWindows: [] }]),
   );
   return [...shared, ...single, ...own].sort(inTreeOrder);
 }
 
 /** All windows, in the order of the menu tree. */
-export const groups: readonly Group[] = buildGroups();
+export const windowDefinitions: readonly WindowDefinition[] = defineWindows();
 
-const byAddress: ReadonlyMap<string, Group> = new Map(
-  groups.flatMap((group) => group.pages.map((page) => [page.address, group] as const)),
+const byAddress: ReadonlyMap<string, WindowDefinition> = new Map(
+  windowDefinitions.flatMap((definition) => definition.tabs.map((tab) => [tab.address, definition] as const)),
 );
 
 /** The window that shows the menu of this path, or the dashboard. */
-export function groupOf(address: string): Group | undefined {
+export function definitionOf(address: string): WindowDefinition | undefined {
   return byAddress.get(address);
 }

@@ -6,12 +6,12 @@ import { listRevisions, revisionRows } from '../../../api/revisions.ts';
 import { useStatus } from '../../../api/status.ts';
 import { revert } from '../../../menu/undo.ts';
 import { useVisible } from '../../../ui/visibility.ts';
-import type { PageProps } from '../../window-props.ts';
+import type { OwnWindowProps } from '../../window-props.ts';
 import './history.css';
 import { messageOf } from '../../../ui/message-of.ts';
 import { foundRevisions, notForetold, timeText, upTo, whyNotUndone } from './revision-rows.ts';
 
-export default function History({ group }: PageProps) {
+export default function History({ userGroup }: OwnWindowProps) {
   const id = useId();
   const visible = useVisible();
   const newest = useStatus((status) => status.revision);
@@ -93,7 +93,7 @@ export default function History({ group }: PageProps) {
               <Line
                 key={revision.revision}
                 revision={revision}
-                why={whyNotUndone(revision, group)}
+                why={whyNotUndone(revision, userGroup)}
                 open={revision.revision === chosen}
                 busy={busy !== undefined}
                 onOpen={() => setChosen(revision.revision === chosen ? undefined : revision.revision)}
