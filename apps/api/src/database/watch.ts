@@ -83,7 +83,7 @@ export class DatabaseWatch {
    */
   refuseIfFaulty(): void {
     const fault = this.#visibleFault();
-    // The next one may be smaller.
+    // Too little room for the present configuration refuses nothing: a smaller one may still fit.
     if (fault === undefined || fault.kind === 'no-room') return;
     this.#fault = fault;
     throw this.#named(fault);
