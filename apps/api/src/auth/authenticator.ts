@@ -19,8 +19,8 @@ export interface Principal {
   readonly address: string;
   /** Key of the session for cookie requests; absent for Basic. */
   readonly session: string | undefined;
-  /** {@link Users.passwordNumber} of the password that was given for this request; absent with a cookie. */
-  readonly password?: number;
+  /** {@link Users.passwordVersion} of the password that was given for this request; absent with a cookie. */
+  readonly passwordVersion?: number;
   /** Called with each revision that the request makes. */
   readonly onRevision?: (revision: number) => void;
   /** Current name, when a change is about to be stored: see {@link Authenticator.confirmed}. */
@@ -98,7 +98,7 @@ export class Authenticator {
     const digest = createHmac('sha256', this.#key).update(decoded).digest('base64');
     const known = this.#verified.get(digest);
     const named = this.#users.byName(decoded.slice(0, colon));
-    const password = named === undefined ? 0 : this.#users.passwordNumber(named.id);
+    const passwordVersion = named === undefined ? 0 : this.#users.passwordVersion(named.id);
     let user = known !== undefined && known.until > performance.now() ? this.#users.byId(known.userId) : undefined;
     if (user === undefined) {
       user = await this.#verifyOnce(`${address} ${digest}`, async () => {
@@ -111,14 +111,16 @@ export class Authenticator {
       this.#rateLimiter.remember(address, decoded.slice(0, colon));
     }
     if (user.disabled) throw errors.unauthorized();
-    return { userId: user.id, name: user.name, group: user.group, address, session: undefined, password };
+    return { userId: user.id, name: user.name, group: user.group, address, session: undefined, passwordVersion };
   }
 
   /** Whether somebody may still do what they began: the user is there, with this password or this session. */
-  isStillAuthorized({ userId, session, password }: Principal): boolean {
+  isStillAuthorized({ userId, session, passwordVersion }: Principal): boolean {
     const user = this.#users.byId(userId);
     if (user === undefined || user.disabled) return false;
-    return session === undefined ? password === this.#users.passwordNumber(userId) : this.#sessions.alive(session);
+    return session === undefined
+      ? passwordVersion === this.#users.passwordVersion(userId)
+      : this.#sessions.alive(session);
   }
 
   /**

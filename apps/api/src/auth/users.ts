@@ -45,23 +45,24 @@ interface AuditNote {
   readonly detail: string;
 }
 
-interface Record extends User {
+/** A user as the database has it, with the hash of the password. */
+interface StoredUser extends User {
   readonly passwordHash: string | undefined;
 }
 
 export const FIRST_USER = 'admin';
 
-/** The people who may log in. All are in memory; the database is the record. */
+/** The people who may log in. The database keeps them; all are in memory, too. */
 export class Users {
   readonly #db: Database;
   readonly #writer: Database;
   readonly #watch: DatabaseWatch | undefined;
   readonly #oneAtATime = new Mutex();
   #closed = false;
-  readonly #records = new Map<number, Record>();
+  readonly #users = new Map<number, StoredUser>();
   readonly #listeners: ((id: number) => void)[] = [];
   /** Number of changes of each user's password since the start. */
-  readonly #passwords = new Map<number, number>();
+  readonly #passwordVersions = new Map<number, number>();
 
   /** Number of changes of users, by the database's count. */
   #changes = 0;
@@ -90,12 +91,12 @@ export class Users {
   }
 
   list(): User[] {
-    return [...this.#records.values()];
+    return [...this.#users.values()];
   }
 
   /** All of them as they are kept beside the database. */
   kept(): KeptUsers {
-    const users = [...this.#records.values()].map(({ id, name, group, disabled, comment, passwordHash }) => ({
+    const users = [...this.#users.values()].map(({ id, name, group, disabled, comment, passwordHash }) => ({
       id,
       name,
       group,
@@ -107,11 +108,11 @@ export class Users {
   }
 
   byId(id: number): User | undefined {
-    return this.#records.get(id);
+    return this.#users.get(id);
   }
 
   byName(name: string): User | undefined {
-    return [...this.#records.values()].find((user) => user.name === name);
+    return [...this.#users.values()].find((user) => user.name === name);
   }
 
   /** True until somebody who may do everything has a password. */
@@ -125,17 +126,17 @@ export class Users {
   }
 
   async verify(name: string, password: string): Promise<User | undefined> {
-    const record = [...this.#records.values()].find((user) => user.name === name);
-    const matches = await verifyPassword(record?.passwordHash, password);
+    const asked = [...this.#users.values()].find((user) => user.name === name);
+    const matches = await verifyPassword(asked?.passwordHash, password);
     // The password may have been changed, or the user disabled or removed, while it was being hashed.
-    const user = record && this.#records.get(record.id);
-    const unchanged = user !== undefined && user.passwordHash === record?.passwordHash;
+    const user = asked && this.#users.get(asked.id);
+    const unchanged = user !== undefined && user.passwordHash === asked?.passwordHash;
     return matches && unchanged && !user.disabled ? user : undefined;
   }
 
-  /** Tells passwords of a user apart, as far as this process has seen them. */
-  passwordNumber(id: number): number {
-    return this.#passwords.get(id) ?? 0;
+  /** Version of a user's password: the number of its changes since this process started. */
+  passwordVersion(id: number): number {
+    return this.#passwordVersions.get(id) ?? 0;
   }
 
   /** Takes no more changes. Resolves when the one under way is told of to all who listen, or has failed. */
@@ -167,10 +168,10 @@ export class Users {
         for (const note of notes) await record(writer, note);
       });
       const stored = rows.map((row) => this.#remember(row));
-      for (const step of steps) if (step.do === 'remove') this.#records.delete(step.id);
+      for (const step of steps) if (step.do === 'remove') this.#users.delete(step.id);
       for (const step of steps) {
         if (step.do === 'set' && step.data.passwordHash !== undefined) {
-          this.#passwords.set(step.id, this.passwordNumber(step.id) + 1);
+          this.#passwordVersions.set(step.id, this.passwordVersion(step.id) + 1);
         }
       }
       await this.#count();
@@ -193,7 +194,7 @@ export class Users {
   }
 
   #remember(row: UserRow): User {
-    const record: Record = {
+    const user: StoredUser = {
       id: row.id,
       name: row.name,
       group: groups.find((group) => group === row.group) ?? 'read',
@@ -203,8 +204,8 @@ export class Users {
       hasPassword: row.passwordHash !== null,
       lastLoggedIn: row.lastLoggedIn ?? undefined,
     };
-    this.#records.set(row.id, record);
-    return record;
+    this.#users.set(row.id, user);
+    return user;
   }
 }
 
