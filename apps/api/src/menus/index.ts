@@ -88,7 +88,7 @@ export const menuCommands: ReadonlyMap<string, MenuCommands> = byPath;
 export function createViews(sources: ViewSources): ReadonlyMap<string, View> {
   return new Map(
     registry.flatMap((menu) => {
-      const view = byPath.get(menu.path)?.live?.(menu, sources) ?? storedOnly(menu, sources);
+      const view = byPath.get(menu.path)?.view?.(menu, sources) ?? storedOnly(menu, sources);
       return view === undefined ? [] : [[menu.path, view]];
     }),
   );

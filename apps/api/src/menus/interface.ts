@@ -62,6 +62,6 @@ async function takeSample({ live }: Services, rows: readonly Row[], aggregate: b
 export const interfaces: MenuModule = {
   path: '/interface',
   check: checkEthernet,
-  live: (menu, { store, live }) => interfacesView(menu, store, live),
+  view: (menu, { store, live }) => interfacesView(menu, store, live),
   commands: { ...counterCommands('reset-interface-counters'), 'monitor-traffic': monitorTraffic },
 };

@@ -4,7 +4,7 @@ import type { MenuModule } from './module.js';
 
 export const log: MenuModule = {
   path: '/log',
-  live: (_, sources) => logView(sources.log),
+  view: (_, sources) => logView(sources.log),
   commands: {
     debug: (call) => writeLog(call, 'debug'),
     info: (call) => writeLog(call, 'info'),

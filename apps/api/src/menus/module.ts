@@ -30,6 +30,6 @@ export interface MenuModule extends MenuRules, MenuCommands {
   readonly path: string;
   /** Compiler of its sections of the configuration. Rows of other menus are read, too. */
   readonly compile?: CompileSections;
-  /** The rows it shows, if those are not only the stored ones. */
-  live?(menu: Menu, sources: ViewSources): View;
+  /** Its view: the rows that it shows, if those are not only the stored ones. */
+  view?(menu: Menu, sources: ViewSources): View;
 }

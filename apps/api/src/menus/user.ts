@@ -31,7 +31,7 @@ function usersView(users: Users): View {
 export const user: MenuModule = {
   path: '/user',
   check: checkUser,
-  live: (_, { users }) => usersView(users),
+  view: (_, { users }) => usersView(users),
   own: {
     add: ({ services, principal, menu, args }) => addUser(services, principal, menu, args),
     set: ({ services, principal, menu }, items, changes, missing) =>

@@ -82,6 +82,6 @@ export const ethernet: MenuModule = {
   path: '/interface/ethernet',
   compile: (context) => ({ interfaces: compileInterfaces(context) }),
   check: checkEthernet,
-  live: (menu, { store, live }) => interfacesView(menu, store, live),
+  view: (menu, { store, live }) => interfacesView(menu, store, live),
   commands: { ...counterCommands('reset-interface-counters'), monitor: monitorEthernet },
 };

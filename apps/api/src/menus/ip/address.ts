@@ -33,5 +33,5 @@ export const ipAddress: MenuModule = {
   path: '/ip/address',
   compile: (context) => ({ addresses: context.once(compileAddresses) }),
   check: checkAddress,
-  live: (menu, { store }) => addressesView(menu, store),
+  view: (menu, { store }) => addressesView(menu, store),
 };

@@ -49,6 +49,6 @@ export const ipArp: MenuModule = {
   path: '/ip/arp',
   compile: (context) => ({ neighbors: compileNeighbors(context) }),
   check: checkArp,
-  live: (menu, { store, live }) => arpView(menu, store, live),
+  view: (menu, { store, live }) => arpView(menu, store, live),
   dynamic: { find: findLearned },
 };

@@ -74,5 +74,5 @@ export const ipRoute: MenuModule = {
   path: '/ip/route',
   compile: (context) => ({ routes: compileRoutes(context) }),
   check: checkRoute,
-  live: (menu, { store, live }) => routesView(menu, store, live),
+  view: (menu, { store, live }) => routesView(menu, store, live),
 };

@@ -5,5 +5,5 @@ import type { MenuModule } from '../module.js';
 export const ipSettings: MenuModule = {
   path: '/ip/settings',
   compile: (context) => ({ settings: compileSettings(context) }),
-  live: (menu, { store, live }) => settingsView(menu, store, live, ipFigures),
+  view: (menu, { store, live }) => settingsView(menu, store, live, ipFigures),
 };

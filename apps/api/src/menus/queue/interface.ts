@@ -5,5 +5,5 @@ import type { MenuModule } from '../module.js';
 export const interfaceQueue: MenuModule = {
   path: '/queue/interface',
   compile: (context) => ({ 'interface-queues': context.once(compileQueues).interfaces }),
-  live: (menu, { store, live }) => interfaceQueuesView(menu, store, live),
+  view: (menu, { store, live }) => interfaceQueuesView(menu, store, live),
 };

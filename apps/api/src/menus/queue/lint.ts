@@ -23,5 +23,5 @@ function queueLintView(hints: QueueHints): View {
 
 export const queueLint: MenuModule = {
   path: '/queue/lint',
-  live: (_, { hints }) => queueLintView(hints),
+  view: (_, { hints }) => queueLintView(hints),
 };

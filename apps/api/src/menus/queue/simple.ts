@@ -10,6 +10,6 @@ export const simpleQueue: MenuModule = {
   compile: (context) => ({ 'simple-queues': context.once(compileQueues).simple }),
   check: checkSimpleQueue,
   keys: [nameOf],
-  live: (menu, { store, live, hints }) => queuesView(menu, store, live, hints, SIMPLE_VALUES),
+  view: (menu, { store, live, hints }) => queuesView(menu, store, live, hints, SIMPLE_VALUES),
   commands: counterCommands('reset-queue-counters'),
 };

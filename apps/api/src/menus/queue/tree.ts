@@ -10,6 +10,6 @@ export const queueTree: MenuModule = {
   compile: (context) => ({ 'tree-queues': context.once(compileQueues).tree }),
   check: checkTreeQueue,
   keys: [nameOf],
-  live: (menu, { store, live, hints }) => queuesView(menu, store, live, hints, TREE_VALUES),
+  view: (menu, { store, live, hints }) => queuesView(menu, store, live, hints, TREE_VALUES),
   commands: counterCommands('reset-queue-counters'),
 };

@@ -3,5 +3,5 @@ import type { MenuModule } from '../module.js';
 
 export const systemResource: MenuModule = {
   path: '/system/resource',
-  live: (_, { cpuLoad, dataDir, live }) => resourceView(cpuLoad, dataDir, live),
+  view: (_, { cpuLoad, dataDir, live }) => resourceView(cpuLoad, dataDir, live),
 };

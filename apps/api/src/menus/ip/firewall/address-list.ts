@@ -14,6 +14,6 @@ export const addressList: MenuModule = {
   compile: (context) => ({ 'address-lists': context.once(AddressLists.of).compiled() }),
   check: checkAddressListEntry,
   keys: [addressIn],
-  live: (menu, { store, live }) => addressListsView(menu, store, live),
+  view: (menu, { store, live }) => addressListsView(menu, store, live),
   dynamic: { find: findDynamicEntries, asked: hasTimeout, add: addDynamicEntries, refuse: refuseTimeout },
 };

@@ -26,6 +26,6 @@ async function findConnections(
 
 export const firewallConnection: MenuModule = {
   path: '/ip/firewall/connection',
-  live: (_, { store, live }) => connectionsView(store, live),
+  view: (_, { store, live }) => connectionsView(store, live),
   dynamic: { find: findConnections },
 };

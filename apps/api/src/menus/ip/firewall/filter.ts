@@ -8,6 +8,6 @@ export const firewallFilter: MenuModule = {
   path: '/ip/firewall/filter',
   compile: (context) => ({ filter: compileFirewall(context, 'filter') }),
   check: checkRulesOf({ otherHooks: ['prerouting', 'postrouting', 'srcnat', 'dstnat'] }),
-  live: (menu, { store, live }) => rulesView(menu, store, live, fasttrackCounters),
+  view: (menu, { store, live }) => rulesView(menu, store, live, fasttrackCounters),
   commands: counterCommands('reset-counters'),
 };

@@ -8,6 +8,6 @@ export const firewallMangle: MenuModule = {
   path: '/ip/firewall/mangle',
   compile: (context) => ({ mangle: compileFirewall(context, 'mangle') }),
   check: checkRulesOf({ otherHooks: ['srcnat', 'dstnat'], check: checkMangle }),
-  live: (menu, { store, live }) => rulesView(menu, store, live),
+  view: (menu, { store, live }) => rulesView(menu, store, live),
   commands: counterCommands('reset-counters'),
 };

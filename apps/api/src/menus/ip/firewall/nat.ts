@@ -11,6 +11,6 @@ export const firewallNat: MenuModule = {
     otherHooks: ['input', 'forward', 'output', 'prerouting', 'postrouting'],
     check: checkNat,
   }),
-  live: (menu, { store, live }) => rulesView(menu, store, live),
+  view: (menu, { store, live }) => rulesView(menu, store, live),
   commands: counterCommands('reset-counters'),
 };

@@ -3,5 +3,5 @@ import type { MenuModule } from '../../module.js';
 
 export const ipFastPath: MenuModule = {
   path: '/ip/settings/fast-path',
-  live: (_, { live }) => fastPathView(live),
+  view: (_, { live }) => fastPathView(live),
 };

@@ -3,5 +3,5 @@ import type { MenuModule } from '../../module.js';
 
 export const ipSlowPath: MenuModule = {
   path: '/ip/settings/slow-path',
-  live: (_, { live }) => slowPathView(live),
+  view: (_, { live }) => slowPathView(live),
 };

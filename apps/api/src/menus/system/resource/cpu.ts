@@ -3,5 +3,5 @@ import type { MenuModule } from '../../module.js';
 
 export const systemResourceCpu: MenuModule = {
   path: '/system/resource/cpu',
-  live: (_, { cpuLoad }) => coresView(cpuLoad),
+  view: (_, { cpuLoad }) => coresView(cpuLoad),
 };

@@ -5,5 +5,5 @@ import type { MenuModule } from '../../../module.js';
 export const connectionTracking: MenuModule = {
   path: '/ip/firewall/connection/tracking',
   compile: (context) => ({ tracking: compileTracking(context) }),
-  live: (menu, { store, live }) => settingsView(menu, store, live, trackingFigures),
+  view: (menu, { store, live }) => settingsView(menu, store, live, trackingFigures),
 };
