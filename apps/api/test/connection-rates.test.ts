@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RECORD } from '../src/agent/connections.js';
-import { BASE_AGE_MS, RateBase } from '../src/state/rate-base.js';
+import { BASE_AGE_MS, ConnectionRateBase } from '../src/state/connection-rate-base.js';
 import { Router } from './router.js';
 
 const CONNECTIONS = '/ip/firewall/connection';
@@ -66,10 +66,10 @@ describe('what rates are taken against', () => {
   const { min, max } = BASE_AGE_MS;
 
   it.each([50, 350, 699, 700, 1_000, 9_000])('is of the right age when somebody reads each %i ms', (every) => {
-    const base = new RateBase<number>();
+    const rateBase = new ConnectionRateBase<number>();
     let last: { reading: number; at: number } | undefined;
     for (let now = 0; now < 60_000; now += every) {
-      const chosen = base.choose(last, now);
+      const chosen = rateBase.choose(last, now);
       if (now >= 2 * min + every) {
         expect(now - (chosen ?? Number.NaN)).toBeGreaterThanOrEqual(min);
         expect(now - (chosen ?? Number.NaN)).toBeLessThan(Math.max(2 * min + every, every + 1));
@@ -79,11 +79,11 @@ describe('what rates are taken against', () => {
   });
 
   it('is nothing when nobody has read for long, or it is forgotten', () => {
-    const base = new RateBase<string>();
-    expect(base.choose(undefined, 0)).toBeUndefined();
-    expect(base.choose({ reading: 'a', at: 0 }, max + 1)).toBeUndefined();
-    expect(base.choose({ reading: 'b', at: max + 1 }, max + 1 + min)).toBe('b');
-    base.forget();
-    expect(base.choose(undefined, max + 2 + min)).toBeUndefined();
+    const rateBase = new ConnectionRateBase<string>();
+    expect(rateBase.choose(undefined, 0)).toBeUndefined();
+    expect(rateBase.choose({ reading: 'a', at: 0 }, max + 1)).toBeUndefined();
+    expect(rateBase.choose({ reading: 'b', at: max + 1 }, max + 1 + min)).toBe('b');
+    rateBase.forget();
+    expect(rateBase.choose(undefined, max + 2 + min)).toBeUndefined();
   });
 });

@@ -6,7 +6,7 @@ import { AgentGone, type NeighborInfo, type PortInfo, type Stats } from '../agen
 import type { AgentPort } from '../agent/port.js';
 import { QueueDump } from '../agent/queues.js';
 import { RouteDump } from '../agent/routes.js';
-import { BASE_AGE_MS, RateBase } from './rate-base.js';
+import { BASE_AGE_MS, ConnectionRateBase } from './connection-rate-base.js';
 
 /**
  * Live state of the data plane, read when somebody asks. Askers at the same time share one request, and
@@ -29,12 +29,12 @@ export class LiveState {
     this.#stats = new Reading(() => agent.request({ op: 'stats' }));
     // The order of the reasons stays for the life of an agent.
     let slowReasons: readonly string[] | undefined;
-    const base = new RateBase<Snapshot>();
+    const rateBase = new ConnectionRateBase<Snapshot>();
     this.#connections = new Reading(async (reading, at) => {
       slowReasons ??= (await agent.request({ op: 'stats' })).slow.map(({ reason }) => reason);
       const reply = await agent.request({ op: 'connections' });
       const last = reading && { reading: reading.snapshot, at };
-      return new ConnectionDump(reply, base.choose(last, performance.now()), slowReasons);
+      return new ConnectionDump(reply, rateBase.choose(last, performance.now()), slowReasons);
     });
     this.#queues = new Reading(async () => new QueueDump(await agent.request({ op: 'queues' })));
     this.#neighbors = new Reading<readonly NeighborInfo[]>(
@@ -50,7 +50,7 @@ export class LiveState {
     );
     agent.onDown(() => {
       slowReasons = undefined;
-      base.forget();
+      rateBase.forget();
       const readings = [
         this.#stats,
         this.#connections,

@@ -1,4 +1,4 @@
-/** Rates are taken against a reading of this age, ms: a younger one is noise, an older one history. */
+/** Rates of connections are taken against a reading of this age, ms: a younger one is noise, an older one history. */
 export const BASE_AGE_MS = { min: 700, max: 10_000 };
 
 interface Taken<T> {
@@ -7,8 +7,8 @@ interface Taken<T> {
   readonly at: number;
 }
 
-/** Chooses the reading that rates are taken against, however often somebody reads. */
-export class RateBase<T> {
+/** Chooses the reading of the connections that their rates are taken against, however often somebody reads. */
+export class ConnectionRateBase<T> {
   #base: Taken<T> | undefined;
   /** The base after this one, until it is old enough. */
   #next: Taken<T> | undefined;
