@@ -19,7 +19,7 @@ describe('modules of menus', () => {
     for (const menu of registry) {
       const module = byPath.get(menu.path);
       const hasLiveValues = (menu.source !== 'stored' || menu.refreshMs !== undefined) && menu.kind !== 'command';
-      if (hasLiveValues) expect(module?.live, menu.path).toBeDefined();
+      if (hasLiveValues) expect(module?.view, menu.path).toBeDefined();
       if (menu.source === 'union') expect(menu.props.dynamic, menu.path).toBeDefined();
       if (menu.dynamicRemovable !== undefined) expect(module?.dynamic, menu.path).toBeDefined();
       expect(module?.run !== undefined, menu.path).toBe(menu.run !== undefined);
