@@ -4,7 +4,7 @@ import type { Condition, WindowPart } from '@tollway/protocol/live/window';
 import { expect, test } from 'vitest';
 import { LiveMenu, listed } from './live-menu.ts';
 
-/** A window on three rows, and a way to send it messages as the server does. */
+/** A subscription to three rows, and a way to send it messages as the server does. */
 function threeRows() {
   const asked: unknown[] = [];
   let receive: (message: ServerMessage) => void = () => {};
@@ -62,7 +62,7 @@ test('when a move is settled the server’s order counts alone', () => {
   expect(live.shown).toEqual(['*2', '*1', '*3']);
 });
 
-test('a window out of sight has no subscription, keeps its rows, and comes back at its place', () => {
+test('a list out of sight has no subscription, keeps its rows, and comes back at its place', () => {
   const { live, subscribed, closedCount } = threeRows();
   live.close();
   expect(closedCount()).toBe(1);
@@ -75,7 +75,7 @@ test('a window out of sight has no subscription, keeps its rows, and comes back 
   expect(live.shown).toEqual(['*1', '*2', '*3']);
 });
 
-test('a frozen window takes no news, and asks for what it missed when it thaws', () => {
+test('a frozen list takes no news, and asks for what it missed when it thaws', () => {
   const { live, order, asked } = threeRows();
   live.freeze(true);
   order('*3', '*2', '*1');
@@ -87,7 +87,7 @@ test('a frozen window takes no news, and asks for what it missed when it thaws',
   expect(live.shown).toEqual(['*3', '*2', '*1']);
 });
 
-test('a frozen window stays as it is when it was out of sight, and takes what is asked for', () => {
+test('a frozen list stays as it is when it was out of sight, and takes what is asked for', () => {
   const { live, answer, asked } = threeRows();
   live.freeze(true);
   live.close();
@@ -106,7 +106,7 @@ test('a frozen window stays as it is when it was out of sight, and takes what is
   expect(live.shown).toEqual(['*5']);
 });
 
-test('a window that was frozen while it was out of sight has the news when it is seen again', () => {
+test('a list that was frozen while it was out of sight has the news when it is seen again', () => {
   const { live, answer } = threeRows();
   live.freeze(true);
   live.close();
@@ -116,7 +116,7 @@ test('a window that was frozen while it was out of sight has the news when it is
   expect(live.shown).toEqual(['*2', '*3', '*4']);
 });
 
-test('a refused filter shows no rows, whatever comes of the window before, until another one is answered', () => {
+test('a refused filter shows no rows, whatever comes of the rows before, until another one is answered', () => {
   const { live, order, refuse, answer, subscribed, closedCount } = threeRows();
   live.show({ filter: { address: [{ op: 'in', value: '10.0.0.0/33' }] } });
   const asked = { column: 'address', op: 'in', value: '10.0.0.0/33' } as const;

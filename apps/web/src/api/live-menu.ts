@@ -4,7 +4,7 @@ import type { Failure, ServerMessage } from '@tollway/protocol/live/answers';
 import { MAX_ROWS } from '@tollway/protocol/live/limits';
 import type { Subscription } from '@tollway/protocol/live/requests';
 import type { Condition, Operator, WindowPart } from '@tollway/protocol/live/window';
-import { applyMessage, type Change, emptyWindow, heldOrder, type WindowState } from './live-window.ts';
+import { applyMessage, type Change, heldOrder, type LiveRows, noRows } from './live-rows.ts';
 import { RequestError } from './rest.ts';
 import type { Row } from './row.ts';
 import type { LiveSocket, SubscriptionHandle } from './socket.ts';
@@ -83,7 +83,7 @@ export class LiveMenu {
   #query: Query;
   #handle: SubscriptionHandle | undefined;
   #listed: Query;
-  #state: WindowState = emptyWindow;
+  #state: LiveRows = noRows;
   #shown: readonly string[] = [];
   #staleRows = new Map<string, Row>();
   /** Moves that the server has not confirmed yet. */
@@ -103,7 +103,7 @@ export class LiveMenu {
     this.#intervalMs = intervalMs;
   }
 
-  get state(): WindowState {
+  get state(): LiveRows {
     return this.#state;
   }
 
@@ -126,7 +126,7 @@ export class LiveMenu {
     return this.#error === undefined ? undefined : this.#refused;
   }
 
-  /** Ids of the window in the order to show. */
+  /** Ids of the loaded rows in the order to show. */
   get shown(): readonly string[] {
     return this.#shown;
   }
@@ -233,7 +233,7 @@ export class LiveMenu {
     if (message.op === 'error') {
       this.#error = message.detail;
       this.#refused = refusedBy(message);
-      this.#state = emptyWindow;
+      this.#state = noRows;
       this.#settle();
       this.#notify({ rows: new Set(), order: true });
       return;

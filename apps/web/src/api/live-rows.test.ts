@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { applyMessage, emptyWindow, heldOrder, type WindowState } from './live-window.ts';
+import { applyMessage, heldOrder, type LiveRows, noRows } from './live-rows.ts';
 
 const rows = (...ids: string[]) => ids.map((id) => ({ '.id': id, name: `n${id}` }));
 const snapshot = (...ids: string[]) => ({
@@ -10,7 +10,7 @@ const snapshot = (...ids: string[]) => ({
   first: 3,
   rows: rows(...ids),
 });
-const loaded = applyMessage(emptyWindow, snapshot('*1', '*2', '*3')).state;
+const loaded = applyMessage(noRows, snapshot('*1', '*2', '*3')).state;
 
 test('a snapshot replaces everything', () => {
   const { state, change } = applyMessage(loaded, snapshot('*7'));
@@ -33,7 +33,7 @@ test('a delta changes values in place and leaves the other rows alone', () => {
   expect(change).toEqual({ rows: new Set(['*2']), order: false });
 });
 
-test('a window knows whether items are missing', () => {
+test('whether items are missing is known', () => {
   const none = { op: 'delta' as const, total: 0, matched: 0, order: [], set: [], remove: [], incomplete: true };
   const gone = applyMessage(loaded, none).state;
   expect([gone.incomplete, gone.order]).toEqual([true, []]);
@@ -76,14 +76,12 @@ test('a removal without an order closes the gap', () => {
 });
 
 test('a delta before any snapshot, and other messages, change nothing', () => {
-  expect(applyMessage(emptyWindow, { op: 'delta', total: 1, matched: 1, set: rows('*1'), remove: [] }).state).toBe(
-    emptyWindow,
-  );
+  expect(applyMessage(noRows, { op: 'delta', total: 1, matched: 1, set: rows('*1'), remove: [] }).state).toBe(noRows);
   expect(applyMessage(loaded, { op: 'history', samples: [] }).state).toBe(loaded);
 });
 
 test('a settings menu is one row without an id', () => {
-  const { state } = applyMessage(emptyWindow, {
+  const { state } = applyMessage(noRows, {
     op: 'snapshot',
     total: 1,
     matched: 1,
@@ -114,7 +112,7 @@ test('deltas lead to the same state as a snapshot', () => {
   fc.assert(
     fc.property(fc.array(content, { minLength: 1, maxLength: 6 }), (contents) => {
       const [first = [], ...later] = contents;
-      let state: WindowState = applyMessage(emptyWindow, snapshot(...first)).state;
+      let state: LiveRows = applyMessage(noRows, snapshot(...first)).state;
       let before = first;
       for (const after of later) {
         state = applyMessage(state, deltaBetween(before, after)).state;

@@ -5,8 +5,8 @@ import type { ServerMessage, Unnumbered } from '@tollway/protocol/live/answers';
 import type { Delta, Snapshot } from '@tollway/protocol/live/menu';
 import { type Row, rowId } from './row.ts';
 
-/** The rows of one window. */
-export interface WindowState {
+/** The rows that the browser has of a menu: a range of those that match. */
+export interface LiveRows {
   /** False until the first snapshot. */
   readonly loaded: boolean;
   /** Items in the menu. */
@@ -17,9 +17,9 @@ export interface WindowState {
   readonly context: number;
   /** Items of the packet engine are missing, as it does not answer. */
   readonly incomplete: boolean;
-  /** Position of the first row of the window among the matched. */
+  /** Position of the first of these rows among the matched. */
   readonly first: number;
-  /** Ids of the window in order. */
+  /** Ids of these rows in order. */
   readonly order: readonly string[];
   readonly rows: ReadonlyMap<string, Row>;
 }
@@ -28,11 +28,11 @@ export interface WindowState {
 export interface Change {
   /** Rows whose values changed or that are new. */
   readonly rows: ReadonlySet<string>;
-  /** Order, size or place of the window changed. */
+  /** Order, number or position of the rows changed. */
   readonly order: boolean;
 }
 
-export const emptyWindow: WindowState = {
+export const noRows: LiveRows = {
   loaded: false,
   total: 0,
   matched: 0,
@@ -43,7 +43,7 @@ export const emptyWindow: WindowState = {
   rows: new Map(),
 };
 
-function snapshot(message: Unnumbered<Snapshot>): { state: WindowState; change: Change } {
+function snapshot(message: Unnumbered<Snapshot>): { state: LiveRows; change: Change } {
   const rows = new Map(message.rows.map((row) => [rowId(row), row]));
   const { total, matched, context = 0, incomplete = false, first } = message;
   const order = [...rows.keys()];
@@ -53,7 +53,7 @@ function snapshot(message: Unnumbered<Snapshot>): { state: WindowState; change: 
   };
 }
 
-function delta(state: WindowState, message: Unnumbered<Delta>): { state: WindowState; change: Change } {
+function delta(state: LiveRows, message: Unnumbered<Delta>): { state: LiveRows; change: Change } {
   const rows = new Map(state.rows);
   const changed = new Set<string>();
   const fresh: string[] = [];
@@ -84,7 +84,7 @@ function delta(state: WindowState, message: Unnumbered<Delta>): { state: WindowS
   }
 
   const { total, matched, context = state.context, incomplete = false } = message;
-  const next: WindowState = { loaded: true, total, matched, context, incomplete, first: state.first, order, rows };
+  const next: LiveRows = { loaded: true, total, matched, context, incomplete, first: state.first, order, rows };
   const counted = (['total', 'matched', 'context', 'incomplete'] as const).every((name) => next[name] === state[name]);
   const moved = order !== state.order || !counted;
   return { state: next, change: { rows: changed, order: moved } };
@@ -93,10 +93,7 @@ function delta(state: WindowState, message: Unnumbered<Delta>): { state: WindowS
 const nothing: Change = { rows: new Set(), order: false };
 
 /** Applies one message of a `menu` subscription. Messages of other kinds change nothing. */
-export function applyMessage(
-  state: WindowState,
-  message: Unnumbered<ServerMessage>,
-): { state: WindowState; change: Change } {
+export function applyMessage(state: LiveRows, message: Unnumbered<ServerMessage>): { state: LiveRows; change: Change } {
   if (message.op === 'snapshot') return snapshot(message);
   // A delta before the first snapshot belongs to an earlier query.
   if (message.op === 'delta' && state.loaded) return delta(state, message);

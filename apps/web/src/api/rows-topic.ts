@@ -1,6 +1,6 @@
 /** A few rows of a menu for other views than tables; subscribed while somebody listens. */
 import type { Filter } from '@tollway/protocol/live/window';
-import { applyMessage, emptyWindow, type WindowState } from './live-window.ts';
+import { applyMessage, type LiveRows, noRows } from './live-rows.ts';
 import type { Row } from './row.ts';
 import type { LiveSocket } from './socket.ts';
 import { Topic } from './topic.ts';
@@ -17,7 +17,7 @@ interface RowsQuery {
 
 export class RowsTopic {
   readonly #topic: Topic;
-  #state: WindowState = emptyWindow;
+  #state: LiveRows = noRows;
 
   /** Calls back after changes; a stable function. */
   readonly listen: (changed: () => void) => () => void;

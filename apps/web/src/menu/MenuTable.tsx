@@ -35,9 +35,9 @@ import { TableToolbar } from './TableToolbar.tsx';
 import { type CommandName, columnMenu, rowMenu, toolbarCommands } from './table-commands.ts';
 import { commandFor, HELD, windowCommandFor } from './table-keys.ts';
 import { FOLDED, UNFOLDED } from './tree.ts';
-import { useMenuWindow } from './use-menu-window.ts';
 import { useSelection } from './use-selection.ts';
 import { type NewItem, useTableActions } from './use-table-actions.ts';
+import { useTableSubscription } from './use-table-subscription.ts';
 
 interface MenuTableProps {
   readonly menu: Menu;
@@ -81,7 +81,7 @@ const hasInsertKey = (target: EventTarget | null): boolean =>
 
 export function MenuTable(props: MenuTableProps) {
   const { menu, density, tail = false, onOpen, onAdd, onSelection } = props;
-  const { live, quickFilter, wants, tree, change, fold } = useMenuWindow(menu);
+  const { live, quickFilter, wants, tree, change, fold } = useTableSubscription(menu);
   const asTree = tree !== undefined;
   const selected = useSelection(menu, live);
   const { selection, select } = selected;

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { emptyWindow } from '../api/live-window.ts';
+import { noRows } from '../api/live-rows.ts';
 import { AwaitedRow } from './added-rows.ts';
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
 function awaiting(all: readonly string[]) {
-  const live = { shown: ['*1', '*2'] as readonly string[], state: { ...emptyWindow, first: 40 } };
+  const live = { shown: ['*1', '*2'] as readonly string[], state: { ...noRows, first: 40 } };
   const show = vi.fn<(index: number) => void>();
   const search = vi.fn(async () => all);
   const missing = vi.fn<() => void>();

@@ -2,7 +2,7 @@
 import { columnValue, type Menu, menuColumn } from '@tollway/schema';
 import { useEffect, useMemo, useState } from 'react';
 import type { LiveMenu, Query } from '../api/live-menu.ts';
-import type { WindowState } from '../api/live-window.ts';
+import type { LiveRows } from '../api/live-rows.ts';
 import type { Row } from '../api/row.ts';
 
 /**
@@ -48,7 +48,7 @@ export class FilledColumns {
   }
 }
 
-type Counts = Pick<WindowState, 'matched' | 'total'>;
+type Counts = Pick<LiveRows, 'matched' | 'total'>;
 
 /** Query that rows were asked for by. */
 type Asked = Pick<Query, 'filter' | 'find' | 'tree'>;

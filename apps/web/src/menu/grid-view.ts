@@ -4,7 +4,7 @@ import { ColumnSizing, type ColumnSizingOptions } from './column-sizing.ts';
 import type { Column } from './columns.ts';
 import { GridViewport } from './grid-viewport.ts';
 import { RowLines, RowPainter } from './row-painter.ts';
-import { nextRowWindow } from './row-window.ts';
+import { nextRowRange } from './row-range.ts';
 import { noSelection, type Selection } from './selection.ts';
 
 interface GridViewOptions extends ColumnSizingOptions {
@@ -325,6 +325,6 @@ export class GridView {
     const { geometry, offset, height, rowsInView } = this.viewport;
     const top = geometry.rowAt(offset);
     const last = Math.min(geometry.rowAt(offset + height), geometry.count - 1);
-    return nextRowWindow({ top, last, fitting: rowsInView, total: geometry.count }, live.query);
+    return nextRowRange({ top, last, fitting: rowsInView, total: geometry.count }, live.query);
   }
 }

@@ -15,7 +15,7 @@ interface OnScreen {
 }
 
 /** The rows around the screen, when those that were asked for do not cover it, or end close to its edges. */
-export function nextRowWindow(
+export function nextRowRange(
   { top, last, fitting, total }: OnScreen,
   asked: Pick<Query, 'first' | 'count'>,
 ): Pick<Query, 'first' | 'count'> | undefined {

@@ -22,7 +22,7 @@ function queryOf(
   return { sort, filter, ...(isTree(menu) && { tree }) };
 }
 
-interface MenuWindow {
+interface TableSubscription {
   readonly live: LiveMenu;
   readonly quickFilter: QuickFilter | undefined;
   /** Query that the user wants to see. */
@@ -34,7 +34,7 @@ interface MenuWindow {
   fold(tree: TreeShape): void;
 }
 
-export function useMenuWindow(menu: Menu): MenuWindow {
+export function useTableSubscription(menu: Menu): TableSubscription {
   const quickFilter = useMemo(() => quickFilterOf(menu), [menu]);
   const [kept, setKept] = useState({ menu, wants: rememberedQuery(menu.path) });
   const wants = kept.menu === menu ? kept.wants : rememberedQuery(menu.path);
