@@ -3,9 +3,9 @@ import { type Menu, menuColumn } from '@tollway/schema';
 import { useEffect, useRef, useState } from 'react';
 import { ToolButton } from '../ui/ToolButton.tsx';
 import {
+  type ColumnLayout,
   type ColumnMeasurements,
   filledColumns,
-  type Layout,
   possibleColumns,
   shownColumns,
   toggleColumn,
@@ -13,9 +13,9 @@ import {
 
 interface Props {
   readonly menu: Menu;
-  readonly layout: Layout;
+  readonly layout: ColumnLayout;
   readonly measurements: ColumnMeasurements;
-  readonly onLayout: (layout: Layout) => void;
+  readonly onLayout: (layout: ColumnLayout) => void;
   readonly onClose: () => void;
 }
 

@@ -13,11 +13,9 @@ import { ColumnChooser } from './ColumnChooser.tsx';
 import { RowsCommentDialog } from './CommentDialog.tsx';
 import {
   type Column,
+  type ColumnLayout,
   filledColumns,
-  type Layout,
-  loadLayout,
   moveColumn,
-  saveLayout,
   shownColumns,
   tableColumns,
   toggleColumn,
@@ -29,6 +27,7 @@ import { Grid, type GridHandle } from './Grid.tsx';
 import { ParentDialog } from './ParentDialog.tsx';
 import type { Moved } from './parents.ts';
 import { RemoveDialog } from './RemoveDialog.tsx';
+import { rememberedLayout, rememberLayout } from './remembered-layout.ts';
 import type { RemoveConfirmation } from './remove-confirmation.ts';
 import { TableFooter } from './TableFooter.tsx';
 import { TableToolbar } from './TableToolbar.tsx';
@@ -85,7 +84,7 @@ export function MenuTable(props: MenuTableProps) {
   const asTree = tree !== undefined;
   const selected = useSelection(menu, live);
   const { selection, select } = selected;
-  const [layout, setLayout] = useState<Layout>(() => loadLayout(menu));
+  const [layout, setLayout] = useState<ColumnLayout>(() => rememberedLayout(menu));
   const [fitted, setFitted] = useState<Readonly<Record<string, number>>>({});
   const [grown, setGrown] = useState<Readonly<Record<string, number>>>({});
   const [find, setFind] = useState('');
@@ -128,9 +127,9 @@ export function MenuTable(props: MenuTableProps) {
   const state = { ...actions.state(), inlineComments: columns.some(({ name }) => name === 'comment') };
   const bar = toolbarCommands(state, actions.run);
 
-  function relayout(next: Layout) {
+  function relayout(next: ColumnLayout) {
     setLayout(next);
-    saveLayout(menu, next);
+    rememberLayout(menu, next);
   }
 
   function show(name: CommandName) {

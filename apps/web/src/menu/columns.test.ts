@@ -1,7 +1,6 @@
 import { registry } from '@tollway/schema';
 import { expect, test } from 'vitest';
 import type { Row } from '../api/row.ts';
-import { grownWidths, tracks } from './column-widths.ts';
 import {
   filledColumns,
   hasCommentLines,
@@ -12,6 +11,7 @@ import {
   toggleColumn,
   WIDEST,
 } from './columns.ts';
+import { grownWidths, tracks } from './content-widths.ts';
 import { FilledColumns, TableFilledColumns } from './filled-columns.ts';
 import { FOLDED } from './tree.ts';
 

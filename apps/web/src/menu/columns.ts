@@ -1,6 +1,5 @@
-/** Columns that a table shows and their widths, remembered in this browser for each menu. */
+/** Columns that a table shows, their order and their widths, by the menu and the layout that a user has chosen. Pure. */
 import { type Menu, type MenuColumn, menuColumn } from '@tollway/schema';
-import { readStored, writeStored } from '../ui/browser-storage.ts';
 
 export interface Column {
   /** Name of a property, or of half of a pair; `.flags` and `.nr` for the columns of flags and row numbers. */
@@ -19,8 +18,8 @@ export interface Column {
   readonly tree?: true;
 }
 
-/** A remembered layout. */
-export interface Layout {
+/** What a user has chosen of the columns of a menu; what is absent follows from the menu. */
+export interface ColumnLayout {
   readonly columns?: readonly string[];
   /** Columns that were chosen by hand: they stay although no row has a value for them. */
   readonly kept?: readonly string[];
@@ -55,7 +54,7 @@ export function possibleColumns(menu: Menu): readonly string[] {
 }
 
 /** Columns that are shown: the remembered ones that still exist, else those of the menu. */
-export function shownColumns(menu: Menu, layout: Layout): readonly string[] {
+export function shownColumns(menu: Menu, layout: ColumnLayout): readonly string[] {
   const possible = new Set(possibleColumns(menu));
   const chosen = (layout.columns ?? menu.columns).filter((name) => possible.has(name));
   return chosen.length > 0 ? chosen : menu.columns;
@@ -72,7 +71,7 @@ export interface ColumnMeasurements {
 }
 
 /** Columns that take room: of those that are shown, the ones with values, and those that were chosen by hand. */
-export function filledColumns(menu: Menu, layout: Layout, { empty }: ColumnMeasurements): readonly string[] {
+export function filledColumns(menu: Menu, layout: ColumnLayout, { empty }: ColumnMeasurements): readonly string[] {
   const shown = shownColumns(menu, layout);
   if (empty === undefined) return shown;
   return shown.filter((name, at) => at === 0 || !empty.has(name) || layout.kept?.includes(name) === true);
@@ -81,7 +80,7 @@ export function filledColumns(menu: Menu, layout: Layout, { empty }: ColumnMeasu
 /** The columns of a table, flags and number first. `tree`: the first one that shows a property carries the tree. */
 export function tableColumns(
   menu: Menu,
-  layout: Layout,
+  layout: ColumnLayout,
   tree = false,
   measurements: ColumnMeasurements = {},
 ): readonly Column[] {
@@ -125,7 +124,12 @@ export function tableColumns(
  * goes back to its place among those, comments before the counters at the end. The last one stays. One that is not
  * seen because no row has a value for it is kept from now on.
  */
-export function toggleColumn(menu: Menu, layout: Layout, name: string, measurements: ColumnMeasurements = {}): Layout {
+export function toggleColumn(
+  menu: Menu,
+  layout: ColumnLayout,
+  name: string,
+  measurements: ColumnMeasurements = {},
+): ColumnLayout {
   const shown = shownColumns(menu, layout);
   const seen = filledColumns(menu, layout, measurements);
   const others = (layout.kept ?? []).filter((other) => other !== name);
@@ -146,40 +150,10 @@ export function toggleColumn(menu: Menu, layout: Layout, name: string, measureme
 }
 
 /** Puts a column before another one, or last without one. */
-export function moveColumn(menu: Menu, layout: Layout, name: string, before: string | undefined): Layout {
+export function moveColumn(menu: Menu, layout: ColumnLayout, name: string, before: string | undefined): ColumnLayout {
   const rest = shownColumns(menu, layout).filter((other) => other !== name);
   const at = before === undefined ? rest.length : rest.indexOf(before);
   return at < 0 || rest.length === shownColumns(menu, layout).length
     ? layout
     : { ...layout, columns: rest.toSpliced(at, 0, name) };
-}
-
-const STORED_LAYOUTS = 'columns';
-
-function readAll(): Record<string, Layout> {
-  try {
-    const all: unknown = JSON.parse(readStored(STORED_LAYOUTS) ?? '{}');
-    return typeof all === 'object' && all !== null ? { ...all } : {};
-  } catch {
-    return {};
-  }
-}
-
-/** The layout that this browser remembers for a menu. */
-export function loadLayout(menu: Menu): Layout {
-  const layout: unknown = readAll()[menu.path];
-  if (typeof layout !== 'object' || layout === null) return {};
-  const { columns, kept, widths }: { columns?: unknown; kept?: unknown; widths?: unknown } = layout;
-  return {
-    ...(Array.isArray(columns) ? { columns: columns.filter((name) => typeof name === 'string') } : {}),
-    ...(Array.isArray(kept) ? { kept: kept.filter((name) => typeof name === 'string') } : {}),
-    ...(typeof widths === 'object' && widths !== null
-      ? { widths: Object.fromEntries(Object.entries(widths).filter(([, width]) => typeof width === 'number')) }
-      : {}),
-  };
-}
-
-/** Stores the layout of a menu in this browser. */
-export function saveLayout(menu: Menu, layout: Layout): void {
-  writeStored(STORED_LAYOUTS, JSON.stringify({ ...readAll(), [menu.path]: layout }));
 }

@@ -1,13 +1,13 @@
 /** Connects viewport, live feed and painter of a grid: which rows are in view, which to subscribe to, when to paint. */
 import type { Query } from '../api/live-menu.ts';
-import { ColumnSizing, type ColumnSizingOptions } from './column-sizing.ts';
 import type { Column } from './columns.ts';
+import { GridColumns, type GridColumnsOptions } from './grid-columns.ts';
 import { GridViewport } from './grid-viewport.ts';
 import { RowLines, RowPainter } from './row-painter.ts';
 import { nextRowRange } from './row-range.ts';
 import { noSelection, type Selection } from './selection.ts';
 
-interface GridViewOptions extends ColumnSizingOptions {
+interface GridViewOptions extends GridColumnsOptions {
   readonly body: HTMLElement;
   readonly pane: HTMLElement;
   readonly gridId: string;
@@ -31,7 +31,7 @@ export class GridView {
   readonly viewport: GridViewport;
   readonly #painter: RowPainter;
   readonly #stops: (() => void)[] = [];
-  readonly #sizing: ColumnSizing;
+  readonly #gridColumns: GridColumns;
   #lines: RowLines;
   #selection: Selection = noSelection;
   /** The query at the last move of the keyboard focus. */
@@ -56,7 +56,7 @@ export class GridView {
   constructor(options: GridViewOptions) {
     this.#options = options;
     this.viewport = new GridViewport(options.scroller, options.body);
-    this.#sizing = new ColumnSizing(options);
+    this.#gridColumns = new GridColumns(options);
     this.#painter = new RowPainter(options.pane, options.menu, options.gridId);
     const { scroller, live } = options;
     this.#lines = new RowLines(options.menu, [], '');
@@ -105,7 +105,7 @@ export class GridView {
   /** Measures again; called when sizes may have changed. */
   remeasure(): void {
     if (!this.viewport.measure()) return;
-    this.#sizing.layout(this.#sizing.columns, this.viewport.width);
+    this.#gridColumns.layout(this.#gridColumns.columns, this.viewport.width);
     this.#schedule();
   }
 
@@ -125,21 +125,21 @@ export class GridView {
   }
 
   show(columns: readonly Column[], selection: Selection): void {
-    const relaid = columns !== this.#sizing.columns;
+    const relaid = columns !== this.#gridColumns.columns;
     this.#selection = selection;
     if (relaid) {
       this.#painter.setColumns(columns);
       this.#lines = new RowLines(this.#options.menu, columns, this.#options.live.query.find);
       // Comments may have lines of their own now, or none any more.
       this.viewport.geometry.clearExtra();
-      this.#sizing.layout(columns, this.viewport.width);
+      this.#gridColumns.layout(columns, this.viewport.width);
     }
     this.#paint();
   }
 
   /** Shows a width while it is being changed. */
   resize(name: string, width: number): void {
-    this.#sizing.resize(name, width);
+    this.#gridColumns.resize(name, width);
   }
 
   /**
@@ -181,7 +181,7 @@ export class GridView {
 
   /** Width that fits the loaded content of a column. */
   fit(name: string): number | undefined {
-    return this.#sizing.fit(name);
+    return this.#gridColumns.fit(name);
   }
 
   #count(): number {
@@ -230,7 +230,7 @@ export class GridView {
     const { live, menu, body, scroller, tail } = this.#options;
     const { viewport } = this;
     const { find } = live.query;
-    if (find !== this.#lines.find) this.#lines = new RowLines(menu, this.#sizing.columns, find);
+    if (find !== this.#lines.find) this.#lines = new RowLines(menu, this.#gridColumns.columns, find);
     const { geometry, offset } = viewport;
     const before = geometry.rowAt(offset);
     const into = offset - geometry.top(before);
@@ -304,8 +304,9 @@ export class GridView {
       pending.found(id);
     }
     if (live.state.loaded && live.state.order.length > 0) {
-      this.#sizing.measureNew();
-      if (!this.#isHovered && this.#scrollEnd === undefined) this.#sizing.grow(this.#painter.takeOutgrownColumns());
+      this.#gridColumns.measureNew();
+      if (!this.#isHovered && this.#scrollEnd === undefined)
+        this.#gridColumns.grow(this.#painter.takeOutgrownColumns());
     }
   }
 

@@ -1,4 +1,4 @@
-/** Widths of columns: as set, else as their content needs. */
+/** Widths that columns need for their content, and the tracks of the grid that follow from widths and free space. */
 
 import type { Menu } from '@tollway/schema';
 import type { LiveMenu } from '../api/live-menu.ts';

@@ -1,15 +1,15 @@
-/** The widths of a grid's columns: laid on its element, measured from the texts that come into view, and grown for longer ones. */
+/** The columns of a grid: laid out on its element, measured by the texts that come into view, and grown for longer ones. */
 import type { Menu } from '@tollway/schema';
 import type { LiveMenu } from '../api/live-menu.ts';
-import { fitWidth, grownWidths, tracks } from './column-widths.ts';
 import type { Column } from './columns.ts';
+import { fitWidth, grownWidths, tracks } from './content-widths.ts';
 import { pinOffsets } from './pinned-columns.ts';
 import { treePlace } from './tree.ts';
 
 /** Narrower tables keep their first column in view, px. */
 const NARROW_PX = 560;
 
-export interface ColumnSizingOptions {
+export interface GridColumnsOptions {
   readonly scroller: HTMLElement;
   readonly menu: Menu;
   readonly live: LiveMenu;
@@ -19,13 +19,14 @@ export interface ColumnSizingOptions {
   readonly grown: (widths: readonly (readonly [string, number])[]) => void;
 }
 
-export class ColumnSizing {
-  readonly #options: ColumnSizingOptions;
+/** Lays out and measures the columns of one grid. */
+export class GridColumns {
+  readonly #options: GridColumnsOptions;
   #columns: readonly Column[] = [];
   /** Width of the table, px. */
   #width = 0;
 
-  constructor(options: ColumnSizingOptions) {
+  constructor(options: GridColumnsOptions) {
     this.#options = options;
   }
 
@@ -33,7 +34,7 @@ export class ColumnSizing {
     return this.#columns;
   }
 
-  /** Lays the columns, and keeps the counters at the right edge in view where there is room for them, else the first one. */
+  /** Lays the columns out, and keeps the counters at the right edge in view where there is room for them, else the first one. */
   layout(columns: readonly Column[], width: number): void {
     this.#columns = columns;
     this.#width = width;
