@@ -1,7 +1,6 @@
-//! ICMP and TCP packets of the router itself: errors (RFC 792, RFC 1812 §4.3), echo replies, resets.
+//! ICMP packets of the router itself: errors (RFC 792, RFC 1812 §4.3), echo replies.
 
-use tollway_wire::tcp::flag as tcp_flag;
-use tollway_wire::{ethernet, field, icmp, ipv4, tcp};
+use tollway_wire::{ethernet, field, icmp, ipv4};
 
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::verdict::Verdict;
@@ -12,7 +11,7 @@ use crate::snapshot::Snapshot;
 use tollway_config::dataplane::ConnectionState;
 
 /// Time to live of the router's own packets (RFC 1700).
-const TTL: u8 = 64;
+pub(super) const TTL: u8 = 64;
 /// Longest ICMP error, bytes from the IP header on (RFC 1812 §4.3.2.3).
 const MAX_ERROR: usize = 576;
 /// DSCP class selector 6, "internetwork control" (RFC 1812 §4.3.2.5).
@@ -48,16 +47,16 @@ impl IcmpError {
     }
 }
 
-/// The fields of a packet that an ICMP error about it needs.
-struct Offender {
-    src: u32,
-    dst: u32,
+/// The fields of a packet that an answer to it needs.
+pub(super) struct Offender {
+    pub src: u32,
+    pub dst: u32,
     tos: u8,
 }
 
 /// Whether a packet may be answered with an error (RFC 1812 §4.3.2.7), and its addresses as its sender
 /// wrote them.
-fn answerable(snapshot: &Snapshot, meta: &Meta, head: &[u8]) -> Option<Offender> {
+pub(super) fn answerable(snapshot: &Snapshot, meta: &Meta, head: &[u8]) -> Option<Offender> {
     if meta.is(flag::ICMP_ERROR | flag::LATER_FRAGMENT | flag::LINK_BROADCAST | flag::BROADCAST) {
         return None;
     }
@@ -87,7 +86,7 @@ fn own_address(snapshot: &Snapshot, meta: &Meta, offender: &Offender) -> Option<
 }
 
 /// Metadata of an answer: it belongs to the connection of the packet it answers, in the other direction.
-fn answer_meta(meta: &Meta) -> Meta {
+pub(super) fn answer_meta(meta: &Meta) -> Meta {
     Meta {
         conn: meta.conn,
         direction: meta.direction.reverse(),
@@ -159,56 +158,6 @@ pub(crate) fn build_error<F: Frame, S: FrameSource<F>>(
     let [high, low] = error.mtu.to_be_bytes();
     icmp::Repr { icmp_type: error.icmp_type, code: error.code, rest: [0, 0, high, low] }.emit(message);
     Some((frame, answer_meta(meta)))
-}
-
-/// Answers a TCP segment with a reset (RFC 9293 §3.5.2, group 1): from nowhere a reset that the peer
-/// accepts. Never answers a reset.
-pub(crate) fn send_reset<F: Frame, S: FrameSource<F>>(
-    snapshot: &Snapshot,
-    state: &mut WorkerState<F>,
-    batch: &mut Batch<F>,
-    index: usize,
-    source: &mut S,
-) {
-    let Some(packet) = batch.packets.get(index) else { return };
-    let Some(old) = &packet.frame else { return };
-    let meta = packet.meta;
-    if meta.tcp_flags_or_icmp_type & tcp_flag::RST != 0 || meta.is(flag::LATER_FRAGMENT) {
-        return;
-    }
-    let Some(offender) = answerable(snapshot, &meta, old.head()) else { return };
-    let Some(segment) = old.head().get(usize::from(meta.l4)..) else { return };
-    let Ok(segment) = tcp::Segment::new_checked(segment) else { return };
-    let control = (meta.tcp_flags_or_icmp_type & tcp_flag::SYN != 0) as u32
-        + (meta.tcp_flags_or_icmp_type & tcp_flag::FIN != 0) as u32;
-    let payload = meta.l3_len.saturating_sub(meta.headers());
-    let (seq, ack, flags) = if meta.tcp_flags_or_icmp_type & tcp_flag::ACK != 0 {
-        (segment.ack(), 0, tcp_flag::RST)
-    } else {
-        let ack = segment.seq().wrapping_add(payload).wrapping_add(control);
-        (0, ack, tcp_flag::RST | tcp_flag::ACK)
-    };
-    let header =
-        tcp::Repr { src_port: segment.dst_port(), dst_port: segment.src_port(), seq, ack, flags, window: 0 };
-    let len = ipv4::HEADER + tcp::HEADER;
-    let Some(mut frame) = source.take(ethernet::HEADER + len) else { return };
-    let ident = state.next_ident();
-    let Some(ip) = frame.head_mut().get_mut(ethernet::HEADER..) else { return };
-    ipv4::Repr {
-        tos: 0,
-        ident,
-        dont_fragment: true,
-        ttl: TTL,
-        protocol: ipv4::TCP,
-        src_addr: offender.dst,
-        dst_addr: offender.src,
-        payload_len: tcp::HEADER as u16,
-    }
-    .emit(ip);
-    let Some(segment) = ip.get_mut(ipv4::HEADER..len) else { return };
-    header.emit(segment, offender.dst, offender.src);
-    state.generated += 1;
-    batch.push_generated(frame, answer_meta(&meta));
 }
 
 /// Turns an echo request in place into the reply (RFC 792). `false`, changing nothing, when its checksum

@@ -17,6 +17,7 @@ pub mod stage_counters;
 pub(crate) mod state;
 pub(crate) mod stateless;
 pub mod steering;
+pub(crate) mod tcp_reset;
 mod trace_decisions;
 pub(crate) mod trace_packets;
 

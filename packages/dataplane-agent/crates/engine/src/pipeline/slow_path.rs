@@ -5,8 +5,9 @@ use tollway_config::dataplane::RejectWith;
 use tollway_wire::ipv4;
 
 use super::batch::Batch;
-use super::icmp::{IcmpError, echo_meta, send_error, send_reset};
+use super::icmp::{IcmpError, echo_meta, send_error};
 use super::state::WorkerState;
+use super::tcp_reset::send_reset;
 use crate::packet::Packet;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::verdict::DropReason;

@@ -25,13 +25,13 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
             continue;
         }
         entered += 1;
-        let reply = packet.frame.as_ref().map(|frame| frame.head()).and_then(|head| {
+        let received = packet.frame.as_ref().map(|frame| frame.head()).and_then(|head| {
             // The station that sent the frame may be another: clusters hide their address from switches so.
             Some(arp::Repr::parse(&arp::Packet::new_checked(head.get(ethernet::HEADER..)?).ok()?))
         });
         let interface = snapshot.interface(packet.meta.in_interface);
         let in_interface = packet.meta.in_interface;
-        let (Some(request), Some(interface)) = (reply, interface) else {
+        let (Some(request), Some(interface)) = (received, interface) else {
             state.drop(packet, DropReason::BadArp);
             continue;
         };

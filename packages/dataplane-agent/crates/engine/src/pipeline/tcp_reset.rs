@@ -1,0 +1,61 @@
+//! TCP resets of the router itself (`reject-with=tcp-reset`).
+
+use tollway_wire::tcp::flag as tcp_flag;
+use tollway_wire::{ethernet, ipv4, tcp};
+
+use super::icmp::{TTL, answer_meta, answerable};
+use crate::packet::flag;
+use crate::packet::frame::{Frame, FrameSource};
+use crate::pipeline::batch::Batch;
+use crate::pipeline::state::WorkerState;
+use crate::snapshot::Snapshot;
+
+/// Answers a TCP segment with a reset (RFC 9293 §3.5.2, group 1): from nowhere a reset that the peer
+/// accepts. Never answers a reset.
+pub(crate) fn send_reset<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    index: usize,
+    source: &mut S,
+) {
+    let Some(packet) = batch.packets.get(index) else { return };
+    let Some(old) = &packet.frame else { return };
+    let meta = packet.meta;
+    if meta.tcp_flags_or_icmp_type & tcp_flag::RST != 0 || meta.is(flag::LATER_FRAGMENT) {
+        return;
+    }
+    let Some(offender) = answerable(snapshot, &meta, old.head()) else { return };
+    let Some(segment) = old.head().get(usize::from(meta.l4)..) else { return };
+    let Ok(segment) = tcp::Segment::new_checked(segment) else { return };
+    let control = (meta.tcp_flags_or_icmp_type & tcp_flag::SYN != 0) as u32
+        + (meta.tcp_flags_or_icmp_type & tcp_flag::FIN != 0) as u32;
+    let payload = meta.l3_len.saturating_sub(meta.headers());
+    let (seq, ack, flags) = if meta.tcp_flags_or_icmp_type & tcp_flag::ACK != 0 {
+        (segment.ack(), 0, tcp_flag::RST)
+    } else {
+        let ack = segment.seq().wrapping_add(payload).wrapping_add(control);
+        (0, ack, tcp_flag::RST | tcp_flag::ACK)
+    };
+    let header =
+        tcp::Repr { src_port: segment.dst_port(), dst_port: segment.src_port(), seq, ack, flags, window: 0 };
+    let len = ipv4::HEADER + tcp::HEADER;
+    let Some(mut frame) = source.take(ethernet::HEADER + len) else { return };
+    let ident = state.next_ident();
+    let Some(ip) = frame.head_mut().get_mut(ethernet::HEADER..) else { return };
+    ipv4::Repr {
+        tos: 0,
+        ident,
+        dont_fragment: true,
+        ttl: TTL,
+        protocol: ipv4::TCP,
+        src_addr: offender.dst,
+        dst_addr: offender.src,
+        payload_len: tcp::HEADER as u16,
+    }
+    .emit(ip);
+    let Some(segment) = ip.get_mut(ipv4::HEADER..len) else { return };
+    header.emit(segment, offender.dst, offender.src);
+    state.generated += 1;
+    batch.push_generated(frame, answer_meta(&meta));
+}
