@@ -2286,11 +2286,11 @@ export interface InterfaceRates {
   /**
    * Packets/s received that were dropped before routing.
    */
-  'rx-drops-ps': number;
+  'rx-drops-per-second': number;
   /**
    * Receive errors/s of the netdev.
    */
-  'rx-errors-ps': number;
+  'rx-errors-per-second': number;
   /**
    * Packets/s received.
    */
@@ -2302,11 +2302,11 @@ export interface InterfaceRates {
   /**
    * Packets/s that the port could not take.
    */
-  'tx-drops-ps': number;
+  'tx-drops-per-second': number;
   /**
    * Transmit errors/s of the netdev.
    */
-  'tx-errors-ps': number;
+  'tx-errors-per-second': number;
   /**
    * Packets/s sent.
    */

@@ -84,10 +84,10 @@ export function rates({ rates: r }: InterfaceStats): RestRow {
     'fp-tx-bits-per-second': String(r['fp-tx-bps']),
     'own-tx-packets-per-second': String(r['own-tx-pps']),
     'own-tx-bits-per-second': String(r['own-tx-bps']),
-    'rx-drops-per-second': String(r['rx-drops-ps']),
-    'tx-drops-per-second': String(r['tx-drops-ps']),
-    'rx-errors-per-second': String(r['rx-errors-ps']),
-    'tx-errors-per-second': String(r['tx-errors-ps']),
+    'rx-drops-per-second': String(r['rx-drops-per-second']),
+    'tx-drops-per-second': String(r['tx-drops-per-second']),
+    'rx-errors-per-second': String(r['rx-errors-per-second']),
+    'tx-errors-per-second': String(r['tx-errors-per-second']),
   };
 }
 

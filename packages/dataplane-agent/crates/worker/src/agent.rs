@@ -16,10 +16,10 @@ use tollway_engine::snapshot::{Basis, BuildError, Renewed, Snapshot};
 use tollway_io::clock::wall_ms;
 
 use crate::active::{self, Active, Staged};
+use crate::interface_rates::Rates;
 use crate::journal::Journal;
 use crate::learned_routes::{Learned, LearnedRoutes};
 use crate::ports::{LinkChange, Ports};
-use crate::report::Rates;
 use crate::router_namespace::RouterNamespace;
 use crate::traces::Traces;
 use crate::workers::{WorkerLost, Workers};

@@ -12,6 +12,7 @@ mod flow_offload;
 pub mod frame_budget;
 mod guard;
 pub mod handover_ring;
+pub mod interface_rates;
 pub mod journal;
 mod learned_routes;
 mod offloaded_flows;

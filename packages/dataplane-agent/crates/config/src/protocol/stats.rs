@@ -129,13 +129,13 @@ pub struct InterfaceRates {
     /// Packets/s sent that the router or a service in its namespace made.
     pub own_tx_pps: u64,
     /// Packets/s received that were dropped before routing.
-    pub rx_drops_ps: u64,
+    pub rx_drops_per_second: u64,
     /// Packets/s that the port could not take.
-    pub tx_drops_ps: u64,
+    pub tx_drops_per_second: u64,
     /// Receive errors/s of the netdev.
-    pub rx_errors_ps: u64,
+    pub rx_errors_per_second: u64,
     /// Transmit errors/s of the netdev.
-    pub tx_errors_ps: u64,
+    pub tx_errors_per_second: u64,
 }
 
 /// Counters of a rule. Bytes are L3.
