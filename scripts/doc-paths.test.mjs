@@ -30,3 +30,28 @@ test('files that the documentation names exist', () => {
   );
   expect(missing).toEqual([]);
 });
+
+/** A declaration of a name: in Rust or TypeScript, as a function, a type or a method. */
+const declaration = (/** @type {string} */ name) =>
+  new RegExp(
+    String.raw`(?:\b(?:fn|function\*?|class|const|struct|trait|enum|interface|type|mod)\s+|macro_rules!\s+|^\s+(?:static |async |\*)*)${name}(?![\w-])`,
+    'm',
+  );
+
+test('functions that docs/where.md names are in the files that it names', () => {
+  const rows = readFileSync(inProject('docs/where.md'), 'utf8').split('\n');
+  let folder = '';
+  const missing = rows.flatMap((row) => {
+    folder = /^Below `(.+)`\.$/.exec(row)?.[1] ?? folder;
+    const [, subject = '', paths, names] = /^\| (.+) \| (`.+`) \| (.*)\|$/.exec(row) ?? [];
+    if (paths === undefined || names === undefined) return [];
+    const words = (/** @type {string} */ cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, word = '']) => word);
+    const text = words(paths)
+      .map((path) => readFileSync(inProject(`${folder}${path}`), 'utf8'))
+      .join('\n');
+    return words(names)
+      .filter((name) => !declaration(name).test(text))
+      .map((name) => `${subject}: ${name}`);
+  });
+  expect(missing).toEqual([]);
+});
