@@ -1,24 +1,24 @@
 import { UserSemaphore } from '../scheduling/user-semaphore.js';
 
-/** Cells that the windows of one user show at once, on all live connections: they are kept to tell what changes. */
+/** Cells that the subscriptions of one user show at once, on all live connections: they are kept to tell what changes. */
 const MAX_OF_USER = 1_500_000;
-/** Cells that all windows show at once: some 100 bytes each. */
+/** Cells that all subscriptions show at once: some 100 bytes each. */
 const MAX_OF_ALL = 4_000_000;
 
 /**
- * Rows that windows scan at once, those of one user and all: until that is done each window holds its reading of
- * them, and some 200 bytes of each row that it puts in order.
+ * Rows that the subscriptions of one user, and of all, scan at once: each holds its reading of them until it has, and some
+ * 200 bytes of each row that it puts in order.
  */
 const MAX_SCANNED_OF_USER = 1_500_000;
 const MAX_SCANNED = 4_000_000;
 
-/** The cells that windows show, and the rows that they scan, at once, so that they do not fill the memory. */
+/** Limits the cells that subscriptions show, and the rows that they scan, at once, so that they do not fill the memory. */
 export class CellQuota {
   readonly #byUser = new Map<number, number>();
   #all = 0;
   readonly #scanned = new UserSemaphore(MAX_SCANNED, MAX_SCANNED_OF_USER);
 
-  /** Reservation for one window of a user; empty at first. */
+  /** Reservation for one subscription of a user; empty at first. */
   reserve(user: number): CellReservation {
     let cells = 0;
     const set = (wanted: number) => {
@@ -51,9 +51,9 @@ export class CellQuota {
   }
 }
 
-/** A window's part of the cells that may be shown. */
+/** A subscription's part of the cells that may be shown. */
 export interface CellReservation {
-  /** Number of whose window it is. */
+  /** Id of the user whose subscription it is. */
   readonly user: number;
   /** Takes so many cells in all, or says why it may not; then it has none. */
   resize(cells: number): string | undefined;

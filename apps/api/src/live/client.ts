@@ -146,8 +146,8 @@ export class LiveClient implements MessageSink {
       case 'window': {
         const subscription = this.#subscriptions.get(id);
         if (!(subscription instanceof MenuSubscription)) throw new MessageError(`no subscription ${id} on a menu`, id);
-        checkFilter(subscription.menu, message.window, id);
-        subscription.feed.setWindow(message.window);
+        checkFilter(subscription.menu, message.query, id);
+        subscription.feed.setQuery(message.query);
         return;
       }
       case 'subscribe':
@@ -179,13 +179,13 @@ export class LiveClient implements MessageSink {
       case 'menu': {
         const rows = this.#sources.rows.get(message.menu.path);
         if (rows === undefined) throw new MessageError(`${message.menu.path} cannot be listed`, id);
-        checkFilter(message.menu, message.window, id);
+        checkFilter(message.menu, message.query, id);
         const reservation = this.#sources.cellQuota.reserve(this.#user);
         const feed = new MenuFeed(
           id,
           message.menu,
           (maxAgeMs) => rows.read(maxAgeMs),
-          message.window,
+          message.query,
           message.intervalMs,
           this,
           reservation,

@@ -3,7 +3,7 @@ import { columnValue, type Kind, type Menu, menuColumn } from '@tollway/schema';
 import { order } from '../query/kind-order.js';
 import { liesIn, MembershipError, membership, parsed, sought } from '../query/membership.js';
 
-/** A condition that no cell could meet; the message says what is accepted. */
+/** A condition that is wrong for its column; the message says what is accepted. */
 export class ConditionError extends Error {}
 
 /** Test of one item, given the text of a whole property of it. */
@@ -20,7 +20,7 @@ type CellTest = (cell: string) => boolean;
 
 /** @throws ConditionError for a column that the menu does not have, or a value that its column cannot have. */
 export function columnTest(menu: Menu, { column: name, op, value }: Condition): ColumnTest {
-  if (name.startsWith('.')) return { property: name, holds: withSense(op, (cell) => cell === value, undefined) };
+  if (name.startsWith('.')) return { property: name, holds: withNegation(op, (cell) => cell === value, undefined) };
   const column = menuColumn(menu, name);
   if (column === undefined) throw new ConditionError(`filter: ${menu.path} has no column ${name}`);
   const { kind } = column;
@@ -28,18 +28,19 @@ export function columnTest(menu: Menu, { column: name, op, value }: Condition): 
   try {
     const { property } = column;
     const { test, holdsRange } = cellTest(name, kind, op, value);
-    const holds = withSense(op, test, valueWhenUnset);
+    const holds = withNegation(op, test, valueWhenUnset);
     return { property, holds: (text) => holds(columnValue(column, text)), ...(holdsRange && { holdsRange }) };
   } catch (error) {
     throw error instanceof MembershipError ? new ConditionError(`filter: ${error.message}`) : error;
   }
 }
 
-const positive = (op: Operator): Operator =>
+/** The operator without its "not". */
+const withoutNot = (op: Operator): Operator =>
   op === 'is-not' ? 'is' : op === 'contains-not' ? 'contains' : op === 'in-not' ? 'in' : op;
 
-/** A cell without a value meets only what is asked with "not". */
-function withSense(op: Operator, test: CellTest, absent: string | undefined): ColumnTest['holds'] {
+/** A test, negated for operators with "not". A cell without a value meets only those. */
+function withNegation(op: Operator, test: CellTest, absent: string | undefined): ColumnTest['holds'] {
   const negative = op.endsWith('-not');
   return (cell = absent) => (cell !== undefined && test(cell)) !== negative;
 }
@@ -50,7 +51,7 @@ function cellTest(
   op: Operator,
   value: string,
 ): { readonly test: CellTest; readonly holdsRange?: (first: number, last: number) => boolean } {
-  switch (positive(op)) {
+  switch (withoutNot(op)) {
     case 'contains': {
       const wanted = value.toLowerCase();
       return {

@@ -27,38 +27,38 @@ export interface QueryResult {
 export async function evaluate(
   menu: Menu,
   set: RowSet,
-  window: RowQuery,
+  query: RowQuery,
   slicer = new TimeSlicer(),
 ): Promise<QueryResult> {
-  const { first, count, sort } = window;
-  if (idCondition(set, window.filter) !== undefined) await set.prepareIds?.(slicer);
-  await set.prepareValues?.((property) => reads(window, property), slicer);
-  if (window.tree !== undefined && isTree(menu)) return evaluateTree(menu, set, window, slicer);
-  let indexes = await passing(menu, set, window, slicer);
+  const { first, count, sort } = query;
+  if (idCondition(set, query.filter) !== undefined) await set.prepareIds?.(slicer);
+  await set.prepareValues?.((property) => isRead(query, property), slicer);
+  if (query.tree !== undefined && isTree(menu)) return evaluateTree(menu, set, query, slicer);
+  let indexes = await passingItems(menu, set, query, slicer);
   if (sort !== undefined) {
     const all = indexes ?? upTo(set.length);
     indexes = await inOrder(menu, set, all, sort, slicer);
   }
   const matched = indexes?.length ?? set.length;
-  const names = window.columns === undefined ? undefined : shownProperties(menu, window.columns);
+  const names = query.columns === undefined ? undefined : shownProperties(menu, query.columns);
   const rows: RestRow[] = [];
   for (let place = first; place < Math.min(matched, first + count); place += 1) {
     const index = indexes?.[place] ?? place;
     const row = names === undefined ? set.row(index) : cells(set, index, names);
     rows.push(withId(row, menu.kind === 'ordered' && indexes !== undefined ? index : undefined));
   }
-  return { total: set.length, matched, ...missing(set), rows };
+  return { total: set.length, matched, ...incompleteness(set), rows };
 }
 
 /** Whether an evaluation may read a property. */
-const reads = ({ columns, find, filter, sort }: RowQuery, property: string): boolean =>
+const isRead = ({ columns, find, filter, sort }: RowQuery, property: string): boolean =>
   columns === undefined ||
   find !== '' ||
   columns.includes(property) ||
   filter.some(({ column }) => column === property) ||
   sort?.by.includes(property) === true;
 
-const missing = ({ incomplete }: RowSet): Pick<QueryResult, 'incomplete'> => (incomplete ? { incomplete } : {});
+const incompleteness = ({ incomplete }: RowSet): Pick<QueryResult, 'incomplete'> => (incomplete ? { incomplete } : {});
 
 /** Number of items that an evaluation scans for its sort order, filter or text; it holds the row set meanwhile. */
 export function scannedItems(set: RowSet, { filter, find, sort, tree }: RowQuery): number {
@@ -73,19 +73,19 @@ export function maxCells(menu: Menu, total: number, { first, count, columns }: R
 }
 
 /** Evaluates a query on a tree, depth first; `matched` counts lines. */
-async function evaluateTree(menu: Menu, set: RowSet, window: RowQuery, slicer: TimeSlicer): Promise<QueryResult> {
-  const { first, count, sort, tree = { folded: false, except: new Set() } } = window;
-  const passed = await passing(menu, set, window, slicer);
+async function evaluateTree(menu: Menu, set: RowSet, query: RowQuery, slicer: TimeSlicer): Promise<QueryResult> {
+  const { first, count, sort, tree = { folded: false, except: new Set() } } = query;
+  const passed = await passingItems(menu, set, query, slicer);
   const all = upTo(set.length);
   const order = sort === undefined ? all : await inOrder(menu, set, all, sort, slicer);
   const lines = await treeLines(set, order, passed, tree, slicer);
-  const names = window.columns === undefined ? undefined : shownProperties(menu, window.columns);
+  const names = query.columns === undefined ? undefined : shownProperties(menu, query.columns);
   const rows = lines.slice(first, first + count).map((line) => {
     const row = names === undefined ? set.row(line.index) : cells(set, line.index, names);
     return { ...withId(row, menu.kind === 'ordered' ? line.index : undefined), ...placeInTree(line) };
   });
   const context = lines.reduce((count, line) => count + (line.context ? 1 : 0), 0);
-  return { total: set.length, matched: lines.length, ...(context > 0 && { context }), ...missing(set), rows };
+  return { total: set.length, matched: lines.length, ...(context > 0 && { context }), ...incompleteness(set), rows };
 }
 
 const placeInTree = ({ above, children, open, context }: TreeLine): RestRow => ({
@@ -96,7 +96,7 @@ const placeInTree = ({ above, children, open, context }: TreeLine): RestRow => (
 });
 
 /** Indexes of the items that pass filter and find; `undefined` for all, in their order. */
-async function passing(
+async function passingItems(
   menu: Menu,
   set: RowSet,
   { filter, find }: RowQuery,
@@ -104,7 +104,7 @@ async function passing(
 ): Promise<Indexes | undefined> {
   if (filter.length === 0 && find === '') return undefined;
   const only = singleRange(set, filter);
-  const tests = filter.map((condition) => readerOf(set, columnTest(menu, condition)));
+  const tests = filter.map((condition) => itemTest(set, columnTest(menu, condition)));
   const holdsText = find === '' ? undefined : containing(menu, find);
   const passed: number[] = [];
   const { first, end } = only ?? { first: 0, end: set.length };
@@ -130,7 +130,7 @@ function singleRange(set: RowSet, filter: RowQuery['filter']): { first: number; 
 }
 
 /** A condition on items by index. Networks are compared as numbers where the set supports it. */
-function readerOf(set: RowSet, { property, holds, holdsRange }: ColumnTest): (index: number) => boolean {
+function itemTest(set: RowSet, { property, holds, holdsRange }: ColumnTest): (index: number) => boolean {
   const range = holdsRange === undefined ? undefined : set.range?.(property);
   if (range === undefined || holdsRange === undefined) return (index) => holds(set.value(index, property));
   return (index) => holdsRange(range.first(index), range.last(index));

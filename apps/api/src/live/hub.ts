@@ -16,7 +16,7 @@ import type { CpuLoad } from '../state/cpu-load.js';
 import { CellQuota } from './cell-quota.js';
 import { LiveClient, type LiveSources } from './client.js';
 import type { MessageSink } from './menu-feed.js';
-import { ProfileFeed } from './profile-feed.js';
+import { ProfileSource } from './profile-source.js';
 import { Sampler } from './sampler.js';
 import { SharedRows } from './shared-rows.js';
 import { readStatus } from './status.js';
@@ -77,7 +77,7 @@ export class Hub implements LiveSources {
     this.#watchedRows = new WatchedRows(live.agent);
     this.rows = new Map([...services.views].map(([path, view]) => [path, new SharedRows(view)]));
     this.traffic = new Traffic(live, cpuLoad, earlier);
-    const profile = new ProfileFeed(live);
+    const profile = new ProfileSource(live);
     this.trafficSampler = new Sampler(() => this.traffic.take(), onError);
     // Graphs show what was before somebody looked: one small request a second.
     this.#stopRecording = this.trafficSampler.listen(() => undefined);

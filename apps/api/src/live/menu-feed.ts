@@ -13,16 +13,16 @@ export interface MessageSink {
   send(message: ServerMessage): void;
 }
 
-/** Time between evaluations, in multiples of what one takes: a window never costs more than 8 % of a core. */
+/** Time between evaluations, in multiples of what one takes: a subscription never costs more than 8 % of a core. */
 const COST_FACTOR = 12;
 /** Interval of checks of a client that does not keep up, ms. */
 const BUSY_MS = 100;
-/** Interval of further attempts of a window that has been refused, ms: others may have been closed. */
+/** Interval of further attempts of a query that has been refused, ms: others may have been closed. */
 const REFUSED_MS = 5_000;
 /** Largest cost of a reading, ms: one that waits for a data plane in trouble costs nothing meanwhile. */
 const MAX_READING_MS = 500;
 
-/** One window of one browser on one menu: a snapshot first, then what changes. */
+/** The subscription of one browser to rows of a menu: sends a snapshot first, then what changes. */
 export class MenuFeed {
   readonly #id: number;
   readonly #menu: Menu;
@@ -31,13 +31,13 @@ export class MenuFeed {
   readonly #sink: MessageSink;
   readonly #reservation: CellReservation;
   readonly #timer: NodeJS.Timeout | undefined;
-  #window: RowQuery;
+  #query: RowQuery;
   #sent: QueryResult | undefined;
   /** Reason why it shows nothing, when the client has been told so. */
   #refused: string | undefined;
   #retry: NodeJS.Timeout | undefined;
   /** Time of the earliest next tick: a table that takes long to evaluate is evaluated less often. */
-  #notBefore = 0;
+  #nextTickAt = 0;
   /** Stops the evaluation that runs. */
   #stop = new AbortController();
   #running = false;
@@ -49,7 +49,7 @@ export class MenuFeed {
     id: number,
     menu: Menu,
     view: View,
-    window: RowQuery,
+    query: RowQuery,
     intervalMs: number,
     sink: MessageSink,
     reservation: CellReservation,
@@ -57,7 +57,7 @@ export class MenuFeed {
     this.#id = id;
     this.#menu = menu;
     this.#view = view;
-    this.#window = window;
+    this.#query = query;
     this.#intervalMs = intervalMs;
     this.#sink = sink;
     this.#reservation = reservation;
@@ -66,20 +66,20 @@ export class MenuFeed {
     this.refresh(intervalMs / 2);
   }
 
-  setWindow(change: Partial<RowQuery>): void {
-    this.#window = { ...this.#window, ...change };
+  setQuery(change: Partial<RowQuery>): void {
+    this.#query = { ...this.#query, ...change };
     this.#sent = undefined;
     this.#refused = undefined;
     this.#stop.abort();
     this.refresh(this.#intervalMs / 2);
   }
 
-  /** Live values may have changed. */
+  /** Evaluates when it is time: live values may have changed. */
   tick(): void {
-    if (this.#sink.ready && performance.now() >= this.#notBefore) this.refresh(this.#intervalMs / 2);
+    if (this.#sink.ready && performance.now() >= this.#nextTickAt) this.refresh(this.#intervalMs / 2);
   }
 
-  /** Configuration or window changed: evaluate now, on readings at most so old; viewers share readings. */
+  /** Evaluates now, as the configuration or the query changed, on readings no older than `maxAgeMs`; viewers share readings. */
   refresh(maxAgeMs = 0): void {
     if (this.#running) {
       this.#again = Math.min(maxAgeMs, this.#again ?? maxAgeMs);
@@ -114,42 +114,42 @@ export class MenuFeed {
 
   async #update(maxAgeMs: number): Promise<void> {
     await this.#whenReady();
-    // What is closed has given its room back, and nothing stops what it begins now.
+    // A closed feed has given its reservation back, and nothing would stop what it began now.
     if (this.#closed) return;
-    const window = this.#window;
+    const query = this.#query;
     const stop = new AbortController();
     this.#stop = stop;
-    const evaluated = await this.#evaluated(window, maxAgeMs, stop.signal).finally(() => stop.abort());
+    const evaluated = await this.#evaluated(query, maxAgeMs, stop.signal).finally(() => stop.abort());
     if (evaluated === undefined) return;
-    // Other windows of the client may have sent much meanwhile.
+    // Other subscriptions of the client may have sent much meanwhile.
     await this.#whenReady();
     const before = performance.now();
-    if (!this.#closed && window === this.#window) this.#send(window, evaluated.content);
+    if (!this.#closed && query === this.#query) this.#send(query, evaluated.content);
     const sendingMs = performance.now() - before;
-    this.#notBefore = performance.now() + COST_FACTOR * (evaluated.costMs + sendingMs);
+    this.#nextTickAt = performance.now() + COST_FACTOR * (evaluated.costMs + sendingMs);
   }
 
-  /** Rows of a window, and their cost; undefined when it may not show them. */
+  /** Rows of a query, and their cost; undefined when they may not be shown. */
   async #evaluated(
-    window: RowQuery,
+    query: RowQuery,
     maxAgeMs: number,
     stop: AbortSignal,
   ): Promise<{ readonly content: QueryResult; readonly costMs: number } | undefined> {
     const asked = performance.now();
     let rows: RowSet | undefined = await this.#view(maxAgeMs);
     const readingMs = Math.min(MAX_READING_MS, performance.now() - asked);
-    const scanned = scannedItems(rows, window);
+    const scanned = scannedItems(rows, query);
     if (this.#reservation.mayScan(scanned)) await this.#reservation.acquireScan(scanned, stop);
     else {
-      // Until it is let in others read anew: it keeps no reading of its own.
+      // It keeps no reading while it waits; it reads again when its turn comes.
       rows = undefined;
       await this.#reservation.acquireScan(scanned, stop);
       rows = await this.#view(maxAgeMs);
     }
     const slicer = await startSlicer(stop, this.#reservation.user);
     // Before reading the rows: a refused query must not use memory for them.
-    if (!this.#mayShow(maxCells(this.#menu, rows.length, window))) return undefined;
-    const content = await evaluate(this.#menu, rows, window, slicer);
+    if (!this.#reserve(maxCells(this.#menu, rows.length, query))) return undefined;
+    const content = await evaluate(this.#menu, rows, query, slicer);
     return { content, costMs: readingMs + slicer.workedMs };
   }
 
@@ -158,8 +158,8 @@ export class MenuFeed {
     while (!this.#sink.ready && !this.#closed) await new Promise((resolve) => setTimeout(resolve, BUSY_MS));
   }
 
-  /** Takes room for so many cells, or tells the client why there is none. */
-  #mayShow(cells: number): boolean {
+  /** Reserves so many cells, or tells the client why it may not. */
+  #reserve(cells: number): boolean {
     const refused = this.#reservation.resize(cells);
     if (refused !== undefined) {
       this.#sent = undefined;
@@ -171,11 +171,11 @@ export class MenuFeed {
     return refused === undefined;
   }
 
-  #send(window: RowQuery, content: QueryResult): void {
+  #send(query: RowQuery, content: QueryResult): void {
     const { total, matched, context = 0, incomplete } = content;
-    const counts = { total, matched, ...(window.tree !== undefined && { context }), ...(incomplete && { incomplete }) };
+    const counts = { total, matched, ...(query.tree !== undefined && { context }), ...(incomplete && { incomplete }) };
     if (this.#sent === undefined) {
-      this.#sink.send({ id: this.#id, op: 'snapshot', ...counts, first: window.first, rows: content.rows });
+      this.#sink.send({ id: this.#id, op: 'snapshot', ...counts, first: query.first, rows: content.rows });
     } else {
       const delta = deltaOf(this.#sent, content);
       if (delta === undefined) return;

@@ -33,10 +33,10 @@ export type ClientMessage =
   | (Pick<MenuTopic, 'id' | 'op' | 'topic'> & {
       readonly menu: Menu;
       readonly intervalMs: number;
-      readonly window: RowQuery;
+      readonly query: RowQuery;
     })
   | Exclude<Subscribe, MenuTopic>
-  | { readonly op: 'window'; readonly id: number; readonly window: Partial<RowQuery> }
+  | { readonly op: 'window'; readonly id: number; readonly query: Partial<RowQuery> }
   | Unsubscribe;
 
 /** A message that cannot be understood; the text says what would be. */
@@ -53,7 +53,7 @@ export class MessageError extends Error {
 
 /** Conditions of a filter. */
 const MAX_CONDITIONS = 32;
-/** Columns whose sum a window is sorted by. */
+/** Columns whose sum rows are sorted by. */
 const MAX_SUMMANDS = 8;
 /** Longest value of a condition, characters. */
 const MAX_VALUE = 4_096;
@@ -62,7 +62,7 @@ const MAX_VALUES = 16_384;
 const DEFAULT_INTERVAL_MS = 1_000;
 const MIN_INTERVAL_MS = 200;
 const MAX_INTERVAL_MS = 60_000;
-const DEFAULT_WINDOW: RowQuery = {
+const DEFAULT_QUERY: RowQuery = {
   filter: [],
   columns: undefined,
   find: '',
@@ -101,7 +101,7 @@ export function readMessage(text: string): ClientMessage {
     case 'subscribe':
       return subscription(message, id);
     case 'window':
-      return { op, id, window: windowOf(read.window(message, id), id) };
+      return { op, id, query: queryPartOf(read.window(message, id), id) };
     case 'unsubscribe':
       return { op, id };
   }
@@ -160,12 +160,12 @@ function menuSubscription(message: MenuTopic): ClientMessage {
     topic,
     menu,
     intervalMs: Math.min(MAX_INTERVAL_MS, Math.max(MIN_INTERVAL_MS, intervalMs)),
-    window: { ...DEFAULT_WINDOW, ...windowOf(message, id) },
+    query: { ...DEFAULT_QUERY, ...queryPartOf(message, id) },
   };
 }
 
-/** The parts of a window that are named; `null` takes a sort, filter, find, tree or choice of columns away. */
-function windowOf({ filter, columns, find, sort, tree, first, count }: WindowPart, id: number): Partial<RowQuery> {
+/** The parts of a query that a message names; `null` takes a sort, filter, find, tree or choice of columns away. */
+function queryPartOf({ filter, columns, find, sort, tree, first, count }: WindowPart, id: number): Partial<RowQuery> {
   return {
     ...(filter !== undefined && { filter: conditionsOf(filter ?? {}, id) }),
     ...(columns !== undefined && { columns: columns ?? undefined }),

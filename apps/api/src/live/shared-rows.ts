@@ -1,8 +1,8 @@
 import type { RowSet, View } from '../view/rows.js';
 
 /**
- * Rows of a menu that windows share: whoever asks while they are put together, or no later than he would take a reading of
- * the data plane, gets the same. Many windows on one menu that are due in one turn of the event loop cost it the work of one.
+ * Rows of a menu that subscriptions share: whoever asks while they are put together, or takes a reading of the data plane that
+ * is as old, gets the same. Many subscriptions to one menu that are due in one turn of the event loop cost the work of one.
  */
 export class SharedRows {
   readonly #view: View;

@@ -13,41 +13,41 @@ import { namesNow, shownPacket } from '../trace/shown-packets.js';
 const PATH = '/tool/packet-trace';
 
 type TraceServices = Pick<Services, 'store' | 'views' | 'live' | 'traces'>;
-type Tell = (trace: Trace) => Promise<void>;
+type SendPackets = (trace: Trace) => Promise<void>;
 
-/** Takes what a trace tells. */
+/** Sends a message about a trace. */
 export type SendTrace = (message: Unnumbered<TraceMessage | Failure>) => void;
 
 /**
- * A packet trace of one browser: `trace` messages as packets come, the first one empty; or what would become of the
- * described packet. The data plane notes packets only while it lives.
+ * A packet trace of one browser: `trace` messages as packets come, the first one empty; or, of a dry
+ * run, the way that the described packet would take. The data plane records packets only until the feed is closed.
  */
 export class TraceFeed {
   readonly #end = new AbortController();
 
   /**
-   * @param dryRuns those of all browsers: the data plane runs one of a user at a time, however many he asks for.
-   * @param user whose it is.
-   * @param words arguments of `/tool/packet-trace`.
+   * @param dryRuns queues of the dry runs of all browsers: the data plane runs one of each user at a time.
+   * @param user id of the user whose trace it is.
+   * @param args arguments of `/tool/packet-trace`.
    */
   constructor(
     services: TraceServices,
     dryRuns: UserQueues,
     user: number,
     dry: boolean,
-    words: Arguments,
+    args: Arguments,
     send: SendTrace,
   ) {
-    const tell: Tell = async ({ packets, done, lost }) => {
+    const sendPackets: SendPackets = async ({ packets, done, lost }) => {
       const names = await namesNow(services);
       if (this.#end.signal.aborted) return;
       send({ op: 'trace', packets: packets.map((packet) => shownPacket(names, packet)), done, lost });
     };
     const run = dry
-      ? dryRuns.run(user, () => this.#dryRun(services, words, tell))
-      : this.#follow(services, user, words, tell);
+      ? dryRuns.run(user, () => this.#dryRun(services, args, sendPackets))
+      : this.#follow(services, user, args, sendPackets);
     run.catch((error: unknown) => {
-      if (!this.#end.signal.aborted) send({ op: 'error', ...explained(error) });
+      if (!this.#end.signal.aborted) send({ op: 'error', ...failureOf(error) });
     });
   }
 
@@ -55,32 +55,32 @@ export class TraceFeed {
     this.#end.abort();
   }
 
-  async #follow(services: TraceServices, user: number, words: Arguments, tell: Tell) {
-    const given = readArguments(words);
+  async #follow(services: TraceServices, user: number, args: Arguments, sendPackets: SendPackets) {
+    const given = readArguments(args);
     const filter = traceFilter(given, services.store.snapshot);
     let first = true;
     for await (const reply of tracePackets(services, user, filter, Number(given.packets), this.#end.signal)) {
-      if (first || reply.packets.length > 0 || reply.done) await tell(reply);
+      if (first || reply.packets.length > 0 || reply.done) await sendPackets(reply);
       first = false;
     }
   }
 
-  async #dryRun({ store, live }: TraceServices, words: Arguments, tell: Tell) {
+  async #dryRun({ store, live }: TraceServices, args: Arguments, sendPackets: SendPackets) {
     // The client may have left while it waited for its turn.
     if (this.#end.signal.aborted) return;
-    const packet = await packetDescription(readArguments(words), store.snapshot, live.agent);
+    const packet = await packetDescription(readArguments(args), store.snapshot, live.agent);
     if (this.#end.signal.aborted) return;
-    await tell(await live.agent.request({ op: 'dry-run', packet }));
+    await sendPackets(await live.agent.request({ op: 'dry-run', packet }));
   }
 }
 
-function readArguments(words: Arguments) {
+function readArguments(args: Arguments) {
   const menu = menuByPath(PATH);
   if (menu === undefined) throw new Error(`there is no menu ${PATH}`);
-  return argumentsOf(menu, words);
+  return argumentsOf(menu, args);
 }
 
-function explained(error: unknown): { readonly detail: string; readonly property?: string } {
+function failureOf(error: unknown): { readonly detail: string; readonly property?: string } {
   if (error instanceof ApiError) {
     return { detail: error.detail ?? error.message, ...(error.property !== undefined && { property: error.property }) };
   }

@@ -26,7 +26,7 @@ const row = fc.record(
 const rows = fc
   .uniqueArray(fc.record({ id: fc.nat(12), row }), { selector: (item) => item.id, maxLength: 10 })
   .map((items) => items.map(({ id, row }): RestRow => ({ '.id': `*${id}`, ...row })));
-const window: fc.Arbitrary<RowQuery> = fc.record({
+const query: fc.Arbitrary<RowQuery> = fc.record({
   filter: fc.constantFrom([], [{ column: 'comment', op: 'is' as const, value: 'a' }]),
   columns: fc.constantFrom(undefined, ['address']),
   find: fc.constantFrom('', '10.'),
@@ -44,10 +44,10 @@ function menuAt(path: string) {
 }
 
 describe('a delta', () => {
-  it('turns any window into any other, and is left out only when nothing differs', async () => {
+  it('turns any result into any other, and is left out only when nothing differs', async () => {
     const menu = menuAt('/ip/address');
     await fc.assert(
-      fc.asyncProperty(rows, rows, window, async (first, second, view) => {
+      fc.asyncProperty(rows, rows, query, async (first, second, view) => {
         const before = await evaluate(menu, new ArrayRows(first), view);
         const after = await evaluate(menu, new ArrayRows(second), view);
         const delta = deltaOf(before, after);
@@ -58,7 +58,7 @@ describe('a delta', () => {
   });
 });
 
-it('a filtered window of an ordered menu tells the position of its rows in the whole menu', async () => {
+it('a filtered query of an ordered menu tells the position of its rows in the whole menu', async () => {
   const rules = ['forward', 'input', 'forward'].map((chain, n) => ({ '.id': `*${n + 1}`, chain, action: 'accept' }));
   const filter = menuAt('/ip/firewall/filter');
   const chain = { column: 'chain', op: 'is', value: 'forward' } as const;
@@ -74,8 +74,8 @@ it('finds what people can read: not digits of an amount that stands there with a
     { '.id': '*3', 'dst-address': '198.51.100.10:443', 'reply-src-port': '5201' },
   ];
   const find = async (text: string) => {
-    const window = { ...EVERYTHING, find: text };
-    const { rows } = await evaluate(menuAt('/ip/firewall/connection'), new ArrayRows(connections), window);
+    const query = { ...EVERYTHING, find: text };
+    const { rows } = await evaluate(menuAt('/ip/firewall/connection'), new ArrayRows(connections), query);
     return rows.map((row) => row['.id']);
   };
   expect(await find('5201')).toEqual(['*1', '*3']);
@@ -109,8 +109,8 @@ describe('order', () => {
   it('by half of a pair', async () => {
     const queues = ['5/1', '10/3', '7/2'].map((limit, n) => ({ '.id': `*${n}`, name: `q${n}`, 'max-limit': limit }));
     const by = async (column: string) => {
-      const window = { ...EVERYTHING, sort: { by: column, desc: false } };
-      return (await evaluate(menuAt('/queue/simple'), new ArrayRows(queues), window)).rows.map((row) => row['.id']);
+      const query = { ...EVERYTHING, sort: { by: column, desc: false } };
+      return (await evaluate(menuAt('/queue/simple'), new ArrayRows(queues), query)).rows.map((row) => row['.id']);
     };
     expect(await by('max-limit.upload')).toEqual(['*0', '*2', '*1']);
     expect(await by('max-limit.download')).toEqual(['*0', '*2', '*1']);
@@ -144,8 +144,8 @@ describe('order', () => {
     const timer = setInterval(() => {
       turns += 1;
     }, 1);
-    const window = { ...EVERYTHING, count: long.length, sort: { by: 'src-address', desc: false } };
-    const { rows } = await evaluate(menu, new ArrayRows(long), window);
+    const query = { ...EVERYTHING, count: long.length, sort: { by: 'src-address', desc: false } };
+    const { rows } = await evaluate(menu, new ArrayRows(long), query);
     clearInterval(timer);
     const numbers = (text = '') => text.split(/[.:]/).map(Number);
     const expected = [...long].sort((a, b) => {
@@ -157,10 +157,10 @@ describe('order', () => {
   });
 });
 
-it('a window that names its columns gets those, flags and comments only', async () => {
+it('a query that names its columns gets those, flags and comments only', async () => {
   const rule = { '.id': '*1', chain: 'input', action: 'drop', disabled: 'true', comment: 'x', '.about': 'y' };
-  const window = { ...EVERYTHING, columns: ['chain', 'no-such'] };
-  const { rows } = await evaluate(menuAt('/ip/firewall/filter'), new ArrayRows([rule]), window);
+  const query = { ...EVERYTHING, columns: ['chain', 'no-such'] };
+  const { rows } = await evaluate(menuAt('/ip/firewall/filter'), new ArrayRows([rule]), query);
   expect(rows).toEqual([{ '.id': '*1', chain: 'input', disabled: 'true', comment: 'x', '.about': 'y' }]);
 });
 
@@ -220,7 +220,7 @@ it('lets others work after some milliseconds, whatever an item costs', async () 
     target: '10.0.0.0/8',
   }));
   const view = { ...EVERYTHING, count: 1 };
-  const windows: RowQuery[] = [
+  const queries: RowQuery[] = [
     { ...view, find: 'nothing' },
     { ...view, filter: [{ column: 'name', op: 'contains', value: 'none' }] },
     { ...view, sort: { by: 'name', desc: true } },
@@ -228,10 +228,10 @@ it('lets others work after some milliseconds, whatever an item costs', async () 
     { ...view, tree: { folded: false, except: new Set() } },
   ];
   try {
-    for (const window of windows) {
+    for (const query of queries) {
       longest = 0;
-      await evaluate(menu, new SlowRows(items), window);
-      expect(longest, JSON.stringify(window)).toBeLessThanOrEqual(25);
+      await evaluate(menu, new SlowRows(items), query);
+      expect(longest, JSON.stringify(query)).toBeLessThanOrEqual(25);
     }
   } finally {
     watching = false;
@@ -239,7 +239,7 @@ it('lets others work after some milliseconds, whatever an item costs', async () 
   }
 });
 
-describe('the items that a window walks through', () => {
+describe('the items that a query walks through', () => {
   const set = { length: 9, id: String, value: () => undefined, row: () => ({}), indexOf: () => 4 };
   const one = { column: '.id', op: 'is', value: '*4' } as const;
   it.each<[string, number, Partial<RowQuery>]>([

@@ -5,7 +5,7 @@ import { MenuFeed, type MessageSink } from '../../src/live/menu-feed.js';
 import type { RowQuery } from '../../src/live/row-query.js';
 import { ArrayRows } from '../../src/view/rows.js';
 
-const WINDOW = { filter: [], columns: undefined, find: '', sort: undefined, first: 0, count: 10 };
+const QUERY = { filter: [], columns: undefined, find: '', sort: undefined, first: 0, count: 10 };
 
 class Recorder implements MessageSink {
   ready = true;
@@ -24,7 +24,7 @@ function feedOf(path: string, sink: MessageSink, rows: () => Record<string, stri
     reads.push(maxAgeMs);
     return new ArrayRows(rows());
   };
-  return { feed: new MenuFeed(1, menu, view, WINDOW, 1000, sink, new CellQuota().reserve(1)), reads };
+  return { feed: new MenuFeed(1, menu, view, QUERY, 1000, sink, new CellQuota().reserve(1)), reads };
 }
 
 beforeEach(() => {
@@ -72,7 +72,7 @@ describe('a feed', () => {
         return { '.id': `*${index}` };
       },
     };
-    const feed = new MenuFeed(1, menu, async () => set, WINDOW, 1000, sink, cells.reserve(1));
+    const feed = new MenuFeed(1, menu, async () => set, QUERY, 1000, sink, cells.reserve(1));
     await vi.advanceTimersByTimeAsync(2_500);
     expect(sink.messages).toEqual([
       {
@@ -93,7 +93,7 @@ describe('a feed', () => {
     const other = cells.reserve(1);
     other.resize(1_499_999);
     const view = async () => new ArrayRows([{ '.id': '*1' }]);
-    const feed = new MenuFeed(1, menu, view, WINDOW, 1000, sink, cells.reserve(1));
+    const feed = new MenuFeed(1, menu, view, QUERY, 1000, sink, cells.reserve(1));
     await vi.advanceTimersByTimeAsync(20_000);
     expect(sink.messages).toMatchObject([{ op: 'error' }]);
     other.close();
@@ -108,7 +108,7 @@ describe('a feed', () => {
     await vi.advanceTimersByTimeAsync(100);
     sink.ready = false;
     for (let first = 0; first < 100; first += 1) {
-      feed.setWindow({ first });
+      feed.setQuery({ first });
       await vi.advanceTimersByTimeAsync(50);
     }
     expect(sink.messages).toHaveLength(1);
@@ -118,7 +118,7 @@ describe('a feed', () => {
     feed.close();
   });
 
-  it('that is closed while its client does not read reads nothing any more, and takes no room of other windows', async () => {
+  it('that is closed while its client does not read reads nothing any more, and takes no room of other subscriptions', async () => {
     const menu = menuByPath('/interface');
     if (menu === undefined) throw new Error('no menu');
     const sink = new Recorder();
@@ -129,7 +129,7 @@ describe('a feed', () => {
       reads += 1;
       return new ArrayRows([{ '.id': '*1' }]);
     };
-    const feed = new MenuFeed(1, menu, view, WINDOW, 1000, sink, cells.reserve(1));
+    const feed = new MenuFeed(1, menu, view, QUERY, 1000, sink, cells.reserve(1));
     await vi.advanceTimersByTimeAsync(50);
     feed.close();
     await vi.advanceTimersByTimeAsync(20_000);
@@ -142,7 +142,7 @@ describe('a feed', () => {
     if (menu === undefined) throw new Error('no menu');
     const sink = new Recorder();
     const failing = () => new Promise<never>((_, reject) => setTimeout(() => reject(new Error('no agent')), 100));
-    const feed = new MenuFeed(1, menu, failing, WINDOW, 1000, sink, new CellQuota().reserve(1));
+    const feed = new MenuFeed(1, menu, failing, QUERY, 1000, sink, new CellQuota().reserve(1));
     await vi.advanceTimersByTimeAsync(50);
     feed.close();
     await vi.advanceTimersByTimeAsync(1_000);
@@ -206,7 +206,7 @@ describe('feeds that open at once', () => {
     setImmediate(look);
     const feeds = Array.from(
       { length: 50 },
-      (_, id) => new MenuFeed(id, menu, view, WINDOW, 60_000, sink, new CellQuota().reserve(1)),
+      (_, id) => new MenuFeed(id, menu, view, QUERY, 60_000, sink, new CellQuota().reserve(1)),
     );
     const sent = () => [...turns.values()].reduce((sum, count) => sum + count, 0);
     await vi.waitFor(() => expect(sent()).toBe(feeds.length));
@@ -262,10 +262,10 @@ describe('feeds that scan a large table', () => {
           this.sent += 1;
         },
       };
-      const window = { ...WINDOW, ...asked };
+      const query = { ...QUERY, ...asked };
       const feeds = Array.from(
         { length: 4 },
-        (_, id) => new MenuFeed(id, menu, view, window, 60_000, sink, cells.reserve(1)),
+        (_, id) => new MenuFeed(id, menu, view, query, 60_000, sink, cells.reserve(1)),
       );
       await vi.waitFor(() => expect(sink.sent).toBe(feeds.length), { timeout: 60_000, interval: 20 });
       for (const feed of feeds) feed.close();
@@ -276,15 +276,15 @@ describe('feeds that scan a large table', () => {
 });
 
 describe('the cost of a feed', () => {
-  it('of a window that changes during an update is a shared reading, unless the configuration changed as well', async () => {
+  it('of a query that changes during an update is a shared reading, unless the configuration changed as well', async () => {
     const sink = new Recorder();
     const { feed, reads } = feedOf('/interface', sink, () => [{ '.id': '*1' }]);
-    feed.setWindow({ first: 1 });
-    feed.setWindow({ first: 2 });
+    feed.setQuery({ first: 1 });
+    feed.setQuery({ first: 2 });
     await vi.advanceTimersByTimeAsync(10);
     expect(reads).toEqual([500, 500]);
-    feed.setWindow({ first: 3 });
-    feed.setWindow({ first: 0 });
+    feed.setQuery({ first: 3 });
+    feed.setQuery({ first: 0 });
     feed.refresh();
     await vi.advanceTimersByTimeAsync(10);
     expect(reads).toEqual([500, 500, 500, 0]);
@@ -301,7 +301,7 @@ describe('the cost of a feed', () => {
       await new Promise((resolve) => setTimeout(resolve, 300));
       return new ArrayRows([{ '.id': '*1', 'rx-byte': String(reads) }]);
     };
-    const feed = new MenuFeed(1, menu, view, WINDOW, 1000, sink, new CellQuota().reserve(1));
+    const feed = new MenuFeed(1, menu, view, QUERY, 1000, sink, new CellQuota().reserve(1));
     await vi.advanceTimersByTimeAsync(9_000);
     // 300 ms are at most 8 % of the time.
     expect(reads).toBe(3);

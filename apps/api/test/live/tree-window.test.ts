@@ -77,10 +77,10 @@ it('shows every item once, whatever the parents are, circles and windows include
   );
 });
 
-it('is asked for by the window', () => {
+it('is asked for by the query', () => {
   const message = (tree: unknown) =>
-    readMessage(JSON.stringify({ op: 'window', id: 1, tree })) as { window: { tree?: unknown } };
-  expect(message({ folded: true, except: ['*1'] }).window.tree).toEqual({ folded: true, except: new Set(['*1']) });
-  expect(message(null).window).toEqual({ tree: undefined });
+    readMessage(JSON.stringify({ op: 'window', id: 1, tree })) as { query: { tree?: unknown } };
+  expect(message({ folded: true, except: ['*1'] }).query.tree).toEqual({ folded: true, except: new Set(['*1']) });
+  expect(message(null).query).toEqual({ tree: undefined });
   expect(() => message({ except: 3 })).toThrow('tree must be');
 });

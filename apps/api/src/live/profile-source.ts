@@ -2,8 +2,8 @@ import type { ProfileUpdate } from '@tollway/protocol/live/profile';
 import type { LiveState } from '../state/live-state.js';
 import { handedOver, outOfOrder, type ProfileReading, profile, ratePerSecond, readProfile } from '../state/profile.js';
 
-/** Profile of each core over the time between two calls. */
-export class ProfileFeed {
+/** Source of the topic `profile`: the profile of each core over the time between two calls of `take`. */
+export class ProfileSource {
   readonly #live: LiveState;
   #before: ProfileReading | undefined;
 
