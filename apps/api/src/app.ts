@@ -25,7 +25,7 @@ import { QueueHints } from './lint/queue-hints.js';
 import { Hub } from './live/hub.js';
 import { readSamples, TrafficFile } from './live/traffic-file.js';
 import { RouterLog } from './logging/router-log.js';
-import { compile, createViews, menuCommands, menuRules } from './menus/index.js';
+import { compile, createViews, menuChecks, menuCommands } from './menus/index.js';
 import { authentication } from './plugins/auth.js';
 import { jsonBodies } from './plugins/body.js';
 import { CONNECTION_LIMITS, type ConnectionLimits, Connections, endStreams } from './plugins/connections.js';
@@ -163,7 +163,7 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
           () => activeBytes(options.dataDir),
         );
   if (watch !== undefined) begun.push(watch);
-  const store = new ConfigStore(options.writer, agent, app.log, stored, { rules: menuRules, compile }, watch);
+  const store = new ConfigStore(options.writer, agent, app.log, stored, { checks: menuChecks, compile }, watch);
   // What is said about a change goes by the rules that it has made.
   store.onCommit(({ changes }) => log.follow(changes, store.snapshot));
   const users = await Users.open(db, options.accounts, watch);

@@ -53,8 +53,8 @@ export const NOTHING: Answer = [];
 /** Carries out a command. */
 export type Handler = (call: Call) => Promise<Answer>;
 
-/** Answer of a command about an item that is not there. */
-type Missing = (item: string) => ApiError;
+/** Makes the answer of a command about an item that does not exist. */
+type NotFound = (item: string) => ApiError;
 
 /** Existing items of the data plane. */
 export interface DynamicItems {
@@ -65,10 +65,10 @@ export interface DynamicItems {
 
 /** Access to rows of the data plane, in addition to or instead of stored ones. */
 export interface DynamicRows {
-  /** Finds the existing ones of these items. @throws ApiError (`missing`) for an invalid name */
-  find(services: Services, items: readonly string[], missing: Missing): Promise<DynamicItems>;
+  /** Finds the existing ones of these items. @throws ApiError (`notFound`) for an invalid name */
+  find(services: Services, items: readonly string[], notFound: NotFound): Promise<DynamicItems>;
   /** Whether `add` with these arguments creates a dynamic row. */
-  asked?(args: Arguments): boolean;
+  addsDynamic?(args: Arguments): boolean;
   /** Adds rows, all of them or none. Returns their `.id`s. */
   add?(services: Services, menu: Menu, list: readonly Arguments[]): Promise<string[]>;
   /** @throws ApiError for arguments of `set` that no stored row can have */
@@ -79,8 +79,8 @@ export interface DynamicRows {
 interface OwnRows {
   /** Returns the `.id` of the new row. */
   add(call: Call): Promise<string>;
-  set(call: Call, items: readonly string[], changes: Arguments, missing: Missing): Promise<void>;
-  remove(call: Call, items: readonly string[], missing: Missing): Promise<void>;
+  set(call: Call, items: readonly string[], changes: Arguments, notFound: NotFound): Promise<void>;
+  remove(call: Call, items: readonly string[], notFound: NotFound): Promise<void>;
 }
 
 /** Commands of a menu beyond edits of configuration rows. */

@@ -76,14 +76,14 @@ export class AgentSync {
     if (this.#state === 'ahead') throw this.#ahead(this.#head().revision);
   }
 
-  /** The agent has activated the newest revision. */
-  activated(active: InForce): void {
+  /** Notes what the agent has in force since it activated the newest revision. */
+  setActive(active: InForce): void {
     this.#active = active;
     this.#compare();
   }
 
-  /** The agent's active configuration has become uncertain. */
-  lost(): void {
+  /** Notes that it is not known which configuration the agent has in force, until it is asked. */
+  markUncertain(): void {
     this.#uncertain = true;
     if (this.#state === 'synced') this.#state = 'behind';
   }

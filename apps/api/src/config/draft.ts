@@ -1,8 +1,8 @@
 import { interfaceMenus, interfaceNameTaken } from '../snapshot/interfaces.js';
 import { nameOf, RowsByKey } from '../snapshot/rows-by-key.js';
 import type { ConfigSnapshot, Row } from '../snapshot/snapshot.js';
+import { type ChecksByMenu, NO_CHECKS } from './menu-checks.js';
 import { assignRanks } from './ranks.js';
-import { NO_RULES, type Rules } from './rules.js';
 import type { RowContent } from './verify.js';
 
 export type { RowContent };
@@ -26,7 +26,7 @@ export interface RowChange {
 
 /** Whether a change alters the position of a row and not its content. */
 export const isMove = ({ before, after }: RowChange): boolean =>
-  before !== undefined && after !== undefined && equal(before, after);
+  before !== undefined && after !== undefined && sameContent(before, after);
 
 /** Changes without those of rows that were only renumbered. */
 export const withoutRenumbered = (changes: readonly RowChange[]): readonly RowChange[] =>
@@ -106,7 +106,7 @@ class DraftRows {
 
 /** An uncommitted copy of the configuration: the snapshot it starts from stays as it is. */
 export class Draft {
-  readonly rules: Rules;
+  readonly checks: ChecksByMenu;
   readonly #base: StoredSnapshot;
   readonly #touched = new Map<string, DraftRows>();
   readonly #nextId: () => number;
@@ -115,10 +115,10 @@ export class Draft {
   /** The number that {@link freeName} tries first, by menu. */
   readonly #nextName = new Map<string, number>();
 
-  /** @param rules checks beyond the declarations of the menus */
-  constructor(base: StoredSnapshot, nextId: () => number, rules = NO_RULES) {
+  /** @param checks checks beyond the declarations of the menus */
+  constructor(base: StoredSnapshot, nextId: () => number, checks = NO_CHECKS) {
     this.#base = base;
-    this.rules = rules;
+    this.checks = checks;
     this.#nextId = nextId;
     this.#snapshot = new Map(base);
   }
@@ -133,17 +133,17 @@ export class Draft {
   }
 
   find(menu: string, id: number): Row | undefined {
-    return this.#edit(menu).find(id);
+    return this.#rowsOf(menu).find(id);
   }
 
   /** Rows of a menu by name and other keys. */
   byKey(menu: string): RowsByKey {
-    return this.#edit(menu).byKey;
+    return this.#rowsOf(menu).byKey;
   }
 
   /** First of `stem1`, `stem2` … that no row of the menu is called. */
   freeName(menu: string, stem: string): string {
-    const { byKey } = this.#edit(menu);
+    const { byKey } = this.#rowsOf(menu);
     const isInterface = interfaceMenus.includes(menu);
     const isTaken = (name: string) =>
       byKey.having(nameOf, name).size > 0 || (isInterface && interfaceNameTaken(this.#snapshot, name));
@@ -155,25 +155,25 @@ export class Draft {
 
   /** Adds a row before the row with id `before`, or at the end. Returns its id. */
   add(menu: string, content: RowContent, before?: number): number {
-    const rows = this.#edit(menu);
+    const rows = this.#rowsOf(menu);
     const id = this.#nextId();
     rows.add({ id, ...content, rank: undefined }, before === undefined ? undefined : rows.find(before));
     return id;
   }
 
   /** Adds a row whose id is given, at the end. */
-  addAs(menu: string, id: number, content: RowContent): void {
-    this.#edit(menu).add({ id, ...content, rank: undefined }, undefined);
+  addWithId(menu: string, id: number, content: RowContent): void {
+    this.#rowsOf(menu).add({ id, ...content, rank: undefined }, undefined);
   }
 
   set(menu: string, id: number, { values, disabled, comment }: RowContent): void {
-    const rows = this.#edit(menu);
+    const rows = this.#rowsOf(menu);
     const row = rows.find(id);
     if (row !== undefined) rows.replace(row, { id, values, disabled, comment, rank: row.rank });
   }
 
   remove(menu: string, id: number): void {
-    const rows = this.#edit(menu);
+    const rows = this.#rowsOf(menu);
     const row = rows.find(id);
     if (row !== undefined) rows.remove(row);
   }
@@ -183,7 +183,7 @@ export class Draft {
    * @param moved ids of rows whose position differs from the one before; they get new ranks
    */
   rewrite(menu: string, rows: readonly Row[], moved: ReadonlySet<number>): void {
-    const drafted = this.#edit(menu);
+    const drafted = this.#rowsOf(menu);
     drafted.replaceAll(
       rows.map(({ id, values, disabled, comment }) => {
         const rank = moved.has(id) ? undefined : drafted.find(id)?.rank;
@@ -197,7 +197,7 @@ export class Draft {
    * that is itself moved stands for the next row that is not.
    */
   move(menu: string, ids: readonly number[], destination?: number): void {
-    const drafted = this.#edit(menu);
+    const drafted = this.#rowsOf(menu);
     const { rows } = drafted;
     const moved = new Set(ids.flatMap((id) => drafted.find(id) ?? []));
     const target = destination === undefined ? undefined : drafted.find(destination);
@@ -223,18 +223,20 @@ export class Draft {
         // assignRanks returns one rank for each row.
         const rank = ranks[index] ?? 0;
         const old = before.get(row.id);
-        return old !== undefined && (old === row || equal(old, row)) && old.rank === rank ? old : { ...row, rank };
+        return old !== undefined && (old === row || sameContent(old, row)) && old.rank === rank
+          ? old
+          : { ...row, rank };
       });
-      const anew = drafted.some(({ rank }, index) => rank !== undefined && rank !== ranks[index]);
+      const allRenumbered = drafted.some(({ rank }, index) => rank !== undefined && rank !== ranks[index]);
       const earlier = changes.length + renumbered.length;
       for (const [index, row] of rows.entries()) {
         const old = before.get(row.id);
         before.delete(row.id);
         const moved = drafted[index]?.rank === undefined;
         // When all rows are renumbered, a moved one may get the rank that it had.
-        if (old === row && !(moved && anew)) continue;
+        if (old === row && !(moved && allRenumbered)) continue;
         const change = { menu, id: row.id, ...(old && { before: old }), after: row };
-        if (old !== undefined && !moved && equal(old, row)) renumbered.push({ ...change, renumbered: true });
+        if (old !== undefined && !moved && sameContent(old, row)) renumbered.push({ ...change, renumbered: true });
         else changes.push(change);
       }
       for (const old of before.values()) changes.push({ menu, id: old.id, before: old });
@@ -243,7 +245,7 @@ export class Draft {
     return { snapshot, changes: [...changes, ...renumbered] };
   }
 
-  #edit(menu: string): DraftRows {
+  #rowsOf(menu: string): DraftRows {
     let rows = this.#touched.get(menu);
     if (rows === undefined) {
       rows = new DraftRows(this.#base.get(menu) ?? []);
@@ -261,7 +263,7 @@ function ranksToKeep(rows: readonly DraftRow[], before: readonly StoredRow[]): (
 }
 
 /** Whether two rows have the same content, whatever their ids and positions. */
-export function equal(a: Row, b: Row): boolean {
+export function sameContent(a: Row, b: Row): boolean {
   const keys = Object.keys(a.values);
   return (
     a.disabled === b.disabled &&

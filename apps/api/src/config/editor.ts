@@ -6,11 +6,11 @@ import { type Row, rowIdText } from '../snapshot/snapshot.js';
 import { storagesOf } from '../snapshot/storage.js';
 import { describeChanges, describeSettings } from './change-summary.js';
 import { type Arguments, textOf, verifiedContent } from './content.js';
-import { type Draft, equal, type RowContent } from './draft.js';
+import { type Draft, type RowContent, sameContent } from './draft.js';
 import { findDrafted, noSuchItem } from './items.js';
+import { prepareChecks } from './menu-checks.js';
 import { followRename } from './references.js';
 import type { Author } from './revision-storage.js';
-import { prepareChecks } from './rules.js';
 import type { ConfigStore, Summary } from './store.js';
 import { verifyAdd, verifySet } from './verify.js';
 
@@ -46,7 +46,7 @@ export class Editor {
    * @throws ApiError that says which element is wrong, counted from 0.
    */
   addAll(author: Author, menu: Menu, list: readonly Arguments[]): Promise<number[]> {
-    return this.#listed(author, 'add', menu, list, (args, draft) => addOne(draft, menu, args));
+    return this.#commitElements(author, 'add', menu, list, (args, draft) => addOne(draft, menu, args));
   }
 
   /**
@@ -54,21 +54,22 @@ export class Editor {
    * @throws ApiError that says which element is wrong, counted from 0.
    */
   setAll(author: Author, menu: Menu, list: readonly ItemChange[]): Promise<number[]> {
-    const withAutoName = new Set<number>();
-    return this.#listed(author, 'set', menu, list, ({ item, args }, draft) => {
+    const changed = new Set<number>();
+    return this.#commitElements(author, 'set', menu, list, ({ item, args }, draft) => {
       const id = changeOne(draft, menu, item, noSuchItem, (row, storage) =>
         verifiedChange(draft, menu, row, args, storage),
       );
       // Of two changes of one item, one would be lost without a word.
-      if (withAutoName.has(id)) {
+      if (changed.has(id)) {
         throw errors.badProperty('.id', `value of .id: an element before this one names ${rowIdText(id)} too`);
       }
-      withAutoName.add(id);
+      changed.add(id);
       return id;
     });
   }
 
-  async #listed<Element>(
+  /** Edits elements of a list in one commit. Returns the ids of their rows. */
+  async #commitElements<Element>(
     author: Author,
     command: string,
     menu: Menu,
@@ -105,27 +106,27 @@ export class Editor {
     menu: Menu,
     items: readonly string[],
     args: Arguments,
-    missing: (item: string) => ApiError = noSuchItem,
+    notFound: (item: string) => ApiError = noSuchItem,
   ): Promise<number[]> {
-    return this.#each(author, 'set', menu, items, missing, (row, storage, draft) =>
+    return this.#commitItems(author, 'set', menu, items, notFound, (row, storage, draft) =>
       verifiedChange(draft, menu, row, args, storage),
     );
   }
 
   setComment(author: Author, menu: Menu, items: readonly string[], comment: string): Promise<number[]> {
-    return this.#each(author, 'comment', menu, items, noSuchItem, (row, storage, draft) =>
+    return this.#commitItems(author, 'comment', menu, items, noSuchItem, (row, storage, draft) =>
       verifiedChange(draft, menu, row, { comment }, storage),
     );
   }
 
   setDisabled(author: Author, menu: Menu, items: readonly string[], disabled: boolean): Promise<number[]> {
     const command = disabled ? 'disable' : 'enable';
-    return this.#each(author, command, menu, items, noSuchItem, (row) => ({ ...row, disabled }), false);
+    return this.#commitItems(author, command, menu, items, noSuchItem, (row) => ({ ...row, disabled }), false);
   }
 
   unset(author: Author, menu: Menu, items: readonly string[], names: readonly string[]): Promise<number[]> {
     const args = Object.fromEntries(names.map((name) => [`!${name}`, '']));
-    return this.#each(author, 'unset', menu, items, noSuchItem, (row, storage, draft) =>
+    return this.#commitItems(author, 'unset', menu, items, noSuchItem, (row, storage, draft) =>
       verifiedChange(draft, menu, row, args, storage),
     );
   }
@@ -134,11 +135,11 @@ export class Editor {
     author: Author,
     menu: Menu,
     items: readonly string[],
-    missing: (item: string) => ApiError = noSuchItem,
+    notFound: (item: string) => ApiError = noSuchItem,
   ): Promise<number[]> {
     return this.#store.commit(author, summary('remove', menu), async (draft) => {
       const slicer = new TimeSlicer();
-      const rows = await slicer.map(items, (item) => findDrafted(menu, draft, item, missing).row);
+      const rows = await slicer.map(items, (item) => findDrafted(menu, draft, item, notFound).row);
       if (rows.some(({ id }) => builtinRow(menu, { id }) !== undefined)) {
         throw errors.failure('a builtin item can not be removed');
       }
@@ -149,9 +150,9 @@ export class Editor {
 
   /** Moves items, in the order given, to their place, or to the end. */
   move(author: Author, menu: Menu, items: readonly string[], place: RowPosition): Promise<number[]> {
-    let above: ReadonlyMap<number, number | undefined> = new Map();
+    let rowsAbove: ReadonlyMap<number, number | undefined> = new Map();
     const where = (id: number): string => {
-      const other = above.get(id);
+      const other = rowsAbove.get(id);
       return other === undefined ? 'to the top' : `below ${rowIdText(other)}`;
     };
     const moved: Summary<number[]> = (ids, changes) => describeChanges('move', menu, ids, changes, where);
@@ -159,7 +160,7 @@ export class Editor {
       const ids = await new TimeSlicer().map(items, (item) => findDrafted(menu, draft, item, noSuchItem).row.id);
       draft.move(menu.path, ids, rowBelow(draft, menu, place, new Set(ids)));
       const rows = draft.rows(menu.path);
-      above = new Map(rows.map(({ id }, place) => [id, rows[place - 1]?.id]));
+      rowsAbove = new Map(rows.map(({ id }, place) => [id, rows[place - 1]?.id]));
       return ids;
     });
   }
@@ -169,35 +170,36 @@ export class Editor {
     const described: Summary<void> = (_, changes) => describeSettings(menu, changes);
     return this.#store.commit(author, described, (draft) => {
       const row = draft.rows(menu.path)[0];
-      const content = verifiedContent(verifySet(draft.rules, menu, row, args, draft.snapshot()));
+      const content = verifiedContent(verifySet(draft.checks, menu, row, args, draft.snapshot()));
       if (row !== undefined) draft.set(menu.path, row.id, content);
       else if (Object.keys(content.values).length > 0) draft.add(menu.path, content);
     });
   }
 
-  #each(
+  /** Changes each of the items in one commit. Returns the ids of their rows. */
+  #commitItems(
     author: Author,
     command: string,
     menu: Menu,
     items: readonly string[],
-    missing: (item: string) => ApiError,
+    notFound: (item: string) => ApiError,
     change: (row: Row, storage: string, draft: Draft) => RowContent,
     checks = true,
   ): Promise<number[]> {
     return this.#store.commit(author, summary(command, menu), async (draft: Draft) => {
       const slicer = checks ? await prepareSlicer(draft, menu) : new TimeSlicer();
       return slicer.map(items, (item) =>
-        changeOne(draft, menu, item, missing, (row, storage) => change(row, storage, draft)),
+        changeOne(draft, menu, item, notFound, (row, storage) => change(row, storage, draft)),
       );
     });
   }
 }
 
-/** Slices in which rows of a menu are changed, with what they are looked up by. */
+/** Time slices for changes of a menu's rows, once the indexes of its checks are built. */
 async function prepareSlicer(draft: Draft, menu: Menu): Promise<TimeSlicer> {
   const slicer = new TimeSlicer();
   for (const storage of storagesOf(menu.path)) {
-    await prepareChecks(draft.rules.get(storage), draft.byKey(storage), slicer);
+    await prepareChecks(draft.checks.get(storage), draft.byKey(storage), slicer);
   }
   return slicer;
 }
@@ -207,10 +209,10 @@ function changeOne(
   draft: Draft,
   menu: Menu,
   item: string,
-  missing: (item: string) => ApiError,
+  notFound: (item: string) => ApiError,
   change: (row: Row, storage: string) => RowContent,
 ): number {
-  const { row, storage } = findDrafted(menu, draft, item, missing);
+  const { row, storage } = findDrafted(menu, draft, item, notFound);
   const { values, disabled, comment } = change(row, storage);
   writeRow(draft, menu, storage, row.id, { values, disabled, comment });
   // Items refer to each other by name.
@@ -223,8 +225,8 @@ function changeOne(
 /** Changes a row. One that always exists is stored as long as it is not what it is at first. */
 function writeRow(draft: Draft, menu: Menu, storage: string, id: number, content: RowContent): void {
   const first = builtinRow(menu, { id });
-  if (first !== undefined && equal(first, { id, ...content })) draft.remove(storage, id);
-  else if (first !== undefined && draft.find(storage, id) === undefined) draft.addAs(storage, id, content);
+  if (first !== undefined && sameContent(first, { id, ...content })) draft.remove(storage, id);
+  else if (first !== undefined && draft.find(storage, id) === undefined) draft.addWithId(storage, id, content);
   else draft.set(storage, id, content);
 }
 
@@ -233,10 +235,10 @@ function addOne(draft: Draft, menu: Menu, args: Arguments): number {
   const { 'place-before': _before, 'place-after': _after, ...given } = args;
   const wanted = rowPosition(args, 'place-before');
   if (menu.kind !== 'ordered' && wanted.by !== undefined) throw errors.unknownParameter(wanted.by);
-  const content = named(
+  const content = withAutoName(
     draft,
     menu,
-    verifiedContent(verifyAdd(draft.rules, menu, given, draft.snapshot(), draft.byKey(menu.path))),
+    verifiedContent(verifyAdd(draft.checks, menu, given, draft.snapshot(), draft.byKey(menu.path))),
   );
   const place = rowBelow(draft, menu, wanted, new Set(), () => {
     const by = wanted.by ?? 'place-before';
@@ -257,18 +259,18 @@ export interface RowPosition {
 }
 
 /**
- * The place that arguments name: by `place-after`, or by the argument of this name, which RouterOS has.
+ * The position that arguments name: `place-after`, or `argument`, which RouterOS has.
  * @throws ApiError when they name two.
  */
-export function rowPosition(args: Arguments, above: 'place-before' | 'destination'): RowPosition {
+export function rowPosition(args: Arguments, argument: 'place-before' | 'destination'): RowPosition {
   const after = args['place-after'];
   // An empty destination is the end.
-  const before = above === 'destination' && args.destination === '' ? undefined : args[above];
+  const before = argument === 'destination' && args.destination === '' ? undefined : args[argument];
   if (before !== undefined && after !== undefined) {
-    throw errors.badProperty('place-after', `value of place-after: give it or ${above}, not both`);
+    throw errors.badProperty('place-after', `value of place-after: give it or ${argument}, not both`);
   }
   if (after !== undefined) return { by: 'place-after', item: textOf('place-after', after), below: true };
-  if (before !== undefined) return { by: above, item: textOf(above, before), below: false };
+  if (before !== undefined) return { by: argument, item: textOf(argument, before), below: false };
   return { by: undefined, item: '', below: false };
 }
 
@@ -278,24 +280,25 @@ function rowBelow(
   menu: Menu,
   { by, item, below }: RowPosition,
   moved: ReadonlySet<number>,
-  missing: (item: string) => ApiError = noSuchItem,
+  notFound: (item: string) => ApiError = noSuchItem,
 ): number | undefined {
   if (by === undefined) return undefined;
-  const { id } = findDrafted(menu, draft, item, missing).row;
+  const { id } = findDrafted(menu, draft, item, notFound).row;
   if (!below) return id;
   const rows = draft.rows(menu.path);
   return rows.slice(rows.findIndex((row) => row.id === id) + 1).find((row) => !moved.has(row.id))?.id;
 }
 
 function verifiedChange(draft: Draft, menu: Menu, row: Row, args: Arguments, storage: string): RowContent {
-  const content = verifiedContent(verifySet(draft.rules, menu, row, args, draft.snapshot(), draft.byKey(storage)));
+  const content = verifiedContent(verifySet(draft.checks, menu, row, args, draft.snapshot(), draft.byKey(storage)));
   if (menu.autoName !== undefined && content.values.name === undefined) {
     throw errors.badProperty('name', `name cannot be unset: ${menu.props.name?.kind.accepts}`);
   }
   return content;
 }
 
-function named(draft: Draft, menu: Menu, content: RowContent): RowContent {
+/** The content with a free name, in menus that give names, where it has none. */
+function withAutoName(draft: Draft, menu: Menu, content: RowContent): RowContent {
   const stem = menu.autoName;
   if (stem === undefined || content.values.name !== undefined) return content;
   return { ...content, values: { name: draft.freeName(menu.path, stem), ...content.values } };

@@ -38,12 +38,12 @@ export function storedProps(menu: Menu): Readonly<Record<string, Prop>> {
 
 /**
  * The row that a text names.
- * @throws ApiError when there is none (`missing`), or when it cannot be changed.
+ * @throws ApiError when there is none (`notFound`), or when it cannot be changed.
  */
-export function findItem(menu: Menu, rows: readonly Row[], text: string, missing: (item: string) => ApiError): Row {
+export function findItem(menu: Menu, rows: readonly Row[], text: string, notFound: (item: string) => ApiError): Row {
   const id = parseRowId(text);
   const row = rows.find((candidate) => (id === undefined ? nameOf(candidate.values) === text : candidate.id === id));
-  return existing(menu, id === undefined && nameProp(menu) === undefined ? undefined : row, text, missing);
+  return existing(menu, id === undefined && nameProp(menu) === undefined ? undefined : row, text, notFound);
 }
 
 /** Finds many items as {@link findItem} does, with one walk through the rows, letting others work in between. */
@@ -51,7 +51,7 @@ export async function findItems(
   menu: Menu,
   rows: readonly Row[],
   texts: readonly string[],
-  missing: (item: string) => ApiError,
+  notFound: (item: string) => ApiError,
 ): Promise<Row[]> {
   const slicer = new TimeSlicer();
   const byId = new Map<number, Row>();
@@ -63,7 +63,7 @@ export async function findItems(
   return slicer.map(texts, (text) => {
     const id = parseRowId(text);
     const row = id === undefined ? [...byKey.having(nameOf, text)][0] : byId.get(id);
-    return existing(menu, row, text, missing);
+    return existing(menu, row, text, notFound);
   });
 }
 
@@ -74,21 +74,21 @@ interface DraftedItem {
 }
 
 /** Finds an item as {@link findItem} does, by the indexes of a draft. */
-export function findDrafted(menu: Menu, draft: Draft, text: string, missing: (item: string) => ApiError): DraftedItem {
+export function findDrafted(menu: Menu, draft: Draft, text: string, notFound: (item: string) => ApiError): DraftedItem {
   const id = parseRowId(text);
   for (const storage of storagesOf(menu.path)) {
     const named = id === undefined && nameProp(menu) !== undefined ? draft.byKey(storage).having(nameOf, text) : [];
     const row = id === undefined ? [...named][0] : draft.find(storage, id);
     if (row !== undefined) return { row, storage };
   }
-  return { row: existing(menu, undefined, text, missing), storage: storagesOf(menu.path)[0] ?? menu.path };
+  return { row: existing(menu, undefined, text, notFound), storage: storagesOf(menu.path)[0] ?? menu.path };
 }
 
-function existing(menu: Menu, row: Row | undefined, text: string, missing: (item: string) => ApiError): Row {
+function existing(menu: Menu, row: Row | undefined, text: string, notFound: (item: string) => ApiError): Row {
   if (row !== undefined) return row;
   const id = parseRowId(text);
   const builtin = builtinRow(menu, id === undefined ? { name: text } : { id });
-  if (builtin === undefined) throw missing(text);
+  if (builtin === undefined) throw notFound(text);
   if (menu.builtinSettable) return builtin;
   throw errors.failure('a builtin item can not be changed');
 }

@@ -4,9 +4,9 @@ import { type ConfigSnapshot, type Row, rowIdText, rowsOf } from '../snapshot/sn
 import type { RowChange } from './draft.js';
 
 /**
- * Changes of a jump to the rules of other chains. A jump that closes a circle or nests too deep cannot be followed, nor can the
- * others of the circle; one from `dstnat` to a chain takes what is of `srcnat` alone out of force there. Drops and translations
- * would end unseen: what takes rules out of force which it does not change is refused.
+ * Effects of a changed jump on the rules of other chains. A jump that closes a circle or nests too deep cannot be followed, nor
+ * can the others of the circle; one from `dstnat` to a chain puts the rules there out of force that work in `srcnat` alone.
+ * Drops and translations would end unnoticed: a change is refused that puts rules out of force which it does not itself change.
  */
 
 const FIREWALL = ['/ip/firewall/filter', '/ip/firewall/nat', '/ip/firewall/mangle'];
@@ -19,7 +19,7 @@ type Invalid = ReadonlyMap<number, string>;
  * @param snapshot the configuration as it would become
  * @throws ApiError that names such a rule, and why it would not work
  */
-export function refuseEndingRules(
+export function refuseBreakingOtherRules(
   changes: readonly RowChange[],
   { before, after }: { readonly before: Invalid; readonly after: Invalid },
   snapshot: ConfigSnapshot,
@@ -27,22 +27,25 @@ export function refuseEndingRules(
   for (const menu of FIREWALL) {
     const own = changes.filter((change) => change.menu === menu);
     if (own.length === 0) continue;
-    const changed = new Set(own.flatMap((change) => (staysAsItIs(change) ? [] : [change.id])));
+    const changed = new Set(own.flatMap((change) => (isUnchanged(change) ? [] : [change.id])));
     const rows = rowsOf(snapshot, menu);
-    const ended = rows.find(
-      (row) => after.has(row.id) && !before.has(row.id) && !changed.has(row.id) && leadsSomewhere(row, rows),
+    const broken = rows.find(
+      (row) => after.has(row.id) && !before.has(row.id) && !changed.has(row.id) && hasTarget(row, rows),
     );
-    if (ended === undefined) continue;
-    const why = after.get(ended.id) ?? '';
-    throw errors.failure(`${ruleText(menu, ended)} would work no more: ${why}`, 'jump-target');
+    if (broken === undefined) continue;
+    const why = after.get(broken.id) ?? '';
+    throw errors.failure(`${ruleText(menu, broken)} would work no more: ${why}`, 'jump-target');
   }
 }
 
-const staysAsItIs = ({ before, after }: RowChange): boolean =>
+const isUnchanged = ({ before, after }: RowChange): boolean =>
   before?.disabled === after?.disabled && isDeepStrictEqual(before?.values, after?.values);
 
-/** A jump to a chain whose last rule went does what it did: nothing. */
-function leadsSomewhere({ values }: Row, rows: readonly Row[]): boolean {
+/**
+ * False for a jump to a chain without rules. It need not be reported: after the last rule of that chain is removed, packets go on
+ * behind the jump as they do without it.
+ */
+function hasTarget({ values }: Row, rows: readonly Row[]): boolean {
   const target = values['jump-target'];
   return target === undefined || rows.some((row) => row.values.chain === target);
 }

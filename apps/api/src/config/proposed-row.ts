@@ -23,7 +23,7 @@ export interface ProposedRow {
 }
 
 /** An error that belongs to a field. */
-export const fault = (property: string, detail: string): FieldError => ({ property, detail });
+export const fieldError = (property: string, detail: string): FieldError => ({ property, detail });
 
 /** Rows of a menu without the one at hand. */
 export class OtherRows {

@@ -19,7 +19,10 @@ export interface Author {
   readonly via?: 'web' | 'rest' | undefined;
   /** Called with each revision that is stored in the author's name. */
   readonly onRevision?: ((revision: number) => void) | undefined;
-  /** The author's name now, who has waited for others. Throws when the author may change nothing any more. */
+  /**
+   * Returns the present name of the author, who may have waited for other commits.
+   * @throws ApiError when the author may change nothing any more
+   */
   readonly confirm?: (() => string) | undefined;
 }
 

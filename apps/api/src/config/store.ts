@@ -10,10 +10,10 @@ import { Mutex } from '../scheduling/mutex.js';
 import { rowIdText } from '../snapshot/snapshot.js';
 import { AgentSync, type SyncState, timeLeft } from './agent-sync.js';
 import { Draft, type RowChange, type StoredSnapshot } from './draft.js';
-import { refuseEndingRules } from './jumps.js';
+import { refuseBreakingOtherRules } from './jumps.js';
+import type { ChecksByMenu } from './menu-checks.js';
 import { refuseDanglingReferences } from './referential-integrity.js';
 import { type Author, confirmed, type StoredConfig, writeRevision } from './revision-storage.js';
-import type { Rules } from './rules.js';
 
 /** Time limit of each part of a write, ms: waiting for earlier writes, preparing and activating; preparing gets more for each row. */
 const WAIT_MS = 5_000;
@@ -57,8 +57,8 @@ export type Edit<T> = (draft: Draft) => T | Promise<T>;
 export type Summary<T> = string | ((result: T, changes: readonly RowChange[]) => string);
 
 /** The checks and compilers of all menus. */
-interface MenuRulesAndCompiler {
-  readonly rules: Rules;
+interface ChecksAndCompiler {
+  readonly checks: ChecksByMenu;
   readonly compile: Compile;
 }
 
@@ -74,7 +74,7 @@ export class ConfigStore {
   readonly #events = new EventEmitter().setMaxListeners(0);
   readonly #sync: AgentSync;
   /** Checks beyond the declarations of the menus. */
-  readonly rules: Rules;
+  readonly checks: ChecksByMenu;
   readonly #compile: Compile;
   readonly #watch: DatabaseWatch | undefined;
   #snapshot: StoredSnapshot;
@@ -92,10 +92,10 @@ export class ConfigStore {
     agent: AgentPort,
     log: Log,
     stored: StoredConfig,
-    menus: MenuRulesAndCompiler,
+    menus: ChecksAndCompiler,
     watch?: DatabaseWatch,
   ) {
-    this.rules = menus.rules;
+    this.checks = menus.checks;
     this.#compile = menus.compile;
     this.#watch = watch;
     this.#writer = writer;
@@ -222,14 +222,14 @@ export class ConfigStore {
         this.#lastId += 1;
         return this.#lastId;
       };
-      const draft = new Draft(this.#snapshot, nextId, this.rules);
+      const draft = new Draft(this.#snapshot, nextId, this.checks);
       const result = await edit(draft);
       const { snapshot, changes } = draft.finish();
       if (changes.length === 0 && !this.#clockMoved()) return { result, revision: undefined };
       // An undo may restore dangling references, and checks that itself.
       if (undoes === undefined) refuseDanglingReferences(changes, snapshot);
       const compiled = this.#compile(snapshot, utcOffsetS());
-      refuseEndingRules(changes, { before: this.#compiled.invalid, after: compiled.invalid }, snapshot);
+      refuseBreakingOtherRules(changes, { before: this.#compiled.invalid, after: compiled.invalid }, snapshot);
       const revision = this.#revision + 1;
       this.#watch?.refuseIfFaulty();
       const token = await this.#prepare(revision, compiled.config, prepareMs(snapshot), waitedMs);
@@ -331,10 +331,10 @@ export class ConfigStore {
   async #activate(token: number, revision: number): Promise<void> {
     const deadline = performance.now() + WAIT_MS;
     try {
-      this.#sync.activated(await this.#agent.request({ op: 'activate', token }, WAIT_MS));
+      this.#sync.setActive(await this.#agent.request({ op: 'activate', token }, WAIT_MS));
     } catch (error) {
       this.#log.warn(`revision ${revision} is stored but not yet active: ${String(error)}`);
-      this.#sync.lost();
+      this.#sync.markUncertain();
       if (!(error instanceof AgentSilent)) await this.#agentReady(deadline).catch(() => undefined);
       this.#scheduleReconcile();
     }

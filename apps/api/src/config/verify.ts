@@ -5,8 +5,8 @@ import { nameOf, RowsByKey } from '../snapshot/rows-by-key.js';
 import type { ConfigSnapshot, Row } from '../snapshot/snapshot.js';
 import { storedRowsOf } from '../snapshot/storage.js';
 import { derivedOf } from './derived.js';
-import { type FieldError, fault, OtherRows, type ProposedRow } from './proposed-row.js';
-import type { Rules } from './rules.js';
+import type { ChecksByMenu } from './menu-checks.js';
+import { type FieldError, fieldError, OtherRows, type ProposedRow } from './proposed-row.js';
 
 /** Content of a row. */
 export interface RowContent {
@@ -26,13 +26,13 @@ export type Verified =
  * @param rows rows of the menu in `snapshot`; given by callers that check many bodies
  */
 export function verifyAdd(
-  rules: Rules,
+  checks: ChecksByMenu,
   menu: Menu,
   body: Readonly<Record<string, unknown>>,
   snapshot: ConfigSnapshot,
   rows = rowsIn(menu, snapshot),
 ): Verified {
-  return verify(rules, menu, body, snapshot, rows, undefined);
+  return verify(checks, menu, body, snapshot, rows, undefined);
 }
 
 /**
@@ -40,14 +40,14 @@ export function verifyAdd(
  * properties that the body names change.
  */
 export function verifySet(
-  rules: Rules,
+  checks: ChecksByMenu,
   menu: Menu,
   row: Row | undefined,
   body: Readonly<Record<string, unknown>>,
   snapshot: ConfigSnapshot,
   rows = rowsIn(menu, snapshot),
 ): Verified {
-  return verify(rules, menu, body, snapshot, rows, row ?? { id: -1, values: {}, disabled: false, comment: '' });
+  return verify(checks, menu, body, snapshot, rows, row ?? { id: -1, values: {}, disabled: false, comment: '' });
 }
 
 /**
@@ -55,20 +55,20 @@ export function verifySet(
  * when the row was made.
  */
 export function verifyRestored(
-  rules: Rules,
+  checks: ChecksByMenu,
   menu: Menu,
   row: Row,
   body: Readonly<Record<string, unknown>>,
   snapshot: ConfigSnapshot,
   rows: RowsByKey,
 ): Verified {
-  return verify(rules, menu, body, snapshot, rows, row, { conditions: false });
+  return verify(checks, menu, body, snapshot, rows, row, { conditions: false });
 }
 
 const rowsIn = (menu: Menu, snapshot: ConfigSnapshot): RowsByKey => new RowsByKey(storedRowsOf(snapshot, menu.path));
 
 function verify(
-  rules: Rules,
+  checks: ChecksByMenu,
   menu: Menu,
   body: Readonly<Record<string, unknown>>,
   snapshot: ConfigSnapshot,
@@ -86,7 +86,9 @@ function verify(
     const change = readChange(menu, key, value);
     if ('detail' in change) errors.push(change);
     else if (key !== change.property && Object.hasOwn(body, change.property)) {
-      errors.push(fault(change.property, `${change.property} is given and taken away at once: give one of the two`));
+      errors.push(
+        fieldError(change.property, `${change.property} is given and taken away at once: give one of the two`),
+      );
     } else if (change.value === undefined) content.delete(change.property);
     else {
       // A value equal to the default is not stored again. Properties that can be unset are an exception: without a value they
@@ -101,7 +103,7 @@ function verify(
   for (const [property, prop] of requiredOf(menu)) {
     const named = Object.hasOwn(body, property) || Object.hasOwn(body, `!${property}`);
     if (!content.has(property) && (row === undefined || named) && !errors.some((e) => e.property === property)) {
-      errors.push(fault(property, `${property} is required: ${prop.kind.accepts}`));
+      errors.push(fieldError(property, `${property} is required: ${prop.kind.accepts}`));
     }
   }
   if (errors.length === 0) {
@@ -111,7 +113,7 @@ function verify(
     if (conditions) errors.push(...checkConditions(proposed));
     errors.push(...checkReferences(proposed, rows));
     errors.push(...checkInterfaceName(proposed, row?.id));
-    const error = rules.get(menu.path)?.check?.(proposed);
+    const error = checks.get(menu.path)?.check?.(proposed);
     if (error !== undefined) errors.push(error);
   }
   const [first, ...more] = errors;
@@ -157,23 +159,24 @@ function readChange(menu: Menu, key: string, value: unknown): Change | FieldErro
   const prop = propOf(menu, property);
   if (!prop || prop.readOnly) {
     const text = `unknown parameter ${property}`;
-    return fault(property, prop ? `${text}: it is read-only` : text);
+    return fieldError(property, prop ? `${text}: it is read-only` : text);
   }
   if (key !== property) {
     return prop.unset || (prop.default !== undefined && !prop.required)
       ? { property, value: undefined }
-      : fault(property, `${property} cannot be unset: ${prop.kind.accepts}`);
+      : fieldError(property, `${property} cannot be unset: ${prop.kind.accepts}`);
   }
   const text = requestText(value);
-  if (text === undefined) return fault(property, `value of ${property}: give a text, a number, yes or no, or a list`);
+  if (text === undefined)
+    return fieldError(property, `value of ${property}: give a text, a number, yes or no, or a list`);
   const parsed = prop.kind.parse(text);
   // An empty list may come from a program that found nothing; without the matcher, the rule would match everything.
   if (Array.isArray(value) && text === '' && !parsed.ok) {
-    return fault(property, `value of ${property}: an empty list is no value; give "" to leave it out`);
+    return fieldError(property, `value of ${property}: an empty list is no value; give "" to leave it out`);
   }
   const empty = parsed.ok ? parsed.value === '' && text.trim() === '' : text === '';
   if (prop.unset && empty) return { property, value: undefined };
-  if (!parsed.ok) return fault(property, `value of ${property}: ${parsed.error}`);
+  if (!parsed.ok) return fieldError(property, `value of ${property}: ${parsed.error}`);
   // A flag-like property that is denied is unset.
   return {
     property,
@@ -187,7 +190,7 @@ function unchangeable(property: string, { kind, value: only }: Constant, value: 
   const parsed = text === undefined ? undefined : kind.parse(text);
   if (parsed?.ok && parsed.value === only) return { property, value: undefined };
   const accepts = only === '' ? 'only an empty text' : `only ${only}`;
-  return fault(property, `value of ${property}: ${accepts} is accepted, this version has nothing else`);
+  return fieldError(property, `value of ${property}: ${accepts} is accepted, this version has nothing else`);
 }
 
 /** Text of a JSON value of a request; lists become comma lists. */
@@ -207,7 +210,9 @@ function checkConditions({ menu, values, given }: ProposedRow): FieldError[] {
     const when = prop?.when;
     const other = when && (values[when.prop] ?? menu.props[when.prop]?.default ?? '');
     if (!when || when.values.includes(other ?? '') || isDefault(prop, values[property])) return [];
-    return [fault(property, `value of ${property}: applies only when ${when.prop} is ${when.values.join(' or ')}`)];
+    return [
+      fieldError(property, `value of ${property}: applies only when ${when.prop} is ${when.values.join(' or ')}`),
+    ];
   });
 }
 
@@ -232,7 +237,10 @@ function checkReferences({ menu, values, given, snapshot }: ProposedRow, sibling
     const list = accepted.length > MAX_NAMES ? `${accepted.slice(0, MAX_NAMES).join(', ')}...` : accepted.join(', ');
     const is = range === undefined ? 'none of' : 'neither an address nor one of';
     return [
-      fault(property, `input does not match any value of ${property}: ${wrong} is ${is} ${list || '(none exist)'}`),
+      fieldError(
+        property,
+        `input does not match any value of ${property}: ${wrong} is ${is} ${list || '(none exist)'}`,
+      ),
     ];
   });
 }
@@ -241,7 +249,7 @@ function checkReferences({ menu, values, given, snapshot }: ProposedRow, sibling
 function checkInterfaceName({ menu, values, snapshot }: ProposedRow, own: number | undefined): FieldError[] {
   const { name } = values;
   if (menu.interfaceType === undefined || name === undefined || !interfaceNameTaken(snapshot, name, own)) return [];
-  return [fault('name', `failure: already have interface with such name: ${name} (value of name must be unique)`)];
+  return [fieldError('name', `failure: already have interface with such name: ${name} (value of name must be unique)`)];
 }
 
 const isSibling = (path: string, name: string, siblings: RowsByKey): boolean =>

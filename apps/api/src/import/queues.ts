@@ -186,16 +186,16 @@ export class QueueImport {
   /** Error in a setting of a line: of a parent, that it is wrong itself. */
   #wrongSetting(line: CsvLine, name: string, settings: Readonly<Record<string, string>>, error: FieldError): string {
     const { parent = '' } = settings;
-    if (error.property !== 'parent') return this.#fault(line.cells, error);
-    if (this.#circling.has(line)) return this.#fault(line.cells, circle(parent, name));
+    if (error.property !== 'parent') return this.#fieldError(line.cells, error);
+    if (this.#circling.has(line)) return this.#fieldError(line.cells, circle(parent, name));
     const wrongParent = this.#wrong.get(parent);
-    if (wrongParent === undefined) return this.#fault(line.cells, error);
+    if (wrongParent === undefined) return this.#fieldError(line.cells, error);
     const detail = `value of parent: ${parent} is in line ${wrongParent}, which is wrong itself`;
-    return this.#fault(line.cells, { property: 'parent', detail });
+    return this.#fieldError(line.cells, { property: 'parent', detail });
   }
 
   /** Error in a setting, with the column that gives it. */
-  #fault(cells: readonly string[], { property, detail }: FieldError): string {
+  #fieldError(cells: readonly string[], { property, detail }: FieldError): string {
     const pair = property === undefined ? undefined : this.#menu.props[property]?.kind.pair;
     for (const [place, column] of this.#columns.entries()) {
       const cell = cells[place] ?? '';
@@ -212,7 +212,7 @@ export class QueueImport {
     const { name = '' } = settings;
     if (!this.#options.add)
       return { line: number, action: 'same', name, text: 'no such queue', hint: '', row: undefined };
-    const verified = verifyAdd(draft.rules, this.#menu, settings, draft.snapshot(), draft.byKey(PATH));
+    const verified = verifyAdd(draft.checks, this.#menu, settings, draft.snapshot(), draft.byKey(PATH));
     if (!verified.ok) {
       return wrong(number, name, this.#wrongSetting(line, name, settings, verified.errors[0]));
     }
@@ -234,7 +234,7 @@ export class QueueImport {
     const { name = '' } = row.values;
     const same = (text: string): ImportLine => ({ line: number, action: 'same', name, text, hint: '', row: row.id });
     if (!this.#options.update) return same('left as it is');
-    const verified = verifySet(draft.rules, this.#menu, row, settings, draft.snapshot(), draft.byKey(PATH));
+    const verified = verifySet(draft.checks, this.#menu, row, settings, draft.snapshot(), draft.byKey(PATH));
     if (!verified.ok) return wrong(number, name, this.#wrongSetting(line, name, settings, verified.errors[0]));
     const text = describeChange(this.#menu, row, verified.content);
     if (text === '') return same('');
@@ -295,7 +295,7 @@ export async function digestOf(lines: readonly ImportLine[]): Promise<string> {
 
 /** Result that an import would have, with hints about the queues as they would be. */
 export async function dryRun(
-  store: Pick<ConfigStore, 'snapshot' | 'rules'>,
+  store: Pick<ConfigStore, 'snapshot' | 'checks'>,
   queues: QueueImport,
 ): Promise<readonly ImportLine[]> {
   let id = 0x7000_0000;
@@ -303,7 +303,7 @@ export async function dryRun(
     id += 1;
     return id;
   };
-  const draft = new Draft(store.snapshot, nextId, store.rules);
+  const draft = new Draft(store.snapshot, nextId, store.checks);
   const lines = await queues.apply(draft);
   if (lines.every(({ row }) => row === undefined)) return lines;
   const snapshot = draft.snapshot();

@@ -1,6 +1,6 @@
 import { type Menu, registry } from '@tollway/schema';
 import { type Compile, compileMenus } from '../compiler/compile.js';
-import type { Rules } from '../config/rules.js';
+import type { ChecksByMenu } from '../config/menu-checks.js';
 import type { MenuCommands } from '../services.js';
 import type { View } from '../view/rows.js';
 import { settingsView } from '../view/settings.js';
@@ -73,8 +73,8 @@ export const menuModules: readonly MenuModule[] = [
 
 const byPath: ReadonlyMap<string, MenuModule> = new Map(menuModules.map((module) => [module.path, module]));
 
-/** Checks of rows by menu. */
-export const menuRules: Rules = byPath;
+/** Checks of menus beyond their declarations, by path. */
+export const menuChecks: ChecksByMenu = byPath;
 
 const compilers = registry.flatMap(({ path }) => byPath.get(path)?.compile ?? []);
 

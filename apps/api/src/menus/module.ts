@@ -1,7 +1,7 @@
 import type { Menu } from '@tollway/schema';
 import type { Users } from '../auth/users.js';
 import type { CompileSections } from '../compiler/compile.js';
-import type { MenuRules } from '../config/rules.js';
+import type { MenuChecks } from '../config/menu-checks.js';
 import type { ConfigStore } from '../config/store.js';
 import type { QueueHints } from '../lint/queue-hints.js';
 import type { RouterLog } from '../logging/router-log.js';
@@ -25,7 +25,7 @@ export interface ViewSources {
  * The implementation of a menu beyond its declaration in `packages/schema`: one file for each, at the path of the menu. A
  * menu of stored rows alone needs none.
  */
-export interface MenuModule extends MenuRules, MenuCommands {
+export interface MenuModule extends MenuChecks, MenuCommands {
   /** Path of the menu. */
   readonly path: string;
   /** Compiler of its sections of the configuration. Rows of other menus are read, too. */

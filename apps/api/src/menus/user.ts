@@ -1,6 +1,6 @@
 import { datetimeText } from '@tollway/schema';
 import type { Users } from '../auth/users.js';
-import { type FieldError, fault, type ProposedRow } from '../config/proposed-row.js';
+import { type FieldError, fieldError, type ProposedRow } from '../config/proposed-row.js';
 import { addUser, removeUsers, setUsers } from '../rest/commands/users.js';
 import { rowIdText } from '../snapshot/snapshot.js';
 import { ArrayRows, type View, yesNo } from '../view/rows.js';
@@ -10,7 +10,7 @@ import type { MenuModule } from './module.js';
 function checkUser({ values }: ProposedRow): FieldError | undefined {
   // RFC 7617 §2: Basic authentication takes what is before the first colon as the name.
   if (!values.name?.includes(':')) return undefined;
-  return fault('name', `value of name: ${values.name} holds a colon; give a login name without one`);
+  return fieldError('name', `value of name: ${values.name} holds a colon; give a login name without one`);
 }
 
 /** The users, without anything about their passwords. */
@@ -34,8 +34,8 @@ export const user: MenuModule = {
   view: (_, { users }) => usersView(users),
   own: {
     add: ({ services, principal, menu, args }) => addUser(services, principal, menu, args),
-    set: ({ services, principal, menu }, items, changes, missing) =>
-      setUsers(services, principal, menu, items, changes, missing),
-    remove: ({ services, principal }, items, missing) => removeUsers(services, principal, items, missing),
+    set: ({ services, principal, menu }, items, changes, notFound) =>
+      setUsers(services, principal, menu, items, changes, notFound),
+    remove: ({ services, principal }, items, notFound) => removeUsers(services, principal, items, notFound),
   },
 };

@@ -23,7 +23,7 @@ export async function add(call: Call): Promise<string> {
   const { services, menu, args, principal } = call;
   const { own, dynamic } = ownOf(call);
   if (own !== undefined) return own.add(call);
-  if (dynamic?.asked?.(args)) return (await dynamic.add?.(services, menu, [args]))?.[0] ?? '';
+  if (dynamic?.addsDynamic?.(args)) return (await dynamic.add?.(services, menu, [args]))?.[0] ?? '';
   await refuseBesideDynamic(services, menu, rowPosition(args, 'place-before'));
   return rowIdText(await services.editor.add(authorOf(principal), menu, args));
 }
@@ -32,7 +32,7 @@ export async function add(call: Call): Promise<string> {
 export async function addAll(call: Call, list: readonly Arguments[]): Promise<string[]> {
   const { services, menu, principal } = call;
   const { dynamic } = ownOf(call);
-  if (list.some((args) => dynamic?.asked?.(args))) return (await dynamic?.add?.(services, menu, list)) ?? [];
+  if (list.some((args) => dynamic?.addsDynamic?.(args))) return (await dynamic?.add?.(services, menu, list)) ?? [];
   const ids = await services.editor.addAll(authorOf(principal), menu, list);
   return ids.map(rowIdText);
 }
@@ -40,15 +40,15 @@ export async function addAll(call: Call, list: readonly Arguments[]): Promise<st
 export async function set(
   call: Call,
   items: readonly string[],
-  missing: (item: string) => ApiError = noSuchItem,
+  notFound: (item: string) => ApiError = noSuchItem,
 ): Promise<void> {
   const { services, menu, args, principal } = call;
   const changes = withoutItem(args);
   const { own, dynamic } = ownOf(call);
-  if (own !== undefined) return own.set(call, items, changes, missing);
-  await refuseDynamic(services, menu, items, missing);
+  if (own !== undefined) return own.set(call, items, changes, notFound);
+  await refuseDynamic(services, menu, items, notFound);
   dynamic?.refuse?.(changes);
-  await services.editor.set(authorOf(principal), menu, items, changes, missing);
+  await services.editor.set(authorOf(principal), menu, items, changes, notFound);
 }
 
 /** Changes items, one for each element, which has its `.id`; all or none. Returns the `.id`s. */
@@ -69,33 +69,33 @@ export async function setAll(call: Call, list: readonly Arguments[]): Promise<st
 export async function remove(
   call: Call,
   items: readonly string[],
-  missing: (item: string) => ApiError = noSuchItem,
+  notFound: (item: string) => ApiError = noSuchItem,
 ): Promise<void> {
   const { services, menu, principal } = call;
   const { own, dynamic } = ownOf(call);
-  if (own !== undefined) return own.remove(call, items, missing);
-  if (dynamic !== undefined) return removeBoth(call, items, missing, dynamic);
-  await refuseDynamic(services, menu, items, missing);
-  await services.editor.remove(authorOf(principal), menu, items, missing);
+  if (own !== undefined) return own.remove(call, items, notFound);
+  if (dynamic !== undefined) return removeStoredAndDynamic(call, items, notFound, dynamic);
+  await refuseDynamic(services, menu, items, notFound);
+  await services.editor.remove(authorOf(principal), menu, items, notFound);
 }
 
 /**
  * Removes stored items, which must all exist, and dynamic items, which may disappear at any time: of several, the existing
  * ones are removed.
  */
-async function removeBoth(
+async function removeStoredAndDynamic(
   { services, menu, principal }: Call,
   items: readonly string[],
-  missing: (item: string) => ApiError,
+  notFound: (item: string) => ApiError,
   rows: DynamicRows,
 ): Promise<void> {
   const isDynamic = (item: string): boolean => menu.source === 'live' || isDynamicId(item);
   const dynamic = items.filter(isDynamic);
   const stored = items.filter((item) => !isDynamic(item));
-  const found = dynamic.length === 0 ? undefined : await rows.find(services, dynamic, missing);
-  if (found?.count === 0 && stored.length === 0) throw missing(dynamic[0] ?? '');
+  const found = dynamic.length === 0 ? undefined : await rows.find(services, dynamic, notFound);
+  if (found?.count === 0 && stored.length === 0) throw notFound(dynamic[0] ?? '');
   // Stored rows first: if that commit is refused nothing has changed, while a removal of dynamic items could not be undone.
-  if (stored.length > 0) await services.editor.remove(authorOf(principal), menu, stored, missing);
+  if (stored.length > 0) await services.editor.remove(authorOf(principal), menu, stored, notFound);
   if (found === undefined || found.count === 0) return;
   try {
     await found.remove();
@@ -190,7 +190,7 @@ async function refuseDynamic(
   services: Services,
   menu: Menu,
   items: readonly string[],
-  missing: (item: string) => ApiError,
+  notFound: (item: string) => ApiError,
   text = 'a dynamic item can not be changed',
 ): Promise<void> {
   const slicer = new TimeSlicer();
@@ -201,6 +201,6 @@ async function refuseDynamic(
     const rows = await services.views.get(menu.path)?.();
     if (rows !== undefined && indexOfItem(menu, rows, item) !== undefined) throw errors.failure(text);
     // Only the data plane knows whether it exists, and is not connected.
-    throw services.live.connected ? missing(item) : new AgentGone();
+    throw services.live.connected ? notFound(item) : new AgentGone();
   }
 }

@@ -2,7 +2,7 @@ import { menuByPath } from '@tollway/schema';
 import { describe, expect, it } from 'vitest';
 import { markOf } from '../../src/compiler/marks.js';
 import { verifyAdd } from '../../src/config/verify.js';
-import { compile, menuRules } from '../../src/menus/index.js';
+import { compile, menuChecks } from '../../src/menus/index.js';
 import type { ConfigSnapshot } from '../../src/snapshot/snapshot.js';
 import { added, ports, snapshotOf } from '../config/rows.js';
 
@@ -451,7 +451,7 @@ describe('mangle', () => {
     const menu = menuByPath('/ip/firewall/mangle');
     if (menu === undefined) throw new Error('no menu');
     const verified = verifyAdd(
-      menuRules,
+      menuChecks,
       menu,
       { chain: 'prerouting', ...body },
       snapshotOf({ '/interface/ethernet': ports(1) }),

@@ -1,6 +1,6 @@
 import { menuByPath } from '@tollway/schema';
 import { verifyAdd } from '../../src/config/verify.js';
-import { menuRules } from '../../src/menus/index.js';
+import { menuChecks } from '../../src/menus/index.js';
 import type { ConfigSnapshot, Row } from '../../src/snapshot/snapshot.js';
 
 /** A row as a test writes it; `disabled` and `comment` beside the values, and the id where it matters. */
@@ -40,7 +40,7 @@ export function added(
   for (const { menu: path, body } of rows) {
     const menu = menuByPath(path);
     if (!menu) throw new Error(`no menu ${path}`);
-    const verified = verifyAdd(menuRules, menu, body, snapshot);
+    const verified = verifyAdd(menuChecks, menu, body, snapshot);
     if (!verified.ok) throw new Error(`${path} ${JSON.stringify(body)}: ${verified.errors[0].detail}`);
     snapshot.set(path, [...(snapshot.get(path) ?? []), { id: next++, ...verified.content }]);
   }

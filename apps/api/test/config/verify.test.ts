@@ -2,7 +2,7 @@ import { type Menu, menuByPath } from '@tollway/schema';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Verified, verifyAdd, verifySet } from '../../src/config/verify.js';
-import { menuRules } from '../../src/menus/index.js';
+import { menuChecks } from '../../src/menus/index.js';
 import type { ConfigSnapshot, Row } from '../../src/snapshot/snapshot.js';
 import { added, ports, snapshotOf } from './rows.js';
 
@@ -25,7 +25,7 @@ const router = added(snapshotOf({ '/interface/ethernet': ports(3) }), [
 
 /** Field and words of the first error of an add; fails when there is none. */
 function refused(path: string, body: Record<string, unknown>, snapshot: ConfigSnapshot = router) {
-  const verified = verifyAdd(menuRules, menu(path), body, snapshot);
+  const verified = verifyAdd(menuChecks, menu(path), body, snapshot);
   if (verified.ok) throw new Error(`${path} ${JSON.stringify(body)} was accepted`);
   return verified.errors[0];
 }
@@ -34,10 +34,10 @@ const content = (verified: Verified) => {
   if (!verified.ok) throw new Error(verified.errors[0].detail);
   return verified.content;
 };
-const add = (path: string, body: Record<string, unknown>) => content(verifyAdd(menuRules, menu(path), body, router));
+const add = (path: string, body: Record<string, unknown>) => content(verifyAdd(menuChecks, menu(path), body, router));
 const row = (more: Partial<Row> & Pick<Row, 'values'>): Row => ({ id: 900, disabled: false, comment: '', ...more });
 const set = (path: string, before: Row | undefined, body: Record<string, unknown>) =>
-  content(verifySet(menuRules, menu(path), before, body, router));
+  content(verifySet(menuChecks, menu(path), before, body, router));
 
 describe('add', () => {
   it('brings values into canonical form and keeps disabled and comment apart', () => {
@@ -256,7 +256,7 @@ describe('add', () => {
     );
     fc.assert(
       fc.property(fc.constantFrom(...paths), fc.dictionary(key, fc.jsonValue(), { maxKeys: 5 }), (path, body) => {
-        const verified = verifyAdd(menuRules, menu(path), body, router);
+        const verified = verifyAdd(menuChecks, menu(path), body, router);
         if (!verified.ok) for (const error of verified.errors) expect(error.detail).toContain(error.property);
       }),
       { numRuns: 5 * (fc.readConfigureGlobal()?.numRuns ?? 100) },
@@ -293,7 +293,7 @@ describe('set', () => {
   });
 
   it('checks what the change leaves behind', () => {
-    const verified = verifySet(menuRules, menu(FILTER), rule, { '!protocol': '' }, router);
+    const verified = verifySet(menuChecks, menu(FILTER), rule, { '!protocol': '' }, router);
     expect(verified).toMatchObject({ ok: false, errors: [{ property: 'dst-port' }] });
   });
 
@@ -308,13 +308,13 @@ describe('set', () => {
   it('leaves references that have broken alone until they are touched', () => {
     const broken = row({ values: { chain: 'forward', 'in-interface': 'gone' } });
     expect(set(FILTER, broken, { comment: 'still here' }).values['in-interface']).toBe('gone');
-    expect(verifySet(menuRules, menu(FILTER), broken, { 'in-interface': 'gone' }, router).ok).toBe(false);
+    expect(verifySet(menuChecks, menu(FILTER), broken, { 'in-interface': 'gone' }, router).ok).toBe(false);
   });
 
   it('keeps what belongs to another action, but takes no new value for it', () => {
     const before = row({ values: { chain: 'dstnat', action: 'dst-nat', 'to-addresses': '10.0.0.1' } });
     expect(set(NAT, before, { action: 'accept' }).values['to-addresses']).toBe('10.0.0.1');
-    const both = verifySet(menuRules, menu(NAT), before, { action: 'accept', 'to-addresses': '10.0.0.2' }, router);
+    const both = verifySet(menuChecks, menu(NAT), before, { action: 'accept', 'to-addresses': '10.0.0.2' }, router);
     expect(both).toMatchObject({ ok: false, errors: [{ property: 'to-addresses' }] });
   });
 
@@ -333,18 +333,18 @@ describe('set', () => {
 
   it('an interface list may not come to include itself', () => {
     const [lan] = router.get('/interface/list') ?? [];
-    const verified = verifySet(menuRules, menu('/interface/list'), lan, { include: 'WAN' }, router);
+    const verified = verifySet(menuChecks, menu('/interface/list'), lan, { include: 'WAN' }, router);
     expect(verified).toMatchObject({ ok: false, errors: [{ property: 'include' }] });
   });
 
   it('renames interfaces through /interface, to names that are free', () => {
     const [, ether2] = router.get('/interface/ethernet') ?? [];
     expect(set('/interface', ether2, { name: 'lan' }).values).toEqual({ 'default-name': 'ether2', name: 'lan' });
-    expect(verifySet(menuRules, menu('/interface'), ether2, { name: 'ether1' }, router)).toMatchObject({
+    expect(verifySet(menuChecks, menu('/interface'), ether2, { name: 'ether1' }, router)).toMatchObject({
       ok: false,
       errors: [{ property: 'name', detail: expect.stringContaining('already have interface') }],
     });
-    expect(verifySet(menuRules, menu('/interface'), ether2, { arp: 'disabled' }, router)).toMatchObject({
+    expect(verifySet(menuChecks, menu('/interface'), ether2, { arp: 'disabled' }, router)).toMatchObject({
       ok: false,
       errors: [{ detail: 'unknown parameter arp' }],
     });

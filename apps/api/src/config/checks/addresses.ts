@@ -1,6 +1,6 @@
 import { ipv4Mask, ipv4Network, ipv4Prefix } from '@tollway/schema';
 import type { KeyOf } from '../../snapshot/rows-by-key.js';
-import { type FieldError, fault, type ProposedRow } from '../proposed-row.js';
+import { type FieldError, fieldError, type ProposedRow } from '../proposed-row.js';
 
 /** The address itself, as a number. */
 const hostOf: KeyOf = (values) => ipv4Prefix(values.address ?? '')?.address.toString();
@@ -14,17 +14,17 @@ export function checkAddress({ values, given, others }: ProposedRow): FieldError
   if (!prefix) return undefined;
   const { address, length } = prefix;
   const reason = noHost(address) ?? noHostIn(address, length);
-  if (reason) return fault('address', `value of address: ${text} is ${reason}; give the address of a host`);
+  if (reason) return fieldError('address', `value of address: ${text} is ${reason}; give the address of a host`);
   const network = given.has('address') && !given.has('network') ? undefined : values.network;
   const expected = ipv4Network(text);
   if (network !== undefined && length !== 32 && network !== expected) {
-    return fault(
+    return fieldError(
       'network',
       `value of network: ${network} is not the network of ${text}; give ${expected} or leave it out`,
     );
   }
   if (others.has(hostOf, String(address))) {
-    return fault(
+    return fieldError(
       'address',
       `failure: already have such address: ${text.split('/')[0]} (value of address must be unique)`,
     );
@@ -55,15 +55,15 @@ function noHostIn(address: number, length: number): string | undefined {
 export function checkArp({ values, others }: ProposedRow): FieldError | undefined {
   const { address, interface: name } = values;
   const reason = noHost(ipv4Prefix(address ?? '')?.address ?? 0);
-  if (reason) return fault('address', `value of address: ${address} is ${reason}; give the address of a host`);
+  if (reason) return fieldError('address', `value of address: ${address} is ${reason}; give the address of a host`);
   if (others.has(addressOn, `${address} ${name}`)) {
-    return fault(
+    return fieldError(
       'address',
       `failure: already have such entry: ${address} on ${name} (value of address must be unique there)`,
     );
   }
   const mac = notUnicast(values['mac-address'] ?? '');
-  return mac ? fault('mac-address', mac) : undefined;
+  return mac ? fieldError('mac-address', mac) : undefined;
 }
 
 /** Error text for a link-layer address that cannot be one station's (IEEE 802: lowest bit of the first octet). */
@@ -76,7 +76,7 @@ export function notUnicast(mac: string): string | undefined {
 export function checkAddressListEntry({ values, others }: ProposedRow): FieldError | undefined {
   const { list, address } = values;
   if (!others.has(addressIn, `${address} ${list}`)) return undefined;
-  return fault(
+  return fieldError(
     'address',
     `failure: already have such entry: ${address} in ${list} (value of address must be unique in a list)`,
   );

@@ -1,5 +1,5 @@
 import { ipv4Range, LIST_ACTIONS, parseIntRange } from '@tollway/schema';
-import { type FieldError, fault, type ProposedRow } from '../proposed-row.js';
+import { type FieldError, fieldError, type ProposedRow } from '../proposed-row.js';
 
 /** Properties of the rules of a table. */
 interface Table {
@@ -23,7 +23,10 @@ function checkChain({ menu, values }: ProposedRow, otherHooks: readonly string[]
   const { chain } = values;
   if (chain === undefined || !otherHooks.includes(chain)) return undefined;
   const hooks = menu.props.chain?.kind.values?.join(', ');
-  return fault('chain', `value of chain: ${chain} is not a chain of this table; give ${hooks} or a name of your own`);
+  return fieldError(
+    'chain',
+    `value of chain: ${chain} is not a chain of this table; give ${hooks} or a name of your own`,
+  );
 }
 
 /** Built-in chains where the packet has no incoming or no outgoing interface yet. */
@@ -40,7 +43,7 @@ function checkInterfaces({ values }: ProposedRow): FieldError | undefined {
   if (!without) return undefined;
   const property = [without.prefix, `${without.prefix}-list`].find((name) => values[name] !== undefined);
   if (property === undefined) return undefined;
-  return fault(
+  return fieldError(
     property,
     `value of ${property}: ${without.word} interface matching is not possible in chain ${values.chain}; use ${without.instead} or another chain`,
   );
@@ -53,26 +56,26 @@ function checkTransport({ values }: ProposedRow): FieldError | undefined {
   const property = PORTS.find((name) => values[name] !== undefined);
   if (property && protocol !== 'tcp' && protocol !== 'udp') return portsNeedProtocol(property);
   if (values['tcp-flags'] !== undefined && protocol !== 'tcp') {
-    return fault('tcp-flags', 'value of tcp-flags: TCP flags can be specified only if protocol is tcp');
+    return fieldError('tcp-flags', 'value of tcp-flags: TCP flags can be specified only if protocol is tcp');
   }
   if (values['icmp-options'] !== undefined && protocol !== 'icmp') {
-    return fault('icmp-options', 'value of icmp-options: ICMP options can be specified only if protocol is icmp');
+    return fieldError('icmp-options', 'value of icmp-options: ICMP options can be specified only if protocol is icmp');
   }
   return undefined;
 }
 
 const portsNeedProtocol = (property: string): FieldError =>
-  fault(property, `value of ${property}: ports can be specified only if protocol is tcp or udp`);
+  fieldError(property, `value of ${property}: ports can be specified only if protocol is tcp or udp`);
 
 function checkAction({ values, menu }: ProposedRow): FieldError | undefined {
   if (LIST_ACTIONS.some((action) => action === values.action) && values['address-list'] === undefined) {
-    return fault(
+    return fieldError(
       'address-list',
       `address-list is required when action is ${values.action}: ${menu.props['address-list']?.kind.accepts}`,
     );
   }
   if (values.action !== 'jump' || values['jump-target'] !== undefined) return undefined;
-  return fault(
+  return fieldError(
     'jump-target',
     `jump-target is required when action is jump: ${menu.props['jump-target']?.kind.accepts}`,
   );
@@ -98,11 +101,14 @@ export function checkNat({ menu, values }: ProposedRow): FieldError | undefined 
     return portsNeedProtocol('to-ports');
   }
   if (translates && values['to-ports'] !== undefined && parseIntRange(values['to-ports'])?.from === 0) {
-    return fault('to-ports', 'value of to-ports: nothing is sent to or from port 0; it accepts ports from 1 to 65535');
+    return fieldError(
+      'to-ports',
+      'value of to-ports: nothing is sent to or from port 0; it accepts ports from 1 to 65535',
+    );
   }
   const to = translates && values['to-addresses'] !== undefined ? ipv4Range(values['to-addresses']) : undefined;
   if (to !== undefined && NO_HOSTS.some(({ from, to: last }) => to.from <= last && to.to >= from)) {
-    return fault(
+    return fieldError(
       'to-addresses',
       'value of to-addresses: no packet is sent to or from 0.0.0.0/8, 127.0.0.0/8 and addresses from 224.0.0.0 up; it accepts ' +
         'addresses of hosts',
@@ -110,7 +116,7 @@ export function checkNat({ menu, values }: ProposedRow): FieldError | undefined 
   }
   const needsTarget = action === 'dst-nat' || action === 'src-nat';
   if (needsTarget && values['to-addresses'] === undefined && values['to-ports'] === undefined) {
-    return fault(
+    return fieldError(
       'to-addresses',
       `to-addresses is required when action is ${action}: ${menu.props['to-addresses']?.kind.accepts}; or give to-ports`,
     );
@@ -119,7 +125,7 @@ export function checkNat({ menu, values }: ProposedRow): FieldError | undefined 
 }
 
 const wrongChain = (action: string, chain: string, instead: readonly string[]): FieldError =>
-  fault(
+  fieldError(
     'action',
     `value of action: ${action} works in chain ${chain} only; here give ${instead.join(', ')} or another action`,
   );
@@ -138,16 +144,19 @@ export function checkMangle({ menu, values }: ProposedRow): FieldError | undefin
   const { action = 'accept', chain, protocol } = values;
   const property = Object.hasOwn(WRITES, action) ? WRITES[action] : undefined;
   if (property !== undefined && values[property] === undefined) {
-    return fault(property, `${property} is required when action is ${action}: ${menu.props[property]?.kind.accepts}`);
+    return fieldError(
+      property,
+      `${property} is required when action is ${action}: ${menu.props[property]?.kind.accepts}`,
+    );
   }
   if (action === 'mark-routing' && ['input', 'forward', 'postrouting'].includes(chain ?? '')) {
-    return fault(
+    return fieldError(
       'action',
       `value of action: mark-routing works in chains prerouting and output only; here routing is already done`,
     );
   }
   if (action === 'change-mss' && protocol !== 'tcp') {
-    return fault('action', 'value of action: change-mss can be used only if protocol is tcp');
+    return fieldError('action', 'value of action: change-mss can be used only if protocol is tcp');
   }
   return undefined;
 }

@@ -2,7 +2,7 @@ import { MAX_QUEUE_LEVELS } from '../../compiler/queue-parents.js';
 import { builtinNames } from '../../snapshot/builtin.js';
 import { interfaceNamed } from '../../snapshot/interfaces.js';
 import { type KeyOf, nameOf } from '../../snapshot/rows-by-key.js';
-import { type FieldError, fault, type ProposedRow } from '../proposed-row.js';
+import { type FieldError, fieldError, type ProposedRow } from '../proposed-row.js';
 
 const parentOf: KeyOf = (values) => values.parent;
 
@@ -15,7 +15,7 @@ export function checkSimpleQueue(proposed: ProposedRow): FieldError | undefined 
 export function checkTreeQueue(proposed: ProposedRow): FieldError | undefined {
   const { name } = proposed.values;
   if (name !== undefined && interfaceNamed(proposed.snapshot, name) !== undefined) {
-    return fault(
+    return fieldError(
       'name',
       `value of name: ${name} is an interface, and as a parent it would mean that; give another name`,
     );
@@ -27,10 +27,10 @@ export function checkTreeQueue(proposed: ProposedRow): FieldError | undefined {
 function checkName({ values: { name }, others }: ProposedRow, word: string): FieldError | undefined {
   if (name === undefined) return undefined;
   if (name === word) {
-    return fault('name', `value of name: ${name} has a meaning of its own as a parent; give another name`);
+    return fieldError('name', `value of name: ${name} has a meaning of its own as a parent; give another name`);
   }
   if (!others.has(nameOf, name)) return undefined;
-  return fault('name', `failure: already have queue with such name: ${name} (value of name must be unique)`);
+  return fieldError('name', `failure: already have queue with such name: ${name} (value of name must be unique)`);
 }
 
 /** Refuses circles, and too many levels above and below. */
@@ -56,29 +56,32 @@ function checkPlace({ values: { name, parent }, given, before, others }: Propose
 }
 
 const tooDeep = (): FieldError =>
-  fault('parent', `value of parent: queues nest at most ${MAX_QUEUE_LEVELS} levels deep; give a queue further up`);
+  fieldError('parent', `value of parent: queues nest at most ${MAX_QUEUE_LEVELS} levels deep; give a queue further up`);
 
 export const circle = (parent: string | undefined, name: string | undefined): FieldError =>
-  fault('parent', `value of parent: ${parent} leads back to ${name}; give a queue that is not below this one`);
+  fieldError('parent', `value of parent: ${parent} leads back to ${name}; give a queue that is not below this one`);
 
 /** `/queue/type` */
 export function checkQueueType({ menu, values, before, others }: ProposedRow): FieldError | undefined {
   const { name = '', kind } = values;
   const builtin = builtinNames(menu.path);
   if (before?.name !== undefined && before.name !== name && builtin.includes(before.name)) {
-    return fault('name', `value of name: a builtin queue type keeps its name, ${before.name}`);
+    return fieldError('name', `value of name: a builtin queue type keeps its name, ${before.name}`);
   }
   if (before?.name !== name && (builtin.includes(name) || others.has(nameOf, name))) {
-    return fault('name', `failure: already have queue type with such name: ${name} (value of name must be unique)`);
+    return fieldError(
+      'name',
+      `failure: already have queue type with such name: ${name} (value of name must be unique)`,
+    );
   }
   if (kind !== 'red') return undefined;
   const number = (property: string) => Number(values[property] ?? menu.props[property]?.default);
   const [min, max, limit] = [number('red-min-threshold'), number('red-max-threshold'), number('red-limit')];
   if (min >= max) {
-    return fault('red-max-threshold', `value of red-max-threshold: ${max} is not above red-min-threshold, ${min}`);
+    return fieldError('red-max-threshold', `value of red-max-threshold: ${max} is not above red-min-threshold, ${min}`);
   }
   if (max > limit) {
-    return fault('red-max-threshold', `value of red-max-threshold: ${max} is above red-limit, ${limit}`);
+    return fieldError('red-max-threshold', `value of red-max-threshold: ${max} is above red-limit, ${limit}`);
   }
   return undefined;
 }

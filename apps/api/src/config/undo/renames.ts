@@ -1,6 +1,6 @@
 import type { TimeSlicer } from '../../scheduling/time-slicer.js';
 import { nameOf } from '../../snapshot/rows-by-key.js';
-import { type Draft, equal, isMove, type StoredRow, type StoredSnapshot } from '../draft.js';
+import { type Draft, isMove, type StoredRow, type StoredSnapshot, sameContent } from '../draft.js';
 import { type Reference, referencesOf } from '../references.js';
 import { type PastRevision, type RevisionRanks, ranksOf } from './revision.js';
 
@@ -47,7 +47,7 @@ export async function followRenames(
         reused.push({ menu, row, property, name });
       }
     });
-    if (!equal(row, { ...row, values })) draft.set(menu, row.id, { ...row, values });
+    if (!sameContent(row, { ...row, values })) draft.set(menu, row.id, { ...row, values });
   });
   return reused;
 }
@@ -80,14 +80,14 @@ export function unchangedSince(rowsOf: RowsOf, later: () => readonly RevisionRan
     );
   return (menu, row, after) => {
     // The same name may belong to another item by now.
-    if (equal(row, after) && !namesRenamed(menu, after)) return true;
+    if (sameContent(row, after) && !namesRenamed(menu, after)) return true;
     const named = referencesOf(menu).flatMap(({ property }) => {
       const value = row.values[property];
       return value === undefined || after.values[property] === undefined ? [] : [[property, value] as const];
     });
-    if (!equal(row, { ...after, values: { ...after.values, ...Object.fromEntries(named) } })) return false;
+    if (!sameContent(row, { ...after, values: { ...after.values, ...Object.fromEntries(named) } })) return false;
     const values = valuesNow(menu, after, namedThen, nameNow);
-    return equal(row, { ...after, values });
+    return sameContent(row, { ...after, values });
   };
 }
 

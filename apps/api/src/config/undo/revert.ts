@@ -6,9 +6,9 @@ import { nameOf } from '../../snapshot/rows-by-key.js';
 import { type Row, rowIdText } from '../../snapshot/snapshot.js';
 import { type Draft, isMove, type StoredRow, type StoredSnapshot } from '../draft.js';
 import { menusOf } from '../items.js';
+import { prepareChecks } from '../menu-checks.js';
 import { type Referrer, referrersOfNames } from '../references.js';
 import { MANGLE, referrersText } from '../referential-integrity.js';
-import { prepareChecks } from '../rules.js';
 import { verifyRestored } from '../verify.js';
 import { ineffectiveRevisions, inOrder, orderWithout } from './order-without.js';
 import { type MarkSetters, markSettersIn, ReferrersSince, removedMarks } from './removed-marks.js';
@@ -177,14 +177,14 @@ async function impossibleRows(
   const menu = menuByPath(path);
   if (menu === undefined) throw errors.failure(`there is no menu ${path} any more`);
   const rows = draft.byKey(path);
-  await prepareChecks(draft.rules.get(path), rows, slicer);
+  await prepareChecks(draft.checks.get(path), rows, slicer);
   const conflict = (row: Row, why: string): Conflict => ({ menu: path, id: row.id, name: titleOf(row), why });
   const found = await slicer.map(past.changes, (change): readonly Conflict[] => {
     const { menu: of, id, before } = change;
     const row = of !== path || before === undefined || isMove(change) ? undefined : draft.find(path, id);
     if (row === undefined) return [];
     for (const [through, body] of settable(menu, row)) {
-      const verified = verifyRestored(draft.rules, through, row, body, draft.snapshot(), rows);
+      const verified = verifyRestored(draft.checks, through, row, body, draft.snapshot(), rows);
       if (!verified.ok) return [conflict(row, `cannot come back: ${verified.errors[0].detail}`)];
     }
     return [];

@@ -5,7 +5,7 @@ import { type CompileContext, effective, requiredValue } from '../../compiler/co
 import { InvalidRow } from '../../compiler/invalid-row.js';
 import { notUnicast } from '../../config/checks/addresses.js';
 import { findItems, namedItems, noSuchItem } from '../../config/items.js';
-import { type FieldError, fault, type ProposedRow } from '../../config/proposed-row.js';
+import { type FieldError, fieldError, type ProposedRow } from '../../config/proposed-row.js';
 import { counterCommands } from '../../rest/commands/counters.js';
 import { samples } from '../../rest/commands/monitor.js';
 import type { Answer, Call } from '../../services.js';
@@ -56,10 +56,13 @@ function ioChoice(value: string): IoChoice {
 export function checkEthernet({ values, given, snapshot }: ProposedRow): FieldError | undefined {
   const { name } = values;
   if (given.has('name') && rowsOf(snapshot, '/queue/tree').some((row) => row.values.name === name)) {
-    return fault('name', `value of name: ${name} is a queue tree, and as a parent would mean both; give another name`);
+    return fieldError(
+      'name',
+      `value of name: ${name} is a queue tree, and as a parent would mean both; give another name`,
+    );
   }
   const mac = values['mac-address'] === undefined ? undefined : notUnicast(values['mac-address']);
-  return mac ? fault('mac-address', mac) : undefined;
+  return mac ? fieldError('mac-address', mac) : undefined;
 }
 
 /** `/interface/ethernet/monitor`: whether the links of ports are up. */

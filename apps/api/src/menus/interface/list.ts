@@ -1,4 +1,4 @@
-import { type FieldError, fault, type ProposedRow } from '../../config/proposed-row.js';
+import { type FieldError, fieldError, type ProposedRow } from '../../config/proposed-row.js';
 import { builtinNames } from '../../snapshot/builtin.js';
 import { nameOf } from '../../snapshot/rows-by-key.js';
 import type { Row } from '../../snapshot/snapshot.js';
@@ -8,13 +8,16 @@ import type { MenuModule } from '../module.js';
 function checkInterfaceList({ menu, values, others }: ProposedRow): FieldError | undefined {
   const name = values.name ?? '';
   if (builtinNames(menu.path).includes(name) || others.has(nameOf, name)) {
-    return fault('name', `failure: already have interface list with such name: ${name} (value of name must be unique)`);
+    return fieldError(
+      'name',
+      `failure: already have interface list with such name: ${name} (value of name must be unique)`,
+    );
   }
   for (const property of ['include', 'exclude']) {
     const parts = (values[property] ?? '').split(',');
     const looping = parts.find((part) => part === name || leadsTo(part, name, others.all(), new Set()));
     if (looping !== undefined && name !== '') {
-      return fault(
+      return fieldError(
         property,
         `value of ${property}: ${looping} leads back to ${name}; give lists that do not refer to this one`,
       );

@@ -22,18 +22,18 @@ function compileNeighbors(context: CompileContext): StaticNeighbor[] {
   }));
 }
 
-/** Learned ARP entries that are still there. @throws ApiError (`missing`) for an id that is none of one. */
+/** Learned ARP entries that are still there. @throws ApiError (`notFound`) for an id that is not one of these. */
 async function findLearned(
   { live }: Services,
   items: readonly string[],
-  missing: (item: string) => ApiError,
+  notFound: (item: string) => ApiError,
 ): Promise<DynamicItems> {
   const learned = await live.neighbors(0);
   if (learned === undefined) throw new AgentGone();
   const here = new Set(learned.filter(({ row }) => row === 0).map(learnedId));
   const found = await new TimeSlicer().map(items, (item) => {
     const entry = learnedEntry(item);
-    if (entry === undefined) throw missing(item);
+    if (entry === undefined) throw notFound(item);
     return here.has(learnedId(entry)) ? entry : undefined;
   });
   const entries = found.filter((entry) => entry !== undefined);

@@ -4,7 +4,7 @@ import { compileAddresses } from '../../compiler/addresses.js';
 import { type CompileContext, effective, requiredValue } from '../../compiler/context.js';
 import { InvalidRow } from '../../compiler/invalid-row.js';
 import { noHost } from '../../config/checks/addresses.js';
-import { type FieldError, fault, type ProposedRow } from '../../config/proposed-row.js';
+import { type FieldError, fieldError, type ProposedRow } from '../../config/proposed-row.js';
 import type { Row } from '../../snapshot/snapshot.js';
 import { routesView } from '../../view/routes.js';
 import type { MenuModule } from '../module.js';
@@ -14,15 +14,15 @@ function checkRoute({ values, menu }: ProposedRow): FieldError | undefined {
   const { gateway, blackhole } = values;
   const accepts = menu.props.gateway?.kind.accepts;
   if (gateway === undefined && blackhole !== 'true') {
-    return fault('gateway', `gateway is required: ${accepts}; or set blackhole`);
+    return fieldError('gateway', `gateway is required: ${accepts}; or set blackhole`);
   }
   if (gateway !== undefined && blackhole === 'true') {
-    return fault('blackhole', 'value of blackhole: a route has either a gateway or blackhole; unset one of them');
+    return fieldError('blackhole', 'value of blackhole: a route has either a gateway or blackhole; unset one of them');
   }
   const address = gateway === undefined ? undefined : parseNexthop(gateway)?.address;
   const reason = address === undefined ? undefined : noHost(address);
   if (address !== undefined && reason) {
-    return fault('gateway', `value of gateway: ${ipv4Text(address)} is ${reason}; give ${accepts}`);
+    return fieldError('gateway', `value of gateway: ${ipv4Text(address)} is ${reason}; give ${accepts}`);
   }
   return undefined;
 }

@@ -1,7 +1,7 @@
 import { shown } from '@tollway/schema';
 import type { CompileContext } from '../../compiler/context.js';
 import { InvalidRow } from '../../compiler/invalid-row.js';
-import { type FieldError, fault, type ProposedRow } from '../../config/proposed-row.js';
+import { type FieldError, fieldError, type ProposedRow } from '../../config/proposed-row.js';
 import { regexProblem } from '../../logging/posix-regex.js';
 import { logActions, logRuleOf, logRuleRows } from '../../logging/settings.js';
 import type { MenuModule } from '../module.js';
@@ -19,7 +19,10 @@ export const systemLogging: MenuModule = {
 function checkRegex({ values: { regex }, given }: ProposedRow): FieldError | undefined {
   const problem = regex === undefined || !given.has('regex') ? undefined : regexProblem(regex);
   if (problem === undefined) return undefined;
-  return fault('regex', `value of regex: ${shown(regex ?? '')} is no extended regular expression of POSIX: ${problem}`);
+  return fieldError(
+    'regex',
+    `value of regex: ${shown(regex ?? '')} is no extended regular expression of POSIX: ${problem}`,
+  );
 }
 
 /** Rules that send nothing are invalid. */

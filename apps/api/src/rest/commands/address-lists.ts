@@ -31,7 +31,7 @@ export async function addDynamicEntries(
   await rows.prepare(addressIn, slicer);
   const entries = await slicer.map(list, (args, index): DynamicAddress => {
     try {
-      return dynamicEntry(args, verifiedContent(verifyAdd(store.rules, menu, args, store.snapshot, rows)));
+      return dynamicEntry(args, verifiedContent(verifyAdd(store.checks, menu, args, store.snapshot, rows)));
     } catch (error) {
       throw error instanceof ApiError && list.length > 1 ? errors.inElement(index, error) : error;
     }
@@ -62,16 +62,16 @@ function dynamicEntry(
   return { list, address: first, 'prefix-len': Number(length), 'timeout-ms': durationMs(timeout) ?? 0 };
 }
 
-/** Entries with a timeout that are still there. @throws ApiError (`missing`) for an id that is none of one. */
+/** Entries with a timeout that are still there. @throws ApiError (`notFound`) for an id that is not one of these. */
 export async function findDynamicEntries(
   { live }: Services,
   items: readonly string[],
-  missing: (item: string) => ApiError,
+  notFound: (item: string) => ApiError,
 ): Promise<DynamicItems> {
   const slicer = new TimeSlicer();
   const named = await slicer.map(items, (item) => {
     const entry = live.entries.entryOf(item);
-    if (entry === undefined) throw missing(item);
+    if (entry === undefined) throw notFound(item);
     return { id: item.toUpperCase(), entry };
   });
   const dump = await live.addressLists();

@@ -24,7 +24,7 @@ const UNCHANGED_PASSWORD = { password: 'unchanged' };
 /** Returns the `.id` of the new user. */
 export function addUser(services: Services, by: Principal, menu: Menu, args: Arguments): Promise<string> {
   return oneAtATime.run(async () => {
-    const content = verifiedContent(verifyAdd(services.store.rules, menu, args, NO_CONFIGURATION));
+    const content = verifiedContent(verifyAdd(services.store.checks, menu, args, NO_CONFIGURATION));
     refuseTakenName(services, content.values.name);
     refuseWeak(content.values.password);
     const added = userContent(content);
@@ -41,9 +41,9 @@ export function setUsers(
   menu: Menu,
   items: readonly string[],
   args: Arguments,
-  missing: (item: string) => ApiError,
+  notFound: (item: string) => ApiError,
 ): Promise<void> {
-  return oneAtATime.run(() => change(services, by, menu, items, args, missing));
+  return oneAtATime.run(() => change(services, by, menu, items, args, notFound));
 }
 
 async function change(
@@ -52,14 +52,14 @@ async function change(
   menu: Menu,
   items: readonly string[],
   args: Arguments,
-  missing: (item: string) => ApiError,
+  notFound: (item: string) => ApiError,
 ): Promise<void> {
   const changes = items.map((item): { user: User; before: Row; content: UserContent } => {
-    const user = findUser(services, item, missing);
+    const user = findUser(services, item, notFound);
     const { name, group, disabled, comment } = user;
     const before = { id: user.id, values: { name, group }, disabled, comment };
     const row = { id: user.id, values: { name, group, ...UNCHANGED_PASSWORD }, disabled, comment };
-    const content = userContent(verifiedContent(verifySet(services.store.rules, menu, row, args, NO_CONFIGURATION)));
+    const content = userContent(verifiedContent(verifySet(services.store.checks, menu, row, args, NO_CONFIGURATION)));
     if (Object.hasOwn(args, 'password')) {
       refuseWeak(content.password);
       return { user, before, content };
@@ -114,10 +114,10 @@ export function removeUsers(
   services: Services,
   by: Principal,
   items: readonly string[],
-  missing: (item: string) => ApiError,
+  notFound: (item: string) => ApiError,
 ): Promise<void> {
   return oneAtATime.run(async () => {
-    const users = new Map(items.map((item) => findUser(services, item, missing)).map((user) => [user.id, user]));
+    const users = new Map(items.map((item) => findUser(services, item, notFound)).map((user) => [user.id, user]));
     refuseWithoutFullUser(services, new Set(users.keys()), 'removed');
     const removals = [...users.values()].map(({ id, name }) => ({
       change: { do: 'remove', id } as const,
@@ -128,10 +128,10 @@ export function removeUsers(
   });
 }
 
-function findUser({ users }: Services, item: string, missing: (item: string) => ApiError): User {
+function findUser({ users }: Services, item: string, notFound: (item: string) => ApiError): User {
   const id = parseRowId(item);
   const user = id === undefined ? users.byName(item) : users.byId(id);
-  if (user === undefined) throw missing(item);
+  if (user === undefined) throw notFound(item);
   return user;
 }
 

@@ -1,4 +1,4 @@
-import { type FieldError, fault, type ProposedRow } from '../../../config/proposed-row.js';
+import { type FieldError, fieldError, type ProposedRow } from '../../../config/proposed-row.js';
 import { builtinNames } from '../../../snapshot/builtin.js';
 import type { KeyOf } from '../../../snapshot/rows-by-key.js';
 import { rowsOf } from '../../../snapshot/snapshot.js';
@@ -11,13 +11,13 @@ function checkInterfaceListMember({ values, others, snapshot }: ProposedRow): Fi
   const { list = '', interface: name } = values;
   if (builtinNames('/interface/list').includes(list)) {
     const own = rowsOf(snapshot, '/interface/list').flatMap((row) => row.values.name ?? []);
-    return fault(
+    return fieldError(
       'list',
       `value of list: ${list} is built in and takes no members; give one of ${own.join(', ') || '(none exist)'}`,
     );
   }
   if (others.has(memberOf, `${name} ${list}`)) {
-    return fault('interface', `failure: already have such interface list member: ${name} in ${list}`);
+    return fieldError('interface', `failure: already have such interface list member: ${name} in ${list}`);
   }
   return undefined;
 }

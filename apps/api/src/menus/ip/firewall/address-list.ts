@@ -15,5 +15,5 @@ export const addressList: MenuModule = {
   check: checkAddressListEntry,
   keys: [addressIn],
   view: (menu, { store, live }) => addressListsView(menu, store, live),
-  dynamic: { find: findDynamicEntries, asked: hasTimeout, add: addDynamicEntries, refuse: refuseTimeout },
+  dynamic: { find: findDynamicEntries, addsDynamic: hasTimeout, add: addDynamicEntries, refuse: refuseTimeout },
 };

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { findItems, namedItems, noSuchItem } from '../../../config/items.js';
-import { type FieldError, fault, type ProposedRow } from '../../../config/proposed-row.js';
+import { type FieldError, fieldError, type ProposedRow } from '../../../config/proposed-row.js';
 import { errors } from '../../../errors.js';
 import { isUnspecified } from '../../../logging/settings.js';
 import { type Answer, type Call, NOTHING } from '../../../services.js';
@@ -19,10 +19,13 @@ function checkAction({ menu, values, before, others }: ProposedRow): FieldError 
   const { name = '', target } = values;
   const builtin = builtinNames(menu.path);
   if (before?.name !== undefined && before.name !== name && builtin.includes(before.name)) {
-    return fault('name', `value of name: a builtin log action keeps its name, ${before.name}`);
+    return fieldError('name', `value of name: a builtin log action keeps its name, ${before.name}`);
   }
   if (before?.name !== name && (builtin.includes(name) || others.has(nameOf, name))) {
-    return fault('name', `failure: already have log action with such name: ${name} (value of name must be unique)`);
+    return fieldError(
+      'name',
+      `failure: already have log action with such name: ${name} (value of name must be unique)`,
+    );
   }
   const of = (row: Readonly<Record<string, string>>, property: string): string =>
     row[property] ?? menu.props[property]?.default ?? '';
@@ -33,7 +36,7 @@ function checkAction({ menu, values, before, others }: ProposedRow): FieldError 
         row.values.name !== before?.name && row.values.target === 'disk' && of(row.values, 'disk-file-name') === file,
     );
     if (other !== undefined) {
-      return fault(
+      return fieldError(
         'disk-file-name',
         `value of disk-file-name: ${file} is written by action ${other.values.name}; give another name`,
       );
@@ -42,7 +45,10 @@ function checkAction({ menu, values, before, others }: ProposedRow): FieldError 
   if (target === 'remote') {
     const [remote, source] = [of(values, 'remote'), of(values, 'src-address')];
     if (!isUnspecified(remote) && !isUnspecified(source) && isIPv6(remote) !== isIPv6(source)) {
-      return fault('src-address', `value of src-address: ${source} is not of the version of IP of remote, ${remote}`);
+      return fieldError(
+        'src-address',
+        `value of src-address: ${source} is not of the version of IP of remote, ${remote}`,
+      );
     }
   }
   return undefined;
