@@ -61,6 +61,23 @@ pub type EntryIndex = u32;
 /// No entry.
 pub const NO_ENTRY: EntryIndex = u32::MAX;
 
+/// A leaf of one worker's [`Queues`](crate::qos::queues::Queues), by its index there. The index of a leaf that is
+/// gone is given to another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct LeafId(pub u32);
+
+impl LeafId {
+    /// No leaf.
+    pub const NONE: Self = Self(u32::MAX);
+
+    /// Index of the leaf.
+    #[inline(always)]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// Direction of a packet relative to a queue's target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]

@@ -1,5 +1,7 @@
 //! Which queue takes a packet.
 
+use super::LeafId;
+
 /// A worker's own number for the queue that takes a packet, in the packet's metadata and in the flow cache; valid
 /// within a cache epoch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -18,7 +20,7 @@ pub enum QueueRefKind {
     /// No queue.
     NoQueue,
     /// A leaf.
-    Leaf(u32),
+    Leaf(LeafId),
     /// A queue path: several leaves, or one that takes more than addresses to find. By number, and which leaf is next.
     Path(u32, u8),
     /// Between two workers: the number of the hand-over that goes with the packet.
@@ -33,8 +35,8 @@ impl QueueRef {
     pub const DONE: Self = Self(!HANDOVER);
 
     /// A leaf.
-    pub const fn leaf(number: u32) -> Self {
-        Self((number + 1) & !(HANDOVER | PATH))
+    pub const fn leaf(leaf: LeafId) -> Self {
+        Self((leaf.0 + 1) & !(HANDOVER | PATH))
     }
 
     /// A path from a step on.
@@ -85,10 +87,10 @@ impl QueueRef {
         (self.0 & 3) as u8
     }
 
-    /// Number of the leaf, or the number that no leaf has if it refers to anything else.
+    /// The leaf, or the id that no leaf has if it refers to anything else.
     #[inline]
-    pub(crate) const fn leaf_number(self) -> u32 {
-        self.0.wrapping_sub(1)
+    pub(crate) const fn leaf_id(self) -> LeafId {
+        LeafId(self.0.wrapping_sub(1))
     }
 
     /// Whether the reference itself shows that the packet passes at most one leaf.
@@ -119,7 +121,7 @@ impl QueueRef {
         } else if self.0 & PATH != 0 {
             QueueRefKind::Path(self.path_number(), self.path_step())
         } else {
-            QueueRefKind::Leaf(self.leaf_number())
+            QueueRefKind::Leaf(self.leaf_id())
         }
     }
 }

@@ -8,6 +8,7 @@ use super::burst::Burst;
 use super::forest::{ClassId, Identity, Part};
 use super::kind::Kind;
 use super::token_bucket::TokenBucket;
+use crate::ids::LeafId;
 use crate::time::Now;
 
 const NS_PER_SECOND: u64 = 1_000_000_000;
@@ -91,16 +92,16 @@ pub struct LeafQueue {
     /// The packets, and the discipline of its queue type.
     pub kind: Kind,
     /// The leaf before it in the list of its class of lengths.
-    pub previous: u32,
+    pub previous: LeafId,
     /// The leaf after it there.
-    pub next: u32,
+    pub next: LeafId,
     /// Class of lengths in which it is listed; see [`super::longest`].
     pub listed: u8,
     /// Position on the paths of packets: see [`Class::rank`](super::forest::Class::rank).
     pub rank: u8,
     /// Scheduling of the leaf.
     pub scheduled: Scheduled,
-    /// Place of its row among those of this configuration.
+    /// Index of its row among those of this configuration.
     pub row: u32,
     waits: Waits,
     /// Identity of the leaf's class.
@@ -243,8 +244,8 @@ impl LeafQueue {
     pub fn new(identity: Identity, row: u32, kind: &QueueType, salt: u64) -> Self {
         Self {
             kind: Kind::new(kind, seed(identity, salt)),
-            previous: u32::MAX,
-            next: u32::MAX,
+            previous: LeafId::NONE,
+            next: LeafId::NONE,
             listed: 0,
             rank: 0,
             scheduled: Scheduled::No,
@@ -262,11 +263,11 @@ impl LeafQueue {
     }
 
     /// Begins a new second of the meter: the counts of the present one become those of the last second.
-    pub fn begin_second(&mut self, leaf: &mut Leaf, now: Now) {
-        self.meter.last = self.last_second(leaf, now);
-        self.waits = Waits { begun: Waited::default(), last: self.waited(leaf, now) };
-        self.meter.begin = leaf.passed();
-        leaf.word = second(now) << 8 | leaf.word & leaf_flag::ALL;
+    pub fn begin_second(&mut self, hot: &mut Leaf, now: Now) {
+        self.meter.last = self.last_second(hot, now);
+        self.waits = Waits { begun: Waited::default(), last: self.waited(hot, now) };
+        self.meter.begin = hot.passed();
+        hot.word = second(now) << 8 | hot.word & leaf_flag::ALL;
     }
 
     /// Prefetches what an enqueue needs.
@@ -294,18 +295,18 @@ impl LeafQueue {
 
     /// Sets the rate of the bucket to what bursts allow now.
     #[inline]
-    pub fn apply_burst(&mut self, leaf: &mut Leaf, now: Now) {
+    pub fn apply_burst(&mut self, hot: &mut Leaf, now: Now) {
         if let Some(burst) = &mut self.burst
             && burst.advance(now)
         {
-            leaf.bucket.set_rate(burst.ceiling(self.max_limit), now, leaf.queued() != 0);
+            hot.bucket.set_rate(burst.ceiling(self.max_limit), now, hot.queued() != 0);
         }
     }
 
     /// Counts and charges a packet that goes.
     #[inline]
-    pub fn pass(&mut self, leaf: &mut Leaf, segments: u32, bytes: u64) {
-        leaf.pass(segments, bytes);
+    pub fn pass(&mut self, hot: &mut Leaf, segments: u32, bytes: u64) {
+        hot.pass(segments, bytes);
         if let Some(burst) = &mut self.burst {
             burst.count(bytes);
         }
@@ -317,8 +318,8 @@ impl LeafQueue {
     }
 
     /// Waiting times of packets that left in the last full second.
-    pub fn waited(&self, leaf: &Leaf, now: Now) -> Waited {
-        match second(now).wrapping_sub(leaf.second()) & SECONDS {
+    pub fn waited(&self, hot: &Leaf, now: Now) -> Waited {
+        match second(now).wrapping_sub(hot.second()) & SECONDS {
             0 => self.waits.last,
             1 => self.waits.begun,
             _ => Waited::default(),
@@ -338,22 +339,22 @@ impl LeafQueue {
     }
 
     /// Packets and bytes of the last full second.
-    pub fn last_second(&self, leaf: &Leaf, now: Now) -> Passed {
-        match second(now).wrapping_sub(leaf.second()) & SECONDS {
+    pub fn last_second(&self, hot: &Leaf, now: Now) -> Passed {
+        match second(now).wrapping_sub(hot.second()) & SECONDS {
             0 => self.meter.last,
-            1 => leaf.passed().since(self.meter.begin),
+            1 => hot.passed().since(self.meter.begin),
             _ => Passed::default(),
         }
     }
 
     /// Packets and bytes since the counters were reset.
-    pub fn passed(&self, leaf: &Leaf) -> Passed {
-        leaf.passed().since(self.reset)
+    pub fn passed(&self, hot: &Leaf) -> Passed {
+        hot.passed().since(self.reset)
     }
 
     /// Sets the counters to zero.
-    pub fn reset(&mut self, leaf: &Leaf) {
-        self.reset = leaf.passed();
+    pub fn reset(&mut self, hot: &Leaf) {
+        self.reset = hot.passed();
         self.marked = self.kind.marked();
         (self.dropped, self.out_of_order) = (0, 0);
     }
@@ -380,30 +381,30 @@ mod tests {
 
     #[test]
     fn the_meter_shows_the_last_full_second_and_goes_to_zero_when_idle() {
-        let mut leaf = Leaf::new(ClassId(0), &NO_LIMIT, Now::from_ms(5_200));
+        let mut hot = Leaf::new(ClassId(0), &NO_LIMIT, Now::from_ms(5_200));
         let name = Identity { row: 1, part: Part::Upload };
         let mut queue = LeafQueue::new(name, 0, &QueueType::Pfifo { limit: 10 }, 0);
-        let pass = |leaf: &mut Leaf, queue: &mut LeafQueue, ms| {
+        let pass = |hot: &mut Leaf, queue: &mut LeafQueue, ms| {
             let now = Now::from_ms(ms);
-            if leaf.meter_is_due(now) {
-                queue.begin_second(leaf, now);
+            if hot.meter_is_due(now) {
+                queue.begin_second(hot, now);
             }
-            leaf.pass(1, 100);
+            hot.pass(1, 100);
         };
-        pass(&mut leaf, &mut queue, 5_900);
-        let bytes = |leaf: &Leaf, queue: &LeafQueue, ms| queue.last_second(leaf, Now::from_ms(ms)).bytes;
-        assert_eq!(bytes(&leaf, &queue, 5_999), 0);
-        assert_eq!(bytes(&leaf, &queue, 6_000), 100);
-        pass(&mut leaf, &mut queue, 6_100);
-        pass(&mut leaf, &mut queue, 6_200);
-        assert_eq!(bytes(&leaf, &queue, 6_900), 100);
-        assert_eq!(bytes(&leaf, &queue, 7_500), 200);
-        assert_eq!(bytes(&leaf, &queue, 8_000), 0);
-        pass(&mut leaf, &mut queue, 9_100);
-        assert_eq!(bytes(&leaf, &queue, 9_200), 0);
-        assert_eq!(bytes(&leaf, &queue, 10_200), 100);
-        queue.reset(&leaf);
-        assert_eq!(queue.passed(&leaf), Passed::default());
-        assert_eq!(bytes(&leaf, &queue, 10_200), 100);
+        pass(&mut hot, &mut queue, 5_900);
+        let bytes = |hot: &Leaf, queue: &LeafQueue, ms| queue.last_second(hot, Now::from_ms(ms)).bytes;
+        assert_eq!(bytes(&hot, &queue, 5_999), 0);
+        assert_eq!(bytes(&hot, &queue, 6_000), 100);
+        pass(&mut hot, &mut queue, 6_100);
+        pass(&mut hot, &mut queue, 6_200);
+        assert_eq!(bytes(&hot, &queue, 6_900), 100);
+        assert_eq!(bytes(&hot, &queue, 7_500), 200);
+        assert_eq!(bytes(&hot, &queue, 8_000), 0);
+        pass(&mut hot, &mut queue, 9_100);
+        assert_eq!(bytes(&hot, &queue, 9_200), 0);
+        assert_eq!(bytes(&hot, &queue, 10_200), 100);
+        queue.reset(&hot);
+        assert_eq!(queue.passed(&hot), Passed::default());
+        assert_eq!(bytes(&hot, &queue, 10_200), 100);
     }
 }

@@ -4,20 +4,20 @@
 //! lengths oscillate, and each move would write to the neighbours in the list.
 
 use super::leaf::LeafQueue;
+use crate::ids::LeafId;
 
 const CLASSES: usize = 33;
-const NIL: u32 = u32::MAX;
 
 /// Leaves by the power of two of their frames.
 #[derive(Debug)]
 pub struct Longest {
-    heads: [u32; CLASSES],
+    heads: [LeafId; CLASSES],
     occupied: u64,
 }
 
 impl Default for Longest {
     fn default() -> Self {
-        Self { heads: [NIL; CLASSES], occupied: 0 }
+        Self { heads: [LeafId::NONE; CLASSES], occupied: 0 }
     }
 }
 
@@ -29,8 +29,8 @@ fn length_class(frames: u32) -> usize {
 impl Longest {
     /// A leaf's queue has so many frames now.
     #[inline]
-    pub fn update(&mut self, queues: &mut [LeafQueue], leaf: u32, frames: u32) {
-        let Some(queue) = queues.get(leaf as usize) else { return };
+    pub fn update(&mut self, queues: &mut [LeafQueue], leaf: LeafId, frames: u32) {
+        let Some(queue) = queues.get(leaf.index()) else { return };
         let (from, to) = (usize::from(queue.listed), length_class(frames));
         if from != to && (to == 0 || from != to + 1) {
             self.relist(queues, leaf, to);
@@ -38,11 +38,11 @@ impl Longest {
     }
 
     /// A leaf of the longest ones.
-    pub fn first(&mut self, queues: &mut [LeafQueue]) -> Option<u32> {
+    pub fn first(&mut self, queues: &mut [LeafQueue]) -> Option<LeafId> {
         loop {
             let listed = (u64::BITS - 1).checked_sub(self.occupied.leading_zeros())? as usize;
             let leaf = self.heads.get(listed).copied()?;
-            let is = length_class(queues.get(leaf as usize)?.kind.frames());
+            let is = length_class(queues.get(leaf.index())?.kind.frames());
             if is == listed {
                 return Some(leaf);
             }
@@ -50,8 +50,8 @@ impl Longest {
         }
     }
 
-    fn relist(&mut self, queues: &mut [LeafQueue], leaf: u32, to: usize) {
-        let Some(queue) = queues.get_mut(leaf as usize) else { return };
+    fn relist(&mut self, queues: &mut [LeafQueue], leaf: LeafId, to: usize) {
+        let Some(queue) = queues.get_mut(leaf.index()) else { return };
         let from = usize::from(std::mem::replace(&mut queue.listed, to as u8));
         if from != 0 {
             self.unlink(queues, leaf, from);
@@ -62,11 +62,11 @@ impl Longest {
     }
 
     /// Every leaf in which packets wait.
-    pub fn all(&self, queues: &[LeafQueue]) -> Vec<u32> {
+    pub fn all(&self, queues: &[LeafQueue]) -> Vec<LeafId> {
         let mut all = Vec::new();
         for &head in &self.heads {
             let mut leaf = head;
-            while let Some(queue) = queues.get(leaf as usize) {
+            while let Some(queue) = queues.get(leaf.index()) {
                 all.push(leaf);
                 leaf = queue.next;
             }
@@ -74,29 +74,29 @@ impl Longest {
         all
     }
 
-    fn link(&mut self, queues: &mut [LeafQueue], leaf: u32, class: usize) {
+    fn link(&mut self, queues: &mut [LeafQueue], leaf: LeafId, class: usize) {
         let Some(head) = self.heads.get_mut(class) else { return };
         let next = std::mem::replace(head, leaf);
         self.occupied |= 1 << class;
-        if let Some(queue) = queues.get_mut(leaf as usize) {
-            (queue.previous, queue.next) = (NIL, next);
+        if let Some(queue) = queues.get_mut(leaf.index()) {
+            (queue.previous, queue.next) = (LeafId::NONE, next);
         }
-        if let Some(next) = queues.get_mut(next as usize) {
+        if let Some(next) = queues.get_mut(next.index()) {
             next.previous = leaf;
         }
     }
 
-    fn unlink(&mut self, queues: &mut [LeafQueue], leaf: u32, class: usize) {
-        let Some(queue) = queues.get(leaf as usize) else { return };
+    fn unlink(&mut self, queues: &mut [LeafQueue], leaf: LeafId, class: usize) {
+        let Some(queue) = queues.get(leaf.index()) else { return };
         let (previous, next) = (queue.previous, queue.next);
-        if let Some(next) = queues.get_mut(next as usize) {
+        if let Some(next) = queues.get_mut(next.index()) {
             next.previous = previous;
         }
-        if let Some(previous) = queues.get_mut(previous as usize) {
+        if let Some(previous) = queues.get_mut(previous.index()) {
             previous.next = next;
         } else if let Some(head) = self.heads.get_mut(class) {
             *head = next;
-            if next == NIL {
+            if next == LeafId::NONE {
                 self.occupied &= !(1 << class);
             }
         }
@@ -147,8 +147,9 @@ mod tests {
             let mut queues: Vec<LeafQueue> = (0..12).map(leaf).collect();
             let (mut slab, mut longest) = (Slab::new(1 << 20, u64::MAX), Longest::default());
             for (leaf, comes, frames, asks) in steps {
+                let leaf = LeafId(leaf);
                 for _ in 0..frames {
-                    let queue = &mut queues[leaf as usize].kind;
+                    let queue = &mut queues[leaf.index()].kind;
                     if comes {
                         let node = slab.insert(waiting());
                         queue.enqueue(&mut slab, node, Now(0), &mut NodeQueue::default());
@@ -158,15 +159,15 @@ mod tests {
                     let frames = queue.frames();
                     longest.update(&mut queues, leaf, frames);
                 }
-                let frames = |leaf: u32| queues[leaf as usize].kind.frames();
-                let waits: Vec<u32> = (0..12).filter(|leaf| frames(*leaf) != 0).collect();
+                let frames = |leaf: LeafId| queues[leaf.index()].kind.frames();
+                let waits: Vec<LeafId> = (0..12).map(LeafId).filter(|leaf| frames(*leaf) != 0).collect();
                 let most = waits.iter().map(|leaf| length_class(frames(*leaf))).max();
                 let mut all = longest.all(&queues);
                 all.sort_unstable();
                 prop_assert_eq!(all, waits);
                 if asks {
                     let first = longest.first(&mut queues);
-                    let length = first.map(|leaf| length_class(queues[leaf as usize].kind.frames()));
+                    let length = first.map(|leaf| length_class(queues[leaf.index()].kind.frames()));
                     prop_assert_eq!(length, most);
                 }
             }

@@ -9,7 +9,7 @@
 use super::kind::End;
 use super::leaf::leaf_flag;
 use super::queues::Queues;
-use crate::ids::{QueueRef, QueueRefKind};
+use crate::ids::{LeafId, QueueRef, QueueRefKind};
 use crate::packet::frame::Frame;
 
 /// Turns before its own at which a leaf is prefetched.
@@ -23,26 +23,32 @@ pub(crate) const PREFETCH_DISTANCE: usize = 8;
 const CLASS_DISTANCE: usize = 4;
 
 /// The first leaves of the packets that come next.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct LeafPrefetch {
-    leaves: [u32; PREFETCH_DISTANCE],
+    leaves: [LeafId; PREFETCH_DISTANCE],
     at: usize,
+}
+
+impl Default for LeafPrefetch {
+    fn default() -> Self {
+        Self { leaves: [LeafId(0); PREFETCH_DISTANCE], at: 0 }
+    }
 }
 
 impl LeafPrefetch {
     /// The first leaf of the current packet. Prefetches that of the queue `later`, [`PREFETCH_DISTANCE`] packets on.
     #[inline(always)]
-    pub(crate) fn advance<F: Frame>(&mut self, queues: &Queues<F>, later: QueueRef) -> u32 {
-        let place = self.at % PREFETCH_DISTANCE;
-        let (first, later) = (self.leaves[place], queues.first_leaf(later));
-        self.leaves[place] = later;
-        if let Some(leaf) = queues.leaves.get(later as usize) {
-            tollway_prefetch::fetch_to_write(leaf);
+    pub(crate) fn advance<F: Frame>(&mut self, queues: &Queues<F>, later: QueueRef) -> LeafId {
+        let index = self.at % PREFETCH_DISTANCE;
+        let (first, later) = (self.leaves[index], queues.first_leaf(later));
+        self.leaves[index] = later;
+        if let Some(hot) = queues.leaves.get(later.index()) {
+            tollway_prefetch::fetch_to_write(hot);
         }
-        if let Some(leaf) =
-            queues.leaves.get(self.leaves[(place + CLASS_DISTANCE) % PREFETCH_DISTANCE] as usize)
+        if let Some(hot) =
+            queues.leaves.get(self.leaves[(index + CLASS_DISTANCE) % PREFETCH_DISTANCE].index())
         {
-            queues.htb.touch(leaf.class);
+            queues.htb.touch(hot.class);
         }
         self.at += 1;
         first
@@ -57,10 +63,10 @@ impl<F: Frame> Queues<F> {
     #[inline]
     pub fn prefetch(&self, queue: QueueRef) {
         if self.leaves.len() > CACHED_LEAVES
-            && let QueueRefKind::Leaf(number) = queue.kind()
-            && let Some(leaf) = self.leaves.get(number as usize)
+            && let QueueRefKind::Leaf(leaf) = queue.kind()
+            && let Some(hot) = self.leaves.get(leaf.index())
         {
-            tollway_prefetch::fetch_to_write(leaf);
+            tollway_prefetch::fetch_to_write(hot);
         }
     }
 
@@ -75,35 +81,34 @@ impl<F: Frame> Queues<F> {
         !self.htb.is_empty()
     }
 
-    /// The leaf to which a queue leads first, or the number of none.
+    /// The leaf to which a queue leads first, or the id of none.
     #[inline]
-    pub fn first_leaf(&self, queue: QueueRef) -> u32 {
+    pub fn first_leaf(&self, queue: QueueRef) -> LeafId {
         if queue.is_path() {
-            self.paths.leaf_or_nil(queue.path_number(), queue.path_step())
+            self.paths.leaf_or_none(queue.path_number(), queue.path_step())
         } else {
-            queue.leaf_number()
+            queue.leaf_id()
         }
     }
 
     /// Brings a leaf into the cache by reading it; what is returned is of no use.
     #[inline]
-    pub fn preload(&self, number: u32) -> u32 {
-        let place = number as usize;
-        let Some(leaf) = self.leaves.get(place) else { return 0 };
-        if leaf.is(leaf_flag::TREE) {
-            self.htb.touch(leaf.class);
+    pub fn preload(&self, leaf: LeafId) -> u32 {
+        let Some(hot) = self.leaves.get(leaf.index()) else { return 0 };
+        if hot.is(leaf_flag::TREE) {
+            self.htb.touch(hot.class);
         }
-        if leaf.queued() != 0
-            && let Some(queue) = self.leaf_queues.get(place)
+        if hot.queued() != 0
+            && let Some(queue) = self.leaf_queues.get(leaf.index())
         {
             queue.prefetch();
         }
-        leaf.waiting
+        hot.waiting
     }
 
     /// The leaf to which a queue leads first.
     #[inline]
-    pub fn first(&self, queue: QueueRef) -> Option<u32> {
+    pub fn first(&self, queue: QueueRef) -> Option<LeafId> {
         match queue.kind() {
             QueueRefKind::Leaf(leaf) => Some(leaf),
             QueueRefKind::Path(path, step) => self.paths.leaf(path, step),
@@ -113,10 +118,9 @@ impl<F: Frame> Queues<F> {
 
     /// Prefetches what an enqueue needs, if packets wait in the leaf; some time after [`Self::preload`].
     #[inline]
-    pub fn prefetch_end(&self, number: u32) {
-        let place = number as usize;
-        if let (Some(leaf), Some(queue)) = (self.leaves.get(place), self.leaf_queues.get(place))
-            && leaf.queued() != 0
+    pub fn prefetch_end(&self, leaf: LeafId) {
+        if let (Some(hot), Some(queue)) = (self.leaves.get(leaf.index()), self.leaf_queues.get(leaf.index()))
+            && hot.queued() != 0
         {
             queue.kind.prefetch(&self.slab, End::Last);
         }
@@ -126,11 +130,11 @@ impl<F: Frame> Queues<F> {
     #[inline]
     pub(super) fn prefetch_due(&self) {
         let later = |turns: usize| {
-            let place = *self.due.get(turns)? as usize;
-            Some((self.leaves.get(place)?, self.leaf_queues.get(place)?))
+            let leaf = *self.due.get(turns)?;
+            Some((self.leaves.get(leaf.index())?, self.leaf_queues.get(leaf.index())?))
         };
-        if let Some((leaf, queue)) = later(LEAF_DISTANCE) {
-            tollway_prefetch::fetch_to_write(leaf);
+        if let Some((hot, queue)) = later(LEAF_DISTANCE) {
+            tollway_prefetch::fetch_to_write(hot);
             queue.prefetch();
             queue.prefetch_waits();
         }

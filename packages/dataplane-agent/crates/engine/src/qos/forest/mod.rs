@@ -39,7 +39,7 @@ pub enum Part {
 
 impl Part {
     /// Among the parts of its row: 0, 1 and 2 for upload, download and total, 0 for what is the only one.
-    pub const fn place(self) -> usize {
+    pub const fn index(self) -> usize {
         match self {
             Self::Upload | Self::Whole | Self::Interface => 0,
             Self::Download => 1,
@@ -169,7 +169,7 @@ impl Forest {
         &self.rows
     }
 
-    /// The classes of a row, of which this is the first, by [`Part::place`].
+    /// The classes of a row, of which this is the first, by [`Part::index`].
     pub fn parts(&self, first: ClassId) -> [Option<ClassId>; 3] {
         let mut parts = [None; 3];
         let row = self.class(first).map(|class| class.identity);
@@ -178,8 +178,8 @@ impl Forest {
             if row.map(Identity::first) != Some(identity.first()) {
                 break;
             }
-            if let Some(place) = parts.get_mut(identity.part.place()) {
-                *place = Some(id);
+            if let Some(part) = parts.get_mut(identity.part.index()) {
+                *part = Some(id);
             }
         }
         parts

@@ -1,5 +1,6 @@
 //! Packets that have to wait: admission to a leaf's queue, the memory of all queues, and drops.
 
+use crate::ids::LeafId;
 use crate::packet::frame::Frame;
 use crate::packet::verdict::DropReason;
 use crate::qos::kind::Load;
@@ -13,33 +14,33 @@ impl<F: Frame> Queues<F> {
     /// Enqueues a frame in a leaf. What is dropped instead is counted for [`Self::take_dropped`].
     // In line, as it is put together where it waits then, not copied there.
     #[inline(always)]
-    pub fn enqueue(&mut self, number: u32, waiting: Waiting<F>, now: Now) -> EnqueueOutcome {
+    pub fn enqueue(&mut self, leaf: LeafId, waiting: Waiting<F>, now: Now) -> EnqueueOutcome {
         let load = Load::frame(waiting.segments, waiting.bytes);
-        if let Err(refused) = self.make_room(number, load, waiting.frame.footprint() as u64, now) {
+        if let Err(refused) = self.make_room(leaf, load, waiting.frame.footprint() as u64, now) {
             return refused;
         }
         self.paths.hold(waiting.queue);
         let node = self.slab.insert(Waiting { enqueued: now, ..waiting });
-        self.put(number, node, now)
+        self.put(leaf, node, now)
     }
 
     /// Sees to it that a frame can wait in a leaf. If it cannot, counts it as dropped and says why.
     fn make_room(
         &mut self,
-        number: u32,
+        leaf: LeafId,
         frame: Load,
         footprint: u64,
         now: Now,
     ) -> Result<(), EnqueueOutcome> {
         self.watches.now = now;
-        if !self.admits(number, frame.segments, frame.bytes, now) {
-            self.refuse(number, frame.segments);
+        if !self.admits(leaf, frame.segments, frame.bytes, now) {
+            self.refuse(leaf, frame.segments);
             return Err(EnqueueOutcome::NoRoom);
         }
         while !self.slab.has_room(footprint) {
             if !self.drop_from_longest() {
                 self.dropped.memory = self.dropped.memory.saturating_add(frame.segments);
-                self.count_drop(number, frame.segments);
+                self.count_drop(leaf, frame.segments);
                 return Err(EnqueueOutcome::NoMemory);
             }
         }
@@ -47,33 +48,32 @@ impl<F: Frame> Queues<F> {
     }
 
     /// Puts a frame that has a place into a leaf's queue, which may drop it nevertheless.
-    fn put(&mut self, number: u32, node: NodeId, now: Now) -> EnqueueOutcome {
-        let Some(queue) = self.leaf_queues.get_mut(number as usize) else { return EnqueueOutcome::NoRoom };
+    fn put(&mut self, leaf: LeafId, node: NodeId, now: Now) -> EnqueueOutcome {
+        let Some(queue) = self.leaf_queues.get_mut(leaf.index()) else { return EnqueueOutcome::NoRoom };
         let before = queue.kind.load();
         let mut gone = NodeQueue::default();
         let node = queue.kind.enqueue(&mut self.slab, node, now, &mut gone);
         let refused =
             if queue.kind.drops_at_random() { EnqueueOutcome::Dropped } else { EnqueueOutcome::NoRoom };
-        let stays = !self.drop_frames(number, &mut gone, Some(node));
-        self.changed(number, before);
-        self.schedule(number, now);
-        if self.is_watched(number) {
-            self.record_event(number, Event::default());
+        let stays = !self.drop_frames(leaf, &mut gone, Some(node));
+        self.changed(leaf, before);
+        self.schedule(leaf, now);
+        if self.is_watched(leaf) {
+            self.record_event(leaf, Event::default());
         }
         if stays { EnqueueOutcome::Waits } else { refused }
     }
 
     /// Counts wire segments for which a leaf's queue has no room.
-    pub fn refuse(&mut self, number: u32, segments: u32) {
+    pub fn refuse(&mut self, leaf: LeafId, segments: u32) {
         self.dropped.full = self.dropped.full.saturating_add(segments);
-        self.count_drop(number, segments);
+        self.count_drop(leaf, segments);
     }
 
     /// Whether a leaf's queue has room for a frame. What the bucket already has tokens for does not count: it goes as
     /// soon as the leaf has its turn.
-    pub fn admits(&mut self, number: u32, segments: u32, bytes: u64, now: Now) -> bool {
-        let (Some(leaf), Some(queue)) =
-            (self.leaves.get(number as usize), self.leaf_queues.get(number as usize))
+    pub fn admits(&mut self, leaf: LeafId, segments: u32, bytes: u64, now: Now) -> bool {
+        let (Some(hot), Some(queue)) = (self.leaves.get(leaf.index()), self.leaf_queues.get(leaf.index()))
         else {
             return false;
         };
@@ -81,14 +81,14 @@ impl<F: Frame> Queues<F> {
         if queue.kind.admits(frame, Load::default()) {
             return true;
         }
-        if leaf.is(leaf_flag::BLOCKED) {
+        if hot.is(leaf_flag::BLOCKED) {
             return false;
         }
         let load = queue.kind.load();
-        let tokens = if leaf.is(leaf_flag::TREE) {
-            self.htb.tokens(leaf.class, now)
+        let tokens = if hot.is(leaf_flag::TREE) {
+            self.htb.tokens(hot.class, now)
         } else {
-            u64::try_from(leaf.bucket.tokens()).unwrap_or(0)
+            u64::try_from(hot.bucket.tokens()).unwrap_or(0)
         };
         let bits = load.bytes.saturating_mul(8).max(1);
         let share = |of: u64| {
@@ -103,13 +103,13 @@ impl<F: Frame> Queues<F> {
     }
 
     /// Counts wire segments of a leaf that were dropped, for any reason.
-    pub fn count_drop(&mut self, number: u32, segments: u32) {
+    pub fn count_drop(&mut self, leaf: LeafId, segments: u32) {
         self.totals.dropped_packets += u64::from(segments);
-        if let Some(queue) = self.leaf_queues.get_mut(number as usize) {
+        if let Some(queue) = self.leaf_queues.get_mut(leaf.index()) {
             queue.dropped += u64::from(segments);
         }
-        if self.is_watched(number) {
-            self.record_event(number, Event { dropped: segments, ..Event::default() });
+        if self.is_watched(leaf) {
+            self.record_event(leaf, Event { dropped: segments, ..Event::default() });
         }
     }
 
@@ -119,18 +119,18 @@ impl<F: Frame> Queues<F> {
         self.totals.dropped_packets += u64::from(segments);
     }
 
-    pub(super) fn is_watched(&self, number: u32) -> bool {
-        self.leaves.get(number as usize).is_some_and(|leaf| leaf.is(leaf_flag::WATCHED))
+    pub(super) fn is_watched(&self, leaf: LeafId) -> bool {
+        self.leaves.get(leaf.index()).is_some_and(|hot| hot.is(leaf_flag::WATCHED))
     }
 
     /// Drops the frames that a leaf's queue returned in `gone`. Returns whether `this` was among them.
-    pub(super) fn drop_frames(&mut self, number: u32, gone: &mut NodeQueue, this: Option<NodeId>) -> bool {
+    pub(super) fn drop_frames(&mut self, leaf: LeafId, gone: &mut NodeQueue, this: Option<NodeId>) -> bool {
         let mut found = false;
         while let Some(node) = gone.pop(&mut self.slab) {
             found |= this == Some(node);
             if let Some(waiting) = self.slab.remove(node) {
                 self.paths.release(waiting.queue);
-                self.refuse(number, waiting.segments);
+                self.refuse(leaf, waiting.segments);
                 self.ended.note(waiting.trace, DropReason::QueueFull);
             }
         }
@@ -139,8 +139,8 @@ impl<F: Frame> Queues<F> {
 
     /// Makes room at the cost of the longest queue. `false` when nothing waits in any.
     fn drop_from_longest(&mut self) -> bool {
-        let Some(number) = self.longest.first(&mut self.leaf_queues) else { return false };
-        let Some(queue) = self.leaf_queues.get_mut(number as usize) else { return false };
+        let Some(leaf) = self.longest.first(&mut self.leaf_queues) else { return false };
+        let Some(queue) = self.leaf_queues.get_mut(leaf.index()) else { return false };
         let before = queue.kind.load();
         let mut gone = NodeQueue::default();
         queue.kind.drop_from_longest(&mut self.slab, &mut gone);
@@ -150,10 +150,10 @@ impl<F: Frame> Queues<F> {
         self.paths.release(waiting.queue);
         self.ended.note(waiting.trace, DropReason::QueueMemory);
         self.dropped.memory = self.dropped.memory.saturating_add(waiting.segments);
-        self.count_drop(number, waiting.segments);
-        self.drop_frames(number, &mut gone, None);
-        self.changed(number, before);
-        self.deactivate(number);
+        self.count_drop(leaf, waiting.segments);
+        self.drop_frames(leaf, &mut gone, None);
+        self.changed(leaf, before);
+        self.deactivate(leaf);
         true
     }
 }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use tollway_config::protocol::QueueTotals;
 
-use crate::ids::QueueRef;
+use crate::ids::{LeafId, QueueRef};
 use crate::observe::trace::Ended;
 use crate::packet::frame::Frame;
 use crate::qos::classify::QueueTable;
@@ -42,8 +42,6 @@ pub use super::slab::Waiting;
 const TICK: u64 = 100_000;
 /// Frames a due leaf sends before others get their turn.
 pub(super) const QUANTUM: usize = 16;
-
-pub(super) const NIL: u32 = u32::MAX;
 
 /// Wire segments that the queues dropped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -83,8 +81,8 @@ pub struct Plan<'a> {
 pub struct PathStep {
     /// Queue reference from that leaf on.
     pub queue: QueueRef,
-    /// Number of the leaf.
-    pub leaf: u32,
+    /// The leaf.
+    pub leaf: LeafId,
 }
 
 /// The queues.
@@ -99,10 +97,10 @@ pub struct Queues<F> {
     pub(super) leaf_queues: Vec<LeafQueue>,
     /// Every row of the configuration, by ascending identity.
     pub(super) rows: Vec<QueueRow>,
-    /// Leaf of each class, or [`NIL`].
-    pub(super) class_leaves: Vec<u32>,
-    /// Numbers of leaves that belong to no row.
-    pub(super) free: Vec<u32>,
+    /// Leaf of each class, or [`LeafId::NONE`].
+    pub(super) class_leaves: Vec<LeafId>,
+    /// Leaves that belong to no row.
+    pub(super) free: Vec<LeafId>,
     pub(super) paths: QueuePaths,
     pub(super) htb: Htb,
     pub(super) ports: PortQueues,
@@ -114,11 +112,11 @@ pub struct Queues<F> {
     pub(super) slab: Slab<F>,
     wheel: Wheel<TICK>,
     /// Leaves that are due, in the order in which they are served.
-    pub(super) due: VecDeque<u32>,
+    pub(super) due: VecDeque<LeafId>,
     /// Whether the next leaf to be served is one in a tree.
     serve_trees_next: bool,
     /// Leaves that were served and are due again when the port behind them has been asked.
-    due_after_port: Vec<u32>,
+    due_after_port: Vec<LeafId>,
     /// Packets outside the leaves during a change of the configuration, by the last leaf that they have passed: see
     /// [`ordered_change`].
     pub(super) deferred: [NodeQueue; SLOTS],

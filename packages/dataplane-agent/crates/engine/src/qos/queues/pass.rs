@@ -1,7 +1,7 @@
 //! Packets that need not wait: a packet passes the leaves of its queue path one after the other, in place, for as long
 //! as each of them is this worker's, empty and within its rate.
 
-use crate::ids::QueueRef;
+use crate::ids::{LeafId, QueueRef};
 use crate::packet::frame::Frame;
 use crate::qos::leaf::leaf_flag;
 use crate::qos::queues::watch::Event;
@@ -20,12 +20,12 @@ impl<F: Frame> Queues<F> {
     pub fn walk<const TREES: bool>(
         &mut self,
         queue: QueueRef,
-        first: u32,
+        first: LeafId,
         segments: u32,
         bytes: u64,
         now: Now,
     ) -> Option<PathStep> {
-        // A queue that leads nowhere has numbers of none.
+        // A queue that leads nowhere has ids of no leaf.
         let (mut step, mut leaf) = (queue.path_step(), first);
         loop {
             if !self.pass::<TREES>(leaf, segments, bytes, now) {
@@ -45,84 +45,83 @@ impl<F: Frame> Queues<F> {
     }
 
     /// Passes one leaf, like [`Self::walk`].
-    pub fn pass_one(&mut self, number: u32, segments: u32, bytes: u64, now: Now) -> bool {
-        self.pass::<false>(number, segments, bytes, now)
+    pub fn pass_one(&mut self, leaf: LeafId, segments: u32, bytes: u64, now: Now) -> bool {
+        self.pass::<false>(leaf, segments, bytes, now)
     }
 
     /// Lets a packet pass at once, if this worker has the leaf, nothing waits before it and it keeps to the rate.
     /// `false`, counting nothing, if not.
     // Measured: once in the loop over a batch, where it is most of the work, and once for all others.
     #[inline(always)]
-    fn pass<const TREES: bool>(&mut self, number: u32, segments: u32, bytes: u64, now: Now) -> bool {
-        let Some(leaf) = self.leaves.get_mut(number as usize) else { return true };
-        if leaf.meter_is_due(now)
-            && let Some(queue) = self.leaf_queues.get_mut(number as usize)
+    fn pass<const TREES: bool>(&mut self, leaf: LeafId, segments: u32, bytes: u64, now: Now) -> bool {
+        let Some(hot) = self.leaves.get_mut(leaf.index()) else { return true };
+        if hot.meter_is_due(now)
+            && let Some(queue) = self.leaf_queues.get_mut(leaf.index())
         {
-            queue.begin_second(leaf, now);
+            queue.begin_second(hot, now);
         }
-        if leaf.is(leaf_flag::ALL) {
-            if !TREES || leaf.is(leaf_flag::ALL & !leaf_flag::TREE) {
-                return self.pass_flagged(number, segments, bytes, now);
+        if hot.is(leaf_flag::ALL) {
+            if !TREES || hot.is(leaf_flag::ALL & !leaf_flag::TREE) {
+                return self.pass_flagged(leaf, segments, bytes, now);
             }
             // A super-frame that would make others wait is segmented.
-            let is_whole = segments == 1 || !is_long(self.htb.rate(leaf.class), segments, bytes);
-            let passes = leaf.waiting == 0 && is_whole && self.htb.pass(leaf.class, segments, bytes, now);
+            let is_whole = segments == 1 || !is_long(self.htb.rate(hot.class), segments, bytes);
+            let passes = hot.waiting == 0 && is_whole && self.htb.pass(hot.class, segments, bytes, now);
             if passes {
-                leaf.count(segments, bytes);
+                hot.count(segments, bytes);
             }
             return passes;
         }
-        leaf.bucket.fill(now, leaf.waiting != 0);
-        if leaf.waiting != 0 || !leaf.bucket.is_open() || is_long(leaf.bucket.rate(), segments, bytes) {
+        hot.bucket.fill(now, hot.waiting != 0);
+        if hot.waiting != 0 || !hot.bucket.is_open() || is_long(hot.bucket.rate(), segments, bytes) {
             return false;
         }
-        leaf.pass(segments, bytes);
+        hot.pass(segments, bytes);
         true
     }
 
     #[inline(never)]
-    fn pass_flagged(&mut self, number: u32, segments: u32, bytes: u64, now: Now) -> bool {
-        let place = number as usize;
-        let Some(leaf) = self.leaves.get_mut(place) else { return true };
-        if leaf.waiting != 0 || leaf.is(leaf_flag::METERED | leaf_flag::BLOCKED) {
+    fn pass_flagged(&mut self, leaf: LeafId, segments: u32, bytes: u64, now: Now) -> bool {
+        let Some(hot) = self.leaves.get_mut(leaf.index()) else { return true };
+        if hot.waiting != 0 || hot.is(leaf_flag::METERED | leaf_flag::BLOCKED) {
             return false;
         }
-        if leaf.is(leaf_flag::TREE) {
-            if segments > 1 && is_long(self.htb.rate(leaf.class), segments, bytes)
-                || !self.htb.pass(leaf.class, segments, bytes, now)
+        if hot.is(leaf_flag::TREE) {
+            if segments > 1 && is_long(self.htb.rate(hot.class), segments, bytes)
+                || !self.htb.pass(hot.class, segments, bytes, now)
             {
                 return false;
             }
-            leaf.count(segments, bytes);
+            hot.count(segments, bytes);
         } else {
-            let Some(queue) = self.leaf_queues.get_mut(place) else { return true };
-            queue.apply_burst(leaf, now);
-            leaf.bucket.fill(now, false);
-            if !leaf.bucket.is_open() || is_long(leaf.bucket.rate(), segments, bytes) {
+            let Some(queue) = self.leaf_queues.get_mut(leaf.index()) else { return true };
+            queue.apply_burst(hot, now);
+            hot.bucket.fill(now, false);
+            if !hot.bucket.is_open() || is_long(hot.bucket.rate(), segments, bytes) {
                 return false;
             }
-            queue.pass(leaf, segments, bytes);
+            queue.pass(hot, segments, bytes);
         }
-        if leaf.is(leaf_flag::WATCHED) {
+        if hot.is(leaf_flag::WATCHED) {
             self.watches.now = now;
-            self.record_event(number, Event { passed: bytes, ..Event::default() });
+            self.record_event(leaf, Event { passed: bytes, ..Event::default() });
         }
         true
     }
 
     /// Highest rate of a leaf, bits/s; 0 no limit.
-    fn rate(&self, number: u32) -> u64 {
-        match self.leaves.get(number as usize) {
-            Some(leaf) if leaf.is(leaf_flag::TREE) => self.htb.rate(leaf.class),
-            Some(leaf) => leaf.bucket.rate(),
+    fn rate(&self, leaf: LeafId) -> u64 {
+        match self.leaves.get(leaf.index()) {
+            Some(hot) if hot.is(leaf_flag::TREE) => self.htb.rate(hot.class),
+            Some(hot) => hot.bucket.rate(),
             None => 0,
         }
     }
 
     /// Wire segments of `bytes` each that may stay together in a leaf.
-    pub fn max_segments(&self, number: u32, bytes: u64) -> u32 {
-        let rate = self.rate(number);
-        let limit = self.leaf_queues.get(number as usize).map_or(1, |queue| queue.kind.max_segments(bytes));
+    pub fn max_segments(&self, leaf: LeafId, bytes: u64) -> u32 {
+        let rate = self.rate(leaf);
+        let limit = self.leaf_queues.get(leaf.index()).map_or(1, |queue| queue.kind.max_segments(bytes));
         let timely = if rate == 0 { u64::MAX } else { rate / (bytes * 8 * WHOLE_PER_SECOND).max(1) };
         u32::try_from(timely).unwrap_or(u32::MAX).min(limit).max(1)
     }
@@ -130,16 +129,16 @@ impl<F: Frame> Queues<F> {
     /// Counts wire segments out of order at all leaves of their queue.
     #[cold]
     pub fn count_out_of_order(&mut self, queue: QueueRef, segments: u32) {
-        let (mut step, mut leaf) = (queue.path_step(), Some(self.first_leaf(queue)));
-        while let Some(number) = leaf {
-            if let Some(leaf_queue) = self.leaf_queues.get_mut(number as usize) {
+        let (mut step, mut next) = (queue.path_step(), Some(self.first_leaf(queue)));
+        while let Some(leaf) = next {
+            if let Some(leaf_queue) = self.leaf_queues.get_mut(leaf.index()) {
                 leaf_queue.out_of_order += u64::from(segments);
             }
             if queue.is_short() {
                 return;
             }
             step += 1;
-            leaf = self.paths.leaf(queue.path_number(), step);
+            next = self.paths.leaf(queue.path_number(), step);
         }
     }
 }

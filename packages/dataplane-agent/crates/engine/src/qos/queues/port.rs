@@ -3,7 +3,7 @@
 
 use tollway_config::dataplane::RowId;
 
-use crate::ids::PortId;
+use crate::ids::{LeafId, PortId};
 use crate::packet::frame::Frame;
 use crate::qos::leaf::leaf_flag;
 use crate::qos::queues::Queues;
@@ -15,9 +15,9 @@ struct PortQueue {
     /// Row of its interface.
     interface: Option<RowId>,
     /// Leaf of the interface's queue.
-    leaf: Option<u32>,
+    leaf: Option<LeafId>,
     /// Leaves that are a tree of their own below the interface.
-    below: Vec<u32>,
+    below: Vec<LeafId>,
     /// The port takes nothing.
     blocked: bool,
 }
@@ -58,7 +58,7 @@ impl PortQueues {
     }
 
     /// Adds the leaf of an interface's queue.
-    pub fn add_queue(&mut self, interface: RowId, leaf: u32) {
+    pub fn add_queue(&mut self, interface: RowId, leaf: LeafId) {
         for port in self.all.iter_mut().filter(|port| port.interface == Some(interface)) {
             port.leaf = Some(leaf);
             self.queued = true;
@@ -66,7 +66,7 @@ impl PortQueues {
     }
 
     /// Adds a leaf that is a tree of its own below an interface.
-    pub fn add_below(&mut self, interface: RowId, leaf: u32) {
+    pub fn add_below(&mut self, interface: RowId, leaf: LeafId) {
         for port in self.all.iter_mut().filter(|port| port.interface == Some(interface)) {
             port.below.push(leaf);
         }
@@ -75,8 +75,8 @@ impl PortQueues {
 
 impl<F: Frame> Queues<F> {
     /// Notes whether a port accepts no packets for now.
-    pub fn set_blocked(&mut self, number: PortId, blocked: bool, now: Now) {
-        let Some(port) = self.ports.all.get_mut(usize::from(number)).filter(|port| port.blocked != blocked)
+    pub fn set_blocked(&mut self, id: PortId, blocked: bool, now: Now) {
+        let Some(port) = self.ports.all.get_mut(usize::from(id)).filter(|port| port.blocked != blocked)
         else {
             return;
         };
@@ -86,21 +86,21 @@ impl<F: Frame> Queues<F> {
             self.htb.set_blocked(interface, blocked);
         }
         for at in 0..=leaves {
-            let Some(port) = self.ports.all.get(usize::from(number)) else { break };
+            let Some(port) = self.ports.all.get(usize::from(id)) else { break };
             if let Some(leaf) = port.below.get(at).copied().or(port.leaf) {
                 self.block(leaf, blocked, now);
             }
         }
     }
 
-    pub(super) fn block(&mut self, number: u32, blocked: bool, now: Now) {
-        if let Some(leaf) = self.leaves.get_mut(number as usize) {
-            leaf.set(leaf_flag::BLOCKED, blocked);
+    pub(super) fn block(&mut self, leaf: LeafId, blocked: bool, now: Now) {
+        if let Some(hot) = self.leaves.get_mut(leaf.index()) {
+            hot.set(leaf_flag::BLOCKED, blocked);
         }
         if blocked {
-            self.unschedule(number);
+            self.unschedule(leaf);
         } else {
-            self.schedule(number, now);
+            self.schedule(leaf, now);
         }
     }
 
@@ -112,15 +112,15 @@ impl<F: Frame> Queues<F> {
 
     /// The leaf in which a packet for a port has to wait, if it does.
     #[inline]
-    pub fn before_port(&self, port: PortId) -> Option<u32> {
-        let number = self.ports.all.get(usize::from(port))?.leaf?;
-        let leaf = self.leaves.get(number as usize)?;
-        (leaf.waiting != 0 || leaf.is(leaf_flag::BLOCKED | leaf_flag::METERED)).then_some(number)
+    pub fn before_port(&self, port: PortId) -> Option<LeafId> {
+        let leaf = self.ports.all.get(usize::from(port))?.leaf?;
+        let hot = self.leaves.get(leaf.index())?;
+        (hot.waiting != 0 || hot.is(leaf_flag::BLOCKED | leaf_flag::METERED)).then_some(leaf)
     }
 
     /// Whether packets wait for a port.
     pub(super) fn waits_for_ports(&self) -> bool {
-        let waits = |number: u32| self.leaves.get(number as usize).is_some_and(|leaf| leaf.waiting != 0);
+        let waits = |leaf: LeafId| self.leaves.get(leaf.index()).is_some_and(|hot| hot.waiting != 0);
         self.ports.queued && self.ports.all.iter().filter_map(|port| port.leaf).any(waits)
     }
 }

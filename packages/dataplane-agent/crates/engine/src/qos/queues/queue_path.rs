@@ -3,9 +3,8 @@
 
 use std::collections::HashMap;
 
-use crate::ids::{QueueRef, QueueRefKind};
+use crate::ids::{LeafId, QueueRef, QueueRefKind};
 use crate::qos::forest::{ClassId, Context, Identity, MAX_PATH_LEAVES, PathClasses};
-use crate::qos::queues::NIL;
 
 /// The leaves of a path, in order.
 #[derive(Debug, Clone, Copy)]
@@ -23,8 +22,8 @@ pub struct QueuePath {
 /// The paths of a worker.
 #[derive(Debug, Default)]
 pub struct QueuePaths {
-    /// Numbers of the leaves of each, then [`NIL`]s: all that a packet needs which does not have to wait.
-    leaves: Vec<[u32; MAX_PATH_LEAVES]>,
+    /// The leaves of each, then [`LeafId::NONE`]: all that a packet needs which does not have to wait.
+    leaves: Vec<[LeafId; MAX_PATH_LEAVES]>,
     all: Vec<QueuePath>,
     free: Vec<u32>,
     numbers: HashMap<(PathClasses, Context), u32>,
@@ -38,12 +37,12 @@ impl QueuePaths {
     }
 
     /// Adds a path that [`Self::find`] has not found.
-    pub fn add(&mut self, classes: &PathClasses, context: Context, leaves: [u32; MAX_PATH_LEAVES]) -> u32 {
+    pub fn add(&mut self, classes: &PathClasses, context: Context, leaves: [LeafId; MAX_PATH_LEAVES]) -> u32 {
         let path = QueuePath { classes: *classes, context, waiting: 0, is_old: false };
         let number = match self.free.pop() {
             Some(free) => {
-                let place = free as usize;
-                if let (Some(known), Some(its)) = (self.all.get_mut(place), self.leaves.get_mut(place)) {
+                let index = free as usize;
+                if let (Some(known), Some(its)) = (self.all.get_mut(index), self.leaves.get_mut(index)) {
                     (*known, *its) = (path, leaves);
                 }
                 free
@@ -60,15 +59,15 @@ impl QueuePaths {
 
     /// The leaf at a step; `None` behind the last one.
     #[inline]
-    pub fn leaf(&self, number: u32, step: u8) -> Option<u32> {
-        Some(self.leaf_or_nil(number, step)).filter(|leaf| *leaf != NIL)
+    pub fn leaf(&self, number: u32, step: u8) -> Option<LeafId> {
+        Some(self.leaf_or_none(number, step)).filter(|leaf| *leaf != LeafId::NONE)
     }
 
-    /// The leaf at a step; [`NIL`] behind the last one, and on no path.
+    /// The leaf at a step; [`LeafId::NONE`] behind the last one, and on no path.
     #[inline]
-    pub fn leaf_or_nil(&self, number: u32, step: u8) -> u32 {
+    pub fn leaf_or_none(&self, number: u32, step: u8) -> LeafId {
         let leaves = self.leaves.get(number as usize);
-        leaves.and_then(|leaves| leaves.get(usize::from(step))).copied().unwrap_or(NIL)
+        leaves.and_then(|leaves| leaves.get(usize::from(step))).copied().unwrap_or(LeafId::NONE)
     }
 
     /// The path of a queue.
@@ -79,7 +78,7 @@ impl QueuePaths {
     }
 
     /// The leaf at a step of a queue.
-    pub fn at(&self, queue: QueueRef, step: u8) -> Option<u32> {
+    pub fn at(&self, queue: QueueRef, step: u8) -> Option<LeafId> {
         let QueueRefKind::Path(number, _) = queue.kind() else { return None };
         self.leaf(number, step)
     }
@@ -157,7 +156,7 @@ pub struct RemainingPath {
     pub leaf: Identity,
     /// Rank of the leaf.
     pub rank: usize,
-    /// Place of the leaf among the classes.
+    /// Index of the leaf among the classes.
     pub step: u8,
     /// Leaves of the path, in the configuration of the worker that sends the packet.
     pub classes: PathClasses,

@@ -1,5 +1,6 @@
 //! Reconfiguration of a worker's queues: tokens, counters and packets stay with their classes.
 
+use crate::ids::LeafId;
 use crate::packet::frame::Frame;
 use crate::qos::burst::Burst;
 use crate::qos::forest::{Class, ClassId, Context, Forest, Identity, Part};
@@ -10,7 +11,7 @@ use crate::qos::ownership::{LockedOwnerships, Ownerships, PARTS};
 use crate::qos::queues::ordered_change::ChangeProgress;
 use crate::qos::queues::row_ownership::HandedOverCounts;
 use crate::qos::queues::rows::{QueueRow, own_limit};
-use crate::qos::queues::{NIL, Plan, Queues, Waiting};
+use crate::qos::queues::{Plan, Queues, Waiting};
 use crate::qos::slab::NodeQueue;
 use crate::time::Now;
 use tollway_config::dataplane::{QueueType, RowId};
@@ -58,7 +59,7 @@ impl<F: Frame> Queues<F> {
         self.unacknowledged.clear();
         self.shared_rows.clear();
         self.class_leaves.clear();
-        self.class_leaves.resize(forest.classes().len(), NIL);
+        self.class_leaves.resize(forest.classes().len(), LeafId::NONE);
         self.paths.renew(plan.table.keeps_context_of(before.table));
         self.ports.renew(interfaces);
         let mut changed = Vec::new();
@@ -70,18 +71,16 @@ impl<F: Frame> Queues<F> {
             while let Some(gone) = old.next_if(|entry| entry.identity < row) {
                 self.remove_row(gone, now);
             }
-            let number = entries.len() as u32;
+            let at = entries.len() as u32;
             let entry = match old.next_if(|entry| entry.identity == row) {
-                Some(entry) => {
-                    self.keep_row(entry, (number, first), before.forest, forest, now, &mut changed)
-                }
+                Some(entry) => self.keep_row(entry, (at, first), before.forest, forest, now, &mut changed),
                 None => new_row(row, first, &mut ownerships),
             };
             if entry.handed_over.unacknowledged != 0 {
-                self.unacknowledged.push(number);
+                self.unacknowledged.push(at);
             }
             if entry.handed_over.is_listed {
-                self.shared_rows.push(number);
+                self.shared_rows.push(at);
             }
             entries.push(entry);
         }
@@ -91,7 +90,7 @@ impl<F: Frame> Queues<F> {
         self.carry_inner(before.forest, forest, now);
         self.htb.reconfigure(forest, &shared.shared_trees, now);
         self.forget_resets(before.forest, forest);
-        // Numbers of leaves that are gone are given to others now.
+        // Ids of leaves that are gone are given to others now.
         self.pass_over_removed();
         self.apply_changes(forest, changed, now);
         self.pass_over_removed();
@@ -110,37 +109,39 @@ impl<F: Frame> Queues<F> {
     fn keep_row(
         &mut self,
         mut entry: QueueRow,
-        (number, first): (u32, ClassId),
+        (at, first): (u32, ClassId),
         before: &Forest,
         forest: &Forest,
         now: Now,
-        changed: &mut Vec<u32>,
+        changed: &mut Vec<LeafId>,
     ) -> QueueRow {
         let was_begun = entry.leaves().next().is_some();
-        for (place, new) in forest.parts(first).into_iter().enumerate() {
-            let Some(part) = entry.parts.get_mut(place).filter(|part| **part != NIL) else { continue };
-            let leaf = *part;
+        for (index, new) in forest.parts(first).into_iter().enumerate() {
+            let Some(known) = entry.parts.get_mut(index).filter(|leaf| **leaf != LeafId::NONE) else {
+                continue;
+            };
+            let leaf = *known;
             let new = new.and_then(|id| Some((id, forest.class(id)?)));
             let Some((id, class)) = new.filter(|(_, class)| class.is_leaf) else {
-                *part = NIL;
+                *known = LeafId::NONE;
                 if let Some((_, class)) = new {
                     self.carry_leaf(leaf, class.identity, before);
                 }
                 self.remove_leaf(leaf, now);
                 continue;
             };
-            let place = leaf as usize;
-            let (Some(hot), Some(queue)) = (self.leaves.get_mut(place), self.leaf_queues.get_mut(place))
+            let (Some(hot), Some(queue)) =
+                (self.leaves.get_mut(leaf.index()), self.leaf_queues.get_mut(leaf.index()))
             else {
                 continue;
             };
             let known = before.class(std::mem::replace(&mut hot.class, id));
-            (queue.row, queue.rank) = (number, class.rank() as u8);
+            (queue.row, queue.rank) = (at, class.rank() as u8);
             if !known.is_some_and(|known| has_same_settings(known, class, before, forest)) {
                 changed.push(leaf);
             }
-            if let Some(place) = self.class_leaves.get_mut(id.0 as usize) {
-                *place = leaf;
+            if let Some(known) = self.class_leaves.get_mut(id.0 as usize) {
+                *known = leaf;
             }
             self.place_before_port(leaf, class, now);
         }
@@ -152,11 +153,11 @@ impl<F: Frame> Queues<F> {
     }
 
     /// Changes what has to be, and gives leaves to rows that have some and need more.
-    fn apply_changes(&mut self, forest: &Forest, changed: Vec<u32>, now: Now) {
-        for number in changed {
-            let class = self.class(number).and_then(|id| forest.class(id));
+    fn apply_changes(&mut self, forest: &Forest, changed: Vec<LeafId>, now: Now) {
+        for leaf in changed {
+            let class = self.class(leaf).and_then(|id| forest.class(id));
             if let Some(class) = class {
-                self.change(number, class, forest, now);
+                self.change(leaf, class, forest, now);
             }
         }
         for at in 0..self.rows.len() {
@@ -166,7 +167,7 @@ impl<F: Frame> Queues<F> {
             if is_port && sibling.is_none() {
                 self.begin_interface_queue(at, forest, now);
             } else if let Some(sibling) = sibling
-                && entry.parts.contains(&NIL)
+                && entry.parts.contains(&LeafId::NONE)
                 && !is_port
             {
                 let (parts, away) = (entry.parts, self.is_unowned(sibling));
@@ -179,14 +180,13 @@ impl<F: Frame> Queues<F> {
     }
 
     /// Makes leaves this worker's that have been added to a row which it owns.
-    fn own_added_leaves(&mut self, at: usize, before: [u32; PARTS], now: Now) {
+    fn own_added_leaves(&mut self, at: usize, before: [LeafId; PARTS], now: Now) {
         let Some(entry) = self.rows.get(at) else { return };
-        for number in entry.parts.into_iter().zip(before).filter(|(new, old)| new != old).map(|(new, _)| new)
-        {
-            if let Some(leaf) = self.leaves.get_mut(number as usize) {
-                leaf.waiting = 0;
-                if leaf.is(leaf_flag::TREE) {
-                    self.htb.acquire(leaf.class, now);
+        for leaf in entry.parts.into_iter().zip(before).filter(|(new, old)| new != old).map(|(new, _)| new) {
+            if let Some(hot) = self.leaves.get_mut(leaf.index()) {
+                hot.waiting = 0;
+                if hot.is(leaf_flag::TREE) {
+                    self.htb.acquire(hot.class, now);
                 }
             }
         }
@@ -203,45 +203,46 @@ impl<F: Frame> Queues<F> {
     }
 
     /// Takes the limits, the parent and the queue type of a class that stays.
-    fn change(&mut self, number: u32, class: &Class, forest: &Forest, now: Now) {
+    fn change(&mut self, leaf: LeafId, class: &Class, forest: &Forest, now: Now) {
         let kind = forest.type_of(class).unwrap_or(&QueueType::None);
-        self.change_kind(number, kind, now);
-        let place = number as usize;
-        let (Some(leaf), Some(queue)) = (self.leaves.get_mut(place), self.leaf_queues.get_mut(place)) else {
+        self.change_kind(leaf, kind, now);
+        let (Some(hot), Some(queue)) =
+            (self.leaves.get_mut(leaf.index()), self.leaf_queues.get_mut(leaf.index()))
+        else {
             return;
         };
         let limit = own_limit(class);
-        let (was_tree, waits) = (leaf.is(leaf_flag::TREE), leaf.queued() != 0);
-        leaf.bucket.change(limit.max_limit, limit.bucket_ms, now, waits);
+        let (was_tree, waits) = (hot.is(leaf_flag::TREE), hot.queued() != 0);
+        hot.bucket.change(limit.max_limit, limit.bucket_ms, now, waits);
         queue.max_limit = limit.max_limit;
         queue.burst = Burst::change(queue.burst.take().map(|burst| *burst), &limit, now).map(Box::new);
         if let Some(burst) = &queue.burst {
-            leaf.bucket.set_rate(burst.ceiling(limit.max_limit), now, waits);
+            hot.bucket.set_rate(burst.ceiling(limit.max_limit), now, waits);
         }
-        leaf.set(leaf_flag::BURST, queue.burst.is_some());
-        leaf.set(leaf_flag::METERED, Kind::needs_every_packet(kind));
-        leaf.set(leaf_flag::TREE, class.parent.is_some());
+        hot.set(leaf_flag::BURST, queue.burst.is_some());
+        hot.set(leaf_flag::METERED, Kind::needs_every_packet(kind));
+        hot.set(leaf_flag::TREE, class.parent.is_some());
         if class.parent.is_some() || class.interface.is_none() {
-            leaf.set(leaf_flag::BLOCKED, false);
+            hot.set(leaf_flag::BLOCKED, false);
         }
         let is_tree = class.parent.is_some();
-        if is_tree && !was_tree && !leaf.is_unowned() {
-            self.htb.acquire(leaf.class, now);
+        if is_tree && !was_tree && !hot.is_unowned() {
+            self.htb.acquire(hot.class, now);
         }
         if is_tree != was_tree && queue.scheduled == Scheduled::Due && is_tree {
             queue.scheduled = Scheduled::No;
         }
-        let Some(leaf) = self.leaves.get(place) else { return };
+        let Some(hot) = self.leaves.get(leaf.index()) else { return };
         // Its kind may have had nothing to send before a time that does not hold any more.
-        if leaf.queued() != 0 {
-            self.unschedule(number);
-            self.schedule(number, now);
+        if hot.queued() != 0 {
+            self.unschedule(leaf);
+            self.schedule(leaf, now);
         }
     }
 
     /// Another queue type: what waits is offered to the new queue in the order in which the old one holds it.
-    fn change_kind(&mut self, number: u32, kind: &QueueType, now: Now) {
-        let Some(queue) = self.leaf_queues.get_mut(number as usize) else { return };
+    fn change_kind(&mut self, leaf: LeafId, kind: &QueueType, now: Now) {
+        let Some(queue) = self.leaf_queues.get_mut(leaf.index()) else { return };
         if queue.kind.change(kind) {
             return;
         }
@@ -258,8 +259,8 @@ impl<F: Frame> Queues<F> {
             }
         }
         queue.replace(new);
-        self.drop_frames(number, &mut gone, None);
-        self.changed(number, before);
+        self.drop_frames(leaf, &mut gone, None);
+        self.changed(leaf, before);
     }
 
     /// Removes a row.
@@ -276,25 +277,25 @@ impl<F: Frame> Queues<F> {
     }
 
     /// Removes a leaf.
-    fn remove_leaf(&mut self, number: u32, now: Now) {
-        self.flush_matching(number, now, |_, _| true);
-        self.unschedule(number);
-        if let Some(queue) = self.leaf_queues.get_mut(number as usize) {
+    fn remove_leaf(&mut self, leaf: LeafId, now: Now) {
+        self.flush_matching(leaf, now, |_, _| true);
+        self.unschedule(leaf);
+        if let Some(queue) = self.leaf_queues.get_mut(leaf.index()) {
             queue.scheduled = Scheduled::No;
         }
-        if let Some(leaf) = self.leaves.get_mut(number as usize) {
-            (leaf.waiting, leaf.class) = (UNOWNED, ClassId(u32::MAX));
-            leaf.set(leaf_flag::ALL, false);
+        if let Some(hot) = self.leaves.get_mut(leaf.index()) {
+            (hot.waiting, hot.class) = (UNOWNED, ClassId(u32::MAX));
+            hot.set(leaf_flag::ALL, false);
         }
-        self.free.push(number);
+        self.free.push(leaf);
     }
 
     /// Flushes packets that wait in a leaf which is not on their path any more.
     fn flush_reclassified(&mut self, plan: &Plan<'_>, now: Now) {
-        for number in self.waiting_leaves() {
-            let Some(class) = self.class(number) else { continue };
-            if !self.leaf_queues.get(number as usize).is_some_and(|queue| queue.is_port()) {
-                self.flush_matching(number, now, |waiting, context| {
+        for leaf in self.waiting_leaves() {
+            let Some(class) = self.class(leaf) else { continue };
+            if !self.leaf_queues.get(leaf.index()).is_some_and(|queue| queue.is_port()) {
+                self.flush_matching(leaf, now, |waiting, context| {
                     !plan.passes(waiting.addresses, context, class)
                 });
             }
@@ -303,12 +304,13 @@ impl<F: Frame> Queues<F> {
 
     /// Charges packets that a leaf lets go although their turn has not come, as it is not on their path any more.
     #[cold]
-    pub fn charge(&mut self, number: u32, segments: u32, bytes: u64, now: Now) {
-        let place = number as usize;
-        if let (Some(leaf), Some(queue)) = (self.leaves.get_mut(place), self.leaf_queues.get_mut(place)) {
-            queue.pass(leaf, segments, bytes);
-            if leaf.is(leaf_flag::TREE) {
-                self.htb.sent(leaf.class, segments, bytes, now);
+    pub fn charge(&mut self, leaf: LeafId, segments: u32, bytes: u64, now: Now) {
+        if let (Some(hot), Some(queue)) =
+            (self.leaves.get_mut(leaf.index()), self.leaf_queues.get_mut(leaf.index()))
+        {
+            queue.pass(hot, segments, bytes);
+            if hot.is(leaf_flag::TREE) {
+                self.htb.sent(hot.class, segments, bytes, now);
             }
         }
     }
@@ -316,11 +318,11 @@ impl<F: Frame> Queues<F> {
     /// Flushes the packets of a leaf for which `matches` holds, in order and charged.
     fn flush_matching(
         &mut self,
-        number: u32,
+        leaf: LeafId,
         now: Now,
         mut matches: impl FnMut(&Waiting<F>, &Context) -> bool,
     ) {
-        let Some(queue) = self.leaf_queues.get_mut(number as usize) else { return };
+        let Some(queue) = self.leaf_queues.get_mut(leaf.index()) else { return };
         let before = queue.kind.load();
         if before.frames == 0 {
             return;
@@ -331,16 +333,22 @@ impl<F: Frame> Queues<F> {
             .kind
             .take_out(&mut self.slab, deferred, |waiting| matches(waiting, &Self::context(paths, waiting)));
         if taken.frames != 0 {
-            self.charge(number, taken.segments, taken.bytes, now);
+            self.charge(leaf, taken.segments, taken.bytes, now);
         }
-        self.changed(number, before);
-        self.deactivate(number);
+        self.changed(leaf, before);
+        self.deactivate(leaf);
     }
 }
 
 fn new_row(identity: Identity, class: ClassId, ownerships: &mut LockedOwnerships<'_>) -> QueueRow {
     let ownership = ownerships.of(identity);
-    QueueRow { identity, class, parts: [NIL; PARTS], ownership, handed_over: HandedOverCounts::default() }
+    QueueRow {
+        identity,
+        class,
+        parts: [LeafId::NONE; PARTS],
+        ownership,
+        handed_over: HandedOverCounts::default(),
+    }
 }
 
 /// Whether a class has the same limits, queue type and kind of parent in both configurations.

@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use tollway_config::dataplane::RowId;
 use tollway_config::protocol::record::QueueRecord;
 
+use crate::ids::LeafId;
 use crate::packet::frame::Frame;
 use crate::qos::forest::{Class, ClassId, Forest, Identity};
 use crate::qos::htb::ClassView;
 use crate::qos::leaf::Passed;
+use crate::qos::queues::Queues;
 use crate::qos::queues::rows::QueueRow;
-use crate::qos::queues::{NIL, Queues};
 use crate::time::Now;
 
 /// Counters of a tree's class as they stood at the last reset.
@@ -85,15 +86,15 @@ impl<F: Frame> Queues<F> {
     }
 
     /// The record of a leaf, without its name.
-    fn leaf_record(&self, id: ClassId, class: &Class, leaf: u32, now: Now) -> Option<QueueRecord> {
-        if leaf == NIL {
+    fn leaf_record(&self, id: ClassId, class: &Class, leaf: LeafId, now: Now) -> Option<QueueRecord> {
+        if leaf == LeafId::NONE {
             return None;
         }
-        let (leaf, queue) = (self.leaves.get(leaf as usize)?, self.leaf_queues.get(leaf as usize)?);
+        let (hot, queue) = (self.leaves.get(leaf.index())?, self.leaf_queues.get(leaf.index())?);
         let view = class.parent.and_then(|_| self.htb.view(id, now));
         let since = self.reset_counters.get(&class.identity).copied().unwrap_or_default();
-        let (passed, second) = (queue.passed(leaf), queue.last_second(leaf, now));
-        let waited = queue.waited(leaf, now);
+        let (passed, second) = (queue.passed(hot), queue.last_second(hot, now));
+        let waited = queue.waited(hot, now);
         Some(QueueRecord {
             bytes: passed.bytes,
             packets: passed.packets,
@@ -101,7 +102,7 @@ impl<F: Frame> Queues<F> {
             rate: second.bytes * 8,
             packet_rate: second.packets,
             queued_bytes: queue.kind.bytes(),
-            queued_packets: leaf.queued(),
+            queued_packets: hot.queued(),
             sub_queues: queue.kind.sub_queues(),
             borrows: view.map_or(0, |view| view.borrows.wrapping_sub(since.borrows)),
             lends: view.map_or(0, |view| view.lends.wrapping_sub(since.lends)),
@@ -138,9 +139,9 @@ impl<F: Frame> Queues<F> {
     /// Waiting packets below each class that has children.
     fn queued_below(&self, forest: &Forest) -> Queued {
         let mut queued = Queued::new();
-        for number in self.waiting_leaves() {
-            let Some(queue) = self.leaf_queues.get(number as usize) else { continue };
-            let class = self.class(number).and_then(|id| forest.class(id));
+        for leaf in self.waiting_leaves() {
+            let Some(queue) = self.leaf_queues.get(leaf.index()) else { continue };
+            let class = self.class(leaf).and_then(|id| forest.class(id));
             let mut above = class.and_then(|class| class.parent);
             while let Some(id) = above {
                 let (bytes, packets) = queued.entry(id).or_default();
@@ -163,17 +164,19 @@ impl<F: Frame> Queues<F> {
     }
 
     /// Keeps what the leaf of a class has counted that is no leaf any more.
-    pub(super) fn carry_leaf(&mut self, number: u32, identity: Identity, before: &Forest) {
-        let place = number as usize;
-        let (Some(leaf), Some(queue)) = (self.leaves.get(place), self.leaf_queues.get(place)) else { return };
+    pub(super) fn carry_leaf(&mut self, leaf: LeafId, identity: Identity, before: &Forest) {
+        let (Some(hot), Some(queue)) = (self.leaves.get(leaf.index()), self.leaf_queues.get(leaf.index()))
+        else {
+            return;
+        };
         // In a tree its class has counted the same, and goes on with it.
-        let counted = before.class(leaf.class).is_some_and(|class| class.parent.is_some());
+        let counted = before.class(hot.class).is_some_and(|class| class.parent.is_some());
         // Packets that wait are sent at once, not counted by the class.
-        let waits = Passed { packets: leaf.queued().into(), bytes: queue.kind.bytes() };
+        let waits = Passed { packets: hot.queued().into(), bytes: queue.kind.bytes() };
         let carried = self.carried.entry(identity).or_default();
         carried.passed = carried.passed.plus(waits);
         if !counted {
-            carried.passed = carried.passed.plus(queue.passed(leaf));
+            carried.passed = carried.passed.plus(queue.passed(hot));
         }
         carried.dropped += queue.dropped;
         carried.marked += queue.marked();
@@ -182,12 +185,10 @@ impl<F: Frame> Queues<F> {
 
     /// Keeps what classes have counted that are leaves from now on; to be called before the trees change.
     pub(super) fn carry_inner(&mut self, before: &Forest, forest: &Forest, now: Now) {
-        for (number, class) in (0..).zip(before.classes()).filter(|(_, class)| !class.is_leaf) {
+        for (id, class) in (0..).map(ClassId).zip(before.classes()).filter(|(_, class)| !class.is_leaf) {
             let identity = class.identity;
             let new = forest.find(identity).and_then(|id| forest.class(id));
-            let (true, Some(view)) =
-                (new.is_some_and(|new| new.is_leaf), self.htb.view(ClassId(number), now))
-            else {
+            let (true, Some(view)) = (new.is_some_and(|new| new.is_leaf), self.htb.view(id, now)) else {
                 continue;
             };
             let total = Passed { packets: view.packets, bytes: view.bytes };
@@ -206,19 +207,19 @@ impl<F: Frame> Queues<F> {
             let end = |to: u64| self.rows.partition_point(|entry| u64::from(entry.identity.row) < to);
             end(u64::from(*row))..end(u64::from(*row) + 1)
         };
-        let places: Vec<usize> = all.into_iter().chain(rows.iter().map(of)).flatten().collect();
+        let indices: Vec<usize> = all.into_iter().chain(rows.iter().map(of)).flatten().collect();
         let mut queued = None;
-        for at in places {
+        for at in indices {
             let Some(entry) = self.rows.get(at) else { break };
             self.dump_row(forest, entry, &mut queued, now, out);
             for (id, leaf) in forest.parts(entry.class).into_iter().zip(entry.parts) {
                 if let Some(class) = id.and_then(|id| forest.class(id)) {
                     self.carried.remove(&class.identity);
                 }
-                if let (Some(leaf), Some(queue)) =
-                    (self.leaves.get(leaf as usize), self.leaf_queues.get_mut(leaf as usize))
+                if let (Some(hot), Some(queue)) =
+                    (self.leaves.get(leaf.index()), self.leaf_queues.get_mut(leaf.index()))
                 {
-                    queue.reset(leaf);
+                    queue.reset(hot);
                 }
                 if let Some(id) = id
                     && let Some(class) =

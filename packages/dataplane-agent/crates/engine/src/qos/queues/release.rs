@@ -1,6 +1,6 @@
 //! Packets whose time has come: leaves that are due send in turn, and each packet goes on to the next leaf of its path.
 
-use crate::ids::QueueRef;
+use crate::ids::{LeafId, QueueRef};
 use crate::packet::frame::Frame;
 use crate::qos::forest::Context;
 use crate::qos::kind::{Dequeued, Load};
@@ -8,7 +8,7 @@ use crate::qos::leaf::{LeafQueue, Scheduled, leaf_flag};
 use crate::qos::queues::ordered_change::SLOTS;
 use crate::qos::queues::queue_path::QueuePaths;
 use crate::qos::queues::watch::Event;
-use crate::qos::queues::{NIL, Plan, QUANTUM, Queues, TICK, Waiting};
+use crate::qos::queues::{Plan, QUANTUM, Queues, TICK, Waiting};
 use crate::qos::slab::{NodeId, NodeQueue};
 use crate::time::Now;
 
@@ -30,9 +30,9 @@ impl<F: Frame> Queues<F> {
                 return Some(sent);
             }
         }
-        if let Some(number) = self.due.pop_front() {
+        if let Some(leaf) = self.due.pop_front() {
             self.prefetch_due();
-            return Some(self.serve_leaf(number, plan, now, most.min(QUANTUM), &mut send));
+            return Some(self.serve_leaf(leaf, plan, now, most.min(QUANTUM), &mut send));
         }
         let sent = self.serve_tree(plan, now, most.min(QUANTUM), &mut send);
         (sent != 0).then_some(sent)
@@ -41,30 +41,31 @@ impl<F: Frame> Queues<F> {
     /// Serves a leaf with a bucket of its own. Returns the number of frames sent.
     fn serve_leaf(
         &mut self,
-        number: u32,
+        leaf: LeafId,
         plan: &Plan<'_>,
         now: Now,
         most: usize,
         send: &mut impl FnMut(Waiting<F>),
     ) -> usize {
-        let (sent, until) = self.serve(number, plan, now, most, send);
-        let place = number as usize;
-        let (Some(leaf), Some(queue)) = (self.leaves.get(place), self.leaf_queues.get_mut(place)) else {
+        let (sent, until) = self.serve(leaf, plan, now, most, send);
+        let (Some(hot), Some(queue)) =
+            (self.leaves.get(leaf.index()), self.leaf_queues.get_mut(leaf.index()))
+        else {
             return sent;
         };
-        if queue.is_port() && leaf.queued() != 0 && until.is_none() && !leaf.is(leaf_flag::BLOCKED) {
-            self.due_after_port.push(number);
+        if queue.is_port() && hot.queued() != 0 && until.is_none() && !hot.is(leaf_flag::BLOCKED) {
+            self.due_after_port.push(leaf);
             return sent;
         }
         // A kind that has nothing to give though packets wait is asked again, but not at once.
         let until = until.or_else(|| {
-            let stuck = sent == 0 && leaf.queued() != 0 && leaf.bucket.is_open();
-            (stuck && !leaf.is(leaf_flag::TREE | leaf_flag::BLOCKED)).then_some(Now(now.0 + TICK))
+            let stuck = sent == 0 && hot.queued() != 0 && hot.bucket.is_open();
+            (stuck && !hot.is(leaf_flag::TREE | leaf_flag::BLOCKED)).then_some(Now(now.0 + TICK))
         });
         queue.scheduled = Scheduled::No;
         match until {
-            Some(until) => self.wake_at(number, until, now),
-            None => self.schedule(number, now),
+            Some(until) => self.wake_at(leaf, until, now),
+            None => self.schedule(leaf, now),
         }
         sent
     }
@@ -73,30 +74,31 @@ impl<F: Frame> Queues<F> {
     /// is later.
     fn serve(
         &mut self,
-        number: u32,
+        leaf: LeafId,
         plan: &Plan<'_>,
         now: Now,
         most: usize,
         send: &mut impl FnMut(Waiting<F>),
     ) -> (usize, Option<Now>) {
-        let place = number as usize;
-        let (Some(leaf), Some(queue)) = (self.leaves.get_mut(place), self.leaf_queues.get_mut(place)) else {
+        let (Some(hot), Some(queue)) =
+            (self.leaves.get_mut(leaf.index()), self.leaf_queues.get_mut(leaf.index()))
+        else {
             return (0, None);
         };
-        if leaf.meter_is_due(now) {
-            queue.begin_second(leaf, now);
+        if hot.meter_is_due(now) {
+            queue.begin_second(hot, now);
         }
-        if leaf.is(leaf_flag::BLOCKED | leaf_flag::TREE) {
+        if hot.is(leaf_flag::BLOCKED | leaf_flag::TREE) {
             return (0, None);
         }
-        queue.apply_burst(leaf, now);
-        leaf.bucket.fill(now, true);
+        queue.apply_burst(hot, now);
+        hot.bucket.fill(now, true);
         for sent in 0..most {
-            if !self.leaves.get(place).is_some_and(|leaf| leaf.bucket.is_open()) {
+            if !self.leaves.get(leaf.index()).is_some_and(|hot| hot.bucket.is_open()) {
                 return (sent, None);
             }
-            match self.take_next(number, now) {
-                Ok(node) => self.release_frame(number, node, plan, now, send),
+            match self.take_next(leaf, now) {
+                Ok(node) => self.release_frame(leaf, node, plan, now, send),
                 Err(until) => return (sent, until),
             }
         }
@@ -104,49 +106,49 @@ impl<F: Frame> Queues<F> {
     }
 
     /// Takes the frame that goes first out of a leaf's queue; it keeps its place.
-    fn take_next(&mut self, number: u32, now: Now) -> Result<NodeId, Option<Now>> {
-        let Some(queue) = self.leaf_queues.get_mut(number as usize) else { return Err(None) };
+    fn take_next(&mut self, leaf: LeafId, now: Now) -> Result<NodeId, Option<Now>> {
+        let Some(queue) = self.leaf_queues.get_mut(leaf.index()) else { return Err(None) };
         let before = queue.kind.load();
         let mut gone = NodeQueue::default();
         let next = queue.kind.dequeue(&mut self.slab, now, &mut gone);
         if gone.len() != 0 {
-            self.drop_frames(number, &mut gone, None);
+            self.drop_frames(leaf, &mut gone, None);
         }
         let taken = match next {
             Dequeued::Packet(node) => Ok(node),
             Dequeued::Wait(until) => Err(Some(until)),
             Dequeued::Empty => Err(None),
         };
-        self.changed(number, before);
+        self.changed(leaf, before);
         taken
     }
 
     /// Lets a frame that has waited pass its leaf.
     fn release_frame(
         &mut self,
-        number: u32,
+        leaf: LeafId,
         node: NodeId,
         plan: &Plan<'_>,
         now: Now,
         send: &mut impl FnMut(Waiting<F>),
     ) {
-        let place = number as usize;
         let Some(waiting) = self.slab.get(node) else { return };
         let (bytes, addresses) = (waiting.bytes, waiting.addresses);
         let (enqueued, mut queue) = (waiting.enqueued, waiting.queue);
-        if let (Some(leaf), Some(leaf_queue)) = (self.leaves.get_mut(place), self.leaf_queues.get_mut(place))
+        if let (Some(hot), Some(leaf_queue)) =
+            (self.leaves.get_mut(leaf.index()), self.leaf_queues.get_mut(leaf.index()))
         {
-            leaf_queue.pass(leaf, waiting.segments, waiting.bytes);
+            leaf_queue.pass(hot, waiting.segments, waiting.bytes);
             let micros = now.0.saturating_sub(waiting.enqueued.0) / 1000;
             let wait = u32::try_from(micros).unwrap_or(u32::MAX);
             leaf_queue.note_wait(wait);
-            if leaf.is(leaf_flag::WATCHED) {
+            if hot.is(leaf_flag::WATCHED) {
                 self.watches.now = now;
-                self.record_event(number, Event { passed: bytes, dropped: 0, wait });
+                self.record_event(leaf, Event { passed: bytes, dropped: 0, wait });
             }
         }
         if self.is_changing() {
-            let passed = Some(self.rank(number));
+            let passed = Some(self.rank(leaf));
             if self.waits_for_older(plan, passed, addresses) {
                 if let Some(waiting) = self.slab.remove(node) {
                     self.push_deferred(passed, waiting);
@@ -154,13 +156,13 @@ impl<F: Frame> Queues<F> {
                 return;
             }
         }
-        if self.leaf_queues.get(place).is_some_and(LeafQueue::is_port) {
+        if self.leaf_queues.get(leaf.index()).is_some_and(LeafQueue::is_port) {
             queue = QueueRef::DONE;
         } else if !queue.is_none() {
-            queue = self.next_queue(number, queue, addresses, plan, now);
+            queue = self.next_queue(leaf, queue, addresses, plan, now);
         } else if enqueued <= self.reconfigured_at {
             // It may have been the only one of an older configuration.
-            let rank = self.rank(number);
+            let rank = self.rank(leaf);
             queue = self.queue_after_rank(plan, addresses, Context::default(), rank, now);
         }
         // Only here is it moved, to where it goes.
@@ -178,27 +180,28 @@ impl<F: Frame> Queues<F> {
         send: &mut impl FnMut(Waiting<F>),
     ) -> usize {
         let Some(turn) = self.htb.next(now) else { return 0 };
-        let number = self.class_leaves.get(turn.leaf.0 as usize).copied().unwrap_or(NIL);
-        let place = number as usize;
-        let (Some(leaf), Some(queue)) = (self.leaves.get_mut(place), self.leaf_queues.get_mut(place)) else {
+        let leaf = self.class_leaves.get(turn.leaf.0 as usize).copied().unwrap_or(LeafId::NONE);
+        let (Some(hot), Some(queue)) =
+            (self.leaves.get_mut(leaf.index()), self.leaf_queues.get_mut(leaf.index()))
+        else {
             self.htb.deactivate(turn.leaf);
             return 0;
         };
-        if leaf.meter_is_due(now) {
-            queue.begin_second(leaf, now);
+        if hot.meter_is_due(now) {
+            queue.begin_second(hot, now);
         }
         let (mut frames, mut bytes) = (0, 0);
         while frames < most {
-            match self.take_next(number, now) {
+            match self.take_next(leaf, now) {
                 Ok(node) => {
                     let load = Load::of(&self.slab, node);
                     (frames, bytes) = (frames + 1, bytes + load.bytes);
                     self.htb.sent(turn.leaf, load.segments, load.bytes, now);
-                    self.release_frame(number, node, plan, now, send);
+                    self.release_frame(leaf, node, plan, now, send);
                 }
                 Err(Some(until)) => {
                     self.htb.deactivate(turn.leaf);
-                    self.wake_at(number, until, now);
+                    self.wake_at(leaf, until, now);
                     return frames;
                 }
                 Err(None) => break,
@@ -207,14 +210,14 @@ impl<F: Frame> Queues<F> {
                 break;
             }
         }
-        self.deactivate(number);
+        self.deactivate(leaf);
         frames
     }
 
     /// The next queue of a frame that has passed a leaf in which it waited.
     fn next_queue(
         &mut self,
-        number: u32,
+        leaf: LeafId,
         waited_on: QueueRef,
         addresses: (u32, u32),
         plan: &Plan<'_>,
@@ -222,7 +225,7 @@ impl<F: Frame> Queues<F> {
     ) -> QueueRef {
         let next = self.paths.after_wait(waited_on).unwrap_or_else(|context| {
             // It was found for an older configuration.
-            let class = self.class(number);
+            let class = self.class(leaf);
             let classes = plan.path_classes(addresses, &context);
             let Some(step) = classes.iter().position(|passed| Some(passed) == class) else {
                 return QueueRef::NONE;

@@ -1,6 +1,6 @@
 //! Rows that several workers use: which worker owns a row, the packets handed over for it, and when it is released.
 
-use crate::ids::QueueRef;
+use crate::ids::{LeafId, QueueRef};
 use crate::packet::frame::Frame;
 use crate::qos::forest::{ClassId, Context, Identity, PathClasses};
 use crate::qos::htb::Htb;
@@ -51,8 +51,8 @@ impl<F: Frame> Queues<F> {
     /// Acquires the row of a leaf if it has no owner. Otherwise returns the owner, to which the packet has been counted as in
     /// flight: it must be handed over, or [`Self::cancel_handover`] be called.
     #[cold]
-    pub fn acquire_row(&mut self, number: u32, now: Now) -> Option<u32> {
-        let at = self.leaf_queues.get(number as usize)?.row;
+    pub fn acquire_row(&mut self, leaf: LeafId, now: Now) -> Option<u32> {
+        let at = self.leaf_queues.get(leaf.index())?.row;
         let entry = self.rows.get_mut(at as usize)?;
         match entry.ownership.claim(self.worker) {
             Claim::OwnedBy(worker) => {
@@ -70,22 +70,21 @@ impl<F: Frame> Queues<F> {
                     entry.handed_over.list(at, &mut self.shared_rows);
                 }
                 let left = entry.parts.into_iter().zip(entry.ownership.tokens());
-                for (part, (number, (tokens, counted))) in left.enumerate() {
-                    let place = number as usize;
-                    let (Some(leaf), Some(queue)) =
-                        (self.leaves.get_mut(place), self.leaf_queues.get_mut(place))
+                for (part, (leaf, (tokens, counted))) in left.enumerate() {
+                    let (Some(hot), Some(queue)) =
+                        (self.leaves.get_mut(leaf.index()), self.leaf_queues.get_mut(leaf.index()))
                     else {
                         continue;
                     };
                     if let Some(burst) = &mut queue.burst {
                         entry.ownership.restore_burst(part, burst);
                         burst.advance(now);
-                        leaf.bucket.set_rate(burst.ceiling(queue.max_limit), now, false);
+                        hot.bucket.set_rate(burst.ceiling(queue.max_limit), now, false);
                     }
-                    leaf.bucket.restore(tokens, counted);
-                    leaf.waiting = 0;
-                    if leaf.is(leaf_flag::TREE) {
-                        acquire_leaf_in_tree(&mut self.htb, leaf.class, tokens, now);
+                    hot.bucket.restore(tokens, counted);
+                    hot.waiting = 0;
+                    if hot.is(leaf_flag::TREE) {
+                        acquire_leaf_in_tree(&mut self.htb, hot.class, tokens, now);
                     }
                 }
                 None
@@ -94,20 +93,19 @@ impl<F: Frame> Queues<F> {
     }
 
     /// Metadata that goes with a packet to the owner of its next leaf, which [`Self::acquire_row`] has just returned.
-    pub fn remaining_path(&self, number: u32, queue: QueueRef) -> Option<RemainingPath> {
-        let leaf_queue = self.leaf_queues.get(number as usize)?;
+    pub fn remaining_path(&self, leaf: LeafId, queue: QueueRef) -> Option<RemainingPath> {
+        let leaf_queue = self.leaf_queues.get(leaf.index())?;
         let (classes, context, step) = match (self.paths.of(queue), queue.step()) {
             (Some(path), step) => (path.classes, path.context, step),
             (None, _) => {
                 let mut classes = PathClasses::default();
-                classes.push(self.leaves.get(number as usize)?.class);
+                classes.push(self.leaves.get(leaf.index())?.class);
                 (classes, Context::default(), 0)
             }
         };
         let before = step.checked_sub(1).and_then(|step| self.paths.at(queue, step));
-        let before = before
-            .filter(|leaf| !self.is_unowned(*leaf))
-            .and_then(|leaf| self.leaf_queues.get(leaf as usize));
+        let before =
+            before.filter(|leaf| !self.is_unowned(*leaf)).and_then(|leaf| self.leaf_queues.get(leaf.index()));
         if let Some(entry) = before.and_then(|before| self.rows.get(before.row as usize)) {
             entry.ownership.note_in_flight();
         }
@@ -149,8 +147,8 @@ impl<F: Frame> Queues<F> {
     }
 
     /// Counts a packet of another worker that is about to enter a leaf.
-    pub fn enter_handed_over(&mut self, number: u32) {
-        let Some(at) = self.leaf_queues.get(number as usize).map(|queue| queue.row) else { return };
+    pub fn enter_handed_over(&mut self, leaf: LeafId) {
+        let Some(at) = self.leaf_queues.get(leaf.index()).map(|queue| queue.row) else { return };
         let passed = self.passed(at);
         if let Some(QueueRow { handed_over, .. }) = self.rows.get_mut(at as usize) {
             handed_over.in_a_row =
@@ -162,8 +160,8 @@ impl<F: Frame> Queues<F> {
     }
 
     /// To be called when the packet of [`Self::enter_handed_over`] has passed, or waits, or was dropped.
-    pub fn leave_handed_over(&mut self, number: u32) {
-        let Some(at) = self.leaf_queues.get(number as usize).map(|queue| queue.row) else { return };
+    pub fn leave_handed_over(&mut self, leaf: LeafId) {
+        let Some(at) = self.leaf_queues.get(leaf.index()).map(|queue| queue.row) else { return };
         let passed = self.passed(at);
         if let Some(entry) = self.rows.get_mut(at as usize) {
             entry.handed_over.passed = passed;
@@ -173,7 +171,7 @@ impl<F: Frame> Queues<F> {
     /// Packets that have passed a row here, whatever part.
     fn passed(&self, at: u32) -> u64 {
         let leaves = self.rows.get(at as usize).into_iter().flat_map(QueueRow::leaves);
-        let packets = |number: u32| self.leaves.get(number as usize).map_or(0, |leaf| leaf.passed().packets);
+        let packets = |leaf: LeafId| self.leaves.get(leaf.index()).map_or(0, |hot| hot.passed().packets);
         leaves.map(packets).fold(0, u64::wrapping_add)
     }
 
@@ -213,10 +211,10 @@ impl<F: Frame> Queues<F> {
             let Some(at) = self.shared_rows.pop() else { break };
             let Some(entry) = self.rows.get_mut(at as usize) else { continue };
             entry.handed_over.is_listed = false;
-            let leaf = |number: u32| self.leaves.get(number as usize);
+            let hot = |leaf: LeafId| self.leaves.get(leaf.index());
             // The state of a kind that has rates of its own does not move with the row.
-            let may_go = |leaf: &Leaf| !leaf.is_unowned() && !leaf.is(leaf_flag::METERED);
-            if entry.handed_over.idle_releases != 0 && entry.leaves().filter_map(leaf).all(may_go) {
+            let may_go = |hot: &Leaf| !hot.is_unowned() && !hot.is(leaf_flag::METERED);
+            if entry.handed_over.idle_releases != 0 && entry.leaves().filter_map(hot).all(may_go) {
                 self.release_row(at, now);
             }
         }
@@ -225,32 +223,32 @@ impl<F: Frame> Queues<F> {
 
     fn release_row(&mut self, at: u32, now: Now) {
         let Some(entry) = self.rows.get(at as usize) else { return };
-        let idle = |number: u32| self.leaves.get(number as usize).is_some_and(|leaf| leaf.waiting == 0);
+        let idle = |leaf: LeafId| self.leaves.get(leaf.index()).is_some_and(|hot| hot.waiting == 0);
         if !entry.leaves().all(idle) {
             return;
         }
-        let tokens = entry.parts.map(|number| {
-            let Some(leaf) = self.leaves.get(number as usize) else { return (0, now) };
-            let tokens = match leaf.is(leaf_flag::TREE) {
-                true => i64::from(self.htb.release(leaf.class, now)),
-                false => leaf.bucket.tokens(),
+        let tokens = entry.parts.map(|leaf| {
+            let Some(hot) = self.leaves.get(leaf.index()) else { return (0, now) };
+            let tokens = match hot.is(leaf_flag::TREE) {
+                true => i64::from(self.htb.release(hot.class, now)),
+                false => hot.bucket.tokens(),
             };
-            (tokens, leaf.bucket.counted())
+            (tokens, hot.bucket.counted())
         });
-        let bursts = entry.parts.map(|number| self.leaf_queues.get(number as usize)?.burst.as_deref());
+        let bursts = entry.parts.map(|leaf| self.leaf_queues.get(leaf.index())?.burst.as_deref());
         if bursts.iter().any(Option::is_some) {
             entry.ownership.store_bursts(bursts);
         }
         if entry.ownership.release(self.worker, tokens) {
-            for number in entry.leaves() {
-                if let Some(leaf) = self.leaves.get_mut(number as usize) {
-                    leaf.waiting = UNOWNED;
+            for leaf in entry.leaves() {
+                if let Some(hot) = self.leaves.get_mut(leaf.index()) {
+                    hot.waiting = UNOWNED;
                 }
             }
         } else {
-            for (number, (tokens, _)) in entry.parts.into_iter().zip(tokens) {
-                if let Some(leaf) = self.leaves.get(number as usize).filter(|leaf| leaf.is(leaf_flag::TREE)) {
-                    acquire_leaf_in_tree(&mut self.htb, leaf.class, tokens, now);
+            for (leaf, (tokens, _)) in entry.parts.into_iter().zip(tokens) {
+                if let Some(hot) = self.leaves.get(leaf.index()).filter(|hot| hot.is(leaf_flag::TREE)) {
+                    acquire_leaf_in_tree(&mut self.htb, hot.class, tokens, now);
                 }
             }
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tollway_config::dataplane::{QueueLimit, QueueType};
 
-use crate::ids::{QueueRef, QueueRefKind};
+use crate::ids::{LeafId, QueueRef, QueueRefKind};
 use crate::packet::frame::Frame;
 use crate::packet::tuple::Addr;
 use crate::qos::burst::Burst;
@@ -13,7 +13,7 @@ use crate::qos::kind::Kind;
 use crate::qos::leaf::{Leaf, LeafQueue, leaf_flag};
 use crate::qos::ownership::{Ownership, PARTS};
 use crate::qos::queues::row_ownership::HandedOverCounts;
-use crate::qos::queues::{NIL, Plan, Queues};
+use crate::qos::queues::{Plan, Queues};
 use crate::time::Now;
 
 /// A row of the configuration.
@@ -23,8 +23,8 @@ pub struct QueueRow {
     pub identity: Identity,
     /// Class of the first part.
     pub class: ClassId,
-    /// Leaves of its parts; [`NIL`] where it has none, and until a packet of it comes to this worker.
-    pub parts: [u32; PARTS],
+    /// Leaves of its parts; [`LeafId::NONE`] where it has none, and until a packet of it comes to this worker.
+    pub parts: [LeafId; PARTS],
     /// Ownership of the row.
     pub ownership: Arc<Ownership>,
     /// Counts of packets handed over by other workers.
@@ -33,8 +33,8 @@ pub struct QueueRow {
 
 impl QueueRow {
     /// The leaves that it has at this worker.
-    pub fn leaves(&self) -> impl Iterator<Item = u32> + use<> {
-        self.parts.into_iter().filter(|leaf| *leaf != NIL)
+    pub fn leaves(&self) -> impl Iterator<Item = LeafId> + use<> {
+        self.parts.into_iter().filter(|leaf| *leaf != LeafId::NONE)
     }
 }
 
@@ -70,14 +70,14 @@ impl<F: Frame> Queues<F> {
         let Some(first) = all.next() else { return QueueRef::NONE };
         let is_short = all.next().is_none();
         if is_short && context == Context::default() {
-            return match self.class_leaves.get(first.0 as usize).copied().unwrap_or(NIL) {
-                NIL => self.begin(forest, first, now).map_or(QueueRef::NONE, QueueRef::leaf),
+            return match self.class_leaves.get(first.0 as usize).copied().unwrap_or(LeafId::NONE) {
+                LeafId::NONE => self.begin(forest, first, now).map_or(QueueRef::NONE, QueueRef::leaf),
                 leaf => QueueRef::leaf(leaf),
             };
         }
         match self.paths.find(classes, context) {
-            Some(number) if is_short => QueueRef::short(number),
-            Some(number) => QueueRef::path(number, 0),
+            Some(path) if is_short => QueueRef::short(path),
+            Some(path) => QueueRef::path(path, 0),
             None => self.add_path(forest, classes, context, now),
         }
     }
@@ -101,20 +101,20 @@ impl<F: Frame> Queues<F> {
     }
 
     /// Rank of a leaf.
-    pub fn rank(&self, number: u32) -> usize {
-        self.leaf_queues.get(number as usize).map_or(0, |queue| usize::from(queue.rank))
+    pub fn rank(&self, leaf: LeafId) -> usize {
+        self.leaf_queues.get(leaf.index()).map_or(0, |queue| usize::from(queue.rank))
     }
 
     #[cold]
     fn add_path(&mut self, forest: &Forest, classes: &PathClasses, context: Context, now: Now) -> QueueRef {
-        let mut leaves = [NIL; MAX_PATH_LEAVES];
+        let mut leaves = [LeafId::NONE; MAX_PATH_LEAVES];
         let mut free = leaves.iter_mut();
         for class in classes.iter() {
-            let known = self.class_leaves.get(class.0 as usize).copied().filter(|leaf| *leaf != NIL);
+            let known = self.class_leaves.get(class.0 as usize).copied().filter(|leaf| *leaf != LeafId::NONE);
             if let Some(leaf) = known.or_else(|| self.begin(forest, class, now))
-                && let Some(place) = free.next()
+                && let Some(step) = free.next()
             {
-                *place = leaf;
+                *step = leaf;
             }
         }
         QueueRef::path(self.paths.add(classes, context, leaves), 0)
@@ -122,74 +122,74 @@ impl<F: Frame> Queues<F> {
 
     /// Makes the leaves of the row of a class at this worker. Returns the leaf of the class.
     #[cold]
-    fn begin(&mut self, forest: &Forest, class: ClassId, now: Now) -> Option<u32> {
+    fn begin(&mut self, forest: &Forest, class: ClassId, now: Now) -> Option<LeafId> {
         let identity = forest.class(class)?.identity;
         let at = self.row_of(identity.first())?;
         self.begin_row(at, forest, now);
-        self.rows.get(at)?.parts.get(identity.part.place()).copied().filter(|leaf| *leaf != NIL)
+        self.rows.get(at)?.parts.get(identity.part.index()).copied().filter(|leaf| *leaf != LeafId::NONE)
     }
 
     /// Gives a row the leaves that it does not have yet.
     pub(super) fn begin_row(&mut self, at: usize, forest: &Forest, now: Now) {
         let Some(first) = self.rows.get(at).map(|entry| entry.class) else { return };
-        for (place, class) in forest.parts(first).into_iter().enumerate() {
+        for (index, class) in forest.parts(first).into_iter().enumerate() {
             let Some((id, class)) = class.and_then(|id| Some((id, forest.class(id)?))) else { continue };
-            let has = self.rows.get(at).and_then(|entry| entry.parts.get(place)) != Some(&NIL);
+            let has = self.rows.get(at).and_then(|entry| entry.parts.get(index)) != Some(&LeafId::NONE);
             if has || !class.is_leaf {
                 continue;
             }
-            let number = self.begin_leaf(at as u32, id, class, forest, now);
-            if let Some(part) = self.rows.get_mut(at).and_then(|entry| entry.parts.get_mut(place)) {
-                *part = number;
+            let leaf = self.begin_leaf(at as u32, id, class, forest, now);
+            if let Some(part) = self.rows.get_mut(at).and_then(|entry| entry.parts.get_mut(index)) {
+                *part = leaf;
             }
             if let Some(known) = self.class_leaves.get_mut(id.0 as usize) {
-                *known = number;
+                *known = leaf;
             }
         }
     }
 
-    fn begin_leaf(&mut self, entry: u32, id: ClassId, class: &Class, forest: &Forest, now: Now) -> u32 {
+    fn begin_leaf(&mut self, row: u32, id: ClassId, class: &Class, forest: &Forest, now: Now) -> LeafId {
         let kind = forest.type_of(class).unwrap_or(&QueueType::None);
         let limit = own_limit(class);
-        let mut leaf = Leaf::new(id, &limit, now);
-        let mut queue = LeafQueue::new(class.identity, entry, kind, self.salt);
+        let mut hot = Leaf::new(id, &limit, now);
+        let mut queue = LeafQueue::new(class.identity, row, kind, self.salt);
         queue.max_limit = limit.max_limit;
         queue.rank = class.rank() as u8;
         queue.burst = Burst::new(&limit, now).map(Box::new);
         if let Some(burst) = &queue.burst {
-            leaf.bucket.set_rate(burst.ceiling(limit.max_limit), now, false);
+            hot.bucket.set_rate(burst.ceiling(limit.max_limit), now, false);
         }
-        leaf.set(leaf_flag::TREE, class.parent.is_some());
-        leaf.set(leaf_flag::METERED, Kind::needs_every_packet(kind));
-        leaf.set(leaf_flag::BURST, queue.burst.is_some());
-        leaf.set(
+        hot.set(leaf_flag::TREE, class.parent.is_some());
+        hot.set(leaf_flag::METERED, Kind::needs_every_packet(kind));
+        hot.set(leaf_flag::BURST, queue.burst.is_some());
+        hot.set(
             leaf_flag::WATCHED,
             self.watches.has(class.identity.first()) && class.identity.part != Part::Total,
         );
         if class.identity.part == Part::Interface {
-            leaf.waiting = 0;
+            hot.waiting = 0;
         }
-        let number = self.free.pop().unwrap_or(self.leaves.len() as u32);
-        match (self.leaves.get_mut(number as usize), self.leaf_queues.get_mut(number as usize)) {
-            (Some(old_leaf), Some(old_queue)) => (*old_leaf, *old_queue) = (leaf, queue),
+        let leaf = self.free.pop().unwrap_or(LeafId(self.leaves.len() as u32));
+        match (self.leaves.get_mut(leaf.index()), self.leaf_queues.get_mut(leaf.index())) {
+            (Some(old_hot), Some(old_queue)) => (*old_hot, *old_queue) = (hot, queue),
             _ => {
-                self.leaves.push(leaf);
+                self.leaves.push(hot);
                 self.leaf_queues.push(queue);
             }
         }
-        self.place_before_port(number, class, now);
-        number
+        self.place_before_port(leaf, class, now);
+        leaf
     }
 
     /// Takes a leaf to the ports behind it.
-    pub(super) fn place_before_port(&mut self, number: u32, class: &Class, now: Now) {
+    pub(super) fn place_before_port(&mut self, leaf: LeafId, class: &Class, now: Now) {
         let Some(interface) = class.interface.filter(|_| class.parent.is_none()) else { return };
         if class.identity.part == Part::Interface {
-            self.ports.add_queue(interface, number);
+            self.ports.add_queue(interface, leaf);
         } else {
-            self.ports.add_below(interface, number);
+            self.ports.add_below(interface, leaf);
         }
-        self.block(number, self.ports.is_blocked(interface), now);
+        self.block(leaf, self.ports.is_blocked(interface), now);
     }
 
     pub(super) fn row_of(&self, row: Identity) -> Option<usize> {
@@ -198,16 +198,16 @@ impl<F: Frame> Queues<F> {
 
     /// The leaf of a class of this configuration.
     #[inline]
-    pub fn leaf_at(&self, class: ClassId) -> Option<u32> {
-        self.class_leaves.get(class.0 as usize).copied().filter(|leaf| *leaf != NIL)
+    pub fn leaf_at(&self, class: ClassId) -> Option<LeafId> {
+        self.class_leaves.get(class.0 as usize).copied().filter(|leaf| *leaf != LeafId::NONE)
     }
 
     /// The leaf of an identity.
-    pub fn leaf_of(&self, identity: Identity) -> Option<u32> {
+    pub fn leaf_of(&self, identity: Identity) -> Option<LeafId> {
         let entry = self.rows.get(self.row_of(identity.first())?)?;
-        let leaf = entry.parts.get(identity.part.place()).copied()?;
+        let leaf = entry.parts.get(identity.part.index()).copied()?;
         let is_it = |queue: &LeafQueue| queue.identity == identity;
-        self.leaf_queues.get(leaf as usize).filter(|queue| is_it(queue)).map(|_| leaf)
+        self.leaf_queues.get(leaf.index()).filter(|queue| is_it(queue)).map(|_| leaf)
     }
 
     /// Whether this worker has a row.
@@ -217,8 +217,8 @@ impl<F: Frame> Queues<F> {
     }
 
     /// Identity of a leaf.
-    pub fn identity(&self, number: u32) -> Option<Identity> {
-        self.leaf_queues.get(number as usize).map(|queue| queue.identity)
+    pub fn identity(&self, leaf: LeafId) -> Option<Identity> {
+        self.leaf_queues.get(leaf.index()).map(|queue| queue.identity)
     }
 
     /// Identities of the leaves that a queue leads to.
@@ -234,13 +234,13 @@ impl<F: Frame> Queues<F> {
     }
 
     /// Class of a leaf in this configuration.
-    pub fn class(&self, number: u32) -> Option<ClassId> {
-        self.leaves.get(number as usize).map(|leaf| leaf.class)
+    pub fn class(&self, leaf: LeafId) -> Option<ClassId> {
+        self.leaves.get(leaf.index()).map(|hot| hot.class)
     }
 
     /// The leaf at a step of a path; `None` behind the last one.
     #[inline]
-    pub fn leaf_at_step(&self, path: u32, step: u8) -> Option<u32> {
+    pub fn leaf_at_step(&self, path: u32, step: u8) -> Option<LeafId> {
         self.paths.leaf(path, step)
     }
 
@@ -251,8 +251,8 @@ impl<F: Frame> Queues<F> {
 
     /// Whether another worker may have a leaf.
     #[inline]
-    pub fn is_unowned(&self, number: u32) -> bool {
-        self.leaves.get(number as usize).is_some_and(Leaf::is_unowned)
+    pub fn is_unowned(&self, leaf: LeafId) -> bool {
+        self.leaves.get(leaf.index()).is_some_and(Leaf::is_unowned)
     }
 }
 

@@ -3,6 +3,7 @@
 
 use tollway_config::protocol::QueueTotals;
 
+use crate::ids::LeafId;
 use crate::packet::frame::Frame;
 use crate::qos::kind::Load;
 use crate::qos::leaf::{Scheduled, leaf_flag};
@@ -11,92 +12,90 @@ use crate::time::Now;
 
 impl<F: Frame> Queues<F> {
     /// Schedules a leaf anew after the load of its queue has changed from `before`.
-    pub(super) fn changed(&mut self, number: u32, before: Load) {
-        let Some(queue) = self.leaf_queues.get(number as usize) else { return };
+    pub(super) fn changed(&mut self, leaf: LeafId, before: Load) {
+        let Some(queue) = self.leaf_queues.get(leaf.index()) else { return };
         let after = queue.kind.load();
         let QueueTotals { queued_bytes, queued_packets, .. } = &mut self.totals;
         *queued_bytes = (*queued_bytes + after.bytes).saturating_sub(before.bytes);
         *queued_packets =
             (*queued_packets + u64::from(after.segments)).saturating_sub(before.segments.into());
-        if let Some(leaf) = self.leaves.get_mut(number as usize).filter(|leaf| !leaf.is_unowned()) {
-            leaf.waiting = after.segments;
+        if let Some(hot) = self.leaves.get_mut(leaf.index()).filter(|hot| !hot.is_unowned()) {
+            hot.waiting = after.segments;
         }
-        self.longest.update(&mut self.leaf_queues, number, after.frames);
+        self.longest.update(&mut self.leaf_queues, leaf, after.frames);
         if after.frames == 0 {
-            self.unschedule(number);
+            self.unschedule(leaf);
         }
     }
 
     /// Sees to it that a leaf in which packets wait is woken when its bucket opens.
-    pub(super) fn schedule(&mut self, number: u32, now: Now) {
-        let (Some(leaf), Some(queue)) =
-            (self.leaves.get_mut(number as usize), self.leaf_queues.get_mut(number as usize))
+    pub(super) fn schedule(&mut self, leaf: LeafId, now: Now) {
+        let (Some(hot), Some(queue)) =
+            (self.leaves.get_mut(leaf.index()), self.leaf_queues.get_mut(leaf.index()))
         else {
             return;
         };
-        if queue.scheduled == Scheduled::Due || leaf.queued() == 0 || leaf.is(leaf_flag::BLOCKED) {
+        if queue.scheduled == Scheduled::Due || hot.queued() == 0 || hot.is(leaf_flag::BLOCKED) {
             return;
         }
-        if leaf.is(leaf_flag::TREE) {
-            self.htb.activate(leaf.class, now);
-            return self.unschedule(number);
+        if hot.is(leaf_flag::TREE) {
+            self.htb.activate(hot.class, now);
+            return self.unschedule(leaf);
         }
-        leaf.bucket.fill(now, true);
-        if leaf.bucket.is_open() {
+        hot.bucket.fill(now, true);
+        if hot.bucket.is_open() {
             if queue.scheduled == Scheduled::Timer {
-                self.wheel.disarm(number);
+                self.wheel.disarm(leaf.0);
             }
             queue.scheduled = Scheduled::Due;
-            self.due.push_back(number);
+            self.due.push_back(leaf);
         } else if queue.scheduled == Scheduled::No {
             queue.scheduled = Scheduled::Timer;
             self.wheel.follow(now);
-            self.wheel.arm(number, leaf.bucket.opens_at());
+            self.wheel.arm(leaf.0, hot.bucket.opens_at());
         }
     }
 
     /// Sets the timer of a leaf whose kind has the next packet at a later time.
-    pub(super) fn wake_at(&mut self, number: u32, at: Now, now: Now) {
-        if let Some(queue) = self.leaf_queues.get_mut(number as usize) {
+    pub(super) fn wake_at(&mut self, leaf: LeafId, at: Now, now: Now) {
+        if let Some(queue) = self.leaf_queues.get_mut(leaf.index()) {
             queue.scheduled = Scheduled::Timer;
             self.wheel.follow(now);
-            self.wheel.arm(number, at);
+            self.wheel.arm(leaf.0, at);
         }
     }
 
     /// Takes a leaf's timer away. One whose turn is due is passed over then if nothing waits in it.
-    pub(super) fn unschedule(&mut self, number: u32) {
-        if let Some(queue) = self.leaf_queues.get_mut(number as usize)
+    pub(super) fn unschedule(&mut self, leaf: LeafId) {
+        if let Some(queue) = self.leaf_queues.get_mut(leaf.index())
             && queue.scheduled == Scheduled::Timer
         {
             queue.scheduled = Scheduled::No;
-            self.wheel.disarm(number);
+            self.wheel.disarm(leaf.0);
         }
     }
 
     /// Deactivates a leaf in its tree if nothing waits in it.
-    pub(super) fn deactivate(&mut self, number: u32) {
-        if let (Some(leaf), Some(queue)) =
-            (self.leaves.get(number as usize), self.leaf_queues.get(number as usize))
-            && leaf.is(leaf_flag::TREE)
+    pub(super) fn deactivate(&mut self, leaf: LeafId) {
+        if let (Some(hot), Some(queue)) = (self.leaves.get(leaf.index()), self.leaf_queues.get(leaf.index()))
+            && hot.is(leaf_flag::TREE)
             && queue.kind.frames() == 0
         {
-            self.htb.deactivate(leaf.class);
+            self.htb.deactivate(hot.class);
         }
     }
 
     /// Removes leaves that are no longer scheduled from those that are due.
     pub(super) fn pass_over_removed(&mut self) {
         let queues = &self.leaf_queues;
-        let waits = |number: &u32| {
-            queues.get(*number as usize).is_some_and(|queue| queue.scheduled == Scheduled::Due)
-        };
+        let waits =
+            |leaf: &LeafId| queues.get(leaf.index()).is_some_and(|queue| queue.scheduled == Scheduled::Due);
         self.due.retain(waits);
         self.due_after_port.retain(waits);
     }
 
     /// Leaves in which packets wait.
-    pub(super) fn waiting_leaves(&self) -> Vec<u32> {
+    pub(super) fn waiting_leaves(&self) -> Vec<LeafId> {
         self.longest.all(&self.leaf_queues)
     }
 
@@ -104,22 +103,22 @@ impl<F: Frame> Queues<F> {
     pub fn wake(&mut self, now: Now) {
         self.due.extend(self.due_after_port.drain(..));
         let known = self.due.len();
-        while let Some(number) = self.wheel.pop(now) {
-            if let (Some(leaf), Some(queue)) =
-                (self.leaves.get(number as usize), self.leaf_queues.get(number as usize))
+        while let Some(leaf) = self.wheel.pop(now).map(LeafId) {
+            if let (Some(hot), Some(queue)) =
+                (self.leaves.get(leaf.index()), self.leaf_queues.get(leaf.index()))
             {
-                tollway_prefetch::fetch_to_write(leaf);
+                tollway_prefetch::fetch_to_write(hot);
                 queue.prefetch();
-                self.due.push_back(number);
+                self.due.push_back(leaf);
             }
         }
         let mut in_trees = false;
-        for &number in self.due.range(known..) {
-            if let (Some(leaf), Some(queue)) =
-                (self.leaves.get(number as usize), self.leaf_queues.get_mut(number as usize))
+        for &leaf in self.due.range(known..) {
+            if let (Some(hot), Some(queue)) =
+                (self.leaves.get(leaf.index()), self.leaf_queues.get_mut(leaf.index()))
             {
                 queue.scheduled = Scheduled::Due;
-                in_trees |= leaf.is(leaf_flag::TREE);
+                in_trees |= hot.is(leaf_flag::TREE);
             }
         }
         if in_trees {
@@ -130,16 +129,13 @@ impl<F: Frame> Queues<F> {
     /// Activates woken leaves in their trees, and removes them from those that are due.
     fn activate_woken(&mut self, now: Now) {
         let (leaves, queues, htb) = (&self.leaves, &mut self.leaf_queues, &mut self.htb);
-        self.due.retain(|number| {
-            let place = *number as usize;
-            match (leaves.get(place), queues.get_mut(place)) {
-                (Some(leaf), Some(queue)) if leaf.is(leaf_flag::TREE) => {
-                    queue.scheduled = Scheduled::No;
-                    htb.activate(leaf.class, now);
-                    false
-                }
-                _ => true,
+        self.due.retain(|leaf| match (leaves.get(leaf.index()), queues.get_mut(leaf.index())) {
+            (Some(hot), Some(queue)) if hot.is(leaf_flag::TREE) => {
+                queue.scheduled = Scheduled::No;
+                htb.activate(hot.class, now);
+                false
             }
+            _ => true,
         });
     }
 

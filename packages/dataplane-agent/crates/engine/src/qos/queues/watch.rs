@@ -7,6 +7,7 @@ use tollway_config::dataplane::RowId;
 use tollway_config::protocol::MAX_TOKEN_BUCKETS;
 use tollway_config::protocol::record::{TokenBucketPart, TokenBucketRecord};
 
+use crate::ids::LeafId;
 use crate::packet::frame::Frame;
 use crate::qos::forest::{Identity, Part};
 use crate::qos::leaf::leaf_flag;
@@ -59,7 +60,7 @@ impl MillisecondSample {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Millisecond {
-    number: u64,
+    index: u64,
     ways: [MillisecondSample; 2],
 }
 
@@ -88,15 +89,15 @@ impl Watches {
 impl Watch {
     /// The current millisecond. Those before in which packets waited are filled in.
     fn current(&mut self, now: Now) -> Option<&mut Millisecond> {
-        let number = now.0 / NS_PER_MS;
-        while let Some(last) = self.milliseconds.back().copied().filter(|last| last.number < number) {
+        let index = now.0 / NS_PER_MS;
+        while let Some(last) = self.milliseconds.back().copied().filter(|last| last.index < index) {
             let waits = last.ways.iter().any(|way| way.waiting != 0);
-            let near = number - last.number <= MILLISECONDS;
-            let next = if waits && near { last.number + 1 } else { number };
-            self.push(Millisecond { number: next, ways: last.ways.map(MillisecondSample::next) });
+            let near = index - last.index <= MILLISECONDS;
+            let next = if waits && near { last.index + 1 } else { index };
+            self.push(Millisecond { index: next, ways: last.ways.map(MillisecondSample::next) });
         }
         if self.milliseconds.is_empty() {
-            self.push(Millisecond { number, ..Millisecond::default() });
+            self.push(Millisecond { index, ..Millisecond::default() });
         }
         self.milliseconds.back_mut()
     }
@@ -112,30 +113,31 @@ impl Watch {
 impl<F: Frame> Queues<F> {
     /// Notes what happens at a leaf that is watched.
     #[cold]
-    pub(super) fn record_event(&mut self, number: u32, event: Event) {
+    pub(super) fn record_event(&mut self, leaf: LeafId, event: Event) {
         let now = self.watches.now;
-        let place = number as usize;
-        let (Some(leaf), Some(queue)) = (self.leaves.get_mut(place), self.leaf_queues.get(place)) else {
+        let (Some(hot), Some(queue)) =
+            (self.leaves.get_mut(leaf.index()), self.leaf_queues.get(leaf.index()))
+        else {
             return;
         };
         let Identity { part, .. } = queue.identity;
         let row = queue.identity.first();
         let Some(at) = self.watches.all.iter().position(|watch| watch.row == row) else {
-            return leaf.set(leaf_flag::WATCHED, false);
+            return hot.set(leaf_flag::WATCHED, false);
         };
-        let view = leaf.is(leaf_flag::TREE).then(|| self.htb.view(leaf.class, now)).flatten();
+        let view = hot.is(leaf_flag::TREE).then(|| self.htb.view(hot.class, now)).flatten();
         let (tokens, depth, rate) = match view {
             Some(view) => {
                 let limited = view.ceiling_tokens != i64::MAX;
                 let tokens = if limited { view.ceiling_tokens } else { view.tokens };
-                (tokens, view.depth, self.htb.rate(leaf.class))
+                (tokens, view.depth, self.htb.rate(hot.class))
             }
-            None => (leaf.bucket.tokens(), leaf.bucket.depth(), leaf.bucket.rate()),
+            None => (hot.bucket.tokens(), hot.bucket.depth(), hot.bucket.rate()),
         };
         let Some(watch) = self.watches.all.get_mut(at) else { return };
         if now.0.saturating_sub(watch.asked.0) > WATCH_TIMEOUT_NS {
             self.watches.all.remove(at);
-            return leaf.set(leaf_flag::WATCHED, false);
+            return hot.set(leaf_flag::WATCHED, false);
         }
         let way = usize::from(part == Part::Download);
         let Some(way) = watch.current(now).and_then(|current| current.ways.get_mut(way)) else { return };
@@ -162,7 +164,7 @@ impl<F: Frame> Queues<F> {
         let present = now.0 / NS_PER_MS;
         for millisecond in &watch.milliseconds {
             // The present one is not over yet.
-            if millisecond.number > after.max(oldest) && millisecond.number < present {
+            if millisecond.index > after.max(oldest) && millisecond.index < present {
                 millisecond.write(out);
             }
         }
@@ -183,9 +185,10 @@ impl<F: Frame> Queues<F> {
         }
         let entry = self.rows.binary_search_by_key(&row, |entry| entry.identity);
         for leaf in entry.ok().and_then(|at| self.rows.get(at)).into_iter().flat_map(|entry| entry.parts) {
-            let is_way = self.leaf_queues.get(leaf as usize).is_some_and(|b| b.identity.part != Part::Total);
-            if let Some(leaf) = self.leaves.get_mut(leaf as usize).filter(|_| is_way) {
-                leaf.set(leaf_flag::WATCHED, true);
+            let is_way =
+                self.leaf_queues.get(leaf.index()).is_some_and(|queue| queue.identity.part != Part::Total);
+            if let Some(hot) = self.leaves.get_mut(leaf.index()).filter(|_| is_way) {
+                hot.set(leaf_flag::WATCHED, true);
             }
         }
     }
@@ -201,7 +204,7 @@ impl Millisecond {
             longest_wait: way.longest_wait,
             rate_kbit: way.rate_kbit,
         });
-        TokenBucketRecord { millisecond: self.number, upload, download }.write(out);
+        TokenBucketRecord { millisecond: self.index, upload, download }.write(out);
     }
 }
 

@@ -6,7 +6,7 @@ mod release;
 
 pub(crate) use release::{count_dropped, release_at_most, restore_packet, resume_path};
 
-use crate::ids::{QueueRef, QueueRefKind};
+use crate::ids::{LeafId, QueueRef, QueueRefKind};
 use crate::observe::trace::tag;
 use crate::packet::Packet;
 use crate::packet::frame::{Frame, FrameSource, VnetState};
@@ -216,7 +216,7 @@ fn acquire_or_enqueue<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
-    leaf: u32,
+    leaf: LeafId,
     source: &mut S,
 ) -> LeafResult {
     if state.queues.is_unowned(leaf) {
@@ -381,7 +381,7 @@ fn defer_if_older_pending<F: Frame>(
 fn enqueue<F: Frame, S: FrameSource<F>>(
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
-    leaf: u32,
+    leaf: LeafId,
     addresses: (u32, u32),
     source: &mut S,
 ) {
@@ -411,7 +411,7 @@ fn path_queue_of(meta: &Meta) -> QueueRef {
 fn enqueue_segmented<F: Frame, S: FrameSource<F>>(
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
-    leaf: u32,
+    leaf: LeafId,
     addresses: (u32, u32),
     source: &mut S,
 ) -> bool {
