@@ -50,7 +50,7 @@ import { UserSemaphore } from './scheduling/user-semaphore.js';
 import type { Services } from './services.js';
 import { Alarms } from './state/alarms.js';
 import { CpuLoad } from './state/cpu-load.js';
-import { activeBytes, folderProblem } from './state/data-folder.js';
+import { activeConfigBytes, folderProblem } from './state/data-folder.js';
 import { LiveState } from './state/live-state.js';
 
 export interface AppOptions {
@@ -160,7 +160,7 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
             log.add('system,error,critical', fault.text);
           },
           () => hasCopies(options.dataDir),
-          () => activeBytes(options.dataDir),
+          () => activeConfigBytes(options.dataDir),
         );
   if (watch !== undefined) begun.push(watch);
   const store = new ConfigStore(options.writer, agent, app.log, stored, { checks: menuChecks, compile }, watch);
@@ -299,7 +299,7 @@ function writeLog(log: RouterLog, agent: AgentPort, store: ConfigStore, alarms: 
   log.add('system,info', 'router management started');
   let reported: readonly string[] = [];
   const reportRules = () => {
-    const now = alarms.rules();
+    const now = alarms.ineffectiveRules();
     for (const text of now) if (!reported.includes(text)) log.add('firewall,error,critical', text);
     reported = now;
   };

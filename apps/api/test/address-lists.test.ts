@@ -231,7 +231,7 @@ describe('ids of entries', () => {
       fc.property(fc.array(entry, { maxLength: 20 }), fc.integer({ min: 0, max: 32 }), (entries, prefixLen) => {
         const memory = new EntryMemory();
         const lists = ['a', 'b', 'c', 'd'];
-        for (const name of ['d', 'x', 'b']) memory.codeOf(name);
+        for (const name of ['d', 'x', 'b']) memory.listHash(name);
         const dump = new AddressListDump(
           { lists, records: packed(entries.map((each) => ({ ...each, prefixLen }))) },
           memory,

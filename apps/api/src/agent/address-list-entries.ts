@@ -18,32 +18,32 @@ interface DynamicEntry {
 }
 
 /**
- * State kept between readings. An `.id` is computed from the entry: a hash of its list's name, prefix length and address. So
+ * What is remembered of entries between readings. An `.id` is computed from the entry: a hash of its list's name, prefix length and address. So
  * a million entries need no table of ids, and ids survive a restart.
  */
 export class EntryMemory {
   /** Hash of a list's name, by that name. */
-  readonly #codes = new Map<string, string>();
+  readonly #hashes = new Map<string, string>();
   readonly #names = new Map<string, string>();
   /** Creation times of entries that were requested, seconds since 1970. */
   readonly #created = new Map<string, number>();
 
-  codeOf(list: string): string {
-    let code = this.#codes.get(list);
-    if (code === undefined) {
-      code = createHash('sha256').update(list).digest('hex').slice(0, CODE_DIGITS).toUpperCase();
-      this.#codes.set(list, code);
-      this.#names.set(code, list);
+  listHash(list: string): string {
+    let hash = this.#hashes.get(list);
+    if (hash === undefined) {
+      hash = createHash('sha256').update(list).digest('hex').slice(0, HASH_DIGITS).toUpperCase();
+      this.#hashes.set(list, hash);
+      this.#names.set(hash, list);
     }
-    return code;
+    return hash;
   }
 
   /** `.id` of an entry: `*8` … for IPv4, `*C` … for IPv6. */
   idOf({ list, address, prefixLen }: DynamicEntry): string {
-    const code = this.codeOf(list);
-    if (address.includes(':')) return id6(code, prefixLen, ipv6Of(address));
+    const hash = this.listHash(list);
+    if (address.includes(':')) return id6(hash, prefixLen, ipv6Of(address));
     return id4(
-      code,
+      hash,
       prefixLen,
       address.split('.').reduce((sum, octet) => sum * 256 + Number(octet), 0),
     );
@@ -51,11 +51,11 @@ export class EntryMemory {
 
   /** The entry with this `.id`; undefined for an invalid id, or the hash of an unknown list. */
   entryOf(id: string): DynamicEntry | undefined {
-    const [, mark, code = '', length = '', address = ''] = ID.exec(id.toUpperCase()) ?? [];
-    const list = this.#names.get(code);
+    const [, prefix, hash = '', length = '', address = ''] = ID.exec(id.toUpperCase()) ?? [];
+    const list = this.#names.get(hash);
     const prefixLen = Number.parseInt(length, 16);
-    if (list === undefined || prefixLen > (mark === MARK_4 ? 32 : 128)) return undefined;
-    if (mark === MARK_4) {
+    if (list === undefined || prefixLen > (prefix === ID_PREFIX_4 ? 32 : 128)) return undefined;
+    if (prefix === ID_PREFIX_4) {
       return address.length === 8 ? { list, address: ipv4Text(Number.parseInt(address, 16)), prefixLen } : undefined;
     }
     return address.length === 32 ? { list, address: ipv6Text(BigInt(`0x${address}`)), prefixLen } : undefined;
@@ -76,10 +76,10 @@ export class EntryMemory {
   }
 }
 
-const MARK_4 = '8';
-const MARK_6 = 'C';
+const ID_PREFIX_4 = '8';
+const ID_PREFIX_6 = 'C';
 /** Hex digits of a list's hash, 44 bits: the probability of a collision among a thousand lists is 3e-8. */
-const CODE_DIGITS = 11;
+const HASH_DIGITS = 11;
 /** Prefix, hash of the list, prefix length, address. */
 const ID = /^\*([8C])([0-9A-F]{11})([0-9A-F]{2})((?:[0-9A-F]{8}){1,4})$/;
 /** Length of the part before the address. */
@@ -87,10 +87,10 @@ const ADDRESS_AT = 15;
 const MAX_CREATED = 20_000;
 
 const hex = (value: number, digits: number): string => value.toString(16).toUpperCase().padStart(digits, '0');
-const id4 = (code: string, prefixLen: number, address: number): string =>
-  `*${MARK_4}${code}${hex(prefixLen, 2)}${hex(address, 8)}`;
-const id6 = (code: string, prefixLen: number, address: bigint): string =>
-  `*${MARK_6}${code}${hex(prefixLen, 2)}${address.toString(16).padStart(32, '0').toUpperCase()}`;
+const id4 = (hash: string, prefixLen: number, address: number): string =>
+  `*${ID_PREFIX_4}${hash}${hex(prefixLen, 2)}${hex(address, 8)}`;
+const id6 = (hash: string, prefixLen: number, address: bigint): string =>
+  `*${ID_PREFIX_6}${hash}${hex(prefixLen, 2)}${address.toString(16).padStart(32, '0').toUpperCase()}`;
 
 /** The address of an id in words of 32 bits: one of IPv4, four of IPv6. */
 const wordsOf = (id: string): readonly number[] =>
@@ -110,7 +110,7 @@ export class AddressListDump {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
   readonly #memory: EntryMemory;
-  readonly #codes: readonly string[];
+  readonly #hashes: readonly string[];
   readonly #readS: number;
 
   /** @param readMs time of the reading, milliseconds since 1970. */
@@ -119,7 +119,7 @@ export class AddressListDump {
     this.#bytes = records;
     this.#view = new DataView(records.buffer, records.byteOffset, records.byteLength);
     this.#memory = memory;
-    this.#codes = lists.map((list) => memory.codeOf(list));
+    this.#hashes = lists.map((list) => memory.listHash(list));
     this.#readS = Math.floor(readMs / 1000);
     this.count = Math.floor(records.byteLength / RECORD);
     if (this.count === 0) memory.forgetTimes();
@@ -131,10 +131,10 @@ export class AddressListDump {
 
   id(index: number): string {
     const at = index * RECORD;
-    const code = this.#codes[this.#view.getUint32(at + field.list, true)] ?? '';
+    const hash = this.#hashes[this.#view.getUint32(at + field.list, true)] ?? '';
     const prefixLen = this.#bytes[at + field.prefixLen] ?? 0;
-    if (this.#bytes[at + field.family] === 4) return id4(code, prefixLen, this.#view.getUint32(at + LAST_WORD, false));
-    return id6(code, prefixLen, this.#ipv6(at));
+    if (this.#bytes[at + field.family] === 4) return id4(hash, prefixLen, this.#view.getUint32(at + LAST_WORD, false));
+    return id6(hash, prefixLen, this.#ipv6(at));
   }
 
   indexOf(id: string): number | undefined {

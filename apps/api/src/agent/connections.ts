@@ -9,7 +9,7 @@ const field = connectionRecord;
 export const RECORD = field.size;
 
 /** Records that are processed between two checks of the time slice. */
-const PART = 1_024;
+const CHECK_EVERY = 1_024;
 
 const tcpStates = new Map<number, string>(Object.entries(tcpState).map(([name, code]) => [code, name]));
 
@@ -21,7 +21,7 @@ const portProtocols = new Set([6, 17]);
 type Reader = (dump: ConnectionDump, at: number) => string | undefined;
 
 /** The connection table at one time. */
-export class Snapshot {
+export class ConnectionSnapshot {
   readonly nowNs: number;
   readonly count: number;
   readonly view: DataView;
@@ -37,7 +37,7 @@ export class Snapshot {
   /** Builds the index by id in slices: for a million connections it takes too long at once. */
   async prepare(slicer: TimeSlicer): Promise<void> {
     this.#index ??= new IdIndex(this.view, this.count);
-    while (!this.#index.add(PART)) if (slicer.over) await slicer.pause();
+    while (!this.#index.add(CHECK_EVERY)) if (slicer.over) await slicer.pause();
   }
 
   /** Index of the record of a connection; the id in two halves. */
@@ -51,18 +51,18 @@ export class Snapshot {
 /** A snapshot of the connection table, with rates since an earlier one. Records are decoded on access. */
 export class ConnectionDump {
   readonly count: number;
-  readonly snapshot: Snapshot;
+  readonly snapshot: ConnectionSnapshot;
   readonly #view: DataView;
   readonly #bytes: Uint8Array;
   readonly #slowReasons: readonly string[];
-  readonly #previous: Snapshot | undefined;
+  readonly #previous: ConnectionSnapshot | undefined;
 
   /**
    * @param previous an earlier snapshot, the base of the rates.
    * @param slowReasons names of the reasons that records number from 1.
    */
-  constructor(reply: Connections, previous: Snapshot | undefined, slowReasons: readonly string[] = []) {
-    this.snapshot = new Snapshot(reply);
+  constructor(reply: Connections, previous: ConnectionSnapshot | undefined, slowReasons: readonly string[] = []) {
+    this.snapshot = new ConnectionSnapshot(reply);
     this.count = this.snapshot.count;
     this.#view = this.snapshot.view;
     this.#bytes = reply.records;
@@ -100,8 +100,8 @@ export class ConnectionDump {
   }
 
   /** Sort keys of a property, where there are numeric ones: sorting by them decodes no texts. */
-  numbers(property: string): ((index: number) => number) | undefined {
-    const read = Object.hasOwn(numbers, property) ? numbers[property] : undefined;
+  sortNumbers(property: string): ((index: number) => number) | undefined {
+    const read = Object.hasOwn(numberReaders, property) ? numberReaders[property] : undefined;
     return read && ((index) => read(this, index * RECORD));
   }
 
@@ -175,7 +175,7 @@ function count64(view: DataView, at: number): number {
 class IdIndex {
   readonly #view: DataView;
   /** Slots: index + 1 of a connection, or 0 for a free one. Twice as many as connections, rounded up to a power of two. */
-  readonly #places: Uint32Array;
+  readonly #slots: Uint32Array;
   readonly #count: number;
   /** Number of connections that have been added, from the first on. */
   #added = 0;
@@ -183,7 +183,7 @@ class IdIndex {
   constructor(view: DataView, count: number) {
     this.#view = view;
     this.#count = count;
-    this.#places = new Uint32Array(2 ** Math.ceil(Math.log2(2 * count + 2)));
+    this.#slots = new Uint32Array(2 ** Math.ceil(Math.log2(2 * count + 2)));
   }
 
   /** Adds up to `more` connections; true when all have been added. */
@@ -191,16 +191,16 @@ class IdIndex {
     const end = Math.min(this.#count, this.#added + more);
     for (; this.#added < end; this.#added += 1) {
       const at = this.#added * RECORD;
-      let place = this.#home(this.#view.getUint32(at + field.id, true), this.#view.getUint32(at + field.id + 4, true));
-      while (this.#places[place] !== 0) place = (place + 1) & (this.#places.length - 1);
-      this.#places[place] = this.#added + 1;
+      let slot = this.#home(this.#view.getUint32(at + field.id, true), this.#view.getUint32(at + field.id + 4, true));
+      while (this.#slots[slot] !== 0) slot = (slot + 1) & (this.#slots.length - 1);
+      this.#slots[slot] = this.#added + 1;
     }
     return this.#added === this.#count;
   }
 
   find(low: number, high: number): number | undefined {
-    for (let place = this.#home(low, high); ; place = (place + 1) & (this.#places.length - 1)) {
-      const index = (this.#places[place] ?? 0) - 1;
+    for (let slot = this.#home(low, high); ; slot = (slot + 1) & (this.#slots.length - 1)) {
+      const index = (this.#slots[slot] ?? 0) - 1;
       if (index < 0) return undefined;
       const at = index * RECORD;
       if (this.#view.getUint32(at + field.id, true) === low && this.#view.getUint32(at + field.id + 4, true) === high)
@@ -211,7 +211,7 @@ class IdIndex {
   #home(low: number, high: number): number {
     // Fibonacci hashing: ids are counted up, often with the worker in some of the bits.
     const mixed = Math.imul(low ^ Math.imul(high, 0x85eb_ca6b), 0x9e37_79b1);
-    return (mixed ^ (mixed >>> 15)) & (this.#places.length - 1);
+    return (mixed ^ (mixed >>> 15)) & (this.#slots.length - 1);
   }
 }
 
@@ -286,7 +286,7 @@ const counterNumber =
   (dump, at) =>
     dump.count64(at + offset);
 
-const numbers: Readonly<Record<string, NumberReader>> = {
+const numberReaders: Readonly<Record<string, NumberReader>> = {
   'src-address': endpointNumber(field.srcAddress, field.srcPort),
   'dst-address': endpointNumber(field.dstAddress, field.dstPort),
   'reply-src-address': endpointNumber(field.replySrcAddress, field.replySrcPort),

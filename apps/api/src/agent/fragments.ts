@@ -3,16 +3,16 @@
  * only new objects are encoded, the others are copied from a cache.
  */
 
-/** Encodes a value without cached pieces. */
+/** Encodes a value without cached fragments. */
 type Encode = (value: unknown) => Buffer;
 
-/** Encoded pieces by object. Those objects are immutable: the compiler creates new ones instead. */
-const pieces = new WeakMap<object, Buffer>();
+/** Encoded fragments by object. Those objects are immutable: the compiler creates new ones instead. */
+const fragments = new WeakMap<object, Buffer>();
 
-/** Names of the arrays whose elements are pieces. */
-const PIECES = new Set(['rules', 'simple-queues']);
+/** Names of the arrays whose elements are fragments. */
+const FRAGMENT_ARRAYS = new Set(['rules', 'simple-queues']);
 
-/** Appends the encoding of a value whose arrays named in `PIECES` hold pieces (msgpack specification: map, array, str). */
+/** Appends the encoding of a value whose arrays named in `FRAGMENT_ARRAYS` hold fragments (msgpack specification: map, array, str). */
 export function encodeFragments(value: unknown, encode: Encode, out: Buffer[]): void {
   if (Array.isArray(value)) {
     out.push(arrayHead(value.length));
@@ -27,25 +27,26 @@ export function encodeFragments(value: unknown, encode: Encode, out: Buffer[]): 
   out.push(mapHead(fields.length));
   for (const [name, field] of fields) {
     out.push(encode(name));
-    if (PIECES.has(name) && Array.isArray(field)) {
+    if (FRAGMENT_ARRAYS.has(name) && Array.isArray(field)) {
       out.push(arrayHead(field.length));
-      for (const piece of field) out.push(pieceOf(piece, encode));
-    } else if (typeof field === 'object' && field !== null && DEEP.has(name)) encodeFragments(field, encode, out);
+      for (const fragment of field) out.push(fragmentOf(fragment, encode));
+    } else if (typeof field === 'object' && field !== null && FRAGMENT_CONTAINERS.has(name))
+      encodeFragments(field, encode, out);
     else out.push(encode(field));
   }
 }
 
 /** Names of the fields that contain such arrays; all others are encoded as a whole. */
-const DEEP = new Set(['body', 'config', 'filter', 'nat', 'mangle']);
+const FRAGMENT_CONTAINERS = new Set(['body', 'config', 'filter', 'nat', 'mangle']);
 
-function pieceOf(value: object, encode: Encode): Buffer {
-  let piece = pieces.get(value);
-  if (piece === undefined) {
+function fragmentOf(value: object, encode: Encode): Buffer {
+  let fragment = fragments.get(value);
+  if (fragment === undefined) {
     // A copy, as the encoder reuses its buffer.
-    piece = Buffer.from(encode(value));
-    pieces.set(value, piece);
+    fragment = Buffer.from(encode(value));
+    fragments.set(value, fragment);
   }
-  return piece;
+  return fragment;
 }
 
 function arrayHead(length: number): Buffer {

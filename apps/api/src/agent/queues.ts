@@ -25,27 +25,27 @@ const u32 =
 /** A field of a record, and how the values of several workers are combined. */
 interface Field {
   readonly read: Reader;
-  readonly together: (a: bigint, b: bigint) => bigint;
+  readonly combine: (a: bigint, b: bigint) => bigint;
 }
 
 const add = (a: bigint, b: bigint): bigint => a + b;
 const longest = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
 const fields: Readonly<Record<string, Field>> = {
-  bytes: { read: u64(layout.bytes), together: add },
-  packets: { read: u64(layout.packets), together: add },
-  dropped: { read: u64(layout.dropped), together: add },
-  rate: { read: u64(layout.rate), together: add },
-  'packet-rate': { read: u64(layout.packetRate), together: add },
-  'queued-bytes': { read: u64(layout.queuedBytes), together: add },
-  'queued-packets': { read: u32(layout.queuedPackets), together: add },
-  'pcq-queues': { read: u32(layout.subQueues), together: add },
-  borrows: { read: u64(layout.borrows), together: add },
-  lends: { read: u64(layout.lends), together: add },
-  marked: { read: u64(layout.marked), together: add },
-  'max-wait': { read: u32(layout.longestWait), together: longest },
-  'avg-wait': { read: u32(layout.averageWait), together: longest },
-  'out-of-order': { read: u64(layout.outOfOrder), together: add },
+  bytes: { read: u64(layout.bytes), combine: add },
+  packets: { read: u64(layout.packets), combine: add },
+  dropped: { read: u64(layout.dropped), combine: add },
+  rate: { read: u64(layout.rate), combine: add },
+  'packet-rate': { read: u64(layout.packetRate), combine: add },
+  'queued-bytes': { read: u64(layout.queuedBytes), combine: add },
+  'queued-packets': { read: u32(layout.queuedPackets), combine: add },
+  'pcq-queues': { read: u32(layout.subQueues), combine: add },
+  borrows: { read: u64(layout.borrows), combine: add },
+  lends: { read: u64(layout.lends), combine: add },
+  marked: { read: u64(layout.marked), combine: add },
+  'max-wait': { read: u32(layout.longestWait), combine: longest },
+  'avg-wait': { read: u32(layout.averageWait), combine: longest },
+  'out-of-order': { read: u64(layout.outOfOrder), combine: add },
 };
 
 /** A snapshot of the counters of all queues. Records are decoded on access. */
@@ -85,7 +85,7 @@ export class QueueDump {
     let sum = 0n;
     for (let number = this.#last.get(row) ?? -1; number >= 0; number = this.#before[number] ?? -1) {
       const at = number * RECORD;
-      if (this.#view.getUint8(at + layout.part) === part) sum = field.together(sum, field.read(this.#view, at));
+      if (this.#view.getUint8(at + layout.part) === part) sum = field.combine(sum, field.read(this.#view, at));
     }
     return sum;
   }
@@ -98,6 +98,6 @@ export class QueueDump {
     const download = this.value(row, PART.download, property);
     return field === undefined || upload === undefined || download === undefined
       ? undefined
-      : field.together(upload, download);
+      : field.combine(upload, download);
   }
 }

@@ -50,7 +50,7 @@ export class AgentSocket implements AgentPort {
   #hello: Hello | undefined;
   #nextId = 1;
   #open = false;
-  #lastComplaint = '';
+  #lastWarning = '';
 
   constructor(path: string, log: Log) {
     this.#path = path;
@@ -99,7 +99,7 @@ export class AgentSocket implements AgentPort {
         const silent = new AgentSilent(body.op, timeoutMs);
         reject(silent);
         // Answers come in the order of requests, so that no later one can be answered either.
-        this.#complain(`agent: ${silent.message}`);
+        this.#warnOnce(`agent: ${silent.message}`);
         this.#socket?.destroy();
       }, timeoutMs);
       this.#pending.set(id, { resolve, reject, timer });
@@ -113,7 +113,7 @@ export class AgentSocket implements AgentPort {
     this.#socket = socket;
     socket.on('connect', () => {
       this.#introduce(socket).catch((error: Error) => {
-        this.#complain(`agent: ${error.message}`);
+        this.#warnOnce(`agent: ${error.message}`);
         socket.destroy();
       });
     });
@@ -122,18 +122,18 @@ export class AgentSocket implements AgentPort {
         // The generated types are the agent's own; the messages are not validated a second time.
         for (const message of decoder.push(chunk)) this.#receive(message as Message);
       } catch (error) {
-        this.#complain(`agent sent what cannot be read: ${String(error)}`);
+        this.#warnOnce(`agent sent what cannot be read: ${String(error)}`);
         socket.destroy();
       }
     });
-    socket.on('error', (error) => this.#complain(`agent socket ${this.#path}: ${error.message}`));
-    socket.on('close', () => this.#lost());
+    socket.on('error', (error) => this.#warnOnce(`agent socket ${this.#path}: ${error.message}`));
+    socket.on('close', () => this.#onClose());
   }
 
   async #introduce(socket: Socket): Promise<void> {
     const hello = await this.#send({ op: 'hello', protocol: PROTOCOL }, 5_000);
     if (this.#socket !== socket || socket.destroyed) return;
-    this.#lastComplaint = '';
+    this.#lastWarning = '';
     this.#hello = hello;
     this.#events.emit('up', hello);
   }
@@ -160,7 +160,7 @@ export class AgentSocket implements AgentPort {
     this.#hello = { ...this.#hello, ports };
   }
 
-  #lost(): void {
+  #onClose(): void {
     const wasUp = this.#hello !== undefined;
     this.#hello = undefined;
     this.#socket = undefined;
@@ -173,10 +173,10 @@ export class AgentSocket implements AgentPort {
     if (this.#open) this.#retry = setTimeout(() => this.#connect(), RECONNECT_MS);
   }
 
-  /** Logs a repeated error once. */
-  #complain(text: string): void {
-    if (text === this.#lastComplaint) return;
-    this.#lastComplaint = text;
+  /** Logs a warning, unless it is the same as the last one. */
+  #warnOnce(text: string): void {
+    if (text === this.#lastWarning) return;
+    this.#lastWarning = text;
     this.#log.warn(text);
   }
 }

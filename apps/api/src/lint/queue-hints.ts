@@ -12,7 +12,7 @@ interface Source {
 /** Findings about the newest configuration, looked for when somebody asks. */
 export class QueueHints {
   readonly #source: Source;
-  #of: ConfigSnapshot | undefined;
+  #findingsOf: ConfigSnapshot | undefined;
   #looking: Promise<void> | undefined;
   #findings: readonly QueueFinding[] = [];
   #byRow: ReadonlyMap<number, string> = new Map();
@@ -25,7 +25,7 @@ export class QueueHints {
    * Looks for findings about the configuration as it is now, letting others work in between: those of ten thousand queues
    * take half a second.
    */
-  async look(): Promise<void> {
+  async refresh(): Promise<void> {
     // What is under way may be about an older configuration; what begins after it is not.
     for (let looks = 0; looks < 2 && !this.#isCurrent(); looks += 1) {
       this.#looking ??= this.#find().finally(() => {
@@ -35,18 +35,18 @@ export class QueueHints {
     }
   }
 
-  /** Findings of the last {@link look}. */
+  /** Findings of the last {@link refresh}. */
   get findings(): readonly QueueFinding[] {
     return this.#findings;
   }
 
-  /** All that it has to say about a queue, in one text. */
+  /** Findings about a queue in one text; undefined without any. */
   of(row: number): string | undefined {
     return this.#byRow.get(row);
   }
 
   #isCurrent(): boolean {
-    const [last, { snapshot }] = [this.#of, this.#source];
+    const [last, { snapshot }] = [this.#findingsOf, this.#source];
     return last !== undefined && MENUS.every((menu) => last.get(menu) === snapshot.get(menu));
   }
 
@@ -59,7 +59,7 @@ export class QueueHints {
       const before = byRow.get(row);
       byRow.set(row, before === undefined ? message : `${before}; ${message}`);
     });
-    this.#of = snapshot;
+    this.#findingsOf = snapshot;
     this.#findings = findings;
     this.#byRow = byRow;
   }

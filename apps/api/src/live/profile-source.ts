@@ -1,6 +1,13 @@
 import type { ProfileUpdate } from '@tollway/protocol/live/profile';
 import type { LiveState } from '../state/live-state.js';
-import { handedOver, outOfOrder, type ProfileReading, profile, ratePerSecond, readProfile } from '../state/profile.js';
+import {
+  handedOver,
+  outOfOrder,
+  type ProfileReading,
+  profileRows,
+  ratePerSecond,
+  readProfile,
+} from '../state/profile.js';
 
 /** Source of the topic `profile`: the profile of each core over the time between two calls of `take`. */
 export class ProfileSource {
@@ -17,7 +24,7 @@ export class ProfileSource {
     this.#before = reading;
     if (reading === undefined || before === undefined) return undefined;
     if (reading.stats.cores.length !== before.stats.cores.length) return undefined;
-    const rows = profile(before, reading, 'all');
+    const rows = profileRows(before, reading, 'all');
     if (rows.length === 0) return undefined;
     const rate = (count: typeof handedOver) => ratePerSecond(count, before, reading);
     return { rows, handovers: rate(handedOver), outOfOrder: rate(outOfOrder) };

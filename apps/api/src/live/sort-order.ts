@@ -36,7 +36,7 @@ interface Order {
 }
 
 async function numericOrder(set: RowSet, indexes: Indexes, by: string, slicer: TimeSlicer): Promise<Order | undefined> {
-  const reads = by.split(SUM).flatMap((column) => set.numbers?.(column) ?? []);
+  const reads = by.split(SUM).flatMap((column) => set.sortNumbers?.(column) ?? []);
   if (reads.length !== by.split(SUM).length) return undefined;
   const numbers = new Float64Array(indexes.length);
   for (const [place, index] of indexes.entries()) {

@@ -9,7 +9,8 @@ export class Alarms {
   readonly #store: Pick<ConfigStore, 'snapshot' | 'invalid'>;
   readonly #watch: DatabaseWatch | undefined;
   readonly #folderProblem: () => FolderProblem | undefined;
-  #of: ReadonlyMap<number, string> | undefined;
+  /** The invalid rows that `#rules` are texts about. */
+  #rulesOf: ReadonlyMap<number, string> | undefined;
   #rules: readonly string[] = [];
 
   constructor(
@@ -26,20 +27,20 @@ export class Alarms {
     const { fault } = this.#watch ?? {};
     const folderProblem = this.#folderProblem();
     return [
-      ...(fault === undefined ? [] : [`${fault.text} ${untilThen(fault)} forwarding goes on.`]),
+      ...(fault === undefined ? [] : [`${fault.text} ${consequenceOf(fault)} forwarding goes on.`]),
       ...(folderProblem === undefined || fault !== undefined ? [] : [folderProblem.problem]),
-      ...this.rules(),
+      ...this.ineffectiveRules(),
     ];
   }
 
   /** Invalid rules that were meant to drop packets: without an alarm, nobody would notice that they have no effect. */
-  rules(): readonly string[] {
+  ineffectiveRules(): readonly string[] {
     const { snapshot, invalid } = this.#store;
-    if (this.#of === invalid) return this.#rules;
-    this.#of = invalid;
+    if (this.#rulesOf === invalid) return this.#rules;
+    this.#rulesOf = invalid;
     this.#rules = [];
     if (invalid.size === 0) return this.#rules;
-    this.#rules = KEEPING_OUT.flatMap(({ menu, actions }) =>
+    this.#rules = DROPPING_ACTIONS.flatMap(({ menu, actions }) =>
       (snapshot.get(menu) ?? []).flatMap(({ id, values, comment }) => {
         const reason = invalid.get(id);
         if (reason === undefined || !actions.includes(values.action ?? 'accept')) return [];
@@ -53,10 +54,10 @@ export class Alarms {
   }
 }
 
-const untilThen = ({ kind }: DatabaseFault): string =>
+const consequenceOf = ({ kind }: DatabaseFault): string =>
   kind === 'no-room' ? 'Until then changes may be refused;' : 'Until then nothing can be changed;';
 
 /** Actions that keep packets out, by menu; a jump may lead to some. */
-const KEEPING_OUT: readonly { readonly menu: string; readonly actions: readonly string[] }[] = [
+const DROPPING_ACTIONS: readonly { readonly menu: string; readonly actions: readonly string[] }[] = [
   { menu: '/ip/firewall/filter', actions: ['drop', 'reject', 'tarpit', 'jump'] },
 ];

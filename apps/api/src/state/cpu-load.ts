@@ -25,12 +25,12 @@ interface Sample {
   readonly cores: readonly CoreTimes[];
 }
 
-/** Time for which a load is shared by all that ask: everybody sees that of about the last second, ms. */
+/** Time for which all that ask get the same load, ms: that of about the last second. */
 const SHARED_MS = 900;
 /** Interval between the two samples of the first reading of a load, ms. */
 const FIRST_MS = 250;
-/** Age of a sample that says nothing about now, ms. */
-const LONGEST_MS = 5_000;
+/** Greatest age of the sample that a load is measured from, ms. */
+const MAX_SAMPLE_AGE_MS = 5_000;
 
 /** Load of the CPU and of each core, by the kernel's account. */
 export class CpuLoad {
@@ -54,7 +54,7 @@ export class CpuLoad {
 
   async #measure(): Promise<readonly CoreLoad[]> {
     let base = this.#base;
-    if (base === undefined || performance.now() - base.at > LONGEST_MS) {
+    if (base === undefined || performance.now() - base.at > MAX_SAMPLE_AGE_MS) {
       base = await sample();
       await new Promise((resolve) => setTimeout(resolve, FIRST_MS));
     } else if (performance.now() - base.at < SHARED_MS) return this.#cores;

@@ -2,7 +2,7 @@ import { accessSync, constants, lstatSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../errors.js';
 
-/** A folder of the data folder that takes nothing. */
+/** A folder below the data folder that cannot be written. */
 export interface FolderProblem {
   /** Problem, in one sentence. */
   readonly problem: string;
@@ -17,17 +17,21 @@ const FREE = 'Free some space; the rest goes on by itself then.';
 
 /**
  * Problem of the data folder; undefined when there is none.
- * @param copies why no copies of the configuration can be kept, undefined when they are
+ * @param copyProblem why no copies of the configuration can be kept; undefined when they can
  */
-export function folderProblem(dataDir: string, copies: string | undefined): FolderProblem | undefined {
+export function folderProblem(dataDir: string, copyProblem: string | undefined): FolderProblem | undefined {
   const ofAgent = agentFolderProblem(dataDir);
   if (ofAgent !== undefined) return { problem: ofAgent, remedy: WRITABLE, ofAgent: true };
-  if (copies === undefined) return undefined;
-  return { problem: copies, remedy: /ENOSPC|EDQUOT|disk is full/.test(copies) ? FREE : WRITABLE, ofAgent: false };
+  if (copyProblem === undefined) return undefined;
+  return {
+    problem: copyProblem,
+    remedy: /ENOSPC|EDQUOT|disk is full/.test(copyProblem) ? FREE : WRITABLE,
+    ofAgent: false,
+  };
 }
 
 /** Size of the agent's file of the configuration in force, bytes; 0 where none can be seen. */
-export function activeBytes(dataDir: string): number {
+export function activeConfigBytes(dataDir: string): number {
   try {
     return statSync(join(dataDir, 'agent', 'active.tollway')).size;
   } catch {
@@ -37,7 +41,7 @@ export function activeBytes(dataDir: string): number {
 
 /**
  * Reason why the agent cannot store a configuration in its folder, in one sentence; undefined when it can, or when the folder
- * is not there: the agent makes it with the next change. A full disk is the database's to tell.
+ * is not there: the agent makes it with the next change. A full disk is reported by the check of the database.
  */
 function agentFolderProblem(dataDir: string): string | undefined {
   const folder = join(dataDir, 'agent');

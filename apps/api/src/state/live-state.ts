@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PROTOCOL } from '@tollway/dataplane-agent/records';
 import { AddressListDump, EntryMemory } from '../agent/address-list-entries.js';
-import { ConnectionDump, type Snapshot } from '../agent/connections.js';
+import { ConnectionDump, type ConnectionSnapshot } from '../agent/connections.js';
 import { AgentGone, type NeighborInfo, type PortInfo, type Stats } from '../agent/messages.js';
 import type { AgentPort } from '../agent/port.js';
 import { QueueDump } from '../agent/queues.js';
@@ -14,39 +14,40 @@ import { BASE_AGE_MS, ConnectionRateBase } from './connection-rate-base.js';
  */
 export class LiveState {
   readonly #agent: AgentPort;
-  readonly #stats: Reading<Stats>;
-  readonly #connections: Reading<ConnectionDump>;
-  readonly #queues: Reading<QueueDump>;
-  readonly #neighbors: Reading<readonly NeighborInfo[]>;
-  readonly #routes: Reading<RouteDump>;
-  readonly #ports: Reading<readonly PortInfo[]>;
-  readonly #addressLists: Reading<AddressListDump>;
-  /** Entries that ids of address lists stand for. */
-  readonly entries = new EntryMemory();
+  readonly #stats: SharedReading<Stats>;
+  readonly #connections: SharedReading<ConnectionDump>;
+  readonly #queues: SharedReading<QueueDump>;
+  readonly #neighbors: SharedReading<readonly NeighborInfo[]>;
+  readonly #routes: SharedReading<RouteDump>;
+  readonly #ports: SharedReading<readonly PortInfo[]>;
+  readonly #addressLists: SharedReading<AddressListDump>;
+  /** Entries of address lists by their ids, and when they were created. */
+  readonly entryMemory = new EntryMemory();
 
   constructor(agent: AgentPort) {
     this.#agent = agent;
-    this.#stats = new Reading(() => agent.request({ op: 'stats' }));
+    this.#stats = new SharedReading(() => agent.request({ op: 'stats' }));
     // The order of the reasons stays for the life of an agent.
     let slowReasons: readonly string[] | undefined;
-    const rateBase = new ConnectionRateBase<Snapshot>();
-    this.#connections = new Reading(async (reading, at) => {
+    const rateBase = new ConnectionRateBase<ConnectionSnapshot>();
+    this.#connections = new SharedReading(async (reading, at) => {
       slowReasons ??= (await agent.request({ op: 'stats' })).slow.map(({ reason }) => reason);
       const reply = await agent.request({ op: 'connections' });
       const last = reading && { reading: reading.snapshot, at };
       return new ConnectionDump(reply, rateBase.choose(last, performance.now()), slowReasons);
     });
-    this.#queues = new Reading(async () => new QueueDump(await agent.request({ op: 'queues' })));
-    this.#neighbors = new Reading<readonly NeighborInfo[]>(
+    this.#queues = new SharedReading(async () => new QueueDump(await agent.request({ op: 'queues' })));
+    this.#neighbors = new SharedReading<readonly NeighborInfo[]>(
       async () => (await agent.request({ op: 'neighbors' })).neighbors,
     );
-    this.#routes = new Reading(async () => new RouteDump(await agent.request({ op: 'routes' })));
+    this.#routes = new SharedReading(async () => new RouteDump(await agent.request({ op: 'routes' })));
     // A port's backend may change while the agent runs; it introduces itself as often as it is asked.
-    this.#ports = new Reading<readonly PortInfo[]>(
+    this.#ports = new SharedReading<readonly PortInfo[]>(
       async () => (await agent.request({ op: 'hello', protocol: PROTOCOL })).ports,
     );
-    this.#addressLists = new Reading(
-      async () => new AddressListDump(await agent.request({ op: 'address-list-entries' }), this.entries, Date.now()),
+    this.#addressLists = new SharedReading(
+      async () =>
+        new AddressListDump(await agent.request({ op: 'address-list-entries' }), this.entryMemory, Date.now()),
     );
     agent.onDown(() => {
       slowReasons = undefined;
@@ -102,12 +103,12 @@ export class LiveState {
 
   /** Entries that lists have beside the configuration. */
   addressLists(maxAgeMs = 0): Promise<AddressListDump | undefined> {
-    return this.#addressLists.read(shared(maxAgeMs, this.#addressLists.last));
+    return this.#addressLists.read(maxAgeBySize(maxAgeMs, this.#addressLists.last));
   }
 
   /** Every route that the data plane has. */
   routes(maxAgeMs = 0): Promise<RouteDump | undefined> {
-    return this.#routes.read(shared(maxAgeMs, this.#routes.last));
+    return this.#routes.read(maxAgeBySize(maxAgeMs, this.#routes.last));
   }
 }
 
@@ -117,13 +118,13 @@ const RETRY_MS = 50;
 /** Bytes of a reading that may be taken each millisecond: viewers of a million entries see them every few seconds. */
 const BYTES_PER_MS = 8_000;
 
-/** Greatest age of a reading, ms, when viewers take one of `maxAgeMs` and the last was of this size. */
-function shared(maxAgeMs: number, last: { readonly byteLength: number } | undefined): number {
+/** Greatest age of a reading that is taken instead of a new one, ms: `maxAgeMs`, or more after a large one. */
+function maxAgeBySize(maxAgeMs: number, last: { readonly byteLength: number } | undefined): number {
   return maxAgeMs === 0 || last === undefined ? maxAgeMs : Math.max(maxAgeMs, last.byteLength / BYTES_PER_MS);
 }
 
-/** One kind of reading, shared between those who ask within its age. */
-class Reading<T> {
+/** A reading that is shared by those who ask while it is taken, or before it is too old for them. */
+class SharedReading<T> {
   readonly #take: (previous: T | undefined, at: number) => Promise<T>;
   #value: T | undefined;
   #at = 0;
@@ -133,7 +134,7 @@ class Reading<T> {
     this.#take = take;
   }
 
-  /** The newest there is, however old. */
+  /** The newest reading, however old. */
   get last(): T | undefined {
     return this.#value;
   }

@@ -39,11 +39,11 @@ export function ratePerSecond(count: (stats: Stats) => number, before: ProfileRe
  * kernel's account is `other`, processes and the kernel itself. Rows of one core (and of `total`) add up to 100.
  * @param cpu `total`, `all` or a core number as text.
  */
-export function profile(before: ProfileReading, after: ProfileReading, cpu: string): ProfileRow[] {
+export function profileRows(before: ProfileReading, after: ProfileReading, cpu: string): ProfileRow[] {
   const kernel = loads(before.coreTimes, after.coreTimes);
   const cores = after.stats.cores.flatMap((core) => {
     const known = before.stats.cores.find((candidate) => candidate.cpu === core.cpu);
-    const base = known ?? untouched(before.stats, core.cpu);
+    const base = known ?? startOfUnusedCore(before.stats, core.cpu);
     const load = kernel.find((candidate) => candidate.cpu === core.cpu)?.load ?? 0;
     const ticks = base === undefined ? undefined : ticksByClass(base, core, load);
     return ticks === undefined ? [] : [{ cpu: String(core.cpu), ticks }];
@@ -52,8 +52,8 @@ export function profile(before: ProfileReading, after: ProfileReading, cpu: stri
   return cores.filter((core) => cpu === 'all' || core.cpu === cpu).flatMap((core) => rows(core.cpu, core.ticks));
 }
 
-/** A core to which no worker had come by then. The cycles are those of every core. */
-function untouched({ cores: [core] }: Stats, cpu: number): CoreStats | undefined {
+/** Start values of a core that no worker had run on at the earlier reading: the cycle counter is the same on every core. */
+function startOfUnusedCore({ cores: [core] }: Stats, cpu: number): CoreStats | undefined {
   return core && { cpu, cycles: core.cycles, 'idle-cycles': core.cycles, classes: [] };
 }
 

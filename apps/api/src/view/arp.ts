@@ -30,7 +30,7 @@ export function arpView(menu: Menu, store: ConfigStore, live: LiveState): View {
   return async (maxAgeMs) => {
     const known = await live.neighbors(maxAgeMs);
     const { snapshot, invalid } = store;
-    const { byRow, learned } = entriesOf(known ?? NOBODY);
+    const { byRow, learned } = entriesOf(known ?? NO_NEIGHBORS);
     const stored = new StoredRows(
       snapshot.get(menu.path) ?? [],
       (row) => parts.of(row, invalid.get(row.id)),
@@ -50,7 +50,7 @@ interface Entries {
   readonly learned: readonly NeighborInfo[];
 }
 
-const NOBODY: readonly NeighborInfo[] = [];
+const NO_NEIGHBORS: readonly NeighborInfo[] = [];
 /** Entries of each reading, made once, however many look at it. */
 const readings = new WeakMap<readonly NeighborInfo[], Entries>();
 

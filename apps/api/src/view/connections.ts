@@ -77,8 +77,8 @@ class DumpRows implements RowSet {
     return property === MARK && value !== undefined ? this.#names.of(value) : value;
   }
 
-  numbers(column: string): ((index: number) => number) | undefined {
-    return this.#dump.numbers(column);
+  sortNumbers(column: string): ((index: number) => number) | undefined {
+    return this.#dump.sortNumbers(column);
   }
 
   row(index: number): RestRow {

@@ -32,9 +32,9 @@ const RETRY_MS = 50;
 
 /** `/ip/settings/slow-path`: why packets went through every stage. */
 export function slowPathView(live: LiveState): View {
-  let rates = new Rates();
+  let rates = new SlowPathRates();
   live.agent.onDown(() => {
-    rates = new Rates();
+    rates = new SlowPathRates();
   });
   return async (maxAgeMs, isRequested) => {
     let stats = await live.stats(maxAgeMs);
@@ -59,8 +59,8 @@ export function slowPathView(live: LiveState): View {
   };
 }
 
-/** Rates between readings that lie long enough apart to say something. */
-class Rates {
+/** SlowPathPackets per second of each slow reason, between readings that are neither too close nor too far apart. */
+class SlowPathRates {
   #base: { readonly nowNs: number; readonly slow: readonly SlowStats[] } | undefined;
   #rates: readonly number[] | undefined;
 

@@ -22,7 +22,7 @@ export const SIMPLE_VALUES: ValuesOf = (dump) => ({
     const upload = dump.value(id, PART.upload, property);
     return upload === undefined ? undefined : `${upload}/${dump.value(id, PART.download, property)}`;
   },
-  numbers(column) {
+  sortNumbers(column) {
     if (column.startsWith(TOTAL)) {
       const name = column.slice(TOTAL.length);
       return QUEUE_STATISTICS.includes(name) ? (id) => Number(dump.total(id, name)) : undefined;
@@ -34,22 +34,23 @@ export const SIMPLE_VALUES: ValuesOf = (dump) => ({
   },
 });
 
-/** Values of one number for each property. */
+/** Live values of which each property has one number. */
 const singleValues =
   (part: Part): ValuesOf =>
   (dump) => ({
     properties: QUEUE_STATISTICS,
     value: (id, property) => dump.value(id, part, property)?.toString(),
-    numbers: (column) => (QUEUE_STATISTICS.includes(column) ? (id) => Number(dump.value(id, part, column)) : undefined),
+    sortNumbers: (column) =>
+      QUEUE_STATISTICS.includes(column) ? (id) => Number(dump.value(id, part, column)) : undefined,
   });
 
 export const TREE_VALUES: ValuesOf = singleValues(PART.whole);
 
-/** Queues with what passes and waits, in their order. */
+/** Queues with their counters, in their order. */
 export function queuesView(menu: Menu, store: ConfigStore, live: LiveState, hints: QueueHints, values: ValuesOf): View {
   const parts = new StoredParts(menu);
   return async (maxAgeMs) => {
-    await hints.look();
+    await hints.refresh();
     const dump = await live.queues(maxAgeMs);
     const { snapshot, invalid } = store;
     return new StoredRows(
@@ -67,7 +68,7 @@ export function interfaceQueuesView(menu: Menu, store: ConfigStore, live: LiveSt
   return async (maxAgeMs) => {
     const dump = await live.queues(maxAgeMs);
     const values = dump && valuesOf(dump);
-    const treed = new Set(
+    const withTree = new Set(
       store.compiled['tree-queues']?.flatMap(({ parent }) => (parent.kind === 'interface' ? [parent.interface] : [])),
     );
     return new ArrayRows(
@@ -75,7 +76,7 @@ export function interfaceQueuesView(menu: Menu, store: ConfigStore, live: LiveSt
         const statistics = values ? counted.map((name) => [name, values.value(row.id, name) ?? '0']) : [];
         return {
           ...interfaceQueue(menu, row),
-          'active-queue': treed.has(row.id) ? 'queue-tree' : 'no-queue',
+          'active-queue': withTree.has(row.id) ? 'queue-tree' : 'no-queue',
           ...Object.fromEntries(statistics),
         };
       }),

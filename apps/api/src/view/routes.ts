@@ -58,8 +58,8 @@ export function routesView(menu: Menu, store: ConfigStore, live: LiveState): Vie
 
 /** Addresses that the router has: not those that are disabled, nor those of disabled interfaces. */
 function ownAddresses(addresses: readonly Row[], interfaces: readonly Row[]): ReadonlySet<string | undefined> {
-  const off = new Set(interfaces.filter(({ disabled }) => disabled).map(({ values }) => values.name));
-  const has = ({ disabled, values }: Row) => !disabled && !off.has(values.interface);
+  const disabledInterfaces = new Set(interfaces.filter(({ disabled }) => disabled).map(({ values }) => values.name));
+  const has = ({ disabled, values }: Row) => !disabled && !disabledInterfaces.has(values.interface);
   return new Set(addresses.filter(has).map(({ values }) => values.address?.split('/', 1)[0]));
 }
 
@@ -212,7 +212,7 @@ class RouteRows implements RowSet {
     };
   }
 
-  numbers(column: string): ((index: number) => number) | undefined {
+  sortNumbers(column: string): ((index: number) => number) | undefined {
     if (column === 'distance') {
       return (index) =>
         index < this.#rows.length

@@ -4,20 +4,20 @@ import type { TimeSlicer } from '../scheduling/time-slicer.js';
 /** An item as REST sends it: property → text. */
 export type RestRow = Readonly<Record<string, string>>;
 
-/** Items of a menu, decoded only as far as somebody looks. */
+/** Items of a menu. Each cell is decoded when it is read. */
 export interface RowSet extends Cells {
   readonly length: number;
   /** Items are missing that the data plane alone knows: it does not answer. */
   readonly incomplete?: boolean;
   id(index: number): string;
   row(index: number): RestRow;
-  /** Place of the item with this `.id`, where it is found faster than by a walk. */
+  /** Index of the item with this `.id`, where it is found faster than by a walk. */
   indexOf?(id: string): number | undefined;
   /** Index of the item with this `name`. */
   indexOfName?(name: string): number | undefined;
-  /** Makes in slices what {@link indexOf} finds with, where that takes long; it need not be made before. */
+  /** Builds the index of {@link indexOf} in slices, where that takes long; without this, the first look-up builds it. */
   prepareIds?(slicer: TimeSlicer): Promise<void>;
-  /** The same of what the values of some properties are found with. */
+  /** Builds in slices the indexes that values of the requested properties are computed with. */
   prepareValues?(isRequested: IsRequested, slicer: TimeSlicer): Promise<void>;
   /** Different values of a property, where they are known without a walk through all. */
   distinct?(property: string, slicer: TimeSlicer): Promise<readonly string[] | undefined>;
@@ -25,7 +25,7 @@ export interface RowSet extends Cells {
    * Numbers in the order of a column's values, for columns that every item has a value in: sorting by them decodes
    * no texts. `undefined` where there are none. A column is a property or half of a pair.
    */
-  numbers?(column: string): ((index: number) => number) | undefined;
+  sortNumbers?(column: string): ((index: number) => number) | undefined;
 }
 
 export class ArrayRows implements RowSet {

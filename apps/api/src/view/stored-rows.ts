@@ -10,7 +10,7 @@ export interface LiveValues {
   /** Text of one of the properties for the row with this id. */
   value(id: number, property: string): string | undefined;
   /** Number in the order of a column's values, by row id, where it needs no texts. */
-  numbers?(column: string): ((id: number) => number) | undefined;
+  sortNumbers?(column: string): ((id: number) => number) | undefined;
 }
 
 /** The stored part of rows as REST sends it. A row that no commit changed is put together once. */
@@ -24,7 +24,7 @@ export class StoredParts {
 
   /**
    * @param reason why the row cannot work, if it cannot.
-   * @param hint what of it does not do what it seems to.
+   * @param hint what the row does not do although it seems to.
    */
   of(row: Row, reason: string | undefined, hint?: string): RestRow {
     const known = this.#parts.get(row);
@@ -36,7 +36,7 @@ export class StoredParts {
   }
 }
 
-/** Stored rows joined with their live values, as far as somebody looks; `above` them what the data plane made. */
+/** Stored rows joined with their live values, put together when they are read; `above` them rows that the data plane made. */
 export class StoredRows implements RowSet {
   readonly #above: readonly RestRow[];
   readonly #rows: readonly Row[];
@@ -73,7 +73,7 @@ export class StoredRows implements RowSet {
   }
 
   indexOfName(name: string): number | undefined {
-    // No row is put together for that.
+    // Searched in the stored values: no row is put together for that.
     const stored = this.#rows.findIndex(({ values }) => values.name === name);
     if (stored >= 0) return this.#above.length + stored;
     const made = this.#above.findIndex((row) => row.name === name);
@@ -87,9 +87,9 @@ export class StoredRows implements RowSet {
     return part !== undefined && Object.hasOwn(part, property) ? part[property] : undefined;
   }
 
-  numbers(column: string): ((index: number) => number) | undefined {
+  sortNumbers(column: string): ((index: number) => number) | undefined {
     // Rows that the data plane made have no such numbers.
-    const read = this.#above.length > 0 ? undefined : this.#live?.numbers?.(column);
+    const read = this.#above.length > 0 ? undefined : this.#live?.sortNumbers?.(column);
     return read && ((index) => read(this.#rows[index]?.id ?? 0));
   }
 

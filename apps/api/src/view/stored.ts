@@ -25,16 +25,16 @@ export function builtinRows(
 ): { readonly builtin: RestRow[]; readonly rows: readonly Row[] } {
   const { builtin = [] } = menu;
   if (builtin.length === 0) return { builtin: [], rows: stored };
-  const set = new Map(stored.flatMap((row) => (row.id < FIRST_BUILTIN_ROW ? [] : [[row.id, row] as const])));
+  const storedById = new Map(stored.flatMap((row) => (row.id < FIRST_BUILTIN_ROW ? [] : [[row.id, row] as const])));
   return {
-    builtin: builtin.flatMap(({ id, values: first }) => {
-      const row = set.get(id) ?? builtinRow(menu, { id });
+    builtin: builtin.flatMap(({ id, values: initial }) => {
+      const row = storedById.get(id) ?? builtinRow(menu, { id });
       if (row === undefined) return [];
-      const fixed = Object.entries(first).filter(([name]) => menu.props[name]?.readOnly);
+      const fixed = Object.entries(initial).filter(([name]) => menu.props[name]?.readOnly);
       const values = { ...row.values, ...Object.fromEntries(fixed) };
       return [storedRow(menu, { ...row, values }, invalid.get(id))];
     }),
-    rows: set.size === 0 ? stored : stored.filter(({ id }) => !set.has(id)),
+    rows: storedById.size === 0 ? stored : stored.filter(({ id }) => !storedById.has(id)),
   };
 }
 
@@ -47,7 +47,7 @@ function values(menu: Menu, given: Readonly<Record<string, string>>): Record<str
   const rest: Record<string, string> = {};
   for (const [name, prop] of Object.entries(menu.props)) {
     if (prop.secret) continue;
-    const value = given[name] ?? (applies(menu, prop, given) ? prop.default : undefined);
+    const value = given[name] ?? (hasMeaning(menu, prop, given) ? prop.default : undefined);
     if (value === undefined || (name === 'comment' && value === '')) continue;
     rest[name] = prop.kind.fromStored?.(value) ?? value;
   }
@@ -55,7 +55,7 @@ function values(menu: Menu, given: Readonly<Record<string, string>>): Record<str
 }
 
 /** A default shows only where the property means something. */
-function applies(menu: Menu, prop: Prop, given: Readonly<Record<string, string>>): boolean {
+function hasMeaning(menu: Menu, prop: Prop, given: Readonly<Record<string, string>>): boolean {
   if (prop.when === undefined) return true;
   const value = given[prop.when.prop] ?? menu.props[prop.when.prop]?.default;
   return value !== undefined && prop.when.values.includes(value);

@@ -27,10 +27,10 @@ describe('hints for queues', () => {
       if (waiting) setImmediate(turn);
     };
     setImmediate(turn);
-    const first = hints.look();
+    const first = hints.refresh();
     const newest: ConfigSnapshot = new Map([['/queue/simple', queues('new').get('/queue/simple')?.slice(0, 2) ?? []]]);
     source.snapshot = newest;
-    await hints.look();
+    await hints.refresh();
     waiting = false;
     await first;
     expect(turns).toBeGreaterThan(2);

@@ -4,7 +4,7 @@ import {
   handedOver,
   outOfOrder,
   type ProfileReading,
-  profile as profileOf,
+  profileRows as profileOf,
   ratePerSecond,
 } from '../../src/state/profile.js';
 

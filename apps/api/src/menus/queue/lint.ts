@@ -6,7 +6,7 @@ import type { MenuModule } from '../module.js';
 /** `/queue/lint`: settings of queues that do not do what they seem to. */
 function queueLintView(hints: QueueHints): View {
   return async () => {
-    await hints.look();
+    await hints.refresh();
     return new ArrayRows(
       hints.findings.map(({ menu, row, name, property, finding, message }, index) => ({
         '.id': `*${(index + 1).toString(16).toUpperCase()}`,

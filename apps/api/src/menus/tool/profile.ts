@@ -6,7 +6,7 @@ import { type ApiError, errors } from '../../errors.js';
 import { checkArguments } from '../../rest/arguments.js';
 import { projected, proplistOf } from '../../rest/listing.js';
 import type { Answer, Call } from '../../services.js';
-import { type ProfileReading, profile, readProfile } from '../../state/profile.js';
+import { type ProfileReading, profileRows, readProfile } from '../../state/profile.js';
 import type { MenuModule } from '../module.js';
 
 /** `/tool/profile`: where the time of the cores went during `duration`. */
@@ -35,7 +35,7 @@ async function profileCommand({ services, menu, args, signal }: Call): Promise<A
   await sleep(ms, undefined, { signal });
   const after = await readProfile(services.live);
   if (before === undefined || after === undefined) throw new AgentGone();
-  const rows = profile(before, after, cpu);
+  const rows = profileRows(before, after, cpu);
   if (rows.length === 0 && isNumber(cpu)) throw noWorker(cpu, after);
   return projected(
     rows.map(({ name, cpu: core, usage }) => ({ name, cpu: core, usage })),

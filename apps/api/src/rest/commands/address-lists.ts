@@ -38,7 +38,7 @@ export async function addDynamicEntries(
   });
   await live.agent.request({ op: 'add-address-list-entries', entries });
   return slicer.map(entries, (entry) =>
-    live.entries.idOf({ list: entry.list, address: entry.address, prefixLen: entry['prefix-len'] }),
+    live.entryMemory.idOf({ list: entry.list, address: entry.address, prefixLen: entry['prefix-len'] }),
   );
 }
 
@@ -70,7 +70,7 @@ export async function findDynamicEntries(
 ): Promise<DynamicItems> {
   const slicer = new TimeSlicer();
   const named = await slicer.map(items, (item) => {
-    const entry = live.entries.entryOf(item);
+    const entry = live.entryMemory.entryOf(item);
     if (entry === undefined) throw notFound(item);
     return { id: item.toUpperCase(), entry };
   });
