@@ -10,7 +10,7 @@ export interface Connection {
 }
 
 /** Interval of checks, ms. */
-const LOOK_MS = 500;
+const CHECK_MS = 500;
 
 function measure(): Connection {
   const everOpen = live.lastMessageAt > 0;
@@ -25,7 +25,7 @@ let current = measure();
 const listeners = new Set<() => void>();
 let stop: (() => void) | undefined;
 
-function look(): void {
+function check(): void {
   const next = measure();
   if (next.liveness === current.liveness && next.ageS === current.ageS) return;
   current = next;
@@ -36,13 +36,13 @@ function look(): void {
 function subscribe(changed: () => void): () => void {
   listeners.add(changed);
   if (stop === undefined) {
-    const timer = setInterval(look, LOOK_MS);
-    const unlisten = live.onState(look);
+    const timer = setInterval(check, CHECK_MS);
+    const unlisten = live.onState(check);
     stop = () => {
       clearInterval(timer);
       unlisten();
     };
-    look();
+    check();
   }
   return () => {
     listeners.delete(changed);

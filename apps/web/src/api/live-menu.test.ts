@@ -2,7 +2,7 @@ import type { ServerMessage } from '@tollway/protocol/live/answers';
 import type { Subscription } from '@tollway/protocol/live/requests';
 import type { Condition, WindowPart } from '@tollway/protocol/live/window';
 import { expect, test } from 'vitest';
-import { LiveMenu, listed } from './live-menu.ts';
+import { LiveMenu, mapItems } from './live-menu.ts';
 
 /** A subscription to three rows, and a way to send it messages as the server does. */
 function threeRows() {
@@ -67,7 +67,7 @@ test('a list out of sight has no subscription, keeps its rows, and comes back at
   live.close();
   expect(closedCount()).toBe(1);
   expect(live.shown).toEqual(['*1', '*2', '*3']);
-  live.show({ first: 2, find: 'a' });
+  live.changeQuery({ first: 2, find: 'a' });
   live.open();
   live.open();
   expect(subscribed).toHaveLength(2);
@@ -94,7 +94,7 @@ test('a frozen list stays as it is when it was out of sight, and takes what is a
   live.open();
   answer('*2', '*3', '*4');
   expect(live.shown).toEqual(['*1', '*2', '*3']);
-  live.show({ find: '4' });
+  live.changeQuery({ find: '4' });
   answer('*4');
   expect(live.shown).toEqual(['*4']);
   answer('*5');
@@ -118,13 +118,13 @@ test('a list that was frozen while it was out of sight has the news when it is s
 
 test('a refused filter shows no rows, whatever comes of the rows before, until another one is answered', () => {
   const { live, order, refuse, answer, subscribed, closedCount } = threeRows();
-  live.show({ filter: { address: [{ op: 'in', value: '10.0.0.0/33' }] } });
+  live.changeQuery({ filter: { address: [{ op: 'in', value: '10.0.0.0/33' }] } });
   const asked = { column: 'address', op: 'in', value: '10.0.0.0/33' } as const;
   refuse('filter: 10.0.0.0/33 is no address', asked);
   order('*3', '*2', '*1');
   expect([live.error, live.shown, live.state.loaded]).toEqual(['filter: 10.0.0.0/33 is no address', [], false]);
   expect(live.refused).toEqual({ ...asked, why: '10.0.0.0/33 is no address' });
-  live.show({ filter: { address: [{ op: 'in', value: '10.0.0.0/32' }] } });
+  live.changeQuery({ filter: { address: [{ op: 'in', value: '10.0.0.0/32' }] } });
   expect(live.refused).toBeUndefined();
   expect([live.error, subscribed.length, closedCount()]).toEqual([undefined, 2, 1]);
   answer('*2');
@@ -146,6 +146,6 @@ test('all rows that pass a query come page by page, and are what is wanted of th
   };
   const query = { first: 0, count: 10, sort: null, filter: {}, find: '' };
   const chosen = new Set(['*2400', '*3', '*1001']);
-  const comments = listed(feed, '/x', query, (id, row) => (chosen.has(id) ? row.comment : undefined));
+  const comments = mapItems(feed, '/x', query, (id, row) => (chosen.has(id) ? row.comment : undefined));
   expect(await comments).toEqual(['b3', 'b1001', 'b2400']);
 });

@@ -82,7 +82,7 @@ export class LiveMenu {
   readonly #listeners = new Set<(change: Change) => void>();
   #query: Query;
   #handle: SubscriptionHandle | undefined;
-  #listed: Query;
+  #loadedQuery: Query;
   #state: LiveRows = noRows;
   #shown: readonly string[] = [];
   #staleRows = new Map<string, Row>();
@@ -91,7 +91,7 @@ export class LiveMenu {
   #heldSince: number | undefined;
   #frozen = false;
   /** Whether a requested snapshot is outstanding; a frozen subscription accepts nothing else. */
-  #awaited = true;
+  #snapshotAwaited = true;
   #error: string | undefined;
   #refused: RefusedCondition | undefined;
 
@@ -99,7 +99,7 @@ export class LiveMenu {
     this.#socket = socket;
     this.#menu = menu;
     this.#query = query;
-    this.#listed = query;
+    this.#loadedQuery = query;
     this.#intervalMs = intervalMs;
   }
 
@@ -112,8 +112,8 @@ export class LiveMenu {
   }
 
   /** The query of the rows in {@link state}; it differs from {@link query} until the new rows have arrived. */
-  get listed(): Query {
-    return this.#listed;
+  get loadedQuery(): Query {
+    return this.#loadedQuery;
   }
 
   /** Reason why the server refuses the subscription. */
@@ -161,10 +161,10 @@ export class LiveMenu {
   }
 
   /** Changes the query. */
-  show(part: Partial<Query>): void {
+  changeQuery(part: Partial<Query>): void {
     const before = this.#query;
     this.#query = { ...before, ...part };
-    this.#awaited = true;
+    this.#snapshotAwaited = true;
     this.release();
     if (this.#error === undefined || this.#handle === undefined) {
       this.#handle?.update(toRequest(this.#query));
@@ -194,7 +194,7 @@ export class LiveMenu {
 
   /** Requests a new snapshot, e.g. when a move that was shown already has failed. */
   refresh(): void {
-    this.#awaited = true;
+    this.#snapshotAwaited = true;
     this.#handle?.update(toRequest(this.#query));
   }
 
@@ -218,7 +218,7 @@ export class LiveMenu {
     this.#staleRows.clear();
   }
 
-  /** Ignores updates; when they are accepted again, a snapshot is requested. Answers to {@link show} are accepted in any case. */
+  /** Ignores updates; when they are accepted again, a snapshot is requested. Answers to {@link changeQuery} are accepted in any case. */
   freeze(frozen: boolean): void {
     if (frozen === this.#frozen) return;
     this.#frozen = frozen;
@@ -229,7 +229,7 @@ export class LiveMenu {
     // After a refusal the server may continue with the previous query, whose rows are not wanted.
     if (message.op === 'delta' && (this.#frozen || this.#error !== undefined)) return;
     // Each new subscription begins with a snapshot, also after a reconnect.
-    if (message.op === 'snapshot' && this.#frozen && !this.#awaited) return;
+    if (message.op === 'snapshot' && this.#frozen && !this.#snapshotAwaited) return;
     if (message.op === 'error') {
       this.#error = message.detail;
       this.#refused = refusedBy(message);
@@ -244,8 +244,8 @@ export class LiveMenu {
     const state = { ...sent, order: this.#reorders.reduce((order, reorder) => reorder(order), sent.order) };
     this.#state = state;
     if (message.op === 'snapshot') {
-      this.#listed = this.#query;
-      this.#awaited = false;
+      this.#loadedQuery = this.#query;
+      this.#snapshotAwaited = false;
     }
     this.#error = undefined;
     const now = performance.now();
@@ -299,10 +299,10 @@ export function isContext(row: Row | undefined): boolean {
 
 /** Ids of all items that pass a query, in its order, e.g. to select all of them. */
 export const idsOf = (socket: Socket, menu: string, query: Query): Promise<readonly string[]> =>
-  listed(socket, menu, query, (id) => id);
+  mapItems(socket, menu, query, (id) => id);
 
 /** Maps all items that pass a query, in its order; undefined results are left out. */
-export function listed<T>(
+export function mapItems<T>(
   socket: Socket,
   menu: string,
   query: Query,
@@ -335,7 +335,7 @@ export function listed<T>(
         else {
           clearTimeout(timer);
           timer = setTimeout(late, PAGE_MS);
-          live.show({ first: read });
+          live.changeQuery({ first: read });
         }
       }
     });

@@ -1,12 +1,12 @@
 /** The page's one live connection. */
 
-import { speaker } from './rest.ts';
-import { followProblem, refreshSession } from './session.ts';
+import { requestUser } from './rest.ts';
+import { refreshSession, setProblem } from './session.ts';
 import { LiveSocket } from './socket.ts';
 
 function liveUrl(): string {
   const { protocol, host } = window.location;
-  const user = speaker();
+  const user = requestUser();
   const query = user === undefined ? '' : `?user=${encodeURIComponent(user)}`;
   return `${protocol === 'https:' ? 'wss:' : 'ws:'}//${host}/live${query}`;
 }
@@ -17,5 +17,5 @@ export const live = new LiveSocket(liveUrl, () => {
 });
 
 live.onState(() => {
-  if (live.state === 'open') followProblem(undefined);
+  if (live.state === 'open') setProblem(undefined);
 });

@@ -1,6 +1,6 @@
 /** Subscribers as simple queues, from a comma separated list: what it would change, and the change. */
 import type { ImportReport, queueImport, queueImportUndo } from '@tollway/protocol/queue-import';
-import { ask, harmless } from './rest.ts';
+import { ask, idempotent } from './rest.ts';
 
 interface ImportOptions {
   /** Dry run: reports the changes without making them. */
@@ -23,5 +23,5 @@ export function importQueues(csv: string, { dryRun, remove, digest }: ImportOpti
     remove,
     ...(digest !== undefined && { digest }),
   });
-  return dryRun ? harmless(sent) : sent;
+  return dryRun ? idempotent(sent) : sent;
 }

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { harmless, RequestError, send, Unanswered } from './rest.ts';
+import { idempotent, RequestError, send, Unanswered } from './rest.ts';
 import { undoRevision } from './revisions.ts';
 
 afterEach(() => {
@@ -30,7 +30,7 @@ test('without an answer nobody knows whether a change was made; what changes not
     expect(error).toBeInstanceOf(Unanswered);
     expect(error).toMatchObject({ status: 0, message: /it is not known whether this was done/ });
   }
-  for (const sent of [send('GET', '/rest/ip/address'), harmless(send('POST', '/api/v1/login', {}))]) {
+  for (const sent of [send('GET', '/rest/ip/address'), idempotent(send('POST', '/api/v1/login', {}))]) {
     const error = await sent.catch((reason: unknown) => reason);
     expect(error).not.toBeInstanceOf(Unanswered);
     expect(error).toMatchObject({ status: 0, message: 'No answer from the router. Try again.' });

@@ -32,15 +32,15 @@ export class Unanswered extends RequestError {
 }
 
 /** Timeout of a response, ms: the router ends every request after 60 s. */
-const LONGEST_MS = 70_000;
+const RESPONSE_TIMEOUT_MS = 70_000;
 
 type Listener = () => void;
-const expired = new Set<Listener>();
+const unauthorizedListeners = new Set<Listener>();
 
 /** Calls `listener` whenever a request is answered with 401. Returns the function that stops it. */
 export function onUnauthorized(listener: Listener): () => void {
-  expired.add(listener);
-  return () => expired.delete(listener);
+  unauthorizedListeners.add(listener);
+  return () => unauthorizedListeners.delete(listener);
 }
 
 /** True for a plain JSON object. */
@@ -59,12 +59,12 @@ let user: string | undefined;
  * Sets the user of later requests. Another tab may log in another user, with the same cookie: the server refuses requests
  * that name a different user.
  */
-export function speakAs(id: string | undefined): void {
+export function setRequestUser(id: string | undefined): void {
   user = id;
 }
 
 /** Id of the user of requests. */
-export function speaker(): string | undefined {
+export function requestUser(): string | undefined {
   return user;
 }
 
@@ -128,7 +128,7 @@ export async function ask<E extends Endpoint>(
  * @param limitMs how long the answer is waited for, ms
  * @throws {RequestError} for every answer outside 2xx and when there is no answer.
  */
-export function send(method: string, path: string, body?: unknown, limitMs = LONGEST_MS): Promise<Answered> {
+export function send(method: string, path: string, body?: unknown, limitMs = RESPONSE_TIMEOUT_MS): Promise<Answered> {
   const sent = exchange(method, path, body, limitMs);
   return method === 'GET' ? sent : trackPending(sent);
 }
@@ -155,7 +155,7 @@ async function exchange(method: string, path: string, body: unknown, limitMs: nu
   if (!response.ok) {
     const error = await errorFrom(response);
     if (response.status !== 401 || path === '/api/v1/login') throw error;
-    for (const listener of expired) listener();
+    for (const listener of unauthorizedListeners) listener();
     throw method === 'GET' ? error : new RequestError(401, SESSION_OVER);
   }
   const revision = revisionOf(response);
@@ -173,7 +173,7 @@ const SESSION_OVER = 'Nothing was changed: the session had ended. Do it again af
 const NO_ANSWER = 'No answer from the router. Try again.';
 
 /** An idempotent request that is no GET: it may be repeated when there was no response. */
-export async function harmless<T>(sent: Promise<T>): Promise<T> {
+export async function idempotent<T>(sent: Promise<T>): Promise<T> {
   try {
     return await sent;
   } catch (error) {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { speaker } from './rest.ts';
-import { followUser, login, refreshSession, useSession } from './session.ts';
+import { requestUser } from './rest.ts';
+import { login, refreshSession, updateUser, useSession } from './session.ts';
 
 const answer = vi.fn<() => Promise<Response>>();
 const answers = (status: number, body: object) => answer.mockResolvedValue(Response.json(body, { status }));
@@ -55,20 +55,20 @@ test('what is open under the question for the password stays, too', async () => 
 test('whom another tab has logged in does not take over a page, unless they log in there', async () => {
   answers(200, { ...who, id: '*2', name: 'bob' });
   await refreshSession();
-  expect(speaker()).toBe('*2');
+  expect(requestUser()).toBe('*2');
   answers(200, who);
   await refreshSession();
   expect(useSession.getState()).toMatchObject({ phase: 'out', expired: { name: 'bob' } });
   await refreshSession();
   expect(useSession.getState()).toMatchObject({ phase: 'out', expired: { name: 'bob' } });
-  expect(speaker()).toBe('*2');
+  expect(requestUser()).toBe('*2');
   answers(200, { ...who, id: '*2', name: 'bob' });
   await refreshSession();
   expect(useSession.getState()).toMatchObject({ phase: 'in', name: 'bob' });
   answer.mockImplementation(() => Promise.resolve(Response.json(who)));
   await login('admin', 'long enough');
   expect(useSession.getState()).toMatchObject({ phase: 'in', name: 'admin' });
-  expect(speaker()).toBe('*1');
+  expect(requestUser()).toBe('*1');
 });
 
 test('a login after which the router does not answer says so, and can be tried again', async () => {
@@ -84,10 +84,10 @@ test('a login after which the router does not answer says so, and can be tried a
 test('who is renamed stays logged in', async () => {
   answers(200, who);
   await refreshSession();
-  followUser({ name: 'root', group: 'full' });
+  updateUser({ name: 'root', group: 'full' });
   expect(useSession.getState()).toMatchObject({ phase: 'in', id: '*1', name: 'root' });
   answers(200, { ...who, name: 'root' });
   await refreshSession();
   expect(useSession.getState()).toMatchObject({ phase: 'in', id: '*1', name: 'root' });
-  expect(speaker()).toBe('*1');
+  expect(requestUser()).toBe('*1');
 });

@@ -3,7 +3,7 @@ import type { ErrorBody } from '@tollway/protocol/errors';
 import type { StatusMessage } from '@tollway/protocol/live/status';
 import type { login as loginRoute, logout as logoutRoute, SessionAnswer, setup } from '@tollway/protocol/session';
 import { create } from 'zustand';
-import { ask, harmless, isObject, onUnauthorized, RequestError, request, speakAs } from './rest.ts';
+import { ask, idempotent, isObject, onUnauthorized, RequestError, request, setRequestUser } from './rest.ts';
 
 interface User {
   /** `.id` in `/user`; a user may be renamed. */
@@ -39,7 +39,7 @@ export function loggedIn(): string | undefined {
 }
 
 function replace(next: Session): void {
-  speakAs(next.phase === 'in' ? next.id : next.phase === 'out' ? next.expired?.id : undefined);
+  setRequestUser(next.phase === 'in' ? next.id : next.phase === 'out' ? next.expired?.id : undefined);
   useSession.setState(next, true);
 }
 
@@ -56,7 +56,7 @@ export async function refreshSession(anybody = false): Promise<void> {
     if (useSession.getState().phase === 'unknown') {
       replace({ phase: 'out', setup: false, problem: 'The router does not answer.' });
     }
-    followProblem(undefined);
+    setProblem(undefined);
     return;
   }
   let body: unknown;
@@ -84,13 +84,13 @@ export async function refreshSession(anybody = false): Promise<void> {
   } else if (response.status === 401) {
     expire(fields.setup === true);
   } else if (response.status === 503 && fields.detail !== undefined) {
-    if (before.phase === 'in') followProblem(fields.detail);
+    if (before.phase === 'in') setProblem(fields.detail);
     // The windows stay while their user is asked for the password again.
     else if (before.phase !== 'out' || before.expired === undefined) {
       replace({ phase: 'unavailable', problem: fields.detail });
     }
   } else {
-    followProblem(undefined);
+    setProblem(undefined);
     if (before.phase === 'unknown') {
       replace({ phase: 'out', setup: false, problem: 'The router is starting; try again in a moment.' });
     }
@@ -98,7 +98,7 @@ export async function refreshSession(anybody = false): Promise<void> {
 }
 
 /** Notes why the management plane does not work, for an open page; undefined when it works, or that is unknown. */
-export function followProblem(problem: string | undefined): void {
+export function setProblem(problem: string | undefined): void {
   const session = useSession.getState();
   if (session.phase !== 'in' || session.problem === problem) return;
   const { problem: _over, ...rest } = session;
@@ -108,7 +108,7 @@ export function followProblem(problem: string | undefined): void {
 /** Logs in. @throws {RequestError} with the reason. */
 export async function login(name: string, password: string): Promise<void> {
   try {
-    await harmless(ask<typeof loginRoute>('POST', '/api/v1/login', { name, password }));
+    await idempotent(ask<typeof loginRoute>('POST', '/api/v1/login', { name, password }));
   } catch (error) {
     if (error instanceof RequestError && error.status === 401) {
       throw new RequestError(401, 'Login failed: wrong user name or password.');
@@ -136,7 +136,7 @@ export async function changePassword(values: Readonly<Record<string, string>>): 
 }
 
 /** Updates name and group of the logged-in user. */
-export function followUser(user: StatusMessage['user']): void {
+export function updateUser(user: StatusMessage['user']): void {
   const session = useSession.getState();
   if (session.phase !== 'in' || user === undefined) return;
   const { name, group } = user;

@@ -12,9 +12,9 @@ import { isObject } from './rest.ts';
 interface Subscription {
   request: Request;
   readonly receive: (message: ServerMessage) => void;
-  readonly anew: (() => void) | undefined;
+  readonly onReconnect: (() => void) | undefined;
   /** The request has been sent at least once. */
-  asked: boolean;
+  sent: boolean;
 }
 
 /** A running subscription. */
@@ -40,7 +40,7 @@ export function retryDelay(attempt: number): number {
 
 export class LiveSocket {
   readonly #url: () => string;
-  readonly #lost: () => void;
+  readonly #onLost: () => void;
   readonly #subscriptions = new Map<number, Subscription>();
   readonly #listeners = new Set<() => void>();
   #socket: WebSocket | undefined;
@@ -53,11 +53,11 @@ export class LiveSocket {
 
   /**
    * @param url where to connect, asked at each attempt
-   * @param lost called after each failed or broken connection, to find out whether the session still lives
+   * @param onLost called after each failed or broken connection, to find out whether the session still lives
    */
-  constructor(url: () => string, lost: () => void) {
+  constructor(url: () => string, onLost: () => void) {
     this.#url = url;
-    this.#lost = lost;
+    this.#onLost = onLost;
   }
 
   get state(): SocketState {
@@ -88,11 +88,11 @@ export class LiveSocket {
     this.#enter('closed');
   }
 
-  /** @param anew called before the answers of a new connection: they know nothing of those of the one before */
-  subscribe(request: Request, receive: (message: ServerMessage) => void, anew?: () => void): SubscriptionHandle {
+  /** @param onReconnect called before the answers of a new connection: they know nothing of those of the one before */
+  subscribe(request: Request, receive: (message: ServerMessage) => void, onReconnect?: () => void): SubscriptionHandle {
     const id = this.#nextId++;
-    const asked = this.#send({ op: 'subscribe', id, ...request });
-    const subscription: Subscription = { request, receive, anew, asked };
+    const sent = this.#send({ op: 'subscribe', id, ...request });
+    const subscription: Subscription = { request, receive, onReconnect, sent };
     this.#subscriptions.set(id, subscription);
     return {
       update: (part) => {
@@ -128,8 +128,8 @@ export class LiveSocket {
       this.lastMessageAt = performance.now();
       this.#enter('open');
       for (const [id, subscription] of this.#subscriptions) {
-        if (subscription.asked) subscription.anew?.();
-        subscription.asked = true;
+        if (subscription.sent) subscription.onReconnect?.();
+        subscription.sent = true;
         this.#send({ op: 'subscribe', id, ...subscription.request });
       }
     };
@@ -142,7 +142,7 @@ export class LiveSocket {
       this.#socket = undefined;
       const over = code === SESSION_OVER;
       this.#enter(over ? 'closed' : 'lost');
-      this.#lost();
+      this.#onLost();
       // Listeners close this socket after the end of a session, unless somebody has logged in again.
       this.#timer = setTimeout(() => this.#connect(), over ? LAST_RETRY_MS : retryDelay(this.#attempt++));
     };

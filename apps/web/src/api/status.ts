@@ -2,7 +2,7 @@
 import type { Status as RouterStatus } from '@tollway/protocol/live/status';
 import { create } from 'zustand';
 import { live } from './live.ts';
-import { followUser } from './session.ts';
+import { updateUser } from './session.ts';
 
 interface Status {
   readonly identity: string;
@@ -70,7 +70,7 @@ export function connect(): void {
     live.subscribe({ topic: 'status' }, (message) => {
       if (message.op !== 'status') return;
       useStatus.setState(toStatus(message));
-      followUser(message.user);
+      updateUser(message.user);
     });
   }
   live.open();

@@ -18,7 +18,7 @@ import { FormStatus } from './FormStatus.tsx';
 import { copiedEdits, copyOf, type Edits, initialEdits, valuesOf, withEdits } from './form-model.ts';
 import type { TabExtras } from './form-tabs.ts';
 import { notifyStaysOpen } from './form-toasts.ts';
-import { itemTitle, lockedReason, newTitle, removalLock } from './item.ts';
+import { itemTitle, lockedReason, newTitle, removalLockedReason } from './item.ts';
 import { RemoveDialog } from './RemoveDialog.tsx';
 import { disableConfirmation, type RemoveConfirmation, removeConfirmation } from './remove-confirmation.ts';
 import { loadingText } from './TableFooter.tsx';
@@ -323,7 +323,7 @@ function Body({
           menu={menu}
           isNew={isNew}
           locked={locked}
-          kept={removalLock(menu, base)}
+          kept={removalLockedReason(menu, base)}
           busy={form.busy}
           disabled={disabled}
           gone={gone !== undefined}

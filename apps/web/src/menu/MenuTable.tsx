@@ -25,7 +25,7 @@ import { FilterBar } from './FilterBar.tsx';
 import { useEmptyColumns } from './filled-columns.ts';
 import { Grid, type GridHandle } from './Grid.tsx';
 import { ParentDialog } from './ParentDialog.tsx';
-import type { Moved } from './parents.ts';
+import type { ReparentedItems } from './parents.ts';
 import { RemoveDialog } from './RemoveDialog.tsx';
 import { rememberedLayout, rememberLayout } from './remembered-layout.ts';
 import type { RemoveConfirmation } from './remove-confirmation.ts';
@@ -61,7 +61,7 @@ const FIND_WAIT_MS = 150;
 /** Menu or dialog over the table. */
 type Overlay =
   | { readonly kind: 'nothing' }
-  | { readonly kind: 'parent'; readonly moved: Moved }
+  | { readonly kind: 'parent'; readonly moved: ReparentedItems }
   /** `ids`: those that were selected when it was asked for. */
   | { readonly kind: 'comment'; readonly ids: readonly string[] }
   | { readonly kind: 'remove'; readonly confirmation: RemoveConfirmation }
@@ -164,7 +164,10 @@ export function MenuTable(props: MenuTableProps) {
     clearTimeout(findTimer.current);
     // Between words a blank counts; around them it is one that was typed before the next word, or pasted along.
     const sought = text.trim();
-    findTimer.current = setTimeout(() => live.query.find !== sought && live.show({ first: 0, find: sought }), waitMs);
+    findTimer.current = setTimeout(
+      () => live.query.find !== sought && live.changeQuery({ first: 0, find: sought }),
+      waitMs,
+    );
   }
 
   /** Moves the focus from a button of the table to its rows: what is selected is what keys are meant for. */
@@ -319,7 +322,7 @@ export function MenuTable(props: MenuTableProps) {
       {overlay.kind === 'remove' && (
         <RemoveDialog
           confirmation={overlay.confirmation}
-          onAnswer={() => actions.confirmed(overlay.confirmation)}
+          onAnswer={() => actions.runConfirmed(overlay.confirmation)}
           onClose={() => setOverlay(NOTHING)}
         />
       )}

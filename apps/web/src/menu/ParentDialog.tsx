@@ -5,12 +5,12 @@ import { AskDialog } from '../ui/AskDialog.tsx';
 import { Combo } from '../ui/Combo.tsx';
 import { messageOf } from '../ui/message-of.ts';
 import { notifyStaysOpen } from './form-toasts.ts';
-import { changeParent, type Moved } from './parents.ts';
+import { changeParent, type ReparentedItems } from './parents.ts';
 import { rootParent } from './tree.ts';
 
 interface Props {
   readonly menu: Menu;
-  readonly moved: Moved;
+  readonly moved: ReparentedItems;
   readonly onClose: () => void;
 }
 

@@ -2,7 +2,7 @@ import type { ReactNode, RefObject } from 'react';
 import { Icon } from '../ui/icons.tsx';
 import { loadOnOpen } from '../ui/load-on-open.ts';
 import { ToolButton } from '../ui/ToolButton.tsx';
-import { ORIGINS, offered, type QuickFilter } from './quick-filter.ts';
+import { ORIGINS, offeredValues, type QuickFilter } from './quick-filter.ts';
 import type { TableCommand } from './table-commands.ts';
 
 interface ToolbarProps {
@@ -116,7 +116,7 @@ function QuickFilterList({ quickFilter, choice, choices, onQuickFilter, onChoose
       onChange={(event) => onChoose(event.target.value)}
     >
       <option value="">{quickFilter.all}</option>
-      {offered(choice, choices).map((option) => (
+      {offeredValues(choice, choices).map((option) => (
         <option key={option}>{option}</option>
       ))}
       {quickFilter.origins && (

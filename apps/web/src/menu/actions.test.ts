@@ -1,7 +1,7 @@
 import { type Command, menuByPath } from '@tollway/schema';
 import { expect, test } from 'vitest';
 import { actsOnAll, commandLabel, rowsBlockedReason, specialCommands } from './actions.ts';
-import { items, lockedReason, removalLock } from './item.ts';
+import { items, lockedReason, removalLockedReason } from './item.ts';
 import { footerText } from './TableFooter.tsx';
 import { disabledReason } from './table-commands.ts';
 import { commandFor, HELD, rowFor, windowCommandFor } from './table-keys.ts';
@@ -70,11 +70,11 @@ test('queue types that always exist can be changed, but not removed', () => {
   const [first] = usual;
   if (first === undefined) throw new Error('there are none');
   expect(lockedReason(types, first)).toBeUndefined();
-  expect(removalLock(types, first)).toBe('this item always exists and cannot be removed');
+  expect(removalLockedReason(types, first)).toBe('this item always exists and cannot be removed');
   expect(rowsBlockedReason(types, 'remove', [...usual, { '.id': '*1', name: 'own' }], 11)).toBe(
     '10 of the 11 selected rows always exist and cannot be removed',
   );
-  expect(removalLock(types, { '.id': '*1', name: 'own' })).toBeUndefined();
+  expect(removalLockedReason(types, { '.id': '*1', name: 'own' })).toBeUndefined();
 });
 
 test('rows are not moved by halves, when others that are selected are not loaded', () => {

@@ -5,7 +5,7 @@ import { RequestError, Unanswered } from '../api/rest.ts';
 import { type Row, rowId } from '../api/row.ts';
 import { showError } from '../ui/toasts.ts';
 import { isSet } from './cells/text.ts';
-import { amount, items, lockedAmong, lockedReason, partOf, removalLock } from './item.ts';
+import { amount, items, lockedReason, partOf, removalLockedReason, someLockedReason } from './item.ts';
 import type { Move } from './row-moves.ts';
 import { notifyChange, trackChange } from './undo.ts';
 
@@ -145,9 +145,9 @@ export function rowsBlockedReason(
   if (declared?.effect === 'action')
     return declared.dynamicRows === true ? undefined : actionBlockedReason(rows, count);
   if (declared?.dynamicRows === true && command !== 'remove') return undefined;
-  if (count > 1) return lockedAmong(menu, rows, count, command === 'remove' ? 'remove' : 'change');
+  if (count > 1) return someLockedReason(menu, rows, count, command === 'remove' ? 'remove' : 'change');
   if (only === undefined) return undefined;
-  return command === 'remove' ? removalLock(menu, only) : lockedReason(menu, only);
+  return command === 'remove' ? removalLockedReason(menu, only) : lockedReason(menu, only);
 }
 
 /** An action leaves rows as they are, so that it is also for those that cannot be changed; what the system made has no counters of its own. */

@@ -1,7 +1,7 @@
 import { menuByPath, registry } from '@tollway/schema';
 import { expect, test } from 'vitest';
 import { conditionFields, emptyCondition, filterOf, operatorsFor, wantedAfter } from './conditions.ts';
-import { choiceConditions, ORIGINS, offered, quickFilterOf } from './quick-filter.ts';
+import { choiceConditions, ORIGINS, offeredValues, quickFilterOf } from './quick-filter.ts';
 
 const filter = menuByPath('/ip/firewall/filter');
 const queues = menuByPath('/queue/simple');
@@ -76,10 +76,10 @@ test('no entry of a quick filter reads as a list that always exists', () => {
 });
 
 test('a choice stays in view as long as it is the filter, though nothing is called so any more', () => {
-  expect(offered('old', ['input', 'new'])).toEqual(['input', 'new', 'old']);
-  expect(offered('input', ['input', 'new'])).toEqual(['input', 'new']);
-  expect(offered('', ['input'])).toEqual(['input']);
-  expect(offered(':dynamic', ['input'])).toEqual(['input']);
+  expect(offeredValues('old', ['input', 'new'])).toEqual(['input', 'new', 'old']);
+  expect(offeredValues('input', ['input', 'new'])).toEqual(['input', 'new']);
+  expect(offeredValues('', ['input'])).toEqual(['input']);
+  expect(offeredValues(':dynamic', ['input'])).toEqual(['input']);
 });
 
 test('the quick filter of the log finds a topic among several', () => {

@@ -74,9 +74,9 @@ export function emptyCondition(menu: Menu, prop: string): Condition {
 }
 
 /**
- * Addresses have their ports behind them, which are properties of their own: an address alone means all that are of it.
+ * The test of a condition. Cells of addresses end with their ports: a condition with an address alone holds for every port.
  */
-function asMeant(menu: Menu, { prop, op, value }: Condition): Test {
+function toTest(menu: Menu, { prop, op, value }: Condition): Test {
   const alone = menuColumn(menu, prop)?.kind.withPort === true && !value.includes(':');
   if (!alone || (op !== 'is' && op !== 'is-not')) return { op, value };
   return { op: op === 'is' ? 'in' : 'in-not', value };
@@ -89,7 +89,7 @@ export function filterOf(menu: Menu, conditions: readonly Condition[]): Filter {
     const { prop, value } = condition;
     if (value === '') continue;
     const list = tests.get(prop) ?? [];
-    list.push(asMeant(menu, condition));
+    list.push(toTest(menu, condition));
     tests.set(prop, list);
   }
   return Object.fromEntries(

@@ -105,7 +105,7 @@ export function useEmptyColumns(menu: Menu, live: LiveMenu, columns: readonly st
     const all = names.split(' ');
     const observe = (ids: Iterable<string>) => {
       const rows = [...ids].map((id) => live.row(id)).filter((row) => row !== undefined);
-      if (filled.observe(rows, all, live.listed, live.state)) setEmpty(filled.empty(all));
+      if (filled.observe(rows, all, live.loadedQuery, live.state)) setEmpty(filled.empty(all));
     };
     observe(live.shown);
     setEmpty(filled.empty(all));

@@ -76,13 +76,13 @@ export function changes(menu: Menu, base: Row, edits: Edits): Record<string, str
     if (prop === undefined || prop.readOnly === true || !isVisible(menu, prop, base, edits)) continue;
     if (value === null || (value === '' && prop.unset === true && prop.kind.parse('').ok === false)) {
       if (base[name] !== undefined) body[`!${name}`] = '';
-    } else if (!means(prop, value, base[name])) body[name] = value;
+    } else if (!isSameValue(prop, value, base[name])) body[name] = value;
   }
   return body;
 }
 
 /** True when a typed text is another spelling of a value, as `20M` is of `20000000`. */
-function means(prop: Prop, typed: string, value: string | undefined): boolean {
+function isSameValue(prop: Prop, typed: string, value: string | undefined): boolean {
   if (typed === value) return true;
   const parsed = prop.kind.parse(typed);
   return parsed.ok && parsed.value === value;
@@ -104,7 +104,7 @@ export function conflicts(
     const prop = menu.props[name];
     const now = base[name];
     if (prop === undefined || !(name in origins) || origins[name] === now) continue;
-    if (!means(prop, value ?? '', now ?? '')) found[name] = now === undefined ? '' : editValue(prop.kind, now);
+    if (!isSameValue(prop, value ?? '', now ?? '')) found[name] = now === undefined ? '' : editValue(prop.kind, now);
   }
   return found;
 }

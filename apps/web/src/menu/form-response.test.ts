@@ -1,6 +1,6 @@
 import { type Menu, menuByPath } from '@tollway/schema';
 import { expect, test } from 'vitest';
-import { acknowledgedBy, isOutdated, typedSince, withAcknowledged, withBody } from './form-response.ts';
+import { acknowledgedBy, isOutdated, typedSince, withAcknowledged, withSentValues } from './form-response.ts';
 
 function menu(path: string): Menu {
   const found = menuByPath(path);
@@ -25,7 +25,11 @@ test('what was typed since is an edit against the item as it is now; what is as 
 });
 
 test('without an answer an item is what was sent', () => {
-  expect(withBody(entry, { list: 'z301', '!comment': '' })).toEqual({ '.id': '*1', list: 'z301', address: '10.2.1.4' });
+  expect(withSentValues(entry, { list: 'z301', '!comment': '' })).toEqual({
+    '.id': '*1',
+    list: 'z301',
+    address: '10.2.1.4',
+  });
 });
 
 test('an answer counts until the news of the item know of the change, or of another one', () => {

@@ -14,7 +14,7 @@ export function typedSince(menu: Menu, row: Row, typed: Typed): Edits {
 }
 
 /** An item after an accepted change whose response has no body: the sent properties applied to the row. */
-export function withBody(row: Row, body: Readonly<Record<string, string>>): Row {
+export function withSentValues(row: Row, body: Readonly<Record<string, string>>): Row {
   const removed = new Set(Object.keys(body).flatMap((name) => (name.startsWith('!') ? [name.slice(1)] : [])));
   return Object.fromEntries(
     Object.entries({ ...row, ...body }).filter(([name]) => !name.startsWith('!') && !removed.has(name)),

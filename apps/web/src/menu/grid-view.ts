@@ -21,6 +21,7 @@ const OVERDRAW = 4;
 const ASK_MS = 60;
 /** Time without an event `scroll` after which scrolling has ended, ms. */
 const REST_MS = 120;
+
 /** Whether two queries are about the same rows in the same order, whichever part of them is shown. */
 function isSameList(one: Query, other: Query): boolean {
   return one.sort === other.sort && one.filter === other.filter && one.find === other.find;
@@ -36,22 +37,22 @@ export class GridView {
   #selection: Selection = noSelection;
   /** The query at the last move of the keyboard focus. */
   #focusQuery: Query | undefined;
-  #height = -1;
-  #rows = -1;
+  #bodyHeight = -1;
+  #rowCount = -1;
   #frame = 0;
   /** Timer for the end of scrolling; undefined while the list is not scrolled. */
   #scrollEnd: ReturnType<typeof setTimeout> | undefined;
   #asking: ReturnType<typeof setTimeout> | undefined;
   /** The pointer is over the table or drags something of it: columns must not grow. */
   #isHovered = false;
-  #pending: { index: number; found: (id: string) => void } | undefined;
+  #pendingFocus: { index: number; found: (id: string) => void } | undefined;
   /** Last known number of the row with the focus. */
   #lastFocus = 0;
   #active: string | undefined;
   /** The rows at the last layout, and the number of the first one. */
-  #laid: { readonly first: number; readonly shown: readonly string[] } = { first: 0, shown: [] };
+  #lastLayout: { readonly first: number; readonly shown: readonly string[] } = { first: 0, shown: [] };
   /** The list that the known heights belong to. */
-  #listed: { readonly query: Query; readonly matched: number } | undefined;
+  #measuredList: { readonly query: Query; readonly matched: number } | undefined;
 
   constructor(options: GridViewOptions) {
     this.#options = options;
@@ -170,7 +171,7 @@ export class GridView {
     this.viewport.reveal(to);
     const id = this.#idAt(to);
     if (id !== undefined) found(id);
-    else this.#pending = { index: to, found };
+    else this.#pendingFocus = { index: to, found };
     this.#schedule();
   }
 
@@ -196,8 +197,8 @@ export class GridView {
   /** Begins a new list after a change of the query or of the number of rows: heights of rows that are not loaded are unknown. */
   #onListChanged(): void {
     const { query, state } = this.#options.live;
-    const before = this.#listed;
-    this.#listed = { query, matched: state.matched };
+    const before = this.#measuredList;
+    this.#measuredList = { query, matched: state.matched };
     if (before === undefined) return;
     const same = isSameList(before.query, query);
     // A move of the focus while the new list was loading refers to that list.
@@ -215,7 +216,7 @@ export class GridView {
 
   /** The present number of the row that had `index` at the last layout: a full log loses its first row with each new one. */
   #movedTo(index: number): number {
-    const { first, shown } = this.#laid;
+    const { first, shown } = this.#lastLayout;
     const places = new Map(this.order().map((id, at) => [id, this.firstLoaded + at]));
     // A row that is no longer loaded has moved as far as the next row that is.
     for (let at = Math.max(0, index - first); at < shown.length; at += 1) {
@@ -235,22 +236,22 @@ export class GridView {
     const before = geometry.rowAt(offset);
     const into = offset - geometry.top(before);
     const anchor = tail ? this.#movedTo(before) : before;
-    this.#laid = { first: this.firstLoaded, shown: live.shown };
+    this.#lastLayout = { first: this.firstLoaded, shown: live.shown };
     geometry.resize(this.#count(), viewport.line);
     for (const [at, id] of live.shown.entries()) {
       const row = live.row(id);
       if (row !== undefined) geometry.setExtra(live.state.first + at, this.#lines.count(row));
     }
-    if (this.#height !== geometry.scrollable) {
-      this.#height = geometry.scrollable;
-      body.style.height = `${this.#height}px`;
+    if (this.#bodyHeight !== geometry.scrollableHeight) {
+      this.#bodyHeight = geometry.scrollableHeight;
+      body.style.height = `${this.#bodyHeight}px`;
     }
-    if (this.#rows !== this.#count()) {
-      this.#rows = this.#count();
-      scroller.setAttribute('aria-rowcount', String(this.#rows + 1));
+    if (this.#rowCount !== this.#count()) {
+      this.#rowCount = this.#count();
+      scroller.setAttribute('aria-rowcount', String(this.#rowCount + 1));
     }
     if (tail && viewport.isAtEnd) {
-      const end = Math.max(0, geometry.scrollable - viewport.height);
+      const end = Math.max(0, geometry.scrollableHeight - viewport.height);
       if (Math.abs(end - viewport.scrollTop) > 1) viewport.scrollTo(end);
     } else if (viewport.scrollTop > 0 && anchor < geometry.count) {
       const now = geometry.top(anchor) + into;
@@ -262,7 +263,7 @@ export class GridView {
     const { live, scroller } = this.#options;
     this.#layout();
     // Rows above the target of the focus may have become taller by the layout.
-    const target = this.#pending?.index;
+    const target = this.#pendingFocus?.index;
     if (target !== undefined && this.#idAt(target) !== undefined) this.viewport.reveal(target);
     const { geometry, offset, height, scrollTop } = this.viewport;
     const top = geometry.rowAt(offset);
@@ -297,10 +298,10 @@ export class GridView {
       else scroller.setAttribute('aria-activedescendant', active);
     }
 
-    const pending = this.#pending;
+    const pending = this.#pendingFocus;
     const id = pending === undefined ? undefined : this.#idAt(pending.index);
     if (pending !== undefined && id !== undefined) {
-      this.#pending = undefined;
+      this.#pendingFocus = undefined;
       pending.found(id);
     }
     if (live.state.loaded && live.state.order.length > 0) {
@@ -316,7 +317,7 @@ export class GridView {
     this.#asking = setTimeout(() => {
       this.#asking = undefined;
       const wanted = this.#wanted();
-      if (wanted !== undefined) this.#options.live.show(wanted);
+      if (wanted !== undefined) this.#options.live.changeQuery(wanted);
     }, ASK_MS);
   }
 

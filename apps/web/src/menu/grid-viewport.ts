@@ -84,7 +84,7 @@ export class GridViewport {
   }
 
   #reachesEnd(): boolean {
-    return this.#scrollTop + this.#measures.height >= this.geometry.scrollable - 4;
+    return this.#scrollTop + this.#measures.height >= this.geometry.scrollableHeight - 4;
   }
 
   scrollTo(scrollTop: number): void {
@@ -137,7 +137,7 @@ export class GridViewport {
     const { geometry } = this;
     const shift = this.#shift();
     const offset = clientY - this.#body.getBoundingClientRect().top + shift;
-    if (offset >= geometry.full) return { index: undefined, share: 0, y: geometry.full - shift, height: 0 };
+    if (offset >= geometry.fullHeight) return { index: undefined, share: 0, y: geometry.fullHeight - shift, height: 0 };
     const index = geometry.rowAt(Math.max(0, offset));
     const [top, height] = [geometry.top(index), geometry.height(index)];
     return { index, share: (offset - top) / height, y: top - shift, height };

@@ -37,23 +37,23 @@ function isBuiltin(menu: Menu, row: Row): boolean {
 }
 
 /** Effect of a command on an item: it takes it away, or anything else. */
-type Change = 'change' | 'remove';
+type ItemEffect = 'change' | 'remove';
 
-function lockOf(menu: Menu, row: Row, change: Change): Lock | undefined {
-  if (!menu.commands.has('set')) return change === 'remove' ? undefined : 'live';
-  if (isBuiltin(menu, row) && (change === 'remove' || menu.builtinSettable !== true)) return 'builtin';
-  const goes = change === 'remove' && menu.dynamicRemovable !== undefined;
+function lockOf(menu: Menu, row: Row, effect: ItemEffect): Lock | undefined {
+  if (!menu.commands.has('set')) return effect === 'remove' ? undefined : 'live';
+  if (isBuiltin(menu, row) && (effect === 'remove' || menu.builtinSettable !== true)) return 'builtin';
+  const goes = effect === 'remove' && menu.dynamicRemovable !== undefined;
   return isSet(row, 'dynamic') && !goes ? 'dynamic' : undefined;
 }
 
-const DONE: Readonly<Record<Change, string>> = { change: 'changed', remove: 'removed' };
+const DONE: Readonly<Record<ItemEffect, string>> = { change: 'changed', remove: 'removed' };
 
-function reasonFor(menu: Menu, row: Row, change: Change): string | undefined {
-  switch (lockOf(menu, row, change)) {
+function reasonFor(menu: Menu, row: Row, effect: ItemEffect): string | undefined {
+  switch (lockOf(menu, row, effect)) {
     case 'live':
       return `${menu.title} only shows live state`;
     case 'builtin':
-      return `this item always exists and cannot be ${DONE[menu.builtinSettable === true ? change : 'change']}`;
+      return `this item always exists and cannot be ${DONE[menu.builtinSettable === true ? effect : 'change']}`;
     case 'dynamic':
       return 'this item is dynamic and cannot be changed; copy it to make your own';
     default:
@@ -67,7 +67,7 @@ export function lockedReason(menu: Menu, row: Row): string | undefined {
 }
 
 /** Reason why an item cannot be removed; undefined when it can. */
-export function removalLock(menu: Menu, row: Row): string | undefined {
+export function removalLockedReason(menu: Menu, row: Row): string | undefined {
   return reasonFor(menu, row, 'remove');
 }
 
@@ -85,8 +85,13 @@ export function partOf(some: number, count: number, all: boolean): string {
  * @param rows those of them that are known
  * @param count how many there are in all
  */
-export function lockedAmong(menu: Menu, rows: readonly Row[], count: number, change: Change): string | undefined {
-  const locks = rows.map((row) => lockOf(menu, row, change)).filter((lock) => lock !== undefined);
+export function someLockedReason(
+  menu: Menu,
+  rows: readonly Row[],
+  count: number,
+  effect: ItemEffect,
+): string | undefined {
+  const locks = rows.map((row) => lockOf(menu, row, effect)).filter((lock) => lock !== undefined);
   if (locks.length === 0) return undefined;
   if (locks.includes('live')) return `${menu.title} only shows live state`;
   const builtin = locks.filter((lock) => lock === 'builtin').length;
@@ -96,7 +101,7 @@ export function lockedAmong(menu: Menu, rows: readonly Row[], count: number, cha
     ...(dynamic > 0 ? [locks.length === 1 ? 'is dynamic' : 'are dynamic'] : []),
   ];
   const part = partOf(locks.length, count, rows.length === count);
-  return `${part} ${states.join(' or ')} and cannot be ${DONE[change]}`;
+  return `${part} ${states.join(' or ')} and cannot be ${DONE[effect]}`;
 }
 
 /** The properties that a user gave an item, e.g. to add it again. */

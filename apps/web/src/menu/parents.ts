@@ -9,14 +9,14 @@ import { rootParent } from './tree.ts';
 import { notifyChange, trackChange } from './undo.ts';
 
 /** Items whose parent changes. */
-export interface Moved {
+export interface ReparentedItems {
   readonly ids: readonly string[];
   /** Rows of them that are known, as they were. */
   readonly rows: readonly Row[];
 }
 
 /** `office is below isp now.` */
-function parentNews(menu: Menu, { ids, rows }: Moved, parent: string): string {
+function parentText(menu: Menu, { ids, rows }: ReparentedItems, parent: string): string {
   const what = ids.length === 1 ? (rows[0]?.name ?? items(1)) : items(ids.length);
   const verb = ids.length === 1 ? 'is' : 'are';
   const root = parent === 'none' || parent === 'global';
@@ -26,14 +26,14 @@ function parentNews(menu: Menu, { ids, rows }: Moved, parent: string): string {
 }
 
 /** Sets the parent of items. @throws RequestError when the server refuses it. */
-export async function changeParent(menu: Menu, moved: Moved, parent: string): Promise<void> {
+export async function changeParent(menu: Menu, moved: ReparentedItems, parent: string): Promise<void> {
   const text = `Set the parent of ${items(moved.ids.length)} in ${menu.title}`;
   const revision = await trackChange(text, run(menu.path, 'set', moved.ids, { parent }));
-  notifyChange(parentNews(menu, moved, parent), revision);
+  notifyChange(parentText(menu, moved, parent), revision);
 }
 
-/** Sets the parent as above, with a message when it is refused. */
-export async function setParent(menu: Menu, moved: Moved, parent: string): Promise<void> {
+/** Sets the parent of items, with a message when it is refused. */
+export async function tryChangeParent(menu: Menu, moved: ReparentedItems, parent: string): Promise<void> {
   try {
     await changeParent(menu, moved, parent);
   } catch (error) {

@@ -34,7 +34,7 @@ export function quickFilterOf(menu: Menu): QuickFilter | undefined {
 }
 
 /** Values to offer: those that there are, and the chosen one while it is the filter, though nothing is called so any more. */
-export function offered(choice: string, values: readonly string[]): readonly string[] {
+export function offeredValues(choice: string, values: readonly string[]): readonly string[] {
   return choice === '' || choice in ORIGINS || values.includes(choice) ? values : [...values, choice];
 }
 

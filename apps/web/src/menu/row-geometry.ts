@@ -1,10 +1,10 @@
 /**
- * Places of rows in a list that is taller than a browser element may be. Rows have one line, plus lines for a
+ * Positions of rows in a list that is taller than a browser element may be. Rows have one line, plus lines for a
  * comment or a reason where they are known. Pure; all lengths in CSS px.
  */
 
 /** Chromium and Firefox lose precision and then rows somewhere above 16 million px. */
-const TALLEST = 8_000_000;
+const MAX_HEIGHT = 8_000_000;
 
 /** Extra lines of all rows up to one, this row's included. */
 interface Sum {
@@ -31,7 +31,7 @@ export class RowGeometry {
     return this.#count;
   }
 
-  /** Tells how many lines a row has beyond the first. */
+  /** Sets how many lines a row has beyond the first. */
   setExtra(index: number, lines: number): void {
     if ((this.#extra.get(index) ?? 0) === lines) return;
     if (lines > 0) this.#extra.set(index, lines);
@@ -76,26 +76,26 @@ export class RowGeometry {
   }
 
   /** Height of the full list. */
-  get full(): number {
+  get fullHeight(): number {
     return this.top(this.#count);
   }
 
   /** Height of the element that scrolls. */
-  get scrollable(): number {
-    return Math.min(this.full, TALLEST);
+  get scrollableHeight(): number {
+    return Math.min(this.fullHeight, MAX_HEIGHT);
   }
 
   /** Offset into the full list for a scroll position, in a viewport of the given height. */
   offsetOf(scrollTop: number, viewport: number): number {
-    const range = this.scrollable - viewport;
-    if (this.full <= TALLEST || range <= 0) return scrollTop;
-    return (Math.min(scrollTop, range) * (this.full - viewport)) / range;
+    const range = this.scrollableHeight - viewport;
+    if (this.fullHeight <= MAX_HEIGHT || range <= 0) return scrollTop;
+    return (Math.min(scrollTop, range) * (this.fullHeight - viewport)) / range;
   }
 
   /** Scroll position that shows an offset of the full list at the top. */
   scrollFor(offset: number, viewport: number): number {
-    if (this.full <= TALLEST) return offset;
-    return (offset * (this.scrollable - viewport)) / (this.full - viewport);
+    if (this.fullHeight <= MAX_HEIGHT) return offset;
+    return (offset * (this.scrollableHeight - viewport)) / (this.fullHeight - viewport);
   }
 
   /** The row at an offset of the full list, within 0 and count - 1. */

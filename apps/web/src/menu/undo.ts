@@ -1,4 +1,4 @@
-/** Tells of changes that were made here, and undoes them: from the message, by key, from the history. */
+/** Messages about changes that were made here, and their undo: from the message, by key, from the history. */
 import { useSyncExternalStore } from 'react';
 import { pendingSettled } from '../api/pending.ts';
 import { RequestError, Unanswered } from '../api/rest.ts';
@@ -77,7 +77,7 @@ export function revert(
 ): Promise<boolean> {
   const next = queue.then(async () => {
     try {
-      const by = await reverted(revision, undo);
+      const by = await undoOnce(revision, undo);
       stack.recordUndo(revision, by, text);
       const news = `${done}: ${text}`;
       if (by === undefined) showToast({ kind: 'info', key: KEY, text: news });
@@ -98,7 +98,7 @@ export function revert(
 }
 
 /** Undoes a revision, unless an attempt that seemed to fail has done so: its answer may have been lost. */
-async function reverted(revision: number, undo: Undo): Promise<number | undefined> {
+async function undoOnce(revision: number, undo: Undo): Promise<number | undefined> {
   const before = stack.hasFailed(revision) ? await undoneBy(revision) : undefined;
   return before ?? undo(revision);
 }
@@ -126,7 +126,7 @@ function notifyFailure(revision: number, text: string, done: 'Undone' | 'Redone'
   });
 }
 
-/** Another attempt asks the history first: {@link reverted}. */
+/** Another attempt asks the history first: {@link undoOnce}. */
 const UNDO_LOST = 'no answer came, so it is not known. Try Again looks first whether it was done.';
 
 /** Responses that mean that the router has examined the revision and refuses its undo. */
@@ -153,13 +153,15 @@ export function undoByKey(what: 'undo' | 'redo'): void {
     const change = what === 'undo' ? stack.last : stack.lastUndone;
     if (change !== undefined && change.revision === undefined) {
       stack.dismiss(change);
-      notifyLeft(`Not undone, as no answer came and it is not known whether it was done: ${change.text}. Look for it.`);
+      notifyNotUndone(
+        `Not undone, as no answer came and it is not known whether it was done: ${change.text}. Look for it.`,
+      );
       return undefined;
     }
     if (what === 'undo' && final !== undefined) {
       const text = `Not undone, as there is no way back from it: ${final}`;
       final = undefined;
-      notifyLeft(text);
+      notifyNotUndone(text);
       return undefined;
     }
     if (change !== undefined) return revert(change.revision, change.text, what === 'undo' ? 'Undone' : 'Redone');
@@ -169,7 +171,7 @@ export function undoByKey(what: 'undo' | 'redo'): void {
 }
 
 /** Tells why the newest change is left as it is, and what the next Ctrl+Z undoes. */
-function notifyLeft(why: string): void {
+function notifyNotUndone(why: string): void {
   const next = stack.last === undefined ? '' : ` Next to undo: ${stack.last.text}`;
   showToast({ kind: 'info', key: KEY, text: why + next });
 }

@@ -3,7 +3,7 @@
 import type { Menu } from '@tollway/schema';
 import type { ClipboardEvent, RefObject } from 'react';
 import { live as socket } from '../api/live.ts';
-import { type LiveMenu, listed } from '../api/live-menu.ts';
+import { type LiveMenu, mapItems } from '../api/live-menu.ts';
 import { copyText } from '../ui/clipboard.ts';
 import { showError, showToast } from '../ui/toasts.ts';
 import type { Column } from './columns.ts';
@@ -47,7 +47,7 @@ export function useCopy(
     try {
       if ((await latest.current.pending.current) === false) return;
       const { ids } = latest.current.selection;
-      const rows = await listed(socket, menu.path, live.query, (id, row) => (ids.has(id) ? row : undefined));
+      const rows = await mapItems(socket, menu.path, live.query, (id, row) => (ids.has(id) ? row : undefined));
       const copied = copyText(rowsText(latest.current.columns, rows));
       scroller.current?.focus({ preventScroll: true });
       if (copied) showToast({ kind: 'info', text: `Copied ${items(rows.length)}.` });

@@ -23,7 +23,7 @@ import {
   isOutdated,
   typedSince,
   withAcknowledged,
-  withBody,
+  withSentValues,
 } from './form-response.ts';
 
 /** Result of sending; `typed-since`: it was taken, and more was typed before the answer came. */
@@ -151,7 +151,7 @@ export function useForm(menu: Menu, liveRow: Row, isNew: boolean, initial: Edits
       const meanwhile = new Map<string, string | undefined>();
       typed.current = meanwhile;
       try {
-        const now = (await save(body)) ?? withBody(base, body);
+        const now = (await save(body)) ?? withSentValues(base, body);
         const left = typedSince(menu, now, meanwhile);
         const names = Object.keys(left);
         setEdits(left);

@@ -38,21 +38,21 @@ export interface TableSelection {
   chosenRows(): readonly Row[];
 }
 
-/** True when all rows that pass the query are loaded; beyond the loaded window nobody knows what is gone. */
+/** True when all rows that pass the query are loaded; beyond the loaded rows nobody knows what is gone. */
 function isComplete({ state }: LiveMenu): boolean {
   return state.loaded && state.first === 0 && state.order.length === state.matched;
 }
 
 /** Ids of all items that Find and the filter let through, whatever a tree folds away. */
-export const matching = (menu: Menu, query: Query): Promise<readonly string[]> =>
+export const matchingIds = (menu: Menu, query: Query): Promise<readonly string[]> =>
   idsOf(socket, menu.path, { ...query, sort: null, tree: null });
 
 /**
  * Makes the selection wait for ids from the router, and takes them before anything else is done with it. That they do not come
  * is told of.
- * @param what is done, for people
+ * @param what name of what is done, for people
  */
-export function whenListed(
+export function awaitListing(
   pending: TableSelection['pending'],
   what: string,
   listing: Promise<readonly string[]>,
@@ -73,7 +73,7 @@ export function whenListed(
   pending.current = listed;
 }
 
-const passSame = (one: Query, other: Query): boolean => one.find === other.find && one.filter === other.filter;
+const haveSameMatches = (one: Query, other: Query): boolean => one.find === other.find && one.filter === other.filter;
 
 export function useSelection(menu: Menu, live: LiveMenu): TableSelection {
   const [selection, select] = useState<Selection>(noSelection);
@@ -81,7 +81,7 @@ export function useSelection(menu: Menu, live: LiveMenu): TableSelection {
   const latest = useRef(selection);
   latest.current = selection;
   useEffect(() => {
-    let known = live.listed;
+    let known = live.loadedQuery;
     let { total } = live.state;
     let asking: ReturnType<typeof setTimeout> | undefined;
     /** Forgets what has gone, of rows that are not loaded. */
@@ -89,15 +89,15 @@ export function useSelection(menu: Menu, live: LiveMenu): TableSelection {
       const loaded = new Set(live.shown);
       const far = [...latest.current.ids].filter((id) => !loaded.has(id));
       if (far.length === 0) return;
-      const there = new Set(await matching(menu, live.listed));
+      const there = new Set(await matchingIds(menu, live.loadedQuery));
       const gone = new Set(far.filter((id) => !there.has(id)));
       if (gone.size > 0) select((now) => excludeGone(now, gone));
     };
     /** Asks the router for what passes now, as not all of it is loaded. */
-    const leaveOut = () => {
-      const query = live.listed;
-      const listing = Promise.resolve(pending.current).then(() => matching(menu, query));
-      whenListed(pending, 'Select', listing, (ids) => select((now) => retain(now, [...ids, ...live.shown])));
+    const dropUnmatched = () => {
+      const query = live.loadedQuery;
+      const listing = Promise.resolve(pending.current).then(() => matchingIds(menu, query));
+      awaitListing(pending, 'Select', listing, (ids) => select((now) => retain(now, [...ids, ...live.shown])));
     };
     const askSoon = () => {
       if (asking !== undefined || isComplete(live) || latest.current.ids.size === 0) return;
@@ -113,14 +113,14 @@ export function useSelection(menu: Menu, live: LiveMenu): TableSelection {
       total = live.state.total;
       if (change.order || total !== before) askSoon();
       if (!change.order) return;
-      const { listed, shown } = live;
-      const asBefore = passSame(known, listed);
-      known = listed;
+      const { loadedQuery, shown } = live;
+      const asBefore = haveSameMatches(known, loadedQuery);
+      known = loadedQuery;
       if (isComplete(live)) select((now) => retain(now, shown));
       else if (!asBefore) {
         const loaded = new Set(shown);
         const waits = pending.current !== undefined;
-        if (waits || [...latest.current.ids].some((id) => !loaded.has(id))) leaveOut();
+        if (waits || [...latest.current.ids].some((id) => !loaded.has(id))) dropUnmatched();
       }
     });
     return () => {

@@ -8,7 +8,7 @@ import { loggedIn } from '../api/session.ts';
 import { showError, showToast } from '../ui/toasts.ts';
 import { actsOnAll, commandLabel, moveItems, removeItems, rowsBlockedReason, runOn } from './actions.ts';
 import { isSet } from './cells/text.ts';
-import { type Moved, setParent } from './parents.ts';
+import { type ReparentedItems, tryChangeParent } from './parents.ts';
 import {
   confirmationIds,
   disableConfirmation,
@@ -21,7 +21,7 @@ import { removalBlockedReason, rowsWith } from './selected-rows.ts';
 import { focusOnly, retain, selectAll } from './selection.ts';
 import { blockedReason, type CommandName, hasCommand, type TableState } from './table-commands.ts';
 import { type Drop, rootParent, siblingAbove, stepAmongSiblings, treePlace } from './tree.ts';
-import { matching, type TableSelection, whenListed } from './use-selection.ts';
+import { awaitListing, matchingIds, type TableSelection } from './use-selection.ts';
 
 /** Values and position that the dialog of a new item starts from. */
 export interface NewItem {
@@ -43,7 +43,7 @@ interface Options {
   /** Commands that are the table's own: `find`, `columns`, `comment`, `tree` … */
   readonly show: (name: CommandName) => void;
   /** Asks which item others are to be below. */
-  readonly askParent: (moved: Moved) => void;
+  readonly askParent: (moved: ReparentedItems) => void;
   /** Asks before many items are removed, and before users disable themselves. */
   readonly ask: (confirmation: RemoveConfirmation) => void;
 }
@@ -82,7 +82,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     let present = ids;
     if (!ids.every((id) => loaded.has(id))) {
       try {
-        const there = new Set([...(await matching(menu, live.query)), ...loaded]);
+        const there = new Set([...(await matchingIds(menu, live.query)), ...loaded]);
         present = ids.filter((id) => there.has(id));
         select((now) => retain(now, [...there]));
       } catch (error) {
@@ -105,7 +105,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
   }
 
   /** The rows with these ids, also those that are not loaded; undefined when the router does not tell, which is said. */
-  async function known(ids: readonly string[], properties: readonly string[], what: string) {
+  async function knownRows(ids: readonly string[], properties: readonly string[], what: string) {
     try {
       return await rowsWith(menu, live, ids, properties);
     } catch (error) {
@@ -117,7 +117,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
   const notifyRefused = (name: CommandName, why: string) =>
     showToast({ kind: 'info', key: 'refused', text: `${commandLabel(name)}: ${why}.` });
 
-  /** As {@link known}, for rows that are to be removed; undefined, with a message, when one of them cannot be. */
+  /** As {@link knownRows}, for rows that are to be removed; undefined, with a message, when one of them cannot be. */
   async function removable(ids: readonly string[]) {
     try {
       const why = await removalBlockedReason(menu, live, ids);
@@ -131,7 +131,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
   }
 
   async function askForParent(ids: readonly string[]) {
-    const rows = await known(ids, ['name', 'parent'], 'Set parent');
+    const rows = await knownRows(ids, ['name', 'parent'], 'Set parent');
     if (rows !== undefined && rows.length > 0) askParent({ ids, rows });
   }
 
@@ -174,7 +174,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     commandOn(ids, (present) => runOn(menu, 'comment', present, { comment: text }));
 
   /** Does what was asked about. */
-  function confirmed({ command, ids, lost }: RemoveConfirmation) {
+  function runConfirmed({ command, ids, lost }: RemoveConfirmation) {
     void commandOn(ids, (present) => (command === 'remove' ? remove(present, lost) : runOn(menu, command, present)));
   }
 
@@ -200,22 +200,22 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
   function drop(ids: readonly string[], what: Drop) {
     const rows = ids.map((id) => live.row(id)).filter((row) => row !== undefined);
     if (what.kind === 'move') moveTo(what.move);
-    else if (what.kind === 'root') void setParent(menu, { ids, rows }, rootParent(menu));
+    else if (what.kind === 'root') void tryChangeParent(menu, { ids, rows }, rootParent(menu));
     else if (what.kind === 'below') {
       const parent = live.row(what.parent)?.name;
-      if (parent !== undefined) void setParent(menu, { ids, rows }, parent);
+      if (parent !== undefined) void tryChangeParent(menu, { ids, rows }, parent);
       else showToast({ kind: 'error', text: 'Not moved: what it was dropped on does not exist any more.' });
     } else if (what.why !== '') showToast({ kind: 'error', text: `Not moved: ${what.why}.` });
   }
 
   /** One level down or up: below the sibling above, or beside the parent. */
-  function shift(by: 'in' | 'out') {
+  function changeLevel(by: 'in' | 'out') {
     const rows = selected.chosenRows();
     const [first] = rows;
     if (first === undefined) return;
     const parent = live.row(treePlace(first)?.above.at(-1) ?? '');
     const to = by === 'in' ? siblingAbove(lines(), first)?.name : parent && (parent.parent ?? rootParent(menu));
-    if (to !== undefined) void setParent(menu, { ids: selected.chosen(), rows }, to);
+    if (to !== undefined) void tryChangeParent(menu, { ids: selected.chosen(), rows }, to);
     else
       showToast({
         kind: 'info',
@@ -235,7 +235,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
       select((now) => selectAll(now, passing));
       return;
     }
-    whenListed(pending, 'Select all', idsOf(socket, menu.path, live.query), (ids) =>
+    awaitListing(pending, 'Select all', idsOf(socket, menu.path, live.query), (ids) =>
       // A selection that the user has changed meanwhile stays.
       select((now) => (now === selection ? selectAll(now, ids) : now)),
     );
@@ -284,7 +284,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
         break;
       case 'indent':
       case 'outdent':
-        shift(name === 'indent' ? 'in' : 'out');
+        changeLevel(name === 'indent' ? 'in' : 'out');
         break;
       case 'select-all':
         selectAllRows();
@@ -318,7 +318,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
       case 'disable': {
         live.release();
         void commandOn(selected.chosen(), async (ids) => {
-          const rows = await known(confirmationIds(menu, 'disable', ids), ['name'], commandLabel('disable'));
+          const rows = await knownRows(confirmationIds(menu, 'disable', ids), ['name'], commandLabel('disable'));
           if (rows === undefined) return false;
           const confirmation = disableConfirmation(menu, ids, rows, loggedIn());
           if (confirmation === undefined) return runOn(menu, name, ids);
@@ -336,5 +336,5 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
   }
 
   latest.current = run;
-  return { state, run, moveTo, drop, comment, confirmed };
+  return { state, run, moveTo, drop, comment, runConfirmed };
 }

@@ -59,12 +59,12 @@ export function useTableSubscription(menu: Menu): TableSubscription {
     quickFilter,
     wants,
     change(part) {
-      live.show({ first: 0, ...queryOf(menu, quickFilter, keep(part)) });
+      live.changeQuery({ first: 0, ...queryOf(menu, quickFilter, keep(part)) });
     },
     tree: (isTree(menu) && (wants.tree === undefined ? usualTree(menu) : wants.tree)) || undefined,
     fold(tree) {
       keep({ tree });
-      live.show({ tree });
+      live.changeQuery({ tree });
     },
   };
 }
