@@ -17,11 +17,14 @@ import type { SharedRows } from './shared-rows.js';
 import { TokenBucketFeed } from './token-bucket-feed.js';
 import type { SendTrace, TraceFeed } from './trace-feed.js';
 import type { Traffic } from './traffic.js';
-import type { Watched } from './watched-queue.js';
+import type { WatchedQueue } from './watched-queue.js';
 
 /** Bytes waiting to be sent above which live values are left out. */
 const BUSY_BYTES = 256 << 10;
-/** Bytes waiting above which it is not listened to: more, so that it is heard again before live values are sent again. */
+/**
+ * Bytes waiting above which no messages of the client are handled: more than {@link BUSY_BYTES}, so that they are handled again
+ * before live values are sent again.
+ */
 const PAUSE_BYTES = 512 << 10;
 /** Interval of checks of a client that does not keep up, ms. */
 const BUSY_MS = 100;
@@ -31,7 +34,7 @@ const TERMINATE_BYTES = 16 << 20;
 const MAX_SUBSCRIPTIONS = 64;
 /** Subscriptions of one user on all connections: of some dozen pages with as many windows as fit on a desktop. */
 const MAX_OF_USER = 512;
-/** Watched queues among those: each takes a hundred times what another subscription does. */
+/** WatchedQueue queues among those: each takes a hundred times what another subscription does. */
 const MAX_TOKEN_BUCKETS_OF_USER = 32;
 
 interface Subscription {
@@ -52,7 +55,7 @@ export interface LiveSources {
   /** Name and group of a user, which others may have changed since the login; undefined for one who is gone. */
   person(user: number): { readonly name: string; readonly group: string } | undefined;
   /** A queue that one browser watches. */
-  tokenBucket(sink: MessageSink, id: number, user: number, watched: Watched): TokenBucketFeed;
+  tokenBucket(sink: MessageSink, id: number, user: number, watched: WatchedQueue): TokenBucketFeed;
   /** A packet trace that one browser follows. */
   trace(user: number, dry: boolean, words: Arguments, send: SendTrace): TraceFeed;
 }
@@ -69,7 +72,7 @@ export class LiveClient implements MessageSink {
   /** The last of them. */
   #last = Promise.resolve();
 
-  /** @param user number of whose connection it is */
+  /** @param user id of the user whose connection it is */
   constructor(socket: WebSocket, sources: LiveSources, user: number) {
     this.#socket = socket;
     this.#sources = sources;

@@ -23,7 +23,7 @@ import { readStatus } from './status.js';
 import { TokenBucketFeed } from './token-bucket-feed.js';
 import { type SendTrace, TraceFeed } from './trace-feed.js';
 import { Traffic } from './traffic.js';
-import { type Watched, WatchedRows } from './watched-queue.js';
+import { type WatchedQueue, WatchedRows } from './watched-queue.js';
 
 /** Interval at which clients are asked for a sign of life and sessions are checked, ms. */
 const HEARTBEAT_MS = 15_000;
@@ -136,7 +136,7 @@ export class Hub implements LiveSources {
     return name === undefined || group === undefined ? undefined : { name, group };
   }
 
-  tokenBucket(sink: MessageSink, id: number, user: number, watched: Watched): TokenBucketFeed {
+  tokenBucket(sink: MessageSink, id: number, user: number, watched: WatchedQueue): TokenBucketFeed {
     const rows = { user, watch: (row: number) => this.#watchedRows.watch(row, user) };
     return new TokenBucketFeed(this.#services.store, sink, id, watched, rows);
   }

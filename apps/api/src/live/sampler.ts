@@ -1,8 +1,8 @@
 import { TimeSlicer } from '../scheduling/time-slicer.js';
 
 /**
- * Runs once a second while somebody listens, and hands all of them the same thing; very many of them in several turns of the
- * event loop.
+ * Takes a value once a second while there are listeners, and hands all of them the same one; very many listeners get it in
+ * several turns of the event loop.
  */
 export class Sampler<T> {
   readonly #take: () => Promise<T | undefined>;

@@ -6,7 +6,7 @@ import { messageOf } from '../errors.js';
 import { startSlicer } from '../scheduling/time-slicer.js';
 import type { Services } from '../services.js';
 import type { MessageSink } from './menu-feed.js';
-import { type Watch, type Watched, watchedRow } from './watched-queue.js';
+import { type Watch, type WatchedQueue, watchedRow } from './watched-queue.js';
 
 /** Polling interval, ms. */
 const POLL_MS = 100;
@@ -17,7 +17,7 @@ const RETRY_MS = 1_000;
 
 /** {@link WatchedRows} for one user. */
 interface Rows {
-  /** Number of the user. */
+  /** Id of the user. */
   readonly user: number;
   readonly watch: (row: number) => Promise<Watch>;
 }
@@ -28,7 +28,7 @@ export class TokenBucketFeed {
   readonly #store: Services['store'];
   readonly #sink: MessageSink;
   readonly #id: number;
-  readonly #watched: Watched;
+  readonly #watched: WatchedQueue;
   readonly #rows: Rows;
   /** The row of the queue in a configuration; looked up again when the configuration changes. */
   #found: { readonly in: object; readonly row: number } | undefined;
@@ -38,7 +38,7 @@ export class TokenBucketFeed {
   #sentUntil = 0;
 
   /** @param id of the subscription. */
-  constructor(store: Services['store'], sink: MessageSink, id: number, watched: Watched, rows: Rows) {
+  constructor(store: Services['store'], sink: MessageSink, id: number, watched: WatchedQueue, rows: Rows) {
     this.#store = store;
     this.#sink = sink;
     this.#id = id;

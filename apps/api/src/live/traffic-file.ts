@@ -1,15 +1,17 @@
+/**
+ * Keeps the traffic samples of the last minutes over a restart of the API: in a file that is written at intervals, as the API
+ * may be killed, and at its end.
+ */
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { checkOf } from '@tollway/protocol/check';
 import { type TrafficSample, trafficSample } from '@tollway/protocol/live/traffic';
 
 const checkSample = checkOf(trafficSample);
 
-/** The samples of the last minutes over a restart of the API: written from time to time, as it may be killed, and at its end. */
-
-/** Interval of writing, ms: so much is missing in the graphs after the process was killed. */
+/** Interval of writing, ms: the graphs lack no more than that after the process was killed. */
 const EVERY_MS = 20_000;
 
-/** Size limit of the file, bytes; larger files are not from here. */
+/** Size limit of the file, bytes; a larger one was not written by {@link TrafficFile}. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
 /** The samples of a file, oldest first; none when there is no such file or it holds something else. */
@@ -26,8 +28,8 @@ export async function readSamples(file: string): Promise<readonly TrafficSample[
 }
 
 /**
- * Keeps the samples on disk. It is for graphs only: where the disk is full or read-only the file stays as old as it is, and
- * nobody hears of it.
+ * Writes the samples to a file. They are for graphs only: where the disk is full or read-only the file stays as it is, and
+ * no message is written.
  */
 export class TrafficFile {
   readonly #file: string;
@@ -68,7 +70,7 @@ export class TrafficFile {
       await rename(fresh, this.#file);
       this.#written = newest;
     } catch {
-      // What there is of it takes room where there is none.
+      // What was written of it would take space on a full disk.
       await rm(fresh, { force: true }).catch(() => undefined);
     }
   }

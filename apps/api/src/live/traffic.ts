@@ -7,7 +7,7 @@ import type { LiveState } from '../state/live-state.js';
 /** Samples kept, one a second, whether somebody looks or not. */
 const HISTORY = 300;
 
-/** Makes the samples of the live graphs. */
+/** Source of the topic `traffic`: takes the samples of the live graphs and keeps the last ones. */
 export class Traffic {
   readonly #live: LiveState;
   readonly #cpuLoad: CpuLoad;

@@ -7,7 +7,7 @@ import { parseRowId, type Row } from '../snapshot/snapshot.js';
 import { type TokenBucketReading, TokenBucketReadings } from './token-bucket-readings.js';
 
 /** The queue of a subscription. */
-export type Watched = Pick<Subscribe & { topic: 'token-bucket' }, 'menu' | 'queue'>;
+export type WatchedQueue = Pick<Subscribe & { topic: 'token-bucket' }, 'menu' | 'queue'>;
 
 /**
  * Id of the queue's row.
@@ -15,7 +15,7 @@ export type Watched = Pick<Subscribe & { topic: 'token-bucket' }, 'menu' | 'queu
  */
 export function watchedRow(
   { snapshot, compiled, invalid }: Pick<ConfigStore, 'snapshot' | 'compiled' | 'invalid'>,
-  { menu, queue }: Watched,
+  { menu, queue }: WatchedQueue,
 ): number {
   const wanted = parseRowId(queue);
   const row = snapshot
@@ -31,7 +31,7 @@ export function watchedRow(
   return row.id;
 }
 
-function hasChildren(compiled: ConfigStore['compiled'], menu: Watched['menu'], { id }: Row): boolean {
+function hasChildren(compiled: ConfigStore['compiled'], menu: WatchedQueue['menu'], { id }: Row): boolean {
   return menu === '/queue/simple'
     ? compiled['simple-queues']?.some(({ parent }) => parent === id) === true
     : compiled['tree-queues']?.some(({ parent }) => parent.kind === 'queue' && parent.row === id) === true;

@@ -25,7 +25,7 @@ export const rowsToSend = (
   lists: UserSemaphore,
   user: number,
   gone: AbortSignal,
-): Promise<RowSet> => acquireRows(() => knownRows(view, isRequested), lists, user, gone);
+): Promise<RowSet> => acquireRows(() => presentRows(view, isRequested), lists, user, gone);
 
 /**
  * Acquires rows that somebody walks through in slices. Each long list holds a reading of the data plane, be it a quarter of a million
@@ -48,7 +48,7 @@ export async function acquireRows(
 }
 
 /** The present rows of a view. @throws AgentGone when they are those of the data plane and it is not connected. */
-export async function knownRows(view: View, isRequested?: IsRequested): Promise<RowSet> {
+export async function presentRows(view: View, isRequested?: IsRequested): Promise<RowSet> {
   const rows = await view(0, isRequested);
   if (rows === UNAVAILABLE_ROWS) throw new AgentGone();
   return rows;

@@ -12,7 +12,7 @@ import { authorOf } from '../rest/author.js';
 import { commandOf } from '../rest/commands/run.js';
 import { add, addAll, remove, set, setAll } from '../rest/edits.js';
 import { isNamed, manyItems, oneItem, projected, projection, proplistOf } from '../rest/listing.js';
-import { knownRows, listOf, rowsToSend } from '../rest/long-list.js';
+import { listOf, presentRows, rowsToSend } from '../rest/long-list.js';
 import { findTarget, type Target } from '../rest/target.js';
 import { startSlicer, TimeSlicer } from '../scheduling/time-slicer.js';
 import type { Answer, Call, Services } from '../services.js';
@@ -145,7 +145,7 @@ function viewOf({ views }: Services, { menu }: Target): View {
 }
 
 async function rowsOf(services: Services, target: Target): Promise<RowSet> {
-  const rows = await knownRows(viewOf(services, target));
+  const rows = await presentRows(viewOf(services, target));
   const slicer = new TimeSlicer();
   await rows.prepareIds?.(slicer);
   await rows.prepareValues?.(() => true, slicer);
