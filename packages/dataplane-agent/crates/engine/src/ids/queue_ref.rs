@@ -7,9 +7,9 @@ use super::LeafId;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct QueueRef(u32);
 
-/// Set when the number is that of a hand-over.
+/// Set when the reference is to a hand-over.
 const HANDOVER: u32 = 1 << 31;
-/// Set when the number is that of a queue path; the step is in its two lowest bits.
+/// Set when the reference is to a queue path; the step is in its two lowest bits.
 const PATH: u32 = 1 << 30;
 /// Set when the path has one leaf.
 const SHORT: u32 = 1 << 29;
@@ -21,9 +21,10 @@ pub enum QueueRefKind {
     NoQueue,
     /// A leaf.
     Leaf(LeafId),
-    /// A queue path: several leaves, or one that takes more than addresses to find. By number, and which leaf is next.
+    /// A queue path, by its index, and which leaf is next: several leaves, or one that takes more than addresses to
+    /// find.
     Path(u32, u8),
-    /// Between two workers: the number of the hand-over that goes with the packet.
+    /// Between two workers: the index of the hand-over that goes with the packet.
     Handover(usize),
 }
 
@@ -40,20 +41,20 @@ impl QueueRef {
     }
 
     /// A path from a step on.
-    pub const fn path(number: u32, step: u8) -> Self {
-        Self(PATH | (number << 2 | step as u32 & 3) & !(HANDOVER | SHORT))
+    pub const fn path(index: u32, step: u8) -> Self {
+        Self(PATH | (index << 2 | step as u32 & 3) & !(HANDOVER | SHORT))
     }
 
     /// A path of one leaf.
-    pub const fn short(number: u32) -> Self {
-        Self(SHORT | Self::path(number, 0).0)
+    pub const fn short(index: u32) -> Self {
+        Self(SHORT | Self::path(index, 0).0)
     }
 
     /// The reference to another step of this path.
     #[must_use]
     pub const fn at(self, step: u8) -> Self {
         match self.kind() {
-            QueueRefKind::Path(number, _) => Self::path(number, step),
+            QueueRefKind::Path(index, _) => Self::path(index, step),
             _ => self,
         }
     }
@@ -67,18 +68,18 @@ impl QueueRef {
     }
 
     /// A hand-over.
-    pub const fn handover(number: usize) -> Self {
-        Self(HANDOVER | number as u32)
+    pub const fn handover(index: usize) -> Self {
+        Self(HANDOVER | index as u32)
     }
 
-    /// Whether it is the number of a queue path. Not to be called with [`Self::NONE`].
+    /// Whether it is to a queue path. Not to be called with [`Self::NONE`].
     #[inline]
     pub(crate) const fn is_path(self) -> bool {
         self.0 & PATH != 0
     }
 
     #[inline]
-    pub(crate) const fn path_number(self) -> u32 {
+    pub(crate) const fn path_index(self) -> u32 {
         (self.0 & !(PATH | SHORT)) >> 2
     }
 
@@ -99,7 +100,7 @@ impl QueueRef {
         self.0 & (PATH | SHORT) != PATH
     }
 
-    /// Whether it is the number of a hand-over.
+    /// Whether it is to a hand-over.
     #[inline]
     pub const fn is_handover(self) -> bool {
         self.0 & HANDOVER != 0
@@ -119,7 +120,7 @@ impl QueueRef {
         } else if self.0 == 0 || self.0 == Self::DONE.0 {
             QueueRefKind::NoQueue
         } else if self.0 & PATH != 0 {
-            QueueRefKind::Path(self.path_number(), self.path_step())
+            QueueRefKind::Path(self.path_index(), self.path_step())
         } else {
             QueueRefKind::Leaf(self.leaf_id())
         }

@@ -22,8 +22,8 @@ use crate::snapshot::Snapshot;
 
 /// The hand-over with which the first packet of a flow has arrived here.
 pub(super) fn flow<'a>(meta: &Meta, handovers: &'a FlowHandovers) -> Option<&'a FlowHandover> {
-    let QueueRefKind::Handover(number) = meta.queue.kind() else { return None };
-    handovers.get(number).filter(|_| meta.is(flag::FLOW_MIGRATING)).map(|(_, flow)| flow)
+    let QueueRefKind::Handover(index) = meta.queue.kind() else { return None };
+    handovers.get(index).filter(|_| meta.is(flag::FLOW_MIGRATING)).map(|(_, flow)| flow)
 }
 
 /// Moves the flow of an unconfirmed connection to another worker, and hands the packet over with it. `false` when the flow

@@ -47,7 +47,7 @@ pub(crate) struct FlowHandover {
     pub fasttrack: bool,
 }
 
-/// Flow hand-overs by number, with the original tuple of each, by which the directory has the flow.
+/// Flow hand-overs by index, with the original tuple of each, by which the directory has the flow.
 pub(crate) type FlowHandovers = Vec<(Tuple, FlowHandover)>;
 
 /// A [`NatTarget`] with IPv4 addresses, in host order.
@@ -90,7 +90,7 @@ pub(crate) struct Marks {
     pub connection: Mark,
 }
 
-/// Queue hand-overs by number.
+/// Queue hand-overs by index.
 #[derive(Debug, Default)]
 pub(crate) struct QueueHandovers(Vec<QueueHandover>);
 
@@ -106,8 +106,8 @@ impl QueueHandovers {
         QueueRef::handover(self.0.len() - 1)
     }
 
-    pub fn get(&self, number: usize) -> Option<QueueHandover> {
-        self.0.get(number).copied()
+    pub fn get(&self, index: usize) -> Option<QueueHandover> {
+        self.0.get(index).copied()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -127,11 +127,11 @@ pub(super) fn purpose(
     flow_handovers_out: &[(Tuple, FlowHandover)],
 ) -> HandoverPurpose {
     match meta.queue.kind() {
-        QueueRefKind::Handover(number) if meta.is(flag::FLOW_MIGRATING) => flow_handovers_out
-            .get(number)
+        QueueRefKind::Handover(index) if meta.is(flag::FLOW_MIGRATING) => flow_handovers_out
+            .get(index)
             .map_or(HandoverPurpose::Flow, |(_, flow)| HandoverPurpose::NewFlow(*flow)),
-        QueueRefKind::Handover(number) => {
-            queue_handovers_out.get(number).map_or(HandoverPurpose::Flow, HandoverPurpose::Queue)
+        QueueRefKind::Handover(index) => {
+            queue_handovers_out.get(index).map_or(HandoverPurpose::Flow, HandoverPurpose::Queue)
         }
         QueueRefKind::NoQueue | QueueRefKind::Leaf(_) | QueueRefKind::Path(..) => HandoverPurpose::Flow,
     }

@@ -85,7 +85,7 @@ impl<F: Frame> Queues<F> {
     #[inline]
     pub fn first_leaf(&self, queue: QueueRef) -> LeafId {
         if queue.is_path() {
-            self.paths.leaf_or_none(queue.path_number(), queue.path_step())
+            self.paths.leaf_or_none(queue.path_index(), queue.path_step())
         } else {
             queue.leaf_id()
         }

@@ -1,4 +1,4 @@
-//! Places for the frames that wait, reserved at the start and linked into queues: putting a frame in and
+//! Nodes for the frames that wait, reserved at the start and linked into queues: putting a frame in and
 //! taking it out allocates nothing.
 
 use crate::ids::QueueRef;
@@ -6,7 +6,7 @@ use crate::packet::frame::{Frame, VnetState};
 use crate::packet::verdict::Verdict;
 use crate::time::Now;
 
-/// A place.
+/// A node, by its index.
 pub type NodeId = u32;
 
 const NIL: NodeId = u32::MAX;
@@ -40,7 +40,7 @@ pub struct Waiting<F> {
     pub enqueued: Now,
 }
 
-// With a frame of the pool, which takes four words, nothing is left over: another field makes each place longer.
+// With a frame of the pool, which takes four words, nothing is left over: another field makes each node longer.
 const _: () = assert!(size_of::<Waiting<[u64; 4]>>() == 88);
 
 #[derive(Debug)]
@@ -49,7 +49,7 @@ struct SlabNode<F> {
     next: NodeId,
 }
 
-/// The places.
+/// The nodes.
 #[derive(Debug)]
 pub struct Slab<F> {
     nodes: Vec<SlabNode<F>>,
@@ -83,12 +83,12 @@ impl<F: Frame> Slab<F> {
     pub fn insert(&mut self, waiting: Waiting<F>) -> NodeId {
         self.used += 1;
         self.footprint += waiting.frame.footprint() as u64;
-        let place = self.free;
-        match self.nodes.get_mut(place as usize) {
+        let node = self.free;
+        match self.nodes.get_mut(node as usize) {
             Some(free) => {
                 self.free = std::mem::replace(&mut free.next, NIL);
                 free.waiting = Some(waiting);
-                place
+                node
             }
             None => {
                 self.nodes.push(SlabNode { waiting: Some(waiting), next: NIL });
@@ -100,9 +100,9 @@ impl<F: Frame> Slab<F> {
     /// Takes a frame out.
     #[inline]
     pub fn remove(&mut self, node: NodeId) -> Option<Waiting<F>> {
-        let place = self.nodes.get_mut(node as usize)?;
-        let waiting = place.waiting.take()?;
-        place.next = self.free;
+        let slab_node = self.nodes.get_mut(node as usize)?;
+        let waiting = slab_node.waiting.take()?;
+        slab_node.next = self.free;
         self.free = node;
         self.used -= 1;
         self.footprint -= waiting.frame.footprint() as u64;
@@ -111,7 +111,7 @@ impl<F: Frame> Slab<F> {
 }
 
 impl<F> Slab<F> {
-    /// Prefetches the cache lines of a place.
+    /// Prefetches the cache lines of a node.
     #[inline]
     pub fn prefetch(&self, node: NodeId) {
         if let Some(node) = self.nodes.get(node as usize) {
@@ -167,7 +167,7 @@ impl Default for NodeQueue {
 }
 
 impl NodeQueue {
-    /// Links a place at the end.
+    /// Links a node at the end.
     pub fn push<F>(&mut self, slab: &mut Slab<F>, node: NodeId) {
         slab.set_next(node, NIL);
         if self.len == 0 {
@@ -179,7 +179,7 @@ impl NodeQueue {
         self.len += 1;
     }
 
-    /// Unlinks the first place.
+    /// Unlinks the first node.
     pub fn pop<F>(&mut self, slab: &mut Slab<F>) -> Option<NodeId> {
         let len = self.len.checked_sub(1)?;
         let node = self.first;
@@ -188,17 +188,17 @@ impl NodeQueue {
         Some(node)
     }
 
-    /// The first place.
+    /// The first node.
     pub fn first(&self) -> Option<NodeId> {
         (self.len != 0).then_some(self.first)
     }
 
-    /// The last place.
+    /// The last node.
     pub fn last(&self) -> Option<NodeId> {
         (self.len != 0).then_some(self.last)
     }
 
-    /// Number of linked places.
+    /// Number of linked nodes.
     pub fn len(&self) -> u32 {
         self.len
     }

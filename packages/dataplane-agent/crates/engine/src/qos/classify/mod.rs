@@ -25,7 +25,7 @@ use condition::{PacketFields, QueueCondition};
 use siblings::Siblings;
 use tree::TreeClassifier;
 
-/// No queue; above every place.
+/// No queue; above every position.
 const NOBODY: u32 = i32::MAX as u32;
 /// A queue without children.
 const CHILDLESS: u32 = u32::MAX;
@@ -35,14 +35,14 @@ const CHILDLESS: u32 = u32::MAX;
 struct Queue {
     upload: ClassId,
     total: Option<ClassId>,
-    /// Place of its children in [`QueueTable::siblings`], or [`CHILDLESS`].
+    /// Index of its children in [`QueueTable::siblings`], or [`CHILDLESS`].
     children: u32,
 }
 
 /// Classification of packets into queues, of one generation.
 #[derive(Debug, Default)]
 pub struct QueueTable {
-    /// Queues by their place in the list.
+    /// Queues by their position in the list.
     queues: Vec<Queue>,
     conditions: Vec<Option<Box<QueueCondition>>>,
     /// Queues without a parent first.
@@ -87,26 +87,26 @@ impl QueueTable {
         let parent = |queue: &SimpleQueue| queue.parent.and_then(|row| place_of.get(&row)).copied();
         let mut families: Vec<(Option<u32>, Vec<u32>)> = vec![(None, Vec::new())];
         let mut family_of: HashMap<u32, usize> = HashMap::new();
-        for (place, queue) in (0u32..).zip(queues) {
+        for (position, queue) in (0u32..).zip(queues) {
             let family = parent(queue).map_or(0, |parent| {
                 *family_of.entry(parent).or_insert_with(|| {
                     families.push((Some(parent), Vec::new()));
                     families.len() - 1
                 })
             });
-            if let Some((_, places)) = families.get_mut(family) {
-                places.push(place);
+            if let Some((_, positions)) = families.get_mut(family) {
+                positions.push(position);
             }
             table.queues.push(Queue {
-                upload: forest.simple(place, Way::Upload).unwrap_or(ClassId(0)),
-                total: total(queues, place, &parent, forest),
+                upload: forest.simple(position, Way::Upload).unwrap_or(ClassId(0)),
+                total: total(queues, position, &parent, forest),
                 children: CHILDLESS,
             });
         }
-        for (number, (parent, places)) in (0u32..).zip(&families) {
-            table.siblings.push(Siblings::new(queues, places, &table.conditions)?);
+        for (index, (parent, positions)) in (0u32..).zip(&families) {
+            table.siblings.push(Siblings::new(queues, positions, &table.conditions)?);
             if let Some(queue) = parent.and_then(|parent| table.queues.get_mut(parent as usize)) {
-                queue.children = number;
+                queue.children = index;
             }
         }
         Ok(table)
@@ -209,8 +209,8 @@ impl QueueTable {
     fn simple(&self, packet: &PacketFields<'_>, holds_ns: &mut u64) -> Option<(&Queue, Way)> {
         let mut siblings = self.siblings.first()?;
         loop {
-            let (place, way) = siblings.first(packet, holds_ns)?;
-            let queue = self.queues.get(place as usize)?;
+            let (position, way) = siblings.first(packet, holds_ns)?;
+            let queue = self.queues.get(position as usize)?;
             if queue.children == CHILDLESS {
                 return Some((queue, way));
             }
@@ -241,16 +241,16 @@ fn digest(config: &DataplaneConfig, salt: u64) -> u64 {
 /// others share that one through totals of their own.
 fn total(
     queues: &[SimpleQueue],
-    mut place: u32,
+    mut position: u32,
     parent: &impl Fn(&SimpleQueue) -> Option<u32>,
     forest: &Forest,
 ) -> Option<ClassId> {
     // The forest has refused circles.
     loop {
-        let queue = queues.get(place as usize)?;
+        let queue = queues.get(position as usize)?;
         if let Some(id) = forest.find(Identity { row: queue.row, part: Part::Total }) {
             return forest.class(id).filter(|class| class.is_leaf).map(|_| id);
         }
-        place = parent(queue)?;
+        position = parent(queue)?;
     }
 }

@@ -1,7 +1,7 @@
 //! Queues that stand beside each other: those without a parent, or the children of one. Which of them is the first
 //! that a packet fits, without a look at all.
 //!
-//! A *group* has the places of the queues with one prefix, in list order and up to the first one that takes
+//! A *group* has the positions of the queues with one prefix, in list order and up to the first one that takes
 //! everything, and says which group holds the prefix around it. So a packet is compared with the conditional queues
 //! before the first unconditional one alone, and queues without conditions cost no more than a lookup.
 
@@ -17,7 +17,7 @@ use crate::error::BuildError;
 
 #[derive(Debug, Clone, Copy)]
 struct Group {
-    /// Start of the group's part of [`Siblings::places`].
+    /// Start of the group's part of [`Siblings::positions`].
     from: u32,
     to: u32,
     /// The group around it, or [`NOBODY`].
@@ -30,9 +30,9 @@ pub(super) struct Siblings {
     by_address: AddressMap,
     /// Ascending by row.
     by_interface: Vec<(RowId, Group)>,
-    /// Values of `by_address`; without any those are places.
+    /// Values of `by_address`; without any those are positions.
     groups: Vec<Group>,
-    places: Vec<u32>,
+    positions: Vec<u32>,
 }
 
 /// The network of an IPv4 prefix. IPv6 matches nothing, as there is no IPv6 traffic.
@@ -50,25 +50,25 @@ impl Siblings {
     /// Those at these positions, ascending. `conditions` has one for each position of the whole list.
     pub fn new(
         queues: &[SimpleQueue],
-        places: &[u32],
+        positions: &[u32],
         conditions: &[Option<Box<QueueCondition>>],
     ) -> Result<Self, BuildError> {
-        let mut prefixes = Vec::with_capacity(places.len());
+        let mut prefixes = Vec::with_capacity(positions.len());
         let mut interfaces: BTreeMap<RowId, Vec<u32>> = BTreeMap::new();
-        let has_condition = |place: u32| conditions.get(place as usize).is_some_and(Option::is_some);
+        let has_condition = |position: u32| conditions.get(position as usize).is_some_and(Option::is_some);
         let mut plain = true;
-        for &place in places {
-            let Some(queue) = queues.get(place as usize) else { continue };
-            plain &= !has_condition(place);
+        for &position in positions {
+            let Some(queue) = queues.get(position as usize) else { continue };
+            plain &= !has_condition(position);
             for target in &queue.targets {
                 match target {
                     QueueTarget::Prefix(prefix) => {
                         let found = network(queue.row, prefix)?;
-                        prefixes.extend(found.map(|(address, len)| (address, len, place)));
+                        prefixes.extend(found.map(|(address, len)| (address, len, position)));
                     }
                     QueueTarget::Interface(target) => {
                         plain = false;
-                        interfaces.entry(target.interface).or_default().push(place);
+                        interfaces.entry(target.interface).or_default().push(position);
                     }
                 }
             }
@@ -76,7 +76,12 @@ impl Siblings {
         if plain {
             let entry = |(address, len, value)| PrefixValue { address, len, value };
             let by_address = AddressMap::new(prefixes.into_iter().map(entry).collect(), NOBODY, u32::min);
-            return Ok(Self { by_address, by_interface: Vec::new(), groups: Vec::new(), places: Vec::new() });
+            return Ok(Self {
+                by_address,
+                by_interface: Vec::new(),
+                groups: Vec::new(),
+                positions: Vec::new(),
+            });
         }
         Ok(Self::grouped(prefixes, interfaces, has_condition))
     }
@@ -86,19 +91,19 @@ impl Siblings {
         interfaces: BTreeMap<RowId, Vec<u32>>,
         has_condition: impl Fn(u32) -> bool,
     ) -> Self {
-        let mut places = Vec::with_capacity(prefixes.len());
+        let mut positions = Vec::with_capacity(prefixes.len());
         let mut group = |own: &mut dyn Iterator<Item = u32>| {
-            let from = places.len() as u32;
-            for place in own {
-                if places.get(from as usize..).is_some_and(|own| own.last() == Some(&place)) {
+            let from = positions.len() as u32;
+            for position in own {
+                if positions.get(from as usize..).is_some_and(|own| own.last() == Some(&position)) {
                     continue;
                 }
-                places.push(place);
-                if !has_condition(place) {
+                positions.push(position);
+                if !has_condition(position) {
                     break;
                 }
             }
-            Group { from, to: places.len() as u32, around: NOBODY }
+            Group { from, to: positions.len() as u32, around: NOBODY }
         };
         prefixes.sort_unstable();
         let same = |one: &(u32, u8, u32), other: &(u32, u8, u32)| (one.0, one.1) == (other.0, other.1);
@@ -106,7 +111,7 @@ impl Siblings {
         for own in prefixes.chunk_by(same) {
             let Some(&(address, len, _)) = own.first() else { continue };
             entries.push(PrefixValue { address, len, value: groups.len() as u32 });
-            groups.push(group(&mut own.iter().map(|(.., place)| *place)));
+            groups.push(group(&mut own.iter().map(|(.., position)| *position)));
         }
         let by_interface: Vec<_> =
             interfaces.into_iter().map(|(row, own)| (row, group(&mut own.into_iter()))).collect();
@@ -117,7 +122,7 @@ impl Siblings {
             }
             own
         });
-        Self { by_address, by_interface, groups: linked.into_inner(), places }
+        Self { by_address, by_interface, groups: linked.into_inner(), positions }
     }
 
     /// The first queue that a packet fits, and as what: as download if it does as both.
@@ -134,7 +139,7 @@ impl Siblings {
         if down <= up { (down != NOBODY).then_some((down, Way::Download)) } else { Some((up, Way::Upload)) }
     }
 
-    /// The first place below `best` that a packet fits as one of both, by the group of its address and by the
+    /// The first position below `best` that a packet fits as one of both, by the group of its address and by the
     /// interface; `best` if there is none.
     fn best(
         &self,
@@ -165,10 +170,10 @@ impl Siblings {
         best: u32,
         holds_ns: &mut u64,
     ) -> u32 {
-        let own = self.places.get(group.from as usize..group.to as usize).unwrap_or_default();
-        let before = own.iter().copied().take_while(|place| *place < best);
-        let mut fitting = before.filter(|place| {
-            let condition = packet.conditions.get(*place as usize).and_then(Option::as_deref);
+        let own = self.positions.get(group.from as usize..group.to as usize).unwrap_or_default();
+        let before = own.iter().copied().take_while(|position| *position < best);
+        let mut fitting = before.filter(|position| {
+            let condition = packet.conditions.get(*position as usize).and_then(Option::as_deref);
             condition.is_none_or(|condition| condition.fits(packet, way, holds_ns))
         });
         fitting.next().unwrap_or(best)

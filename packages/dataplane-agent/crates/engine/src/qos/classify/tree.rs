@@ -44,8 +44,8 @@ pub(super) struct TreeClassifier {
 impl TreeClassifier {
     pub fn new(config: &DataplaneConfig, forest: &Forest) -> Self {
         let mut tree = Self::default();
-        for (place, node) in (0u32..).zip(&config.tree_queues) {
-            let Some(id) = forest.tree(place) else { continue };
+        for (position, node) in (0u32..).zip(&config.tree_queues) {
+            let Some(id) = forest.tree(position) else { continue };
             let Some(class) = forest.class(id).filter(|class| class.is_leaf) else { continue };
             let branch = match class.interface {
                 None => &mut tree.global,

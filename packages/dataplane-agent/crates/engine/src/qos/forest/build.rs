@@ -168,7 +168,7 @@ impl Forest {
         let mut rows: Vec<_> = (0u32..)
             .zip(&self.classes)
             .filter(|(_, class)| is_first(class))
-            .map(|(number, class)| (class.identity, ClassId(number)))
+            .map(|(index, class)| (class.identity, ClassId(index)))
             .collect();
         rows.sort_unstable();
         self.rows = rows.into_iter().map(|(_, class)| class).collect();

@@ -17,7 +17,7 @@ use crate::ids::Way;
 /// Levels of a tree, the root's included.
 pub const MAX_LEVELS: usize = 8;
 
-/// A class of one configuration: its place in [`Forest::classes`].
+/// A class of one configuration: its index in [`Forest::classes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClassId(pub u32);
 
@@ -56,21 +56,21 @@ pub const MAX_PATH_LEAVES: usize = 4;
 /// The leaves that a packet passes, in order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct PathClasses {
-    /// Numbers of leaves plus one, then zeros.
+    /// Ids of the classes plus one, then zeros.
     leaves: [u32; MAX_PATH_LEAVES],
 }
 
 impl PathClasses {
     /// Adds a leaf behind the others. One more than [`MAX_PATH_LEAVES`] is left out.
     pub fn push(&mut self, leaf: ClassId) {
-        if let Some(free) = self.leaves.iter_mut().find(|place| **place == 0) {
+        if let Some(free) = self.leaves.iter_mut().find(|leaf| **leaf == 0) {
             *free = leaf.0 + 1;
         }
     }
 
     /// The leaves in order.
     pub fn iter(&self) -> impl Iterator<Item = ClassId> {
-        self.leaves.into_iter().filter_map(|place| place.checked_sub(1)).map(ClassId)
+        self.leaves.into_iter().filter_map(|leaf| leaf.checked_sub(1)).map(ClassId)
     }
 
     /// Whether there is none.
@@ -125,11 +125,11 @@ pub struct Class {
     pub is_leaf: bool,
     /// Edges to the farthest leaf below; 0 for a leaf.
     pub level: u8,
-    /// Rates, bucket, priority and the number of its queue type in [`Forest::types`].
+    /// Rates, bucket, priority and the index of its queue type in [`Forest::types`].
     pub limit: Arc<QueueLimit>,
 }
 
-/// Places that leaves have on a path: see [`Class::rank`].
+/// Positions that leaves have on a path: see [`Class::rank`].
 pub const RANKS: usize = MAX_PATH_LEAVES + 1;
 
 impl Class {
@@ -153,9 +153,9 @@ pub struct Forest {
     types: Vec<QueueType>,
     /// Classes by their names. Known while the forest is built.
     by_identity: HashMap<Identity, ClassId>,
-    /// Upload class of each simple queue, by its place in the list; the download class is the next one.
+    /// Upload class of each simple queue, by its position in the list; the download class is the next one.
     simple: Vec<ClassId>,
-    /// Class of each row of `/queue/tree`, by its place in the list.
+    /// Class of each row of `/queue/tree`, by its position in the list.
     tree: Vec<ClassId>,
     /// First class of each row, by ascending identity. The classes of a row follow each other.
     rows: Vec<ClassId>,
@@ -185,7 +185,7 @@ impl Forest {
         parts
     }
 
-    /// Every class, by number.
+    /// Every class, by its id.
     pub fn classes(&self) -> &[Class] {
         &self.classes
     }
@@ -219,15 +219,15 @@ impl Forest {
             .find(|id| self.class(*id).is_some_and(|class| class.identity == identity))
     }
 
-    /// Class of one direction of the simple queue at a place of the list.
+    /// Class of one direction of the simple queue at a position of the list.
     #[inline]
-    pub fn simple(&self, place: u32, way: Way) -> Option<ClassId> {
-        self.simple.get(place as usize).map(|upload| ClassId(upload.0 + way.index()))
+    pub fn simple(&self, position: u32, way: Way) -> Option<ClassId> {
+        self.simple.get(position as usize).map(|upload| ClassId(upload.0 + way.index()))
     }
 
-    /// The node at a place of `/queue/tree`.
-    pub fn tree(&self, place: u32) -> Option<ClassId> {
-        self.tree.get(place as usize).copied()
+    /// The node at a position of `/queue/tree`.
+    pub fn tree(&self, position: u32) -> Option<ClassId> {
+        self.tree.get(position as usize).copied()
     }
 }
 

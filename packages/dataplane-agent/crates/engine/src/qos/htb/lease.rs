@@ -31,8 +31,8 @@ impl Core {
     }
 
     /// Brings up the time of the next rebalance: soon when packets wait for a lease, else when the lease is over.
-    pub fn schedule_rebalance(&mut self, number: u32, now: Now, soon: bool) {
-        let Some(tree) = self.trees.get(number as usize) else { return };
+    pub fn schedule_rebalance(&mut self, tree_index: u32, now: Now, soon: bool) {
+        let Some(tree) = self.trees.get(tree_index as usize) else { return };
         let gap = if soon || tree.wants_tokens { REBALANCE_INTERVAL } else { SLICE };
         let rebalanced = tree.rebalanced.unwrap_or_default();
         let at = Now(rebalanced.0.saturating_add(gap).max(now.0));
@@ -41,11 +41,11 @@ impl Core {
     }
 
     /// Rebalances the leases of this worker with those of others; or returns them all, if it is the only one.
-    pub fn rebalance(&mut self, number: u32, shared: &mut TreeState, me: u32, now: Now) {
-        self.end_run(number, Some(&mut *shared));
+    pub fn rebalance(&mut self, tree_index: u32, shared: &mut TreeState, me: u32, now: Now) {
+        self.end_run(tree_index, Some(&mut *shared));
         let others = shared.mark_present(me, now);
         let is_late = shared.has_lapsed(me);
-        let Some(tree) = self.trees.get_mut(number as usize) else { return };
+        let Some(tree) = self.trees.get_mut(tree_index as usize) else { return };
         (tree.rebalanced, tree.wants_tokens) = (Some(now), false);
         tree.is_exclusive = !others;
         shared.exclusive = if others { super::shared::NOBODY } else { me };
@@ -53,11 +53,11 @@ impl Core {
         let mut retry = u64::MAX;
         for level in 0..MAX_LEVELS {
             let mut at = 0;
-            while let Some(slot) = self.listed(number, level, at) {
+            while let Some(slot) = self.listed(tree_index, level, at) {
                 at += 1;
                 let mut lease = self.lease_of(slot);
                 let Some(class) =
-                    self.node(slot).and_then(|node| shared.classes.get_mut(node.place as usize))
+                    self.node(slot).and_then(|node| shared.classes.get_mut(node.shared_index as usize))
                 else {
                     continue;
                 };
@@ -78,8 +78,8 @@ impl Core {
                 }
             }
         }
-        let holds = self.unlist(number);
-        if let Some(tree) = self.trees.get_mut(number as usize) {
+        let holds = self.unlist(tree_index);
+        if let Some(tree) = self.trees.get_mut(tree_index as usize) {
             tree.wants_tokens = false;
         }
         if others && holds {
@@ -92,21 +92,21 @@ impl Core {
     }
 
     /// The worker is no longer the only one, or cannot know whether it is: it has leased nothing yet.
-    pub fn lose_exclusive(&mut self, number: u32, now: Now) {
-        let Some(tree) = self.trees.get_mut(number as usize) else { return };
+    pub fn lose_exclusive(&mut self, tree_index: u32, now: Now) {
+        let Some(tree) = self.trees.get_mut(tree_index as usize) else { return };
         tree.is_exclusive = false;
         for level in 0..MAX_LEVELS {
             let mut at = 0;
-            while let Some(slot) = self.listed(number, level, at) {
+            while let Some(slot) = self.listed(tree_index, level, at) {
                 at += 1;
                 self.refresh(slot, &mut Ledger::Leased, now);
             }
         }
-        self.schedule_rebalance(number, now, true);
+        self.schedule_rebalance(tree_index, now, true);
     }
 
-    fn listed(&self, number: u32, level: usize, at: usize) -> Option<u32> {
-        self.trees.get(number as usize)?.listed.get(level)?.get(at).copied()
+    fn listed(&self, tree_index: u32, level: usize, at: usize) -> Option<u32> {
+        self.trees.get(tree_index as usize)?.listed.get(level)?.get(at).copied()
     }
 
     pub(super) fn lease_of(&self, slot: u32) -> Lease {
@@ -129,8 +129,8 @@ impl Core {
     }
 
     /// Unlists classes without waiting packets and without a lease. Returns whether others are left.
-    fn unlist(&mut self, number: u32) -> bool {
-        let Some(tree) = self.trees.get_mut(number as usize) else { return false };
+    fn unlist(&mut self, tree_index: u32) -> bool {
+        let Some(tree) = self.trees.get_mut(tree_index as usize) else { return false };
         let mut is_left = false;
         for listed in &mut tree.listed {
             let nodes = &mut self.nodes;

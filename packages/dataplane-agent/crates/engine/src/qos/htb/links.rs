@@ -37,7 +37,7 @@ impl Core {
             return self.node(slot).map_or(Mode::Red, |node| node.class_tokens.mode());
         }
         match ledger {
-            Ledger::Sole(shared) => shared.update_mode(node.place, node.live != 0, now),
+            Ledger::Sole(shared) => shared.update_mode(node.shared_index, node.live != 0, now),
             Ledger::Leased => node.class_tokens.leased_mode(),
         }
     }
@@ -64,7 +64,7 @@ impl Core {
             return Some(burst.map_or(event, |burst| event.min(burst.ends())));
         }
         match ledger {
-            Ledger::Sole(shared) => shared.classes.get(node.place as usize)?.event(),
+            Ledger::Sole(shared) => shared.classes.get(node.shared_index as usize)?.event(),
             // Known at the next rebalance.
             Ledger::Leased => None,
         }
@@ -214,7 +214,7 @@ impl Core {
         }
     }
 
-    fn place(&self, slot: u32) -> RingOwner {
+    fn ring_owner(&self, slot: u32) -> RingOwner {
         match self.node(slot) {
             Some(node) if node.mode == Mode::Green => RingOwner::Level(node.tree),
             Some(node) if node.mode == Mode::Yellow && node.parent != NIL => RingOwner::Parent(node.parent),
@@ -224,9 +224,9 @@ impl Core {
 
     /// The ring that a class is linked in, if it is, and its number there.
     fn ring(&mut self, slot: u32, priority: usize) -> Option<(&mut Ring, u32)> {
-        let place = self.place(slot);
+        let owner = self.ring_owner(slot);
         let node = self.nodes.get(slot as usize)?;
-        match place {
+        match owner {
             RingOwner::Level(tree) => {
                 let level = self.trees.get_mut(tree as usize)?.levels.get_mut(usize::from(node.level))?;
                 Some((&mut level.rows.get_mut(priority)?.0, node.rank))
@@ -244,7 +244,7 @@ impl Core {
         for _ in 0..MAX_LEVELS {
             let Some((ring, number)) = self.ring(slot, priority) else { return };
             ring.insert(number);
-            let parent = match self.place(slot) {
+            let parent = match self.ring_owner(slot) {
                 RingOwner::Level(tree) => {
                     let level = self.node(slot).map_or(0, |node| node.level);
                     self.fill_row(tree, level, priority);
@@ -272,7 +272,7 @@ impl Core {
             let Some((ring, number)) = self.ring(slot, priority) else { return };
             ring.remove(number);
             let is_empty = ring.is_empty();
-            let parent = match self.place(slot) {
+            let parent = match self.ring_owner(slot) {
                 RingOwner::Level(tree) => {
                     let level = self.node(slot).map_or(0, |node| node.level);
                     if is_empty && let Some(tree) = self.trees.get_mut(tree as usize) {
@@ -293,23 +293,23 @@ impl Core {
         }
     }
 
-    fn fill_row(&mut self, number: u32, level: u8, priority: usize) {
-        let Some(tree) = self.trees.get_mut(number as usize) else { return };
+    fn fill_row(&mut self, tree_index: u32, level: u8, priority: usize) {
+        let Some(tree) = self.trees.get_mut(tree_index as usize) else { return };
         tree.mask |= row(level, priority);
         if !tree.is_ready && !tree.is_blocked {
             tree.is_ready = true;
-            self.ready.push_back(number);
+            self.ready.push_back(tree_index);
         }
     }
 
     /// The leaf whose turn it is, the level of the class that lends, and whether its turn begins. A turn of an inner class
     /// is one of each class that waits for it: so leaves of any depth take turns alike.
-    pub fn first(&mut self, number: u32) -> Option<(u32, u8, bool)> {
-        let tree = self.trees.get_mut(number as usize).filter(|tree| tree.mask != 0)?;
+    pub fn first(&mut self, tree_index: u32) -> Option<(u32, u8, bool)> {
+        let tree = self.trees.get_mut(tree_index as usize).filter(|tree| tree.mask != 0)?;
         let first = tree.mask.trailing_zeros() as usize;
         let (level, priority) = (first / PRIORITIES, first % PRIORITIES);
         loop {
-            let Level { members, rows } = self.trees.get_mut(number as usize)?.levels.get_mut(level)?;
+            let Level { members, rows } = self.trees.get_mut(tree_index as usize)?.levels.get_mut(level)?;
             let (ring, cursor) = rows.get_mut(priority)?;
             cursor.begin_round();
             let (mut slot, mut is_new) = match cursor.next(ring) {

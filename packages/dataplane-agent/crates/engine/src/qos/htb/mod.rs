@@ -183,11 +183,11 @@ impl Htb {
     /// takes nothing.
     pub fn tokens(&mut self, leaf: ClassId, now: Now) -> u64 {
         let Some(slot) = self.slot(leaf) else { return u64::MAX };
-        let Some(number) = self.core.node(slot).map(|node| node.tree) else { return u64::MAX };
-        if self.core.trees.get(number as usize).is_none_or(|tree| tree.is_blocked) {
+        let Some(tree_index) = self.core.node(slot).map(|node| node.tree) else { return u64::MAX };
+        if self.core.trees.get(tree_index as usize).is_none_or(|tree| tree.is_blocked) {
             return 0;
         }
-        let mut shared = open(&self.roots, &mut self.core, number, self.worker, now);
+        let mut shared = open(&self.roots, &mut self.core, tree_index, self.worker, now);
         let mut ledger = ledger(&mut shared);
         u64::try_from(self.core.tokens(slot, &mut ledger, now)).unwrap_or(0)
     }
@@ -195,24 +195,27 @@ impl Htb {
     /// A packet that is not of a run.
     #[inline(never)]
     fn pass_alone(&mut self, slot: u32, segments: u32, bytes: u64, now: Now) -> bool {
-        let Some(number) = self.core.node(slot).map(|node| node.tree) else { return true };
-        let Some(tree) = self.core.trees.get(number as usize) else { return true };
+        let Some(tree_index) = self.core.node(slot).map(|node| node.tree) else { return true };
+        let Some(tree) = self.core.trees.get(tree_index as usize) else { return true };
         if tree.is_blocked {
             return false;
         }
         if tree.waiting != 0 {
             self.wake(now);
         }
-        let passage = self.try_pass(slot, number, segments, bytes, now);
-        if passage != Passage::NoTokens || self.is_exclusive(number) || !self.core.may_request(number, now) {
+        let passage = self.try_pass(slot, tree_index, segments, bytes, now);
+        if passage != Passage::NoTokens
+            || self.is_exclusive(tree_index)
+            || !self.core.may_request(tree_index, now)
+        {
             return passage == Passage::Open;
         }
         self.core.request(slot, bytes);
-        let was_heard = self.rebalance(number, now);
-        let passes = self.try_pass(slot, number, segments, bytes, now) == Passage::Open;
+        let was_heard = self.rebalance(tree_index, now);
+        let passes = self.try_pass(slot, tree_index, segments, bytes, now) == Passage::Open;
         if was_heard
             && !passes
-            && let Some(tree) = self.core.trees.get_mut(number as usize)
+            && let Some(tree) = self.core.trees.get_mut(tree_index as usize)
         {
             tree.refused = Some(now);
         }
@@ -235,9 +238,9 @@ impl Htb {
     /// A batch is over: what passed is charged to all classes, for other workers to see.
     #[inline]
     pub fn end_runs(&mut self) {
-        while let Some(number) = self.core.runs.pop() {
-            if self.core.unlist_run(number) {
-                drop(open(&self.roots, &mut self.core, number, self.worker, self.now));
+        while let Some(tree_index) = self.core.runs.pop() {
+            if self.core.unlist_run(tree_index) {
+                drop(open(&self.roots, &mut self.core, tree_index, self.worker, self.now));
             }
         }
     }
@@ -256,15 +259,15 @@ impl Htb {
         self.now = now;
         let Some(slot) = self.slot(leaf) else { return };
         let Some(node) = self.core.node(slot).filter(|node| node.active == 0) else { return };
-        let number = node.tree;
+        let tree_index = node.tree;
         self.core.wheel.follow(now);
-        let mut shared = open(&self.roots, &mut self.core, number, self.worker, now);
+        let mut shared = open(&self.roots, &mut self.core, tree_index, self.worker, now);
         let mut ledger = ledger(&mut shared);
         let mode = self.core.update_mode(slot, &mut ledger, now);
         if let Some(node) = self.core.node_mut(slot) {
             node.mode = mode;
         }
-        if let Some(tree) = self.core.trees.get_mut(number as usize) {
+        if let Some(tree) = self.core.trees.get_mut(tree_index as usize) {
             tree.waiting += 1;
         }
         self.core.attach(slot, &mut ledger, now);
@@ -272,7 +275,7 @@ impl Htb {
         let is_leased = shared.is_none();
         drop(shared);
         if is_leased {
-            self.rebalance_or_schedule(number, now);
+            self.rebalance_or_schedule(tree_index, now);
         }
     }
 
@@ -280,16 +283,16 @@ impl Htb {
     pub fn deactivate(&mut self, leaf: ClassId) {
         let Some(slot) = self.slot(leaf) else { return };
         let Some(node) = self.core.node(slot).filter(|node| node.active != 0) else { return };
-        let number = node.tree;
+        let tree_index = node.tree;
         self.core.detach(slot);
-        let Some(tree) = self.core.trees.get_mut(number as usize) else { return };
+        let Some(tree) = self.core.trees.get_mut(tree_index as usize) else { return };
         tree.waiting -= 1;
         if tree.waiting == 0 && !tree.is_exclusive {
             // Other workers may use what it has leased.
-            if self.core.may_rebalance(number, self.now) {
-                self.rebalance(number, self.now);
+            if self.core.may_rebalance(tree_index, self.now) {
+                self.rebalance(tree_index, self.now);
             } else {
-                self.core.schedule_rebalance(number, self.now, true);
+                self.core.schedule_rebalance(tree_index, self.now, true);
             }
         }
     }
@@ -300,17 +303,17 @@ impl Htb {
         self.now = now;
         self.turn = None;
         self.wake(now);
-        while let Some(&number) = self.core.ready.front() {
-            let shared = &mut open(&self.roots, &mut self.core, number, self.worker, now);
-            let is_served = self.core.trees.get(number as usize).is_some_and(|tree| !tree.is_blocked);
-            if is_served && let Some((slot, lender)) = self.core.choose(number) {
+        while let Some(&tree_index) = self.core.ready.front() {
+            let shared = &mut open(&self.roots, &mut self.core, tree_index, self.worker, now);
+            let is_served = self.core.trees.get(tree_index as usize).is_some_and(|tree| !tree.is_blocked);
+            if is_served && let Some((slot, lender)) = self.core.choose(tree_index) {
                 let bytes = self.core.allowance(slot, lender, &ledger(shared));
                 let leaf = self.core.cold.get(slot as usize)?.id;
                 self.turn = Some((slot, lender));
                 return Some(Turn { leaf, bytes });
             }
             self.core.ready.pop_front();
-            if let Some(tree) = self.core.trees.get_mut(number as usize) {
+            if let Some(tree) = self.core.trees.get_mut(tree_index as usize) {
                 tree.is_ready = false;
             }
         }
@@ -321,9 +324,9 @@ impl Htb {
     pub fn sent(&mut self, leaf: ClassId, segments: u32, bytes: u64, now: Now) {
         self.now = now;
         let Some(slot) = self.slot(leaf) else { return };
-        let Some(number) = self.core.node(slot).map(|node| node.tree) else { return };
+        let Some(tree_index) = self.core.node(slot).map(|node| node.tree) else { return };
         let turn = self.turn.filter(|(chosen, _)| *chosen == slot);
-        let mut shared = open(&self.roots, &mut self.core, number, self.worker, now);
+        let mut shared = open(&self.roots, &mut self.core, tree_index, self.worker, now);
         if let Some((_, lender)) = turn {
             self.core.take_turn(slot, lender, bytes);
         }
@@ -332,9 +335,9 @@ impl Htb {
         let is_leased = shared.is_none();
         drop(shared);
         if is_leased {
-            self.rebalance_or_schedule(number, now);
+            self.rebalance_or_schedule(tree_index, now);
         }
-        if self.core.ready.len() > 1 && self.core.ready.front() == Some(&number) {
+        if self.core.ready.len() > 1 && self.core.ready.front() == Some(&tree_index) {
             self.core.ready.rotate_left(1);
         }
     }
@@ -353,12 +356,12 @@ impl Htb {
         if blocked {
             self.blocked.push(interface);
         }
-        for (number, tree) in (0..).zip(&mut self.core.trees) {
+        for (tree_index, tree) in (0..).zip(&mut self.core.trees) {
             if tree.interface == Some(interface) {
                 tree.is_blocked = blocked;
                 if !blocked && tree.mask != 0 && !tree.is_ready {
                     tree.is_ready = true;
-                    self.core.ready.push_back(number);
+                    self.core.ready.push_back(tree_index);
                 }
             }
         }
@@ -374,7 +377,7 @@ impl Htb {
         let mut class_tokens = node.class_tokens;
         if inner.is_some()
             && let Some(shared) = self.roots.get(node.tree as usize).and_then(|root| root.try_lock())
-            && let Some(class) = shared.classes.get(node.place as usize)
+            && let Some(class) = shared.classes.get(node.shared_index as usize)
         {
             class_tokens = run::charged(class.class_tokens, charges);
         }
@@ -419,42 +422,42 @@ impl Htb {
     fn wake(&mut self, now: Now) {
         while let Some(slot) = self.core.wheel.pop(now) {
             let Some(node) = self.core.node(slot) else { continue };
-            let (number, is_root) = (node.tree, node.parent == NIL);
-            if is_root && !self.is_exclusive(number) {
-                self.rebalance(number, now);
+            let (tree_index, is_root) = (node.tree, node.parent == NIL);
+            if is_root && !self.is_exclusive(tree_index) {
+                self.rebalance(tree_index, now);
             } else {
-                let mut shared = open(&self.roots, &mut self.core, number, self.worker, now);
+                let mut shared = open(&self.roots, &mut self.core, tree_index, self.worker, now);
                 self.core.refresh(slot, &mut ledger(&mut shared), now);
                 let is_leased = shared.is_none();
                 drop(shared);
                 if is_leased {
-                    self.rebalance_or_schedule(number, now);
+                    self.rebalance_or_schedule(tree_index, now);
                 }
             }
         }
     }
 
     /// Rebalances a tree of several workers, now or later.
-    fn rebalance_or_schedule(&mut self, number: u32, now: Now) {
-        let wants_tokens = self.core.trees.get(number as usize).is_some_and(|tree| tree.wants_tokens);
-        if wants_tokens && self.core.may_rebalance(number, now) {
-            self.rebalance(number, now);
+    fn rebalance_or_schedule(&mut self, tree_index: u32, now: Now) {
+        let wants_tokens = self.core.trees.get(tree_index as usize).is_some_and(|tree| tree.wants_tokens);
+        if wants_tokens && self.core.may_rebalance(tree_index, now) {
+            self.rebalance(tree_index, now);
         } else {
-            self.core.schedule_rebalance(number, now, false);
+            self.core.schedule_rebalance(tree_index, now, false);
         }
     }
 
     /// Rebalances a tree, or schedules that while another worker has the lock. Returns whether it has.
-    fn rebalance(&mut self, number: u32, now: Now) -> bool {
-        let Some(root) = self.roots.get(number as usize) else { return false };
+    fn rebalance(&mut self, tree_index: u32, now: Now) -> bool {
+        let Some(root) = self.roots.get(tree_index as usize) else { return false };
         let Some(mut shared) = root.try_lock() else {
-            if let Some(tree) = self.core.trees.get_mut(number as usize) {
+            if let Some(tree) = self.core.trees.get_mut(tree_index as usize) {
                 tree.rebalanced = Some(now);
             }
-            self.core.schedule_rebalance(number, now, true);
+            self.core.schedule_rebalance(tree_index, now, true);
             return false;
         };
-        self.core.rebalance(number, &mut shared, self.worker, now);
+        self.core.rebalance(tree_index, &mut shared, self.worker, now);
         true
     }
 }

@@ -36,10 +36,10 @@ pub struct Node {
     /// The class above.
     pub parent: u32,
     pub tree: u32,
-    /// Place in [`Core::inners`]; [`NIL`] of a leaf.
+    /// Index in [`Core::inners`]; [`NIL`] of a leaf.
     pub inner: u32,
-    /// Place in [`super::shared::TreeState::classes`] of an inner class.
-    pub place: u32,
+    /// Index in [`super::shared::TreeState::classes`] of an inner class.
+    pub shared_index: u32,
     /// Second in which the meter began.
     pub second: u32,
     /// Bytes per turn.
@@ -185,8 +185,16 @@ impl Core {
         }
     }
 
-    /// Adds a class whose parent has the slot `parent`; an inner one with its place among the shared classes.
-    pub fn add(&mut self, id: ClassId, class: &Class, parent: u32, tree: u32, place: u32, now: Now) -> u32 {
+    /// Adds a class whose parent has the slot `parent`; an inner one with its index among the shared classes.
+    pub fn add(
+        &mut self,
+        id: ClassId,
+        class: &Class,
+        parent: u32,
+        tree: u32,
+        shared_index: u32,
+        now: Now,
+    ) -> u32 {
         let slot = self.nodes.len() as u32;
         let burst = if class.is_leaf { Burst::new(&class.limit, now).map(Box::new) } else { None };
         let class_tokens = match class.is_leaf {
@@ -217,7 +225,7 @@ impl Core {
             parent,
             tree,
             inner,
-            place,
+            shared_index,
             second: second(now),
             quantum,
             child: 0,

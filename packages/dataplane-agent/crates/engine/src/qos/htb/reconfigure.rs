@@ -30,7 +30,7 @@ impl Htb {
         }
         for node in old.nodes.iter().filter(|node| !node.is_leaf()) {
             if let Some(root) = old_roots.get(node.tree as usize) {
-                root.lock().leave(node.place);
+                root.lock().leave(node.shared_index);
             }
         }
         for (node, cold) in old.nodes.iter().zip(&old.cold) {
@@ -89,16 +89,16 @@ impl Htb {
             let class = forest.find(identity).and_then(|id| forest.class(id))?;
             forest.class(class.root).map(|root| root.identity)
         };
-        for (number, root) in (0..).zip(&self.roots) {
+        for (tree_index, root) in (0..).zip(&self.roots) {
             let mut shared = root.lock();
             let is_late = shared.has_lapsed(self.worker);
-            self.core.end_run(number, Some(&mut shared));
-            let Some(tree) = self.core.trees.get_mut(number as usize) else { continue };
+            self.core.end_run(tree_index, Some(&mut shared));
+            let Some(tree) = self.core.trees.get_mut(tree_index as usize) else { continue };
             let (was_exclusive, listed) = (tree.is_exclusive, std::mem::take(&mut tree.listed));
             for slot in listed.into_iter().flatten().filter(|_| !was_exclusive) {
                 let mut lease = self.core.lease_of(slot);
                 if let Some(class) =
-                    self.core.node(slot).and_then(|node| shared.classes.get_mut(node.place as usize))
+                    self.core.node(slot).and_then(|node| shared.classes.get_mut(node.shared_index as usize))
                 {
                     if is_late {
                         class.close_lapsed(&mut lease);
@@ -119,7 +119,7 @@ impl Htb {
                 continue;
             }
             let Some(root) = self.roots.get(node.tree as usize) else { continue };
-            if let Some(class) = root.lock().classes.get_mut(node.place as usize) {
+            if let Some(class) = root.lock().classes.get_mut(node.shared_index as usize) {
                 class.fill(now, node.live != 0);
                 kept.insert(cold.identity, class.class_tokens);
             }
@@ -167,7 +167,7 @@ impl Htb {
             Some(parent) => self.enter(parent, kept, now)?,
             None => NIL,
         };
-        let number = match self.core.node(parent) {
+        let tree_index = match self.core.node(parent) {
             Some(node) => node.tree,
             None => {
                 self.roots.push(self.shared_trees.of(class.identity, self.workers));
@@ -175,16 +175,16 @@ impl Htb {
                 self.core.add_tree(class.interface, class.level, is_blocked)
             }
         };
-        let place = if class.is_leaf {
+        let shared_index = if class.is_leaf {
             NIL
         } else {
             let limit = (&*class.limit, class.parent.is_none());
-            let mut shared = self.roots.get(number as usize)?.lock();
+            let mut shared = self.roots.get(tree_index as usize)?.lock();
             shared.enter(class.identity, limit, kept.get(&class.identity), now)
         };
-        let slot = self.core.add(id, class, parent, number, place, now);
+        let slot = self.core.add(id, class, parent, tree_index, shared_index, now);
         if class.parent.is_none()
-            && let Some(tree) = self.core.trees.get_mut(number as usize)
+            && let Some(tree) = self.core.trees.get_mut(tree_index as usize)
         {
             tree.root = slot;
         }
@@ -211,8 +211,8 @@ impl Htb {
     pub fn acquire_full(&mut self, leaf: ClassId, now: Now) {
         self.now = now;
         let Some(slot) = self.enter(leaf, &HashMap::new(), now) else { return };
-        let place = slot as usize;
-        if let (Some(node), Some(cold)) = (self.core.nodes.get_mut(place), self.core.cold.get_mut(place)) {
+        let index = slot as usize;
+        if let (Some(node), Some(cold)) = (self.core.nodes.get_mut(index), self.core.cold.get_mut(index)) {
             node.flags |= OWNED;
             node.class_tokens = ClassTokens::new(*node.class_tokens.rates(), now);
             cold.deficits = [0; MAX_LEVELS];

@@ -154,19 +154,19 @@ impl Core {
     /// those of `now`. Not where leaves of several classes take turns: runs would be too short.
     pub fn begin_run(&mut self, slot: u32, ledger: &Ledger, now: Now) {
         let Some(node) = self.nodes.get(slot as usize) else { return };
-        let (number, parent) = (node.tree, node.parent);
-        let Some(tree) = self.trees.get_mut(number as usize) else { return };
+        let (tree_index, parent) = (node.tree, node.parent);
+        let Some(tree) = self.trees.get_mut(tree_index as usize) else { return };
         let is_second = std::mem::replace(&mut tree.run.last, parent) == parent;
         if !is_second || tree.waiting != 0 {
             return;
         }
         let (lender, room) = self.lender_above(parent, ledger);
-        let Some(tree) = self.trees.get_mut(number as usize) else { return };
+        let Some(tree) = self.trees.get_mut(tree_index as usize) else { return };
         let run = &mut tree.run;
         (run.parent, run.now, run.is_leased) = (parent, now, matches!(ledger, Ledger::Leased));
         (run.lender, run.room) = lender.map_or((0, -1), |lender| (lender, room));
         if !std::mem::replace(&mut run.is_listed, true) {
-            self.runs.push(number);
+            self.runs.push(tree_index);
         }
     }
 
@@ -176,7 +176,7 @@ impl Core {
         while let Some(node) = self.node(at) {
             let mode = match ledger {
                 Ledger::Sole(shared) => {
-                    let Some(class) = shared.classes.get(node.place as usize) else { break };
+                    let Some(class) = shared.classes.get(node.shared_index as usize) else { break };
                     let mode = class.class_tokens.mode();
                     room = room.min(class.class_tokens.headroom(mode == Mode::Green));
                     mode
@@ -199,8 +199,8 @@ impl Core {
 
     /// Ends the run of a tree: charges its classes, or, without their tokens, the leases of this worker, or notes it as
     /// overdrawn.
-    pub fn end_run(&mut self, number: u32, mut shared: Option<&mut TreeState>) {
-        let Some(tree) = self.trees.get_mut(number as usize).filter(|tree| tree.run.parent != NIL) else {
+    pub fn end_run(&mut self, tree_index: u32, mut shared: Option<&mut TreeState>) {
+        let Some(tree) = self.trees.get_mut(tree_index as usize).filter(|tree| tree.run.parent != NIL) else {
             return;
         };
         let Run { last, is_listed, .. } = tree.run;
@@ -211,7 +211,7 @@ impl Core {
         let mut slot = run.parent;
         while let Some(node) = self.nodes.get_mut(slot as usize) {
             run.count(node);
-            let (level, place, parent) = (node.level, node.place, node.parent);
+            let (level, shared_index, parent) = (node.level, node.shared_index, node.parent);
             let [own, all] = run.charges(level);
             let inner = self.inners.get_mut(node.inner as usize);
             if let Some(inner) = inner {
@@ -225,7 +225,7 @@ impl Core {
             }
             match &mut shared {
                 Some(shared) if !run.is_leased => {
-                    if let Some(class) = shared.classes.get_mut(place as usize) {
+                    if let Some(class) = shared.classes.get_mut(shared_index as usize) {
                         class.class_tokens.charge_own(own);
                         class.charge(all, false);
                     }
@@ -250,8 +250,8 @@ impl Core {
     }
 
     /// A tree has no place in [`Self::runs`] any more. Whether its run is still to be charged.
-    pub fn unlist_run(&mut self, number: u32) -> bool {
-        let Some(tree) = self.trees.get_mut(number as usize) else { return false };
+    pub fn unlist_run(&mut self, tree_index: u32) -> bool {
+        let Some(tree) = self.trees.get_mut(tree_index as usize) else { return false };
         tree.run.is_listed = false;
         !tree.run.is_empty()
     }

@@ -101,7 +101,7 @@ impl Core {
         }
         match ledger {
             Ledger::Sole(shared) => {
-                if let Some(class) = shared.classes.get_mut(node.place as usize) {
+                if let Some(class) = shared.classes.get_mut(node.shared_index as usize) {
                     class.fill(now, node.live != 0);
                     class.charge(bits, level >= lender);
                 }
@@ -151,7 +151,7 @@ impl Core {
             let Some(node) = self.node(slot).filter(|node| node.level <= lender) else { break };
             let class_tokens = match ledger {
                 Ledger::Sole(shared) if !node.is_leaf() => {
-                    let Some(class) = shared.classes.get(node.place as usize) else { break };
+                    let Some(class) = shared.classes.get(node.shared_index as usize) else { break };
                     &class.class_tokens
                 }
                 _ => &node.class_tokens,

@@ -107,7 +107,7 @@ struct Presence {
 /// [`SharedTree`], locked.
 #[derive(Debug)]
 pub struct TreeState {
-    places: HashMap<Identity, u32>,
+    indices: HashMap<Identity, u32>,
     pub classes: Vec<SharedClass>,
     free: Vec<u32>,
     pub idle_leaves: HashMap<Identity, LeafState>,
@@ -120,7 +120,7 @@ impl TreeState {
     fn new(workers: u32) -> Self {
         let absent = Presence { seen: Now(0), is_here: false, has_lapsed: false };
         Self {
-            places: HashMap::new(),
+            indices: HashMap::new(),
             classes: Vec::new(),
             free: Vec::new(),
             idle_leaves: HashMap::new(),
@@ -129,7 +129,7 @@ impl TreeState {
         }
     }
 
-    /// The place of a class, for another worker or configuration that knows it.
+    /// The index of a class, for another worker or configuration that knows it.
     /// Takes its limits; `before` are the tokens that it had in another tree.
     pub fn enter(
         &mut self,
@@ -138,12 +138,12 @@ impl TreeState {
         before: Option<&ClassTokens>,
         now: Now,
     ) -> u32 {
-        if let Some(&place) = self.places.get(&identity) {
-            if let Some(class) = self.classes.get_mut(place as usize) {
+        if let Some(&index) = self.indices.get(&identity) {
+            if let Some(class) = self.classes.get_mut(index as usize) {
                 class.users += 1;
                 class.change(limit, is_root, now);
             }
-            return place;
+            return index;
         }
         let burst = Burst::new(limit, now).map(Box::new);
         let mut class_tokens = ClassTokens::new(rates(limit, is_root, burst.as_deref()), now);
@@ -159,35 +159,35 @@ impl TreeState {
             burst,
             demands: vec![Demand::default(); self.workers.len()].into(),
         };
-        let place = match self.free.pop() {
-            Some(place) => {
-                if let Some(free) = self.classes.get_mut(place as usize) {
+        let index = match self.free.pop() {
+            Some(index) => {
+                if let Some(free) = self.classes.get_mut(index as usize) {
                     *free = class;
                 }
-                place
+                index
             }
             None => {
                 self.classes.push(class);
                 (self.classes.len() - 1) as u32
             }
         };
-        self.places.insert(identity, place);
-        place
+        self.indices.insert(identity, index);
+        index
     }
 
     /// A worker or configuration no longer knows a class.
-    pub fn leave(&mut self, place: u32) {
-        let Some(class) = self.classes.get_mut(place as usize) else { return };
+    pub fn leave(&mut self, index: u32) {
+        let Some(class) = self.classes.get_mut(index as usize) else { return };
         class.users = class.users.saturating_sub(1);
-        if class.users == 0 && self.places.remove(&class.identity).is_some() {
-            self.free.push(place);
+        if class.users == 0 && self.indices.remove(&class.identity).is_some() {
+            self.free.push(index);
         }
     }
 
     /// Fills the tokens of a class; its colour.
     #[inline]
-    pub fn update_mode(&mut self, place: u32, waiting: bool, now: Now) -> Mode {
-        let Some(class) = self.classes.get_mut(place as usize) else { return Mode::Red };
+    pub fn update_mode(&mut self, index: u32, waiting: bool, now: Now) -> Mode {
+        let Some(class) = self.classes.get_mut(index as usize) else { return Mode::Red };
         class.fill(now, waiting);
         class.class_tokens.mode()
     }

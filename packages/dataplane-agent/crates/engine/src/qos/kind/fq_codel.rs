@@ -62,8 +62,8 @@ pub struct FqCodel {
 impl FqCodel {
     /// The flow of a bucket, which begins anew if it is unknown.
     fn flow(&mut self, bucket: u32, now: Now) -> u32 {
-        if let Some(place) = self.flows.find(bucket, |flow| flow.bucket == bucket) {
-            return place;
+        if let Some(index) = self.flows.find(bucket, |flow| flow.bucket == bucket) {
+            return index;
         }
         // A flow queue with idle CoDel state can be freed.
         if let Some(idle) = self.idle.first()
@@ -73,16 +73,16 @@ impl FqCodel {
             self.flows.remove(idle);
         }
         self.flows.grow_heads();
-        let place = self.flows.insert(bucket, Flow { bucket, ..Flow::default() });
-        self.flows.push(&mut self.idle, place);
-        place
+        let index = self.flows.insert(bucket, Flow { bucket, ..Flow::default() });
+        self.flows.push(&mut self.idle, index);
+        index
     }
 
     /// Drops from the front of the flow in which most bytes wait: half of them, or a batch.
     fn drop_batch<F: Frame>(&mut self, slab: &mut Slab<F>, most: u32, gone: &mut NodeQueue) {
         let longest = self.flows.longest(&self.lengths, |flow| flow.queue.load().bytes);
-        let Some(place) = longest else { return };
-        let Some(flow) = self.flows.get_mut(place) else { return };
+        let Some(index) = longest else { return };
+        let Some(flow) = self.flows.get_mut(index) else { return };
         let half = flow.queue.load().bytes / 2;
         let before = flow.queue.load();
         for _ in 0..most {
@@ -94,30 +94,30 @@ impl FqCodel {
             }
         }
         let after = flow.queue.load();
-        self.shortened(place, before, after);
+        self.shortened(index, before, after);
     }
 
     /// Something of a flow has gone.
-    fn shortened(&mut self, place: u32, before: Load, after: Load) {
+    fn shortened(&mut self, index: u32, before: Load, after: Load) {
         self.load = self.load.minus(before.minus(after));
         self.waiting -= u32::from(before.frames != 0 && after.frames == 0);
-        self.flows.measure(&mut self.lengths, place, after.bytes);
+        self.flows.measure(&mut self.lengths, index, after.bytes);
     }
 
     /// The flow whose turn it is, if any has one: its deficit is above zero.
     #[inline]
     fn turn(&mut self) -> Option<u32> {
         loop {
-            let place = self.new.first().or(self.old.first())?;
-            let flow = self.flows.get_mut(place)?;
+            let index = self.new.first().or(self.old.first())?;
+            let flow = self.flows.get_mut(index)?;
             if flow.deficit > 0 {
-                return Some(place);
+                return Some(index);
             }
             flow.deficit += self.quantum;
             if flow.list == FlowList::New {
                 flow.list = FlowList::Old;
-                self.flows.unlink(&mut self.new, place);
-                self.flows.push(&mut self.old, place);
+                self.flows.unlink(&mut self.new, index);
+                self.flows.push(&mut self.old, index);
             } else {
                 self.flows.rotate(&mut self.old);
             }
@@ -126,13 +126,13 @@ impl FqCodel {
 
     /// A flow whose turn it is has nothing more. A new one waits among the old ones for another turn, or else it
     /// would be new again with its next packet (RFC 8290 §4.2).
-    fn retire(&mut self, place: u32) {
-        let Some(flow) = self.flows.get_mut(place) else { return };
+    fn retire(&mut self, index: u32) {
+        let Some(flow) = self.flows.get_mut(index) else { return };
         let stays = flow.list == FlowList::New && self.old.first().is_some();
         let from = if flow.list == FlowList::New { &mut self.new } else { &mut self.old };
         flow.list = if stays { FlowList::Old } else { FlowList::Idle };
-        self.flows.unlink(from, place);
-        self.flows.push(if stays { &mut self.old } else { &mut self.idle }, place);
+        self.flows.unlink(from, index);
+        self.flows.push(if stays { &mut self.old } else { &mut self.idle }, index);
     }
 }
 
@@ -193,17 +193,17 @@ impl Discipline for FqCodel {
         let Some(waiting) = slab.get(node) else { return node };
         self.memory += waiting.frame.footprint() as u64;
         let hash = HeaderFields::of(waiting.frame.head()).flow_hash(self.seed);
-        let place = self.flow(bucket_of(hash, self.buckets), now);
-        let Some(flow) = self.flows.get_mut(place) else { return node };
+        let index = self.flow(bucket_of(hash, self.buckets), now);
+        let Some(flow) = self.flows.get_mut(index) else { return node };
         self.waiting += u32::from(flow.queue.is_empty());
         let load = flow.queue.push(slab, node);
         let (length, begins) = (flow.queue.load().bytes, flow.list == FlowList::Idle);
         if begins {
             (flow.list, flow.deficit) = (FlowList::New, self.quantum);
-            self.flows.unlink(&mut self.idle, place);
-            self.flows.push(&mut self.new, place);
+            self.flows.unlink(&mut self.idle, index);
+            self.flows.push(&mut self.new, index);
         }
-        self.flows.measure(&mut self.lengths, place, length);
+        self.flows.measure(&mut self.lengths, index, length);
         self.params.see(load);
         self.load = self.load.plus(load);
         while self.load.segments > self.limit || self.memory > self.memory_limit {
@@ -217,8 +217,8 @@ impl Discipline for FqCodel {
     }
 
     fn dequeue<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, gone: &mut NodeQueue) -> Dequeued {
-        while let Some(place) = self.turn() {
-            let Some(flow) = self.flows.get_mut(place) else { break };
+        while let Some(index) = self.turn() {
+            let Some(flow) = self.flows.get_mut(index) else { break };
             let before = flow.queue.load();
             let mut dropped = NodeQueue::default();
             let next = flow.control.dequeue(&mut self.params, &mut flow.queue, slab, now, &mut dropped);
@@ -226,7 +226,7 @@ impl Discipline for FqCodel {
             if let Some((_, load)) = next {
                 flow.deficit -= load.bytes as i64;
             }
-            self.shortened(place, before, after);
+            self.shortened(index, before, after);
             while let Some(node) = dropped.pop(slab) {
                 self.memory -= footprint(slab, node);
                 gone.push(slab, node);
@@ -236,7 +236,7 @@ impl Discipline for FqCodel {
                     self.memory -= footprint(slab, node);
                     return Dequeued::Packet(node);
                 }
-                None => self.retire(place),
+                None => self.retire(index),
             }
         }
         Dequeued::Empty
@@ -249,15 +249,15 @@ impl Discipline for FqCodel {
         pick: &mut impl FnMut(&Waiting<F>) -> bool,
     ) -> Load {
         let (mut taken, mut shorter) = (Load::default(), Vec::new());
-        for (place, flow) in self.flows.all_mut().enumerate().filter(|(_, flow)| !flow.queue.is_empty()) {
+        for (index, flow) in self.flows.all_mut().enumerate().filter(|(_, flow)| !flow.queue.is_empty()) {
             let before = flow.queue.load();
             let (part, memory) = flow.queue.take_out_weighed(slab, to, pick);
             self.memory -= memory;
             taken = taken.plus(part);
-            shorter.push((place as u32, before, flow.queue.load()));
+            shorter.push((index as u32, before, flow.queue.load()));
         }
-        for (place, before, after) in shorter {
-            self.shortened(place, before, after);
+        for (index, before, after) in shorter {
+            self.shortened(index, before, after);
         }
         taken
     }

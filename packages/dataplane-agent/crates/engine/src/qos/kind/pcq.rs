@@ -166,7 +166,7 @@ impl Default for SubQueue {
 #[derive(Debug)]
 pub struct Pcq {
     subs: Pool<SubQueue>,
-    /// Bursts by place in the pool; empty without bursts.
+    /// Bursts by index in the pool; empty without bursts.
     bursts: Vec<Option<Burst>>,
     /// Sub-queues by waiting bytes.
     lengths: Lengths,
@@ -185,8 +185,8 @@ impl Pcq {
             hash_addr(key.src, self.seed) ^ u64::from(key.ports.0) << 16 ^ u64::from(key.ports.1),
             hash_addr(key.dst, !self.seed),
         ) as u32;
-        if let Some(place) = self.subs.find(hash, |sub| sub.key == key) {
-            return place;
+        if let Some(index) = self.subs.find(hash, |sub| sub.key == key) {
+            return index;
         }
         self.forget(now);
         self.subs.grow_heads();
@@ -195,44 +195,44 @@ impl Pcq {
         let rate = burst.as_ref().map_or(rates.max_limit, |burst| burst.ceiling(rates.max_limit));
         let bucket = TokenBucket::new(rate, DEPTH_MS, now);
         let sub = SubQueue { key, bucket, idle_since: now, ..SubQueue::default() };
-        let place = self.subs.insert(hash, sub);
-        self.subs.push(&mut self.idle, place);
+        let index = self.subs.insert(hash, sub);
+        self.subs.push(&mut self.idle, index);
         if burst.is_some() {
-            if self.bursts.len() <= place as usize {
-                self.bursts.resize(place as usize + 1, None);
+            if self.bursts.len() <= index as usize {
+                self.bursts.resize(index as usize + 1, None);
             }
-            if let Some(slot) = self.bursts.get_mut(place as usize) {
+            if let Some(slot) = self.bursts.get_mut(index as usize) {
                 *slot = burst;
             }
         }
-        place
+        index
     }
 
     /// Removes up to two sub-queues that have been idle so long that they are as new ones, or of too many idle ones.
     fn forget(&mut self, now: Now) {
         for _ in 0..2 {
-            let Some(place) = self.idle.first() else { return };
-            let Some(sub) = self.subs.get(place) else { return };
+            let Some(index) = self.idle.first() else { return };
+            let Some(sub) = self.subs.get(index) else { return };
             let since = sub.idle_since.max(sub.bucket.opens_at());
             let is_new = now.0.saturating_sub(since.0) >= self.parameters.memory();
             if !is_new && self.subs.live() - self.waiting <= MAX_IDLE {
                 return;
             }
-            self.subs.unlink(&mut self.idle, place);
-            self.subs.remove(place);
+            self.subs.unlink(&mut self.idle, index);
+            self.subs.remove(index);
         }
     }
 
     /// Brings bucket and burst to this moment.
-    fn fill(&mut self, place: u32, now: Now) {
+    fn fill(&mut self, index: u32, now: Now) {
         let max = self.parameters.rates.max_limit;
-        let Some(sub) = self.subs.get_mut(place) else { return };
+        let Some(sub) = self.subs.get_mut(index) else { return };
         if max == 0 {
             return;
         }
         let waits = !sub.queue.is_empty();
         sub.bucket.fill(now, waits);
-        if let Some(Some(burst)) = self.bursts.get_mut(place as usize)
+        if let Some(Some(burst)) = self.bursts.get_mut(index as usize)
             && burst.advance(now)
         {
             sub.bucket.change(burst.ceiling(max), DEPTH_MS, now, waits);
@@ -240,43 +240,43 @@ impl Pcq {
     }
 
     /// Gives a sub-queue in which packets wait, and that is in no list, its turn, or the time until it may have one.
-    fn begin(&mut self, place: u32) {
-        let Some(sub) = self.subs.get_mut(place) else { return };
+    fn begin(&mut self, index: u32) {
+        let Some(sub) = self.subs.get_mut(index) else { return };
         if sub.bucket.is_open() {
             sub.state = State::Active;
-            self.subs.push(&mut self.active, place);
+            self.subs.push(&mut self.active, index);
         } else {
             let at = sub.bucket.opens_at();
             sub.state = State::Until(at);
-            self.timed.push(Reverse((at, place)));
+            self.timed.push(Reverse((at, index)));
         }
     }
 
     /// Makes a sub-queue idle once nothing waits in it.
-    fn deactivate_if_empty(&mut self, place: u32, now: Now) {
-        let Some(sub) = self.subs.get_mut(place) else { return };
+    fn deactivate_if_empty(&mut self, index: u32, now: Now) {
+        let Some(sub) = self.subs.get_mut(index) else { return };
         if !sub.queue.is_empty() || sub.state == State::Idle {
             return;
         }
         self.waiting -= 1;
         sub.idle_since = now;
         if std::mem::take(&mut sub.state) == State::Active {
-            self.subs.unlink(&mut self.active, place);
+            self.subs.unlink(&mut self.active, index);
         }
-        self.subs.push(&mut self.idle, place);
+        self.subs.push(&mut self.idle, index);
     }
 
     /// Gives those their turn whose time has come. When the next one's comes, if there is one.
     fn wake(&mut self, now: Now) -> Option<Now> {
-        while let Some(&Reverse((at, place))) = self.timed.peek() {
-            let waits = self.subs.get(place).is_some_and(|sub| sub.state == State::Until(at));
+        while let Some(&Reverse((at, index))) = self.timed.peek() {
+            let waits = self.subs.get(index).is_some_and(|sub| sub.state == State::Until(at));
             if waits && at > now {
                 return Some(at);
             }
             self.timed.pop();
             if waits {
-                self.fill(place, now);
-                self.begin(place);
+                self.fill(index, now);
+                self.begin(index);
             }
         }
         None
@@ -310,25 +310,25 @@ impl Discipline for Pcq {
             return true;
         }
         let rates = &self.parameters.rates;
-        let mut places = Vec::new();
-        for (place, sub) in self.subs.all() {
-            let (now, place) = (sub.bucket.counted(), place as usize);
-            places.push((place as u32, sub.state));
-            if self.bursts.len() <= place {
-                self.bursts.resize(place + 1, None);
+        let mut indices = Vec::new();
+        for (index, sub) in self.subs.all() {
+            let (now, index) = (sub.bucket.counted(), index as usize);
+            indices.push((index as u32, sub.state));
+            if self.bursts.len() <= index {
+                self.bursts.resize(index + 1, None);
             }
-            if let Some(burst) = self.bursts.get_mut(place) {
+            if let Some(burst) = self.bursts.get_mut(index) {
                 *burst = Burst::change(burst.take(), rates, now);
             }
         }
-        for (place, state) in places {
-            let burst = self.bursts.get(place as usize).and_then(|burst| burst.as_ref());
+        for (index, state) in indices {
+            let burst = self.bursts.get(index as usize).and_then(|burst| burst.as_ref());
             let rate = burst.map_or(rates.max_limit, |burst| burst.ceiling(rates.max_limit));
-            if let Some(sub) = self.subs.get_mut(place) {
+            if let Some(sub) = self.subs.get_mut(index) {
                 sub.bucket.change(rate, DEPTH_MS, sub.bucket.counted(), false);
                 if let State::Until(_) = state {
                     sub.state = State::Active;
-                    self.subs.push(&mut self.active, place);
+                    self.subs.push(&mut self.active, index);
                 }
             }
         }
@@ -362,34 +362,34 @@ impl Discipline for Pcq {
         let key = self.parameters.classifier.key(&HeaderFields::untranslated(waiting));
         let bytes = waiting.bytes;
         let fits = self.load.bytes.saturating_add(bytes) <= self.parameters.total_limit;
-        let place = if fits { self.sub_queue(key, now) } else { 0 };
+        let index = if fits { self.sub_queue(key, now) } else { 0 };
         let room = |sub: &SubQueue| sub.queue.load().bytes.saturating_add(bytes) <= self.parameters.limit;
-        if !fits || !self.subs.get(place).is_some_and(room) {
+        if !fits || !self.subs.get(index).is_some_and(room) {
             gone.push(slab, node);
             return node;
         }
-        self.fill(place, now);
-        let Some(sub) = self.subs.get_mut(place) else { return node };
+        self.fill(index, now);
+        let Some(sub) = self.subs.get_mut(index) else { return node };
         self.load = self.load.plus(sub.queue.push(slab, node));
         let (length, begins) = (sub.queue.load().bytes, sub.state == State::Idle);
         if begins {
             sub.deficit = QUANTUM;
             self.waiting += 1;
-            self.subs.unlink(&mut self.idle, place);
-            self.begin(place);
+            self.subs.unlink(&mut self.idle, index);
+            self.begin(index);
         }
-        self.subs.measure(&mut self.lengths, place, length);
+        self.subs.measure(&mut self.lengths, index, length);
         node
     }
 
     fn dequeue<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, _gone: &mut NodeQueue) -> Dequeued {
         let mut wakes = self.wake(now);
-        while let Some(place) = self.active.first() {
-            self.fill(place, now);
-            let Some(sub) = self.subs.get_mut(place) else { break };
+        while let Some(index) = self.active.first() {
+            self.fill(index, now);
+            let Some(sub) = self.subs.get_mut(index) else { break };
             if !sub.bucket.is_open() {
-                self.subs.unlink(&mut self.active, place);
-                self.begin(place);
+                self.subs.unlink(&mut self.active, index);
+                self.begin(index);
                 wakes = self.wake(now);
                 continue;
             }
@@ -402,12 +402,12 @@ impl Discipline for Pcq {
             sub.deficit -= load.bytes as i64;
             sub.bucket.charge(load.bytes);
             let length = sub.queue.load().bytes;
-            if let Some(Some(burst)) = self.bursts.get_mut(place as usize) {
+            if let Some(Some(burst)) = self.bursts.get_mut(index as usize) {
                 burst.count(load.bytes);
             }
-            self.subs.measure(&mut self.lengths, place, length);
+            self.subs.measure(&mut self.lengths, index, length);
             self.load = self.load.minus(load);
-            self.deactivate_if_empty(place, now);
+            self.deactivate_if_empty(index, now);
             return Dequeued::Packet(node);
         }
         wakes.map_or(Dequeued::Empty, Dequeued::Wait)
@@ -420,13 +420,13 @@ impl Discipline for Pcq {
         pick: &mut impl FnMut(&Waiting<F>) -> bool,
     ) -> Load {
         let (mut taken, mut shorter) = (Load::default(), Vec::new());
-        for (place, sub) in self.subs.all_mut().enumerate().filter(|(_, sub)| !sub.queue.is_empty()) {
+        for (index, sub) in self.subs.all_mut().enumerate().filter(|(_, sub)| !sub.queue.is_empty()) {
             taken = taken.plus(sub.queue.take_out(slab, to, pick));
-            shorter.push((place as u32, sub.queue.load().bytes, sub.bucket.counted()));
+            shorter.push((index as u32, sub.queue.load().bytes, sub.bucket.counted()));
         }
-        for (place, length, counted) in shorter {
-            self.subs.measure(&mut self.lengths, place, length);
-            self.deactivate_if_empty(place, counted);
+        for (index, length, counted) in shorter {
+            self.subs.measure(&mut self.lengths, index, length);
+            self.deactivate_if_empty(index, counted);
         }
         self.load = self.load.minus(taken);
         taken
@@ -434,14 +434,14 @@ impl Discipline for Pcq {
 
     fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut NodeQueue) {
         let longest = self.subs.longest(&self.lengths, |sub| sub.queue.load().bytes);
-        let Some(place) = longest else { return };
-        let Some(sub) = self.subs.get_mut(place) else { return };
+        let Some(index) = longest else { return };
+        let Some(sub) = self.subs.get_mut(index) else { return };
         let Some((node, load)) = sub.queue.pop(slab) else { return };
         let (length, counted) = (sub.queue.load().bytes, sub.bucket.counted());
         gone.push(slab, node);
         self.load = self.load.minus(load);
-        self.subs.measure(&mut self.lengths, place, length);
-        self.deactivate_if_empty(place, counted);
+        self.subs.measure(&mut self.lengths, index, length);
+        self.deactivate_if_empty(index, counted);
     }
 
     fn sub_queues(&self) -> u32 {

@@ -92,22 +92,22 @@ impl<T: Default> Pool<T> {
         let mut is_free = vec![false; self.slots.len()];
         let mut free = self.free;
         while let Some(slot) = self.slots.get(free as usize) {
-            if let Some(place) = is_free.get_mut(free as usize) {
-                *place = true;
+            if let Some(is_free) = is_free.get_mut(free as usize) {
+                *is_free = true;
             }
             free = slot.chain;
         }
-        for (place, _) in is_free.iter().enumerate().filter(|(_, free)| !**free) {
-            self.hang(place as u32);
+        for (index, _) in is_free.iter().enumerate().filter(|(_, free)| !**free) {
+            self.hang(index as u32);
         }
     }
 
     /// Puts a slot at the front of its chain.
-    fn hang(&mut self, place: u32) {
-        let Some(slot) = self.slots.get_mut(place as usize) else { return };
-        let index = slot.hash as usize & self.heads.len().wrapping_sub(1);
-        if let Some(head) = self.heads.get_mut(index) {
-            slot.chain = std::mem::replace(head, place);
+    fn hang(&mut self, index: u32) {
+        let Some(slot) = self.slots.get_mut(index as usize) else { return };
+        let head_index = slot.hash as usize & self.heads.len().wrapping_sub(1);
+        if let Some(head) = self.heads.get_mut(head_index) {
+            slot.chain = std::mem::replace(head, index);
         }
     }
 
@@ -115,39 +115,39 @@ impl<T: Default> Pool<T> {
     pub fn insert(&mut self, hash: u32, value: T) -> u32 {
         let (chain, previous, next) = (NIL, NIL, NIL);
         let slot = Slot { value, hash, class: 0, before: NIL, after: NIL, chain, previous, next };
-        let place = self.free;
-        let place = match self.slots.get_mut(place as usize) {
+        let index = self.free;
+        let index = match self.slots.get_mut(index as usize) {
             Some(free) => {
                 self.free = free.chain;
                 *free = slot;
-                place
+                index
             }
             None => {
                 self.slots.push(slot);
                 (self.slots.len() - 1) as u32
             }
         };
-        self.hang(place);
+        self.hang(index);
         self.live += 1;
-        place
+        index
     }
 
     /// Takes away a sub-queue that is in no list, and in which nothing waits.
-    pub fn remove(&mut self, place: u32) {
-        let Some(slot) = self.slots.get_mut(place as usize) else { return };
+    pub fn remove(&mut self, index: u32) {
+        let Some(slot) = self.slots.get_mut(index as usize) else { return };
         slot.value = T::default();
         let (hash, after) = (slot.hash, std::mem::replace(&mut slot.chain, self.free));
-        self.free = place;
+        self.free = index;
         self.live -= 1;
-        let index = hash as usize & self.heads.len().wrapping_sub(1);
-        let Some(head) = self.heads.get_mut(index) else { return };
-        if *head == place {
+        let head_index = hash as usize & self.heads.len().wrapping_sub(1);
+        let Some(head) = self.heads.get_mut(head_index) else { return };
+        if *head == index {
             *head = after;
             return;
         }
         let mut at = *head;
         while let Some(slot) = self.slots.get_mut(at as usize) {
-            if slot.chain == place {
+            if slot.chain == index {
                 slot.chain = after;
                 return;
             }
@@ -158,32 +158,32 @@ impl<T: Default> Pool<T> {
     /// The items with the same head of their hash.
     #[inline]
     pub fn chain(&self, hash: u32) -> impl Iterator<Item = (u32, &T)> {
-        let index = hash as usize & self.heads.len().wrapping_sub(1);
-        let mut at = self.heads.get(index).copied().unwrap_or(NIL);
+        let head_index = hash as usize & self.heads.len().wrapping_sub(1);
+        let mut at = self.heads.get(head_index).copied().unwrap_or(NIL);
         std::iter::from_fn(move || {
-            let place = at;
-            let slot = self.slots.get(place as usize)?;
+            let index = at;
+            let slot = self.slots.get(index as usize)?;
             at = slot.chain;
-            Some((place, &slot.value))
+            Some((index, &slot.value))
         })
     }
 
     /// The one with a hash that `is` it.
     #[inline]
     pub fn find(&self, hash: u32, is: impl Fn(&T) -> bool) -> Option<u32> {
-        self.chain(hash).find(|(_, value)| is(value)).map(|(place, _)| place)
+        self.chain(hash).find(|(_, value)| is(value)).map(|(index, _)| index)
     }
 
     /// A sub-queue.
     #[inline]
-    pub fn get(&self, place: u32) -> Option<&T> {
-        self.slots.get(place as usize).map(|slot| &slot.value)
+    pub fn get(&self, index: u32) -> Option<&T> {
+        self.slots.get(index as usize).map(|slot| &slot.value)
     }
 
     /// Mutable [`Self::get`].
     #[inline]
-    pub fn get_mut(&mut self, place: u32) -> Option<&mut T> {
-        self.slots.get_mut(place as usize).map(|slot| &mut slot.value)
+    pub fn get_mut(&mut self, index: u32) -> Option<&mut T> {
+        self.slots.get_mut(index as usize).map(|slot| &mut slot.value)
     }
 
     /// Number of items.
@@ -193,7 +193,7 @@ impl<T: Default> Pool<T> {
 
     /// Every item; removed ones are as new.
     pub fn all(&self) -> impl Iterator<Item = (u32, &T)> {
-        self.slots.iter().enumerate().map(|(place, slot)| (place as u32, &slot.value))
+        self.slots.iter().enumerate().map(|(index, slot)| (index as u32, &slot.value))
     }
 
     /// Mutable [`Self::all`].
@@ -203,15 +203,15 @@ impl<T: Default> Pool<T> {
 
     /// So much waits in a sub-queue from now on.
     #[inline]
-    pub fn measure(&mut self, lengths: &mut Lengths, place: u32, length: u64) {
+    pub fn measure(&mut self, lengths: &mut Lengths, index: u32, length: u64) {
         let class = ((u64::BITS - length.leading_zeros()) as usize).min(CLASSES - 1);
-        if self.slots.get(place as usize).is_some_and(|slot| usize::from(slot.class) != class) {
-            self.reclass(lengths, place, class);
+        if self.slots.get(index as usize).is_some_and(|slot| usize::from(slot.class) != class) {
+            self.reclass(lengths, index, class);
         }
     }
 
-    fn reclass(&mut self, lengths: &mut Lengths, place: u32, class: usize) {
-        let Some(slot) = self.slots.get_mut(place as usize) else { return };
+    fn reclass(&mut self, lengths: &mut Lengths, index: u32, class: usize) {
+        let Some(slot) = self.slots.get_mut(index as usize) else { return };
         let from = usize::from(std::mem::replace(&mut slot.class, class as u8));
         let (before, after) = (slot.before, slot.after);
         if from != 0 {
@@ -226,12 +226,12 @@ impl<T: Default> Pool<T> {
             }
         }
         let Some(head) = lengths.heads.get_mut(class).filter(|_| class != 0) else { return };
-        let after = std::mem::replace(head, place);
+        let after = std::mem::replace(head, index);
         lengths.occupied |= 1 << class;
         if let Some(slot) = self.slots.get_mut(after as usize) {
-            slot.before = place;
+            slot.before = index;
         }
-        if let Some(slot) = self.slots.get_mut(place as usize) {
+        if let Some(slot) = self.slots.get_mut(index as usize) {
             (slot.before, slot.after) = (NIL, after);
         }
     }
@@ -241,30 +241,30 @@ impl<T: Default> Pool<T> {
         let class = (u64::BITS - 1).checked_sub(lengths.occupied.leading_zeros())?;
         let mut at = *lengths.heads.get(class as usize)?;
         let of_class = std::iter::from_fn(|| {
-            let (place, slot) = (at, self.slots.get(at as usize)?);
+            let (index, slot) = (at, self.slots.get(at as usize)?);
             at = slot.after;
-            Some((place, length(&slot.value)))
+            Some((index, length(&slot.value)))
         });
-        of_class.take(COMPARED).max_by_key(|(_, length)| *length).map(|(place, _)| place)
+        of_class.take(COMPARED).max_by_key(|(_, length)| *length).map(|(index, _)| index)
     }
 
     /// Links one at the end of a list.
     #[inline]
-    pub fn push(&mut self, list: &mut SubQueueList, place: u32) {
-        let last = std::mem::replace(&mut list.last, place);
-        if let Some(slot) = self.slots.get_mut(place as usize) {
+    pub fn push(&mut self, list: &mut SubQueueList, index: u32) {
+        let last = std::mem::replace(&mut list.last, index);
+        if let Some(slot) = self.slots.get_mut(index as usize) {
             (slot.previous, slot.next) = (last, NIL);
         }
         match self.slots.get_mut(last as usize) {
-            Some(slot) => slot.next = place,
-            None => list.first = place,
+            Some(slot) => slot.next = index,
+            None => list.first = index,
         }
     }
 
     /// Unlinks one from the list that it is in.
     #[inline]
-    pub fn unlink(&mut self, list: &mut SubQueueList, place: u32) {
-        let Some(slot) = self.slots.get_mut(place as usize) else { return };
+    pub fn unlink(&mut self, list: &mut SubQueueList, index: u32) {
+        let Some(slot) = self.slots.get_mut(index as usize) else { return };
         let (previous, next) = (slot.previous, slot.next);
         (slot.previous, slot.next) = (NIL, NIL);
         match self.slots.get_mut(previous as usize) {
@@ -305,24 +305,24 @@ mod tests {
             steps in proptest::collection::vec((0usize..40, prop_oneof![Just(0u64), 1..100u64, any::<u64>()]), 1..200),
         ) {
             let (mut pool, mut lengths) = (Pool::<u64>::default(), Lengths::default());
-            for place in 0..40 {
-                prop_assert_eq!(pool.insert(place, 0), place);
+            for index in 0..40 {
+                prop_assert_eq!(pool.insert(index, 0), index);
             }
             for (at, length) in steps {
                 let length = length % (1 << 46);
-                let place = at as u32;
-                if let Some(value) = pool.get_mut(place) {
+                let index = at as u32;
+                if let Some(value) = pool.get_mut(index) {
                     *value = length;
                 }
-                pool.measure(&mut lengths, place, length);
+                pool.measure(&mut lengths, index, length);
                 let most = pool.all().map(|(_, length)| *length).max().unwrap_or(0);
-                let found = pool.longest(&lengths, |length| *length).and_then(|place| pool.get(place)).copied();
+                let found = pool.longest(&lengths, |length| *length).and_then(|index| pool.get(index)).copied();
                 prop_assert_eq!(found.is_some(), most != 0);
                 prop_assert!(found.unwrap_or(0) >= most / 2);
                 // Those that were removed are not found again.
                 if length == 0 && at % 3 == 0 {
-                    pool.remove(place);
-                    prop_assert_eq!(pool.insert(place, 0), place);
+                    pool.remove(index);
+                    prop_assert_eq!(pool.insert(index, 0), index);
                 }
             }
         }
@@ -332,8 +332,8 @@ mod tests {
     fn among_any_number_only_some_are_looked_at() {
         let (mut pool, mut lengths) = (Pool::<u64>::default(), Lengths::default());
         for hash in 0..10_000 {
-            let place = pool.insert(hash, 100);
-            pool.measure(&mut lengths, place, 100);
+            let index = pool.insert(hash, 100);
+            pool.measure(&mut lengths, index, 100);
         }
         let looked = Cell::new(0);
         let longest = pool.longest(&lengths, |length| {

@@ -52,27 +52,27 @@ impl Sfq {
         let Some(waiting) = slab.get(node) else { return };
         let hash = HeaderFields::of(waiting.frame.head()).flow_hash(self.seed);
         let number = hash as u32 % BUCKETS;
-        let place = match self.buckets.find(number, |bucket| bucket.number == number) {
-            Some(place) => place,
+        let index = match self.buckets.find(number, |bucket| bucket.number == number) {
+            Some(index) => index,
             None => {
                 self.buckets.grow_heads();
                 let bucket = Bucket { number, deficit: self.allot, ..Bucket::default() };
-                let place = self.buckets.insert(number, bucket);
-                self.buckets.push(&mut self.active, place);
+                let index = self.buckets.insert(number, bucket);
+                self.buckets.push(&mut self.active, index);
                 self.occupied += 1;
-                place
+                index
             }
         };
-        if let Some(bucket) = self.buckets.get_mut(place) {
+        if let Some(bucket) = self.buckets.get_mut(index) {
             self.load = self.load.plus(bucket.queue.push(slab, node));
         }
     }
 
     /// Takes a bucket away once nothing waits in it.
-    fn remove_if_empty(&mut self, place: u32) {
-        if self.buckets.get(place).is_some_and(|bucket| bucket.queue.is_empty()) {
-            self.buckets.unlink(&mut self.active, place);
-            self.buckets.remove(place);
+    fn remove_if_empty(&mut self, index: u32) {
+        if self.buckets.get(index).is_some_and(|bucket| bucket.queue.is_empty()) {
+            self.buckets.unlink(&mut self.active, index);
+            self.buckets.remove(index);
             self.occupied -= 1;
         }
     }
@@ -146,8 +146,8 @@ impl Discipline for Sfq {
     }
 
     fn dequeue<F: Frame>(&mut self, slab: &mut Slab<F>, _now: Now, _gone: &mut NodeQueue) -> Dequeued {
-        while let Some(place) = self.active.first() {
-            let Some(bucket) = self.buckets.get_mut(place) else { break };
+        while let Some(index) = self.active.first() {
+            let Some(bucket) = self.buckets.get_mut(index) else { break };
             if bucket.deficit <= 0 {
                 bucket.deficit += self.allot;
                 self.buckets.rotate(&mut self.active);
@@ -156,7 +156,7 @@ impl Discipline for Sfq {
             let Some((node, load)) = bucket.queue.pop(slab) else { break };
             bucket.deficit -= load.bytes as i64;
             self.load = self.load.minus(load);
-            self.remove_if_empty(place);
+            self.remove_if_empty(index);
             return Dequeued::Packet(node);
         }
         Dequeued::Empty
@@ -170,12 +170,12 @@ impl Discipline for Sfq {
     ) -> Load {
         let mut taken = Load::default();
         for _ in 0..self.occupied {
-            let Some(place) = self.active.first() else { break };
+            let Some(index) = self.active.first() else { break };
             self.buckets.rotate(&mut self.active);
-            if let Some(bucket) = self.buckets.get_mut(place) {
+            if let Some(bucket) = self.buckets.get_mut(index) {
                 taken = taken.plus(bucket.queue.take_out(slab, to, pick));
             }
-            self.remove_if_empty(place);
+            self.remove_if_empty(index);
         }
         self.load = self.load.minus(taken);
         taken
@@ -183,12 +183,12 @@ impl Discipline for Sfq {
 
     fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut NodeQueue) {
         let longest = self.buckets.all().max_by_key(|(_, bucket)| bucket.queue.load().segments);
-        let Some(place) = longest.map(|(place, _)| place) else { return };
-        let Some(bucket) = self.buckets.get_mut(place) else { return };
+        let Some(index) = longest.map(|(index, _)| index) else { return };
+        let Some(bucket) = self.buckets.get_mut(index) else { return };
         let Some((node, load)) = bucket.queue.pop(slab) else { return };
         gone.push(slab, node);
         self.load = self.load.minus(load);
-        self.remove_if_empty(place);
+        self.remove_if_empty(index);
     }
 
     fn sub_queues(&self) -> u32 {

@@ -35,7 +35,7 @@ impl<F: Frame> Queues<F> {
                 return None;
             }
             step += 1;
-            leaf = self.paths.leaf(queue.path_number(), step)?;
+            leaf = self.paths.leaf(queue.path_index(), step)?;
         }
     }
 
@@ -138,7 +138,7 @@ impl<F: Frame> Queues<F> {
                 return;
             }
             step += 1;
-            next = self.paths.leaf(queue.path_number(), step);
+            next = self.paths.leaf(queue.path_index(), step);
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Queue paths: the leaves that a packet passes one after the other. They are interned, so that a flow, and a packet that
-//! waits, refer to a path by one number.
+//! waits, refer to a path by one index.
 
 use std::collections::HashMap;
 
@@ -26,23 +26,23 @@ pub struct QueuePaths {
     leaves: Vec<[LeafId; MAX_PATH_LEAVES]>,
     all: Vec<QueuePath>,
     free: Vec<u32>,
-    numbers: HashMap<(PathClasses, Context), u32>,
+    indices: HashMap<(PathClasses, Context), u32>,
 }
 
 impl QueuePaths {
-    /// Number of a path of this configuration.
+    /// Index of a path of this configuration.
     #[inline]
     pub fn find(&self, classes: &PathClasses, context: Context) -> Option<u32> {
-        self.numbers.get(&(*classes, context)).copied()
+        self.indices.get(&(*classes, context)).copied()
     }
 
     /// Adds a path that [`Self::find`] has not found.
     pub fn add(&mut self, classes: &PathClasses, context: Context, leaves: [LeafId; MAX_PATH_LEAVES]) -> u32 {
         let path = QueuePath { classes: *classes, context, waiting: 0, is_old: false };
-        let number = match self.free.pop() {
+        let index = match self.free.pop() {
             Some(free) => {
-                let index = free as usize;
-                if let (Some(known), Some(its)) = (self.all.get_mut(index), self.leaves.get_mut(index)) {
+                let at = free as usize;
+                if let (Some(known), Some(its)) = (self.all.get_mut(at), self.leaves.get_mut(at)) {
                     (*known, *its) = (path, leaves);
                 }
                 free
@@ -53,40 +53,40 @@ impl QueuePaths {
                 (self.all.len() - 1) as u32
             }
         };
-        self.numbers.insert((*classes, context), number);
-        number
+        self.indices.insert((*classes, context), index);
+        index
     }
 
     /// The leaf at a step; `None` behind the last one.
     #[inline]
-    pub fn leaf(&self, number: u32, step: u8) -> Option<LeafId> {
-        Some(self.leaf_or_none(number, step)).filter(|leaf| *leaf != LeafId::NONE)
+    pub fn leaf(&self, index: u32, step: u8) -> Option<LeafId> {
+        Some(self.leaf_or_none(index, step)).filter(|leaf| *leaf != LeafId::NONE)
     }
 
     /// The leaf at a step; [`LeafId::NONE`] behind the last one, and on no path.
     #[inline]
-    pub fn leaf_or_none(&self, number: u32, step: u8) -> LeafId {
-        let leaves = self.leaves.get(number as usize);
+    pub fn leaf_or_none(&self, index: u32, step: u8) -> LeafId {
+        let leaves = self.leaves.get(index as usize);
         leaves.and_then(|leaves| leaves.get(usize::from(step))).copied().unwrap_or(LeafId::NONE)
     }
 
     /// The path of a queue.
     #[inline]
     pub fn of(&self, queue: QueueRef) -> Option<&QueuePath> {
-        let QueueRefKind::Path(number, _) = queue.kind() else { return None };
-        self.all.get(number as usize)
+        let QueueRefKind::Path(index, _) = queue.kind() else { return None };
+        self.all.get(index as usize)
     }
 
     /// The leaf at a step of a queue.
     pub fn at(&self, queue: QueueRef, step: u8) -> Option<LeafId> {
-        let QueueRefKind::Path(number, _) = queue.kind() else { return None };
-        self.leaf(number, step)
+        let QueueRefKind::Path(index, _) = queue.kind() else { return None };
+        self.leaf(index, step)
     }
 
     /// The rest of a path after a step.
     pub fn after(&self, queue: QueueRef, step: u8) -> QueueRef {
-        let QueueRefKind::Path(number, _) = queue.kind() else { return QueueRef::NONE };
-        self.leaf(number, step + 1).map_or(QueueRef::NONE, |_| QueueRef::path(number, step + 1))
+        let QueueRefKind::Path(index, _) = queue.kind() else { return QueueRef::NONE };
+        self.leaf(index, step + 1).map_or(QueueRef::NONE, |_| QueueRef::path(index, step + 1))
     }
 
     /// The queue of a packet that has passed the leaf in which it waited.
@@ -103,8 +103,8 @@ impl QueuePaths {
 
     /// Counts a packet that begins to wait on a queue.
     pub fn hold(&mut self, queue: QueueRef) {
-        if let QueueRefKind::Path(number, _) = queue.kind()
-            && let Some(path) = self.all.get_mut(number as usize)
+        if let QueueRefKind::Path(index, _) = queue.kind()
+            && let Some(path) = self.all.get_mut(index as usize)
         {
             path.waiting += 1;
         }
@@ -112,12 +112,12 @@ impl QueuePaths {
 
     /// Takes a packet from the count that no longer waits on a queue.
     pub fn release(&mut self, queue: QueueRef) {
-        if let QueueRefKind::Path(number, _) = queue.kind()
-            && let Some(path) = self.all.get_mut(number as usize)
+        if let QueueRefKind::Path(index, _) = queue.kind()
+            && let Some(path) = self.all.get_mut(index as usize)
         {
             path.waiting = path.waiting.saturating_sub(1);
             if path.is_old && path.waiting == 0 {
-                self.free.push(number);
+                self.free.push(index);
             }
         }
     }
@@ -126,15 +126,15 @@ impl QueuePaths {
     /// `keeps_context`, contexts are cleared: packets that came under a configuration without contexts have none, and those
     /// before them in the same flow must not pass other leaves.
     pub fn renew(&mut self, keeps_context: bool) {
-        self.numbers.clear();
-        for (number, path) in (0u32..).zip(&mut self.all) {
+        self.indices.clear();
+        for (index, path) in (0u32..).zip(&mut self.all) {
             if !keeps_context {
                 path.context = Context::default();
             }
             if !path.is_old {
                 path.is_old = true;
                 if path.waiting == 0 {
-                    self.free.push(number);
+                    self.free.push(index);
                 }
             }
         }
@@ -142,7 +142,7 @@ impl QueuePaths {
 
     /// Makes room for so many.
     pub fn reserve(&mut self, paths: usize) {
-        self.numbers.reserve(paths.saturating_sub(self.numbers.len()));
+        self.indices.reserve(paths.saturating_sub(self.indices.len()));
         self.all.reserve(paths.saturating_sub(self.all.len()));
         self.leaves.reserve(paths.saturating_sub(self.leaves.len()));
         self.free.reserve(self.all.capacity().saturating_sub(self.free.len()));

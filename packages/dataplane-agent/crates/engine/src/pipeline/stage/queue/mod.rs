@@ -132,11 +132,11 @@ fn finish_unpassed<F: Frame, S: FrameSource<F>>(
     let Some(packet) = batch.packets.get_mut(index) else { return };
     let elsewhere = match (step, packet.meta.queue.kind()) {
         (Some(step), _) => walk_from(snapshot, state, packet, step, source),
-        (None, QueueRefKind::Handover(number)) => {
+        (None, QueueRefKind::Handover(index)) => {
             state.handover_packets += 1;
             batch
                 .queue_handovers_in
-                .get(number)
+                .get(index)
                 .and_then(|handover| receive_handover(snapshot, state, packet, &handover, source))
         }
         (None, _) => None,

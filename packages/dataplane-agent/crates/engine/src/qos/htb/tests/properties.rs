@@ -47,8 +47,11 @@ fn check_colours(htb: &Htb) -> Result<(), TestCaseError> {
     }
     let shared = htb.roots[0].lock();
     for (slot, node) in (0..).zip(&htb.core.nodes).filter(|(_, node)| node.live != 0) {
-        let now =
-            if node.is_leaf() { node.class_tokens } else { shared.classes[node.place as usize].class_tokens };
+        let now = if node.is_leaf() {
+            node.class_tokens
+        } else {
+            shared.classes[node.shared_index as usize].class_tokens
+        };
         let mut earlier = now;
         earlier.fill(Now(htb.now.0.saturating_sub(200_000)), true);
         let rank = |mode| [Mode::Red, Mode::Yellow, Mode::Green].iter().position(|other| *other == mode);

@@ -88,8 +88,8 @@ impl Flows {
     ) -> u32 {
         let hash = flow_hash(config.flowmode, endpoints, self.seed);
         let (set, tag) = (tin as u32 * SETS + (hash as u32 & (SETS - 1)), (hash >> 32) as u32);
-        if let Some(place) = self.pool.find(set, |flow| flow.tag == tag) {
-            return place;
+        if let Some(index) = self.pool.find(set, |flow| flow.tag == tag) {
+            return index;
         }
         self.begin_flow(tin, set, tag, params, now)
     }
@@ -98,9 +98,9 @@ impl Flows {
     fn begin_flow(&mut self, tin: usize, set: u32, tag: u32, params: &Params, now: Now) -> u32 {
         let fallback = (tag % WAYS) as u8;
         let shared = |flow: &Flow| flow.way == fallback && flow.is_shared && !flow.queue.is_empty();
-        if let Some(place) = self.pool.find(set, shared) {
+        if let Some(index) = self.pool.find(set, shared) {
             // Packets of this flow may wait there, and must not be overtaken.
-            return place;
+            return index;
         }
         if let Some(idle) = self.idle.first()
             && self.pool.get(idle).is_some_and(|flow| flow.cobalt.is_forgotten(params, now))
@@ -112,55 +112,55 @@ impl Flows {
         let way = taken.trailing_ones();
         if way < WAYS {
             let flow = Flow { tag, tin: tin as u8, way: way as u8, ..Flow::default() };
-            let place = self.pool.insert(set, flow);
-            self.pool.push(&mut self.idle, place);
-            return place;
+            let index = self.pool.insert(set, flow);
+            self.pool.push(&mut self.idle, index);
+            return index;
         }
         let idle = self.pool.find(set, |flow| flow.set == FlowSet::Idle);
-        let place = idle.or_else(|| self.pool.find(set, |flow| flow.way == fallback)).unwrap_or(0);
-        if let Some(flow) = self.pool.get_mut(place) {
+        let index = idle.or_else(|| self.pool.find(set, |flow| flow.way == fallback)).unwrap_or(0);
+        if let Some(flow) = self.pool.get_mut(index) {
             if idle.is_some() {
                 (flow.tag, flow.cobalt, flow.is_shared) = (tag, Cobalt::default(), false);
             } else {
                 flow.is_shared = true;
             }
         }
-        place
+        index
     }
 
     /// A flow has something to send again.
     pub fn wake(
         &mut self,
         new: &mut SubQueueList,
-        place: u32,
+        index: u32,
         config: &Cake,
         endpoints: &HeaderFields,
         quantum: u64,
     ) {
-        self.pool.unlink(&mut self.idle, place);
-        self.pool.push(new, place);
-        if let Some(flow) = self.pool.get_mut(place) {
+        self.pool.unlink(&mut self.idle, index);
+        self.pool.push(new, index);
+        if let Some(flow) = self.pool.get_mut(index) {
             flow.pair = self.hosts.bind(config.flowmode, endpoints, usize::from(flow.tin), self.seed);
             (flow.set, flow.deficit, flow.is_shared) = (FlowSet::Sparse, 0, false);
         }
-        self.refill(place, quantum);
+        self.refill(index, quantum);
     }
 
     /// A decaying flow has something to send after all.
-    pub fn set_bulk(&mut self, place: u32) {
-        if let Some(flow) = self.pool.get_mut(place) {
+    pub fn set_bulk(&mut self, index: u32) {
+        if let Some(flow) = self.pool.get_mut(index) {
             flow.set = FlowSet::Bulk;
             self.hosts.count(flow.pair, true);
         }
     }
 
     /// A flow is not new any more.
-    pub fn age(&mut self, new: &mut SubQueueList, old: &mut SubQueueList, place: u32, sends: bool) {
-        self.pool.unlink(new, place);
-        self.pool.push(old, place);
+    pub fn age(&mut self, new: &mut SubQueueList, old: &mut SubQueueList, index: u32, sends: bool) {
+        self.pool.unlink(new, index);
+        self.pool.push(old, index);
         if sends {
-            self.set_bulk(place);
-        } else if let Some(flow) = self.pool.get_mut(place) {
+            self.set_bulk(index);
+        } else if let Some(flow) = self.pool.get_mut(index) {
             flow.set = FlowSet::Decaying;
         }
     }
@@ -171,8 +171,8 @@ impl Flows {
     }
 
     /// Gives a flow another turn: its share of its host's.
-    pub fn refill(&mut self, place: u32, quantum: u64) {
-        let Some(flow) = self.pool.get_mut(place) else { return };
+    pub fn refill(&mut self, index: u32, quantum: u64) {
+        let Some(flow) = self.pool.get_mut(index) else { return };
         let load = u64::from(self.hosts.load(flow.pair));
         let bytes = quantum + flow.remainder;
         flow.deficit += (bytes / load) as i64;
@@ -180,10 +180,10 @@ impl Flows {
     }
 
     /// A flow gives its turns up. Whether it had always something to send until now.
-    pub fn rest(&mut self, list: &mut SubQueueList, place: u32) -> bool {
-        self.pool.unlink(list, place);
-        self.pool.push(&mut self.idle, place);
-        let Some(flow) = self.pool.get_mut(place) else { return false };
+    pub fn rest(&mut self, list: &mut SubQueueList, index: u32) -> bool {
+        self.pool.unlink(list, index);
+        self.pool.push(&mut self.idle, index);
+        let Some(flow) = self.pool.get_mut(index) else { return false };
         let was_bulk = flow.set == FlowSet::Bulk;
         let pair = std::mem::take(&mut flow.pair);
         (flow.set, flow.filtered) = (FlowSet::Idle, 0);
@@ -201,22 +201,22 @@ impl Flows {
 
     /// Updates the order of a flow in which more or less waits than before.
     #[inline]
-    pub fn measure(&mut self, place: u32) {
-        if let Some(length) = self.pool.get(place).map(|flow| flow.queue.load().bytes) {
-            self.pool.measure(&mut self.lengths, place, length);
+    pub fn measure(&mut self, index: u32) {
+        if let Some(length) = self.pool.get(index).map(|flow| flow.queue.load().bytes) {
+            self.pool.measure(&mut self.lengths, index, length);
         }
     }
 
     /// A flow.
     #[inline]
-    pub fn get(&self, place: u32) -> Option<&Flow> {
-        self.pool.get(place)
+    pub fn get(&self, index: u32) -> Option<&Flow> {
+        self.pool.get(index)
     }
 
     /// Mutable [`Self::get`].
     #[inline]
-    pub fn get_mut(&mut self, place: u32) -> Option<&mut Flow> {
-        self.pool.get_mut(place)
+    pub fn get_mut(&mut self, index: u32) -> Option<&mut Flow> {
+        self.pool.get_mut(index)
     }
 
     /// The flows of all tins, writable.

@@ -22,33 +22,33 @@ struct End {
 
 impl End {
     fn bind(&mut self, hash: u64) -> u32 {
-        let place = self.hosts.find(hash as u32, |host| host.hash == hash).unwrap_or_else(|| {
+        let index = self.hosts.find(hash as u32, |host| host.hash == hash).unwrap_or_else(|| {
             self.hosts.grow_heads();
             self.hosts.insert(hash as u32, Host { hash, ..Host::default() })
         });
-        if let Some(host) = self.hosts.get_mut(place) {
+        if let Some(host) = self.hosts.get_mut(index) {
             host.flows += 1;
         }
-        place
+        index
     }
 
-    fn unbind(&mut self, place: u32) {
-        if let Some(host) = self.hosts.get_mut(place) {
+    fn unbind(&mut self, index: u32) {
+        if let Some(host) = self.hosts.get_mut(index) {
             host.flows = host.flows.saturating_sub(1);
             if host.flows == 0 {
-                self.hosts.remove(place);
+                self.hosts.remove(index);
             }
         }
     }
 
-    fn count(&mut self, place: u32, up: bool) {
-        if let Some(host) = self.hosts.get_mut(place) {
+    fn count(&mut self, index: u32, up: bool) {
+        if let Some(host) = self.hosts.get_mut(index) {
             host.bulk = if up { host.bulk + 1 } else { host.bulk.saturating_sub(1) };
         }
     }
 
-    fn bulk(&self, place: u32) -> u32 {
-        self.hosts.get(place).map_or(0, |host| host.bulk)
+    fn bulk(&self, index: u32) -> u32 {
+        self.hosts.get(index).map_or(0, |host| host.bulk)
     }
 }
 

@@ -86,8 +86,8 @@ impl Cake {
             (0, _) => u64::try_from(own).unwrap_or(u64::MAX).max(LEAST_MEMORY),
             (limit, _) => limit,
         };
-        for (number, tin) in self.tins.iter_mut().enumerate() {
-            let threshold = diffserv::threshold(self.config.diffserv, number, rate);
+        for (tin_index, tin) in self.tins.iter_mut().enumerate() {
+            let threshold = diffserv::threshold(self.config.diffserv, tin_index, rate);
             tin.clock.set_rate(threshold);
             let packet_time = (MTU * 8_000_000_000).checked_div(threshold).unwrap_or(0);
             // A twentieth, but never less than a packet and a half.
@@ -95,7 +95,7 @@ impl Cake {
             let interval = (rtt + target - rtt / 20).max(2 * target).max(1);
             tin.params = Params { target, interval, packet_time };
             tin.quantum = if rate == 0 { MTU } else { (threshold >> 15).clamp(LEAST_QUANTUM, MTU) };
-            tin.turn = diffserv::threshold(self.config.diffserv, number, TIN_TURN) as i64;
+            tin.turn = diffserv::threshold(self.config.diffserv, tin_index, TIN_TURN) as i64;
         }
     }
 
@@ -113,7 +113,7 @@ impl Cake {
     fn filter<F: Frame>(
         &mut self,
         slab: &mut Slab<F>,
-        place: u32,
+        index: u32,
         node: NodeId,
         fields: &HeaderFields,
     ) -> Option<NodeId> {
@@ -122,7 +122,7 @@ impl Cake {
             CakeAckFilter::Filter => Some(2),
             CakeAckFilter::Aggressive => None,
         };
-        let flow = self.flows.get_mut(place)?;
+        let flow = self.flows.get_mut(index)?;
         let last = flow.queue.last()?;
         let (old, new) = (slab.get(last)?, slab.get(node)?);
         let (old, new) = (old.frame.head(), new.frame.head());
@@ -139,33 +139,33 @@ impl Cake {
         if let Some(tin) = self.tins.get_mut(tin) {
             tin.load = tin.load.minus(before).plus(after);
         }
-        self.flows.measure(place);
+        self.flows.measure(index);
         Some(last)
     }
 
     /// Puts a frame into a flow.
-    fn push<F: Frame>(&mut self, slab: &mut Slab<F>, place: u32, node: NodeId, fields: &HeaderFields) {
-        let Some(flow) = self.flows.get_mut(place) else { return };
+    fn push<F: Frame>(&mut self, slab: &mut Slab<F>, index: u32, node: NodeId, fields: &HeaderFields) {
+        let Some(flow) = self.flows.get_mut(index) else { return };
         self.waiting += u32::from(flow.queue.is_empty());
         let load = flow.queue.push(slab, node);
-        let number = usize::from(flow.tin);
-        let Some(tin) = self.tins.get_mut(number) else { return };
+        let tin_index = usize::from(flow.tin);
+        let Some(tin) = self.tins.get_mut(tin_index) else { return };
         tin.load = tin.load.plus(load);
         self.load = self.load.plus(load);
         match flow.set {
-            FlowSet::Idle => self.flows.wake(&mut tin.new, place, &self.config, fields, tin.quantum),
+            FlowSet::Idle => self.flows.wake(&mut tin.new, index, &self.config, fields, tin.quantum),
             FlowSet::Decaying => {
                 tin.bulk += 1;
-                self.flows.set_bulk(place);
+                self.flows.set_bulk(index);
             }
             FlowSet::Sparse | FlowSet::Bulk => {}
         }
-        self.flows.measure(place);
+        self.flows.measure(index);
     }
 
     /// Something of a flow has gone.
-    fn left(&mut self, (tin, place): (usize, u32), gone: Load, footprint: u64, is_empty: bool) {
-        self.flows.measure(place);
+    fn left(&mut self, (tin, index): (usize, u32), gone: Load, footprint: u64, is_empty: bool) {
+        self.flows.measure(index);
         self.load = self.load.minus(gone);
         self.memory -= footprint;
         self.waiting -= u32::from(is_empty);
@@ -175,11 +175,11 @@ impl Cake {
     }
 
     /// Drops the first frame of a flow.
-    fn drop_first<F: Frame>(&mut self, slab: &mut Slab<F>, place: u32, gone: &mut NodeQueue) {
-        let Some(flow) = self.flows.get_mut(place) else { return };
+    fn drop_first<F: Frame>(&mut self, slab: &mut Slab<F>, index: u32, gone: &mut NodeQueue) {
+        let Some(flow) = self.flows.get_mut(index) else { return };
         let Some((node, load)) = flow.queue.pop(slab) else { return };
         let (tin, is_empty) = (usize::from(flow.tin), flow.queue.is_empty());
-        self.left((tin, place), load, footprint(slab, node), is_empty);
+        self.left((tin, index), load, footprint(slab, node), is_empty);
         gone.push(slab, node);
     }
 
@@ -187,16 +187,16 @@ impl Cake {
     fn overflow<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, gone: &mut NodeQueue) {
         let enough = self.memory_limit - self.memory_limit / SLACK;
         while self.memory > self.memory_limit
-            && let Some(place) = self.flows.longest()
-            && let Some(flow) = self.flows.get_mut(place)
+            && let Some(index) = self.flows.longest()
+            && let Some(flow) = self.flows.get_mut(index)
         {
             let half = flow.queue.load().bytes / 2;
             let params = self.tins.get(usize::from(flow.tin)).map_or(Params::default(), |tin| tin.params);
             flow.cobalt.queue_full(&params, now);
             while self.memory > enough
-                && self.flows.get(place).is_some_and(|flow| flow.queue.load().bytes > half)
+                && self.flows.get(index).is_some_and(|flow| flow.queue.load().bytes > half)
             {
-                self.drop_first(slab, place, gone);
+                self.drop_first(slab, index, gone);
             }
         }
     }
@@ -220,26 +220,26 @@ impl Cake {
     fn choose_shaped(&self, now: Now) -> Option<usize> {
         let waiting = || self.tins.iter().enumerate().filter(|(_, tin)| tin.load.frames != 0);
         let in_time = waiting().rev().find(|(_, tin)| tin.clock.next() <= now);
-        in_time.or_else(|| waiting().min_by_key(|(_, tin)| tin.clock.next())).map(|(number, _)| number)
+        in_time.or_else(|| waiting().min_by_key(|(_, tin)| tin.clock.next())).map(|(tin_index, _)| tin_index)
     }
 
     /// Takes the frame that goes next out of a tin.
     fn dequeue_from<F: Frame>(
         &mut self,
-        number: usize,
+        tin_index: usize,
         slab: &mut Slab<F>,
         now: Now,
         gone: &mut NodeQueue,
     ) -> Option<NodeId> {
         loop {
-            let tin = self.tins.get_mut(number)?;
-            let place = tin.new.first().or(tin.old.first())?;
+            let tin = self.tins.get_mut(tin_index)?;
+            let index = tin.new.first().or(tin.old.first())?;
             let (quantum, is_new) = (tin.quantum, tin.new.first().is_some());
-            let flow = self.flows.get(place)?;
+            let flow = self.flows.get(index)?;
             if flow.deficit > 0 {
-                match self.pop(number, place, slab, now, gone) {
+                match self.pop(tin_index, index, slab, now, gone) {
                     Some(node) => return Some(node),
-                    None => self.retire(number, place),
+                    None => self.retire(tin_index, index),
                 }
                 continue;
             }
@@ -247,26 +247,26 @@ impl Cake {
                 // It has something to send for longer than a turn.
                 let sends = !flow.queue.is_empty();
                 tin.bulk += u32::from(sends);
-                self.flows.age(&mut tin.new, &mut tin.old, place, sends);
+                self.flows.age(&mut tin.new, &mut tin.old, index, sends);
             } else {
                 self.flows.rotate(&mut tin.old);
             }
-            self.flows.refill(place, quantum);
+            self.flows.refill(index, quantum);
         }
     }
 
     /// Takes the frame that goes next out of a flow.
     fn pop<F: Frame>(
         &mut self,
-        number: usize,
-        place: u32,
+        tin_index: usize,
+        index: u32,
         slab: &mut Slab<F>,
         now: Now,
         gone: &mut NodeQueue,
     ) -> Option<NodeId> {
-        let (params, bulk) = self.tins.get(number).map(|tin| (tin.params, tin.bulk))?;
+        let (params, bulk) = self.tins.get(tin_index).map(|tin| (tin.params, tin.bulk))?;
         loop {
-            let flow = self.flows.get_mut(place)?;
+            let flow = self.flows.get_mut(index)?;
             let Some((node, load)) = flow.queue.pop(slab) else {
                 flow.cobalt.queue_empty(&params, now);
                 return None;
@@ -282,18 +282,18 @@ impl Cake {
             if signal == Signal::None || marks || is_last {
                 flow.cobalt.passed(now);
                 flow.deficit -= bytes as i64;
-                self.left((number, place), load, footprint, is_last);
-                self.charge(number, bytes, now);
+                self.left((tin_index, index), load, footprint, is_last);
+                self.charge(tin_index, bytes, now);
                 return Some(node);
             }
             gone.push(slab, node);
-            self.left((number, place), load, footprint, false);
+            self.left((tin_index, index), load, footprint, false);
         }
     }
 
-    fn charge(&mut self, number: usize, bytes: u64, now: Now) {
+    fn charge(&mut self, tin_index: usize, bytes: u64, now: Now) {
         self.clock.charge(bytes, now);
-        if let Some(tin) = self.tins.get_mut(number) {
+        if let Some(tin) = self.tins.get_mut(tin_index) {
             tin.clock.charge(bytes, now);
             tin.deficit -= if self.clock.rate() == 0 { bytes as i64 } else { 0 };
         }
@@ -301,14 +301,14 @@ impl Cake {
 
     /// A flow whose turn it is has nothing more. A new one waits among the old ones for another turn, or else it
     /// would be new again with its next packet.
-    fn retire(&mut self, number: usize, place: u32) {
-        let Some(tin) = self.tins.get_mut(number) else { return };
+    fn retire(&mut self, tin_index: usize, index: u32) {
+        let Some(tin) = self.tins.get_mut(tin_index) else { return };
         if tin.new.first().is_some() && tin.old.first().is_some() {
-            self.flows.age(&mut tin.new, &mut tin.old, place, false);
+            self.flows.age(&mut tin.new, &mut tin.old, index, false);
             return;
         }
         let list = if tin.new.first().is_some() { &mut tin.new } else { &mut tin.old };
-        tin.bulk -= u32::from(self.flows.rest(list, place));
+        tin.bulk -= u32::from(self.flows.rest(list, index));
     }
 }
 
@@ -379,7 +379,7 @@ impl Discipline for Cake {
         self.memory += waiting.frame.footprint() as u64;
         let mut fields = HeaderFields::of(waiting.frame.head());
         let endpoints = if self.config.nat { HeaderFields::untranslated(waiting) } else { fields };
-        let number = diffserv::tin(self.config.diffserv, fields.dscp());
+        let tin_index = diffserv::tin(self.config.diffserv, fields.dscp());
         if self.config.wash {
             wash(&mut waiting.frame);
             fields.traffic_class &= 3;
@@ -395,17 +395,17 @@ impl Discipline for Cake {
         if self.load.frames == 0 {
             self.clock.start(now);
         }
-        let Some(tin) = self.tins.get_mut(number) else { return node };
+        let Some(tin) = self.tins.get_mut(tin_index) else { return node };
         if tin.load.frames == 0 {
             tin.clock.start(now);
         }
-        let place = self.flows.find(number, &self.config, &endpoints, &tin.params, now);
-        let replaced = self.filter(slab, place, node, &fields);
+        let index = self.flows.find(tin_index, &self.config, &endpoints, &tin.params, now);
+        let replaced = self.filter(slab, index, node, &fields);
         if replaced.is_some() {
             self.memory -= footprint(slab, node);
             gone.push(slab, node);
         } else {
-            self.push(slab, place, node, &endpoints);
+            self.push(slab, index, node, &endpoints);
         }
         self.overflow(slab, now, gone);
         replaced.unwrap_or(node)
@@ -429,20 +429,20 @@ impl Discipline for Cake {
         pick: &mut impl FnMut(&Waiting<F>) -> bool,
     ) -> Load {
         let (mut taken, mut shorter) = (Load::default(), Vec::new());
-        for (place, flow) in self.flows.all_mut().enumerate().filter(|(_, flow)| !flow.queue.is_empty()) {
+        for (index, flow) in self.flows.all_mut().enumerate().filter(|(_, flow)| !flow.queue.is_empty()) {
             let (part, memory) = flow.queue.take_out_weighed(slab, to, pick);
             taken = taken.plus(part);
-            shorter.push(((usize::from(flow.tin), place as u32), part, memory, flow.queue.is_empty()));
+            shorter.push(((usize::from(flow.tin), index as u32), part, memory, flow.queue.is_empty()));
         }
-        for (place, part, memory, is_empty) in shorter {
-            self.left(place, part, memory, is_empty);
+        for (index, part, memory, is_empty) in shorter {
+            self.left(index, part, memory, is_empty);
         }
         taken
     }
 
     fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut NodeQueue) {
-        if let Some(place) = self.flows.longest() {
-            self.drop_first(slab, place, gone);
+        if let Some(index) = self.flows.longest() {
+            self.drop_first(slab, index, gone);
         }
     }
 
