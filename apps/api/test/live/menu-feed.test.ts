@@ -247,7 +247,7 @@ describe('feeds that scan a large table', () => {
             begin();
             return {};
           },
-          numbers() {
+          sortNumbers() {
             begin();
             return (index: number) => index;
           },
