@@ -129,7 +129,7 @@ describe('order', () => {
     // Queues are read as numbers.
     const rates: Readonly<Record<string, readonly number[]>> = { 'rate.upload': [1, 9, 4], 'rate.download': [5, 0, 8] };
     const queues = Object.assign(new ArrayRows(['*1', '*2', '*3'].map((id) => ({ '.id': id }))), {
-      numbers: (column: string) => (index: number) => rates[column]?.[index] ?? 0,
+      sortNumbers: (column: string) => (index: number) => rates[column]?.[index] ?? 0,
     });
     const byRate = { ...EVERYTHING, sort: { by: 'rate.upload+rate.download', desc: true } };
     const ranked = await evaluate(menuAt('/queue/simple'), queues, byRate);
