@@ -81,14 +81,14 @@ impl LeafId {
 /// Direction of a packet relative to a queue's target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
-pub enum Way {
+pub enum QueueDirection {
     /// From the target: upload.
     Upload = 0,
     /// To the target.
     Download = 1,
 }
 
-impl Way {
+impl QueueDirection {
     /// 0 or 1.
     pub const fn index(self) -> u32 {
         self as u32

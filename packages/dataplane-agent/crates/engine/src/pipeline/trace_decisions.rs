@@ -3,7 +3,7 @@
 use crate::firewall::classifier::TableKind;
 use crate::flow::conntrack::ConnectionTable;
 use crate::ids::PortId;
-use crate::ids::Way;
+use crate::ids::QueueDirection;
 use crate::ids::{ConnRef, NO_ENTRY};
 use crate::ip::is_group;
 use crate::observe::trace::{Decision, Mangled};
@@ -125,12 +125,12 @@ pub(super) fn decision<F: Frame>(
                 return ended;
             }
             rows.extend(leaves.iter().map(|leaf| leaf.row));
-            let way = |part| match part {
-                Part::Upload => Some(Way::Upload),
-                Part::Download => Some(Way::Download),
+            let direction = |part| match part {
+                Part::Upload => Some(QueueDirection::Upload),
+                Part::Download => Some(QueueDirection::Download),
                 Part::Total | Part::Whole | Part::Interface => None,
             };
-            let simple = leaves.iter().find_map(|leaf| way(leaf.part));
+            let simple = leaves.iter().find_map(|leaf| direction(leaf.part));
             Some(Decision::InQueue { tree: leaves.iter().any(|leaf| leaf.part == Part::Whole), simple })
         }
         Stage::Install if asked => ended.or_else(|| decided(snapshot, state, meta)),

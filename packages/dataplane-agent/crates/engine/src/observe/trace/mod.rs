@@ -21,7 +21,7 @@ pub use filter::PacketFilter;
 
 pub(crate) use waiting::{Ended, tag};
 
-use crate::ids::Way;
+use crate::ids::QueueDirection;
 use crate::ids::{ConnRef, Direction};
 use crate::packet::Meta;
 use crate::packet::slow_reason::SlowReason;
@@ -116,8 +116,8 @@ pub enum Decision {
     InQueue {
         /// A queue of the queue tree.
         tree: bool,
-        /// A simple one, which it passes that way.
-        simple: Option<Way>,
+        /// Its direction in a simple one.
+        simple: Option<QueueDirection>,
     },
     /// Decided completely.
     Decided {

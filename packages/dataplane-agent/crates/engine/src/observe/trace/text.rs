@@ -10,7 +10,7 @@ use tollway_wire::ipv4;
 use super::{Decision, Mangled, TraceRecord};
 use crate::firewall::marks::MarkNames;
 use crate::ids::Direction;
-use crate::ids::Way;
+use crate::ids::QueueDirection;
 use crate::packet::names::{flag_names, state_name};
 use crate::packet::slow_reason::SlowReason;
 use crate::packet::tuple::Addr;
@@ -190,11 +190,12 @@ fn changed(mangled: &Mangled, names: &MarkNames) -> String {
     }
 }
 
-fn in_queue(tree: bool, simple: Option<Way>) -> String {
-    let way = simple.map(|way| if way == Way::Upload { "upload" } else { "download" });
-    match (tree, way) {
-        (false, Some(way)) => format!("in a queue, as {way}"),
-        (true, Some(way)) => format!("in a queue of the tree, and in a simple one as {way}"),
+fn in_queue(tree: bool, simple: Option<QueueDirection>) -> String {
+    let direction =
+        simple.map(|direction| if direction == QueueDirection::Upload { "upload" } else { "download" });
+    match (tree, direction) {
+        (false, Some(direction)) => format!("in a queue, as {direction}"),
+        (true, Some(direction)) => format!("in a queue of the tree, and in a simple one as {direction}"),
         (true, None) => "in a queue of the tree".to_owned(),
         (false, None) => "in a queue".to_owned(),
     }

@@ -2,7 +2,7 @@
 
 use tollway_config::dataplane::{Mark, QueueTarget, RowId, SimpleQueue};
 
-use super::Way;
+use super::QueueDirection;
 use super::siblings::network;
 use crate::error::BuildError;
 use crate::firewall::classifier::TimeOfDay;
@@ -81,12 +81,12 @@ impl QueueCondition {
         self.time.is_some()
     }
 
-    /// Whether a packet fits that goes this way. `holds_ns` becomes at most the time for which the answer stays, if
+    /// Whether a packet fits in this direction. `holds_ns` becomes at most the time for which the answer stays, if
     /// the clock decides.
-    pub fn fits(&self, packet: &PacketFields<'_>, way: Way, holds_ns: &mut u64) -> bool {
-        let (other, by) = match way {
-            Way::Upload => (packet.dst, packet.context.out_interface),
-            Way::Download => (packet.src, packet.context.in_interface),
+    pub fn fits(&self, packet: &PacketFields<'_>, direction: QueueDirection, holds_ns: &mut u64) -> bool {
+        let (other, by) = match direction {
+            QueueDirection::Upload => (packet.dst, packet.context.out_interface),
+            QueueDirection::Download => (packet.src, packet.context.in_interface),
         };
         let goes = match self.peer {
             Peer::Anything => true,

@@ -19,7 +19,7 @@ use tollway_config::dataplane::{DataplaneConfig, QueueTarget, RowId, SimpleQueue
 
 use super::forest::{ClassId, Context, Forest, Identity, Part, PathClasses};
 use crate::error::BuildError;
-use crate::ids::Way;
+use crate::ids::QueueDirection;
 use crate::packet::tuple::Addr;
 use condition::{PacketFields, QueueCondition};
 use siblings::Siblings;
@@ -98,7 +98,7 @@ impl QueueTable {
                 positions.push(position);
             }
             table.queues.push(Queue {
-                upload: forest.simple(position, Way::Upload).unwrap_or(ClassId(0)),
+                upload: forest.simple(position, QueueDirection::Upload).unwrap_or(ClassId(0)),
                 total: total(queues, position, &parent, forest),
                 children: CHILDLESS,
             });
@@ -177,8 +177,8 @@ impl QueueTable {
         }
         if let (Some(src), Some(dst)) = (src.as_v4(), dst.as_v4()) {
             let packet = PacketFields { src, dst, context, utc_ns, conditions: &self.conditions };
-            if let Some((queue, way)) = self.simple(&packet, &mut holds_ns) {
-                classes.push(ClassId(queue.upload.0 + way.index()));
+            if let Some((queue, direction)) = self.simple(&packet, &mut holds_ns) {
+                classes.push(ClassId(queue.upload.0 + direction.index()));
                 if let Some(total) = queue.total {
                     classes.push(total);
                 }
@@ -206,13 +206,13 @@ impl QueueTable {
 
     /// The simple queue that takes a packet, and as what.
     #[inline]
-    fn simple(&self, packet: &PacketFields<'_>, holds_ns: &mut u64) -> Option<(&Queue, Way)> {
+    fn simple(&self, packet: &PacketFields<'_>, holds_ns: &mut u64) -> Option<(&Queue, QueueDirection)> {
         let mut siblings = self.siblings.first()?;
         loop {
-            let (position, way) = siblings.first(packet, holds_ns)?;
+            let (position, direction) = siblings.first(packet, holds_ns)?;
             let queue = self.queues.get(position as usize)?;
             if queue.children == CHILDLESS {
-                return Some((queue, way));
+                return Some((queue, direction));
             }
             siblings = self.siblings.get(queue.children as usize)?;
         }

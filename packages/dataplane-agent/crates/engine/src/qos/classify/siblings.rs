@@ -12,7 +12,7 @@ use tollway_config::dataplane::{Prefix, QueueTarget, RowId, SimpleQueue};
 
 use super::address_map::{AddressMap, PrefixValue};
 use super::condition::{PacketFields, QueueCondition};
-use super::{NOBODY, Way};
+use super::{NOBODY, QueueDirection};
 use crate::error::BuildError;
 
 #[derive(Debug, Clone, Copy)]
@@ -127,16 +127,21 @@ impl Siblings {
 
     /// The first queue that a packet fits, and as what: as download if it does as both.
     #[inline]
-    pub fn first(&self, packet: &PacketFields<'_>, holds_ns: &mut u64) -> Option<(u32, Way)> {
+    pub fn first(&self, packet: &PacketFields<'_>, holds_ns: &mut u64) -> Option<(u32, QueueDirection)> {
         let (from, to) = (self.by_address.of(packet.src), self.by_address.of(packet.dst));
         let (up, down) = if self.groups.is_empty() && self.by_interface.is_empty() {
             (from, to)
         } else {
             let context = packet.context;
-            let down = self.best(to, context.out_interface, Way::Download, packet, NOBODY, holds_ns);
-            (self.best(from, context.in_interface, Way::Upload, packet, down, holds_ns), down)
+            let down =
+                self.best(to, context.out_interface, QueueDirection::Download, packet, NOBODY, holds_ns);
+            (self.best(from, context.in_interface, QueueDirection::Upload, packet, down, holds_ns), down)
         };
-        if down <= up { (down != NOBODY).then_some((down, Way::Download)) } else { Some((up, Way::Upload)) }
+        if down <= up {
+            (down != NOBODY).then_some((down, QueueDirection::Download))
+        } else {
+            Some((up, QueueDirection::Upload))
+        }
     }
 
     /// The first position below `best` that a packet fits as one of both, by the group of its address and by the
@@ -145,19 +150,19 @@ impl Siblings {
         &self,
         group: u32,
         interface: RowId,
-        way: Way,
+        direction: QueueDirection,
         packet: &PacketFields<'_>,
         mut best: u32,
         holds_ns: &mut u64,
     ) -> u32 {
         let mut next = self.groups.get(group as usize);
         while let Some(group) = next {
-            best = self.first_of(group, way, packet, best, holds_ns);
+            best = self.first_of(group, direction, packet, best, holds_ns);
             next = self.groups.get(group.around as usize);
         }
         let found = self.by_interface.binary_search_by_key(&interface, |(row, _)| *row);
         if let Some((_, group)) = found.ok().and_then(|at| self.by_interface.get(at)) {
-            best = self.first_of(group, way, packet, best, holds_ns);
+            best = self.first_of(group, direction, packet, best, holds_ns);
         }
         best
     }
@@ -165,7 +170,7 @@ impl Siblings {
     fn first_of(
         &self,
         group: &Group,
-        way: Way,
+        direction: QueueDirection,
         packet: &PacketFields<'_>,
         best: u32,
         holds_ns: &mut u64,
@@ -174,7 +179,7 @@ impl Siblings {
         let before = own.iter().copied().take_while(|position| *position < best);
         let mut fitting = before.filter(|position| {
             let condition = packet.conditions.get(*position as usize).and_then(Option::as_deref);
-            condition.is_none_or(|condition| condition.fits(packet, way, holds_ns))
+            condition.is_none_or(|condition| condition.fits(packet, direction, holds_ns))
         });
         fitting.next().unwrap_or(best)
     }

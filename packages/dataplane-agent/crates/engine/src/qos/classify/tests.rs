@@ -79,11 +79,11 @@ fn has(target: &QueueTarget, address: u32, interface: RowId) -> bool {
 }
 
 /// Reference of a queue's conditions, as the menu describes them.
-fn fits(queue: &SimpleQueue, asked: &Asked, way: Way) -> bool {
+fn fits(queue: &SimpleQueue, asked: &Asked, direction: QueueDirection) -> bool {
     let Asked { src, dst, context, utc_ns } = *asked;
     let from = (src, context.in_interface);
     let to = (dst, context.out_interface);
-    let (own, other) = if way == Way::Upload { (from, to) } else { (to, from) };
+    let (own, other) = if direction == QueueDirection::Upload { (from, to) } else { (to, from) };
     let mark = context.mark;
     queue.targets.iter().any(|target| has(target, own.0, own.1))
         && queue.dst.is_none_or(|dst| has(&dst, other.0, other.1))
@@ -132,17 +132,22 @@ fn one_by_one(config: &DataplaneConfig, asked: &Asked) -> Vec<(RowId, Part)> {
     let taken = loop {
         let mut siblings = config.simple_queues.iter().filter(|queue| queue.parent == parent);
         let first = siblings.find_map(|queue| {
-            let way = [Way::Download, Way::Upload].into_iter().find(|way| fits(queue, asked, *way));
-            way.map(|way| (queue, way))
+            let direction = [QueueDirection::Download, QueueDirection::Upload]
+                .into_iter()
+                .find(|direction| fits(queue, asked, *direction));
+            direction.map(|direction| (queue, direction))
         });
-        let Some((queue, way)) = first else { break None };
+        let Some((queue, direction)) = first else { break None };
         if !config.simple_queues.iter().any(|child| child.parent == Some(queue.row)) {
-            break Some((queue, way));
+            break Some((queue, direction));
         }
         parent = Some(queue.row);
     };
-    if let Some((queue, way)) = taken {
-        classes.push((queue.row, if way == Way::Upload { Part::Upload } else { Part::Download }));
+    if let Some((queue, direction)) = taken {
+        classes.push((
+            queue.row,
+            if direction == QueueDirection::Upload { Part::Upload } else { Part::Download },
+        ));
         let mut at = Some(queue);
         while let Some(queue) = at.filter(|queue| queue.total.is_none()) {
             at = config.simple_queues.iter().find(|other| Some(other.row) == queue.parent);
@@ -285,13 +290,13 @@ fn a_target_that_has_both_ends_is_download_and_a_dst_bounds_the_other_side() {
     bounded.dst = Some(prefix((0x0808_0808, 32)));
     let config = config(vec![bounded, queue(2, vec![lan])], Vec::new());
     let (table, forest) = build(&config);
-    let way = |src: u32, dst: u32| {
+    let direction = |src: u32, dst: u32| {
         named(table.path_classes(Addr::v4(src), Addr::v4(dst), &Context::default(), 0), &forest)[0]
     };
-    assert_eq!(way(0x0a00_0001, 0x0a00_0002), (2, Part::Download));
-    assert_eq!(way(0x0a00_0001, 0x0808_0808), (1, Part::Upload));
-    assert_eq!(way(0x0808_0808, 0x0a00_0001), (1, Part::Download));
-    assert_eq!(way(0x0a00_0001, 0x0909_0909), (2, Part::Upload));
+    assert_eq!(direction(0x0a00_0001, 0x0a00_0002), (2, Part::Download));
+    assert_eq!(direction(0x0a00_0001, 0x0808_0808), (1, Part::Upload));
+    assert_eq!(direction(0x0808_0808, 0x0a00_0001), (1, Part::Download));
+    assert_eq!(direction(0x0a00_0001, 0x0909_0909), (2, Part::Upload));
 }
 
 #[test]

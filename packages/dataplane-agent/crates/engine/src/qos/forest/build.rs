@@ -180,7 +180,7 @@ mod tests {
     use tollway_config::dataplane::{Prefix, QueueTarget, QueueType, SimpleQueue, TreeQueue};
 
     use super::*;
-    use crate::ids::Way;
+    use crate::ids::QueueDirection;
 
     fn simple(row: RowId, parent: Option<RowId>) -> SimpleQueue {
         let target = Prefix { address: std::net::Ipv4Addr::UNSPECIFIED.into(), prefix_len: 0 };
@@ -228,7 +228,10 @@ mod tests {
         assert_eq!(class(2, Part::Total).parent, None);
         assert_eq!(class(8, Part::Whole).interface, Some(77));
         assert_eq!(class(10, Part::Whole).interface, None);
-        assert_eq!(forest.simple(1, Way::Download), forest.find(Identity { row: 2, part: Part::Download }));
+        assert_eq!(
+            forest.simple(1, QueueDirection::Download),
+            forest.find(Identity { row: 2, part: Part::Download })
+        );
         assert_eq!(forest.tree(1), forest.find(Identity { row: 9, part: Part::Whole }));
     }
 

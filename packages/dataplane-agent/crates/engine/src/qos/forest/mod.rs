@@ -12,7 +12,7 @@ use std::sync::Arc;
 use tollway_config::dataplane::{Mark, QueueLimit, QueueType, RowId};
 use tollway_config::protocol::record::queue_part;
 
-use crate::ids::Way;
+use crate::ids::QueueDirection;
 
 /// Levels of a tree, the root's included.
 pub const MAX_LEVELS: usize = 8;
@@ -221,8 +221,8 @@ impl Forest {
 
     /// Class of one direction of the simple queue at a position of the list.
     #[inline]
-    pub fn simple(&self, position: u32, way: Way) -> Option<ClassId> {
-        self.simple.get(position as usize).map(|upload| ClassId(upload.0 + way.index()))
+    pub fn simple(&self, position: u32, direction: QueueDirection) -> Option<ClassId> {
+        self.simple.get(position as usize).map(|upload| ClassId(upload.0 + direction.index()))
     }
 
     /// The node at a position of `/queue/tree`.

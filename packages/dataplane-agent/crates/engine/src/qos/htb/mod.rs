@@ -4,8 +4,8 @@
 //! A class has two token counts, filled at `limit-at` and at `max-limit`. It is red when the second is below zero: it sends
 //! nothing. Else it is green when the first is not below zero: it sends on its own; else yellow: it sends what the
 //! nearest green class above lends, if none in between is red. Green classes come by level from the leaves up, then by
-//! the priority of the leaf, then in turns by quantum. What is sent is charged to the second count of all classes of
-//! the way, and to the first of the one that lends and of those above it. A root may send on its own up to its
+//! the priority of the leaf, then in turns by quantum. What is sent is charged to the second count of the leaf and of
+//! all its ancestors, and to the first of the one that lends and of those above it. A root may send on its own up to its
 //! `max-limit`. A class saves at most 10 ms of `limit-at` while it is idle, and of `max-limit` as much as its bucket
 //! holds.
 //!
@@ -179,7 +179,7 @@ impl Htb {
         }
     }
 
-    /// Bits for which there are tokens along a leaf's way, regardless of other leaves that want them; 0 while its port
+    /// Bits for which a leaf and all its ancestors have tokens, regardless of other leaves that want them; 0 while its port
     /// takes nothing.
     pub fn tokens(&mut self, leaf: ClassId, now: Now) -> u64 {
         let Some(slot) = self.slot(leaf) else { return u64::MAX };
@@ -405,8 +405,10 @@ impl Htb {
     /// than a moment should not be sent in one piece.
     pub fn rate(&self, leaf: ClassId) -> u64 {
         let slot = self.slots.get(leaf.0 as usize).copied().unwrap_or(NIL);
-        let ceilings =
-            self.core.way(slot).filter_map(|slot| Some(self.core.node(slot)?.class_tokens.rates().ceiling));
+        let ceilings = self
+            .core
+            .with_ancestors(slot)
+            .filter_map(|slot| Some(self.core.node(slot)?.class_tokens.rates().ceiling));
         ceilings.min().filter(|ceiling| *ceiling != class_tokens::UNLIMITED).unwrap_or(0)
     }
 

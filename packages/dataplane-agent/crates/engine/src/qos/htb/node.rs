@@ -321,13 +321,13 @@ impl Core {
         self.nodes.get_mut(slot as usize)
     }
 
-    /// The classes above a slot, from its parent up.
+    /// The slot of the class above, [`NIL`] at a root.
     pub fn parent(&self, slot: u32) -> u32 {
         self.node(slot).map_or(NIL, |node| node.parent)
     }
 
-    /// The slots of a class and of those above it, from the class up.
-    pub fn way(&self, slot: u32) -> impl Iterator<Item = u32> + '_ {
+    /// The slots of a class and of its ancestors, from the class up.
+    pub fn with_ancestors(&self, slot: u32) -> impl Iterator<Item = u32> + '_ {
         std::iter::successors((slot != NIL).then_some(slot), |slot| {
             Some(self.parent(*slot)).filter(|parent| *parent != NIL)
         })

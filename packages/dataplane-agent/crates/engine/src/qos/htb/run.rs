@@ -78,7 +78,7 @@ impl Run {
         self.borrowed.segments == 0 && self.own.segments == 0
     }
 
-    /// Counts at a class of its way.
+    /// Counts at the leaf or one of its ancestors.
     fn count(&self, node: &mut Node) {
         node.bytes = node.bytes.wrapping_add(self.borrowed.bytes).wrapping_add(self.own.bytes);
         node.packets = node.packets.wrapping_add(self.borrowed.segments).wrapping_add(self.own.segments);
@@ -241,7 +241,7 @@ impl Core {
     pub fn with_run(&self, slot: u32) -> Option<(Node, u64, [i64; 2])> {
         let mut node = self.node(slot)?.clone();
         let run = self.trees.get(node.tree as usize).map_or(Run::NONE, |tree| tree.run);
-        if run.is_empty() || !self.way(run.parent).any(|above| above == slot) {
+        if run.is_empty() || !self.with_ancestors(run.parent).any(|above| above == slot) {
             return Some((node, 0, [0; 2]));
         }
         run.count(&mut node);

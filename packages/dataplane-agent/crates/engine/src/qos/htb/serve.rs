@@ -12,7 +12,7 @@ use crate::time::Now;
 pub enum Passage {
     /// Charged and counted.
     Open,
-    /// A class on its way has nothing to lend.
+    /// The leaf or one of its ancestors has no tokens.
     NoTokens,
     /// The leaf is above its limit, or others come first.
     Closed,
@@ -44,7 +44,7 @@ impl Core {
         Passage::Open
     }
 
-    /// Charges and counts what a leaf sent: the class of level `lender` on its way, and those above, as their own.
+    /// Charges and counts what a leaf sent: its ancestor of level `lender`, and those above that, as their own.
     pub fn charge(
         &mut self,
         leaf: u32,
@@ -121,7 +121,7 @@ impl Core {
         self.list(slot);
     }
 
-    /// Bytes that a leaf may send in one go: what is left of its turn and of the tokens on its way.
+    /// Bytes that a leaf may send in one go: what is left of its turn and of the tokens of the leaf and its ancestors.
     pub fn allowance(&self, leaf: u32, lender: u8, ledger: &Ledger) -> u64 {
         let deficits = self.cold.get(leaf as usize).map(|cold| &cold.deficits);
         let deficit = deficits.and_then(|deficits| deficits.get(usize::from(lender)));
@@ -129,7 +129,7 @@ impl Core {
         u64::try_from(self.headroom(leaf, lender, ledger).min(bits) / 8).unwrap_or(0)
     }
 
-    /// Bits that a leaf may send before a class on its way changes its colour, if it had all turns.
+    /// Bits that a leaf may send before it or one of its ancestors changes its colour, if it had all turns.
     pub fn tokens(&mut self, leaf: u32, ledger: &mut Ledger, now: Now) -> i64 {
         let mut at = leaf;
         while at != NIL {
@@ -147,7 +147,7 @@ impl Core {
 
     fn headroom(&self, leaf: u32, lender: u8, ledger: &Ledger) -> i64 {
         let mut bits = i64::MAX;
-        for slot in self.way(leaf) {
+        for slot in self.with_ancestors(leaf) {
             let Some(node) = self.node(slot).filter(|node| node.level <= lender) else { break };
             let class_tokens = match ledger {
                 Ledger::Sole(shared) if !node.is_leaf() => {

@@ -48,8 +48,8 @@ struct Tin {
     bulk: u32,
     /// Bytes of a flow's turn.
     quantum: u64,
-    /// Bytes of its own turn, and what is left of it, without a shaper.
-    turn: i64,
+    /// Bytes of the tin's turn, and what is left of it, without a shaper.
+    tin_quantum: i64,
     deficit: i64,
 }
 
@@ -63,7 +63,7 @@ pub struct Cake {
     /// None before the first packet.
     tins: Vec<Tin>,
     /// The tin whose turn it is.
-    turn: usize,
+    current_tin: usize,
     flows: Flows,
     load: Load,
     /// Flows in which packets wait.
@@ -95,7 +95,7 @@ impl Cake {
             let interval = (rtt + target - rtt / 20).max(2 * target).max(1);
             tin.params = Params { target, interval, packet_time };
             tin.quantum = if rate == 0 { MTU } else { (threshold >> 15).clamp(LEAST_QUANTUM, MTU) };
-            tin.turn = diffserv::threshold(self.config.diffserv, tin_index, TIN_TURN) as i64;
+            tin.tin_quantum = diffserv::threshold(self.config.diffserv, tin_index, TIN_TURN) as i64;
         }
     }
 
@@ -204,14 +204,14 @@ impl Cake {
     /// The tin that is served without a shaper: they have turns. Something waits in one.
     fn choose(&mut self) -> Option<usize> {
         loop {
-            let tin = self.tins.get_mut(self.turn)?;
+            let tin = self.tins.get_mut(self.current_tin)?;
             if tin.load.frames != 0 {
                 if tin.deficit > 0 {
-                    return Some(self.turn);
+                    return Some(self.current_tin);
                 }
-                tin.deficit += tin.turn;
+                tin.deficit += tin.tin_quantum;
             }
-            self.turn = self.turn.checked_sub(1).unwrap_or(self.tins.len() - 1);
+            self.current_tin = self.current_tin.checked_sub(1).unwrap_or(self.tins.len() - 1);
         }
     }
 
@@ -321,7 +321,7 @@ impl Discipline for Cake {
             clock: Clock::default(),
             autorate: Autorate::default(),
             tins: Vec::new(),
-            turn: 0,
+            current_tin: 0,
             flows: Flows::new(seed),
             load: Load::default(),
             waiting: 0,

@@ -72,7 +72,7 @@ pub struct Framing {
 }
 
 impl Framing {
-    /// Shaper of the configuration.
+    /// Framing of the configuration.
     pub fn new(cake: &Cake) -> Self {
         Self { overhead: i64::from(cake.overhead), mpu: i64::from(cake.mpu), atm: cake.atm }
     }
