@@ -218,7 +218,7 @@ pub fn apply_cached(action: &CachedAction, l3: &mut [u8], header_len: usize, pro
 }
 
 /// [`apply_cached`] for a TCP or UDP packet whose IPv4 header begins at byte 14 of the frame and has no options.
-#[inline]
+#[inline(always)]
 pub fn apply_plain(action: &CachedAction, head: &mut [u8; 54], protocol: u8, needs_csum: bool) {
     if action.flags & (action_flag::NAT_SRC | action_flag::NAT_DST) == 0 {
         return;
