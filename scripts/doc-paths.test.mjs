@@ -34,7 +34,7 @@ test('files that the documentation names exist', () => {
 /** A declaration of a name: in Rust or TypeScript, as a function, a type or a method. */
 const declaration = (/** @type {string} */ name) =>
   new RegExp(
-    String.raw`(?:\b(?:fn|function\*?|class|const|struct|trait|enum|interface|type|mod)\s+|macro_rules!\s+|^\s+(?:static |async |\*)*)${name}(?![\w-])`,
+    String.raw`(?:\b(?:fn|function\*?|class|const|struct|trait|enum|interface|type|mod)\s+|macro_rules!\s+)${name}(?![\w-])|^  (?:static |async |\*)*${name}(?:<[^>]*>)?\(.*(?<!;)$`,
     'm',
   );
 

@@ -211,7 +211,7 @@ export declare const routeFlag: {
 };
 
 /** Version of the message set. */
-export declare const PROTOCOL: 10;
+export declare const PROTOCOL: 11;
 /** Largest frame either side accepts, bytes. */
 export declare const MAX_FRAME: 268435456;
 /** Traces that are followed at a time. */

@@ -211,7 +211,7 @@ export const routeFlag = Object.freeze({
 });
 
 /** Version of the message set. */
-export const PROTOCOL = 10;
+export const PROTOCOL = 11;
 /** Largest frame either side accepts, bytes. */
 export const MAX_FRAME = 268435456;
 /** Traces that are followed at a time. */

@@ -34,7 +34,7 @@ const TERMINATE_BYTES = 16 << 20;
 const MAX_SUBSCRIPTIONS = 64;
 /** Subscriptions of one user on all connections: of some dozen pages with as many windows as fit on a desktop. */
 const MAX_OF_USER = 512;
-/** WatchedQueue queues among those: each takes a hundred times what another subscription does. */
+/** Watched queues among those: each takes a hundred times what another subscription does. */
 const MAX_TOKEN_BUCKETS_OF_USER = 32;
 
 interface Subscription {
@@ -57,7 +57,7 @@ export interface LiveSources {
   /** A queue that one browser watches. */
   tokenBucket(sink: MessageSink, id: number, user: number, watched: WatchedQueue): TokenBucketFeed;
   /** A packet trace that one browser follows. */
-  trace(user: number, dry: boolean, words: Arguments, send: SendTrace): TraceFeed;
+  trace(user: number, dry: boolean, args: Arguments, send: SendTrace): TraceFeed;
 }
 
 /** One browser connection and what it has subscribed to. */
@@ -245,7 +245,7 @@ class MenuSubscription implements Subscription {
   }
 }
 
-/** @throws MessageError for a condition that no cell of the menu could meet. */
+/** @throws MessageError for a condition that is wrong for its column. */
 function checkFilter(menu: Menu, { filter = [] }: Partial<RowQuery>, id: number): void {
   for (const condition of filter) {
     try {

@@ -141,8 +141,8 @@ export class Hub implements LiveSources {
     return new TokenBucketFeed(this.#services.store, sink, id, watched, rows);
   }
 
-  trace(user: number, dry: boolean, words: Arguments, send: SendTrace): TraceFeed {
-    return new TraceFeed(this.#services, this.#dryRuns, user, dry, words, send);
+  trace(user: number, dry: boolean, args: Arguments, send: SendTrace): TraceFeed {
+    return new TraceFeed(this.#services, this.#dryRuns, user, dry, args, send);
   }
 
   close(): void {

@@ -1,8 +1,8 @@
 import type { RowSet, View } from '../view/rows.js';
 
 /**
- * Rows of a menu that subscriptions share: whoever asks while they are put together, or takes a reading of the data plane that
- * is as old, gets the same. Many subscriptions to one menu that are due in one turn of the event loop cost the work of one.
+ * Rows of a menu that subscriptions share: whoever asks while they are put together, or accepts a reading of the data plane as
+ * old as the last one, gets the same. Many subscriptions to one menu that are due in one turn of the event loop cost the work of one.
  */
 export class SharedRows {
   readonly #view: View;

@@ -59,7 +59,7 @@ export function slowPathView(live: LiveState): View {
   };
 }
 
-/** SlowPathPackets per second of each slow reason, between readings that are neither too close nor too far apart. */
+/** Packets per second of each slow reason, between readings that are neither too close nor too far apart. */
 class SlowPathRates {
   #base: { readonly nowNs: number; readonly slow: readonly SlowStats[] } | undefined;
   #rates: readonly number[] | undefined;

@@ -125,7 +125,7 @@ const byAddress: ReadonlyMap<string, WindowDefinition> = new Map(
   windowDefinitions.flatMap((definition) => definition.tabs.map((tab) => [tab.address, definition] as const)),
 );
 
-/** The window that shows the menu of this path, or the dashboard. */
+/** The window that has the tab of this address. */
 export function definitionOf(address: string): WindowDefinition | undefined {
   return byAddress.get(address);
 }

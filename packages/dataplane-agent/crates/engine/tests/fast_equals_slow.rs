@@ -403,8 +403,9 @@ fn dropped(router: &Router) -> u64 {
 /// Packets that queues have passed, dropped and hold.
 fn queued(router: &Router) -> Vec<(u32, usize, [u64; 3])> {
     let queues = router.queues();
-    let ways =
-        queues.iter().flat_map(|queue| queue.ways.iter().enumerate().map(move |each| (queue.row, each)));
+    let ways = queues
+        .iter()
+        .flat_map(|queue| queue.directions.iter().enumerate().map(move |each| (queue.row, each)));
     ways.map(|(row, (way, of))| (row, way, [of.packets, of.dropped, of.queued_packets.into()])).collect()
 }
 

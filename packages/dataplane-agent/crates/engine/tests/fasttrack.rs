@@ -108,7 +108,7 @@ fn simple_queues_do_not_hold_what_bypasses_them() {
         let packets = exchange(&mut router, 6);
         assert_eq!(packets, 12);
         let queue = router.queues().into_iter().next().expect("the queue");
-        assert_eq!(queue.ways[0].packets + queue.ways[1].packets, passed, "{mode:?}");
+        assert_eq!(queue.directions[0].packets + queue.directions[1].packets, passed, "{mode:?}");
     }
 }
 
@@ -155,7 +155,7 @@ fn a_handshake_that_comes_again_puts_nothing_back_under_the_rules() {
     };
     let asked = |router: &Router| {
         let queue = router.queues().into_iter().next().expect("the queue");
-        (router.rule(ACCEPT).0, queue.ways[0].packets + queue.ways[1].packets)
+        (router.rule(ACCEPT).0, queue.directions[0].packets + queue.directions[1].packets)
     };
     handshake(&mut router);
     data(&mut router);

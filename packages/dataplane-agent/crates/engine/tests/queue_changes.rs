@@ -46,7 +46,7 @@ fn numbers(out: &[Output]) -> Vec<u16> {
 fn waiting(router: &Router, row: u32) -> u32 {
     let records = router.queues();
     let record = records.iter().find(|record| record.row == row).expect("the queue");
-    record.ways[0].queued_packets
+    record.directions[0].queued_packets
 }
 
 #[test]
@@ -128,8 +128,11 @@ fn packets_whose_queue_is_another_one_leave_the_old_one() {
     assert_eq!(numbers(&out), (1..21).collect::<Vec<_>>());
     assert_eq!((waiting(&router, 5000), waiting(&router, 5001)), (20, 0));
     // What went early is charged: nothing more passes for as long as 19 packets take.
-    let up =
-        router.queues().into_iter().find(|record| record.row == 5001).map(|record| record.ways[0].packets);
+    let up = router
+        .queues()
+        .into_iter()
+        .find(|record| record.row == 5001)
+        .map(|record| record.directions[0].packets);
     assert_eq!(up, Some(20));
     // Back in the old place, in which it still has its debts.
     router.reconfigure(|config| {
@@ -188,7 +191,7 @@ fn a_queue_that_becomes_a_parent_or_ceases_to_be_one_goes_on_counting() {
             let records = router.queues();
             let all = |row| {
                 let record = records.iter().find(|record| record.row == row);
-                record.map_or(0, |record| record.ways[0].packets + record.ways[0].dropped)
+                record.map_or(0, |record| record.directions[0].packets + record.directions[0].dropped)
             };
             let waits = router.stats().queues.queued_packets;
             assert_eq!(all(TOP) + waits, u64::from(number) - since, "turn {turn}, {workers} workers");
@@ -224,7 +227,12 @@ fn a_parent_that_was_gone_counts_from_zero() {
     router.reconfigure(tree);
     router.inject_batch(0, vec![packet(10, 4000, 50, 500)]);
     for record in router.queues() {
-        assert_eq!((record.ways[0].packets, record.ways[0].bytes), (1, 500), "row {}", record.row);
+        assert_eq!(
+            (record.directions[0].packets, record.directions[0].bytes),
+            (1, 500),
+            "row {}",
+            record.row
+        );
     }
 }
 
@@ -257,7 +265,11 @@ fn two_workers_a_configuration_apart_find_the_queue_by_its_row() {
         assert_eq!(out.len(), out_at_once, "packet {number}");
     };
     let passed = |router: &Router| {
-        router.queues().iter().map(|record| (record.row, record.ways[0].packets)).collect::<BTreeMap<_, _>>()
+        router
+            .queues()
+            .iter()
+            .map(|record| (record.row, record.directions[0].packets))
+            .collect::<BTreeMap<_, _>>()
     };
     send(&mut router, 0, 32);
     // Every place in the list is another one; one row is new, one is gone.
@@ -326,8 +338,11 @@ impl Run {
         assert_eq!(stats.held, stats.queues.queued_packets);
         assert_eq!(drops, stats.queues.dropped_packets);
         let records = self.router.queues();
-        let sum: u64 =
-            records.iter().flat_map(|record| record.ways).map(|way| u64::from(way.queued_packets)).sum();
+        let sum: u64 = records
+            .iter()
+            .flat_map(|record| record.directions)
+            .map(|way| u64::from(way.queued_packets))
+            .sum();
         assert!(sum <= stats.held, "{sum} wait in queues, {} in all", stats.held);
     }
 }
@@ -428,7 +443,7 @@ fn several_workers_let_as_much_pass_as_one() {
         }
         run.check();
         let queues = run.router.queues();
-        outcomes.push(queues.iter().map(|record| (record.row, record.ways)).collect::<Vec<_>>());
+        outcomes.push(queues.iter().map(|record| (record.row, record.directions)).collect::<Vec<_>>());
     }
     assert_eq!(outcomes[0], outcomes[1]);
     assert_eq!(outcomes[0], outcomes[2]);

@@ -183,7 +183,7 @@ impl Run {
     fn check(&self) {
         let totals = self.router.stats().queues;
         let records = self.router.queues();
-        let ways = || records.iter().flat_map(|record| record.ways);
+        let ways = || records.iter().flat_map(|record| record.directions);
         assert_eq!(ways().map(|way| u64::from(way.queued_packets)).sum::<u64>(), totals.queued_packets);
         assert_eq!(ways().map(|way| way.queued_bytes).sum::<u64>(), totals.queued_bytes);
     }

@@ -206,7 +206,7 @@ fn whatever_is_late_nothing_is_overtaken_or_lost_and_each_queue_can_go_to_each_w
         let sent: u64 = run.sent.values().map(|&sent| u64::from(sent)).sum();
         assert_eq!(sent, run.out + run.lost, "seed {seed}");
         if !run.removes {
-            let passed: u64 = run.router.queues().iter().map(|queue| queue.ways[0].packets).sum();
+            let passed: u64 = run.router.queues().iter().map(|queue| queue.directions[0].packets).sum();
             assert_eq!(passed, run.out, "seed {seed}");
         }
         handed_over_in_all += run.handed_over();

@@ -29,7 +29,7 @@ fn packets(host: &str, count: u16) -> Vec<(u16, Vec<u8>, VnetState)> {
 }
 
 fn passed(router: &Router, row: u32) -> u64 {
-    router.queues().iter().find(|record| record.row == row).map_or(0, |record| record.ways[0].packets)
+    router.queues().iter().find(|record| record.row == row).map_or(0, |record| record.directions[0].packets)
 }
 
 #[test]

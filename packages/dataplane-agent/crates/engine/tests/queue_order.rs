@@ -71,7 +71,7 @@ impl Connection {
 
 /// What is counted of upload and download of a row.
 fn counted(router: &Router, row: usize) -> (u64, u64) {
-    let [up, down] = router.queues()[row].ways;
+    let [up, down] = router.queues()[row].directions;
     (up.out_of_order, down.out_of_order)
 }
 
@@ -135,7 +135,7 @@ fn segments_that_wait_or_find_no_room_count_once() {
     };
     router.inject_batch(connection.worker, (0..60).chain(0..60).map(segment).collect());
     router.advance_ms(2_000);
-    let upload = router.queues()[0].ways[0];
+    let upload = router.queues()[0].directions[0];
     assert!(upload.dropped > 0 && upload.packets > 2, "{upload:?}");
     assert_eq!(upload.out_of_order, 60);
 }

@@ -102,7 +102,7 @@ fn handed_over(router: &Router) -> u64 {
 }
 
 fn passed(router: &Router) -> u64 {
-    router.queues()[0].ways[0].packets
+    router.queues()[0].directions[0].packets
 }
 
 #[test]
@@ -402,5 +402,5 @@ fn a_packet_sent_to_a_queue_that_does_not_take_it_any_more_waits_for_both_worker
     flows.see(&out);
     assert_eq!((out.len() as u64, router.stats().held), (waiting + 5, 0));
     assert_eq!(flows.send(&mut router, 1, 1, 5), 5);
-    assert_eq!(router.queues()[0].ways[0].packets, 65, "they are counted where they were sent");
+    assert_eq!(router.queues()[0].directions[0].packets, 65, "they are counted where they were sent");
 }

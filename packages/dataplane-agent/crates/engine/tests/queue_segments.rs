@@ -123,7 +123,7 @@ proptest! {
         let stats = router.stats();
         prop_assert_eq!(out.len() as u64, router.injected + stats.generated);
         let segments = payload.len().div_ceil(usize::from(size)) as u64;
-        let up = router.queues()[0].ways[0];
+        let up = router.queues()[0].directions[0];
         prop_assert_eq!((up.packets, up.queued_packets, up.dropped), (segments, 0, 0));
         prop_assert_eq!(up.bytes, (payload.len() as u64) + segments * (headers - L3) as u64);
     }
@@ -144,7 +144,7 @@ fn of_a_super_frame_that_finds_too_little_room_the_front_waits() {
     let mut router = router(1_000_000_000, 10, false);
     // 0.1 s of the rate is used up.
     while router.inject(0, frame.clone(), vnet).len() == 1 {}
-    let up = router.queues()[0].ways[0];
+    let up = router.queues()[0].directions[0];
     assert_eq!((up.queued_packets, up.dropped), (10, 18));
     let out = router.advance_ms(10);
     assert_eq!(out.iter().map(|output| output.segments).sum::<u32>(), 10);
@@ -170,7 +170,7 @@ fn a_super_frame_loses_nothing_while_there_are_tokens_on_its_way() {
         for _ in 0..10 {
             router.inject(0, frame.clone(), vnet);
         }
-        assert!((10..=11).contains(&router.queues()[0].ways[0].queued_packets));
+        assert!((10..=11).contains(&router.queues()[0].directions[0].queued_packets));
     }
 }
 
@@ -180,7 +180,7 @@ fn a_super_frame_that_is_not_too_long_is_cut_only_for_lack_of_room() {
     let mut router = router(1_000_000_000, 40, false);
     while router.inject(0, frame.clone(), vnet).len() == 1 {}
     let up = |router: &Router| {
-        let up = router.queues()[0].ways[0];
+        let up = router.queues()[0].directions[0];
         (up.queued_packets, up.dropped)
     };
     assert_eq!((up(&router), router.stats().held), ((28, 0), 1));
@@ -207,14 +207,14 @@ fn a_piece_that_is_dropped_by_lot_does_not_take_the_others_with_it() {
     });
     let mut offered = 0;
     while offered < 500 * SEGMENTS {
-        while router.queues()[0].ways[0].queued_packets < 80 {
+        while router.queues()[0].directions[0].queued_packets < 80 {
             router.inject(0, frame.clone(), vnet);
             offered += SEGMENTS;
         }
         router.advance_ms(1);
     }
     // With 80 to 107 waiting, 0.6 to 1.2 in a hundred are drawn, and at most twice that where they are spread evenly.
-    let share = router.queues()[0].ways[0].dropped as f64 / offered as f64;
+    let share = router.queues()[0].directions[0].dropped as f64 / offered as f64;
     assert!(share > 0.003 && share < 0.025, "{share}");
 }
 
@@ -230,5 +230,5 @@ fn pieces_without_a_frame_are_counted_as_dropped() {
     assert_eq!(router.inject(0, frame, vnet).len(), 0);
     let drops = router.stats().drop_stats();
     assert_eq!((drops[0].reason.as_str(), drops[0].packets), ("no-frame", 3));
-    assert_eq!((router.queues()[0].ways[0].dropped, router.stats().queues.dropped_packets), (3, 3));
+    assert_eq!((router.queues()[0].directions[0].dropped, router.stats().queues.dropped_packets), (3, 3));
 }

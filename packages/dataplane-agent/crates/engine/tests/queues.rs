@@ -6,7 +6,7 @@ use tollway_config::dataplane::ConnectionState;
 use tollway_engine::packet::frame::VnetState;
 use tollway_engine::packet::verdict::DropReason;
 use tollway_testkit::packet::PacketBuilder;
-use tollway_testkit::record::QueueWay;
+use tollway_testkit::record::QueuePartRecord;
 use tollway_testkit::router::{Output, To, port_mac};
 use tollway_testkit::{Counter, Router, RouterConfig, expect_counters, pfifo, rule};
 
@@ -69,8 +69,8 @@ fn saturate(router: &mut Router, host: &str, len: usize, offered: u64, ms: u64) 
     out
 }
 
-fn ways(router: &Router, row: u32) -> [QueueWay; 2] {
-    router.queues().into_iter().find(|record| record.row == row).expect("the queue").ways
+fn ways(router: &Router, row: u32) -> [QueuePartRecord; 2] {
+    router.queues().into_iter().find(|record| record.row == row).expect("the queue").directions
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn packets_go_in_order_and_all_are_accounted_for() {
     assert_eq!(up.packets + up.dropped + u64::from(up.queued_packets), router.injected);
     assert_eq!(up.queued_packets, 50);
     assert_eq!(up.queued_bytes, 50_000);
-    assert_eq!(down, QueueWay::default());
+    assert_eq!(down, QueuePartRecord::default());
     let stats = router.stats();
     assert_eq!((stats.queues.queued_packets, stats.queues.queued_bytes), (50, 50_000));
     assert_eq!(stats.queues.dropped_packets, up.dropped);
@@ -164,7 +164,7 @@ fn directions_translations_and_the_router_itself_find_their_queue() {
     let mut router = Router::new(config);
     let count = |router: &Router| {
         let all = router.queues();
-        all.iter().map(|record| record.ways.map(|way| way.packets)).collect::<Vec<_>>()
+        all.iter().map(|record| record.directions.map(|way| way.packets)).collect::<Vec<_>>()
     };
     for _ in 0..4 {
         let sent = router.inject_batch(0, vec![upload("192.168.88.10", 4000, 1, 100)]);
@@ -312,7 +312,7 @@ fn fifty_of_a_thousand_queues_each_get_their_rate() {
     let active: Vec<u32> = (0..50).map(|number| number * 5).collect();
     let count = |router: &Router| {
         let records = router.queues();
-        active.iter().map(|&number| records[number as usize].ways[0].bytes).collect::<Vec<_>>()
+        active.iter().map(|&number| records[number as usize].directions[0].bytes).collect::<Vec<_>>()
     };
     let mut before = Vec::new();
     for turn in 0..1_500u16 {

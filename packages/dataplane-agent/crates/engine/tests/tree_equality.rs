@@ -102,7 +102,7 @@ fn run(seed: u64, workers: u32) -> Outcome {
         see(&mut seen, &router.advance([10_000, MS, 20 * MS][random.below(3) as usize]));
     }
     see(&mut seen, &router.advance_ms(30_000));
-    let passed = router.queues().iter().map(|record| (record.row, record.ways[0].packets)).collect();
+    let passed = router.queues().iter().map(|record| (record.row, record.directions[0].packets)).collect();
     Outcome { seen, passed, handed_over: router.stats().handover_packets, waited }
 }
 

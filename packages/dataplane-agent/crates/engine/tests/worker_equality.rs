@@ -448,10 +448,10 @@ fn run(seed: u64, steps: usize, tally: &std::cell::RefCell<Tally>) -> Result<(),
                 step
             );
             let passed = |queues: &[tollway_testkit::record::QueueRecord]| -> Vec<_> {
-                let way = |way: tollway_testkit::record::QueueWay| {
+                let way = |way: tollway_testkit::record::QueuePartRecord| {
                     (way.packets, way.bytes, way.dropped, way.queued_packets)
                 };
-                queues.iter().map(|queue| (queue.row, queue.ways.map(way))).collect()
+                queues.iter().map(|queue| (queue.row, queue.directions.map(way))).collect()
             };
             prop_assert_eq!(
                 passed(&setup.router.queues()),

@@ -14,14 +14,14 @@ pub struct QueueRecord {
     /// Part of a single record; else 0.
     pub part: u8,
     /// Upload, download; all workers together.
-    pub ways: [QueueWay; 2],
+    pub directions: [QueuePartRecord; 2],
     /// The other parts: total of a simple queue, node of a tree, queue of an interface.
-    pub others: [QueueWay; 3],
+    pub others: [QueuePartRecord; 3],
 }
 
-/// A direction of a queue.
+/// A part of a queue: a direction, a total, a node of a tree, an interface's queue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct QueueWay {
+pub struct QueuePartRecord {
     /// L3 bytes that passed.
     pub bytes: u64,
     /// Wire segments that passed.
@@ -47,7 +47,7 @@ impl QueueRecord {
         let worker = records.iter().max_by_key(|record| passed(record)).map_or(0, |record| record.worker);
         let parts: BTreeSet<(u32, u8)> = records.iter().map(|record| (record.worker, record.part)).collect();
         assert_eq!(parts.len(), records.len(), "a worker reports a queue's parts once: {records:?}");
-        let sum = |one: QueueWay, other: QueueWay| QueueWay {
+        let sum = |one: QueuePartRecord, other: QueuePartRecord| QueuePartRecord {
             bytes: one.bytes + other.bytes,
             packets: one.packets + other.packets,
             dropped: one.dropped + other.dropped,
@@ -58,24 +58,24 @@ impl QueueRecord {
             out_of_order: one.out_of_order + other.out_of_order,
         };
         let both = |one: Self, other: Self| Self {
-            ways: std::array::from_fn(|part| sum(one.ways[part], other.ways[part])),
+            directions: std::array::from_fn(|part| sum(one.directions[part], other.directions[part])),
             others: std::array::from_fn(|part| sum(one.others[part], other.others[part])),
             ..one
         };
-        let none = Self { row, worker, part: 0, ways: Default::default(), others: Default::default() };
+        let none = Self { row, worker, part: 0, directions: Default::default(), others: Default::default() };
         Self { worker, part: 0, ..records.into_iter().reduce(both).unwrap_or(none) }
     }
 
     /// Parts of the record.
-    fn all(&self) -> impl Iterator<Item = &QueueWay> {
-        self.ways.iter().chain(&self.others)
+    fn all(&self) -> impl Iterator<Item = &QueuePartRecord> {
+        self.directions.iter().chain(&self.others)
     }
 
     /// Unpacks one, which has one of the directions.
     pub fn read(bytes: &[u8]) -> Self {
         let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
         let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
-        let way = |at: usize| QueueWay {
+        let part_at = |at: usize| QueuePartRecord {
             bytes: u64_at(at),
             packets: u64_at(at + 8),
             dropped: u64_at(at + 16),
@@ -85,13 +85,13 @@ impl QueueRecord {
             queued_packets: u32_at(at + 48),
             out_of_order: u64_at(at + 88),
         };
-        let (mut ways, mut others) = ([QueueWay::default(); 2], [QueueWay::default(); 3]);
+        let (mut directions, mut others) = ([QueuePartRecord::default(); 2], [QueuePartRecord::default(); 3]);
         let part = usize::from(bytes[6]);
-        match part.checked_sub(ways.len()) {
-            None => ways[part] = way(8),
-            Some(part) => others[part] = way(8),
+        match part.checked_sub(directions.len()) {
+            None => directions[part] = part_at(8),
+            Some(part) => others[part] = part_at(8),
         }
-        Self { row: u32_at(0), worker: u32_at(4) & 0xffff, part: bytes[6], ways, others }
+        Self { row: u32_at(0), worker: u32_at(4) & 0xffff, part: bytes[6], directions, others }
     }
 }
 

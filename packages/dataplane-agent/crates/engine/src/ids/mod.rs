@@ -49,13 +49,13 @@ impl Direction {
 /// A connection as packets hold it. A reference to a connection that is gone finds nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ConnRef {
-    /// Place in the table.
+    /// Index in the table.
     pub slot: u32,
     /// Number of allocations of the slot.
     pub serial: u32,
 }
 
-/// Place of a direction entry: connection slot × 2 + direction.
+/// Index of a flow entry: connection slot × 2 + direction.
 pub type EntryIndex = u32;
 
 /// No entry.

@@ -95,7 +95,7 @@ impl<F> Fragments<F> {
     pub fn insert(
         &mut self,
         key: DatagramKey,
-        place: FragmentRange,
+        range: FragmentRange,
         packet: &mut Option<Packet<F>>,
         now: Now,
     ) -> InsertOutcome<F> {
@@ -116,17 +116,17 @@ impl<F> Fragments<F> {
                 held: ArrayVec::new(),
             }
         });
-        if place.offset == 0 && datagram.first.is_some() {
+        if range.offset == 0 && datagram.first.is_some() {
             // The identification is in use again.
             self.held -= datagram.held.len();
             datagram.held.clear();
             datagram.ranges.clear();
             datagram.len = None;
         }
-        if !datagram.add(place) {
+        if !datagram.add(range) {
             return InsertOutcome::Invalid(fragment);
         }
-        if place.offset == 0 {
+        if range.offset == 0 {
             datagram.first = Some(FirstFragment {
                 src_port: fragment.meta.tuple.src_port,
                 dst_port: fragment.meta.tuple.dst_port,
@@ -170,7 +170,7 @@ impl<F> Fragments<F> {
     pub fn make_room(
         &mut self,
         key: DatagramKey,
-        place: FragmentRange,
+        range: FragmentRange,
     ) -> Option<ArrayVec<Packet<F>, HELD_PER_DATAGRAM>> {
         self.compact_order();
         let full = self.datagrams.len() >= DATAGRAMS || self.order.len() >= ORDER;
@@ -179,7 +179,7 @@ impl<F> Fragments<F> {
             return self.order.pop_front().and_then(|(_, key)| self.evict(key));
         }
         let waits =
-            place.offset != 0 && known.is_none_or(|known| known.first.is_none() && !known.held.is_full());
+            range.offset != 0 && known.is_none_or(|known| known.first.is_none() && !known.held.is_full());
         if self.held < HELD || !waits {
             return None;
         }
@@ -275,15 +275,15 @@ impl FirstFragment {
 }
 
 impl<F> Datagram<F> {
-    fn add(&mut self, place: FragmentRange) -> bool {
-        let (start, end) = (place.offset, place.offset + place.len);
+    fn add(&mut self, range: FragmentRange) -> bool {
+        let (start, end) = (range.offset, range.offset + range.len);
         if self.ranges.contains(&(start, end)) {
             // A duplicate of a fragment.
             return true;
         }
         let overlaps = self.ranges.iter().any(|&(from, to)| start < to && from < end);
         let beyond = self.len.is_some_and(|len| end > len)
-            || (!place.more && self.ranges.iter().any(|&(_, to)| to > end));
+            || (!range.more && self.ranges.iter().any(|&(_, to)| to > end));
         if overlaps || beyond {
             return false;
         }
@@ -308,7 +308,7 @@ impl<F> Datagram<F> {
                 }
             }
         }
-        if !place.more {
+        if !range.more {
             self.len = Some(end);
         }
         true

@@ -60,8 +60,8 @@ slow_reasons! {
 pub const SLOW_REASONS: usize = SlowReason::ALL.len();
 
 impl SlowReason {
-    /// Place in [`tollway_config::protocol::Stats::slow`], counted from 1.
-    pub const fn place(self) -> u8 {
+    /// Number in [`tollway_config::protocol::Stats::slow`], counted from 1.
+    pub const fn number(self) -> u8 {
         self as u8 + 1
     }
 }
@@ -84,9 +84,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_reason_has_a_distinct_name_a_sentence_and_its_place() {
+    fn every_reason_has_a_distinct_name_a_sentence_and_its_number() {
         for (index, reason) in SlowReason::ALL.iter().enumerate() {
-            assert_eq!(usize::from(reason.place()), index + 1);
+            assert_eq!(usize::from(reason.number()), index + 1);
             assert!(reason.text().ends_with('.'), "{}", reason.name());
             assert_eq!(SlowReason::ALL.iter().filter(|other| other.name() == reason.name()).count(), 1);
         }

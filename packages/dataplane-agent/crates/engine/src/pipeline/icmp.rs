@@ -54,7 +54,7 @@ pub(super) struct Offender {
     tos: u8,
 }
 
-/// Whether a packet may be answered with an error (RFC 1812 §4.3.2.7), and its addresses as its sender
+/// Whether a packet may be answered with an ICMP error (RFC 1812 §4.3.2.7) or a reset, and its addresses as its sender
 /// wrote them.
 pub(super) fn answerable(snapshot: &Snapshot, meta: &Meta, head: &[u8]) -> Option<Offender> {
     if meta.is(flag::ICMP_ERROR | flag::LATER_FRAGMENT | flag::LINK_BROADCAST | flag::BROADCAST) {

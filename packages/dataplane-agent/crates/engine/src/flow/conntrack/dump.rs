@@ -59,7 +59,7 @@ impl ConnectionTable {
 
     fn record(&self, slot: u32, conn: &Connection, now: Now) -> ConnectionRecord {
         let (totals, fasttracked) = self.totals(slot);
-        let slow = self.slow_reason(slot, conn, &totals).map_or(0, SlowReason::place);
+        let slow = self.slow_reason(slot, conn, &totals).map_or(0, SlowReason::number);
         record(conn, &totals, &fasttracked, slow, now)
     }
 }

@@ -45,17 +45,17 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
             field::get16(ip, 4),
             meta.tuple.protocol,
         );
-        let place = FragmentRange {
+        let range = FragmentRange {
             offset: u32::from(word & 0x1fff) * 8,
             len: meta.l3_len.saturating_sub(u32::from(meta.l4 - meta.l3)),
             more: word & 0x2000 != 0,
         };
-        if place.offset == 0 && meta.tuple.protocol == ipv4::TCP {
+        if range.offset == 0 && meta.tuple.protocol == ipv4::TCP {
             // Only the header of the segment is read; its length is known from the other fragments.
             let header = Segment::parse(head.get(usize::from(meta.l4)..).unwrap_or_default(), 0);
             meta.sequence = header.map_or(0, |it| it.end().wrapping_sub(u32::from(meta.l4_len)));
         }
-        while let Some(given_up) = state.fragments.make_room(key, place) {
+        while let Some(given_up) = state.fragments.make_room(key, range) {
             for mut displaced in given_up {
                 state.drop(&mut displaced, DropReason::FragmentLimit);
             }
@@ -63,7 +63,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         let frame = packet.frame.take();
         let mut fragment = Some(crate::packet::Packet { frame, vnet: packet.vnet, meta: packet.meta });
         packet.meta.verdict = Verdict::Held;
-        let outcome = state.fragments.insert(key, place, &mut fragment, state.now);
+        let outcome = state.fragments.insert(key, range, &mut fragment, state.now);
         let waited = match outcome {
             InsertOutcome::Known(waited) => {
                 if let Some(mut fragment) = fragment {

@@ -249,7 +249,7 @@ impl Core {
         Some((node, run.lends(level), if run.is_leased { [0; 2] } else { run.charges(level) }))
     }
 
-    /// A tree has no place in [`Self::runs`] any more. Whether its run is still to be charged.
+    /// A tree is listed in [`Self::runs`] no longer. Whether its run is still to be charged.
     pub fn unlist_run(&mut self, tree_index: u32) -> bool {
         let Some(tree) = self.trees.get_mut(tree_index as usize) else { return false };
         tree.run.is_listed = false;

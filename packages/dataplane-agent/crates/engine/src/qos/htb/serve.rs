@@ -12,7 +12,7 @@ use crate::time::Now;
 pub enum Passage {
     /// Charged and counted.
     Open,
-    /// The leaf or one of its ancestors has no tokens.
+    /// An ancestor is red, or none up to the root is green.
     NoTokens,
     /// The leaf is above its limit, or others come first.
     Closed,

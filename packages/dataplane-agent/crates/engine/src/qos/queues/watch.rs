@@ -61,7 +61,7 @@ impl MillisecondSample {
 #[derive(Debug, Clone, Copy, Default)]
 struct Millisecond {
     index: u64,
-    ways: [MillisecondSample; 2],
+    directions: [MillisecondSample; 2],
 }
 
 #[derive(Debug)]
@@ -91,10 +91,10 @@ impl Watch {
     fn current(&mut self, now: Now) -> Option<&mut Millisecond> {
         let index = now.0 / NS_PER_MS;
         while let Some(last) = self.milliseconds.back().copied().filter(|last| last.index < index) {
-            let waits = last.ways.iter().any(|way| way.waiting != 0);
+            let waits = last.directions.iter().any(|direction| direction.waiting != 0);
             let near = index - last.index <= MILLISECONDS;
             let next = if waits && near { last.index + 1 } else { index };
-            self.push(Millisecond { index: next, ways: last.ways.map(MillisecondSample::next) });
+            self.push(Millisecond { index: next, directions: last.directions.map(MillisecondSample::next) });
         }
         if self.milliseconds.is_empty() {
             self.push(Millisecond { index, ..Millisecond::default() });
@@ -139,14 +139,16 @@ impl<F: Frame> Queues<F> {
             self.watches.all.remove(at);
             return hot.set(leaf_flag::WATCHED, false);
         }
-        let way = usize::from(part == Part::Download);
-        let Some(way) = watch.current(now).and_then(|current| current.ways.get_mut(way)) else { return };
-        way.passed = way.passed.saturating_add(u32::try_from(event.passed).unwrap_or(u32::MAX));
-        way.dropped = way.dropped.saturating_add(event.dropped);
-        way.longest_wait = way.longest_wait.max(event.wait);
-        way.waiting = u32::try_from(queue.kind.bytes()).unwrap_or(u32::MAX);
-        (way.tokens, way.depth) = (tokens, depth);
-        way.rate_kbit = u32::try_from(rate / 1000).unwrap_or(u32::MAX);
+        let index = usize::from(part == Part::Download);
+        let Some(sample) = watch.current(now).and_then(|current| current.directions.get_mut(index)) else {
+            return;
+        };
+        sample.passed = sample.passed.saturating_add(u32::try_from(event.passed).unwrap_or(u32::MAX));
+        sample.dropped = sample.dropped.saturating_add(event.dropped);
+        sample.longest_wait = sample.longest_wait.max(event.wait);
+        sample.waiting = u32::try_from(queue.kind.bytes()).unwrap_or(u32::MAX);
+        (sample.tokens, sample.depth) = (tokens, depth);
+        sample.rate_kbit = u32::try_from(rate / 1000).unwrap_or(u32::MAX);
     }
 
     /// Appends what a row of `/queue/simple` or `/queue/tree` did in each millisecond after one, as far as it is known,
@@ -196,13 +198,13 @@ impl<F: Frame> Queues<F> {
 
 impl Millisecond {
     fn write(&self, out: &mut Vec<u8>) {
-        let [upload, download] = self.ways.map(|way| TokenBucketPart {
-            passed: way.passed,
-            dropped: way.dropped,
-            waiting: way.waiting,
-            tokens: way.tokens,
-            longest_wait: way.longest_wait,
-            rate_kbit: way.rate_kbit,
+        let [upload, download] = self.directions.map(|sample| TokenBucketPart {
+            passed: sample.passed,
+            dropped: sample.dropped,
+            waiting: sample.waiting,
+            tokens: sample.tokens,
+            longest_wait: sample.longest_wait,
+            rate_kbit: sample.rate_kbit,
         });
         TokenBucketRecord { millisecond: self.index, upload, download }.write(out);
     }
