@@ -15,7 +15,7 @@ const project = (
     include: [...include],
     setupFiles: [path.join(import.meta.dirname, 'vitest.random.ts')],
     // Deadlines only catch what hangs: the machine may be busy with other things. A soak runs a hundred times the cases.
-    testTimeout: process.env.TOLLWAY_SOAK === undefined ? 180_000 : 1_800_000,
+    testTimeout: process.env.TOLLWAY_SOAK === undefined ? 900_000 : 3_600_000,
   },
 });
 

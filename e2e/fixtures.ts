@@ -20,7 +20,7 @@ export const test = base.extend<{ router: Router; ui: Console }, { running: Runn
       await use(running);
       await dispose(running.router);
     },
-    { scope: 'worker', timeout: 120_000 },
+    { scope: 'worker', timeout: 360_000 },
   ],
   router: [
     async ({ running }, use, { file }) => {
@@ -33,7 +33,7 @@ export const test = base.extend<{ router: Router; ui: Console }, { running: Runn
       }
       await use(running.router);
     },
-    { timeout: 120_000 },
+    { timeout: 360_000 },
   ],
   ui: async ({ page, router }, use) => {
     const ui = new Console(page, router.url);

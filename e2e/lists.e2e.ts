@@ -23,7 +23,7 @@ test('a rule with a limit fills an address list, which the window shows with the
   try {
     const lists = await ui.open(LISTS);
     const entry = lists.row('talkers').first();
-    await expect(entry).toBeVisible({ timeout: 30_000 });
+    await expect(entry).toBeVisible({ timeout: 90_000 });
     expect(await lists.cell(entry, 'Timeout')).toMatch(/^00:0[45]:\d\d$/);
     expect(await accessibilityViolations(ui.page, '.window-active')).toEqual([]);
     const [stored] = (await rest.list(LISTS)).filter((row) => row.list === 'talkers');
@@ -46,7 +46,7 @@ test('an entry that is added with a timeout is there at once, is not stored, and
   await dialog.closed();
   await expect(lists.row('guests', '192.0.2.7')).toHaveCount(1);
   expect((await router.rest.list(LISTS)).find((row) => row.list === 'guests')?.dynamic).toBe('true');
-  await expect(lists.row('guests')).toHaveCount(0, { timeout: 60_000 });
+  await expect(lists.row('guests')).toHaveCount(0, { timeout: 180_000 });
 });
 
 test('an entry with a timeout is taken away by the page', async ({ ui, router }) => {
@@ -71,7 +71,7 @@ test('an entry with a timeout is taken away by the page', async ({ ui, router })
 
 test('a filter that the router refuses shows why, and no rows, until there is another one', async ({ ui }) => {
   const menu = await ui.open('/ip/firewall/connection');
-  await expect(menu.row().first()).toBeVisible({ timeout: 30_000 });
+  await expect(menu.row().first()).toBeVisible({ timeout: 90_000 });
   await menu.command('Filter').click();
   const funnel = menu.root.getByRole('form', { name: 'Filter' });
   await funnel.getByLabel('Property').selectOption({ label: 'Src. Address' });

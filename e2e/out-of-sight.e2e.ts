@@ -28,7 +28,7 @@ test('the comment of a row that is scrolled out of sight is asked for before it 
   await expect(async () => {
     await page.mouse.wheel(0, 50_000);
     await expect(lists.row('10.40.2.100').first()).toBeVisible({ timeout: 2_000 });
-  }).toPass({ timeout: 30_000 });
+  }).toPass({ timeout: 90_000 });
   await expect(first).toBeHidden();
 
   const dialog = page.getByRole('dialog', { name: 'Comment' });

@@ -21,7 +21,7 @@ test('with the router gone nothing is well: banner, grey values; a list says tha
   process.kill(api, 'SIGSTOP');
   try {
     const banner = ui.page.getByRole('alert').filter({ hasText: 'No answer from the router' });
-    await expect(banner).toBeVisible({ timeout: 30_000 });
+    await expect(banner).toBeVisible({ timeout: 90_000 });
     await expect(health).not.toContainText('All is well');
     await expect(health).toContainText('does not answer');
     await expect(tile).toHaveCSS('filter', 'grayscale(1)');
@@ -29,9 +29,9 @@ test('with the router gone nothing is well: banner, grey values; a list says tha
     await expect(addresses.root.getByText('Nothing comes from the router now; trying again.').first()).toBeVisible();
     await expect(addresses.root.getByText('Loading')).toHaveCount(0);
     process.kill(api, 'SIGCONT');
-    await expect(addresses.row('192.168.88.1/24')).toHaveCount(1, { timeout: 30_000 });
+    await expect(addresses.row('192.168.88.1/24')).toHaveCount(1, { timeout: 90_000 });
     await expect(banner).toHaveCount(0);
-    await expect(health).toContainText(/All is well|Needs a look/, { timeout: 30_000 });
+    await expect(health).toContainText(/All is well|Needs a look/, { timeout: 90_000 });
     await expect(tile).toHaveCSS('filter', 'none');
   } finally {
     process.kill(api, 'SIGCONT');
@@ -42,21 +42,20 @@ test('with the packet engine silent the page says so, and what it counted is gre
   ui,
   router,
 }) => {
-  test.setTimeout(180_000);
   const health = ui.page.getByRole('status', { name: 'State of the router' });
   await expect(health).toContainText(FINE);
   const tile = ui.page.locator('.tile').first();
   const agent = router.pid('agent');
   process.kill(agent, 'SIGSTOP');
   try {
-    await expect(health).toContainText('The packet engine does not answer', { timeout: 90_000 });
+    await expect(health).toContainText('The packet engine does not answer', { timeout: 270_000 });
     await expect(tile).toHaveCSS('filter', 'grayscale(1)');
     await ui.open('/interface');
     await expect(ui.page.locator('.split-below .chart').first()).toHaveCSS('filter', 'grayscale(1)');
     const connections = await ui.open('/ip/firewall/connection');
     await expect(connections.root.getByText('Not known now: the packet engine does not answer').first()).toBeVisible();
     process.kill(agent, 'SIGCONT');
-    await expect(health).toContainText(/All is well|Needs a look/, { timeout: 60_000 });
+    await expect(health).toContainText(/All is well|Needs a look/, { timeout: 180_000 });
     await expect(tile).toHaveCSS('filter', 'none');
   } finally {
     process.kill(agent, 'SIGCONT');
@@ -155,19 +154,19 @@ test('after an outage graphs go on with what was before it and a gap, also on a 
   ui,
   router,
 }) => {
-  test.setTimeout(300_000);
+  test.setTimeout(600_000);
   const graph = ui.page.locator('figure.chart').first();
   const shownS = async (until: number) => (until - (await readOut(graph, 0)).time + DAY_S) % DAY_S;
   const newest = async () => (await readOut(graph, 1)).time;
-  await expect.poll(async () => shownS(await newest()), { timeout: 90_000 }).toBeGreaterThan(30);
+  await expect.poll(async () => shownS(await newest()), { timeout: 270_000 }).toBeGreaterThan(30);
   const outage = await newest();
   const api = router.pid('api');
   process.kill(api, 'SIGSTOP');
   await ui.page.waitForTimeout(OUTAGE_S * 1000);
   process.kill(api, 'SIGKILL');
-  await expect(ui.connection).toHaveText('live', { timeout: 60_000 });
+  await expect(ui.connection).toHaveText('live', { timeout: 180_000 });
   const sinceS = async () => ((await newest()) - outage + DAY_S) % DAY_S;
-  await expect.poll(sinceS, { timeout: 60_000 }).toBeGreaterThanOrEqual(OUTAGE_S);
+  await expect.poll(sinceS, { timeout: 180_000 }).toBeGreaterThanOrEqual(OUTAGE_S);
   // The shortest axis, of a minute, would begin before the outage, too; not as long before it.
   expect(await shownS(outage)).toBeGreaterThan(25);
   const values: string[] = [];
@@ -177,15 +176,15 @@ test('after an outage graphs go on with what was before it and a gap, also on a 
 
   await ui.page.reload();
   await expect(ui.connection).toHaveText('live');
-  await expect.poll(sinceS, { timeout: 30_000 }).toBeGreaterThanOrEqual(OUTAGE_S);
-  await expect.poll(() => shownS(outage), { timeout: 30_000 }).toBeGreaterThan(25);
+  await expect.poll(sinceS, { timeout: 90_000 }).toBeGreaterThanOrEqual(OUTAGE_S);
+  await expect.poll(() => shownS(outage), { timeout: 90_000 }).toBeGreaterThan(25);
 });
 
 test('with a damaged database an open page and a new one say so and what to do; both go on by themselves', async ({
   ui,
   router,
 }) => {
-  test.setTimeout(300_000);
+  test.setTimeout(600_000);
   const damaged = /is damaged.*--restore/;
   const addresses = await ui.open('/ip/address');
   const dialog = await addresses.add('Address');
@@ -202,7 +201,7 @@ test('with a damaged database an open page and a new one say so and what to do; 
     for (const end of ['-wal', '-shm']) rmSync(database + end, { force: true });
     writeFileSync(database, 'x'.repeat(100_000));
     process.kill(api, 'SIGKILL');
-    await expect(ui.page.getByRole('alert').filter({ hasText: damaged })).toBeVisible({ timeout: 120_000 });
+    await expect(ui.page.getByRole('alert').filter({ hasText: damaged })).toBeVisible({ timeout: 360_000 });
     await expect(ui.page.getByText('No answer from the router')).toHaveCount(0);
     await expect(ui.page.getByRole('status', { name: 'State of the router' })).toContainText(damaged);
     await expect(dialog.field('Address')).toHaveValue('192.168.99.1/24');
@@ -216,9 +215,9 @@ test('with a damaged database an open page and a new one say so and what to do; 
       renameSync(`${file}.whole`, file);
     }
   }
-  await expect(new Console(other, ui.url).tree).toBeVisible({ timeout: 60_000 });
+  await expect(new Console(other, ui.url).tree).toBeVisible({ timeout: 180_000 });
   await other.close();
-  await expect(ui.connection).toHaveText('live', { timeout: 60_000 });
+  await expect(ui.connection).toHaveText('live', { timeout: 180_000 });
   await expect(ui.page.locator('.stale-note')).toHaveCount(0);
   await dialog.set('Interface', 'ether2');
   await dialog.press('OK');

@@ -9,13 +9,13 @@ export default defineConfig({
   // Each has a router and a lab of its own, and waits for one of them half of the time.
   workers: 2,
   // Deadlines only catch what hangs: the machine may be busy with other things.
-  timeout: 120_000,
-  expect: { timeout: 15_000 },
+  timeout: 360_000,
+  expect: { timeout: 45_000 },
   reporter: [['list']],
   use: {
     browserName: 'chromium',
     viewport: { width: 1440, height: 900 },
-    actionTimeout: 20_000,
+    actionTimeout: 60_000,
     screenshot: 'only-on-failure',
     // A window that fades in has not yet the contrast that it will have.
     contextOptions: { reducedMotion: 'reduce' },

@@ -95,7 +95,6 @@ test('some hundred subscribers from a list: errors by line, a dry run, one revis
 });
 
 test('25,000 queues: the browser holds what it shows, as a list and as a tree', async ({ ui, router }) => {
-  test.setTimeout(180_000);
   const { page } = ui;
   const csv = subscribers(25_000);
   await bring(router.rest, { csv });

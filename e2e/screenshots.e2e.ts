@@ -73,7 +73,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
 
   test(`the queues, ${colorScheme}`, async ({ browser, router }) => {
     // Axe takes its time with each of a dozen screens.
-    test.setTimeout(240_000);
+    test.setTimeout(600_000);
     await addQueues(router.rest);
     const context = await browser.newContext({ ...still, colorScheme, viewport: { width: 1280, height: 800 } });
     try {

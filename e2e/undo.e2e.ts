@@ -300,12 +300,12 @@ test('Ctrl+Z at once after Delete undoes that one, and the second of two quick k
   await rules.select(rules.row('newer'));
   await ui.page.keyboard.press('Delete');
   await ui.page.keyboard.press('Control+z');
-  await expect(ui.page.locator('.toasts')).toContainText('Undone: Removed 1 item', { timeout: 15_000 });
+  await expect(ui.page.locator('.toasts')).toContainText('Undone: Removed 1 item', { timeout: 45_000 });
   expect((await state()).sort()).toEqual(['newer true', 'older false', 'third true']);
   await rules.select(rules.row('third'));
   await ui.page.keyboard.press('Control+e');
   await ui.page.keyboard.press('Control+d');
-  await expect(ui.page.locator('.toasts')).toContainText('Disabled 1 item', { timeout: 15_000 });
+  await expect(ui.page.locator('.toasts')).toContainText('Disabled 1 item', { timeout: 45_000 });
   expect(await state()).toContain('third true');
   await ui.page.unroute('**/rest/**');
   // The second click of a double click neither repeats the action nor reaches the page below.

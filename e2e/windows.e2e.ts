@@ -12,7 +12,7 @@ const ACTIVE = '.window-active';
 test('every window opens from the tree, and every tab in it, shows its content and has no serious barrier', async ({
   ui,
 }) => {
-  test.setTimeout(180_000);
+  test.setTimeout(900_000);
   const errors: string[] = [];
   ui.page.on('pageerror', (error) => errors.push(error.message));
   ui.page.on('console', (message) => {
@@ -57,7 +57,7 @@ test('rates and counters of the lab’s traffic move', async ({ ui }) => {
   const read = (column: string) => () => menu.cell(menu.row('ether2').first(), column);
   for (const column of ['Rx', 'Tx Packet (p/s)']) {
     const first = await read(column)();
-    await expect.poll(read(column), { timeout: 60_000 }).not.toBe(first);
+    await expect.poll(read(column), { timeout: 180_000 }).not.toBe(first);
   }
 });
 
@@ -79,7 +79,7 @@ test('two windows and the dashboard live on after the API was killed', async ({ 
   await expect(ui.connection).toHaveText('live');
   process.kill(router.pid('api'), 'SIGKILL');
   await expect(ui.connection).not.toHaveText('live');
-  await expect(ui.connection).toHaveText('live', { timeout: 20_000 });
+  await expect(ui.connection).toHaveText('live', { timeout: 60_000 });
   await expect(ui.window('Firewall').root).toBeVisible();
   // The pages that web clients fetch differ in size, so this rate never stands still.
   const rate = () => interfaces.cell(interfaces.row('ether1').first(), 'Rx');

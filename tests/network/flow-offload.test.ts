@@ -225,7 +225,7 @@ test('an agent that is killed takes its flows from the kernel, and the next one 
   const running = stream(30);
   await eventually(async () => (await offloaded()).length > 0);
   process.kill(router.pid('agent'), 'SIGKILL');
-  await eventually(async () => (await offloaded()).length > 0, 30_000);
+  await eventually(async () => (await offloaded()).length > 0, 90_000);
   const then = arrived(right);
   await eventually(() => arrived(right) > then + 1e6);
   await running.end('SIGKILL');

@@ -99,10 +99,10 @@ test('OSPF of FRR in the router namespace is heard on its link and hears its nei
   try {
     await eventually(() => dump.stderr.includes('listening on'));
     running.push(...startOspf('router', router.host('router'), tapOf('ether2'), '10.255.0.1'));
-    await eventually(() => /192\.168\.88\.1 > 224\.0\.0\.5: OSPFv2, Hello/.test(dump.stdout), 30_000);
+    await eventually(() => /192\.168\.88\.1 > 224\.0\.0\.5: OSPFv2, Hello/.test(dump.stdout), 90_000);
     running.push(...startOspf('lan', lan, 'eth0', '10.255.0.2'));
     // The neighbours in a hello are those whose hellos arrive.
-    await eventually(() => /Neighbor List:\s+10\.255\.0\.2/.test(dump.stdout), 30_000).catch(() => {
+    await eventually(() => /Neighbor List:\s+10\.255\.0\.2/.test(dump.stdout), 90_000).catch(() => {
       throw new Error(dump.stdout + running.map(({ stdout, stderr }) => stdout + stderr).join(''));
     });
     expect(dump.stdout).not.toMatch(/bad cksum/);

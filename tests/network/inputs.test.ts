@@ -10,7 +10,7 @@ let router: Router;
 
 beforeAll(async () => {
   router = await newRouter({ options: ['--memory'] }).up();
-}, 90_000);
+});
 afterAll(() => dispose(router));
 
 /** The rows of a menu without what traffic counts, and without the rule that comes with the first fasttracked packet. */

@@ -126,13 +126,13 @@ test.runIf(process.env.TOLLWAY_SOAK !== undefined)(
     const batch = (verb: string) =>
       router.host('router').must('sh', '-c', `awk -v verb=${verb} 'BEGIN { ${script} }' | ip -batch -`);
     batch('add');
-    await eventually(async () => (await count()).count === before + 1_000_000, 60_000);
+    await eventually(async () => (await count()).count === before + 1_000_000, 180_000);
     expect((await count('bgp=yes')).count).toBe(1_000_000);
     const inside = await count('dst-address in 16.0.0.0/9');
     expect(inside.count).toBe(524_288);
     expect(inside.ms).toBeLessThan(5_000);
     batch('del');
-    await eventually(async () => (await count()).count === before, 60_000);
+    await eventually(async () => (await count()).count === before, 180_000);
   },
   300_000,
 );

@@ -83,7 +83,7 @@ test('busy by cycle counters agrees with the threads’ processor time, and near
       3 * cores.length,
     );
   });
-}, 90_000);
+});
 
 /** Busy and all clock ticks of each core so far, by proc_stat(5). */
 function coreTicks(): Map<string, { busy: number; all: number }> {
@@ -125,7 +125,7 @@ test('the classes of a core are as busy together as the kernel says, with anothe
   } finally {
     await other.end('SIGKILL');
   }
-}, 90_000);
+});
 
 test('a worker’s time is that of the core it ran on', async () => {
   const everywhere = /^Cpus_allowed_list:\s*(\S+)$/m.exec(
@@ -150,4 +150,4 @@ test('a worker’s time is that of the core it ran on', async () => {
   } finally {
     for (const task of workerTasks()) if (everywhere !== undefined) bind(task, everywhere);
   }
-}, 180_000);
+});

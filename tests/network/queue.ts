@@ -81,7 +81,7 @@ const UDP_FLOWS = path.join(projectRoot, 'tests/network/udp-flows.mjs');
 /** Lets a host answer flows on `count` ports from `port` on. */
 export async function serveFlows(server: Host, port: number, count: number): Promise<Background> {
   const serving = server.start(...preferred(process.execPath, UDP_FLOWS, 'serve', String(port), String(count)));
-  await eventually(() => serving.stdout.includes('ready'), 30_000);
+  await eventually(() => serving.stdout.includes('ready'), 90_000);
   return serving;
 }
 

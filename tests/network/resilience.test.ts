@@ -20,8 +20,8 @@ test('kill -9 of the API during a ping loses nothing, and it comes back', async 
   process.kill(api, 'SIGKILL');
   const killed = Date.now();
   await eventually(async () => (await router.healthy()) && router.pid('api') !== api);
-  // Restarted within a second, and up soon after; five times that here.
-  expect(Date.now() - killed).toBeLessThan(10_000);
+  // Restarted within a second, and up two seconds later; ten times that here.
+  expect(Date.now() - killed).toBeLessThan(30_000);
   const { stdout } = await ping.ended();
   expect(stdout).toContain('100 packets transmitted, 100 received');
 });
@@ -73,23 +73,23 @@ test('without the data folder nothing is begun anew: both processes are back whe
   await sleep(1000);
   expect(existsSync(router.dataDir)).toBe(false);
   renameSync(`${router.dataDir}.away`, router.dataDir);
-  await eventually(() => router.healthy().catch(() => false), 30_000);
+  await eventually(() => router.healthy().catch(() => false), 90_000);
   expect(lan.ping(SERVER, 1)).toBe(0);
   await router.rest.remove('/ip/firewall/filter', drop);
   await eventually(() => lan.ping(SERVER, 1) === 1);
-}, 120_000);
+});
 
 test('an agent that stands still is told of by the terminal, as is that it goes on', async () => {
   const agent = router.pid('agent');
   process.kill(agent, 'SIGSTOP');
   try {
-    await eventually(() => /^• The data plane does not answer/m.test(router.process.stderr), 60_000);
+    await eventually(() => /^• The data plane does not answer/m.test(router.process.stderr), 180_000);
   } finally {
     process.kill(agent, 'SIGCONT');
   }
-  await eventually(() => router.healthy(), 30_000);
-  await eventually(() => /^• management works again/m.test(router.process.stderr), 30_000);
-}, 150_000);
+  await eventually(() => router.healthy(), 90_000);
+  await eventually(() => /^• management works again/m.test(router.process.stderr), 90_000);
+});
 
 test('something else in the place of run/ keeps neither process from being started again', async () => {
   const lan = router.host('lan');
@@ -108,10 +108,10 @@ test('something else in the place of run/ keeps neither process from being start
           () => false,
         )),
     );
-    await eventually(() => router.healthy().catch(() => false), 30_000);
+    await eventually(() => router.healthy().catch(() => false), 90_000);
     expect(router.process.exited).toBe(false);
   } finally {
     rmSync(run);
     renameSync(`${run}.away`, run);
   }
-}, 120_000);
+});

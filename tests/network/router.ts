@@ -67,7 +67,7 @@ export class Router {
 
   async up(): Promise<this> {
     const child = this.launch();
-    await eventually(() => child.stdout.includes('Tollway is up') || child.exited, 60_000);
+    await eventually(() => child.stdout.includes('Tollway is up') || child.exited, 180_000);
     if (child.exited) throw new Error(`npm start ended: ${child.stdout}${child.stderr}`);
     return this;
   }

@@ -250,5 +250,5 @@ test('without root it says so; --memory runs without root, with traffic', async 
   await eventually(async () => (await received()) > first);
   // Its hosts reach the servers of the generator by the default configuration.
   const translated = () => memory.rest.list('/ip/firewall/connection?srcnat=yes&protocol=tcp');
-  await eventually(async () => (await translated()).some((row) => Number(row['repl-bytes']) > 1_000), 20_000);
+  await eventually(async () => (await translated()).some((row) => Number(row['repl-bytes']) > 1_000), 60_000);
 });

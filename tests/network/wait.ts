@@ -8,7 +8,7 @@ export { sleep };
  */
 export async function eventually<T>(
   body: () => T | Promise<T>,
-  timeoutMs = 30_000,
+  timeoutMs = 90_000,
   everyMs = 100,
 ): Promise<NonNullable<T>> {
   const deadline = Date.now() + timeoutMs;

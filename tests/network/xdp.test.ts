@@ -105,7 +105,7 @@ async function transfer(from: Host, to: Host, address: string): Promise<void> {
     `,
     address,
   );
-  await eventually(() => sender.exited, 30_000);
+  await eventually(() => sender.exited, 90_000);
   await receiver.end('SIGKILL');
   expect((await sender.ended()).stdout.trim()).toBe('same');
 }

@@ -127,7 +127,7 @@ it('gives metrics in the text format of Prometheus to who may read the router', 
     expect(answer.status).toBe(200);
     expect(await answer.clone().text()).toMatch(/^tollway_queue_bytes_total\{.*\} 10$/m);
     return answer;
-  }, 10_000);
+  });
   expect(answer.headers.get('content-type')).toContain('version=0.0.4');
   const text = await answer.text();
   const labels = (direction: string) =>

@@ -59,13 +59,13 @@ export async function start(more: Record<string, string> = {}, within: readonly 
   const child = spawn(program, args, { env: { ...environment(), ...more } });
   api = child;
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)));
-  await expect.poll(() => /listening on (\S+)/.exec(output)?.[1], { timeout: 60_000 }).toBeDefined();
+  await expect.poll(() => /listening on (\S+)/.exec(output)?.[1], { timeout: 180_000 }).toBeDefined();
   url = /.*listening on (\S+)/s.exec(output)?.[1] ?? '';
 }
 
 /** Waits until it has found the database well and begun anew, by itself. */
 export async function listensAgain(): Promise<void> {
-  await expect.poll(() => output.match(/listening on/g)?.length, { timeout: 30_000 }).toBe(2);
+  await expect.poll(() => output.match(/listening on/g)?.length, { timeout: 90_000 }).toBe(2);
   url = /.*listening on (\S+)/s.exec(output)?.[1] ?? '';
   await healthy();
 }
@@ -95,7 +95,7 @@ export async function ask(method: string, path: string, body?: unknown): Promise
   return { status: response.status, body: text.startsWith('{') || text.startsWith('[') ? JSON.parse(text) : text };
 }
 export const healthy = () =>
-  expect.poll(async () => (await ask('GET', '/healthz')).status, { timeout: 30_000 }).toBe(200);
+  expect.poll(async () => (await ask('GET', '/healthz')).status, { timeout: 90_000 }).toBe(200);
 export const comments = async () => {
   const { body } = await ask('GET', `/rest${FILTER}?.proplist=comment`);
   return Array.isArray(body) ? body.map((row: { comment?: string }) => row.comment) : body;
@@ -160,7 +160,7 @@ export async function refusesWith(problem: RegExp, remedy: RegExp): Promise<void
   expect(output).toMatch(problem);
   expect(output).not.toMatch(/\n\s+at /);
   await expect
-    .poll(async () => (await ask('GET', '/healthz')).body, { timeout: 10_000 })
+    .poll(async () => (await ask('GET', '/healthz')).body, { timeout: 30_000 })
     .toMatchObject({ forwarding: true, revision });
   expect([peer.prepares, peer.revision]).toEqual([prepares, revision]);
   expect(peer.active).toBe(active);

@@ -76,7 +76,7 @@ describe('sessions', () => {
     ]);
     expect((await router.request('GET', '/api/v1/session', undefined, { cookie })).status).toBe(401);
     await router.db.$executeRawUnsafe('DROP TRIGGER full');
-    await expect.poll(() => router.db.session.count(), { timeout: 30_000 }).toBe(0);
+    await expect.poll(() => router.db.session.count(), { timeout: 90_000 }).toBe(0);
   });
 
   it('begin with login, need the header and the origin for changes, and end with logout', async () => {

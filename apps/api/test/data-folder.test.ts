@@ -56,11 +56,11 @@ it('says that no copies of the configuration are kept, and keeps them again by i
   rmSync(folder, { recursive: true });
   writeFileSync(folder, '');
   await change();
-  await expect.poll(health, { timeout: 20_000 }).toMatchObject({
+  await expect.poll(health, { timeout: 60_000 }).toMatchObject({
     status: 503,
     body: { concerns: 'data-folder', problem: expect.stringContaining(`cannot be kept in ${folder}`) },
   });
   rmSync(folder);
-  await expect.poll(async () => (await health()).status, { timeout: 30_000 }).toBe(200);
+  await expect.poll(async () => (await health()).status, { timeout: 90_000 }).toBe(200);
   expect(readdirSync(folder).filter((name) => name.endsWith('.rows'))).toHaveLength(1);
 });

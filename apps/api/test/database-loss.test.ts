@@ -1,5 +1,5 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import {
   ask,
   comments,
@@ -23,7 +23,6 @@ import { PASSWORD } from './router.js';
 
 /** Databases that go, or are others, while the router runs or as it is set up. */
 
-vi.setConfig({ testTimeout: 120_000 });
 eachWithItsFolder();
 
 describe('a database that is lost while the router runs', () => {
@@ -52,7 +51,7 @@ describe('a database that is lost while the router runs', () => {
     });
     expect(peer.revision).toBe(revision);
     await expect
-      .poll(async () => (await ask('GET', '/healthz')).body, { timeout: 20_000 })
+      .poll(async () => (await ask('GET', '/healthz')).body, { timeout: 60_000 })
       .toMatchObject({
         status: 'unavailable',
         forwarding: true,
@@ -76,7 +75,7 @@ it('a database that is lost in the first run of a router can be restored, and it
   );
   rmSync(database());
   await expect
-    .poll(async () => Object((await ask('GET', '/healthz')).body).remedy, { timeout: 20_000 })
+    .poll(async () => Object((await ask('GET', '/healthz')).body).remedy, { timeout: 60_000 })
     .toMatch(/npm start -- --restore/);
   await stop('SIGKILL');
   expect(restoring().code).toBe(0);

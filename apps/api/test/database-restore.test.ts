@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { openDatabase } from '../src/database/client.js';
 import {
   ask,
@@ -22,7 +22,6 @@ import { inSoak } from './soak.js';
 
 /** Tests of `--restore`: what it gives back, and when it asks first. */
 
-vi.setConfig({ testTimeout: 120_000 });
 eachWithItsFolder();
 
 /** `.id` of the item in an answer. */

@@ -29,18 +29,18 @@ it('a full disk is told of before something could not be written, and while it i
     () => free,
   );
   expect(() => watch.refuseIfFaulty()).toThrow(DatabaseFault);
-  await expect.poll(() => told, { timeout: 20_000 }).toEqual(['full']);
+  await expect.poll(() => told, { timeout: 60_000 }).toEqual(['full']);
   expect(watch.fault?.text).toMatch(/the disk is full\. Free some space/);
   // The agent keeps the file that it has until it has the next one.
   free = 3 << 20;
   expect(() => watch.refuseIfFaulty()).not.toThrow();
-  await expect.poll(() => told, { timeout: 20_000 }).toEqual(['full', 'no-room']);
+  await expect.poll(() => told, { timeout: 60_000 }).toEqual(['full', 'no-room']);
   expect(watch.fault?.text).toMatch(
     /has no room beside it for another configuration: the disk is nearly full \(it takes up to 4 MiB\)\. Free some space/,
   );
   free = 1 << 30;
   expect(() => watch.refuseIfFaulty()).not.toThrow();
-  await expect.poll(() => watch.fault, { timeout: 20_000 }).toBeUndefined();
+  await expect.poll(() => watch.fault, { timeout: 60_000 }).toBeUndefined();
   watch.close();
 });
 
@@ -59,7 +59,7 @@ it('what could not be written beside it has it tried whether it can be written',
     await new Promise((resolve) => setTimeout(resolve, 2_500));
     expect(writes).toBe(0);
     watch.requestCheck();
-    await expect.poll(() => told, { timeout: 20_000 }).toEqual(['read-only']);
+    await expect.poll(() => told, { timeout: 60_000 }).toEqual(['read-only']);
   } finally {
     watch.close();
   }
@@ -85,7 +85,7 @@ it('a remedy that is not there is not named', async () => {
   );
   try {
     rmSync(file);
-    await expect.poll(() => watch.fault?.text, { timeout: 20_000 }).toMatch(/is gone\. Stop the router .* --restore/);
+    await expect.poll(() => watch.fault?.text, { timeout: 60_000 }).toMatch(/is gone\. Stop the router .* --restore/);
     copies = false;
     expect(watch.fault?.text).toMatch(/is gone\. Do not stop the router before .* no other copy/);
     expect(() => watch.refuseIfFaulty()).toThrow(
@@ -122,7 +122,7 @@ it('that the disk is nearly full hides nothing that is wrong already', async () 
   );
   const look = () => new Promise((resolve) => setTimeout(resolve, 5_000));
   try {
-    await expect.poll(() => watch.fault?.kind, { timeout: 20_000 }).toBe('no-room');
+    await expect.poll(() => watch.fault?.kind, { timeout: 60_000 }).toBe('no-room');
     watch.recordError(new Error('SQLITE_BUSY: database is locked'));
     await look();
     expect(watch.fault?.kind).toBe('locked');
@@ -148,12 +148,12 @@ it('a file that nobody may write any more is told of before something could not 
     harm();
     try {
       expect(() => watch.refuseIfFaulty()).toThrow(/cannot be written: the file or its file system is read-only/);
-      await expect.poll(() => told, { timeout: 20_000 }).toEqual(['read-only']);
+      await expect.poll(() => told, { timeout: 60_000 }).toEqual(['read-only']);
       expect(watch.fault?.text).toMatch(/Make it writable; management goes on by itself then/);
     } finally {
       mend();
     }
-    await expect.poll(() => watch.fault, { timeout: 20_000 }).toBeUndefined();
+    await expect.poll(() => watch.fault, { timeout: 60_000 }).toBeUndefined();
   } finally {
     watch.close();
   }

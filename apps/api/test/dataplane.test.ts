@@ -19,7 +19,7 @@ afterAll(async () => {
   await router.close();
 });
 
-const SLOW = { timeout: 30_000, interval: 200 };
+const SLOW = { timeout: 90_000, interval: 200 };
 const get = async (path: string) => (await router.rest('GET', path)).item;
 const list = async (path: string) => (await router.rest('GET', path)).rows;
 
@@ -117,7 +117,7 @@ describe('what moves', () => {
       client.socket.close();
     }
     expect((await router.rest('DELETE', '/queue/simple/lan')).status).toBe(204);
-  }, 120_000);
+  });
 
   it('the rule that shows fasttrack counters stands above all others', async () => {
     const top = async () => (await list('/ip/firewall/filter'))[0];

@@ -100,12 +100,12 @@ describe('a browser, while the agent is away', () => {
         client.send({ op: 'subscribe', id, topic: 'menu', menu, intervalMs: 200, ...windows[id] });
       /** The member `incomplete` of the newest message of each window. */
       const told = () => windows.map((_, at) => client.messages.findLast(({ id }) => id === at)?.incomplete);
-      const become = (...expected: unknown[]) => expect.poll(told, { timeout: 20_000 }).toEqual(expected);
+      const become = (...expected: unknown[]) => expect.poll(told, { timeout: 60_000 }).toEqual(expected);
       const heard = (id: number) => client.messages.some((message) => message.id === id);
       try {
         ask(0);
         ask(1);
-        await expect.poll(() => heard(0) && heard(1), { timeout: 20_000 }).toBe(true);
+        await expect.poll(() => heard(0) && heard(1), { timeout: 60_000 }).toBe(true);
         await become(undefined, undefined, undefined);
         await peer.stop();
         await become(true, true, undefined);
@@ -127,7 +127,7 @@ describe('an agent that hangs', () => {
     await vi.waitFor(
       async () =>
         expect((await router.request('GET', '/healthz')).body).toMatchObject({ agent: 'down', concerns: 'data-plane' }),
-      { timeout: 15_000, interval: 250 },
+      { timeout: 45_000, interval: 250 },
     );
     expect(Date.now() - started).toBeGreaterThan(5_000);
     peer.mute = [];

@@ -242,7 +242,7 @@ describe('a live trace', () => {
     } finally {
       greedy.socket.close();
     }
-    await expect.poll(() => peer.traces, { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => peer.traces, { timeout: 30_000 }).toBe(0);
   });
 
   it('of a browser tells packets as they come, with rows as links, and ends with its window', async () => {

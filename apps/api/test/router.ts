@@ -14,7 +14,7 @@ import { migrate, readMigrations } from '../src/database/migrate.js';
 import { AgentPeer } from './agent-peer.js';
 
 // Deadlines only catch what hangs: the machine may be busy with other tests.
-vi.setConfig({ hookTimeout: 120_000 });
+vi.setConfig({ hookTimeout: 600_000 });
 
 export const PASSWORD = 'correct horse';
 const migrations = fileURLToPath(new URL('../../../prisma/migrations/', import.meta.url));

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AgentPeer } from './agent-peer.js';
 import { Client } from './live-client.js';
+import { longestTurn, MAX_MS } from './longest-turn.js';
 import { Router } from './router.js';
 
 const ROUTES = '/ip/route';
@@ -346,20 +347,6 @@ describe('a million routes', () => {
     peer.routes = Buffer.alloc(0);
   });
 
-  /** Runs something, and tells how much of the processor it took at most between two turns of the event loop, ms. */
-  async function longestTurn<T>(run: () => Promise<T>): Promise<{ result: T; ms: number }> {
-    let ms = 0;
-    let before = process.cpuUsage();
-    const timer = setInterval(() => {
-      const { user, system } = process.cpuUsage(before);
-      ms = Math.max(ms, (user + system) / 1000);
-      before = process.cpuUsage();
-    }, 1);
-    const result = await run();
-    clearInterval(timer);
-    return { result, ms };
-  }
-
   /** CPU time of this process, ms: a machine that is busy with other things makes it not more. */
   const workedMs = () => {
     const { user, system } = process.cpuUsage();
@@ -397,24 +384,19 @@ describe('a million routes', () => {
 
   it('are filtered and sorted for a window without holding up others', async () => {
     const client = await Client.open(router.url);
-    const snapshot = () => client.next((message) => message.op === 'snapshot', 30_000);
+    const snapshot = () => client.next((message) => message.op === 'snapshot', 120_000);
     client.send({ op: 'subscribe', id: 1, topic: 'menu', menu: ROUTES, first: 0, count: 10 });
     expect(await snapshot()).toMatchObject({ total: COUNT + 2, matched: COUNT + 2 });
     const filter = { 'dst-address': { op: 'in', value: '10.0.0.0/8' } };
     const windows = [{ filter, sort: { by: 'dst-address', desc: true } }, { filter: null }];
-    const show = () =>
-      longestTurn(async () => {
-        const shown = [];
-        for (const window of windows) {
-          client.send({ op: 'window', id: 1, ...window });
-          shown.push(await snapshot());
-        }
-        return shown;
-      });
-    const { result, ms: first } = await show();
-    // What blocks does so each time; a collection of garbage does not.
-    let ms = first;
-    for (let tries = 0; tries < 3 && ms >= 50; tries += 1) ms = Math.min(ms, (await show()).ms);
+    const { result, ms } = await longestTurn(async () => {
+      const shown = [];
+      for (const window of windows) {
+        client.send({ op: 'window', id: 1, ...window });
+        shown.push(await snapshot());
+      }
+      return shown;
+    }, 4);
     client.socket.close();
     expect(result).toMatchObject([
       { total: COUNT + 2, matched: 65_538, rows: Array.from({ length: 10 }, () => expect.anything()) },
@@ -424,7 +406,7 @@ describe('a million routes', () => {
     expect(filtered).toMatchObject({ 'dst-address': '10.255.255.0/28' });
     expect(whole).toMatchObject({ 'dst-address': '16.66.63.0/28' });
     // 20 are usual.
-    expect(ms).toBeLessThan(50);
+    expect(ms).toBeLessThan(MAX_MS);
   });
 
   it('are asked about one by one in a dry run', async () => {

@@ -25,7 +25,7 @@ it('keeps every revision that is stored, and all users, also when it is stopped 
       if (status === 201) answered += 1;
     });
     const settled = Promise.allSettled(asked);
-    await expect.poll(() => answered, { interval: 1, timeout: 20_000 }).toBeGreaterThan(round);
+    await expect.poll(() => answered, { interval: 1, timeout: 60_000 }).toBeGreaterThan(round);
     await router.app.close();
     await settled;
     const stored = await router.db.revision.findMany({ select: { number: true } });

@@ -47,7 +47,7 @@ describe('an agent that is away', () => {
   it('makes writes wait, then fail with nothing stored; reads go on', async () => {
     router = await Router.start();
     await router.peer?.stop();
-    await expect.poll(async () => (await router.request('GET', '/healthz')).status, { timeout: 10_000 }).toBe(503);
+    await expect.poll(async () => (await router.request('GET', '/healthz')).status, { timeout: 30_000 }).toBe(503);
     const started = Date.now();
     const answer = await router.rest('PUT', '/ip/address', address(1));
     expect(answer.status).toBe(503);
@@ -70,7 +70,7 @@ describe('an agent that is away', () => {
       }
     }
     await router.peer?.start();
-  }, 30_000);
+  });
 
   it('a write goes through when it comes back in time', async () => {
     router = await Router.start();
@@ -91,7 +91,7 @@ describe('an agent that is away', () => {
     peer.revision = 0;
     peer.active = undefined;
     await peer.start();
-    await expect.poll(() => peer.revision, { timeout: 10_000 }).toBe(revision);
+    await expect.poll(() => peer.revision, { timeout: 30_000 }).toBe(revision);
     expect(peer.active).toMatchObject({ addresses: [{ 'prefix-len': 24 }] });
   });
 
@@ -104,7 +104,7 @@ describe('an agent that is away', () => {
     await peer.stop();
     peer.active = { ...active, addresses: [] };
     await peer.start();
-    await expect.poll(() => peer.active?.addresses, { timeout: 10_000 }).toHaveLength(1);
+    await expect.poll(() => peer.active?.addresses, { timeout: 30_000 }).toHaveLength(1);
     expect([peer.revision, peer.prepares]).toEqual([revision, prepares + 1]);
     await router.healthy();
     // With the same content nothing is sent.
@@ -136,7 +136,7 @@ describe('an agent that is away', () => {
     peer.revision = 99;
     await peer.start();
     await expect
-      .poll(async () => (await router.request('GET', '/healthz')).item.agent, { timeout: 10_000 })
+      .poll(async () => (await router.request('GET', '/healthz')).item.agent, { timeout: 30_000 })
       .toBe('ahead');
     // It forwards all the same, and nothing else has kept that configuration.
     expect((await router.request('GET', '/healthz')).body).toMatchObject({
@@ -224,7 +224,7 @@ describe('what follows from ports', () => {
     peer.refuse = () => ({ code: 'internal', message: 'the data plane cannot store the configuration: disk full' });
     await peer.start();
     try {
-      await expect.poll(() => peer.prepares, { timeout: 20_000 }).toBeGreaterThan(0);
+      await expect.poll(() => peer.prepares, { timeout: 60_000 }).toBeGreaterThan(0);
       await expect.poll(health).toMatchObject({
         status: 'unavailable',
         agent: 'synced',
@@ -237,7 +237,7 @@ describe('what follows from ports', () => {
     } finally {
       await peer.stop();
     }
-  }, 60_000);
+  });
 
   it('is stored with the default configuration, or not at all', async () => {
     router = await Router.start({ defaults: 'ports' }, false);
@@ -246,7 +246,7 @@ describe('what follows from ports', () => {
     peer.refuse = ({ addresses }) => (addresses.length > 0 ? { message: 'not these' } : undefined);
     await peer.start();
     try {
-      await expect.poll(() => peer.prepares, { timeout: 20_000 }).toBeGreaterThan(0);
+      await expect.poll(() => peer.prepares, { timeout: 60_000 }).toBeGreaterThan(0);
       await expect
         .poll(async () => (await router.request('GET', '/healthz')).body)
         .toMatchObject({ agent: 'synced', revision: 0 });
@@ -260,5 +260,5 @@ describe('what follows from ports', () => {
     } finally {
       await peer.stop();
     }
-  }, 60_000);
+  });
 });

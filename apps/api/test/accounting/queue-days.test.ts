@@ -13,7 +13,7 @@ import type { Row } from '../../src/snapshot/snapshot.js';
 /** Bytes per day against counters, a clock and a database. */
 
 // Deadlines only catch what hangs: the machine may be busy with other tests.
-vi.setConfig({ hookTimeout: 60_000 });
+vi.setConfig({ hookTimeout: 600_000 });
 
 const migrations = fileURLToPath(new URL('../../../../prisma/migrations/', import.meta.url));
 const KEEP_DAYS = 3;

@@ -267,7 +267,7 @@ describe('feeds that scan a large table', () => {
         { length: 4 },
         (_, id) => new MenuFeed(id, menu, view, query, 60_000, sink, cells.reserve(1)),
       );
-      await vi.waitFor(() => expect(sink.sent).toBe(feeds.length), { timeout: 60_000, interval: 20 });
+      await vi.waitFor(() => expect(sink.sent).toBe(feeds.length), { timeout: 180_000, interval: 20 });
       for (const feed of feeds) feed.close();
       expect(most).toBe(1);
     },
