@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -9,8 +10,21 @@ export const projectRoot = path.resolve(import.meta.dirname, '../..');
 export const PASSWORD = 'correct horse battery';
 export const SERVER = '198.51.100.10';
 
-/** Ports from here on; one per router that this run has started. */
-let nextPort = 18_000 + (process.pid % 1000) * 10;
+/**
+ * A TCP port that nobody uses. It is below those that the kernel gives to connections (ip_local_port_range), and by chance, for
+ * files that run beside each other start routers, too.
+ */
+function freePort(): number {
+  const used = new Set(
+    readFileSync('/proc/net/tcp', 'utf8')
+      .split('\n')
+      .map((line) => Number.parseInt(/^\s*\d+: \w+:(\w{4}) /.exec(line)?.[1] ?? '', 16)),
+  );
+  for (;;) {
+    const port = randomInt(10_000, 32_000);
+    if (!used.has(port)) return port;
+  }
+}
 
 export interface StartSettings {
   /** Options of npm start beside --data-dir and --listen. */
@@ -144,7 +158,7 @@ export const newDataDir = (): string => mkdtempSync(path.join(tmpdir(), 'tollway
 
 /** A router with a data folder and an address of its own; started by {@link Router.up}. */
 export function newRouter(settings: StartSettings = {}): Router {
-  return new Router(settings.dataDir ?? newDataDir(), `127.0.0.1:${nextPort++}`, settings);
+  return new Router(settings.dataDir ?? newDataDir(), `127.0.0.1:${freePort()}`, settings);
 }
 
 /** Ends a router, and removes its data folder. */
