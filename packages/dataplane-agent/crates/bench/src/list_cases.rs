@@ -110,7 +110,7 @@ fn update(changing: &Changing, shared: &Shared, prefix_len: u8) -> Result<(), St
     })
 }
 
-/// Established flows that rest on what a list holds, while another core changes entries of that list that concern none
+/// Established flows that depend on what a list holds, while another core changes entries of that list that concern none
 /// of them: single addresses, then networks. The worse of both counts.
 pub fn list_updates(windows: usize) -> Result<CaseResult, String> {
     let mut parts = Vec::new();

@@ -78,7 +78,7 @@ pub fn latency(windows: usize) -> Result<CaseResult, String> {
     let rate = 10_000_000;
     let mut router = TimedEngine::new(with(each(1, rate), 1, None), tsc)?;
     let mut reference = TimedEngine::new(with(Vec::new(), 1, None), tsc)?;
-    // Poisson receiver at half the limit, so that packets often come close together.
+    // Poisson arrivals at half the limit, so that packets often come close together.
     let mean_ns = 2 * PACKET_BITS * 1_000_000_000 / rate;
     let mut random = 0x2545_f491_4f6c_dd1d_u64;
     let mut gap = || {

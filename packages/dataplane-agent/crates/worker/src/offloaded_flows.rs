@@ -16,7 +16,7 @@ use tollway_wire::checksum::Delta;
 
 /// Interval at which flows are looked at, ns.
 const INTERVAL: u64 = 100_000_000;
-/// OffloadedFlows without a packet for so long make room for others, ns.
+/// Offloaded flows without a packet for so long make room for others, ns.
 const IDLE: u64 = 30_000_000_000;
 
 /// The resources with which a worker offloads flows to the kernel.

@@ -51,7 +51,7 @@ pub struct Worker {
     /// When poll(2) was last called, by the cycle counter.
     polled: u64,
     busy_poll: BusyPoll,
-    /// OffloadedFlows that the kernel forwards.
+    /// Offloaded flows that the kernel forwards.
     flows: Option<OffloadedFlows>,
     /// Received in this turn of the loop, bytes.
     turn_bytes: u64,

@@ -18,7 +18,7 @@ use tollway_worker::options::Options;
 use tollway_worker::{Stop, run};
 
 const WORKERS: usize = 2;
-const PATIENCE: Duration = Duration::from_secs(20);
+const DEADLINE: Duration = Duration::from_secs(20);
 
 /// An agent of one test, in a folder of its own.
 struct Agent {
@@ -49,7 +49,7 @@ impl Agent {
         loop {
             match UnixStream::connect(&self.options.socket) {
                 Ok(stream) => return Client::greet(stream),
-                Err(error) => assert!(began.elapsed() < PATIENCE, "{error}"),
+                Err(error) => assert!(began.elapsed() < DEADLINE, "{error}"),
             }
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -79,7 +79,7 @@ struct Client {
 
 impl Client {
     fn greet(stream: UnixStream) -> Self {
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
         let mut client = Self { stream, decoder: Decoder::default(), id: 0, revision: 0, log: Vec::new() };
         let ReplyBody::Hello { revision, .. } = client.ask(RequestBody::Hello { protocol: PROTOCOL }) else {
             panic!("no answer to hello");
@@ -129,7 +129,7 @@ impl Client {
     fn wait_until(&mut self, what: &str, mut is: impl FnMut(&mut Self) -> bool) {
         let began = Instant::now();
         while !is(self) {
-            assert!(began.elapsed() < PATIENCE, "{what}: not within {PATIENCE:?}; {:?}", self.log);
+            assert!(began.elapsed() < DEADLINE, "{what}: not within {DEADLINE:?}; {:?}", self.log);
             std::thread::sleep(Duration::from_millis(20));
         }
     }

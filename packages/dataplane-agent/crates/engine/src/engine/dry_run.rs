@@ -76,7 +76,7 @@ impl<F: Frame> Engine<F> {
 ///
 /// # Errors
 /// When the description names no interface with a port, an address of the wrong family, or too few bytes for
-/// its headers; when too many ports are taken for it to be told here which one a translation finds, if any; and when
+/// its headers; when so many ports are taken that it is not known here which one a translation finds, if any; and when
 /// `probe` fails.
 pub fn dry_run<E>(
     description: &PacketDescription,

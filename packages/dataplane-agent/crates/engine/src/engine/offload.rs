@@ -1,5 +1,5 @@
 //! Flows that something outside the engine could forward as the flow cache does, and what becomes of the counters,
-//! timers and decisions that rest on having seen the packets.
+//! timers and decisions that depend on having seen the packets.
 //!
 //! Without connection tracking a flow is all that goes from one address to another; with it, a direction of a TCP or
 //! UDP connection. What every packet must be looked at for stays here: rules that ask for each packet, limits by

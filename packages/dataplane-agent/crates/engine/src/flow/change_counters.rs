@@ -4,7 +4,7 @@
 //! One counter moves with every change. Beside it a slot for each block of destinations, one for each of many
 //! hashes of addresses in lists, and one for each block that networks in lists lie in, holds the count at which
 //! something in it changed last. A cached decision remembers the count at which it was made: while the counter
-//! has not moved it holds, and when it has, the slots it rests on say whether it still does.
+//! has not moved it holds, and when it has, the slots it depends on say whether it still does.
 //!
 //! Writers make a change visible first and count it afterwards. A reader that decided by the old table has the
 //! old count then, and looks again.

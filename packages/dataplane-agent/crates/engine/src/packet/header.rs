@@ -22,7 +22,7 @@ pub(crate) fn write_link(head: &mut [u8], dst: [u8; 6], src: [u8; 6]) {
     let [d0, d1, d2, d3, d4, d5] = dst;
     let [s0, s1, s2, s3, s4, s5] = src;
     let link_layer = u128::from_le_bytes([d0, d1, d2, d3, d4, d5, s0, s1, s2, s3, s4, s5, 0x08, 0x00, 0, 0]);
-    // In three stores: one a byte is what comes of an array.
+    // Three stores: an array literal compiles to one store a byte.
     let (first, rest) = link.split_at_mut(8);
     let (second, kind) = rest.split_at_mut(4);
     first.copy_from_slice(&(link_layer as u64).to_le_bytes());

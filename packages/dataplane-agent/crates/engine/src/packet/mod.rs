@@ -100,7 +100,7 @@ pub mod flag {
     pub const BYPASS: u32 = 524_288;
     /// For the router itself.
     pub const TO_ROUTER: u32 = 65536;
-    /// Sorted before it was parsed: is where it is steered to.
+    /// Steered by its headers before it was parsed: this worker is the owner of its flow.
     pub const STEERED: u32 = 1_048_576;
     /// Rules must be evaluated for every packet of its flow, in a table that has no resume points.
     pub const EVALUATE_EVERY_PACKET: u32 = 2_097_152;

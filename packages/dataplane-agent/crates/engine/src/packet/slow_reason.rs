@@ -36,7 +36,7 @@ slow_reasons! {
     BehindSlowPacket "behind-slow-packet" "An earlier packet of its connection in the same batch took the slow path and must not be overtaken.";
     Rule "rule" "A rule has to be evaluated for every packet: it writes a log line, counts, limits or reads the packet itself.";
     RuleRecheck "rule-recheck" "A rule about bytes, time or DSCP had to be evaluated again.";
-    Stale "stale" "What the flow's entry rests on has changed: the state of its connection, the configuration, a route or a list.";
+    Stale "stale" "What the flow's entry depends on has changed: the state of its connection, the configuration, a route or a list.";
     OtherPort "other-port" "Came in by another port than the packets before.";
     Neighbor "neighbor" "The link-layer address of the next hop is not known or has to be confirmed.";
     TooLong "too-long" "Longer than the MTU of the interface it leaves by.";

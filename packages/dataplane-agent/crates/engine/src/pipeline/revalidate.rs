@@ -8,7 +8,7 @@ use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 use tollway_config::dataplane::RpFilter;
 
-/// Revalidates the flow action of a packet: if all that it rests on is as it was, it is good until the next change.
+/// Revalidates the flow action of a packet: if all that it depends on is as it was, it is good until the next change.
 /// Costs a look at up to seven cells for changes that concern others, and one at the routes for those to the same
 /// block of destinations.
 #[cold]

@@ -20,7 +20,7 @@ use crate::snapshot::{Interface, Snapshot};
 
 /// Packets that are looked up together: enough to keep memory busy, few enough for their metadata to stay
 /// in the first-level cache.
-const AHEAD: usize = 64;
+const PREFETCH_DISTANCE: usize = 64;
 
 /// Forwards packets that need only a route, and puts the others into `batch.slow`. Returns the number of both. Routes
 /// are looked up twice: first for some packets together, to prefetch the memory of their results, then one by one.
@@ -31,7 +31,7 @@ pub(crate) fn run<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, bat
     let mut entered = 0;
     let mut first = batch.first;
     while first < batch.end {
-        let end = batch.end.min(first + AHEAD);
+        let end = batch.end.min(first + PREFETCH_DISTANCE);
         if plain {
             let mut touched = 0;
             for packet in batch.packets.get(first..end).unwrap_or_default() {

@@ -1,5 +1,5 @@
-//! Frames of other workers' flows, told by their headers before anything is made of them: such a frame goes on as it
-//! was received, and is parsed once, by the worker that forwards it.
+//! Steering of received frames to the worker that owns their flow, by a hash of addresses and ports. A frame of another
+//! worker is handed over as it was received and parsed only there.
 
 use tollway_wire::{field, ipv4};
 
@@ -32,7 +32,7 @@ impl Steering {
     /// Adds a frame received on `port` to the batch, or gives it back with the worker that is to have it; `vnet` is
     /// the offload state as received.
     ///
-    /// A frame whose owner cannot be told here goes into the batch, and so does what comes after it in the same
+    /// A frame whose owner is not known from these headers goes into the batch, and so does what comes after it in the same
     /// batch, which else might overtake it.
     #[inline]
     pub fn steer<F: Frame>(

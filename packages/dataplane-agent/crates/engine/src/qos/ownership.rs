@@ -109,8 +109,8 @@ impl Ownership {
         self.last_owner.load(Ordering::Relaxed) == worker + 1
     }
 
-    /// Notes the averages of its bursts for the worker that has the queue next. Only for the one that has it now and
-    /// is about to let it go.
+    /// Stores the averages of its bursts for the next owner of the queue. Only the present owner calls it, just before it
+    /// releases the queue.
     pub fn store_bursts(&self, bursts: [Option<&Burst>; PARTS]) {
         for (left, burst) in self.bursts.lock().unwrap_or_else(PoisonError::into_inner).iter_mut().zip(bursts)
         {

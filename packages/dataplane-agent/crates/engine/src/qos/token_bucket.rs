@@ -230,7 +230,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(256)))]
 
         #[test]
-        fn keeps_its_books_at_any_rate_size_and_time(
+        fn balance_is_exact_at_any_rate_size_and_time(
             rate in prop_oneof![Just(1u64), Just(999_999_999), Just(1_000_000_000), Just(MAX_RATE), Just(u64::MAX), 1..=MAX_RATE],
             depth_ms in prop_oneof![Just(0u32), Just(u32::MAX), 0..=MAX_DEPTH_MS],
             steps in proptest::collection::vec(

@@ -332,7 +332,7 @@ fn build_lists(
     Ok((names, Arc::new(contents)))
 }
 
-/// The routes: the table before if what routes rest on has not changed, with the configured ones that are to
+/// The routes: the table before if what routes depend on has not changed, with the configured ones that are to
 /// replace those in it if they have; else a new table.
 fn build_routes(
     config: &DataplaneConfig,

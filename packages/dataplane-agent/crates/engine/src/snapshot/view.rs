@@ -154,7 +154,7 @@ impl Snapshot {
         }
     }
 
-    /// Whether what is cached may rest on volume, time, DSCP or lists.
+    /// Whether what is cached may depend on volume, time, DSCP or lists.
     pub(crate) fn has_bounds(&self) -> bool {
         self.filter.has_bounds() || self.mangle.has_bounds() || self.queues.has_time()
     }

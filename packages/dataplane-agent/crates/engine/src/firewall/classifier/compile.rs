@@ -85,7 +85,7 @@ pub struct Rule {
     pub(super) flow_const_matchers: usize,
     /// The chain's index decides all conditions that depend on the flow alone.
     pub(super) flow_const_said: bool,
-    /// Number of matchers before those that rest on more than flow and lists.
+    /// Number of matchers before those that depend on more than flow and lists.
     pub(super) constant_matchers: usize,
     /// The dependencies of the conditions after those.
     pub(super) depends: Depends,
@@ -194,7 +194,7 @@ impl RuleTable {
         (!chain.index.is_empty()).then(|| Position::at(place as u16, chain.from))
     }
 
-    /// Whether outcomes may rest on volume, time or lists.
+    /// Whether outcomes may depend on volume, time or lists.
     pub fn has_bounds(&self) -> bool {
         self.rules.iter().any(|rule| {
             let limited = Depends::LIMITED_VALIDITY.union(Depends::LIST);

@@ -1,6 +1,6 @@
 //! The dependencies of an outcome beside the flow, which decide whether and for how long it may be cached.
 
-/// A set of things beside the flow itself that a matcher or action rests on. The empty set is *flow
+/// A set of things beside the flow itself that a matcher or action depends on. The empty set is *flow
 /// constant*: every packet of the direction gets the same outcome while connection state, mark and NAT
 /// stay as they are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -227,7 +227,7 @@ impl RuleTable {
         ChainExit::Return
     }
 
-    /// Whether a rule matches. A rule that the flow alone excludes rests on nothing else.
+    /// Whether a rule matches. A rule that the flow alone excludes depends on nothing else.
     #[inline]
     fn matches(&self, rule: &Rule, view: &PacketView, position: &Position, out: &mut Evaluation) -> bool {
         let (flow_const, rest) =

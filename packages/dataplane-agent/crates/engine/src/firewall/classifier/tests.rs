@@ -482,8 +482,8 @@ fn the_dscp_that_a_packet_came_with_bounds_what_rests_on_it_and_a_written_one_do
 }
 
 /// Whether an outcome that is remembered without a resume point is right for a later packet of the flow, of which
-/// the whole evaluation gives `whole`. It may rest on more than that one, which ends it sooner than necessary: a
-/// rule for SYN segments asks its lists only about a SYN. It must not rest on less.
+/// the whole evaluation gives `whole`. It may depend on more than that one, which ends it sooner than necessary: a
+/// rule for SYN segments asks its lists only about a SYN. It must not depend on less.
 fn covers(remembered: &Evaluation, whole: &Evaluation) -> bool {
     let listed =
         whole.validity.listed.iter().flatten().all(|one| remembered.validity.listed.contains(&Some(*one)));

@@ -5,7 +5,7 @@ use super::matcher::Side;
 use super::view::PacketView;
 use crate::time::Now;
 
-/// Memberships that an outcome may rest on and still be remembered.
+/// Memberships that an outcome may depend on and still be remembered.
 pub const MAX_LISTED: usize = 2;
 
 /// An address of the packet whose membership in a list decided.

@@ -163,7 +163,7 @@ pub struct Connection {
     pub tcp: Tracker,
     /// Status bits.
     pub status: Status,
-    /// Changes whenever state, mark or NAT change what cached actions of both directions rest on.
+    /// Changes whenever state, mark or NAT change what cached actions of both directions depend on.
     pub version: u16,
     /// Names it among all that ever were: worker in the top byte, then how often its place has been given
     /// away, then the place.

@@ -37,7 +37,7 @@ pub struct HotState {
     pub(super) expires: u32,
     /// Status bits.
     pub status: Status,
-    /// Changes whenever state, mark or NAT change what cached actions of both directions rest on.
+    /// Changes whenever state, mark or NAT change what cached actions of both directions depend on.
     pub version: u16,
     /// Number of the batch within which its packets must take the slow path; used by the packet path only. After 65,536
     /// batches the number repeats, which sends a packet to the slow path once.

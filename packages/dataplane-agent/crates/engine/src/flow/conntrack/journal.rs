@@ -20,7 +20,7 @@ use crate::time::Now;
 const PENDING: usize = 16_384;
 
 /// Time that a restored connection waits for its first packet, ns: as long as unacknowledged data may.
-const PATIENCE: u64 = 300_000_000_000;
+const RESTORED_TIMEOUT_NS: u64 = 300_000_000_000;
 
 /// A translated connection in the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,7 +108,7 @@ fn is_kept(protocol: u8, status: Status) -> bool {
     protocol == TCP && status.assured() && (status.srcnat() || status.dstnat())
 }
 
-/// Whether both ends have closed a connection, or one has reset it: what still comes is not worth a restored one.
+/// Whether both ends have closed a connection, or one has reset it: it is not restored for the few packets that follow.
 fn is_over(state: State) -> bool {
     matches!(state, State::TimeWait | State::Close)
 }
@@ -178,7 +178,7 @@ impl ConnectionTable {
             return None;
         }
         let slot = self.create(saved.original, Tracker::restored())?;
-        self.extend(slot, now, PATIENCE, timeouts);
+        self.extend(slot, now, RESTORED_TIMEOUT_NS, timeouts);
         let reference = self.reference(slot << 1)?;
         if let Some(hot) = self.get_mut(reference) {
             hot.status.set_seen_reply();

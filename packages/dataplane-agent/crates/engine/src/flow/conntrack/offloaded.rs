@@ -15,11 +15,11 @@ impl ConnectionTable {
     /// connection is not known from then on, so that must be all that they can change.
     pub(crate) fn may_offload(&self, reference: ConnRef, now: Now, timeouts: &Timeouts) -> bool {
         let Some((hot, tuples)) = self.hot(reference).zip(self.tuples(reference)) else { return false };
-        let settled = match tuples.original.protocol {
+        let can_offload = match tuples.original.protocol {
             ipv4::TCP => timeouts.loose && hot.status.assured() && hot.tcp.state() == State::Established,
             protocol => protocol == ipv4::UDP,
         };
-        settled && hot.status.confirmed() && hot.is_alive(now)
+        can_offload && hot.status.confirmed() && hot.is_alive(now)
     }
 
     /// Makes the windows of a connection unknown: they are taken from the next segments.

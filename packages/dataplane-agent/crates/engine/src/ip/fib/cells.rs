@@ -86,7 +86,7 @@ impl Cells {
         cell
     }
 
-    /// Reads what [`Self::number`] will most likely wait for; wanted is that it is read, not what it holds.
+    /// Loads the cell that [`Self::number`] will most likely miss on, as a prefetch: the value is of no use.
     #[inline]
     pub fn touch(&self, address: u32) -> u16 {
         let cell = self.root[(address >> 16) as usize].load(Ordering::Relaxed);

@@ -14,7 +14,7 @@ use super::plan::{ConnectedBase, Path, Planned, RouteOrigin};
 use super::table::{Prefix, RouteTable};
 use super::{DynamicRoute, FibFull, RouteChange};
 
-/// Number of the first path. 0 is what nothing but the default route covers, 1 leads nowhere.
+/// Number of the first path. 0: only the default route covers the address. 1: there is no route.
 const FIRST: u16 = 2;
 
 /// A configured route.
@@ -117,7 +117,7 @@ impl Control {
     }
 
     /// Puts the router's own addresses and networks in.
-    pub fn install_ground(
+    pub fn install_connected(
         &mut self,
         published: Published<'_>,
         changed: &mut Vec<Prefix>,
@@ -128,7 +128,7 @@ impl Control {
         }
         for at in 0..self.fixed.len() {
             if let Some((prefix, _)) = self.fixed.get(at).copied() {
-                self.settle(published, prefix, Vec::new(), changed);
+                self.update_best(published, prefix, Vec::new(), changed);
             }
         }
         Ok(())
@@ -151,7 +151,7 @@ impl Control {
         self.statics = statics;
         for prefix in touched {
             let dynamics = self.dynamics_of(prefix);
-            self.settle(published, prefix, dynamics, changed);
+            self.update_best(published, prefix, dynamics, changed);
         }
         Ok(())
     }
@@ -204,7 +204,7 @@ impl Control {
         dynamics.retain(|known| self.metric(*known) != Some(route.metric));
         dynamics.push(number);
         self.dynamics = self.dynamics + dynamics.len() - before;
-        self.settle(published, prefix, dynamics, changed);
+        self.update_best(published, prefix, dynamics, changed);
         Ok(())
     }
 
@@ -219,7 +219,7 @@ impl Control {
             // The one that wins alone, or none.
             if self.metric(self.table.get(prefix)) == Some(metric) {
                 self.dynamics -= 1;
-                self.settle(published, prefix, Vec::new(), changed);
+                self.update_best(published, prefix, Vec::new(), changed);
             }
             return;
         }
@@ -228,7 +228,7 @@ impl Control {
         dynamics.retain(|known| self.metric(*known) != Some(metric));
         if dynamics.len() != before {
             self.dynamics = self.dynamics + dynamics.len() - before;
-            self.settle(published, prefix, dynamics, changed);
+            self.update_best(published, prefix, dynamics, changed);
         }
     }
 
@@ -250,7 +250,7 @@ impl Control {
     }
 
     /// Lets a prefix follow the best of its routes, those of other programs being these.
-    fn settle(
+    fn update_best(
         &mut self,
         published: Published<'_>,
         prefix: Prefix,

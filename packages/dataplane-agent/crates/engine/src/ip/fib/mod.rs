@@ -7,7 +7,7 @@
 //! The table is shared by all workers and changed in place: a route that is added, replaced or removed
 //! costs the others nothing. Lookups take no lock (see [`cells`]); changes are made by one thread at a time. A
 //! change of a route becomes visible cell by cell: each lookup sees the route as it was or as it is. What
-//! routes rest on, interfaces and addresses, does not change: then a new table is built.
+//! routes depend on, interfaces and addresses, does not change: then a new table is built.
 
 mod cells;
 mod control;
@@ -37,7 +37,7 @@ pub use plan::Planned;
 use plan::{ConnectedBase, Path, PathTarget, RouteOrigin, mask};
 pub use table::Prefix;
 
-/// Number that leads nowhere.
+/// Number of no route.
 const NOWHERE: u16 = 1;
 
 /// The forwarding table.
@@ -168,12 +168,12 @@ impl Fib {
             let mut control = fib.control();
             let mut changed = Vec::new();
             let result = control
-                .install_ground(fib.published(), &mut changed)
+                .install_connected(fib.published(), &mut changed)
                 .and_then(|()| control.replace_statics(fib.published(), &planned, &mut changed));
             fib.follow_default(&control);
             result.map_err(|FibFull| BuildError {
                 row: None,
-                message: "the routes have too many different next hops: at most 32,766 can be told apart"
+                message: "the routes have too many different next hops: at most 32,766 are possible"
                     .to_owned(),
             })?;
         }

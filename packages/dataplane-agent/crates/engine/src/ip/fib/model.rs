@@ -219,9 +219,9 @@ proptest! {
             for (address, before) in before {
                 let now = fib.lookup(address);
                 prop_assert_eq!(now, model.lookup(address), "{}", Ipv4Addr::from_bits(address));
-                // Whoever remembers a route is told when it changes.
-                let told = changed.iter().any(|(network, len)| (address ^ network) & mask(*len) == 0);
-                prop_assert!(now == before || told, "{} changed in silence", Ipv4Addr::from_bits(address));
+                // A flow action that depends on a route is invalidated when the route changes.
+                let reported = changed.iter().any(|(network, len)| (address ^ network) & mask(*len) == 0);
+                prop_assert!(now == before || reported, "{} changed in silence", Ipv4Addr::from_bits(address));
             }
         }
         // A table built anew says the same.

@@ -13,7 +13,7 @@ const AGE_INTERVAL: u64 = 10_000_000;
 
 impl Neighbors {
     /// Runs the timers that are due; `request` sends the requests. `true` calls all ids back: workers have to
-    /// forget those that they have before their next batch, because the numbers of many slots have come to an end.
+    /// forget those that they have before their next batch, because many slots are exhausted.
     #[must_use]
     pub fn age(&self, now: Now, mut request: impl FnMut(ArpRequest)) -> bool {
         if now.0 < self.next_due() {
@@ -65,7 +65,7 @@ impl Neighbors {
         // Every run looks at all entries, so timers that are close to each other share one.
         let soonest = now.0.saturating_add(AGE_INTERVAL);
         let called_back = table.renumber(now);
-        if let Some((_, until)) = &table.resting {
+        if let Some((_, until)) = &table.quarantined {
             next = next.min(*until);
         }
         self.next_due.store(next.max(soonest), Ordering::Relaxed);

@@ -11,10 +11,9 @@ use crate::time::Now;
 /// Entries that have not answered that an interface may have in any case, however small the table.
 const UNCONFIRMED: usize = 64;
 
-/// Time for which slots whose numbers have come to an end are left alone once all ids were called back, ns: no batch of
-/// packets takes as long.
+/// Time for which exhausted slots stay unused after all ids were invalidated, ns: no batch of packets takes as long.
 pub(super) const RENUMBER_TIME: u64 = 60_000_000_000;
-/// Slots whose numbers have come to an end before all ids are called back. With the fastest change of neighbours
+/// Exhausted slots at which all ids are invalidated. With the fastest change of neighbours
 /// that a table of 16,384 allows that is once in an hour.
 const RENUMBER: usize = if cfg!(test) { 16 } else { 4096 };
 
@@ -42,10 +41,10 @@ pub(super) struct NeighborTable {
     pub index: HashMap<NeighborKey, u32>,
     pub entries: Vec<NeighborEntry>,
     pub free: Vec<u32>,
-    /// Free slots whose numbers have come to an end.
+    /// Free slots whose generations are used up.
     pub exhausted: Vec<u32>,
-    /// Exhausted slots after the ids were called back, and when they may be used again, ns.
-    pub resting: Option<(Vec<u32>, u64)>,
+    /// Exhausted slots after the ids were invalidated, and when they may be used again, ns.
+    pub quarantined: Option<(Vec<u32>, u64)>,
     /// Generation whose static entries are in place; `None` before the first.
     pub synced: Option<u32>,
     /// Next time at which a full table may be searched for entries to forget, ns.
@@ -73,19 +72,19 @@ impl NeighborTable {
         }
     }
 
-    /// Gives slots whose numbers have come to an end back, in two steps. `true` when all ids have to be called back.
+    /// Makes exhausted slots usable again, in two steps. `true` when all ids have to be invalidated.
     pub fn renumber(&mut self, now: Now) -> bool {
-        if let Some((slots, until)) = &mut self.resting {
+        if let Some((slots, until)) = &mut self.quarantined {
             if now.0 < *until {
                 return false;
             }
             self.free.append(slots);
-            self.resting = None;
+            self.quarantined = None;
         }
         if self.exhausted.len() < RENUMBER {
             return false;
         }
-        self.resting = Some((std::mem::take(&mut self.exhausted), now.0.saturating_add(RENUMBER_TIME)));
+        self.quarantined = Some((std::mem::take(&mut self.exhausted), now.0.saturating_add(RENUMBER_TIME)));
         true
     }
 }

@@ -154,7 +154,7 @@ fn an_id_that_is_kept_never_names_a_later_neighbour() {
         }
     }
     assert_eq!(renumbered, 1);
-    // Whoever was at work when the ids were called back has ended since.
+    // The batches that ran when the ids were invalidated have ended.
     let kept = table.resolve(KEY, true, 10, at(now)).id;
     now += RENUMBER_TIME / 1_000_000;
     assert!(!table.age(at(now), |_| {}));

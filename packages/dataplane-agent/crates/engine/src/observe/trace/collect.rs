@@ -11,7 +11,7 @@ pub const MAX_PACKETS: u32 = 10_000;
 /// A trace ends when it has not been read for this time, ns.
 pub const LIFE: u64 = 30_000_000_000;
 /// Longest time to wait for the rest of a packet that waits or is between workers, ns.
-const PATIENCE: u64 = 1_000_000_000;
+const HELD_TIMEOUT_NS: u64 = 1_000_000_000;
 
 #[derive(Debug)]
 struct Trace {
@@ -158,19 +158,19 @@ impl Collector {
                 self.early.push(record);
             }
         }
-        self.settle(now);
+        self.close_finished(now);
     }
 
     /// Numbers the packets that are complete, and gives them to their traces.
-    fn settle(&mut self, now: Now) {
+    fn close_finished(&mut self, now: Now) {
         let open = std::mem::take(&mut self.open);
-        let settled = |open: &Open| {
-            open.packet.outcome != TraceOutcome::Held || now.0.saturating_sub(open.since.0) >= PATIENCE
+        let is_finished = |open: &Open| {
+            open.packet.outcome != TraceOutcome::Held || now.0.saturating_sub(open.since.0) >= HELD_TIMEOUT_NS
         };
-        let (mut settled, open): (Vec<_>, Vec<_>) = open.into_iter().partition(settled);
+        let (mut finished, open): (Vec<_>, Vec<_>) = open.into_iter().partition(is_finished);
         self.open = open;
-        settled.sort_by_key(|open| open.since);
-        for Open { traces, packet, .. } in settled {
+        finished.sort_by_key(|open| open.since);
+        for Open { traces, packet, .. } in finished {
             for (place, trace) in self.traces.iter_mut().enumerate() {
                 let wanted = trace.as_mut().filter(|_| traces >> place & 1 != 0);
                 let Some(trace) = wanted.filter(|trace| !trace.done) else { continue };

@@ -114,7 +114,7 @@ fn proxies(snapshot: &Snapshot, interface: &Interface, in_interface: u16, packet
     if !usable || packet.sender_addr == 0 {
         return false;
     }
-    // Who answered for others and forwarded nothing would cut them off.
+    // A proxy ARP answer from a router that does not forward would cut the target off.
     let way_out = || snapshot.way_out(target).filter(|_| snapshot.settings.ip_forward);
     match interface.arp {
         // Its own addresses on other interfaces are among what can be reached through it.

@@ -270,7 +270,7 @@ pub(crate) fn request<F: Frame, S: FrameSource<F>>(
     while let Some(ArpRequest { key: (row, target), unicast }) = state.solicits.pop() {
         let Some(interface) = snapshot.interface_of(row).filter(|interface| interface.up) else { continue };
         let Some(port) = interface.port else { continue };
-        // Who asks for an address of his own announces it.
+        // A request for an address of our own is an announcement (RFC 5227 section 2.3).
         let own = interface.has_address(target).then_some(target);
         let packet = arp::Repr {
             operation: arp::REQUEST,

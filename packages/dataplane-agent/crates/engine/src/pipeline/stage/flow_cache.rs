@@ -34,16 +34,15 @@ use crate::pipeline::stateless;
 use crate::snapshot::{Port, Snapshot};
 
 /// Packets that are looked up together, and whose entries and connections are fetched, while those before them are
-/// forwarded. A processor has some 10 to 24 fetches under way: one that it has no room for it forgets, or waits for. Nor is
-/// a fetch over before the page is found, and pages are looked for at the same time only by fetches that stand close
-/// together, not with the forwarding of a packet between them: likely the reason why `engine/stateful-1m` is 9 % slower with
-/// each packet looked up alone, 12 before its turn. With 16 together it is 4 % slower than with 8, with 6 or 12 about 1 %
-/// (measured in turns in a virtual machine on a Xeon); `engine/stateful-64k` 3 % with 16, and 1.45 times as slow with 64 on
-/// Zen 4.
+/// forwarded. A core has 10 to 24 line-fill buffers: a prefetch that finds none free is dropped or stalls. A prefetch also
+/// waits for its TLB miss, and page walks overlap only among prefetches that are issued close together: likely the reason
+/// why `engine/stateful-1m` is 9 % slower with each packet looked up alone, 12 before its turn. With 16 together it is 4 %
+/// slower than with 8, with 6 or 12 about 1 % (measured in turns in a virtual machine on a Xeon); `engine/stateful-64k` 3 %
+/// with 16, and 1.45 times as slow with 64 on Zen 4.
 const TOGETHER: usize = 8;
 /// Number of packets before its own turn at which the bucket of a packet is fetched, which has to be there when it is
 /// looked up.
-pub(crate) const BUCKETS_AHEAD: usize = 3 * TOGETHER;
+pub(crate) const PREFETCH_DISTANCE: usize = 3 * TOGETHER;
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     let (snapshot, state, batch, source) = pass.parts();
@@ -123,7 +122,7 @@ fn forward_tracked<F: Frame, S: FrameSource<F>>(
     look_up_some(state, batch, first);
     for index in first..end {
         if (index - first).is_multiple_of(TOGETHER) {
-            let ahead = index + BUCKETS_AHEAD;
+            let ahead = index + PREFETCH_DISTANCE;
             for later in batch.packets.get(ahead.min(end)..end.min(ahead + TOGETHER)).unwrap_or_default() {
                 state.table.prefetch_bucket(later.meta.hash);
             }
@@ -191,7 +190,7 @@ fn slow_by_headers(meta: &Meta) -> SlowReason {
     }
 }
 
-/// Why the entry of a packet does not hold for it: there is none, or something that it rests on has changed.
+/// Why the entry of a packet does not hold for it: there is none, or something that it depends on has changed.
 #[cold]
 fn slow_without_entry<F>(state: &WorkerState<F>, meta: &Meta) -> SlowReason {
     if let Some(reason) = meta.slow_by_itself() {

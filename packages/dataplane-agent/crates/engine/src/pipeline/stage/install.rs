@@ -177,7 +177,7 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
     }
     let reference = meta.conn.ok_or(SlowReason::NewConnection)?;
     let hot = state.table.hot(reference).ok_or(SlowReason::NewConnection)?;
-    // Another packet of the batch may have changed what the decision rests on.
+    // Another packet of the batch may have changed what the decision depends on.
     if hot.version != meta.conn_version {
         return Err(SlowReason::Stale);
     }

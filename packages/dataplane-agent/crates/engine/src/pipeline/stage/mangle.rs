@@ -96,7 +96,7 @@ fn apply<F: Frame>(
         set_dscp(frame.head_mut().get_mut(usize::from(meta.l3)..).unwrap_or_default(), dscp);
         meta.new_dscp = Some(dscp);
     }
-    // The segments it speaks of come back the way it came.
+    // The MSS limits segments of the opposite direction, which use both interfaces, too.
     let ways = [meta.in_interface, meta.out_interface].into_iter().filter(|_| changes.clamp_mss);
     let mtus = ways.filter_map(|interface| snapshot.interface(interface)).map(|interface| interface.mtu);
     let clamped = mtus.min().map(mss_for);

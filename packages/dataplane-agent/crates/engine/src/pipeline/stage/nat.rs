@@ -219,9 +219,9 @@ fn ask_srcnat<F: Frame>(
     target: &mut Option<NatTarget>,
 ) -> Result<(), DropReason> {
     let Packet { meta, vnet, .. } = packet;
-    // Who asks for its address has none yet: no rule may give it one.
-    let nameless = meta.tuple.src.as_v4() == Some(0);
-    let asks = meta.hook != Hook::Input && !meta.is(flag::TO_ROUTER) && !nameless;
+    // The sender has no address yet (DHCP): no rule may translate it.
+    let unspecified = meta.tuple.src.as_v4() == Some(0);
+    let asks = meta.hook != Hook::Input && !meta.is(flag::TO_ROUTER) && !unspecified;
     let Some(start) = snapshot.start(TableKind::Nat, Hook::Postrouting).filter(|_| asks) else {
         return Ok(());
     };

@@ -9,7 +9,7 @@ use crate::packet::key::FlowKey;
 use crate::packet::tuple::{Addr, Tuple, icmp_kind};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Meta, Origin, flag};
-use crate::pipeline::stage::flow_cache::BUCKETS_AHEAD;
+use crate::pipeline::stage::flow_cache::PREFETCH_DISTANCE;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 
@@ -40,7 +40,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
             packet.meta.hash = state.table.hash_of(&packet.meta.key);
         }
         // The buckets of the others are fetched while these are looked up.
-        if tracking && place < BUCKETS_AHEAD {
+        if tracking && place < PREFETCH_DISTANCE {
             state.table.prefetch_bucket(packet.meta.hash);
         }
     }

@@ -166,13 +166,13 @@ pub(crate) fn is_intact<F: Frame>(packet: &Packet<F>) -> bool {
     const CONTROL: u8 = tcp::flag::SYN | tcp::flag::FIN | tcp::flag::RST;
     let Packet { frame: Some(frame), vnet, meta } = packet else { return true };
     // The sum of a part of a packet is not known; the others were summed by the device, or will be.
-    let told = meta.is(flag::FRAGMENT) || vnet.needs_csum || vnet.data_valid;
+    let checksum_unknown = meta.is(flag::FRAGMENT) || vnet.needs_csum || vnet.data_valid;
     let matters = match meta.tuple.protocol {
         ipv4::TCP => meta.tcp_flags_or_icmp_type & CONTROL != 0,
         ipv4::UDP | ipv4::ICMP => meta.entry == NO_ENTRY,
         _ => false,
     };
-    if !matters || told {
+    if !matters || checksum_unknown {
         return true;
     }
     let (l3, l4) = (usize::from(meta.l3), usize::from(meta.l4));

@@ -1,5 +1,5 @@
-//! Queues that stand beside each other: those without a parent, or the children of one. Which of them is the first
-//! that a packet fits, without a look at all.
+//! Sibling queues: those without a parent, or the children of one. Finds the first one that a packet matches without
+//! comparing it with all of them.
 //!
 //! A *group* has the positions of the queues with one prefix, in list order and up to the first one that takes
 //! everything, and says which group holds the prefix around it. So a packet is compared with the conditional queues

@@ -86,7 +86,7 @@ impl SharedClass {
         (lease.credit, lease.spent, lease.overdrawn) = ([0; 2], [0; 2], [0; 2]);
     }
 
-    /// Updates the lease of a worker: books what it spent, notes what it needs, distributes the tokens.
+    /// Updates the lease of a worker: subtracts what it spent, records its demand, distributes the tokens.
     pub fn rebalance(&mut self, me: u32, lease: &mut Lease, now: Now) {
         let waits = |demand: &Demand| demand.weight.iter().any(|weight| *weight != 0);
         let waiting = lease.weight.iter().any(|weight| *weight != 0) || self.demands.iter().any(waits);

@@ -302,7 +302,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Charges packets that a leaf lets go although their turn has not come, as it is not on their path any more.
+    /// Charges packets that a leaf releases before their turn, as it is no longer on their path.
     #[cold]
     pub fn charge(&mut self, leaf: LeafId, segments: u32, bytes: u64, now: Now) {
         if let (Some(hot), Some(queue)) =

@@ -223,12 +223,12 @@ mod tests {
             waiting: 1,
             ..MillisecondSample::default()
         };
-        let mut told = Vec::new();
+        let mut samples = Vec::new();
         for _ in 0..3 {
             moment = moment.next();
-            told.push(moment.tokens);
+            samples.push(moment.tokens);
         }
-        assert_eq!(told, [29_900, 30_000, 30_000]);
+        assert_eq!(samples, [29_900, 30_000, 30_000]);
         // One that is late holds more than its depth for a while; it does not get more.
         let late = MillisecondSample { tokens: 31_000, ..moment };
         assert_eq!(late.next().tokens, 31_000);

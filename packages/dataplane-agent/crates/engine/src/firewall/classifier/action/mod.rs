@@ -88,7 +88,7 @@ pub(super) trait RuleAction {
         false
     }
 
-    /// Whether the outcome rests on volume, time or lists.
+    /// Whether the outcome depends on volume, time or lists.
     fn has_bounds(&self) -> bool {
         false
     }

@@ -44,7 +44,7 @@ impl ListMember {
 }
 
 impl Condition for ListMember {
-    /// Lists change while flows live; an outcome can remember which memberships it rests on.
+    /// Lists change while flows live; an outcome can remember which memberships it depends on.
     const DEPENDS_ON: Depends = Depends::LIST;
     const ORDER: EvaluationOrder = EvaluationOrder::List;
 

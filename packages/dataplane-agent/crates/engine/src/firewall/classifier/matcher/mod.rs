@@ -118,14 +118,14 @@ pub(super) trait Condition: Sized {
         !Self::DEPENDS_ON.is_flow_const()
     }
 
-    /// Narrows the validity of an outcome that rests on this condition. Only for what depends on
+    /// Narrows the validity of an outcome that depends on this condition. Only for what depends on
     /// [`Depends::LIMITED_VALIDITY`].
     fn limit_validity(&self, _view: &PacketView, _bounds: &mut OutcomeValidity) {}
 
     /// Adopts the state of an equal condition.
     fn adopt(&mut self, _other: &Self) {}
 
-    /// Whether it matches SYN segments alone. The flow cache forwards none of those, so the condition rests on nothing
+    /// Whether it matches SYN segments alone. The flow cache forwards none of those, so the condition depends on nothing
     /// that differs between the packets that are forwarded by it.
     fn only_matches_syn(&self) -> bool {
         false

@@ -156,7 +156,7 @@ impl ConnectionTable {
         slot.and_then(|slot| self.records.get(slot)).map_or(0, |record| record.mark)
     }
 
-    /// Sets the connection mark. Who does it sees to it that cached actions which rest on it end.
+    /// Sets the connection mark. The caller invalidates cached actions that depend on it.
     pub(crate) fn set_mark(&mut self, reference: ConnRef, mark: u32) {
         if let Some(record) = self.slot(reference).and_then(|slot| self.records.get_mut(slot)) {
             record.mark = mark;

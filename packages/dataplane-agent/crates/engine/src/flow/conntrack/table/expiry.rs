@@ -16,7 +16,7 @@ use crate::time::Now;
 const MAX_SERIAL: u32 = 1 << (56 - SLOT_BITS);
 /// Connections whose time is over that are looked at together: a processor has some 10 to 24 fetches under way, and each
 /// needs about six.
-const AHEAD: usize = 8;
+const MAX_BATCH: usize = 8;
 
 impl ConnectionTable {
     /// Removes a connection by id; `false` when there is none.
@@ -87,7 +87,7 @@ impl ConnectionTable {
     /// What their ends need lies anywhere in memory. It is fetched for a few of them while those before are ended.
     pub fn expire(&mut self, now: Now, budget: usize, timeouts: &Timeouts) -> usize {
         let (mut removed, mut left) = (0, budget);
-        let mut over = ArrayVec::<(u32, [u32; 2]), AHEAD>::new();
+        let mut over = ArrayVec::<(u32, [u32; 2]), MAX_BATCH>::new();
         loop {
             let due = self.take_due(now, left);
             left -= due.len();
@@ -105,9 +105,9 @@ impl ConnectionTable {
     }
 
     /// Connections whose timers have run out, no more than `most` of them.
-    fn take_due(&mut self, now: Now, most: usize) -> ArrayVec<u32, AHEAD> {
+    fn take_due(&mut self, now: Now, most: usize) -> ArrayVec<u32, MAX_BATCH> {
         let mut due = ArrayVec::new();
-        while due.len() < most.min(AHEAD)
+        while due.len() < most.min(MAX_BATCH)
             && let Some(slot) = self.wheel.pop(now)
         {
             self.prefetch_slot(slot);

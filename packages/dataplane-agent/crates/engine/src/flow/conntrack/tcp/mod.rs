@@ -173,7 +173,7 @@ impl Tracker {
             sends.read_options(&segment.options);
         }
         if state == State::Established {
-            // What nobody has answered may be made up, and is not kept for tcp-established-timeout.
+            // An unanswered segment may be forged: its connection is not kept for tcp-established-timeout.
             sends.flags |= UNACKED;
             // Nothing is known of scaling: take the windows for as large as they can be.
             sender.max_end = sender.end.wrapping_add(MAX_WINDOW);

@@ -179,7 +179,7 @@ impl Flows {
         flow.remainder = bytes % load;
     }
 
-    /// A flow gives its turns up. Whether it had always something to send until now.
+    /// Removes an empty flow from the round robin. Whether it had something to send all the time until now.
     pub fn rest(&mut self, list: &mut SubQueueList, index: u32) -> bool {
         self.pool.unlink(list, index);
         self.pool.push(&mut self.idle, index);
