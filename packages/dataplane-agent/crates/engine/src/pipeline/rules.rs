@@ -65,12 +65,12 @@ fn mark_fasttrack<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Met
 fn note_memberships(meta: &mut Meta, view: &PacketView, lists: &AddressLists, validity: &OutcomeValidity) {
     for listed in validity.listed.into_iter().flatten() {
         let source = listed.side == Side::Source;
-        let cell = lists.cell(listed.list, if source { view.tuple.src } else { view.tuple.dst });
-        if cell == MembershipSlot::NONE || meta.lists.contains(&cell) {
+        let membership = lists.membership(listed.list, if source { view.tuple.src } else { view.tuple.dst });
+        if membership == MembershipSlot::NONE || meta.lists.contains(&membership) {
             continue;
         }
         match meta.lists.iter_mut().find(|place| **place == MembershipSlot::NONE) {
-            Some(place) => *place = cell,
+            Some(place) => *place = membership,
             None => meta.flags |= flag::EVALUATE_EVERY_PACKET,
         }
     }

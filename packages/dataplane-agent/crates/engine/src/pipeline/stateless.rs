@@ -145,7 +145,11 @@ fn not_routable(snapshot: &Snapshot, meta: &Meta) -> Option<SlowReason> {
 }
 
 /// Port and neighbour that lead to a destination; `None` when that takes more than a look.
-pub(crate) fn way<F>(snapshot: &Snapshot, state: &WorkerState<F>, dst: u32) -> Option<(PortId, AdjacencyId)> {
+pub(crate) fn egress<F>(
+    snapshot: &Snapshot,
+    state: &WorkerState<F>,
+    dst: u32,
+) -> Option<(PortId, AdjacencyId)> {
     let (out, next_hop) = route(snapshot, dst).ok()?;
     Some((out.port?, state.adjacencies.get((out.row, next_hop))?))
 }

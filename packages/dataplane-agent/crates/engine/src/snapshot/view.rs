@@ -134,7 +134,7 @@ impl Snapshot {
     }
 
     /// Interface that packets to an address of another station leave by.
-    pub(crate) fn way_out(&self, address: u32) -> Option<u16> {
+    pub(crate) fn egress_interface(&self, address: u32) -> Option<u16> {
         match self.fib.lookup(address) {
             Lookup::Connected { interface } | Lookup::Via { interface, .. } => Some(interface),
             Lookup::Local { .. } | Lookup::Broadcast { .. } | Lookup::Discard(_) | Lookup::NoRoute => None,

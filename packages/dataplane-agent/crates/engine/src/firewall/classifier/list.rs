@@ -72,7 +72,7 @@ impl AddressLists {
     }
 
     /// The cell whose changes concern a membership, for a decision that depends on it.
-    pub fn cell(&self, list: u32, address: Addr) -> MembershipSlot {
+    pub fn membership(&self, list: u32, address: Addr) -> MembershipSlot {
         self.number(list)
             .map_or(MembershipSlot::NONE, |number| MembershipSlot::of(u32::from(number), address))
     }

@@ -10,11 +10,11 @@ use tollway_config::dataplane::RowId;
 
 use super::cells::Cells;
 use super::lookup::{HOPS, NextHops};
-use super::plan::{ConnectedBase, Path, Planned, RouteOrigin};
+use super::plan::{ConnectedBase, Planned, RouteInfo, RouteOrigin};
 use super::table::{Prefix, RouteTable};
 use super::{DynamicRoute, FibFull, RouteChange};
 
-/// Number of the first path. 0: only the default route covers the address. 1: there is no route.
+/// Number of the first route info. 0: only the default route covers the address. 1: there is no route.
 const FIRST: u16 = 2;
 
 /// A configured route.
@@ -37,9 +37,9 @@ impl Static {
 pub struct Control {
     pub connected_base: ConnectedBase,
     table: RouteTable,
-    /// Paths by number, from [`FIRST`] on, with whether packets can be forwarded by them.
-    paths: Vec<(Path, bool)>,
-    numbers: HashMap<Path, u16>,
+    /// Route infos by number, from [`FIRST`] on, with whether packets can be forwarded by them.
+    infos: Vec<(RouteInfo, bool)>,
+    numbers: HashMap<RouteInfo, u16>,
     fixed: Vec<(Prefix, u16)>,
     /// Static routes, by prefix, then in configured order.
     statics: Vec<Static>,
@@ -60,7 +60,7 @@ impl Control {
         Self {
             connected_base,
             table: RouteTable::new(),
-            paths: Vec::new(),
+            infos: Vec::new(),
             numbers: HashMap::new(),
             fixed: Vec::new(),
             statics: Vec::new(),
@@ -69,48 +69,48 @@ impl Control {
         }
     }
 
-    pub fn path(&self, number: u16) -> Option<&Path> {
+    pub fn info(&self, number: u16) -> Option<&RouteInfo> {
         let place = usize::from(number).checked_sub(usize::from(FIRST))?;
-        self.paths.get(place).map(|(path, _)| path)
+        self.infos.get(place).map(|(info, _)| info)
     }
 
     fn leads_somewhere(&self, number: u16) -> bool {
         let place = usize::from(number).checked_sub(usize::from(FIRST));
-        place.and_then(|place| self.paths.get(place)).is_some_and(|(_, resolved)| *resolved)
+        place.and_then(|place| self.infos.get(place)).is_some_and(|(_, resolved)| *resolved)
     }
 
     fn is_dynamic(&self, number: u16) -> bool {
-        matches!(self.path(number), Some(Path { origin: RouteOrigin::Dynamic { .. }, .. }))
+        matches!(self.info(number), Some(RouteInfo { origin: RouteOrigin::Dynamic { .. }, .. }))
     }
 
-    /// The number of a path; a new one is published first. Numbers are not used twice in the life of a
+    /// The number of a route info; a new one is published first. Numbers are not used twice in the life of a
     /// table, since a reader may still hold one.
-    fn number(&mut self, published: Published<'_>, path: &Path) -> Result<u16, FibFull> {
-        if let Some(number) = self.numbers.get(path) {
+    fn number(&mut self, published: Published<'_>, info: &RouteInfo) -> Result<u16, FibFull> {
+        if let Some(number) = self.numbers.get(info) {
             return Ok(*number);
         }
-        let place = self.paths.len() + usize::from(FIRST);
+        let place = self.infos.len() + usize::from(FIRST);
         let number = u16::try_from(place).ok().filter(|_| place < HOPS).ok_or(FibFull)?;
-        let hop = self.connected_base.resolve(path);
+        let hop = self.connected_base.resolve(info);
         if let Some(hop) = hop {
             published.hops.publish(number, hop);
         }
-        self.paths.push((*path, hop.is_some()));
-        self.numbers.insert(*path, number);
+        self.infos.push((*info, hop.is_some()));
+        self.numbers.insert(*info, number);
         Ok(number)
     }
 
-    /// Number of further paths that there can be.
+    /// Number of further route infos that there can be.
     pub fn room(&self) -> usize {
-        HOPS - usize::from(FIRST) - self.paths.len()
+        HOPS - usize::from(FIRST) - self.infos.len()
     }
 
-    /// Number of paths of these routes that would be new, at most `enough`.
+    /// Number of route infos of these routes that would be new, at most `enough`.
     pub fn new_paths(&self, routes: &[Planned], enough: usize) -> usize {
         let mut new = std::collections::HashSet::new();
         for route in routes {
-            if new.len() < enough && !self.numbers.contains_key(&route.path) {
-                new.insert(route.path);
+            if new.len() < enough && !self.numbers.contains_key(&route.info) {
+                new.insert(route.info);
             }
         }
         new.len()
@@ -123,7 +123,7 @@ impl Control {
         changed: &mut Vec<Prefix>,
     ) -> Result<(), FibFull> {
         for planned in std::mem::take(&mut self.connected_base.fixed) {
-            let number = self.number(published, &planned.path)?;
+            let number = self.number(published, &planned.info)?;
             self.fixed.push((planned.prefix, number));
         }
         for at in 0..self.fixed.len() {
@@ -143,7 +143,7 @@ impl Control {
     ) -> Result<(), FibFull> {
         let mut statics = Vec::with_capacity(routes.len());
         for route in routes {
-            let number = self.number(published, &route.path)?;
+            let number = self.number(published, &route.info)?;
             let (network, len) = route.prefix;
             statics.push(Static { network, row: route.row, number, len });
         }
@@ -180,7 +180,7 @@ impl Control {
         changed: &mut Vec<Prefix>,
     ) -> Result<(), FibFull> {
         let prefix = super::masked(route.destination, route.prefix_len);
-        let number = self.number(published, &route.path())?;
+        let number = self.number(published, &route.info())?;
         let current = self.table.get(prefix);
         let alone = self.shadowed.is_empty() || !self.shadowed.contains_key(&prefix);
         if alone && self.leads_somewhere(number) {
@@ -190,7 +190,7 @@ impl Control {
                 changed.push(prefix);
                 return Ok(());
             }
-            let no_worse = self.path(current).is_some_and(|path| path.distance >= route.distance);
+            let no_worse = self.info(current).is_some_and(|info| info.distance >= route.distance);
             if self.metric(current) == Some(route.metric) && no_worse {
                 if current != number {
                     self.table.set(published.cells, prefix, number);
@@ -233,7 +233,7 @@ impl Control {
     }
 
     fn metric(&self, number: u16) -> Option<u32> {
-        match self.path(number)?.origin {
+        match self.info(number)?.origin {
             RouteOrigin::Dynamic { metric, .. } => Some(metric),
             RouteOrigin::Own | RouteOrigin::Connected | RouteOrigin::Static => None,
         }
@@ -276,8 +276,8 @@ impl Control {
             return *number;
         }
         let rank = |number: u16| {
-            let path = self.path(number)?;
-            Some((path.distance, path.origin)).filter(|_| self.leads_somewhere(number))
+            let info = self.info(number)?;
+            Some((info.distance, info.origin)).filter(|_| self.leads_somewhere(number))
         };
         let statics = self.statics_of(prefix).iter().map(|route| route.number);
         let ranked =
@@ -297,14 +297,14 @@ impl Control {
         &self.statics
     }
 
-    /// Number of the path that exactly this prefix follows; 0 if there is no such route.
+    /// Number of the route info that exactly this prefix follows; 0 if there is no such route.
     pub fn winner(&self, prefix: Prefix) -> u16 {
         self.table.get(prefix)
     }
 
-    /// Number of a path that is known.
-    pub fn known(&self, path: &Path) -> Option<u16> {
-        self.numbers.get(path).copied()
+    /// Number of a route info that is known.
+    pub fn known(&self, info: &RouteInfo) -> Option<u16> {
+        self.numbers.get(info).copied()
     }
 
     /// Every route of another program, with its number, in no order.

@@ -3,7 +3,7 @@
 use tollway_config::dataplane::RowId;
 
 use super::control::Control;
-use super::plan::{Path, RouteOrigin};
+use super::plan::{RouteInfo, RouteOrigin};
 use super::{Discard, Fib, Prefix};
 
 /// Origin of a listed route.
@@ -47,7 +47,7 @@ pub struct ListedRoute {
     pub discard: Option<Discard>,
     /// Next hop, if it names one.
     pub gateway: Option<u32>,
-    /// Interface row that it leaves by; 0 when it leads nowhere.
+    /// Interface row that it leaves by; 0 when it cannot be resolved.
     pub interface: RowId,
     /// Source for the router's own packets that it names; 0 without one.
     pub pref_src: u32,
@@ -61,14 +61,15 @@ impl Fib {
         for route in &control.connected_base.connected {
             let (destination, prefix_len) = route.prefix;
             // A /32 address is both local and its own connected network: the address answers lookups.
-            let wins =
-                |path: &Path| prefix_len == 32 || control.known(path) == Some(control.winner(route.prefix));
+            let wins = |info: &RouteInfo| {
+                prefix_len == 32 || control.known(info) == Some(control.winner(route.prefix))
+            };
             tell(&ListedRoute {
                 destination,
                 prefix_len,
                 source: RouteSource::Connected { address: route.address_row },
                 distance: 0,
-                active: route.path.as_ref().is_some_and(wins),
+                active: route.info.as_ref().is_some_and(wins),
                 discard: None,
                 gateway: None,
                 interface: route.interface,
@@ -77,11 +78,11 @@ impl Fib {
         }
         self.for_each_static_of(&control, &mut tell);
         for (prefix, number) in control.dynamics() {
-            let Some(path) = control.path(number) else { continue };
-            let RouteOrigin::Dynamic { metric, protocol, multipath } = path.origin else { continue };
+            let Some(info) = control.info(number) else { continue };
+            let RouteOrigin::Dynamic { metric, protocol, multipath } = info.origin else { continue };
             let source = RouteSource::Dynamic { metric, protocol, multipath };
             let active = control.winner(prefix) == number;
-            tell(&self.listed(&control, prefix, source, number, path, active));
+            tell(&self.listed(&control, prefix, source, number, info, active));
         }
     }
 
@@ -92,13 +93,13 @@ impl Fib {
 
     fn for_each_static_of(&self, control: &Control, mut tell: impl FnMut(&ListedRoute)) {
         for route in control.statics() {
-            let Some(path) = control.path(route.number) else { continue };
+            let Some(info) = control.info(route.number) else { continue };
             let prefix = route.prefix();
             let first = control.statics_of(prefix).iter().find(|other| other.number == route.number);
             let active =
                 control.winner(prefix) == route.number && first.is_some_and(|first| first.row == route.row);
             let source = RouteSource::Static { row: route.row };
-            tell(&self.listed(control, prefix, source, route.number, path, active));
+            tell(&self.listed(control, prefix, source, route.number, info, active));
         }
     }
 
@@ -108,23 +109,23 @@ impl Fib {
         (destination, prefix_len): Prefix,
         source: RouteSource,
         number: u16,
-        path: &Path,
+        info: &RouteInfo,
         active: bool,
     ) -> ListedRoute {
         ListedRoute {
             destination,
             prefix_len,
             source,
-            distance: path.distance,
+            distance: info.distance,
             active,
-            discard: path.discard(),
-            gateway: path.gateway(),
+            discard: info.discard(),
+            gateway: info.gateway(),
             interface: self
                 .hops
                 .lookup(number)
                 .interface()
                 .map_or(0, |index| control.connected_base.row(index)),
-            pref_src: path.source,
+            pref_src: info.source,
         }
     }
 

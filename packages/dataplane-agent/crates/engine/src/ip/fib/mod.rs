@@ -34,7 +34,7 @@ pub use listing::{ListedRoute, RouteSource};
 use lookup::NextHops;
 pub use lookup::{Discard, Lookup};
 pub use plan::Planned;
-use plan::{ConnectedBase, Path, PathTarget, RouteOrigin, mask};
+use plan::{ConnectedBase, NextHopTarget, RouteInfo, RouteOrigin, mask};
 pub use table::Prefix;
 
 /// Number of no route.
@@ -99,27 +99,27 @@ pub enum DynamicTarget {
 }
 
 impl DynamicRoute {
-    fn path(&self) -> Path {
+    fn info(&self) -> RouteInfo {
         let target = match self.target {
-            DynamicTarget::Gateway { address, interface } => PathTarget::Gateway { address, interface },
-            DynamicTarget::Interface { interface } => PathTarget::Interface { interface },
-            DynamicTarget::Discard(discard) => PathTarget::Discard(discard),
+            DynamicTarget::Gateway { address, interface } => NextHopTarget::Gateway { address, interface },
+            DynamicTarget::Interface { interface } => NextHopTarget::Interface { interface },
+            DynamicTarget::Discard(discard) => NextHopTarget::Discard(discard),
         };
         let DynamicRoute { metric, protocol, multipath, .. } = *self;
         let origin = RouteOrigin::Dynamic { metric, protocol, multipath };
-        Path { origin, distance: self.distance, target, source: self.source }
+        RouteInfo { origin, distance: self.distance, target, source: self.source }
     }
 
-    fn of(prefix: Prefix, path: &Path) -> Option<Self> {
-        let RouteOrigin::Dynamic { metric, protocol, multipath } = path.origin else { return None };
-        let target = match path.target {
-            PathTarget::Gateway { address, interface } => DynamicTarget::Gateway { address, interface },
-            PathTarget::Interface { interface } => DynamicTarget::Interface { interface },
-            PathTarget::Discard(discard) => DynamicTarget::Discard(discard),
-            PathTarget::Resolved(_) => return None,
+    fn of(prefix: Prefix, info: &RouteInfo) -> Option<Self> {
+        let RouteOrigin::Dynamic { metric, protocol, multipath } = info.origin else { return None };
+        let target = match info.target {
+            NextHopTarget::Gateway { address, interface } => DynamicTarget::Gateway { address, interface },
+            NextHopTarget::Interface { interface } => DynamicTarget::Interface { interface },
+            NextHopTarget::Discard(discard) => DynamicTarget::Discard(discard),
+            NextHopTarget::Resolved(_) => return None,
         };
         let (destination, prefix_len) = prefix;
-        let Path { distance, source, .. } = *path;
+        let RouteInfo { distance, source, .. } = *info;
         Some(Self { destination, prefix_len, metric, protocol, distance, target, multipath, source })
     }
 }
@@ -236,7 +236,7 @@ impl Fib {
         let control = self.control();
         let routes: Vec<_> = control
             .dynamics()
-            .filter_map(|(prefix, number)| DynamicRoute::of(prefix, control.path(number)?))
+            .filter_map(|(prefix, number)| DynamicRoute::of(prefix, control.info(number)?))
             .collect();
         routes.into_iter()
     }

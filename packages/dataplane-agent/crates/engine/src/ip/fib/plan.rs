@@ -13,31 +13,33 @@ use crate::interface::InterfaceMap;
 /// Longest prefix, bits.
 const MAX_LEN: u8 = 32;
 
-/// The content of a route without its prefix. Routes with the same content share a number.
+/// A route without its prefix, as Linux's `fib_info`. Routes with the same content share a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Path {
+pub struct RouteInfo {
     pub origin: RouteOrigin,
     /// Among the routes of a prefix the lowest wins.
     pub distance: u8,
-    pub target: PathTarget,
+    pub target: NextHopTarget,
     /// Source for the router's own packets; 0 for an address of the interface.
     pub source: u32,
 }
 
-impl Path {
+impl RouteInfo {
     /// The neighbour it names.
     pub fn gateway(&self) -> Option<u32> {
         match self.target {
-            PathTarget::Gateway { address, .. } => Some(address),
-            PathTarget::Resolved(_) | PathTarget::Interface { .. } | PathTarget::Discard(_) => None,
+            NextHopTarget::Gateway { address, .. } => Some(address),
+            NextHopTarget::Resolved(_) | NextHopTarget::Interface { .. } | NextHopTarget::Discard(_) => None,
         }
     }
 
-    /// The action of a path that forwards nothing.
+    /// The action of a route info that forwards nothing.
     pub fn discard(&self) -> Option<Discard> {
         match self.target {
-            PathTarget::Discard(discard) => Some(discard),
-            PathTarget::Resolved(_) | PathTarget::Interface { .. } | PathTarget::Gateway { .. } => None,
+            NextHopTarget::Discard(discard) => Some(discard),
+            NextHopTarget::Resolved(_) | NextHopTarget::Interface { .. } | NextHopTarget::Gateway { .. } => {
+                None
+            }
         }
     }
 }
@@ -61,7 +63,7 @@ pub enum RouteOrigin {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum PathTarget {
+pub enum NextHopTarget {
     /// The result of lookups itself.
     Resolved(Lookup),
     Gateway {
@@ -79,7 +81,7 @@ pub enum PathTarget {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Planned {
     pub(super) prefix: Prefix,
-    pub(super) path: Path,
+    pub(super) info: RouteInfo,
     pub(super) row: RowId,
 }
 
@@ -106,8 +108,8 @@ pub struct Connected {
     pub prefix: Prefix,
     pub address_row: RowId,
     pub interface: RowId,
-    /// The path, if its interface is running.
-    pub path: Option<Path>,
+    /// The route info, if its interface is running.
+    pub info: Option<RouteInfo>,
 }
 
 impl ConnectedBase {
@@ -138,27 +140,27 @@ impl ConnectedBase {
                 connected_base.host(address.row, own, Lookup::Local { interface }, own);
             }
             let prefix = (network & mask(len), len);
-            let path = connected_base.runs(interface).then_some(Path {
+            let info = connected_base.runs(interface).then_some(RouteInfo {
                 origin: RouteOrigin::Connected,
                 distance: 0,
-                target: PathTarget::Resolved(Lookup::Connected { interface }),
+                target: NextHopTarget::Resolved(Lookup::Connected { interface }),
                 source: own,
             });
             connected_base.connected.push(Connected {
                 prefix,
                 address_row: address.row,
                 interface: address.interface,
-                path,
+                info,
             });
-            let Some(path) = path else { continue };
-            connected_base.fixed.push(Planned { prefix, path, row: address.row });
+            let Some(info) = info else { continue };
+            connected_base.fixed.push(Planned { prefix, info, row: address.row });
             if len <= 30 {
                 connected_base.host(address.row, prefix.0 | !mask(len), Lookup::Broadcast { interface }, own);
             }
         }
         // Of equal prefixes and origins the first one configured wins.
-        connected_base.fixed.sort_by_key(|planned| (planned.prefix, planned.path.origin));
-        let own = connected_base.fixed.iter().filter(|planned| planned.path.origin == RouteOrigin::Own);
+        connected_base.fixed.sort_by_key(|planned| (planned.prefix, planned.info.origin));
+        let own = connected_base.fixed.iter().filter(|planned| planned.info.origin == RouteOrigin::Own);
         connected_base.own = own.map(|planned| planned.prefix.0).collect();
         Ok(connected_base)
     }
@@ -169,9 +171,13 @@ impl ConnectedBase {
     }
 
     fn host(&mut self, row: RowId, address: u32, lookup: Lookup, source: u32) {
-        let path =
-            Path { origin: RouteOrigin::Own, distance: 0, target: PathTarget::Resolved(lookup), source };
-        self.fixed.push(Planned { prefix: (address, MAX_LEN), path, row });
+        let info = RouteInfo {
+            origin: RouteOrigin::Own,
+            distance: 0,
+            target: NextHopTarget::Resolved(lookup),
+            source,
+        };
+        self.fixed.push(Planned { prefix: (address, MAX_LEN), info, row });
     }
 
     fn runs(&self, interface: InterfaceIndex) -> bool {
@@ -193,27 +199,29 @@ impl ConnectedBase {
         let mut best: Option<(u8, InterfaceIndex, u32)> = None;
         for connected in &self.connected {
             let (network, len) = connected.prefix;
-            let Some(path) = connected.path.filter(|_| address & mask(len) == network) else { continue };
-            let PathTarget::Resolved(Lookup::Connected { interface }) = path.target else { continue };
+            let Some(info) = connected.info.filter(|_| address & mask(len) == network) else { continue };
+            let NextHopTarget::Resolved(Lookup::Connected { interface }) = info.target else { continue };
             if on.is_none_or(|on| on == interface) && best.is_none_or(|best| len > best.0) {
-                best = Some((len, interface, path.source));
+                best = Some((len, interface, info.source));
             }
         }
         best.map(|(_, interface, own)| (interface, own))
     }
 
-    /// Next hop of a path now; `None` when it leads nowhere, so that routes by it are not active.
-    pub fn resolve(&self, path: &Path) -> Option<NextHop> {
-        let hop = match path.target {
-            PathTarget::Resolved(lookup) => NextHop { lookup, source: path.source },
-            PathTarget::Discard(discard) => NextHop { lookup: Lookup::Discard(discard), source: 0 },
-            PathTarget::Interface { interface } => {
+    /// Next hop of a route info now; `None` when it cannot be resolved, so that routes by it are not active.
+    pub fn resolve(&self, info: &RouteInfo) -> Option<NextHop> {
+        let hop = match info.target {
+            NextHopTarget::Resolved(lookup) => NextHop { lookup, source: info.source },
+            NextHopTarget::Discard(discard) => NextHop { lookup: Lookup::Discard(discard), source: 0 },
+            NextHopTarget::Interface { interface } => {
                 let interface = self.interfaces.index(interface).filter(|index| self.runs(*index))?;
                 NextHop { lookup: Lookup::Connected { interface }, source: self.first_address(interface) }
             }
             // A gateway that is the router's own address forwards nothing.
-            PathTarget::Gateway { address, .. } if self.own.binary_search(&address).is_ok() => return None,
-            PathTarget::Gateway { address, interface } => {
+            NextHopTarget::Gateway { address, .. } if self.own.binary_search(&address).is_ok() => {
+                return None;
+            }
+            NextHopTarget::Gateway { address, interface } => {
                 let on = match interface {
                     Some(row) => Some(self.interfaces.index(row)?),
                     None => None,
@@ -225,7 +233,7 @@ impl ConnectedBase {
                 NextHop { lookup: Lookup::Via { interface, gateway: address }, source }
             }
         };
-        Some(if path.source == 0 { hop } else { NextHop { source: path.source, ..hop } })
+        Some(if info.source == 0 { hop } else { NextHop { source: info.source, ..hop } })
     }
 
     /// The configured routes by prefix, then in configured order. Errors name the row.
@@ -239,24 +247,24 @@ impl ConnectedBase {
         let network = v4(route.row, "destination", route.destination)?;
         let len = checked_len(route.row, route.prefix_len)?;
         let target = match &route.target {
-            RouteTarget::Blackhole => PathTarget::Discard(Discard::Blackhole),
+            RouteTarget::Blackhole => NextHopTarget::Discard(Discard::Blackhole),
             RouteTarget::Interface { interface } => {
                 find(&self.interfaces, route.row, *interface)?;
-                PathTarget::Interface { interface: *interface }
+                NextHopTarget::Interface { interface: *interface }
             }
             RouteTarget::Gateway { address, interface } => {
                 interface.map(|row| find(&self.interfaces, route.row, row)).transpose()?;
-                PathTarget::Gateway { address: v4(route.row, "gateway", *address)?, interface: *interface }
+                NextHopTarget::Gateway { address: v4(route.row, "gateway", *address)?, interface: *interface }
             }
         };
         let source = route.pref_src.map(|address| v4(route.row, "pref-src", address)).transpose()?;
-        let path = Path {
+        let info = RouteInfo {
             origin: RouteOrigin::Static,
             distance: route.distance,
             target,
             source: source.unwrap_or(0),
         };
-        Ok(Planned { prefix: (network & mask(len), len), path, row: route.row })
+        Ok(Planned { prefix: (network & mask(len), len), info, row: route.row })
     }
 }
 

@@ -115,11 +115,11 @@ fn proxies(snapshot: &Snapshot, interface: &Interface, in_interface: u16, packet
         return false;
     }
     // A proxy ARP answer from a router that does not forward would cut the target off.
-    let way_out = || snapshot.way_out(target).filter(|_| snapshot.settings.ip_forward);
+    let egress = || snapshot.egress_interface(target).filter(|_| snapshot.settings.ip_forward);
     match interface.arp {
         // Its own addresses on other interfaces are among what can be reached through it.
-        ArpMode::ProxyArp => snapshot.is_local(target) || way_out().is_some_and(|out| out != in_interface),
-        ArpMode::LocalProxyArp => way_out().is_some_and(|out| out == in_interface),
+        ArpMode::ProxyArp => snapshot.is_local(target) || egress().is_some_and(|out| out != in_interface),
+        ArpMode::LocalProxyArp => egress().is_some_and(|out| out == in_interface),
         ArpMode::Enabled | ArpMode::Disabled | ArpMode::ReplyOnly => false,
     }
 }

@@ -106,7 +106,7 @@ pub(super) fn run<F: Frame, S: FrameSource<F>, const SOURCE: bool>(pass: &mut Pa
 /// Gives a packet the address and port of its connection's translation, at one end.
 #[inline(always)]
 fn translate<F>(state: &WorkerState<F>, meta: &mut Meta, reference: ConnRef, manip: Manip) {
-    let Some((from, to)) = state.table.way(reference, meta.direction) else { return };
+    let Some((from, to)) = state.table.translation(reference, meta.direction) else { return };
     meta.flags |= flag::TRANSLATED;
     let with_ports = !meta.is(flag::ICMP_ERROR);
     match manip {

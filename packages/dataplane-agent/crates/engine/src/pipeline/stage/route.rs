@@ -119,7 +119,7 @@ fn check_source(snapshot: &Snapshot, meta: &Meta, src: u32) -> Result<(), Refusa
         RpFilter::Strict => false,
         RpFilter::Loose => true,
     };
-    let back = snapshot.way_out(src);
+    let back = snapshot.egress_interface(src);
     let fits = back.is_some_and(|interface| loose || interface == meta.in_interface);
     if fits { Ok(()) } else { Err((DropReason::ReversePath, None)) }
 }

@@ -145,7 +145,7 @@ fn replace_masqueraded<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, flow:
 /// Whether packets to an address leave by an interface, and by another one than that of a row.
 fn leaves_by_another(snapshot: &Snapshot, row: RowId, address: Addr) -> bool {
     let Some(address) = address.as_v4().filter(|address| !is_group(*address)) else { return false };
-    let out = snapshot.way_out(address).and_then(|interface| snapshot.interface(interface));
+    let out = snapshot.egress_interface(address).and_then(|interface| snapshot.interface(interface));
     out.is_some_and(|out| out.row != row && out.up)
 }
 

@@ -332,7 +332,7 @@ impl ConnectionTable {
     /// Tuple of the packets of a direction of a reference's connection, as they arrive and as they leave; `None` when it
     /// is gone.
     #[inline(always)]
-    pub(crate) fn way(&self, reference: ConnRef, direction: Direction) -> Option<(Tuple, Tuple)> {
+    pub(crate) fn translation(&self, reference: ConnRef, direction: Direction) -> Option<(Tuple, Tuple)> {
         self.slot(reference)?;
         let other = self.tuple(reference.slot, direction.reverse());
         Some((self.tuple(reference.slot, direction), other.reversed()))
