@@ -38,12 +38,17 @@ pub(crate) struct FlowHandover {
     pub target: Option<NatTargetV4>,
     /// First packet, with which the flow moves: if it does not arrive, the flow has not moved.
     pub first: bool,
+    /// Hook of the last rules that saw it: input or forward.
     pub hook: Hook,
     /// Row of the out-interface; 0 for none.
     pub out_interface: RowId,
+    /// IPv4 address of the next hop, host order.
     pub next_hop: u32,
+    /// Marks that rules have set.
     pub marks: Marks,
+    /// DSCP that a rule has set.
     pub new_dscp: Option<u8>,
+    /// A rule marks the connection for FastTrack.
     pub fasttrack: bool,
 }
 
@@ -71,6 +76,7 @@ impl NatTargetV4 {
         Some(Self { addresses, ports, randomise, masquerade: masquerade.unwrap_or(0) })
     }
 
+    /// As the NAT stage takes it.
     pub fn target(self) -> NatTarget {
         NatTarget {
             addresses: self.addresses.map(|(from, to)| (Addr::v4(from), Addr::v4(to))),
@@ -84,7 +90,9 @@ impl NatTargetV4 {
 /// Marks of a packet and of its connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Marks {
+    /// Packet mark.
     pub packet: Mark,
+    /// Routing mark.
     pub routing: Mark,
     /// Connection mark as the rules see it.
     pub connection: Mark,
@@ -106,14 +114,17 @@ impl QueueHandovers {
         QueueRef::handover(self.0.len() - 1)
     }
 
+    /// The hand-over of a reference.
     pub fn get(&self, index: usize) -> Option<QueueHandover> {
         self.0.get(index).copied()
     }
 
+    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
+    /// Removes all of them.
     pub fn clear(&mut self) {
         self.0.clear();
     }

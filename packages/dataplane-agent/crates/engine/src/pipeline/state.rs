@@ -27,8 +27,11 @@ const MAX_RESUMES: usize = 256;
 /// The state of one worker between batches.
 #[derive(Debug)]
 pub struct WorkerState<F> {
+    /// Number of this worker.
     pub(crate) worker: u32,
+    /// Number of workers.
     pub(crate) workers: u32,
+    /// What all workers share: configuration, tables and counters of changes.
     pub(crate) shared: Arc<Shared>,
     /// Time of this batch.
     pub(crate) now: Now,
@@ -36,11 +39,17 @@ pub struct WorkerState<F> {
     pub(crate) batch: u32,
     /// The numbers by which cached actions are valid.
     pub(crate) cache_epoch: CacheEpoch,
+    /// Connections of the flows that this worker owns.
     pub(crate) table: ConnectionTable,
+    /// Paths of rules that packets took, and their counters.
     pub(crate) paths: Paths,
+    /// Packets that wait for the link-layer address of their next hop.
     pub(crate) holds: Holds<F>,
+    /// Fragments of datagrams that are not complete.
     pub(crate) fragments: Fragments<F>,
+    /// Queues that this worker owns, and the packets in them.
     pub(crate) queues: Queues<F>,
+    /// Ids of neighbours that were looked up under the present epoch.
     pub(crate) adjacencies: AdjacencyCache,
     /// Resume points of this generation; a packet's number is the place here plus one.
     pub(crate) resumes: Vec<Position>,
@@ -64,19 +73,28 @@ pub struct WorkerState<F> {
     pub(crate) fragments_pending: bool,
     /// Identification of the router's own packets.
     pub(crate) ident: u16,
+    /// State of the pseudo-random numbers.
     pub(crate) random: u64,
 
+    /// Packets by [`DropReason`].
     pub(crate) drops: [u64; DROP_REASONS],
     /// Packets by [`crate::packet::slow_reason::SlowReason`].
     pub(crate) slow: [u64; SLOW_REASONS],
+    /// Packets that the flow cache forwarded, without those of fasttracked connections.
     pub(crate) flow_cache_forwarded: Count,
+    /// Packets that the flow cache forwarded of fasttracked connections.
     pub(crate) fasttrack: Count,
+    /// Packets that the kernel forwarded by itself (flow offload).
     pub(crate) offloaded: Count,
+    /// Packets that the flow cache forwarded, by the port they arrived on.
     pub(crate) fp_rx: Vec<Count>,
+    /// Packets, runs and time by stage.
     pub(crate) stages: StageTable,
+    /// Packets received from other workers.
     pub(crate) handover_packets: u64,
     /// See [`crate::engine::stats::EngineStats::out_of_order`].
     pub(crate) out_of_order: u64,
+    /// Packets that the router itself made: ARP, ICMP errors, resets.
     pub(crate) generated: u64,
 }
 
@@ -87,6 +105,7 @@ impl<F> WorkerState<F> {
         packet.drop_for(reason);
     }
 
+    /// Counts packets of a drop reason.
     pub(crate) fn count_drop(&mut self, reason: DropReason, segments: u32) {
         if let Some(count) = self.drops.get_mut(reason as usize) {
             *count += u64::from(segments);

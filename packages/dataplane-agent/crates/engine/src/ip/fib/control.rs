@@ -21,12 +21,15 @@ const FIRST: u16 = 2;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Static {
     network: u32,
+    /// Row of the configuration.
     pub row: RowId,
+    /// Number of its route info.
     pub number: u16,
     len: u8,
 }
 
 impl Static {
+    /// Destination.
     pub fn prefix(&self) -> Prefix {
         (self.network, self.len)
     }
@@ -35,6 +38,7 @@ impl Static {
 /// The writer's half of a forwarding table.
 #[derive(Debug)]
 pub struct Control {
+    /// Interfaces and own addresses on which the routes are resolved.
     pub connected_base: ConnectedBase,
     table: RouteTable,
     /// Route infos by number, from [`FIRST`] on, with whether packets can be forwarded by them.
@@ -51,11 +55,14 @@ pub struct Control {
 /// The readers' half, as the writer needs it.
 #[derive(Clone, Copy)]
 pub struct Published<'a> {
+    /// Numbers of route infos by destination.
     pub cells: &'a Cells,
+    /// Next hops by number.
     pub hops: &'a NextHops,
 }
 
 impl Control {
+    /// A table without routes.
     pub fn new(connected_base: ConnectedBase) -> Self {
         Self {
             connected_base,
@@ -69,6 +76,7 @@ impl Control {
         }
     }
 
+    /// The route info of a number.
     pub fn info(&self, number: u16) -> Option<&RouteInfo> {
         let place = usize::from(number).checked_sub(usize::from(FIRST))?;
         self.infos.get(place).map(|(info, _)| info)
@@ -293,6 +301,7 @@ impl Control {
         rest.get(..len).unwrap_or_default()
     }
 
+    /// Configured routes, by prefix, then in configured order.
     pub fn statics(&self) -> &[Static] {
         &self.statics
     }

@@ -16,9 +16,11 @@ const MAX_LEN: u8 = 32;
 /// A route without its prefix, as Linux's `fib_info`. Routes with the same content share a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RouteInfo {
+    /// Where the route comes from.
     pub origin: RouteOrigin,
     /// Among the routes of a prefix the lowest wins.
     pub distance: u8,
+    /// What happens to the packets.
     pub target: NextHopTarget,
     /// Source for the router's own packets; 0 for an address of the interface.
     pub source: u32,
@@ -62,6 +64,7 @@ pub enum RouteOrigin {
     },
 }
 
+/// What a route does with packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NextHopTarget {
     /// The result of lookups itself.
@@ -80,8 +83,11 @@ pub enum NextHopTarget {
 /// A route of the configuration, checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Planned {
+    /// Destination.
     pub(super) prefix: Prefix,
+    /// Everything but the destination.
     pub(super) info: RouteInfo,
+    /// Row of the configuration.
     pub(super) row: RowId,
 }
 
@@ -105,8 +111,11 @@ pub struct ConnectedBase {
 /// A connected network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Connected {
+    /// The network.
     pub prefix: Prefix,
+    /// Row of the address that the network belongs to.
     pub address_row: RowId,
+    /// Row of the interface.
     pub interface: RowId,
     /// The route info, if its interface is running.
     pub info: Option<RouteInfo>,
@@ -268,6 +277,7 @@ impl ConnectedBase {
     }
 }
 
+/// Network mask of a prefix length of 0 to 32 bits, host order.
 pub const fn mask(len: u8) -> u32 {
     if len == 0 { 0 } else { u32::MAX << (32 - len) }
 }

@@ -20,16 +20,21 @@ const RENUMBER: usize = if cfg!(test) { 16 } else { 4096 };
 /// A neighbour, as the state machine keeps it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NeighborEntry {
+    /// Interface and address.
     pub key: NeighborKey,
     /// Static entry's row, 0 for a learned one.
     pub row: RowId,
+    /// Link-layer address; zeros while it is unknown.
     pub mac: [u8; 6],
+    /// State of the neighbour (RFC 4861 §7.3.2).
     pub status: NeighborStatus,
     /// Requests sent in this state.
     pub probes: u8,
     /// When the state ends; `u64::MAX` never.
     pub due: u64,
+    /// Generation of the slot, a part of the ids of its neighbours.
     pub reuse: u16,
+    /// The slot is in use.
     pub live: bool,
     /// The neighbour has answered: both directions worked once.
     pub confirmed: bool,
@@ -38,8 +43,11 @@ pub(super) struct NeighborEntry {
 /// The entries, and which slots are free.
 #[derive(Debug, Default, Clone)]
 pub(super) struct NeighborTable {
+    /// Slots by interface and address.
     pub index: HashMap<NeighborKey, u32>,
+    /// Entries by slot.
     pub entries: Vec<NeighborEntry>,
+    /// Free slots.
     pub free: Vec<u32>,
     /// Free slots whose generations are used up.
     pub exhausted: Vec<u32>,

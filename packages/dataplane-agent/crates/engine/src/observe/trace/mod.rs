@@ -245,6 +245,7 @@ impl TraceRecord {
         }
     }
 
+    /// Makes the record usable for another packet.
     pub(crate) fn clear(&mut self) {
         self.steps.clear();
         self.rows.clear();
@@ -264,8 +265,11 @@ impl TraceRecord {
 /// Memory for the packets that one worker notes.
 #[derive(Debug)]
 pub struct TraceBuffer {
+    /// Records of packets, in the order of their arrival.
     pub(crate) records: Vec<TraceRecord>,
+    /// Records that are free, with their memory.
     pub(crate) blank: Vec<TraceRecord>,
+    /// Packets for which there was no record, by trace.
     pub(crate) lost: [u64; TRACES],
 }
 
@@ -305,7 +309,9 @@ impl TraceBuffer {
 /// A worker's state of its traces.
 #[derive(Debug)]
 pub(crate) struct Tracer {
+    /// Filters of the traces that run.
     pub(crate) filters: Filters,
+    /// Where records are written to.
     pub(crate) buffer: TraceBuffer,
     /// Records of packets that are in the batch.
     pub(crate) live: Vec<TraceRecord>,
@@ -318,6 +324,7 @@ pub(crate) struct Tracer {
 }
 
 impl Tracer {
+    /// Begins to trace.
     pub fn new(filters: Filters, buffer: TraceBuffer) -> Self {
         Self {
             filters,
@@ -339,6 +346,7 @@ impl Tracer {
         std::mem::replace(&mut self.buffer, buffer)
     }
 
+    /// Ends the traces; gives the buffer back.
     pub fn into_buffer(self) -> TraceBuffer {
         self.buffer
     }

@@ -27,6 +27,7 @@ pub(super) struct ColdState {
 }
 
 impl ColdState {
+    /// State of a slot that was just allocated.
     pub fn new(serial: u32) -> Self {
         Self { serial, older: NIL, newer: NIL, mark: 0, masquerade: 0, pending: 0, list: UNLISTED }
     }
@@ -59,12 +60,14 @@ impl V6 {
         self.free.push(place);
     }
 
+    /// Source and destination of a direction.
     #[inline]
     pub fn get(&self, place: u32, direction: Direction) -> (Addr, Addr) {
         let pair = self.places.get(place as usize).and_then(|pair| pair.get(direction.index()));
         pair.copied().unwrap_or_default()
     }
 
+    /// Stores source and destination of a direction.
     pub fn set(&mut self, place: u32, direction: Direction, addresses: (Addr, Addr)) {
         let pair = self.places.get_mut(place as usize).and_then(|pair| pair.get_mut(direction.index()));
         if let Some(pair) = pair {
@@ -78,6 +81,7 @@ impl V6 {
 pub(super) struct TotalsBySlot(Vec<[u64; 4]>);
 
 impl TotalsBySlot {
+    /// Counters at 0.
     pub fn new(slots: usize) -> Self {
         Self(vec![[0; 4]; slots])
     }
@@ -92,11 +96,13 @@ impl TotalsBySlot {
         }
     }
 
+    /// Counters of a slot; 0 for one without.
     pub fn get(&self, slot: u32) -> Totals {
         let [p0, p1, b0, b1] = self.0.get(slot as usize).copied().unwrap_or_default();
         Totals { packets: [p0, p1], bytes: [b0, b1] }
     }
 
+    /// Replaces the counters of a slot.
     pub fn set(&mut self, slot: u32, totals: Totals) {
         if let Some(cells) = self.0.get_mut(slot as usize) {
             let ([p0, p1], [b0, b1]) = (totals.packets, totals.bytes);
@@ -104,14 +110,17 @@ impl TotalsBySlot {
         }
     }
 
+    /// Adds packets and bytes of both directions.
     pub fn add_both(&mut self, slot: u32, packets: [u64; 2], bytes: [u64; 2]) {
         self.set(slot, self.get(slot).plus(Totals { packets, bytes }));
     }
 
+    /// Adds packets and bytes of a direction.
     pub fn add(&mut self, slot: u32, direction: Direction, packets: u32, bytes: u64) {
         self.set(slot, self.get(slot).plus(Totals::of(direction, packets, bytes)));
     }
 
+    /// Subtracts packets and bytes of a direction.
     pub fn subtract(&mut self, slot: u32, direction: Direction, packets: u32, bytes: u64) {
         self.set(slot, self.get(slot).minus(Totals::of(direction, packets, bytes)));
     }

@@ -23,7 +23,9 @@ pub(super) struct SideState {
 /// Options that a side has negotiated, and flags of its state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Traits {
+    /// Window scale of the side (RFC 7323 §2), bits.
     pub(super) scale: u8,
+    /// [`SCALE`] to [`RESTORED`].
     pub(super) flags: u8,
 }
 
@@ -47,9 +49,13 @@ pub(super) const fn pick_mut<T>(pair: &mut [T; 2], direction: Direction) -> (&mu
     }
 }
 
+/// The side has sent the window scale option.
 pub(super) const SCALE: u8 = 1;
+/// The side permits selective acknowledgements.
 pub(super) const SACK: u8 = 2;
+/// The side has sent data that is not acknowledged.
 pub(super) const UNACKED: u8 = 4;
+/// `max_ack` is set.
 pub(super) const MAX_ACK: u8 = 8;
 /// The connection was picked up mid-stream: a segment out of window resynchronises the tracked window.
 pub(super) const PICKED_UP: u8 = 16;
@@ -68,6 +74,7 @@ pub(super) const MAX_WINDOW: u32 = 1 << 30;
 /// Most bytes that an acknowledgement may be behind the data, for windows smaller than that.
 const MAX_ACK_WINDOW: u32 = 66_000;
 
+/// Whether a sequence number is before another one, modulo 2^32 (RFC 9293 §3.4).
 pub(super) const fn before(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
 }
