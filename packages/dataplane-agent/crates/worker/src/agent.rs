@@ -53,24 +53,35 @@ pub struct Prepared {
 
 /// Everything the control thread owns.
 pub struct Agent {
+    /// The configuration in force, and what was kept of it on disk.
     pub(crate) active: Active,
     /// Digest of the active configuration.
     pub(crate) digest: Digest,
+    /// The compiled configuration in force.
     pub(crate) snapshot: Arc<Snapshot>,
     /// Configuration that `snapshot` was made from.
     built_from: Arc<DataplaneConfig>,
+    /// What all workers share.
     pub(crate) shared: Arc<Shared>,
+    /// The worker threads.
     pub(crate) workers: Workers,
+    /// The claimed interfaces.
     pub(crate) ports: Ports,
+    /// Rates of the interfaces.
     pub(crate) rates: Rates,
+    /// The network namespace of the router's own services; `None` without one.
     pub(crate) router: Option<RouterNamespace>,
     /// Routes of other programs in the router's namespace.
     learned: Option<LearnedRoutes>,
+    /// Configurations that were prepared and not yet committed.
     pub(crate) prepared: Vec<Prepared>,
+    /// Token of the configuration prepared last.
     pub(crate) token: u64,
+    /// Traces that run.
     pub(crate) traces: Traces,
     /// Counts changes of what [`Ports::facts`] says.
     pub(crate) facts_version: u64,
+    /// Start of the agent, ns of the monotonic clock.
     pub(crate) started_ns: u64,
     /// A port must be opened anew, with another backend or because its socket has failed.
     reopen: bool,

@@ -15,7 +15,9 @@ pub struct FlowKey {
 /// Shift of the ingress port in [`FlowKey::rest`].
 pub(crate) const IN_PORT: u32 = 48;
 const V4: u64 = 4 << 8;
+/// Bits of an IPv6 key.
 pub(crate) const V6: u64 = 6 << 8;
+/// Bits that hold the family.
 pub(crate) const FAMILY: u64 = 0x0f << 8;
 /// Shift of [`Tuple::icmp`] in [`FlowKey::rest`]: beside the family.
 const ICMP_KIND: u32 = 12;
@@ -99,11 +101,13 @@ impl FlowKey {
         ((self.rest >> 16) as u16, (self.rest >> 32) as u16)
     }
 
+    /// IP protocol number.
     #[inline]
     pub(crate) fn protocol(&self) -> u8 {
         self.rest as u8
     }
 
+    /// Whether it is of an IPv4 flow.
     #[inline]
     pub(crate) fn is_v4(&self) -> bool {
         self.rest & FAMILY == V4
@@ -117,6 +121,7 @@ pub(crate) const fn mix(a: u64, b: u64) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
+/// Hash of a tuple.
 pub(crate) fn fingerprint(tuple: &Tuple) -> u64 {
     let half = |address: u128| {
         mix(address as u64 ^ 0x9e37_79b9_7f4a_7c15, (address >> 64) as u64 ^ 0xe703_7ed1_a0b4_28db)

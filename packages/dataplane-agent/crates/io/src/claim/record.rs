@@ -13,11 +13,15 @@ use crate::link::{Link, LinkMonitor};
 pub(super) struct Record {
     /// Identity of the device, whatever its name: see [`device`]. Empty if it is not known.
     pub(super) device: String,
+    /// The interface was up (`IFF_UP`).
     pub(super) up: bool,
     /// Bytes; 0 if it is not known.
     pub(super) mtu: u32,
+    /// `net.ipv6.conf.IFACE.disable_ipv6`; `None` without IPv6 in the kernel.
     pub(super) disable_ipv6: Option<String>,
+    /// Large receive offload was on.
     pub(super) lro: bool,
+    /// Generic receive offload was on.
     pub(super) gro: bool,
     /// The device takes VLAN tags off received frames.
     pub(super) vlan: bool,
@@ -28,6 +32,7 @@ pub(super) struct Record {
 }
 
 impl Record {
+    /// As it is written to a file, a property a line.
     pub(super) fn to_text(&self) -> String {
         let flags = [("up", self.up), ("lro", self.lro), ("gro", self.gro), ("vlan", self.vlan)];
         let mut text = String::new();
@@ -49,6 +54,7 @@ impl Record {
         text
     }
 
+    /// Reads what [`Self::to_text`] wrote; unknown lines are passed over.
     pub(super) fn from_text(text: &str) -> Self {
         let mut record = Record::default();
         for line in text.lines() {
@@ -97,6 +103,7 @@ fn here() -> String {
     format!("{netns} {}", boot.trim())
 }
 
+/// The present settings of an interface.
 pub(super) fn observe(netdev: &str) -> Result<Record, ClaimError> {
     let links = LinkMonitor::new()?.links()?;
     let link = links.iter().find(|link| link.name == netdev);

@@ -19,20 +19,31 @@ use crate::bpf::extended::{
 
 /// Helpers (bpf-helpers(7)) by number.
 mod helper {
+    /// `bpf_map_lookup_elem`.
     pub const MAP_LOOKUP: i32 = 1;
+    /// `bpf_skb_store_bytes`.
     pub const STORE_BYTES: i32 = 9;
+    /// `bpf_l4_csum_replace`.
     pub const L4_CHECKSUM: i32 = 11;
+    /// `bpf_redirect`.
     pub const REDIRECT: i32 = 23;
+    /// `bpf_skb_load_bytes`.
     pub const LOAD_BYTES: i32 = 26;
 }
 
 /// Offsets in `struct __sk_buff` (linux/bpf.h).
 mod context {
+    /// Length of the packet, bytes.
     pub const LEN: i16 = 0;
+    /// `PACKET_HOST`, `PACKET_OTHERHOST` and so on (packet(7)).
     pub const PACKET_TYPE: i16 = 4;
+    /// Whether the kernel has taken a VLAN tag out of the frame.
     pub const VLAN_PRESENT: i16 = 20;
+    /// Interface that it arrived on.
     pub const IFINDEX: i16 = 40;
+    /// Segments of a super-frame.
     pub const GSO_SEGS: i16 = 164;
+    /// Payload of a segment of a super-frame, bytes.
     pub const GSO_SIZE: i16 = 176;
 }
 

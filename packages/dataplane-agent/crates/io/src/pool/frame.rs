@@ -11,11 +11,17 @@ use super::{HEAD_CAPACITY, HEAD_CHUNK, HEAD_OFFSET, TAIL_CAPACITY};
 
 /// A frame of the pool, owned. Dropping it returns it.
 pub struct PoolFrame {
+    /// Start of the chunk that holds the head.
     pub(super) chunk: NonNull<u8>,
+    /// The bytes of a super-frame behind the head.
     pub(super) tail: Option<NonNull<u8>>,
+    /// Length of the tail, bytes.
     pub(super) tail_len: u32,
+    /// Start of the frame in the chunk, bytes.
     pub(super) offset: u16,
+    /// Bytes of the frame in the chunk.
     pub(super) head_len: u16,
+    /// List by which chunks go back to their partition.
     pub(super) returns: &'static ReturnList,
 }
 

@@ -25,6 +25,7 @@ const FILL_LEAST: u32 = 128;
 #[derive(Debug)]
 pub(super) struct Netdev {
     pub(super) kernel_frames: KernelFrames,
+    /// Frames are not copied between device and UMEM (`XDP_ZEROCOPY`).
     pub(super) zero_copy: bool,
     /// Frames may have partial checksums.
     pub(super) partial_checksums: bool,
@@ -35,8 +36,11 @@ pub(super) struct Netdev {
 /// A queue that this worker receives.
 #[derive(Debug)]
 pub(super) struct Receiver {
+    /// The AF_XDP socket.
     pub(super) socket: OwnedFd,
+    /// Rx ring.
     pub(super) ring: Consumer<libc::xdp_desc>,
+    /// Fill ring.
     pub(super) fill: Producer<u64>,
 }
 

@@ -21,9 +21,11 @@ pub(super) const TRANSMIT_GATHER: usize = TRANSMIT_QUEUE + 2 * BATCH;
 
 /// A port as one worker uses it.
 pub(super) struct WorkerPort {
+    /// The port; `None` while it is not open.
     pub(super) io: Option<Port>,
     /// Frames to take at a time.
     pub(super) burst: usize,
+    /// Frames to send at the end of the pass.
     pub(super) queue: Vec<Outgoing>,
     /// The port takes nothing until its descriptor is writable.
     pub(super) blocked: bool,
@@ -32,6 +34,7 @@ pub(super) struct WorkerPort {
     /// There was no frame to receive into. The descriptor may then not be readable, so that the port is polled in every
     /// turn.
     pub(super) starved: bool,
+    /// Counters of the port.
     pub(super) counters: Arc<PortCounters>,
 }
 
@@ -65,7 +68,9 @@ impl WorkerPort {
 
 /// The TAP of an interface.
 pub(super) struct WorkerTap {
+    /// Row of the interface.
     pub(super) row: RowId,
+    /// The TAP device of the interface in the namespace of the services.
     pub(super) tap: Tap,
     /// The device is gone: its descriptor only reports errors.
     pub(super) dead: bool,

@@ -59,6 +59,7 @@ impl TableKind {
         self.chains().iter().map(|(chain, _)| *chain).find(|chain| *chain == name)
     }
 
+    /// Path of the menu whose rows the rules are.
     pub(super) const fn menu(self) -> &'static str {
         match self {
             Self::Filter => "filter",
@@ -89,6 +90,7 @@ pub struct Rule {
     pub(super) constant_matchers: usize,
     /// The dependencies of the conditions after those.
     pub(super) depends: Depends,
+    /// A match is logged.
     pub(super) logs: bool,
     /// A condition reads the transport header, negated or not: the rule matches no packet without one.
     pub(super) reads_transport_header: bool,
@@ -111,14 +113,18 @@ pub(super) struct CompiledChain {
     name: String,
     /// Place of its first rule in the table.
     pub from: u32,
+    /// Index by which the first rule that matches is found.
     pub index: Arc<Index>,
 }
 
 /// A compiled table.
 #[derive(Debug, Clone)]
 pub struct RuleTable {
+    /// Rules of all chains.
     pub(super) rules: Vec<Rule>,
+    /// Chains by number.
     pub(super) chains: Vec<CompiledChain>,
+    /// Address lists that the rules name.
     pub(super) lists: Arc<AddressLists>,
 }
 

@@ -120,20 +120,26 @@ impl Reference<'_> {
 
 /// A packet that a rule matches, and the outcome so far.
 pub(super) struct ReferenceHit<'a> {
+    /// The packet; rules may change its marks.
     pub view: &'a mut PacketView,
     /// Index of the rule over all chains of the table.
     pub index: u32,
+    /// What matchers keep from packet to packet.
     pub memory: &'a mut Memory,
+    /// Outcome so far.
     pub outcome: &'a mut ReferenceOutcome,
 }
 
 /// Input of the reference of a matcher.
 #[derive(Debug)]
 pub(super) struct ReferenceInput<'a> {
+    /// The packet.
     pub view: &'a PacketView,
     /// The rule.
     pub row: RowId,
+    /// Address lists of the configuration.
     pub lists: &'a [AddressList],
+    /// Interfaces of the configuration.
     pub interfaces: &'a InterfaceMap,
     pub memory: &'a mut Memory,
 }

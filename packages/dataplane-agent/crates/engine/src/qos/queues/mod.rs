@@ -88,6 +88,7 @@ pub struct PathStep {
 /// The queues.
 #[derive(Debug)]
 pub struct Queues<F> {
+    /// Number of this worker.
     pub(super) worker: u32,
     /// See [`LeafQueue::seed`].
     pub(super) salt: u64,
@@ -101,14 +102,19 @@ pub struct Queues<F> {
     pub(super) class_leaves: Vec<LeafId>,
     /// Leaves that belong to no row.
     pub(super) free: Vec<LeafId>,
+    /// Queues that packets pass one after the other.
     pub(super) paths: QueuePaths,
+    /// The class trees.
     pub(super) htb: Htb,
+    /// Queues in front of the ports.
     pub(super) ports: PortQueues,
     /// Counters of classes in trees that were reset.
     pub(super) reset_counters: HashMap<Identity, ResetCounters>,
     /// Counters of classes from before they became leaves, or ceased to be leaves.
     pub(super) carried: HashMap<Identity, CarriedCounters>,
+    /// Queues whose token buckets are watched.
     pub(super) watches: Watches,
+    /// The packets that wait in queues.
     pub(super) slab: Slab<F>,
     wheel: Wheel<TICK>,
     /// Leaves that are due, in the order in which they are served.
