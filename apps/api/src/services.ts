@@ -4,6 +4,7 @@ import type { QueueAccounting } from './accounting/queue-days.js';
 import type { Authenticator, Principal } from './auth/authenticator.js';
 import type { Sessions } from './auth/sessions.js';
 import type { Users } from './auth/users.js';
+import type { ArgumentValues } from './config/arguments.js';
 import type { Arguments } from './config/content.js';
 import type { Editor } from './config/editor.js';
 import type { ConfigStore } from './config/store.js';
@@ -45,13 +46,19 @@ export interface Call {
   readonly signal: AbortSignal;
 }
 
+/** A call of a command whose arguments have been parsed. */
+export interface CommandCall extends Call {
+  /** Canonical texts of the arguments that the command declares, by name; those that name rows are in `args` alone. */
+  readonly values: ArgumentValues;
+}
+
 /** Response of a command: rows as a list or a JSON stream, a result (`ret`), or nothing (`[]`). */
 export type Answer = readonly RestRow[] | Readable | Readonly<Record<string, string>>;
 
 export const NOTHING: Answer = [];
 
 /** Carries out a command. */
-export type Handler = (call: Call) => Promise<Answer>;
+export type Handler = (call: CommandCall) => Promise<Answer>;
 
 /** Makes the answer of a command about an item that does not exist. */
 type NotFound = (item: string) => ApiError;

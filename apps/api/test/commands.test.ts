@@ -328,9 +328,8 @@ describe('commands for programs', () => {
   it('are those that the menus declare, and each is there', () => {
     for (const menu of registry) {
       for (const name of menu.commands.keys()) {
-        expect(commandOf({ services: { commands: menuCommands }, menu }, name), `${menu.path}/${name}`).toBeTypeOf(
-          'function',
-        );
+        const { run } = commandOf({ services: { commands: menuCommands }, menu }, name);
+        expect(run, `${menu.path}/${name}`).toBeTypeOf('function');
       }
     }
   });

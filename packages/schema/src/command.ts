@@ -21,13 +21,23 @@ export function allows(group: string, policy: Policy): boolean {
   return policies?.some((each) => each === policy) === true;
 }
 
-/** An argument of a command. */
+/** An argument of a command. Its text is parsed by the kind before the command runs. */
 export interface Argument {
   readonly kind: Kind;
+  /** Description in one sentence. */
   readonly help: string;
   readonly required?: boolean;
+  /** Value in force when none is given, canonical. */
+  readonly default?: string;
+  /** An empty text is the same as no value. */
+  readonly unset?: boolean;
+  /** Never sent back nor logged (passwords). */
+  readonly secret?: boolean;
+  /** Other names under which the same value may be given. */
+  readonly aliases?: readonly string[];
 }
 
+/** Declaration of a command. */
 export interface Command {
   /** Last part of its path, `reset-counters`. */
   readonly name: string;
@@ -37,7 +47,10 @@ export interface Command {
   readonly target: 'menu' | 'selection';
   /** Applies to all rows when none is selected. */
   readonly allByDefault?: true;
-  /** Arguments beside those that name rows. Of `add` and `set` they are the properties of the menu. */
+  /**
+   * Arguments, checked in this order. Those that name rows and, of a command that returns rows, `.proplist` are implied; of
+   * `add` and `set` the properties of the menu are.
+   */
   readonly args: Readonly<Record<string, Argument>>;
   /** Effect of the command: it only `read`s, is a `change` of rows, or an `action` that leaves rows as they are. */
   readonly effect: 'read' | 'change' | 'action';
@@ -49,3 +62,6 @@ export interface Command {
   /** Windows have a button for it. */
   readonly button?: true;
 }
+
+/** Whether a command returns rows, of which `.proplist` chooses properties. */
+export const returnsRows = ({ result }: Command): boolean => typeof result !== 'string';

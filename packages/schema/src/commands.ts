@@ -1,8 +1,8 @@
-/** Commands that menus have in common, and helpers to declare others. */
+/** Commands that menus have in common, and functions that declare others. */
 
 import type { Argument, Command } from './command.js';
 import { switchKind } from './props/bool.js';
-import { words } from './props/comma-list.js';
+import { wordList } from './props/comma-list.js';
 import { duration } from './props/duration.js';
 import { text } from './props/text.js';
 
@@ -10,10 +10,9 @@ import { text } from './props/text.js';
 export const monitorArguments: Readonly<Record<string, Argument>> = {
   once: { kind: switchKind, help: 'Answer with one sample at once.' },
   duration: {
-    kind: duration({ maxMs: 60_000 }),
-    help: 'Take a sample each second for so long, at most a minute, and answer at the end.',
+    kind: duration({ maxMs: 60_000, tooLong: 'longer than a minute' }),
+    help: 'Take a sample each second for this time, at most a minute, and answer at the end.',
   },
-  '.proplist': { kind: words, help: 'Properties to send, as a list or comma list.' },
 };
 
 /** Declares a command that only reads. */
@@ -33,7 +32,8 @@ const change = (name: string, help: string, args: Command['args'] = {}): Command
   permission: 'write',
 });
 
-const names = (help: string): Command['args'] => ({ 'value-name': { kind: words, help, required: true } });
+const propertyNames = wordList('a name', 'names of properties, separated by commas');
+const names = (help: string): Command['args'] => ({ 'value-name': { kind: propertyNames, help, required: true } });
 
 /** Resets counters of rows. */
 export const resetCounters: Command = {

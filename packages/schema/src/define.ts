@@ -41,8 +41,19 @@ export function defineMenu(menu: MenuDeclaration): Menu {
     if (menu.props[flag.prop]?.kind.filterType !== 'flag')
       problems.push(`flag ${flag.letter} needs a bool property ${flag.prop}`);
   }
+  for (const each of [menu.run, ...menu.commands]) {
+    if (each === undefined || typeof each === 'string') continue;
+    for (const [name, { kind, required, default: value }] of Object.entries(each.args)) {
+      if (value === undefined) continue;
+      const parsed = kind.parse(value);
+      if (!parsed.ok || parsed.value !== value)
+        problems.push(`${each.name} ${name}: default ${value} is not canonical`);
+      if (required) problems.push(`${each.name} ${name}: required with a default`);
+    }
+  }
   for (const key of menu.key ?? []) if (!menu.props[key]) problems.push(`key ${key} is no property`);
   if ((menu.run !== undefined) !== (menu.kind === 'command')) problems.push('run belongs to menus of kind command');
+  if (menu.run !== undefined && menu.path.split('/').at(-1) !== menu.run.name) problems.push('run has another name');
   const { commands, policy = 'write', ...rest } = menu;
   const named = new Map<string, Command>();
   for (const each of commands) {

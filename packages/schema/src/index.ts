@@ -1,5 +1,5 @@
 export { columnValue, type MenuColumn, menuColumn } from './column.js';
-export { type Argument, allows, type Command, type Policy } from './command.js';
+export { type Argument, allows, type Command, type Policy, returnsRows } from './command.js';
 export { defineMenu } from './define.js';
 export { openApi } from './emit/openapi.js';
 export { takesLists } from './emit/openapi-parts.js';

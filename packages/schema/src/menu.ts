@@ -113,8 +113,8 @@ export interface Menu {
   readonly key?: readonly string[];
   /** Commands beside print, by name. */
   readonly commands: ReadonlyMap<string, Command>;
-  /** Command of a menu of kind `command`; its arguments are the properties. */
-  readonly run?: Pick<Command, 'effect' | 'permission'>;
+  /** The command that a menu of kind `command` is. Its arguments are properties, so that the window has fields for them. */
+  readonly run?: Command;
   /** Interval at which views refresh values that change by themselves, ms. */
   readonly refreshMs?: number;
   /**

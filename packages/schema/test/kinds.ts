@@ -1,6 +1,7 @@
 import type { Kind } from '../src/kind.js';
 import { bool, present } from '../src/props/bool.js';
 import { bytes } from '../src/props/bytes.js';
+import { wordList } from '../src/props/comma-list.js';
 import { counter } from '../src/props/counter.js';
 import { datetime } from '../src/props/datetime.js';
 import { decimal } from '../src/props/decimal.js';
@@ -83,6 +84,9 @@ export const kinds: Readonly<Record<string, Kind>> = {
   topicsWanted,
   volumeRange,
   weekdayTimes,
+  wordList: wordList('a name', 'names'),
+  loggedText: text({ controls: true }),
+  shortDuration: duration({ maxMs: 60_000, tooLong: 'longer than a minute' }),
   notLimit: withNot(limit),
   notTimes: withNot(weekdayTimes),
   notRange: withNot(ipRange),

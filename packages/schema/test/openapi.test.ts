@@ -132,6 +132,35 @@ describe('OpenAPI of the registry', () => {
     expect(body('/rest/interface/reset-counters').schema).not.toHaveProperty('anyOf');
   });
 
+  it('describes menus that are commands as commands, each with its own arguments and result', () => {
+    const keys = (path: string) => Object.keys(body(path).schema.properties);
+    const row = (path: string) => {
+      const { schema } = Object(at('#/paths'))[path].post.responses['200'].content['application/json'];
+      return Object.keys(schema.items?.properties ?? {});
+    };
+    const [trace, dry] = ['/rest/tool/packet-trace', '/rest/tool/packet-trace/dry-run'];
+    expect(keys(trace)).toEqual(expect.arrayContaining(['packet', 'src-address', 'dropped', 'duration', '.proplist']));
+    expect(keys(dry)).toEqual(expect.arrayContaining(['packet', 'src-address', 'ttl', 'tcp-flags', '.proplist']));
+    for (const name of ['ttl', 'time', 'steps']) expect(keys(trace)).not.toContain(name);
+    for (const name of ['dropped', 'packets', 'steps']) expect(keys(dry)).not.toContain(name);
+    for (const path of [trace, dry]) expect(row(path)).toEqual(expect.arrayContaining(['time', 'src-port', 'steps']));
+    expect(keys('/rest/tool/profile')).toEqual(['cpu', 'duration', '.proplist']);
+    expect(row('/rest/tool/profile')).toEqual(['name', 'cpu', 'usage']);
+    expect(body('/rest/tool/profile').schema.properties.cpu).toMatchObject({
+      anyOf: [{ type: ['string', 'integer'] }, { enum: ['total', 'all'] }],
+      default: 'total',
+    });
+    expect(body('/rest/password')).toMatchObject({
+      required: true,
+      schema: {
+        required: ['old-password', 'new-password', 'confirm-new-password'],
+        additionalProperties: false,
+        properties: { 'old-password': { writeOnly: true } },
+      },
+    });
+    expect(row('/rest/password')).toEqual([]);
+  });
+
   it('holds the commands that programs run', () => {
     expect(body('/rest/interface/monitor-traffic').schema.required).toEqual(['interface']);
     expect(body('/rest/interface/ethernet/monitor').schema.anyOf).toContainEqual({ required: ['numbers'] });

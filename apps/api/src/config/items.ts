@@ -37,16 +37,9 @@ export function storedProps(menu: Menu): Readonly<Record<string, Prop>> {
 }
 
 /**
- * The row that a text names.
- * @throws ApiError when there is none (`notFound`), or when it cannot be changed.
+ * The rows that texts name, in their order; others work in between.
+ * @throws ApiError when there is none of that name (`notFound`), or when it cannot be changed.
  */
-export function findItem(menu: Menu, rows: readonly Row[], text: string, notFound: (item: string) => ApiError): Row {
-  const id = parseRowId(text);
-  const row = rows.find((candidate) => (id === undefined ? nameOf(candidate.values) === text : candidate.id === id));
-  return existing(menu, id === undefined && nameProp(menu) === undefined ? undefined : row, text, notFound);
-}
-
-/** Finds many items as {@link findItem} does, with one walk through the rows, letting others work in between. */
 export async function findItems(
   menu: Menu,
   rows: readonly Row[],
@@ -73,7 +66,7 @@ interface DraftedItem {
   readonly storage: string;
 }
 
-/** Finds an item as {@link findItem} does, by the indexes of a draft. */
+/** Finds an item as {@link findItems} does, by the indexes of a draft. */
 export function findDrafted(menu: Menu, draft: Draft, text: string, notFound: (item: string) => ApiError): DraftedItem {
   const id = parseRowId(text);
   for (const storage of storagesOf(menu.path)) {

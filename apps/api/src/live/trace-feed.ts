@@ -7,7 +7,7 @@ import { ApiError } from '../errors.js';
 import type { UserQueues } from '../scheduling/user-queues.js';
 import type { Services } from '../services.js';
 import { tracePackets } from '../trace/live-trace.js';
-import { argumentsOf, packetDescription, traceFilter } from '../trace/packet-description.js';
+import { packetArguments, packetDescription, traceFilter } from '../trace/packet-description.js';
 import { namesNow, shownPacket } from '../trace/shown-packets.js';
 
 const PATH = '/tool/packet-trace';
@@ -56,7 +56,7 @@ export class TraceFeed {
   }
 
   async #follow(services: TraceServices, user: number, args: Arguments, sendPackets: SendPackets) {
-    const given = readArguments(args);
+    const given = packetArguments(menuByPath(PATH)?.run, args);
     const filter = traceFilter(given, services.store.snapshot);
     let first = true;
     for await (const reply of tracePackets(services, user, filter, Number(given.packets), this.#end.signal)) {
@@ -68,16 +68,11 @@ export class TraceFeed {
   async #dryRun({ store, live }: TraceServices, args: Arguments, sendPackets: SendPackets) {
     // The client may have left while it waited for its turn.
     if (this.#end.signal.aborted) return;
-    const packet = await packetDescription(readArguments(args), store.snapshot, live.agent);
+    const values = packetArguments(menuByPath(PATH)?.commands.get('dry-run'), args);
+    const packet = await packetDescription(values, store.snapshot, live.agent);
     if (this.#end.signal.aborted) return;
     await sendPackets(await live.agent.request({ op: 'dry-run', packet }));
   }
-}
-
-function readArguments(args: Arguments) {
-  const menu = menuByPath(PATH);
-  if (menu === undefined) throw new Error(`there is no menu ${PATH}`);
-  return argumentsOf(menu, args);
 }
 
 function failureOf(error: unknown): { readonly detail: string; readonly property?: string } {

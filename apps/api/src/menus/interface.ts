@@ -1,11 +1,9 @@
-import { missingElement } from '@tollway/schema';
 import { AgentGone } from '../agent/messages.js';
-import { refuseLong, textOf } from '../config/content.js';
-import { findItem } from '../config/items.js';
+import { findItems } from '../config/items.js';
 import { errors } from '../errors.js';
 import { counterCommands } from '../rest/commands/counters.js';
 import { samples } from '../rest/commands/monitor.js';
-import type { Answer, Call, Services } from '../services.js';
+import type { Answer, CommandCall, Services } from '../services.js';
 import { interfacesOf } from '../snapshot/interfaces.js';
 import type { Row } from '../snapshot/snapshot.js';
 import { interfacesView, rates } from '../view/interfaces.js';
@@ -13,31 +11,15 @@ import type { RestRow } from '../view/rows.js';
 import { checkEthernet } from './interface/ethernet.js';
 import type { MenuModule } from './module.js';
 
-const ACCEPTS = 'names of interfaces, separated by commas, or aggregate';
-
 /** `/interface/monitor-traffic`: rates of interfaces, once or each second for a while. */
-async function monitorTraffic(call: Call): Promise<Answer> {
-  const { services, menu, args } = call;
-  // As ids of items these may be any number; here they are looked at in one go, and no router has so many interfaces.
-  for (const name of ['numbers', '.id']) refuseLong(name, args[name]);
-  const named = args.interface ?? args.numbers ?? args['.id'];
-  if (named === undefined) throw errors.missingProperty('interface', ACCEPTS);
-  for (const other of ['numbers', '.id']) {
-    if (args[other] === undefined || JSON.stringify(args[other]) === JSON.stringify(named)) continue;
-    throw errors.badProperty(other, `value of ${other}: other interfaces are named beside it; give one of the two`);
-  }
-  const text = textOf('interface', named);
-  const missing = missingElement(text, 'a name');
-  if (missing !== undefined) throw errors.badProperty('interface', `value of interface: ${missing}; give ${ACCEPTS}`);
-  const names = [...new Set(text.split(','))];
+async function monitorTraffic(call: CommandCall): Promise<Answer> {
+  const { services, menu, values } = call;
+  const names = [...new Set(values.interface?.split(','))];
   const stored = interfacesOf(services.store.snapshot);
-  const rows = names
-    .filter((name) => name !== 'aggregate')
-    .map((name) =>
-      findItem(menu, stored, name, () =>
-        errors.badProperty('interface', `input does not match any value of interface: ${name}`),
-      ),
-    );
+  const named = names.filter((name) => name !== 'aggregate');
+  const rows = await findItems(menu, stored, named, (name) =>
+    errors.badProperty('interface', `input does not match any value of interface: ${name}`),
+  );
   return samples(call, () => takeSample(services, rows, names.includes('aggregate')));
 }
 

@@ -1,11 +1,11 @@
-import { type Menu, missingElement, propOf } from '@tollway/schema';
+import { type Menu, propOf } from '@tollway/schema';
 import { AgentGone } from '../agent/messages.js';
-import { type Arguments, textOf, withoutItem } from '../config/content.js';
+import { type Arguments, withoutItem } from '../config/content.js';
 import { type ItemChange, type RowPosition, rowPosition } from '../config/editor.js';
 import { isDynamicId, namedItems, noSuchItem } from '../config/items.js';
 import { type ApiError, errors } from '../errors.js';
 import { TimeSlicer } from '../scheduling/time-slicer.js';
-import type { Call, DynamicRows, MenuCommands, Services } from '../services.js';
+import type { Call, CommandCall, DynamicRows, MenuCommands, Services } from '../services.js';
 import { rowIdText } from '../snapshot/snapshot.js';
 import { authorOf } from './author.js';
 import { indexOfItem } from './listing.js';
@@ -113,43 +113,32 @@ export async function setDisabled(call: Call, disabled: boolean): Promise<void> 
   await services.editor.setDisabled(authorOf(principal), menu, items, disabled);
 }
 
-export async function setComment(call: Call): Promise<void> {
+export async function setComment(call: CommandCall): Promise<void> {
   const { services, menu, principal, args } = call;
   const items = await namedItems(args);
-  if (args.comment === undefined) throw errors.missingProperty('comment', 'a text; an empty one takes it away');
-  const comment = textOf('comment', args.comment);
+  const { comment = '' } = call.values;
   const { own } = ownOf(call);
   if (own !== undefined) return own.set(call, items, { comment }, noSuchItem);
   await refuseDynamic(services, menu, items, noSuchItem);
   await services.editor.setComment(authorOf(principal), menu, items, comment);
 }
 
-export async function unset(call: Call): Promise<void> {
+export async function unset(call: CommandCall): Promise<void> {
   const { services, menu, principal, args } = call;
   const items = await namedItems(args);
-  const names = propertyNames(args);
+  const names = propertyNames(call);
   await refuseDynamic(services, menu, items, noSuchItem);
   await services.editor.unset(authorOf(principal), menu, items, names);
 }
 
-const NAMES_ACCEPTED = 'names of properties, separated by commas';
-
-/** The properties that `value-name` names. @throws ApiError when it names none, or lacks one beside a comma. */
-function propertyNames(args: Call['args']): string[] {
-  const text = textOf('value-name', args['value-name'] ?? '');
-  if (text === '') throw errors.missingProperty('value-name', NAMES_ACCEPTED);
-  const missing = missingElement(text, 'a name');
-  if (missing === undefined) return text.split(',');
-  throw errors.badProperty('value-name', `value of value-name: ${missing}; give ${NAMES_ACCEPTED}`);
-}
+/** The properties that `value-name` names. */
+const propertyNames = ({ values }: CommandCall): string[] => (values['value-name'] ?? '').split(',');
 
 /** `reset`: sets properties to their defaults. */
-export async function reset(call: Call): Promise<void> {
+export async function reset(call: CommandCall): Promise<void> {
   const { services, menu, principal, args } = call;
-  const settings = menu.kind === 'settings';
-  const names = propertyNames(args);
-  const changes = defaultsOf(menu, names);
-  if (settings) await services.editor.setSettings(authorOf(principal), menu, changes);
+  const changes = defaultsOf(menu, propertyNames(call));
+  if (menu.kind === 'settings') await services.editor.setSettings(authorOf(principal), menu, changes);
   else await set({ ...call, args: changes }, await namedItems(args));
 }
 

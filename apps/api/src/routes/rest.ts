@@ -91,10 +91,8 @@ export function restRoutes(app: FastifyInstance, services: Services): void {
 
   app.post('/rest/*', async (request, reply) => {
     const { menu, item } = findTarget(pathOf(request));
-    const run = item === undefined ? services.commands.get(menu.path)?.run : commandOf({ services, menu }, item);
-    if (run === undefined) throw errors.noSuchCommand(menu.path.slice(menu.path.lastIndexOf('/') + 1));
-    const declared = item === undefined ? menu.run : menu.commands.get(item);
-    requirePermission(request.principal, declared?.permission ?? 'read');
+    const { run, permission } = commandOf({ services, menu }, item);
+    requirePermission(request.principal, permission);
     const limit = AbortSignal.timeout(TIME_LIMIT_MS);
     const rights = new AbortController();
     const signal = AbortSignal.any([limit, rights.signal, clientGone(reply)]);

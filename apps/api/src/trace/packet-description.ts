@@ -1,17 +1,17 @@
 import {
+  type Command,
   ipv4Prefix,
   ipv4Text,
-  type Menu,
   type PacketArguments,
   parseIcmpOptions,
   parsePacketLine,
-  propOf,
   protocolNumber,
   TCP_FLAGS,
 } from '@tollway/schema';
 import type { PacketDescription, TraceFilter } from '../agent/messages.js';
 import type { AgentPort } from '../agent/port.js';
-import { type Arguments, textOf } from '../config/content.js';
+import { argumentValues } from '../config/arguments.js';
+import type { Arguments } from '../config/content.js';
 import { errors } from '../errors.js';
 import { interfaceNamed, interfaceNames } from '../snapshot/interfaces.js';
 import type { ConfigSnapshot } from '../snapshot/snapshot.js';
@@ -19,36 +19,19 @@ import type { ConfigSnapshot } from '../snapshot/snapshot.js';
 /** Packets by arguments of `/tool/packet-trace`, as the data plane is asked about them. */
 
 /**
- * Canonical texts of the arguments, defaults included; those of the line `packet` stand behind those that are given by
- * themselves.
- * @throws ApiError naming the first that cannot be read.
+ * Values of the arguments of a command of `/tool/packet-trace`. Those of the line `packet` hold where an argument is not
+ * given by itself, and before its default.
+ * @throws ApiError naming the first that is not accepted.
  */
-export function argumentsOf(menu: Menu, args: Arguments): PacketArguments {
-  const read: Record<string, string> = {};
-  const put = (name: string, text: string): void => {
-    const prop = propOf(menu, name);
-    const parsed = prop?.kind.parse(text);
-    if (parsed === undefined || prop?.readOnly === true) throw errors.unknownParameter(name);
-    if (!parsed.ok) throw errors.badProperty(name, `value of ${name}: ${parsed.error}`);
-    read[name] = parsed.value;
-  };
-  const { packet, '.proplist': _proplist, ...given } = args;
-  const line = packet === undefined ? '' : textOf('packet', packet);
-  if (line !== '') {
-    const whole = menu.props.packet?.kind.parse(line);
-    if (whole?.ok === false) throw errors.badProperty('packet', `value of packet: ${whole.error}`);
-    const parsed = parsePacketLine(line);
-    if (!parsed.ok) throw errors.badProperty('packet', `value of packet: ${parsed.error}`);
-    for (const [name, text] of Object.entries(parsed.args)) put(name, text);
-  }
-  for (const [name, value] of Object.entries(given)) {
-    const text = textOf(name, value);
-    if (text !== '') put(name, text);
-  }
-  for (const [name, prop] of Object.entries(menu.props)) {
-    if (prop.default !== undefined) read[name] ??= prop.default;
-  }
-  return read;
+export function packetArguments(command: Command | undefined, args: Arguments): PacketArguments {
+  if (command === undefined) throw new Error('/tool/packet-trace has no such command');
+  const { packet: line = '' } = argumentValues(command, args);
+  const parsed = line === '' ? undefined : parsePacketLine(line);
+  if (parsed?.ok === false) throw errors.badProperty('packet', `value of packet: ${parsed.error}`);
+  // A log line may say more of a packet than the command takes.
+  const read = Object.entries(parsed?.args ?? {}).filter(([name]) => Object.hasOwn(command.args, name));
+  const given = Object.entries(args).filter(([, value]) => value !== '');
+  return argumentValues(command, Object.fromEntries([...read, ...given]));
 }
 
 /** Filter of a live trace. @throws ApiError for an interface that is not there, and ports where none can be. */

@@ -1,5 +1,5 @@
-import type { Command } from '../command.js';
-import type { Menu } from '../menu.js';
+import { type Command, returnsRows } from '../command.js';
+import { type Menu, propOf } from '../menu.js';
 import { printSwitches, SWITCH_VALUES, VALUED_SWITCHES } from '../print-switches.js';
 import {
   content,
@@ -11,7 +11,15 @@ import {
   response,
   schemaName,
 } from './openapi-parts.js';
-import { argumentSchema, UNSET_PATTERN, writableProperties } from './openapi-schemas.js';
+import { argumentSchemas, UNSET_PATTERN, writableProperties } from './openapi-schemas.js';
+
+const PROPLIST: JsonObject = {
+  '.proplist': {
+    type: ['string', 'array'],
+    items: { type: 'string' },
+    description: 'Properties to send, as a list or comma list.',
+  },
+};
 
 const NO_CHANGE = 'A switch that changes nothing.';
 
@@ -20,11 +28,7 @@ export const printOperation = (menu: Menu): JsonObject =>
     requestBody: content({
       type: 'object',
       properties: {
-        '.proplist': {
-          type: ['string', 'array'],
-          items: { type: 'string' },
-          description: 'Properties to send, as a list or comma list.',
-        },
+        ...PROPLIST,
         '.query': { ...listOf({ type: 'string' }), description: 'Words of a query stack.' },
         'count-only': { description: 'Answer with the number of items.' },
         ...Object.fromEntries(VALUED_SWITCHES.map((name) => [name, { description: NO_CHANGE }])),
@@ -38,13 +42,6 @@ export const printOperation = (menu: Menu): JsonObject =>
       '200': response(menu.help, { oneOf: [listOf(reference(schemaName(menu))), { type: 'object' }] }),
       ...failed('BadRequest'),
     },
-  });
-
-/** The command that a menu of kind `command` is, or another command of such a menu. */
-export const runOperation = (menu: Menu, command: string): JsonObject =>
-  operation(menu, command || 'run', command === '' ? menu.title : `${menu.title}: ${command}`, {
-    requestBody: content(reference(`${schemaName(menu)}-set`)),
-    responses: { '200': response(menu.help, listOf(reference(schemaName(menu)))), ...failed('BadRequest') },
   });
 
 const numbers = (description: string): JsonObject => ({
@@ -73,45 +70,57 @@ const transientItemArguments: JsonObject = {
   ),
 };
 
-/** A command of a menu. */
+/** A command of a menu, or the command that a menu of kind `command` is. */
 export function commandOperation(menu: Menu, command: Command): JsonObject {
-  const name = schemaName(menu);
-  const { result } = command;
-  const row: JsonObject = {
-    type: 'object',
-    properties: Object.fromEntries((Array.isArray(result) ? result : []).map((key) => [key, { type: 'string' }])),
-  };
+  const isMenu = command === menu.run;
+  const id = isMenu ? 'run' : `post-${command.name}`;
+  const title = isMenu ? menu.title : `${command.name} on ${menu.title}`;
   const more = {
     description: command.help,
-    responses: {
-      '200': Array.isArray(result)
-        ? response(command.help, listOf(row))
-        : response(result === 'id' ? 'The id of the new item.' : 'An empty list.', {}),
-      ...failed('BadRequest'),
-    },
+    responses: { '200': answerOf(menu, command), ...failed('BadRequest') },
   };
-  const title = `${command.name} on ${menu.title}`;
   if (command.name === 'add') {
-    return operation(menu, 'post-add', title, { requestBody: content(reference(`${name}-add`)), ...more });
+    return operation(menu, id, title, { requestBody: content(reference(`${schemaName(menu)}-add`)), ...more });
   }
+  const schema = bodyOf(menu, command);
+  return operation(menu, id, title, {
+    requestBody: { required: 'anyOf' in schema || 'required' in schema, ...content(schema) },
+    ...more,
+  });
+}
+
+/** Response of a command that succeeds. */
+function answerOf(menu: Menu, { help, result }: Command): JsonObject {
+  if (result === 'id') return response('The id of the new item.', {});
+  if (result === 'nothing') return response('An empty list.', {});
+  const property = (key: string): JsonObject => {
+    const prop = propOf(menu, key);
+    return { type: 'string', ...(prop !== undefined && { description: prop.help }) };
+  };
+  return response(
+    help,
+    listOf({ type: 'object', properties: Object.fromEntries(result.map((key) => [key, property(key)])) }),
+  );
+}
+
+/** Schema of the arguments of a command. */
+function bodyOf(menu: Menu, command: Command): JsonObject {
   const takesProperties = command.name === 'set';
   const ofItems = command.target === 'selection';
   // Items of the data plane, such as connections, may disappear by themselves.
   const isTransient = command.name === 'remove' && (command.dynamicRows === true || menu.source === 'live');
   const required = Object.keys(command.args).filter((key) => command.args[key]?.required);
-  const schema: JsonObject = {
+  return {
     type: 'object',
     ...(ofItems && !command.allByDefault && { anyOf: [{ required: ['numbers'] }, { required: ['.id'] }] }),
     ...(required.length > 0 && { required }),
-    ...(takesProperties && { additionalProperties: false, patternProperties: UNSET_PATTERN }),
+    additionalProperties: false,
+    ...(takesProperties && { patternProperties: UNSET_PATTERN }),
     properties: {
       ...(ofItems && (isTransient ? transientItemArguments : itemArguments)),
-      ...Object.fromEntries(Object.entries(command.args).map(([key, argument]) => [key, argumentSchema(argument)])),
+      ...argumentSchemas(command),
       ...(takesProperties && writableProperties(menu)),
+      ...(returnsRows(command) && PROPLIST),
     },
   };
-  return operation(menu, `post-${command.name}`, title, {
-    requestBody: { required: 'anyOf' in schema || required.length > 0, ...content(schema) },
-    ...more,
-  });
 }

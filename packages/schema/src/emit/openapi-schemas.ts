@@ -1,4 +1,4 @@
-import type { Argument } from '../command.js';
+import type { Argument, Command } from '../command.js';
 import type { Menu, Prop } from '../menu.js';
 import { isSingle, type JsonObject, schemaName } from './openapi-parts.js';
 
@@ -10,8 +10,9 @@ const POSITION: JsonObject = {
   'place-after': { type: 'string', description: 'Id of the item to insert after, in place of place-before.' },
 };
 
-/** Schemas of a menu: an item as it is read, as `set` takes it, and as `add` does. */
+/** Schemas of a menu: an item as it is read, as `set` takes it, and as `add` does. A menu that is a command has no items. */
 export function schemasOf(menu: Menu): [string, JsonObject][] {
+  if (menu.run !== undefined) return [];
   const name = schemaName(menu);
   const readable = Object.entries(menu.props).filter(([, prop]) => !prop.secret);
   const writable = Object.entries(menu.props).filter(([, prop]) => !prop.readOnly);
@@ -53,15 +54,15 @@ export function writableProperties(menu: Menu): JsonObject {
     { const: value, description: 'Has one value; giving it changes nothing.' },
   ]);
   return Object.fromEntries([
-    ...writable.map(([key, prop]): [string, JsonObject] => [key, valueSchema(prop)]),
+    ...writable.map(([key, prop]): [string, JsonObject] => [key, valueSchema(prop, 'Takes the property away.')]),
     ...constants,
   ]);
 }
 
-function valueSchema(prop: Prop): JsonObject {
+function valueSchema(prop: Argument & Pick<Prop, 'not'>, unset: string): JsonObject {
   // The schema of a kind is plain JSON by its type's intent; copying it through JSON makes that certain.
   const kind: JsonObject = JSON.parse(JSON.stringify(prop.kind.jsonSchema));
-  const absent = prop.unset ? [{ const: '', description: 'Takes the property away.' }] : [];
+  const absent = prop.unset ? [{ const: '', description: unset }] : [];
   const negated = prop.not ? [{ type: 'string', pattern: '^!', description: 'Inverts the match.' }] : [];
   const words = prop.kind.keywords?.length ? [{ type: 'string', enum: prop.kind.keywords }] : [];
   const extra = [...words, ...negated, ...absent];
@@ -73,8 +74,12 @@ function valueSchema(prop: Prop): JsonObject {
   };
 }
 
-/** The schema of a kind is plain JSON by its type's intent; copying it through JSON makes that certain. */
-export const argumentSchema = ({ kind, help }: Argument): JsonObject => ({
-  ...JSON.parse(JSON.stringify(kind.jsonSchema)),
-  description: help,
-});
+/** Schemas of the arguments of a command, under each name that they may have. */
+export const argumentSchemas = ({ args }: Command): JsonObject =>
+  Object.fromEntries(
+    Object.entries(args).flatMap(([name, argument]): [string, JsonObject][] => {
+      const schema = valueSchema(argument, 'The same as no value.');
+      const same = { ...schema, description: `The same, in place of ${name}.` };
+      return [[name, schema], ...(argument.aliases ?? []).map((alias): [string, JsonObject] => [alias, same])];
+    }),
+  );

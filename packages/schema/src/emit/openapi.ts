@@ -1,5 +1,5 @@
 import type { Menu } from '../menu.js';
-import { commandOperation, printOperation, runOperation } from './openapi-commands.js';
+import { commandOperation, printOperation } from './openapi-commands.js';
 import {
   content,
   failed,
@@ -96,9 +96,9 @@ function pathsOf(menu: Menu): [string, JsonObject][] {
   const base = `/rest${menu.path}`;
   const own = [...menu.commands.values()].map((command): [string, JsonObject] => [
     `${base}/${command.name}`,
-    { post: menu.run === undefined ? commandOperation(menu, command) : runOperation(menu, command.name) },
+    { post: commandOperation(menu, command) },
   ]);
-  if (menu.run !== undefined) return [[base, { post: runOperation(menu, '') }], ...own];
+  if (menu.run !== undefined) return [[base, { post: commandOperation(menu, menu.run) }], ...own];
   const print: [string, JsonObject] = [`${base}/print`, { post: printOperation(menu) }];
   if (isSingle(menu)) return [[base, single(menu)], print, ...own];
   return [[base, collection(menu)], [`${base}/{id}`, item(menu)], print, ...own];

@@ -6,7 +6,7 @@ import { interfaceCounters, trafficColumns } from '../mixins/interface-counters.
 import { mtu } from '../mixins/mtu.js';
 import { readOnly } from '../mixins/read-only.js';
 import { bool } from '../props/bool.js';
-import { words } from '../props/comma-list.js';
+import { wordList } from '../props/comma-list.js';
 import { counter } from '../props/counter.js';
 import { datetime } from '../props/datetime.js';
 import { int } from '../props/int.js';
@@ -60,12 +60,11 @@ export const interfaces = defineMenu({
       target: 'menu',
       args: {
         interface: {
-          kind: words,
+          kind: wordList('a name', 'names of interfaces, separated by commas, or aggregate'),
           help: 'Names of interfaces, separated by commas, or aggregate for their sum.',
           required: true,
+          aliases: ['numbers', '.id'],
         },
-        numbers: { kind: words, help: 'The same, in place of interface.' },
-        '.id': { kind: words, help: 'The same, in place of interface.' },
         ...monitorArguments,
       },
       result: ['name', ...Object.keys(interfaceCounters).filter((name) => name.endsWith('-per-second'))],

@@ -8,7 +8,10 @@ const writes = (severity: string): Command => ({
   name: severity,
   help: `Writes a line of severity ${severity}.`,
   target: 'menu',
-  args: { message: { kind: text({ max: 1024 }), help: 'Text of at most 1,024 characters.', required: true } },
+  // The log escapes control characters.
+  args: {
+    message: { kind: text({ max: 1024, controls: true }), help: 'Text of at most 1,024 characters.', required: true },
+  },
   effect: 'action',
   result: 'nothing',
   permission: 'write',

@@ -12,7 +12,13 @@ const asked = (kind: Kind, label: string, help: string): Prop => ({
   secret: true,
 });
 
-/** The password of who runs it. Those of others are properties of `/user`. */
+const props = {
+  'old-password': asked(secret({ min: 1, max: 1024 }), 'Old Password', 'The password that is changed.'),
+  'new-password': asked(secret(), 'New Password', 'At least 8 characters, and none of the most common passwords.'),
+  'confirm-new-password': asked(secret(), 'Confirm New Password', 'The new password once more.'),
+};
+
+/** Password of the user who runs it. `/user` sets those of others. */
 export const password = defineMenu({
   path: '/password',
   title: 'Password',
@@ -20,17 +26,21 @@ export const password = defineMenu({
   kind: 'command',
   tree: ['System', 'Password'],
   help: 'Changes the password of the user who asks, whatever the group. Sessions of the user elsewhere end.',
-  props: {
-    'old-password': asked(secret({ min: 1, max: 1024 }), 'Old Password', 'The password that is changed.'),
-    'new-password': asked(secret(), 'New Password', 'At least 8 characters, and none of the most common passwords.'),
-    'confirm-new-password': asked(secret(), 'Confirm New Password', 'The new password once more.'),
-  },
+  props,
   flags: [],
   columns: [],
   tabs: ['General'],
   commands: [],
-  // Everybody may change a password of one's own.
-  run: { effect: 'action', permission: 'read' },
+  run: {
+    name: 'password',
+    help: 'Changes the password of the user who asks.',
+    target: 'menu',
+    args: props,
+    effect: 'action',
+    result: 'nothing',
+    // Every user may change the own password.
+    permission: 'read',
+  },
   window: { size: [560, 270] },
   source: 'live',
 });

@@ -30,7 +30,7 @@ export const present: Kind = {
   parse: (text) => parse(text === '' ? 'true' : text),
 };
 
-/** A switch of a command: on for every value but no, also an empty one. */
+/** A switch of a command: its mere presence means yes. */
 export const switchKind: Kind = {
   ...present,
   jsonSchema: { type: ['string', 'boolean'], enum: ['', 'true', 'false', 'yes', 'no', true, false] },

@@ -1,4 +1,5 @@
 import type { Kind } from '../kind.js';
+import { shown } from './shown.js';
 
 /**
  * Element that a comma list lacks, in words, e.g. `a port is missing after the comma`; undefined when something stands on both
@@ -29,10 +30,20 @@ export const renameInList = (value: string, from: string, to: string): string =>
     .map((name) => renameOne(name, from, to))
     .join(',');
 
-/** Words of whatever kind, as an argument of a command. */
-export const words: Kind = {
+/**
+ * Comma list of at least one word, as an argument of a command; canonical without spaces beside the commas.
+ * @param element what stands between two commas, e.g. `a name`
+ * @param accepts the list in words, e.g. `names of properties, separated by commas`
+ */
+export const wordList = (element: string, accepts: string): Kind => ({
   name: 'words',
-  accepts: 'words, separated by commas or as a list',
-  parse: (value) => ({ ok: true, value }),
+  accepts,
+  parse(text) {
+    if (text.trim() === '') return { ok: false, error: `${shown(text)} is not ${accepts}` };
+    const missing = missingElement(text, element);
+    if (missing !== undefined) return { ok: false, error: `${missing}; give ${accepts}` };
+    const words = text.split(',').map((word) => word.trim());
+    return { ok: true, value: words.join(',') };
+  },
   jsonSchema: { type: ['string', 'array'], minLength: 1, items: { type: 'string' } },
-};
+});

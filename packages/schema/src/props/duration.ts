@@ -70,10 +70,12 @@ interface DurationOptions {
   readonly maxMs?: number;
   /** Words accepted beside durations. */
   readonly keywords?: readonly string[];
+  /** What the error calls a duration above {@link maxMs}, in place of the range. */
+  readonly tooLong?: string;
 }
 
 /** Length of time, resolution 1 ms. */
-export function duration({ minMs = 0, maxMs = MAX_DURATION_MS, keywords = [] }: DurationOptions = {}): Kind {
+export function duration({ minMs = 0, maxMs = MAX_DURATION_MS, keywords = [], tooLong }: DurationOptions = {}): Kind {
   const accepts = `a duration such as 30s, 1h30m, 1d or 00:05:00${keywords.map((word) => `, or ${word}`).join('')}`;
   return {
     name: 'duration',
@@ -82,6 +84,7 @@ export function duration({ minMs = 0, maxMs = MAX_DURATION_MS, keywords = [] }: 
       if (keywords.includes(text)) return { ok: true, value: text };
       const ms = durationMs(text);
       if (ms === undefined) return { ok: false, error: `${shown(text)} is not ${accepts}` };
+      if (ms > maxMs && tooLong !== undefined) return { ok: false, error: `${shown(text)} is ${tooLong}` };
       if (ms < minMs || ms > maxMs) {
         return { ok: false, error: `${shown(text)} is out of range (${durationText(minMs)}..${durationText(maxMs)})` };
       }

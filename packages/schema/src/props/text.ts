@@ -16,20 +16,28 @@ interface NameOptions extends TextOptions {
   readonly ref?: readonly Referent[];
 }
 
-/** Free text; of a `sentence` nobody has the whole at hand. */
+interface FreeTextOptions extends TextOptions {
+  /** A text of which nobody has the whole at hand, so that filters look for parts of it. */
+  readonly sentence?: boolean;
+  /** Takes control characters, too: the reader of the value escapes them. */
+  readonly controls?: boolean;
+}
+
+/** Free text. */
 export function text({
   max = 1024,
   oneLine = false,
   values,
   sentence = false,
-}: TextOptions & { readonly sentence?: boolean } = {}): Kind {
+  controls = false,
+}: FreeTextOptions = {}): Kind {
   const accepts = `text of at most ${max} characters${oneLine ? ' in one line' : ''}`;
   return {
     name: 'string',
     accepts,
     parse(value) {
       if (value.length > max) return { ok: false, error: `${shown(value)} is too long (${accepts})` };
-      if (hasControl(oneLine ? value : value.replace(/[\t\n]/g, '')))
+      if (!controls && hasControl(oneLine ? value : value.replace(/[\t\n]/g, '')))
         return { ok: false, error: `${shown(value)} holds control characters (${accepts})` };
       if (oneLine && hasDirection(value))
         return { ok: false, error: `${shown(value)} holds marks that turn the direction of writing (${accepts})` };

@@ -8,7 +8,7 @@ import { findItems, namedItems, noSuchItem } from '../../config/items.js';
 import { type FieldError, fieldError, type ProposedRow } from '../../config/proposed-row.js';
 import { counterCommands } from '../../rest/commands/counters.js';
 import { samples } from '../../rest/commands/monitor.js';
-import type { Answer, Call } from '../../services.js';
+import type { Answer, CommandCall } from '../../services.js';
 import { type Row, rowsOf } from '../../snapshot/snapshot.js';
 import { storedRowsOf } from '../../snapshot/storage.js';
 import { interfacesView } from '../../view/interfaces.js';
@@ -66,7 +66,7 @@ export function checkEthernet({ values, given, snapshot }: ProposedRow): FieldEr
 }
 
 /** `/interface/ethernet/monitor`: whether the links of ports are up. */
-async function monitorEthernet(call: Call): Promise<Answer> {
+async function monitorEthernet(call: CommandCall): Promise<Answer> {
   const { services, menu, args } = call;
   const items = await namedItems(args);
   const rows = await findItems(menu, storedRowsOf(services.store.snapshot, menu.path), items, noSuchItem);

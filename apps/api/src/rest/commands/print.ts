@@ -4,7 +4,6 @@ import { errors } from '../../errors.js';
 import { MAX_WORDS, QueryError, queryTest, type Test } from '../../query/query.js';
 import { startSlicer } from '../../scheduling/time-slicer.js';
 import type { Answer, Call } from '../../services.js';
-import { switchedOn } from '../arguments.js';
 import { isNamed, projection, proplistOf } from '../listing.js';
 import { countOf, listOf, rowsToSend } from '../long-list.js';
 
@@ -29,7 +28,7 @@ export async function print({ services, menu, args, signal, principal }: Call): 
   }
   const words = queryWords(args['.query']);
   const names = proplistOf(args['.proplist']);
-  const counted = switchedOn(args, 'count-only');
+  const counted = switchedOn(args['count-only']);
   const isRequested = (property: string) =>
     (!counted && isNamed(names, property)) || words.some((word) => word.includes(property));
   const rows = await rowsToSend(view, isRequested, services.lists, principal.userId, signal);
@@ -39,6 +38,10 @@ export async function print({ services, menu, args, signal, principal }: Call): 
   if (counted) return { ret: String(await countOf(rows, test, slicer)) };
   return listOf(rows, test, projection(names), slicer);
 }
+
+/** A switch is on for any value but `false` and `no` once it is named. */
+const switchedOn = (value: unknown): boolean =>
+  value !== undefined && value !== false && value !== 'false' && value !== 'no';
 
 function testOf(menu: Menu, words: readonly string[]): Test {
   try {

@@ -1,77 +1,73 @@
-import type { Command, Menu } from '@tollway/schema';
+import { type Command, type Menu, returnsRows } from '@tollway/schema';
+import { argumentValues } from '../../config/arguments.js';
 import { namedItems } from '../../config/items.js';
 import { errors } from '../../errors.js';
-import { type Call, type Handler, NOTHING } from '../../services.js';
+import { type Answer, type Call, type CommandCall, type Handler, type MenuCommands, NOTHING } from '../../services.js';
 import { authorOf } from '../author.js';
 import { add, move, remove, reset, set, setComment, setDisabled, unset } from '../edits.js';
+import { projected, proplistOf } from '../listing.js';
 import { print } from './print.js';
+
+/** A command that returns nothing. */
+const edit =
+  (change: (call: CommandCall) => Promise<void>): Handler =>
+  async (call) => {
+    await change(call);
+    return NOTHING;
+  };
 
 /** Commands that change rows, whatever the menu. */
 const edits: Readonly<Record<string, Handler>> = {
   add: async (call) => ({ ret: await add(call) }),
-  set: async (call) => {
-    if (call.menu.kind === 'settings') {
-      await call.services.editor.setSettings(authorOf(call.principal), call.menu, call.args);
-    } else await set(call, await namedItems(call.args));
-    return NOTHING;
-  },
-  remove: async (call) => {
-    await remove(call, await namedItems(call.args));
-    return NOTHING;
-  },
-  enable: async (call) => {
-    await setDisabled(call, false);
-    return NOTHING;
-  },
-  disable: async (call) => {
-    await setDisabled(call, true);
-    return NOTHING;
-  },
-  comment: async (call) => {
-    await setComment(call);
-    return NOTHING;
-  },
-  unset: async (call) => {
-    await unset(call);
-    return NOTHING;
-  },
-  reset: async (call) => {
-    await reset(call);
-    return NOTHING;
-  },
-  move: async (call) => {
-    await move(call);
-    return NOTHING;
-  },
+  set: edit(async (call) => {
+    const { services, menu, args, principal } = call;
+    if (menu.kind === 'settings') await services.editor.setSettings(authorOf(principal), menu, args);
+    else await set(call, await namedItems(args));
+  }),
+  remove: edit(async (call) => remove(call, await namedItems(call.args))),
+  enable: edit((call) => setDisabled(call, false)),
+  disable: edit((call) => setDisabled(call, true)),
+  comment: edit(setComment),
+  unset: edit(unset),
+  reset: edit(reset),
+  move: edit(move),
 };
 
-/** Arguments that name the rows of a command. */
-const ITEMS = ['.id', 'numbers'];
+/** Runs a command with a call. */
+type Run = (call: Call) => Promise<Answer>;
 
-/** Refuses arguments that the command does not declare. Those of `add` and `set` are properties, which the editor checks. */
-function checked(handler: Handler, { name, target, args }: Command): Handler {
-  if (name === 'add' || name === 'set') return handler;
-  const allowed = new Set([...Object.keys(args), ...(target === 'selection' ? ITEMS : [])]);
+/** Parses the arguments before the command runs, and leaves out the properties of rows that `.proplist` does not name. */
+function withArguments(handler: Handler, command: Command): Run {
+  // The arguments of these are properties of the menu, which the editor checks.
+  if (command.name === 'add' || command.name === 'set') return (call) => handler({ ...call, values: {} });
   return async (call) => {
-    const unknown = Object.keys(call.args).find((argument) => !allowed.has(argument));
-    if (unknown !== undefined) throw errors.unknownParameter(unknown);
-    return handler(call);
+    const values = argumentValues(command, call.args);
+    const names = returnsRows(command) ? proplistOf(call.args['.proplist']) : undefined;
+    const answer = await handler({ ...call, values });
+    // `.section` numbers samples, and is no property.
+    return names !== undefined && Array.isArray(answer) ? projected(answer, [...names, '.section']) : answer;
   };
 }
 
-/** The command of that name in the menu. @throws ApiError when it has none. */
+/**
+ * The command of that name in the menu, or the one that the menu is.
+ * @throws ApiError when it has none.
+ */
 export function commandOf(
   { services, menu }: { readonly services: Pick<Call['services'], 'commands'>; readonly menu: Menu },
-  name: string,
-): Handler {
-  if (name === 'print' && menu.run === undefined) return print;
-  const own = services.commands.get(menu.path)?.commands;
-  const declared = menu.commands.get(name);
-  const handler = declared === undefined ? undefined : (ownIn(own, name) ?? ownIn(edits, name));
-  if (declared === undefined || handler === undefined) throw errors.noSuchCommand(name);
-  // The arguments of a menu of kind `command` are its properties, which its own code checks.
-  return menu.run === undefined ? checked(handler, declared) : handler;
+  name: string | undefined,
+): { readonly run: Run; readonly permission: Command['permission'] } {
+  const module = services.commands.get(menu.path);
+  if (name === 'print' && menu.run === undefined) return { run: print, permission: 'read' };
+  const command = name === undefined ? menu.run : menu.commands.get(name);
+  const handler = command && (name === undefined ? module?.run : handlerOf(module, name));
+  if (command === undefined || handler === undefined) {
+    throw errors.noSuchCommand(name ?? menu.path.slice(menu.path.lastIndexOf('/') + 1));
+  }
+  return { run: withArguments(handler, command), permission: command.permission };
 }
 
-const ownIn = (commands: Readonly<Record<string, Handler>> | undefined, name: string): Handler | undefined =>
-  commands !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined;
+function handlerOf(module: MenuCommands | undefined, name: string): Handler | undefined {
+  const handlers = [module?.commands, edits].find((each) => each !== undefined && Object.hasOwn(each, name));
+  return handlers?.[name];
+}

@@ -21,11 +21,88 @@ const argument = (kind: Kind, label: string, help: string, fallback?: string): P
   label,
   help,
   tab: 'Packet',
-  ...(fallback === undefined ? { unset: true } : { default: fallback }),
+  unset: true,
+  ...(fallback !== undefined && { default: fallback }),
 });
 const result = (kind: Kind, label: string, help: string): Prop => readOnly(kind, label, help, 'Result');
 
 const port = int({ min: 0, max: 65_535 });
+
+/** Arguments of both commands: the packet of a dry run, or those that a live trace waits for. */
+const packetArguments = {
+  packet: argument(
+    text({ max: 500 }),
+    'Packet',
+    'All in one line: tcp 192.168.88.10:40000 -> 1.1.1.1:443 in ether2. Other properties take precedence.',
+  ),
+  protocol: argument(ipProtocol, 'Protocol', 'IP protocol by name or number.'),
+  'src-address': argument(ipPrefix, 'Src. Address', 'Source address; a live trace takes prefixes.'),
+  'src-port': argument(port, 'Src. Port', 'Source port, or the ICMP identifier.'),
+  'dst-address': argument(ipPrefix, 'Dst. Address', 'Destination address; a live trace takes prefixes.'),
+  'dst-port': argument(port, 'Dst. Port', 'Destination port.'),
+  'in-interface': argument(
+    reference('/interface', 'name'),
+    'In. Interface',
+    'Where the packet comes in; a live trace by addresses or ports takes the answers too. Dry run: by default where its source is.',
+  ),
+};
+
+/** Arguments of the live trace. */
+const traceArguments = {
+  dropped: argument(bool, 'Dropped', 'Live trace: only packets that are dropped.', 'false'),
+  packets: argument(int({ min: 1, max: 10_000 }), 'Packets', 'Live trace: end after this many packets.', '10'),
+  duration: argument(
+    duration({ minMs: 1_000, maxMs: 55_000 }),
+    'Duration',
+    'Live trace: end after this time even if fewer packets came.',
+    '10s',
+  ),
+};
+
+/** Arguments of the dry run. */
+const dryRunArguments = {
+  'tcp-flags': argument(setOf(TCP_FLAGS), 'TCP Flags', 'Dry run: flags that are set; by default syn.'),
+  'icmp-options': argument(icmpOptions, 'ICMP Options', 'Dry run: type and code; by default an echo request.'),
+  'packet-size': argument(
+    int({ min: 20, max: 65_535, unit: 'bytes' }),
+    'Packet Size',
+    'Dry run: length of the IP packet in bytes.',
+    '84',
+  ),
+  ttl: argument(int({ min: 0, max: 255 }), 'TTL', 'Dry run: time to live.', '64'),
+};
+
+const results = {
+  time: result(datetime, 'Time', 'When the packet came.'),
+  'out-interface': result(
+    text(),
+    'Out. Interface',
+    'Interface the packet left by, or was to leave by when it came to its queue.',
+  ),
+  length: result(int({ min: 0, max: 1_000_000, unit: 'bytes' }), 'Length', 'Length of the IP packet on the wire.'),
+  segments: result(
+    int({ min: 2, max: 65_535 }),
+    'Segments',
+    'How many packets it is on the wire, when its sender left cutting it to the device (TSO, GSO).',
+  ),
+  path: result(oneOf(['fast', 'slow']), 'Path', 'Whether the flow cache forwarded it.'),
+  'slow-path-reason': result(text(), 'Slow Path Reason', 'Why the flow cache did not.'),
+  outcome: result(
+    oneOf(['forwarded', 'delivered', 'answered', 'held', 'dropped']),
+    'Outcome',
+    'What became of it. held: after a second it still waited in a queue, for fragments, or for the address of its next hop.',
+  ),
+  'drop-reason': result(text(), 'Drop Reason', 'Why it was dropped.'),
+  rules: result(
+    text(),
+    'Rules',
+    'Firewall rules, routes, addresses and queues that the stages decided by, each once, in order.',
+  ),
+  steps: result(text({ sentence: true }), 'Steps', 'What each stage decided, in order.'),
+};
+
+/** Properties of a traced packet. */
+const RESULT = [...Object.keys(packetArguments).filter((name) => name !== 'packet'), ...Object.keys(results)];
 
 /** Trace of packets, stage by stage. */
 export const toolPacketTrace = defineMenu({
@@ -35,70 +112,7 @@ export const toolPacketTrace = defineMenu({
   kind: 'command',
   tree: ['Tools', 'Packet Trace'],
   help: 'What each stage decides about packets: live by a filter, or for a described packet without sending it.',
-  props: {
-    packet: argument(
-      text({ max: 500 }),
-      'Packet',
-      'All in one line: tcp 192.168.88.10:40000 -> 1.1.1.1:443 in ether2. Other properties take precedence.',
-    ),
-    protocol: argument(ipProtocol, 'Protocol', 'IP protocol by name or number.'),
-    'src-address': argument(ipPrefix, 'Src. Address', 'Source address; a live trace takes prefixes.'),
-    'src-port': argument(port, 'Src. Port', 'Source port, or the ICMP identifier.'),
-    'dst-address': argument(ipPrefix, 'Dst. Address', 'Destination address; a live trace takes prefixes.'),
-    'dst-port': argument(port, 'Dst. Port', 'Destination port.'),
-    'in-interface': argument(
-      reference('/interface', 'name'),
-      'In. Interface',
-      'Where the packet comes in; a live trace by addresses or ports takes the answers too. Dry run: by default where its source is.',
-    ),
-    dropped: argument(bool, 'Dropped', 'Live trace: only packets that are dropped.', 'false'),
-    packets: argument(int({ min: 1, max: 10_000 }), 'Packets', 'Live trace: end after this many packets.', '10'),
-    duration: argument(
-      duration({ minMs: 1_000, maxMs: 55_000 }),
-      'Duration',
-      'Live trace: end after this time even if fewer packets came.',
-      '10s',
-    ),
-    'tcp-flags': argument(setOf(TCP_FLAGS), 'TCP Flags', 'Dry run: flags that are set; syn when nothing is said.'),
-    'icmp-options': argument(
-      icmpOptions,
-      'ICMP Options',
-      'Dry run: type and code; an echo request when nothing is said.',
-    ),
-    'packet-size': argument(
-      int({ min: 20, max: 65_535, unit: 'bytes' }),
-      'Packet Size',
-      'Dry run: length of the IP packet in bytes.',
-      '84',
-    ),
-    ttl: argument(int({ min: 0, max: 255 }), 'TTL', 'Dry run: time to live.', '64'),
-    time: result(datetime, 'Time', 'When the packet came.'),
-    'out-interface': result(
-      text(),
-      'Out. Interface',
-      'Interface the packet left by, or was to leave by when it came to its queue.',
-    ),
-    length: result(int({ min: 0, max: 1_000_000, unit: 'bytes' }), 'Length', 'Length of the IP packet on the wire.'),
-    segments: result(
-      int({ min: 2, max: 65_535 }),
-      'Segments',
-      'How many packets it is on the wire, when its sender left cutting it to the device (TSO, GSO).',
-    ),
-    path: result(oneOf(['fast', 'slow']), 'Path', 'Whether the flow cache forwarded it.'),
-    'slow-path-reason': result(text(), 'Slow Path Reason', 'Why the flow cache did not.'),
-    outcome: result(
-      oneOf(['forwarded', 'delivered', 'answered', 'held', 'dropped']),
-      'Outcome',
-      'What became of it. held: after a second it still waited in a queue, for fragments, or for the address of its next hop.',
-    ),
-    'drop-reason': result(text(), 'Drop Reason', 'Why it was dropped.'),
-    rules: result(
-      text(),
-      'Rules',
-      'Firewall rules, routes, addresses and queues that the stages decided by, each once, in order.',
-    ),
-    steps: result(text({ sentence: true }), 'Steps', 'What each stage decided, in order.'),
-  },
+  props: { ...packetArguments, ...traceArguments, ...dryRunArguments, ...results },
   flags: [],
   columns: [
     'time',
@@ -118,11 +132,17 @@ export const toolPacketTrace = defineMenu({
       name: 'dry-run',
       help: 'What each stage would decide about the described packet now. Nothing is sent, counted or remembered.',
       target: 'menu',
-      args: {},
-      result: [],
+      args: { ...packetArguments, ...dryRunArguments },
+      result: RESULT,
     }),
   ],
-  run: { effect: 'read', permission: 'read' },
+  run: reading({
+    name: 'packet-trace',
+    help: 'Packets that the arguments describe, as they come, until there are enough or the time is over.',
+    target: 'menu',
+    args: { ...packetArguments, ...traceArguments },
+    result: RESULT,
+  }),
   refreshMs: 1_000,
   window: { size: [980, 640] },
   source: 'live',

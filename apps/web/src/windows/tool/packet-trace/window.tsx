@@ -1,6 +1,6 @@
 /** Trace of packets, stage by stage: as they come, or of one that is only described. */
 
-import { type PacketArguments, packetLine, parsePacketLine } from '@tollway/schema';
+import { type Command, type PacketArguments, packetLine, parsePacketLine } from '@tollway/schema';
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { RequestError } from '../../../api/rest.ts';
 import { dryRun, followTrace, type TraceNews } from '../../../api/trace.ts';
@@ -20,8 +20,9 @@ import './trace.css';
 const ended = ({ status, message }: RequestError): RequestError =>
   new RequestError(status, `Stopped at ${timeOfDay(Date.now())}: ${message}. Start begins anew.`);
 
-/** Arguments that say how a trace runs, not which packet it is about. */
-const RUNNING_WORDS = { packets: String(MAX_PACKETS) };
+/** Those of the arguments that a command takes. */
+const argumentsOf = (command: Command | undefined, args: PacketArguments): PacketArguments =>
+  Object.fromEntries(Object.entries(args).filter(([name]) => Object.hasOwn(command?.args ?? {}, name)));
 
 export default function TraceWindow({ menu }: MenuWindowProps) {
   const [line, setLine] = useState('');
@@ -72,8 +73,7 @@ export default function TraceWindow({ menu }: MenuWindowProps) {
 
   function ask(about: PacketArguments) {
     const mine = begin();
-    const { dropped: _dropped, ...packet } = about;
-    dryRun(packet)
+    dryRun(argumentsOf(menu.commands.get('dry-run'), about))
       .then((news) => {
         if (run.current !== mine) return;
         const kept = keep([], mine, news);
@@ -95,8 +95,8 @@ export default function TraceWindow({ menu }: MenuWindowProps) {
       setRunning(false);
       refuse(error.property === undefined ? ended(error) : error);
     };
-    const { 'tcp-flags': _flags, 'icmp-options': _icmp, 'packet-size': _size, ttl: _ttl, ...filter } = args;
-    stop.current = followTrace({ ...filter, ...RUNNING_WORDS }, { onNews, onError });
+    const filter = argumentsOf(menu.run, args);
+    stop.current = followTrace({ ...filter, packets: String(MAX_PACKETS) }, { onNews, onError });
     setRunning(true);
   }
 
