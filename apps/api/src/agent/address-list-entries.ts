@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { addressListRecord, NO_END } from '@tollway/dataplane-agent/records';
-import { datetimeText, durationText, ipv4Text, ipv6Prefix, ipv6Text } from '@tollway/schema';
+import { datetimeText, durationText, ipv4Text, ipv6, ipv6Text } from '@tollway/schema';
 import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { AddressListEntries } from './messages.js';
 
@@ -41,7 +41,7 @@ export class EntryMemory {
   /** `.id` of an entry: `*8` … for IPv4, `*C` … for IPv6. */
   idOf({ list, address, prefixLen }: DynamicEntry): string {
     const hash = this.listHash(list);
-    if (address.includes(':')) return id6(hash, prefixLen, ipv6Of(address));
+    if (address.includes(':')) return id6(hash, prefixLen, ipv6(address) ?? 0n);
     return id4(
       hash,
       prefixLen,
@@ -95,12 +95,6 @@ const id6 = (hash: string, prefixLen: number, address: bigint): string =>
 /** The address of an id in words of 32 bits: one of IPv4, four of IPv6. */
 const wordsOf = (id: string): readonly number[] =>
   (id.slice(ADDRESS_AT).match(/.{8}/g) ?? []).map((word) => Number.parseInt(word, 16));
-
-/** An IPv6 address in any of its texts, also with an IPv4 address at its end, as a 128-bit number. */
-const ipv6Of = (address: string): bigint => {
-  const text = new URL(`http://[${address}]`).hostname.slice(1, -1);
-  return ipv6Prefix(text)?.address ?? 0n;
-};
 
 /** One reading of the dynamic entries of address lists. Records are decoded on access. */
 export class AddressListDump {

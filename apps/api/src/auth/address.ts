@@ -1,4 +1,4 @@
-import { isIP, isIPv4, isIPv6 } from 'node:net';
+import { ipv4, ipv4Text, ipv6, ipv6Text } from '@tollway/schema';
 
 /**
  * An address without the IPv4-mapped prefix of dual-stack sockets, without a zone, and without the port that some proxies add
@@ -10,19 +10,18 @@ export function plainAddress(address: string): string {
     .replace(/^\[([^\]]*)\](:\d+)?$/, '$1')
     .replace(/^([\d.]+):\d+$/, '$1')
     .replace(/%.*$/, '');
-  const mapped = isIPv6(text) ? /^::ffff:([\da-f]+):([\da-f]+)$/.exec(canonical(text)) : null;
-  if (mapped === null) return text;
-  const words = [mapped[1], mapped[2]].map((word) => Number.parseInt(word ?? '', 16));
-  return words.flatMap((word) => [word >> 8, word & 255]).join('.');
+  const value = ipv6(text);
+  return value !== undefined && value >> 32n === IPV4_MAPPED ? ipv4Text(Number(value & 0xffff_ffffn)) : text;
 }
 
-/** An IPv6 address as RFC 5952 writes it. */
-const canonical = (address: string): string => new URL(`http://[${address}]`).hostname.slice(1, -1);
+/** First 96 bits of an IPv4-mapped address (RFC 4291 §2.5.5.2). */
+const IPV4_MAPPED = 0xffffn;
 
 /** The canonical text of an address. */
 export function oneAddress(address: string): string {
   const plain = plainAddress(address);
-  return isIPv6(plain) ? canonical(plain) : plain;
+  const value = ipv6(plain);
+  return value === undefined ? plain : ipv6Text(value);
 }
 
 /**
@@ -31,15 +30,13 @@ export function oneAddress(address: string): string {
  */
 export function networkOf(address: string): string {
   const plain = plainAddress(address);
-  if (!isIPv6(plain)) return isIP(plain) === 0 ? 'unknown' : plain;
-  const [head = '', tail] = canonical(plain).split('::');
-  const left = head === '' ? [] : head.split(':');
-  const right = tail === undefined || tail === '' ? [] : tail.split(':');
-  const groups = [...left, ...Array<string>(8 - left.length - right.length).fill('0'), ...right];
-  return `${groups.slice(0, 4).join(':')}::/64`;
+  const value = ipv6(plain);
+  if (value === undefined) return ipv4(plain) === undefined ? 'unknown' : plain;
+  const groups = [112n, 96n, 80n, 64n].map((bits) => ((value >> bits) & 0xffffn).toString(16));
+  return `${groups.join(':')}::/64`;
 }
 
 export const isLoopback = (address: string): boolean => {
   const plain = plainAddress(address);
-  return plain === '::1' || (isIPv4(plain) && plain.startsWith('127.'));
+  return plain === '::1' || (ipv4(plain) !== undefined && plain.startsWith('127.'));
 };

@@ -1,7 +1,7 @@
-import { isIP, isIPv6 } from 'node:net';
+import { isIP } from 'node:net';
 import { shown } from '@tollway/schema';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { isLoopback, plainAddress } from '../auth/address.js';
+import { isLoopback, oneAddress, plainAddress } from '../auth/address.js';
 import { errors } from '../errors.js';
 
 /**
@@ -37,12 +37,9 @@ function answersTo(host: string, localAddress: string | undefined, names: readon
   if (name === undefined) return false;
   if (names.includes(name)) return true;
   const own = plainAddress(localAddress ?? '');
-  if (isIP(name)) return sameAddress(name, own);
+  if (isIP(name)) return oneAddress(name) === oneAddress(own);
   return name === 'localhost' && isLoopback(own);
 }
-
-const sameAddress = (a: string, b: string): boolean =>
-  a === b || (isIPv6(a) && isIPv6(b) && new URL(`http://[${a}]`).hostname === new URL(`http://[${b}]`).hostname);
 
 /** @throws ApiError 403 when the browser says that another site is behind the request. */
 function requireSameOrigin(request: FastifyRequest): void {

@@ -1,3 +1,5 @@
+import { ipv4 } from './ip.js';
+
 /** Groups of an IPv6 address. */
 const GROUPS = 8;
 /** Bits of an IPv6 address. */
@@ -10,8 +12,10 @@ interface Ipv6Prefix {
   readonly length: number;
 }
 
-/** IPv6 address as a 128-bit number (RFC 4291 §2.2, without an embedded IPv4 address); undefined for other texts. */
+/** IPv6 address as a 128-bit number (RFC 4291 §2.2); undefined for other texts. */
 export function ipv6(text: string): bigint | undefined {
+  const last = text.slice(text.lastIndexOf(':') + 1);
+  if (last.includes('.')) return withEmbeddedIpv4(text.slice(0, -last.length), last);
   const halves = text.split('::');
   if (!text.includes(':') || halves.length > 2) return undefined;
   const [head = [], tail = []] = halves.map((half) => (half === '' ? [] : half.split(':')));
@@ -24,6 +28,14 @@ export function ipv6(text: string): bigint | undefined {
     value = (value << 16n) | BigInt(`0x${group}`);
   }
   return value;
+}
+
+/** IPv6 address whose last two groups are written as an IPv4 address (RFC 4291 §2.2 item 3), `::ffff:192.0.2.1`. */
+function withEmbeddedIpv4(groups: string, last: string): bigint | undefined {
+  const address = ipv4(last);
+  return address === undefined
+    ? undefined
+    : ipv6(`${groups}${(address >>> 16).toString(16)}:${(address & 0xffff).toString(16)}`);
 }
 
 /** Text of a 128-bit number in the form of RFC 5952 §4. */
