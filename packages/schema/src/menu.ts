@@ -33,8 +33,24 @@ export interface Prop {
   readonly when?: { readonly prop: string; readonly values: readonly string[] };
   /** Derived from other properties unless given. Only a different value is stored. */
   readonly derived?: Derived;
+  /** The time at which a row is added is stored as its value. */
+  readonly stampedOnAdd?: true;
+  /** The toolbar has a list of its values, one of which limits the table. */
+  readonly quickFilter?: QuickFilterOf;
+  /** Its column stays in view at the right edge of a table that it ends, while the others scroll. */
+  readonly pinned?: true;
   /** Reaches the compiled configuration; `compile.test.ts` of the API checks that the compiler reads it. */
   readonly dataplane?: boolean;
+}
+
+/** List of values in the toolbar. */
+interface QuickFilterOf {
+  /** Absent: the label of the property. */
+  readonly label?: string;
+  /** Entry for no filter, `all chains`; `all` alone is the name of an interface list. */
+  readonly all: string;
+  /** Comparison of a choice with the value. */
+  readonly op: 'is' | 'contains';
 }
 
 /** Rule by which a property follows from others. */
@@ -115,6 +131,8 @@ export interface Menu {
   readonly commands: ReadonlyMap<string, Command>;
   /** The command that a menu of kind `command` is. Its arguments are properties, so that the window has fields for them. */
   readonly run?: Command;
+  /** Property with topics of the log: error, critical and warning among them set the colour of a row. */
+  readonly severity?: string;
   /** Interval at which views refresh values that change by themselves, ms. */
   readonly refreshMs?: number;
   /**

@@ -244,9 +244,9 @@ function addOne(draft: Draft, menu: Menu, args: Arguments): number {
     const by = wanted.by ?? 'place-before';
     return errors.badProperty(by, `${by}: no such item; it accepts the .id of a row`);
   });
-  const stamped: Readonly<Record<string, string>> =
-    'creation-time' in menu.props ? { 'creation-time': storedDatetime(Date.now()) } : {};
-  return draft.add(menu.path, { ...content, values: { ...content.values, ...stamped } }, place);
+  const stamped = Object.keys(menu.props).filter((name) => menu.props[name]?.stampedOnAdd === true);
+  const stamps = Object.fromEntries(stamped.map((name) => [name, storedDatetime(Date.now())]));
+  return draft.add(menu.path, { ...content, values: { ...content.values, ...stamps } }, place);
 }
 
 /** Position for items in an ordered menu: beside another one, or the end. */
@@ -298,7 +298,7 @@ function verifiedChange(draft: Draft, menu: Menu, row: Row, args: Arguments, sto
 }
 
 /** The content with a free name, in menus that give names, where it has none. */
-function withAutoName(draft: Draft, menu: Menu, content: RowContent): RowContent {
+export function withAutoName(draft: Draft, menu: Menu, content: RowContent): RowContent {
   const stem = menu.autoName;
   if (stem === undefined || content.values.name !== undefined) return content;
   return { ...content, values: { name: draft.freeName(menu.path, stem), ...content.values } };

@@ -4,6 +4,7 @@ import { type Menu, menuByPath, shown } from '@tollway/schema';
 import { invalidSimpleQueues } from '../compiler/queues.js';
 import { circle } from '../config/checks/queues.js';
 import { Draft } from '../config/draft.js';
+import { withAutoName } from '../config/editor.js';
 import type { FieldError } from '../config/proposed-row.js';
 import type { ConfigStore } from '../config/store.js';
 import { verifyAdd, verifySet } from '../config/verify.js';
@@ -216,14 +217,13 @@ export class QueueImport {
     if (!verified.ok) {
       return wrong(number, name, this.#wrongSetting(line, name, settings, verified.errors[0]));
     }
-    const { content } = verified;
-    const values = { name: content.values.name ?? draft.freeName(PATH, 'queue'), ...content.values };
-    const row = draft.add(PATH, { ...content, values });
+    const content = withAutoName(draft, this.#menu, verified.content);
+    const row = draft.add(PATH, content);
     return {
       line: number,
       action: 'add',
-      name: values.name,
-      text: describeChange(this.#menu, undefined, { ...content, values }),
+      name: content.values.name ?? '',
+      text: describeChange(this.#menu, undefined, content),
       hint: '',
       row,
     };

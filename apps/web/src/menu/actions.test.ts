@@ -51,7 +51,7 @@ test('of several rows it is said how many are in the way, and of what kind', () 
   );
   expect(rowsBlockedReason(filter, 'remove', rows, 2000)).toMatch(/^at least 4 of the 2 000 selected rows are dynamic/);
   expect(rowsBlockedReason(filter, 'reset-counters', rows, 8)).toMatch(
-    /^4 of the 8 selected rows are dynamic, and counters/,
+    /^4 of the 8 selected rows are dynamic, and Reset Counters does not apply/,
   );
   expect(rowsBlockedReason(filter, 'remove', rows.slice(4), 4)).toBeUndefined();
   const mixed = [{ '.id': '*2000000', builtin: 'true' }, { '.id': '*2000001', builtin: 'true' }, ...rows.slice(3)];

@@ -143,18 +143,19 @@ export function rowsBlockedReason(
   const [only] = rows;
   const declared = menu.commands.get(command);
   if (declared?.effect === 'action')
-    return declared.dynamicRows === true ? undefined : actionBlockedReason(rows, count);
+    return declared.dynamicRows === true ? undefined : actionBlockedReason(command, rows, count);
   if (declared?.dynamicRows === true && command !== 'remove') return undefined;
   if (count > 1) return someLockedReason(menu, rows, count, command === 'remove' ? 'remove' : 'change');
   if (only === undefined) return undefined;
   return command === 'remove' ? removalLockedReason(menu, only) : lockedReason(menu, only);
 }
 
-/** An action leaves rows as they are, so that it is also for those that cannot be changed; what the system made has no counters of its own. */
-function actionBlockedReason(rows: readonly Row[], count: number): string | undefined {
+/** Reason why an action cannot run on rows: it leaves rows as they are, so that those that cannot be changed have it, too. */
+function actionBlockedReason(command: string, rows: readonly Row[], count: number): string | undefined {
   const dynamic = rows.filter((row) => isSet(row, 'dynamic')).length;
   if (dynamic === 0) return undefined;
-  if (count === 1) return 'counters of a dynamic item cannot be reset';
+  const label = commandLabel(command);
+  if (count === 1) return `${label} does not apply to a dynamic item`;
   const part = partOf(dynamic, count, rows.length === count);
-  return `${part} ${dynamic === 1 ? 'is' : 'are'} dynamic, and counters of such cannot be reset`;
+  return `${part} ${dynamic === 1 ? 'is' : 'are'} dynamic, and ${label} does not apply to such items`;
 }

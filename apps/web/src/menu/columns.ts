@@ -1,5 +1,5 @@
 /** Columns that a table shows, their order and their widths, by the menu and the layout that a user has chosen. Pure. */
-import { type Menu, type MenuColumn, menuColumn } from '@tollway/schema';
+import { type Menu, type MenuColumn, menuColumn, propOf } from '@tollway/schema';
 
 export interface Column {
   /** Name of a property, or of half of a pair; `.flags` and `.nr` for the columns of flags and row numbers. */
@@ -31,8 +31,8 @@ export const MIN_WIDTH = 32;
 /** Largest width that a column gets from measuring its content while the table has no free space, px. */
 export const WIDEST = 354;
 
-/** Counters that stay in view at the right edge where they end the table: what a rule did, beside what it says. */
-const PINNED: ReadonlySet<string> = new Set(['bytes', 'packets']);
+/** Whether a column stays in view at the right edge, where it ends the table. */
+const isPinned = (menu: Menu, name: string): boolean => propOf(menu, name)?.pinned === true;
 
 /** Menus whose comments may stand on a line of their own above the row: those that need no column for them. */
 export function offersCommentLines(menu: Menu): boolean {
@@ -109,7 +109,7 @@ export function tableColumns(
       ...(tree && !columns.some((column) => column.tree) && { tree }),
     });
   }
-  const plain = columns.findLastIndex((column) => !PINNED.has(column.name)) + 1;
+  const plain = columns.findLastIndex((column) => !isPinned(menu, column.name)) + 1;
   return columns.map((column, at) => {
     if (at < plain) return column;
     // A pinned column gets its full width at the expense of the columns that scroll.
@@ -140,7 +140,7 @@ export function toggleColumn(
   const kept = [...others, name];
   if (shown.includes(name)) return { ...layout, kept };
   if (name === 'comment' && offersCommentLines(menu)) {
-    const plain = shown.findLastIndex((other) => !PINNED.has(other)) + 1;
+    const plain = shown.findLastIndex((other) => !isPinned(menu, other)) + 1;
     return { ...layout, columns: shown.toSpliced(plain, 0, name), kept };
   }
   const order = menu.columns.includes(name) ? menu.columns : possibleColumns(menu);

@@ -2,20 +2,11 @@
 import type { Menu } from '@tollway/schema';
 import type { Condition } from './conditions.ts';
 
-/** Properties that make a quick filter, the label it gets, what stands for no choice, and how a choice is compared. */
-const PROPS: Readonly<Record<string, Pick<QuickFilter, 'label' | 'all' | 'op'>>> = {
-  chain: { label: 'Chain', all: 'all chains', op: 'is' },
-  list: { label: 'List', all: 'all lists', op: 'is' },
-  'routing-table': { label: 'Routing Table', all: 'all tables', op: 'is' },
-  // Several topics stand in one text.
-  topics: { label: 'Topics', all: 'all topics', op: 'contains' },
-};
-
 export interface QuickFilter {
   /** Property that the quick filter filters by. */
   readonly name: string;
   readonly label: string;
-  /** The entry for no filter: `all` alone is the name of an interface list. */
+  /** The entry for no filter. */
   readonly all: string;
   readonly op: Condition['op'];
   /** Offers what the system made, and what it did not, too. */
@@ -27,8 +18,8 @@ export const ORIGINS: Readonly<Record<string, string>> = { ':dynamic': 'dynamic 
 
 /** The quick filter of a menu, if it has one. */
 export function quickFilterOf(menu: Menu): QuickFilter | undefined {
-  for (const [name, how] of Object.entries(PROPS)) {
-    if (menu.props[name] !== undefined) return { name, ...how, origins: menu.props.dynamic !== undefined };
+  for (const [name, { label, quickFilter }] of Object.entries(menu.props)) {
+    if (quickFilter !== undefined) return { name, label, ...quickFilter, origins: menu.props.dynamic !== undefined };
   }
   return undefined;
 }

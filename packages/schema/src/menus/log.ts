@@ -2,7 +2,7 @@ import type { Command } from '../command.js';
 import { defineMenu } from '../define.js';
 import { readOnly } from '../mixins/read-only.js';
 import { text } from '../props/text.js';
-import { TOPICS } from '../props/topics.js';
+import { TOPIC_FILTER, TOPICS } from '../props/topics.js';
 
 const writes = (severity: string): Command => ({
   name: severity,
@@ -28,13 +28,17 @@ export const log = defineMenu({
   props: {
     time: readOnly(text({ sentence: true }), 'Time', 'When it happened.'),
     buffer: readOnly(text(), 'Buffer', 'Where the message is kept.'),
-    topics: readOnly({ ...text(), keywords: TOPICS }, 'Topics', 'Subjects and severity.'),
+    topics: {
+      ...readOnly({ ...text(), keywords: TOPICS }, 'Topics', 'Subjects and severity.'),
+      quickFilter: TOPIC_FILTER,
+    },
     message: readOnly(text({ max: 65_536, sentence: true }), 'Message', 'What happened.'),
   },
   flags: [],
   columns: ['time', 'buffer', 'topics', 'message'],
   tabs: ['General'],
   commands: ['debug', 'info', 'warning', 'error'].map(writes),
+  severity: 'topics',
   refreshMs: 1_000,
   source: 'live',
 });

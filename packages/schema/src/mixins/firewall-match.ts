@@ -211,6 +211,7 @@ export const chain = (menu: string, builtin: readonly string[], proposed: string
     tab: 'General',
     proposed,
     required: true,
+    quickFilter: { all: 'all chains', op: 'is' },
     dataplane: true,
   },
 });

@@ -33,6 +33,7 @@ interface Statistic {
   readonly kind: Kind;
   readonly label: string;
   readonly help: string;
+  readonly pinned?: true;
 }
 
 /** Counters of a queue, by the name of the property. */
@@ -41,8 +42,8 @@ const STATISTICS: Readonly<Record<string, Statistic>> = {
   'packet-rate': { kind: counter('p/s'), label: 'Packet Rate (p/s)', help: 'Packets per second that passed.' },
   'queued-bytes': { kind: bytes, label: 'Queued Bytes', help: 'Bytes that wait now.' },
   'queued-packets': { kind: counter('packets'), label: 'Queued Packets', help: 'Packets that wait now.' },
-  bytes: { kind: bytes, label: 'Bytes', help: 'IP bytes that passed.' },
-  packets: { kind: counter('packets'), label: 'Packets', help: 'Packets that passed.' },
+  bytes: { kind: bytes, label: 'Bytes', help: 'IP bytes that passed.', pinned: true },
+  packets: { kind: counter('packets'), label: 'Packets', help: 'Packets that passed.', pinned: true },
   dropped: { kind: counter('packets'), label: 'Dropped', help: 'Packets that were dropped instead of waiting.' },
   'pcq-queues': {
     kind: count,
@@ -102,6 +103,7 @@ export function queueStatistics({
       .map(([name, statistic]): [string, Prop] => [
         `${prefix}${name}`,
         {
+          ...statistic,
           kind: of(statistic.kind),
           label: `${label}${statistic.label}`,
           help: statistic.help.replace('that passed', passing),

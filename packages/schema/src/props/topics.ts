@@ -15,5 +15,8 @@ export const TOPICS = [
   'critical',
 ] as const;
 
+/** Quick filter of a property with several topics. */
+export const TOPIC_FILTER = { all: 'all topics', op: 'contains' } as const;
+
 /** Topics that messages must have, and such that they must not have. */
 export const topicsWanted: Kind = triStateSetOf(TOPICS, { empty: true });

@@ -48,8 +48,8 @@ export function rowTone(menu: Menu, row: Row): string {
   if (isSet(row, 'disabled')) return 'row-disabled';
   if (isSet(row, 'invalid')) return 'row-invalid';
   if (isSet(row, 'inactive')) return 'row-inactive';
-  if (menu.props.topics !== undefined) {
-    const topics = (row.topics ?? '').split(',');
+  if (menu.severity !== undefined) {
+    const topics = (row[menu.severity] ?? '').split(',');
     if (topics.includes('error') || topics.includes('critical')) return 'row-invalid';
     if (topics.includes('warning')) return 'row-warning';
   }

@@ -5,7 +5,7 @@ import { defaultFlag, defaultItem } from '../../mixins/default-item.js';
 import { disabled, disabledFlag, invalid, invalidFlag } from '../../mixins/disabled.js';
 import { reference } from '../../props/reference.js';
 import { text } from '../../props/text.js';
-import { topicsWanted } from '../../props/topics.js';
+import { TOPIC_FILTER, topicsWanted } from '../../props/topics.js';
 import { LOGGING_WINDOW } from '../../windows.js';
 
 const builtin = (id: number, topics: string, action: string): BuiltinItem => ({
@@ -28,6 +28,7 @@ export const systemLogging = defineMenu({
       help: 'Topics that a message must have, and with ! those it must not have; none match every message.',
       tab: 'General',
       default: '',
+      quickFilter: TOPIC_FILTER,
     },
     prefix: {
       kind: text({ max: 64, oneLine: true }),

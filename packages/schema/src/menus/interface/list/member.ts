@@ -19,6 +19,7 @@ export const interfaceListMember = defineMenu({
       help: 'List that the interface belongs to.',
       tab: 'General',
       required: true,
+      quickFilter: { all: 'all lists', op: 'is' },
       dataplane: true,
     },
     interface: {

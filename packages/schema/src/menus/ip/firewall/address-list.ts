@@ -23,6 +23,7 @@ export const addressList = defineMenu({
       help: 'Name of the list that the address is in.',
       tab: 'General',
       required: true,
+      quickFilter: { label: 'List', all: 'all lists', op: 'is' },
       dataplane: true,
     },
     address: {
@@ -40,7 +41,7 @@ export const addressList = defineMenu({
       tab: 'General',
       unset: true,
     },
-    'creation-time': readOnly(datetime, 'Creation Time', 'When the entry was made.'),
+    'creation-time': { ...readOnly(datetime, 'Creation Time', 'When the entry was added.'), stampedOnAdd: true },
     ...disabled(),
     ...comment(),
     ...dynamic('General'),

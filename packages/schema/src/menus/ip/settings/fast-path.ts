@@ -18,12 +18,15 @@ export const ipFastPath = defineMenu({
     name: readOnly(text(), 'Handler', 'Way past the slow path.'),
     active: readOnly(bool, 'Active', 'Packets may take this way.'),
     'blocked-by': readOnly(text(), 'Blocked By', 'First condition that does not hold.'),
-    packets: readOnly(
-      counter('packets'),
-      'Packets',
-      'Packets that took this way since the data plane started; those of flow-offload are among the others.',
-    ),
-    bytes: readOnly(bytes, 'Bytes', 'IP bytes of these packets.'),
+    packets: {
+      ...readOnly(
+        counter('packets'),
+        'Packets',
+        'Packets that took this way since the data plane started; those of flow-offload are among the others.',
+      ),
+      pinned: true,
+    },
+    bytes: { ...readOnly(bytes, 'Bytes', 'IP bytes of these packets.'), pinned: true },
   },
   flags: [{ letter: 'A', prop: 'active', title: 'active' }],
   columns: ['name', 'blocked-by', 'packets', 'bytes'],
