@@ -70,6 +70,32 @@ describe('the import graph', () => {
     expect(graph.has('src/a.test.ts')).toBe(false);
   });
 
+  it('has the files that a pattern imports', () => {
+    const graph = graphOf({
+      'src/windows.ts': `
+        const all = import.meta.glob('./**/window.tsx');
+        const tabs = import.meta.glob(['./**/tabs.ts', './x/*.y.ts'], { eager: true });`,
+      'src/a/window.tsx': "import '../../src/windows.js';",
+      'src/a/b/window.tsx': '',
+      'src/window.tsx': '',
+      'src/a/own-window.tsx': '',
+      'src/a/tabs.ts': '',
+      'src/x/z.y.ts': '',
+      'src/x/zxy.ts': '',
+    });
+    expect([...(graph.get('src/windows.ts') ?? [])].sort()).toEqual([
+      'src/a/b/window.tsx',
+      'src/a/tabs.ts',
+      'src/a/window.tsx',
+      'src/window.tsx',
+      'src/x/z.y.ts',
+    ]);
+    expect(circles(graph)).toEqual([['src/a/window.tsx', 'src/windows.ts']]);
+    expect(() => graphOf({ 'src/none.ts': "import.meta.glob('./none/*.ts');" })).toThrow(
+      'src/none.ts imports ./none/*.ts, which no file matches',
+    );
+  });
+
   it('is refused when a file is not there, or cannot be read', () => {
     expect(() => graphOf({ 'src/a.ts': "import './gone.js';" })).toThrow('src/a.ts imports ./gone.js');
     expect(() => graphOf({ 'src/a.ts': 'import {' })).toThrow('src/a.ts: ');

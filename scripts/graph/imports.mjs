@@ -1,5 +1,8 @@
 // @ts-check
-/** Graph of imports: the TypeScript and JavaScript files of a folder, and an arrow for each import of one by another. */
+/**
+ * Graph of imports: the TypeScript and JavaScript files of a folder, and an arrow for each import of one by another, also by a
+ * pattern of `import.meta.glob`.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseSync, Visitor } from 'oxc-parser';
@@ -25,7 +28,7 @@ const JSDOC_IMPORT = /\bimport\(\s*['"]([^'"]+)['"]\s*\)/g;
 export function importGraph(root, folders) {
   const files = folders.flatMap((folder) => sourcesBelow(root, folder));
   const packages = workspacePackages(root);
-  return new Map(files.map((file) => [file, importsOf(root, packages, file)]));
+  return new Map(files.map((file) => [file, importsOf(root, packages, files, file)]));
 }
 
 /** Folders of the project's own packages, by name. @param {string} root @returns {ReadonlyMap<string, string>} */
@@ -50,10 +53,11 @@ function sourcesBelow(root, folder) {
 /**
  * @param {string} root
  * @param {ReadonlyMap<string, string>} packages
+ * @param {readonly string[]} files all of the graph
  * @param {string} file
  * @throws Error when the file cannot be parsed, or imports a file of the project that is not there
  */
-function importsOf(root, packages, file) {
+function importsOf(root, packages, files, file) {
   const text = readFileSync(path.join(root, file), 'utf8');
   const { program, comments, errors } = parseSync(file, text);
   if (errors[0] !== undefined) throw new Error(`${file}: ${errors[0].message}`);
@@ -62,7 +66,12 @@ function importsOf(root, packages, file) {
   const visit = (/** @type {{ source: unknown }} */ { source }) => {
     if (typeof source === 'object' && source !== null && 'value' in source) names.push(String(source.value));
   };
+  /** @type {string[]} */
+  const globbed = [];
   new Visitor({
+    CallExpression: (call) => {
+      for (const pattern of globPatterns(call)) globbed.push(...matching(files, file, pattern));
+    },
     ImportDeclaration: visit,
     ExportNamedDeclaration: visit,
     ExportAllDeclaration: visit,
@@ -72,15 +81,52 @@ function importsOf(root, packages, file) {
   if (file.endsWith('.mjs')) {
     for (const { value } of comments) for (const [, name = ''] of value.matchAll(JSDOC_IMPORT)) names.push(name);
   }
-  return new Set(
-    names.flatMap((name) => {
-      // `@tollway/protocol/session` is of the package `@tollway/protocol`.
-      const folder = packages.get(name.split('/', 2).join('/'));
-      if (folder !== undefined) return `${folder}/package.json`;
-      return name.startsWith('.') ? (resolved(root, file, name) ?? []) : [];
-    }),
-  );
+  const named = names.flatMap((name) => {
+    // `@tollway/protocol/session` is of the package `@tollway/protocol`.
+    const folder = packages.get(name.split('/', 2).join('/'));
+    if (folder !== undefined) return `${folder}/package.json`;
+    return name.startsWith('.') ? (resolved(root, file, name) ?? []) : [];
+  });
+  return new Set([...named, ...globbed]);
 }
+
+/**
+ * Patterns of a call of `import.meta.glob` (Vite): one, or a list.
+ * @param {import('oxc-parser').CallExpression} call
+ * @returns {string[]}
+ */
+function globPatterns({ callee, arguments: [first] }) {
+  if (callee.type !== 'MemberExpression' || callee.object.type !== 'MetaProperty') return [];
+  if (callee.property.type !== 'Identifier' || callee.property.name !== 'glob') return [];
+  const patterns = first?.type === 'ArrayExpression' ? first.elements : [first];
+  return patterns.map((pattern) => {
+    if (pattern?.type === 'Literal' && typeof pattern.value === 'string') return pattern.value;
+    throw new Error('import.meta.glob takes patterns as they are written');
+  });
+}
+
+/**
+ * @param {readonly string[]} files
+ * @param {string} file that imports
+ * @param {string} pattern with `*` for a name, and `**` for any number of folders
+ * @returns {string[]}
+ * @throws Error when no file matches
+ */
+function matching(files, file, pattern) {
+  if (!/^\.\.?\//.test(pattern)) throw new Error(`${file} imports ${pattern}, which is no pattern of relative paths`);
+  const parts = path.posix.join(path.posix.dirname(file), pattern).split('/');
+  const expression = parts.map((part, at) => {
+    if (part === '**') return '(?:[^/]+/)*';
+    return part.split('*').map(escaped).join('[^/]*') + (at < parts.length - 1 ? '/' : '');
+  });
+  const regex = new RegExp(`^${expression.join('')}$`);
+  const found = files.filter((each) => each !== file && regex.test(each));
+  if (found.length === 0) throw new Error(`${file} imports ${pattern}, which no file matches`);
+  return found;
+}
+
+/** @param {string} text */
+const escaped = (text) => text.replace(/[.+?^${}()|[\]\\]/g, '\\$&');
 
 /**
  * @param {string} root

@@ -103,12 +103,12 @@ export function queueStatistics({
       .map(([name, statistic]): [string, Prop] => [
         `${prefix}${name}`,
         {
-          ...statistic,
           kind: of(statistic.kind),
           label: `${label}${statistic.label}`,
           help: statistic.help.replace('that passed', passing),
           tab,
           readOnly: true,
+          ...(prefix === '' && statistic.pinned !== undefined && { pinned: statistic.pinned }),
         },
       ]),
   );
