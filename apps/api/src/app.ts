@@ -305,7 +305,7 @@ function writeLog(log: RouterLog, agent: AgentPort, store: ConfigStore, alarms: 
   };
   reportRules();
   agent.onEvent((event) => {
-    // It tells of its links in lines of its own.
+    // Of a link that changes the data plane sends a log line, too.
     if (event.event === 'log') log.add(event.topics, event.message, event['time-ms']);
   });
   agent.onUp((hello) => log.add('system,info', `data plane connected, version ${hello.version}`));

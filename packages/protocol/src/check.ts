@@ -45,7 +45,7 @@ function refusalOf(schema: ObjectSchema, faults: readonly Fault[], value: unknow
   const missing = faults.find(({ keyword, instancePath }) => keyword === 'required' && instancePath === '');
   if (missing !== undefined) {
     const property = firstName(missing.params, 'requiredProperties');
-    return { property, reason: 'missing', text: textOf(schema, property) };
+    return { property, reason: 'missing', text: refusalText(schema, property) };
   }
   const first = faults.find(({ instancePath }) => instancePath !== '');
   if (first === undefined) return { property: '', reason: 'no-object', text: 'it must be one JSON object' };
@@ -56,7 +56,7 @@ function refusalOf(schema: ObjectSchema, faults: readonly Fault[], value: unknow
   return {
     property,
     reason: Array.isArray(given) && isText(schema, property) ? 'repeated' : 'value',
-    text: textOf(schema, property),
+    text: refusalText(schema, property),
   };
 }
 
@@ -72,7 +72,7 @@ const isText = (schema: ObjectSchema, name: string): boolean => {
   return property !== undefined && 'type' in property && property.type === 'string';
 };
 
-function textOf(schema: ObjectSchema, name: string): string {
+function refusalText(schema: ObjectSchema, name: string): string {
   const property = propertyOf(schema, name);
   return property !== undefined && 'refusal' in property && typeof property.refusal === 'string'
     ? property.refusal

@@ -10,12 +10,13 @@ export type ImportAction = Data<typeof action>;
 
 /** The outcome for a line of the list, or for a queue that is not in the list. */
 const line = Type.Object({
-  line: Type.Integer({ description: 'From 1; 0 for a queue that is in no line.' }),
+  line: Type.Integer({ description: 'Number of the line, from 1; 0 for a queue that no line names.' }),
   action,
   name: Type.String(),
   text: Type.String({ description: 'What changes, or what is wrong.' }),
   hint: Type.String({
-    description: 'What of its settings does not do what it seems to; empty without a hint, and but for a dry run.',
+    description:
+      'Settings of the queue that have no effect, or another one than expected; empty without such, and always without dry-run.',
   }),
 });
 export type ImportLine = Data<typeof line>;
@@ -23,34 +24,34 @@ export type ImportLine = Data<typeof line>;
 const report = Type.Object({
   lines: Type.Array(line),
   revision: Type.Optional(
-    Type.Integer({ description: 'The revision that it made; absent when there was nothing to do, and of a dry run.' }),
+    Type.Integer({ description: 'Revision of the change; absent when nothing changed, and for a dry run.' }),
   ),
-  digest: Type.Optional(Type.String({ description: 'Of a dry run: stands for what it told.' })),
+  digest: Type.Optional(Type.String({ description: 'Of a dry run: digest of its lines.' })),
 });
 export type ImportReport = Data<typeof report>;
 
 export const queueImport = {
   method: 'POST',
   path: '/api/v1/queues/import',
-  summary: 'Make simple queues of a comma separated list, in one revision',
-  description:
-    'A list with an error changes nothing, nor does one with a `digest` that would do something else by now.',
+  summary: 'Add and change simple queues by a list in CSV, in one revision',
+  description: 'A list with an error is refused as a whole, and so is one whose `digest` no longer fits.',
   body: Type.Object(
     {
       csv: Type.String({
         description: 'A line for each queue.',
         refusal: 'missing value of csv: a text with a line for each queue',
       }),
-      'dry-run': flag('dry-run', false, 'Only tells what would become of each line.'),
+      'dry-run': flag('dry-run', false, 'Changes nothing, and answers what each line would do.'),
       digest: Type.Optional(
         Type.String({
-          description: 'That of a dry run, when nothing else is to be done than it told.',
+          description:
+            'Digest of a dry run: the list is refused when its lines would differ from those of the dry run.',
           refusal: 'value of digest: give that of the dry run',
         }),
       ),
-      add: flag('add', true, 'Lines that name no queue make one.'),
-      update: flag('update', true, 'Lines that name a queue change it.'),
-      remove: flag('remove', false, 'Queues that no line names go.'),
+      add: flag('add', true, 'Lines that name no existing queue add one.'),
+      update: flag('update', true, 'Lines that name an existing queue change it.'),
+      remove: flag('remove', false, 'Queues that no line names are removed.'),
     },
     { additionalProperties: false },
   ),
@@ -60,7 +61,7 @@ export const queueImport = {
 export const queueImportUndo = {
   method: 'POST',
   path: '/api/v1/queues/import/undo',
-  summary: 'Take back what a revision did to simple queues, in one revision',
+  summary: 'Undo what a revision did to simple queues, in one revision',
   description: 'Refused as a whole when one of the queues has changed since.',
   body: Type.Object(
     {

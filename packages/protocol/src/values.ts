@@ -9,7 +9,7 @@ export const values = {
   method: 'GET',
   path: '/api/v1/values',
   summary: 'The different values of a property, for fields that offer them',
-  description: `At most ${MAX_VALUES} are told.`,
+  description: `At most ${MAX_VALUES} are listed.`,
   query: Type.Object(
     {
       menu: Type.String({

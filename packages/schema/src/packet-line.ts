@@ -1,4 +1,4 @@
-import { shown } from './props/shown.js';
+import { quoted } from './props/quoted.js';
 
 /** A packet, by property of `/tool/packet-trace`: `src-address`, `dst-port`, `in-interface` … */
 export type PacketArguments = Readonly<Record<string, string>>;
@@ -67,7 +67,7 @@ export function parsePacketLine(
   const decided = take(ENDPOINTS);
   const [, src, srcPort, dst, dstPort] = wire ?? decided ?? [];
   if (src === undefined || dst === undefined)
-    return { ok: false, error: `${shown(text)} is not ${PACKET_LINE_ACCEPTS}` };
+    return { ok: false, error: `${quoted(text)} is not ${PACKET_LINE_ACCEPTS}` };
   args['src-address'] = src;
   args['dst-address'] = dst;
   if (srcPort !== undefined) args['src-port'] = srcPort;
@@ -83,7 +83,7 @@ export function parsePacketLine(
   const identifier = args.protocol === 'icmp' && args['src-port'] === undefined ? take(IDENTIFIER)?.[1] : undefined;
   if (identifier !== undefined) args['src-port'] = identifier;
   const unread = rest.replace(/[\s,;()]+/g, ' ').trim();
-  if (unread !== '') return { ok: false, error: `${shown(unread)} is not understood; give ${PACKET_LINE_ACCEPTS}` };
+  if (unread !== '') return { ok: false, error: `${quoted(unread)} is not understood; give ${PACKET_LINE_ACCEPTS}` };
   return { ok: true, args };
 }
 

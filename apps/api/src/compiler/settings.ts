@@ -4,7 +4,7 @@ import { rowsOf } from '../snapshot/snapshot.js';
 import { type CompileContext, effective } from './context.js';
 
 /** Size of the connection table over all workers, entries. */
-const MAX_CONNECTIONS = 262_144;
+const CONNECTION_TABLE_ENTRIES = 262_144;
 
 class Settings {
   readonly #menu: string;
@@ -73,6 +73,6 @@ export function compileTracking(context: CompileContext): Tracking {
     'udp-stream-timeout-ms': settings.ms('udp-stream-timeout'),
     'icmp-timeout-ms': settings.ms('icmp-timeout'),
     'generic-timeout-ms': settings.ms('generic-timeout'),
-    'max-entries': MAX_CONNECTIONS,
+    'max-entries': CONNECTION_TABLE_ENTRIES,
   };
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Argument, type Command, returnsRows } from '@tollway/schema';
 import { errors } from '../errors.js';
-import { type Arguments, refuseLong, textOf } from './content.js';
+import { type Arguments, argumentText, refuseLong } from './content.js';
 
 /** Canonical texts of arguments by name, defaults included. */
 export type ArgumentValues = Readonly<Record<string, string>>;
@@ -35,7 +35,7 @@ function parsedArgument(name: string, argument: Argument, args: Arguments): stri
   const absent = value === undefined || (value === '' && argument.unset === true);
   if (absent && argument.required === true) throw errors.missingProperty(name, argument.kind.accepts);
   if (absent) return argument.default;
-  const parsed = argument.kind.parse(textOf(name, value));
+  const parsed = argument.kind.parse(argumentText(name, value));
   if (!parsed.ok) throw errors.badProperty(name, `value of ${name}: ${parsed.error}`);
   return parsed.value;
 }

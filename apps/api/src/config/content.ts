@@ -40,7 +40,7 @@ export function verifiedContent(verified: Verified): RowContent {
 }
 
 /** Text of a command's own argument: strings, numbers, booleans and lists of those. */
-export function textOf(name: string, value: unknown): string {
+export function argumentText(name: string, value: unknown): string {
   switch (typeof value) {
     case 'string':
       return value;
@@ -49,7 +49,7 @@ export function textOf(name: string, value: unknown): string {
     case 'boolean':
       return value ? 'yes' : 'no';
     default:
-      if (Array.isArray(value)) return value.map((item) => textOf(name, item)).join(',');
+      if (Array.isArray(value)) return value.map((item) => argumentText(name, item)).join(',');
       throw errors.badProperty(name, `value of ${name} must be a text, a number, yes or no, or a list of those`);
   }
 }

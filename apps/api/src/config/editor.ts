@@ -5,7 +5,7 @@ import { builtinRow } from '../snapshot/builtin.js';
 import { type Row, rowIdText } from '../snapshot/snapshot.js';
 import { storagesOf } from '../snapshot/storage.js';
 import { describeChanges, describeSettings } from './change-summary.js';
-import { type Arguments, textOf, verifiedContent } from './content.js';
+import { type Arguments, argumentText, verifiedContent } from './content.js';
 import { type Draft, type RowContent, sameContent } from './draft.js';
 import { findDrafted, noSuchItem } from './items.js';
 import { prepareChecks } from './menu-checks.js';
@@ -269,8 +269,8 @@ export function rowPosition(args: Arguments, argument: 'place-before' | 'destina
   if (before !== undefined && after !== undefined) {
     throw errors.badProperty('place-after', `value of place-after: give it or ${argument}, not both`);
   }
-  if (after !== undefined) return { by: 'place-after', item: textOf('place-after', after), below: true };
-  if (before !== undefined) return { by: argument, item: textOf(argument, before), below: false };
+  if (after !== undefined) return { by: 'place-after', item: argumentText('place-after', after), below: true };
+  if (before !== undefined) return { by: argument, item: argumentText(argument, before), below: false };
   return { by: undefined, item: '', below: false };
 }
 

@@ -7,7 +7,7 @@ import { builtinRow } from '../snapshot/builtin.js';
 import { nameOf, RowsByKey } from '../snapshot/rows-by-key.js';
 import { parseRowId, type Row } from '../snapshot/snapshot.js';
 import { storagesOf } from '../snapshot/storage.js';
-import { type Arguments, textOf } from './content.js';
+import { type Arguments, argumentText } from './content.js';
 import type { Draft } from './draft.js';
 
 /** Items as requests name them: `*1F`, or by name in menus whose items have one. */
@@ -109,13 +109,13 @@ export async function namedItems(args: Arguments): Promise<string[]> {
   }
   const texts: readonly unknown[] = Array.isArray(given)
     ? given.slice(0, MAX_ITEMS + 1)
-    : textOf('numbers', given).split(',', MAX_ITEMS + 1);
+    : argumentText('numbers', given).split(',', MAX_ITEMS + 1);
   if (texts.length > MAX_ITEMS) {
     throw errors.badProperty('numbers', `value of numbers: it names more than ${MAX_ITEMS} items; give fewer at once`);
   }
   const items = new Set<string>();
   await new TimeSlicer().map(texts, (item) => {
-    items.add(textOf('numbers', item).trim());
+    items.add(argumentText('numbers', item).trim());
   });
   items.delete('');
   if (items.size === 0) throw errors.missingProperty('numbers', 'ids or names of items, separated by commas');

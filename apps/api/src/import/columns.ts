@@ -1,4 +1,4 @@
-import { type Menu, menuByPath, propOf, shown } from '@tollway/schema';
+import { type Menu, menuByPath, propOf, quoted } from '@tollway/schema';
 
 /** Target of a cell: a property, or a half of one. */
 export interface Column {
@@ -66,7 +66,7 @@ export function columnsOf(first: readonly string[]): { readonly columns: readonl
     if (column !== undefined) return column;
     const title = first[place] ?? '';
     if (title === '') return { property: '', half: undefined };
-    throw new TitleError(`column ${place + 1}: ${shown(title)} is no setting of a queue; there are ${settings(menu)}`);
+    throw new TitleError(`column ${place + 1}: ${quoted(title)} is no setting of a queue; there are ${settings(menu)}`);
   });
   const seen = new Map<string, number>();
   for (const [place, { property, half }] of columns.entries()) {

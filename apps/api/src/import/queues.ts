@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { ImportLine as ShownLine } from '@tollway/protocol/queue-import';
-import { type Menu, menuByPath, shown } from '@tollway/schema';
+import type { ImportLine as AnsweredLine } from '@tollway/protocol/queue-import';
+import { type Menu, menuByPath, quoted } from '@tollway/schema';
 import { invalidSimpleQueues } from '../compiler/queues.js';
 import { circle } from '../config/checks/queues.js';
 import { Draft } from '../config/draft.js';
@@ -19,7 +19,7 @@ import { type CsvLine, csvLines } from './csv.js';
 const PATH = '/queue/simple';
 
 /** Result for a line, or for a queue that no line names. */
-export interface ImportLine extends ShownLine {
+export interface ImportLine extends AnsweredLine {
   /** Row of the queue; of an added one that of the draft. */
   readonly row: number | undefined;
 }
@@ -181,7 +181,7 @@ export class QueueImport {
     const count = cells.findLastIndex((cell) => cell !== '') + 1;
     if (count > this.#columns.length) return `it has ${count} cells for ${this.#columns.length} columns`;
     const place = this.#columns.findIndex(({ property }, at) => property === '' && (cells[at] ?? '') !== '');
-    return place < 0 ? undefined : `column ${place + 1} has no title, and here it holds ${shown(cells[place] ?? '')}`;
+    return place < 0 ? undefined : `column ${place + 1} has no title, and here it holds ${quoted(cells[place] ?? '')}`;
   }
 
   /** Error in a setting of a line: of a parent, that it is wrong itself. */
@@ -285,7 +285,7 @@ const wrong = (line: number, name: string, text: string): ImportLine => ({
 });
 
 /** Tells apart what imports do: of lines that do the same it is the same, whatever the hints. */
-export async function digestOf(lines: readonly ImportLine[]): Promise<string> {
+export async function importDigest(lines: readonly ImportLine[]): Promise<string> {
   const hash = createHash('sha256');
   await new TimeSlicer().map(lines, ({ line, action, name, text }) => {
     hash.update(`${JSON.stringify([line, action, name, text])}\n`);

@@ -128,9 +128,9 @@ function sitesOf(node: QueueNode, networks: readonly Connected[]): ReadonlySet<C
 }
 
 /**
- * Queues of whole networks of the router: what goes from one network to the other fits both, and the order alone decides.
- * Hosts are not told of, who have little to send to each other by way of the router; nor are queues for the rest, which
- * hold the networks of earlier ones.
+ * Queues whose targets are whole connected networks: traffic from one network to the other matches both queues, and the
+ * earlier one takes it. Queues of single hosts are left out, as hosts of one network do not reach each other through the
+ * router; so are catch-all queues, whose targets contain the networks of earlier ones.
  */
 function* betweenSites(
   group: readonly QueueNode[],
@@ -149,7 +149,7 @@ function* betweenSites(
     if (first === undefined) continue;
     const those = more.length > 0 ? ` or of ${more.length} more` : '';
     const text = `traffic between its target and that of ${first.node.name}${those} fits both; the earlier queue takes it`;
-    // Once: the others have the same to say.
+    // One finding is enough: those of the other queues would say the same.
     return [finding(node, 'both-match', text)];
   }
   return [];

@@ -65,7 +65,7 @@ function sideFindings(node: QueueNode, side: Side): QueueFinding[] {
 
 type Found = (finding: Finding, property: string, message: string) => QueueFinding;
 
-const shown = (rate: number): string => displayRate(String(rate));
+const rateText = (rate: number): string => displayRate(String(rate));
 
 function guarantees(node: QueueNode, side: Side, rates: Rates, found: Found): QueueFinding[] {
   const findings: QueueFinding[] = [];
@@ -75,7 +75,7 @@ function guarantees(node: QueueNode, side: Side, rates: Rates, found: Found): Qu
       found(
         'limit-at-without-parent',
         'limit-at',
-        `${word}${prefix}limit-at ${shown(rates.limitAt)} has no effect without a parent to share the rate of`,
+        `${word}${prefix}limit-at ${rateText(rates.limitAt)} has no effect without a parent to share the rate of`,
       ),
     );
   }
@@ -90,8 +90,8 @@ function guarantees(node: QueueNode, side: Side, rates: Rates, found: Found): Qu
       found(
         'limit-at-over-parent',
         property,
-        `its children have ${word}${prefix}limit-at of ${shown(promised)} together, over its own ${prefix}${property} of ` +
-          `${shown(own)}; they take it from others or do not get it`,
+        `its children have ${word}${prefix}limit-at of ${rateText(promised)} together, over its own ${prefix}${property} of ` +
+          `${rateText(own)}; they take it from others or do not get it`,
       ),
     );
   }
@@ -107,7 +107,7 @@ function ceilings(node: QueueNode, side: Side, rates: Rates, found: Found): Queu
       found(
         'max-limit-below-limit-at',
         'max-limit',
-        `${word}${prefix}max-limit ${shown(rates.maxLimit)} is below ${prefix}limit-at ${shown(rates.limitAt)}, which ` +
+        `${word}${prefix}max-limit ${rateText(rates.maxLimit)} is below ${prefix}limit-at ${rateText(rates.limitAt)}, which ` +
           'is given all the same',
       ),
     );
@@ -118,7 +118,7 @@ function ceilings(node: QueueNode, side: Side, rates: Rates, found: Found): Queu
       found(
         'max-limit-over-parent',
         'max-limit',
-        `${word}${prefix}max-limit ${shown(rates.maxLimit)} is over ${shown(above)} of its parent ${node.parent?.name}, ` +
+        `${word}${prefix}max-limit ${rateText(rates.maxLimit)} is over ${rateText(above)} of its parent ${node.parent?.name}, ` +
           'which it cannot exceed for longer than a bucket lasts',
       ),
     );
@@ -145,7 +145,7 @@ function bursts({ word, prefix }: Side, rates: Rates, found: Found): QueueFindin
     rates.maxLimit === 0
       ? `without ${prefix}max-limit`
       : rates.burstLimit <= rates.maxLimit
-        ? `as it is not over ${prefix}max-limit, ${shown(rates.maxLimit)}`
+        ? `as it is not over ${prefix}max-limit, ${rateText(rates.maxLimit)}`
         : rates.burstMs === 0
           ? `without ${prefix}burst-time`
           : rates.burstThreshold === 0
@@ -157,7 +157,7 @@ function bursts({ word, prefix }: Side, rates: Rates, found: Found): QueueFindin
         found(
           'burst-without-effect',
           'burst-limit',
-          `${word}${prefix}burst-limit ${shown(rates.burstLimit)} has no effect ${why}`,
+          `${word}${prefix}burst-limit ${rateText(rates.burstLimit)} has no effect ${why}`,
         ),
       ];
 }

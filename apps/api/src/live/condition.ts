@@ -1,4 +1,4 @@
-import type { Condition, Operator } from '@tollway/protocol/live/window';
+import type { Condition, Operator } from '@tollway/protocol/live/row-query';
 import { columnValue, type Kind, type Menu, menuColumn } from '@tollway/schema';
 import { order } from '../query/kind-order.js';
 import { liesIn, MembershipError, membership, parsed, sought } from '../query/membership.js';

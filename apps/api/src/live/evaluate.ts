@@ -1,5 +1,5 @@
 import type { Changes } from '@tollway/protocol/live/menu';
-import type { Condition } from '@tollway/protocol/live/window';
+import type { Condition } from '@tollway/protocol/live/row-query';
 import { isTree, type Menu, menuColumn } from '@tollway/schema';
 import { containing } from '../query/query.js';
 import { type Indexes, upTo } from '../scheduling/merge-sort.js';

@@ -4,11 +4,11 @@ import { MAX_ROWS } from '@tollway/protocol/live/limits';
 import {
   numbered,
   operation,
+  rowQueryRequest,
   type Subscribe,
   subscriptions,
   topic,
   type Unsubscribe,
-  windowRequest,
 } from '@tollway/protocol/live/requests';
 import {
   type Asked,
@@ -16,11 +16,11 @@ import {
   FIND_ACCEPTS,
   type Filter,
   MAX_FIND,
+  type RowQueryPart,
   type Sort,
   type Tree,
   test,
-  type WindowPart,
-} from '@tollway/protocol/live/window';
+} from '@tollway/protocol/live/row-query';
 import { type Menu, menuByPath } from '@tollway/schema';
 import { MAX_MEMBERS, membersOf } from '../query/membership.js';
 import type { RowQuery, TreeShape } from './row-query.js';
@@ -85,7 +85,7 @@ const read = {
   number: reader(numbered),
   operation: reader(operation),
   topic: reader(topic),
-  window: reader(windowRequest),
+  window: reader(rowQueryRequest),
   menu: reader(subscriptions.menu),
   trace: reader(subscriptions.trace),
   'token-bucket': reader(subscriptions['token-bucket']),
@@ -165,7 +165,7 @@ function menuSubscription(message: MenuTopic): ClientMessage {
 }
 
 /** The parts of a query that a message names; `null` takes a sort, filter, find, tree or choice of columns away. */
-function queryPartOf({ filter, columns, find, sort, tree, first, count }: WindowPart, id: number): Partial<RowQuery> {
+function queryPartOf({ filter, columns, find, sort, tree, first, count }: RowQueryPart, id: number): Partial<RowQuery> {
   return {
     ...(filter !== undefined && { filter: conditionsOf(filter ?? {}, id) }),
     ...(columns !== undefined && { columns: columns ?? undefined }),

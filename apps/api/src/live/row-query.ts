@@ -1,6 +1,6 @@
-import type { Condition } from '@tollway/protocol/live/window';
+import type { Condition } from '@tollway/protocol/live/row-query';
 
-/** A query for rows of a menu, the `window` of a subscription: filter, order, and which rows of the result. */
+/** A query for rows of a menu: filter, order, and which rows of the result. The message `window` changes it. */
 export interface RowQuery {
   readonly filter: readonly Condition[];
   /** Requested columns; flags, comment and `.about` are added. `undefined`: all properties. */

@@ -8,7 +8,7 @@ import type { UserQueues } from '../scheduling/user-queues.js';
 import type { Services } from '../services.js';
 import { tracePackets } from '../trace/live-trace.js';
 import { packetArguments, packetDescription, traceFilter } from '../trace/packet-description.js';
-import { namesNow, shownPacket } from '../trace/shown-packets.js';
+import { namesNow, packetTrace } from '../trace/packet-traces.js';
 
 const PATH = '/tool/packet-trace';
 
@@ -41,7 +41,7 @@ export class TraceFeed {
     const sendPackets: SendPackets = async ({ packets, done, lost }) => {
       const names = await namesNow(services);
       if (this.#end.signal.aborted) return;
-      send({ op: 'trace', packets: packets.map((packet) => shownPacket(names, packet)), done, lost });
+      send({ op: 'trace', packets: packets.map((packet) => packetTrace(names, packet)), done, lost });
     };
     const run = dry
       ? dryRuns.run(user, () => this.#dryRun(services, args, sendPackets))

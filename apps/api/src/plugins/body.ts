@@ -69,7 +69,7 @@ export function jsonBodies(app: FastifyInstance, publicMs: number): void {
     if (length <= limit) await wait('acquire', length);
     const body = await bytesOf(raw, limit, open ? publicMs : undefined);
     await wait('read', body.length);
-    const text = await textOf(body);
+    const text = await bodyText(body);
     if (text === '') return undefined;
     if (notJson.has(request)) throw errors.unsupportedMediaType();
     return parseJson(text);
@@ -77,7 +77,7 @@ export function jsonBodies(app: FastifyInstance, publicMs: number): void {
 }
 
 /** Text of a body. @throws ApiError when it is none: bytes that stand for nothing would all become the same. Putting a long one together, decoding it and reading it are pieces of work of their own. */
-async function textOf(body: Buffer): Promise<string> {
+async function bodyText(body: Buffer): Promise<string> {
   if (!isUtf8(body)) throw errors.badRequest('the body is not valid UTF-8');
   if (body.length < LONG) return body.toString('utf8');
   await setImmediate();

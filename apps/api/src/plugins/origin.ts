@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { shown } from '@tollway/schema';
+import { quoted } from '@tollway/schema';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isLoopback, oneAddress, plainAddress } from '../auth/address.js';
 import { errors } from '../errors.js';
@@ -19,7 +19,7 @@ export function requestOrigin(app: FastifyInstance, names: readonly string[]): v
     if (host === undefined && request.raw.httpVersion === '1.1') throw errors.badRequest('the header Host is missing');
     if (host !== undefined && !answersTo(host, request.socket.localAddress, names)) {
       throw errors.misdirected(
-        `this router does not answer to ${shown(host)}; use its address, or start it with --name ${nameIn(host) ?? 'NAME'}`,
+        `this router does not answer to ${quoted(host)}; use its address, or start it with --name ${nameIn(host) ?? 'NAME'}`,
       );
     }
     requireSameOrigin(request);
@@ -45,7 +45,7 @@ function answersTo(host: string, localAddress: string | undefined, names: readon
 function requireSameOrigin(request: FastifyRequest): void {
   const { origin, host } = request.headers;
   if (origin !== undefined && !(URL.canParse(origin) && new URL(origin).host === host?.toLowerCase())) {
-    throw errors.forbiddenOrigin(`requests from ${shown(origin)} are not accepted`);
+    throw errors.forbiddenOrigin(`requests from ${quoted(origin)} are not accepted`);
   }
   const site = request.headers['sec-fetch-site'];
   if (site === undefined || site === 'same-origin' || site === 'none') return;

@@ -1,4 +1,4 @@
-import { type AddressSpan, type Kind, missingElement, shown } from '@tollway/schema';
+import { type AddressSpan, type Kind, missingElement, quoted } from '@tollway/schema';
 import { order, sortNumber } from './kind-order.js';
 
 /** Operator `in`: a value lies in a network, in a range of numbers, or is one of several words. */
@@ -16,7 +16,7 @@ export const membersOf = (lists: readonly string[]): number =>
 export class MembershipError extends Error {}
 
 /** First and last IPv4 address of a property of items, as numbers, known without its text; NaN where it has none. */
-export interface AddressRange {
+export interface AddressColumn {
   first(index: number): number;
   last(index: number): number;
 }
@@ -105,7 +105,7 @@ function liesInRange(kind: Kind, ranges: readonly Range[], value: string): boole
 function spanOf(name: string, found: AddressSpan | undefined, part: string): AddressSpan {
   if (found !== undefined) return found;
   throw new MembershipError(
-    `value of ${name}: ${shown(part)} is no address, prefix a.b.c.d/n or range a.b.c.d-e.f.g.h`,
+    `value of ${name}: ${quoted(part)} is no address, prefix a.b.c.d/n or range a.b.c.d-e.f.g.h`,
   );
 }
 

@@ -1,5 +1,5 @@
-import { compareValues, displayValue, type Menu, propOf, shown } from '@tollway/schema';
-import { type AddressRange, liesIn, MAX_MEMBERS, MembershipError, membership, membersOf } from './membership.js';
+import { compareValues, displayValue, type Menu, propOf, quoted } from '@tollway/schema';
+import { type AddressColumn, liesIn, MAX_MEMBERS, MembershipError, membership, membersOf } from './membership.js';
 
 /** Words of a `.query`, or filters of a GET. */
 export const MAX_WORDS = 128;
@@ -18,7 +18,7 @@ export interface Cells {
   /** Text of a property; `undefined` when the item has none. */
   value(index: number, property: string): string | undefined;
   /** Addresses of a property, where they are known without its text. */
-  range?(property: string): AddressRange | undefined;
+  range?(property: string): AddressColumn | undefined;
 }
 
 /** Canonical form of a value that a client compares with: `yes` finds `true`, `6` finds `tcp`, `*1f` finds `*1F`. */
@@ -83,7 +83,7 @@ export function queryTest(menu: Menu, words: readonly string[]): Test {
   if (words.length > MAX_WORDS) {
     throw new QueryError(`value of .query: it has more than ${MAX_WORDS} words`);
   }
-  const texts = words.map(textOf);
+  const texts = words.map(plainWord);
   const members = membersOf(texts.flatMap((text) => IN.exec(text)?.[2] ?? []));
   if (members > MAX_MEMBERS) {
     throw new QueryError(`value of .query: ${members} values after in, ${MAX_MEMBERS} are accepted in all`);
@@ -103,7 +103,7 @@ type Step = (stack: boolean[], items: Cells, index: number) => void;
 const IN = /^([^\s=]+) in (.+)$/;
 
 /** @throws QueryError for a word that is too long. */
-function textOf(word: string): string {
+function plainWord(word: string): string {
   const text = word.startsWith('?') ? word.slice(1) : word;
   if (text.length <= MAX_WORD) return text;
   throw new QueryError(`value of .query: a word has ${text.length} characters, ${MAX_WORD} are accepted`);
@@ -134,7 +134,7 @@ function readWord(menu: Menu, word: string): Step {
 function named(word: string, name: string): string {
   if (/^\.?[A-Za-z0-9][A-Za-z0-9.-]*$/.test(name)) return name;
   throw new QueryError(
-    `value of .query: ${shown(word)} is no query word; give name, -name, name=x, <name=x, >name=x, "name in x,y" or #operations`,
+    `value of .query: ${quoted(word)} is no query word; give name, -name, name=x, <name=x, >name=x, "name in x,y" or #operations`,
   );
 }
 
@@ -181,7 +181,7 @@ function compareIn(menu: Menu, name: string, a: string, b: string): number {
 function readOperations(word: string): Step {
   const tokens = word.slice(1).match(/\d+|[!&|.]/g) ?? [];
   if (tokens.length === 0 || tokens.join('') !== word.slice(1)) {
-    throw new QueryError(`value of .query: ${shown(word)} is no operation; give digits and ! & | . after #`);
+    throw new QueryError(`value of .query: ${quoted(word)} is no operation; give digits and ! & | . after #`);
   }
   if (tokens.length > MAX_OPERATIONS) {
     throw new QueryError(`value of .query: ${tokens.length} operations in one word, ${MAX_OPERATIONS} are accepted`);

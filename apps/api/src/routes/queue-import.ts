@@ -1,16 +1,16 @@
 import { Readable } from 'node:stream';
 import {
+  type ImportLine as AnsweredLine,
   type ImportReport,
   queueImport,
   queueImportUndo,
-  type ImportLine as ShownLine,
 } from '@tollway/protocol/queue-import';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { requirePermission } from '../auth/permissions.js';
 import type { Revised } from '../config/store.js';
 import { undoRevision } from '../config/undo/undo-revision.js';
 import { ApiError, errors } from '../errors.js';
-import { digestOf, dryRun, type ImportLine, QueueImport } from '../import/queues.js';
+import { dryRun, type ImportLine, importDigest, QueueImport } from '../import/queues.js';
 import { revertedLines } from '../import/reverted-lines.js';
 import type { ProtocolTypes } from '../plugins/validation.js';
 import { authorOf } from '../rest/author.js';
@@ -31,7 +31,7 @@ export function queueImportRoute(app: FastifyInstance, { store }: Services): voi
     reply.type('application/json; charset=utf-8');
     if (dry) {
       const lines = await dryRun(store, queues);
-      return Readable.from(json(lines, { digest: await digestOf(lines) }));
+      return Readable.from(json(lines, { digest: await importDigest(lines) }));
     }
     const { result: lines, revision } = await commit(store, authorOf(request.principal), queues, digest);
     return Readable.from(json(lines, { revision }));
@@ -55,7 +55,7 @@ export function queueImportUndoRoute(app: FastifyInstance, services: Services): 
         throw errors.failure(`revision ${revision} changed ${elsewhere.menu}, and not simple queues alone`);
       },
     );
-    return { lines: revertedLines(past.changes).map(shown), revision: made };
+    return { lines: revertedLines(past.changes).map(answeredLine), revision: made };
   });
 }
 
@@ -65,7 +65,7 @@ async function* json(lines: readonly ImportLine[], end: Omit<ImportReport, 'line
   let text = '{"lines":[';
   for (const [index, line] of lines.entries()) {
     if (slicer.overAt(index)) await slicer.pause();
-    text += `${index === 0 ? '' : ','}${JSON.stringify(shown(line))}`;
+    text += `${index === 0 ? '' : ','}${JSON.stringify(answeredLine(line))}`;
     if (text.length > 1 << 16) {
       yield text;
       text = '';
@@ -75,7 +75,7 @@ async function* json(lines: readonly ImportLine[], end: Omit<ImportReport, 'line
   yield `${text}]${more.map(([name, value]) => `,"${name}":${JSON.stringify(value)}`).join('')}}`;
 }
 
-const shown = ({ row: _row, ...line }: ImportLine): ShownLine => line;
+const answeredLine = ({ row: _row, ...line }: ImportLine): AnsweredLine => line;
 
 const CHANGED =
   'queues have changed since the dry run, and the list would do something else now: see what by another dry run';
@@ -96,7 +96,7 @@ async function commit(
         const more = errorLines.length > 1 ? `; and ${errorLines.length - 1} more lines are wrong` : '';
         throw errors.badRequest(`line ${first.line}: ${first.text}${more}`);
       }
-      if (digest !== undefined && digest !== (await digestOf(lines))) throw errors.failure(CHANGED, 'digest');
+      if (digest !== undefined && digest !== (await importDigest(lines))) throw errors.failure(CHANGED, 'digest');
       return lines;
     });
   } catch (error) {

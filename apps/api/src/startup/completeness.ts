@@ -51,7 +51,7 @@ export function menuUnlike({ snapshot }: StoredConfig, { rows }: Generation): st
     for (const row of stored) {
       const copy = kept.get(row.id);
       kept.delete(row.id);
-      if (copy === undefined || copy.menu !== menu || textOf(copy) !== textOf(row)) return menu;
+      if (copy === undefined || copy.menu !== menu || contentText(copy) !== contentText(row)) return menu;
     }
   }
   const [lost] = kept.values();
@@ -59,7 +59,7 @@ export function menuUnlike({ snapshot }: StoredConfig, { rows }: Generation): st
 }
 
 /** Content of a row, whatever the order in which its properties were given. */
-const textOf = (row: StoredRow): string =>
+const contentText = (row: StoredRow): string =>
   JSON.stringify([
     row.rank,
     row.disabled,

@@ -2,7 +2,7 @@ import { FIRST_DYNAMIC_ROW } from '@tollway/dataplane-agent/records';
 import { ipv4Mask, ipv4Prefix, ipv4Text, type Menu, parseNexthop } from '@tollway/schema';
 import { RouteDump } from '../agent/routes.js';
 import type { ConfigStore } from '../config/store.js';
-import type { AddressRange } from '../query/membership.js';
+import type { AddressColumn } from '../query/membership.js';
 import { interfaceNames, interfacesOf } from '../snapshot/interfaces.js';
 import { parseRowId, type Row, rowIdText } from '../snapshot/snapshot.js';
 import type { LiveState } from '../state/live-state.js';
@@ -203,7 +203,7 @@ class RouteRows implements RowSet {
     return row;
   }
 
-  range(property: string): AddressRange | undefined {
+  range(property: string): AddressColumn | undefined {
     if (property !== 'dst-address') return undefined;
     return {
       first: (index) =>

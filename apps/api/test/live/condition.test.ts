@@ -1,4 +1,4 @@
-import type { Condition } from '@tollway/protocol/live/window';
+import type { Condition } from '@tollway/protocol/live/row-query';
 import { menuByPath, registry } from '@tollway/schema';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

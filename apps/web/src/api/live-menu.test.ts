@@ -1,6 +1,6 @@
 import type { ServerMessage } from '@tollway/protocol/live/answers';
 import type { Subscription } from '@tollway/protocol/live/requests';
-import type { Condition, WindowPart } from '@tollway/protocol/live/window';
+import type { Condition, RowQueryPart } from '@tollway/protocol/live/row-query';
 import { expect, test } from 'vitest';
 import { LiveMenu, mapItems } from './live-menu.ts';
 
@@ -139,7 +139,7 @@ test('all rows that pass a query come page by page, and are what is wanted of th
         listener({ id: 1, op: 'snapshot', total: 2_500, matched: 2_500, first, rows: all.slice(first, first + 1_000) });
       queueMicrotask(() => page(0));
       return {
-        update: ({ first }: WindowPart) => queueMicrotask(() => page(Number(first))),
+        update: ({ first }: RowQueryPart) => queueMicrotask(() => page(Number(first))),
         close: () => {},
       };
     },

@@ -3,7 +3,7 @@
 import type { Failure, ServerMessage } from '@tollway/protocol/live/answers';
 import { MAX_ROWS } from '@tollway/protocol/live/limits';
 import type { Subscription } from '@tollway/protocol/live/requests';
-import type { Condition, Operator, WindowPart } from '@tollway/protocol/live/window';
+import type { Condition, Operator, RowQueryPart } from '@tollway/protocol/live/row-query';
 import { applyMessage, type Change, heldOrder, type LiveRows, noRows } from './live-rows.ts';
 import { RequestError } from './rest.ts';
 import type { Row } from './row.ts';
@@ -39,7 +39,7 @@ export interface Query {
 /** Longest time for which rows keep their order under the pointer, ms. */
 const HOLD_MS = 10_000;
 
-function toRequest(query: Query): WindowPart {
+function toRequest(query: Query): RowQueryPart {
   return {
     first: query.first,
     count: query.count,

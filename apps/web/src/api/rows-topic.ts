@@ -1,5 +1,5 @@
 /** A few rows of a menu for other views than tables; subscribed while somebody listens. */
-import type { Filter } from '@tollway/protocol/live/window';
+import type { Filter } from '@tollway/protocol/live/row-query';
 import { applyMessage, type LiveRows, noRows } from './live-rows.ts';
 import type { Row } from './row.ts';
 import type { LiveSocket } from './socket.ts';

@@ -5,7 +5,7 @@
 import type { ServerMessage } from '@tollway/protocol/live/answers';
 import { SESSION_OVER } from '@tollway/protocol/live/limits';
 import type { ClientMessage, Subscription as Request } from '@tollway/protocol/live/requests';
-import type { WindowPart } from '@tollway/protocol/live/window';
+import type { RowQueryPart } from '@tollway/protocol/live/row-query';
 import { isObject } from './rest.ts';
 
 /** A subscription: the present request and the receiver of its messages. */
@@ -20,7 +20,7 @@ interface Subscription {
 /** A running subscription. */
 export interface SubscriptionHandle {
   /** Replaces parts of the request (`first`, `count`, `sort`, `filter`, `find`) and tells the server. */
-  update(part: WindowPart): void;
+  update(part: RowQueryPart): void;
   close(): void;
 }
 

@@ -1,11 +1,11 @@
 import type { ServerMessage } from '@tollway/protocol/live/answers';
 import type { Subscription } from '@tollway/protocol/live/requests';
-import type { ShownPacket, TracedRow } from '@tollway/protocol/live/trace';
+import type { PacketTrace, TracedRow } from '@tollway/protocol/live/trace';
 import { expect, test } from 'vitest';
 import { dryRun, followTrace, type TraceNews } from './trace.ts';
 
 const row: Required<TracedRow> = { id: '*9', menu: '/ip/firewall/filter', label: '#9 log', effect: 'logged by' };
-const packet: Required<ShownPacket> = {
+const packet: Required<PacketTrace> = {
   number: 1,
   timeMs: 2,
   in: 'ether2',

@@ -1,6 +1,6 @@
 /** Conditions of the funnel. An item is shown when all of them hold. Pure. */
 
-import type { Operator } from '@tollway/protocol/live/window';
+import type { Operator } from '@tollway/protocol/live/row-query';
 import { type Kind, type Menu, menuColumn } from '@tollway/schema';
 import type { Filter, Test } from '../api/live-menu.ts';
 import { possibleColumns } from './columns.ts';

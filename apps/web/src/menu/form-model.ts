@@ -2,7 +2,7 @@
  * Changes by a user in a dialog, and the request that follows from them. Pure. The item itself may change while
  * the dialog is open; only what was edited is kept apart from it and sent.
  */
-import { editValue, type Kind, type Menu, menuByPath, type Prop, shown, splitNot } from '@tollway/schema';
+import { editValue, type Kind, type Menu, menuByPath, type Prop, quoted, splitNot } from '@tollway/schema';
 import type { Row } from '../api/row.ts';
 import { givenValues } from './item.ts';
 
@@ -277,8 +277,8 @@ function sentence(text: string, value: string): string {
 /** Whether a text begins with what was typed: all of it, an element of a list, or what comes after a `!`. */
 function beginsTyped(text: string, value: string): boolean {
   const parts = [value, ...value.split(/[,!]/)].flatMap((part) => [part, part.trim(), ...part.trim().split(/\s+/)]);
-  const told = parts.filter((part) => part !== '').map(shown);
-  return told.some((part) => text.startsWith(part) && !/^\w/.test(text.slice(part.length)));
+  const quotedParts = parts.filter((part) => part !== '').map(quoted);
+  return quotedParts.some((part) => text.startsWith(part) && !/^\w/.test(text.slice(part.length)));
 }
 
 /** The text that a field starts with when it is unfolded. */

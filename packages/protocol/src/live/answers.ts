@@ -2,11 +2,11 @@ import { Type } from 'typebox';
 import type { Data } from '../data.js';
 import type { Delta, Snapshot } from './menu.js';
 import type { ProfileMessage } from './profile.js';
+import { condition } from './row-query.js';
 import type { StatusMessage } from './status.js';
 import type { TokenBucketMessage } from './token-bucket.js';
 import type { TraceMessage } from './trace.js';
 import type { History, SampleMessage } from './traffic.js';
-import { condition } from './window.js';
 
 /** Error: a message or subscription was refused, or a subscription has failed. */
 const failure = Type.Object({

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Data } from '../data.js';
 
-/** Topic `menu`: a snapshot of the window first, then what changes. */
+/** Topic `menu`: first the rows of the query, then changes. */
 
 /** An item: property → text. `.id` names it; settings menus have one row, which is called `*0`. */
 const row = Type.Record(Type.String(), Type.String());
@@ -32,10 +32,10 @@ const changes = {
   unset: Type.Optional(
     Type.Record(Type.String(), Type.Array(Type.String()), { description: 'Properties that are gone, by `.id`.' }),
   ),
-  remove: Type.Array(Type.String(), { description: '`.id`s of rows that left the window.' }),
+  remove: Type.Array(Type.String(), { description: '`.id`s of rows that are no longer among those of the query.' }),
 };
 
 const delta = Type.Object({ id: Type.Integer(), op: Type.Literal('delta'), ...counts, ...changes });
 export type Delta = Data<typeof delta>;
-/** The differences between two states of a window. */
+/** The differences between two results of a query. */
 export type Changes = Omit<Delta, 'id' | 'op' | keyof typeof counts>;

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { Data } from '../data.js';
-import { wholeNumber, windowParts } from './window.js';
+import { rowQueryParts, wholeNumber } from './row-query.js';
 
 /** Messages of a browser, by `op`; subscriptions by `topic`. Members that a message does not have are ignored. */
 
@@ -31,7 +31,7 @@ const menuTopic = {
   topic: Type.Literal('menu'),
   menu: Type.String({ refusal: 'menu must be the path of a menu, e.g. /interface' }),
   intervalMs: Type.Optional(wholeNumber('intervalMs', 'How often values that move are sent, ms.')),
-  ...windowParts,
+  ...rowQueryParts,
 };
 
 const traceTopic = {
@@ -72,15 +72,15 @@ export const subscriptions = {
 type Topic = keyof typeof subscriptions;
 export type Subscribe = { readonly [T in Topic]: Data<(typeof subscriptions)[T]> }[Topic];
 
-/** Changes the window of a subscription to a menu. */
-export const windowRequest = Type.Object({ id, op: Type.Literal('window'), ...windowParts });
-type WindowRequest = Data<typeof windowRequest>;
+/** Changes the query of a subscription to a menu. */
+export const rowQueryRequest = Type.Object({ id, op: Type.Literal('window'), ...rowQueryParts });
+type RowQueryRequest = Data<typeof rowQueryRequest>;
 
 const unsubscribe = Type.Object({ id, op: Type.Literal('unsubscribe') });
 export type Unsubscribe = Data<typeof unsubscribe>;
 
 /** Any message of a browser. */
-export type ClientMessage = Subscribe | WindowRequest | Unsubscribe;
+export type ClientMessage = Subscribe | RowQueryRequest | Unsubscribe;
 
 /** The arguments of a subscription, without its number. */
 export type Subscription = { readonly [T in Topic]: Omit<Data<(typeof subscriptions)[T]>, 'id' | 'op'> }[Topic];

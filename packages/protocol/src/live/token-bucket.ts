@@ -28,8 +28,8 @@ export type TokenBucketSample = Data<typeof slot>;
 const tokenBucket = Type.Object({
   id: Type.Integer(),
   op: Type.Literal('token-bucket'),
-  fromMs: Type.Number({ description: 'First millisecond that is told.' }),
-  nowMs: Type.Number({ description: 'Last one; all between them is told.' }),
+  fromMs: Type.Number({ description: 'First millisecond of the slots.' }),
+  nowMs: Type.Number({ description: 'Last millisecond of the slots; none between is missing.' }),
   slots: Type.Array(slot),
 });
 export type TokenBucketMessage = Data<typeof tokenBucket>;

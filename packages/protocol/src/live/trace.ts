@@ -38,7 +38,8 @@ const packet = Type.Object({
   dropReason: Type.Optional(Type.String()),
   steps: Type.Array(step),
 });
-export type ShownPacket = Data<typeof packet>;
+/** A traced packet. */
+export type PacketTrace = Data<typeof packet>;
 
 const trace = Type.Object({
   id: Type.Integer(),

@@ -1,12 +1,12 @@
 import type { Kind, Parsed } from '../kind.js';
-import { shown } from './shown.js';
+import { quoted } from './quoted.js';
 
 const WORDS: Readonly<Record<string, string>> = { yes: 'true', true: 'true', no: 'false', false: 'false' };
 const ACCEPTS = 'yes or no';
 
 function parse(text: string): Parsed {
   const value = Object.hasOwn(WORDS, text) ? WORDS[text] : undefined;
-  return value ? { ok: true, value } : { ok: false, error: `${shown(text)} is not ${ACCEPTS}` };
+  return value ? { ok: true, value } : { ok: false, error: `${quoted(text)} is not ${ACCEPTS}` };
 }
 
 /** `true` / `false`; also understands `yes` / `no`. */

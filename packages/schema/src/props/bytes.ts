@@ -1,6 +1,6 @@
 import type { Kind } from '../kind.js';
 import { compareNumbers } from './int.js';
-import { shown } from './shown.js';
+import { quoted } from './quoted.js';
 
 const UNITS: Readonly<Record<string, bigint>> = {
   '': 1n,
@@ -26,7 +26,7 @@ export const bytes: Kind = {
     const unit = Object.hasOwn(UNITS, key) ? UNITS[key] : undefined;
     const value = match?.[1] !== undefined && unit !== undefined ? BigInt(match[1]) * unit : undefined;
     if (value === undefined || value > 0xffff_ffff_ffff_ffffn) {
-      return { ok: false, error: `${shown(text)} is not ${ACCEPTS}` };
+      return { ok: false, error: `${quoted(text)} is not ${ACCEPTS}` };
     }
     return { ok: true, value: value.toString() };
   },

@@ -1,5 +1,5 @@
 import type { Kind } from '../kind.js';
-import { shown } from './shown.js';
+import { quoted } from './quoted.js';
 
 /**
  * Element that a comma list lacks, in words, e.g. `a port is missing after the comma`; undefined when something stands on both
@@ -39,7 +39,7 @@ export const wordList = (element: string, accepts: string): Kind => ({
   name: 'words',
   accepts,
   parse(text) {
-    if (text.trim() === '') return { ok: false, error: `${shown(text)} is not ${accepts}` };
+    if (text.trim() === '') return { ok: false, error: `${quoted(text)} is not ${accepts}` };
     const missing = missingElement(text, element);
     if (missing !== undefined) return { ok: false, error: `${missing}; give ${accepts}` };
     const words = text.split(',').map((word) => word.trim());

@@ -1,6 +1,6 @@
 import type { Kind } from '../kind.js';
 import { compareNumbers, thousands } from './int.js';
-import { shown } from './shown.js';
+import { quoted } from './quoted.js';
 
 /** Unsigned 64-bit count. */
 export function counter(unit?: string): Kind {
@@ -10,7 +10,7 @@ export function counter(unit?: string): Kind {
     accepts,
     parse(text) {
       if (!/^\d{1,20}$/.test(text) || BigInt(text) > 0xffff_ffff_ffff_ffffn) {
-        return { ok: false, error: `${shown(text)} is not ${accepts}` };
+        return { ok: false, error: `${quoted(text)} is not ${accepts}` };
       }
       return { ok: true, value: BigInt(text).toString() };
     },

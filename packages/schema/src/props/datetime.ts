@@ -1,5 +1,5 @@
 import type { Kind } from '../kind.js';
-import { shown } from './shown.js';
+import { quoted } from './quoted.js';
 
 const ACCEPTS = 'a date and time yyyy-mm-dd hh:mm:ss';
 
@@ -12,7 +12,7 @@ export const datetime: Kind = {
     const iso = match && `${match[1]}T${match[2]}Z`;
     const time = iso ? Date.parse(iso) : Number.NaN;
     if (!iso || Number.isNaN(time) || !new Date(time).toISOString().startsWith(iso.slice(0, 19))) {
-      return { ok: false, error: `${shown(text)} is not ${ACCEPTS}` };
+      return { ok: false, error: `${quoted(text)} is not ${ACCEPTS}` };
     }
     return { ok: true, value: `${match[1]} ${match[2]}` };
   },

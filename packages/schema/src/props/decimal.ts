@@ -1,6 +1,6 @@
 import type { Kind } from '../kind.js';
 import { compareLeadingNumbers } from './int.js';
-import { shown } from './shown.js';
+import { quoted } from './quoted.js';
 
 /** Decimal fraction with at most three digits after the point. */
 export function decimal({
@@ -17,9 +17,9 @@ export function decimal({
     name: 'decimal',
     accepts,
     parse(text) {
-      if (!/^\d{1,9}(\.\d{1,3}0*)?$/.test(text)) return { ok: false, error: `${shown(text)} is not ${accepts}` };
+      if (!/^\d{1,9}(\.\d{1,3}0*)?$/.test(text)) return { ok: false, error: `${quoted(text)} is not ${accepts}` };
       const value = Number(text);
-      if (value < min || value > max) return { ok: false, error: `${shown(text)} is out of range (${min}..${max})` };
+      if (value < min || value > max) return { ok: false, error: `${quoted(text)} is out of range (${min}..${max})` };
       return { ok: true, value: String(value) };
     },
     compare: compareLeadingNumbers,

@@ -1,5 +1,5 @@
 import type { Kind } from '../kind.js';
-import { shown } from './shown.js';
+import { quoted } from './quoted.js';
 
 const UNIT_MS: Readonly<Record<string, number>> = {
   w: 604_800_000,
@@ -83,10 +83,10 @@ export function duration({ minMs = 0, maxMs = MAX_DURATION_MS, keywords = [], to
     parse(text) {
       if (keywords.includes(text)) return { ok: true, value: text };
       const ms = durationMs(text);
-      if (ms === undefined) return { ok: false, error: `${shown(text)} is not ${accepts}` };
-      if (ms > maxMs && tooLong !== undefined) return { ok: false, error: `${shown(text)} is ${tooLong}` };
+      if (ms === undefined) return { ok: false, error: `${quoted(text)} is not ${accepts}` };
+      if (ms > maxMs && tooLong !== undefined) return { ok: false, error: `${quoted(text)} is ${tooLong}` };
       if (ms < minMs || ms > maxMs) {
-        return { ok: false, error: `${shown(text)} is out of range (${durationText(minMs)}..${durationText(maxMs)})` };
+        return { ok: false, error: `${quoted(text)} is out of range (${durationText(minMs)}..${durationText(maxMs)})` };
       }
       return { ok: true, value: durationText(ms) };
     },

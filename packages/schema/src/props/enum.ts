@@ -1,5 +1,5 @@
 import type { Kind } from '../kind.js';
-import { shown } from './shown.js';
+import { quoted } from './quoted.js';
 
 /** One word of a closed list. */
 export function oneOf(values: readonly string[]): Kind {
@@ -8,7 +8,7 @@ export function oneOf(values: readonly string[]): Kind {
     name: 'enum',
     accepts,
     parse: (text) =>
-      values.includes(text) ? { ok: true, value: text } : { ok: false, error: `${shown(text)} is not ${accepts}` },
+      values.includes(text) ? { ok: true, value: text } : { ok: false, error: `${quoted(text)} is not ${accepts}` },
     editor: 'select',
     values,
     jsonSchema: { type: 'string', enum: values },

@@ -1,6 +1,6 @@
 import type { Kind } from '../kind.js';
 import { durationMs, durationText } from './duration.js';
-import { shown } from './shown.js';
+import { quoted } from './quoted.js';
 
 /** Largest duration that fits the microseconds of the data plane, u32. */
 const MAX_US = 0xffff_ffff;
@@ -35,10 +35,10 @@ export function fineDuration({
     accepts,
     parse(text) {
       const us = durationUs(text);
-      if (us === undefined) return { ok: false, error: `${shown(text)} is not ${accepts}` };
+      if (us === undefined) return { ok: false, error: `${quoted(text)} is not ${accepts}` };
       if (us < minUs || us > maxUs) {
         const range = `${fineDurationText(minUs)}..${fineDurationText(maxUs)}`;
-        return { ok: false, error: `${shown(text)} is out of range (${range})` };
+        return { ok: false, error: `${quoted(text)} is out of range (${range})` };
       }
       return { ok: true, value: fineDurationText(us) };
     },

@@ -1,5 +1,5 @@
 import type { Kind } from '../kind.js';
-import { shown } from './shown.js';
+import { quoted } from './quoted.js';
 
 /** ICMP type and inclusive range of codes. */
 interface IcmpOptions {
@@ -26,7 +26,7 @@ export const icmpOptions: Kind = {
   accepts: ACCEPTS,
   parse(text) {
     const options = parseIcmpOptions(text);
-    if (!options) return { ok: false, error: `${shown(text)} is not ${ACCEPTS}` };
+    if (!options) return { ok: false, error: `${quoted(text)} is not ${ACCEPTS}` };
     const { type, codeFrom, codeTo } = options;
     return { ok: true, value: `${type}:${codeFrom === codeTo ? codeFrom : `${codeFrom}-${codeTo}`}` };
   },

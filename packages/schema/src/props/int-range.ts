@@ -1,6 +1,6 @@
 import type { Kind } from '../kind.js';
 import { compareLeadingNumbers } from './int.js';
-import { shown } from './shown.js';
+import { quoted } from './quoted.js';
 
 /** Inclusive range of non-negative integers. */
 export interface IntRange {
@@ -28,9 +28,9 @@ export function intRange({ min, max }: { readonly min: number; readonly max: num
     accepts,
     parse(text) {
       const range = parseIntRange(text);
-      if (!range) return { ok: false, error: `${shown(text)} is not ${accepts}` };
+      if (!range) return { ok: false, error: `${quoted(text)} is not ${accepts}` };
       if (range.from < min || range.to > max)
-        return { ok: false, error: `${shown(text)} is out of range (${min}..${max})` };
+        return { ok: false, error: `${quoted(text)} is out of range (${min}..${max})` };
       return { ok: true, value: intRangeText(range) };
     },
     compare: compareLeadingNumbers,

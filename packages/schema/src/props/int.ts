@@ -1,5 +1,5 @@
 import type { Kind } from '../kind.js';
-import { shown } from './shown.js';
+import { quoted } from './quoted.js';
 
 interface IntOptions {
   readonly min: number;
@@ -17,7 +17,7 @@ export function int({ min, max, keywords = [], unit }: IntOptions): Kind {
     accepts,
     parse(text) {
       if (keywords.includes(text)) return { ok: true, value: text };
-      if (!/^-?\d{1,15}$/.test(text)) return { ok: false, error: `${shown(text)} is not ${accepts}` };
+      if (!/^-?\d{1,15}$/.test(text)) return { ok: false, error: `${quoted(text)} is not ${accepts}` };
       const value = Number(text);
       if (value < min || value > max) return { ok: false, error: `${text} is out of range (${min}..${max})` };
       return { ok: true, value: String(value === 0 ? 0 : value) };

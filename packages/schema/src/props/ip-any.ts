@@ -1,7 +1,7 @@
 import type { Kind } from '../kind.js';
 import { addresses, ipv4, ipv4Text } from './ip.js';
 import { ipv6, ipv6Text } from './ipv6.js';
-import { shown } from './shown.js';
+import { quoted } from './quoted.js';
 
 const ACCEPTS = 'an IPv4 address a.b.c.d or an IPv6 address';
 
@@ -14,7 +14,7 @@ export const ipAny: Kind = {
     if (four !== undefined) return { ok: true, value: ipv4Text(four) };
     const six = ipv6(text);
     if (six !== undefined) return { ok: true, value: ipv6Text(six) };
-    return { ok: false, error: `${shown(text)} is not ${ACCEPTS}` };
+    return { ok: false, error: `${quoted(text)} is not ${ACCEPTS}` };
   },
   ...addresses,
   jsonSchema: { type: 'string', description: ACCEPTS },

@@ -1,6 +1,6 @@
 import type { Kind } from '../kind.js';
 import { addresses, ipv4Mask, ipv4Prefix, ipv4Text } from './ip.js';
-import { shown } from './shown.js';
+import { quoted } from './quoted.js';
 
 const ACCEPTS = 'an IPv4 prefix a.b.c.d/n with n 0..32';
 
@@ -10,7 +10,7 @@ export const ipPrefix: Kind = {
   accepts: ACCEPTS,
   parse(text) {
     const prefix = ipv4Prefix(text);
-    if (!prefix) return { ok: false, error: `${shown(text)} is not ${ACCEPTS}` };
+    if (!prefix) return { ok: false, error: `${quoted(text)} is not ${ACCEPTS}` };
     return { ok: true, value: `${ipv4Text((prefix.address & ipv4Mask(prefix.length)) >>> 0)}/${prefix.length}` };
   },
   ...addresses,
@@ -26,7 +26,7 @@ export const ipIfacePrefix: Kind = {
   accepts: IFACE_ACCEPTS,
   parse(text) {
     const prefix = ipv4Prefix(text);
-    if (!prefix) return { ok: false, error: `${shown(text)} is not ${IFACE_ACCEPTS}` };
+    if (!prefix) return { ok: false, error: `${quoted(text)} is not ${IFACE_ACCEPTS}` };
     return { ok: true, value: `${ipv4Text(prefix.address)}/${prefix.length}` };
   },
   ...addresses,

@@ -1,5 +1,5 @@
 import type { Kind } from '../kind.js';
-import { shown } from './shown.js';
+import { quoted } from './quoted.js';
 
 /** Numbers of the protocols that have a name here (IANA protocol numbers). */
 const NUMBERS: Readonly<Record<string, number>> = {
@@ -57,7 +57,7 @@ export const ipProtocol: Kind = {
   parse(text) {
     const number = protocolNumber(text.toLowerCase());
     return number === undefined
-      ? { ok: false, error: `${shown(text)} is not ${ACCEPTS}` }
+      ? { ok: false, error: `${quoted(text)} is not ${ACCEPTS}` }
       : { ok: true, value: protocolText(number) };
   },
   display(value) {

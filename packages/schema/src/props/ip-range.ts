@@ -1,6 +1,6 @@
 import type { Kind, Parsed } from '../kind.js';
 import { addresses, ipv4, ipv4Mask, ipv4Prefix, ipv4Text } from './ip.js';
-import { shown } from './shown.js';
+import { quoted } from './quoted.js';
 
 /** Inclusive range of IPv4 addresses as unsigned numbers. */
 interface Ipv4Range {
@@ -35,7 +35,7 @@ const ACCEPTS = 'an IPv4 address, a prefix a.b.c.d/n or a range a.b.c.d-e.f.g.h'
 
 function parse(text: string, prefixWhenExact: boolean): Parsed {
   const range = ipv4Range(text);
-  if (!range) return { ok: false, error: `${shown(text)} is not ${ACCEPTS}` };
+  if (!range) return { ok: false, error: `${quoted(text)} is not ${ACCEPTS}` };
   if (range.from === range.to) return { ok: true, value: ipv4Text(range.from) };
   const length = prefixWhenExact || !text.includes('-') ? exactLength(range) : undefined;
   const tail = length === undefined ? `-${ipv4Text(range.to)}` : `/${length}`;

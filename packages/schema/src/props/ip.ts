@@ -1,5 +1,5 @@
 import type { AddressSpan, Kind } from '../kind.js';
-import { shown } from './shown.js';
+import { quoted } from './quoted.js';
 
 /** IPv4 address as an unsigned 32-bit number; undefined when the text is none. */
 export function ipv4(text: string): number | undefined {
@@ -54,7 +54,7 @@ export const ip: Kind = {
   parse(text) {
     const value = ipv4(text);
     return value === undefined
-      ? { ok: false, error: `${shown(text)} is not ${ACCEPTS}` }
+      ? { ok: false, error: `${quoted(text)} is not ${ACCEPTS}` }
       : { ok: true, value: ipv4Text(value) };
   },
   ...addresses,
@@ -70,7 +70,7 @@ export const ipPort: Kind = {
     const match = /^([\d.]+)(?::(\d{1,5}))?$/.exec(text);
     const value = ipv4(match?.[1] ?? '');
     if (value === undefined || Number(match?.[2] ?? 0) > 65_535) {
-      return { ok: false, error: `${shown(text)} is not ${ipPort.accepts}` };
+      return { ok: false, error: `${quoted(text)} is not ${ipPort.accepts}` };
     }
     return { ok: true, value: ipv4Text(value) + (match?.[2] === undefined ? '' : `:${Number(match[2])}`) };
   },

@@ -1,7 +1,7 @@
 import type { Kind } from '../kind.js';
 import { displayBytes } from './bytes.js';
 import { compareNumbers } from './int.js';
-import { shown } from './shown.js';
+import { quoted } from './quoted.js';
 
 const UNITS: Readonly<Record<string, number>> = { '': 1, K: 1, KIB: 1, M: 1024, MIB: 1024, G: 1 << 20, GIB: 1 << 20 };
 const ACCEPTS = 'a number of KiB from 1, optionally with KiB, MiB or GiB';
@@ -16,7 +16,7 @@ export const kibibytes: Kind = {
     const match = /^(\d{1,9}) ?([A-Za-z]*)$/.exec(text);
     const unit = match?.[2]?.toUpperCase() ?? '?';
     const value = Number(match?.[1] ?? 0) * (Object.hasOwn(UNITS, unit) ? (UNITS[unit] ?? 0) : 0);
-    if (value < 1 || value > MAX) return { ok: false, error: `${shown(text)} is not ${ACCEPTS}` };
+    if (value < 1 || value > MAX) return { ok: false, error: `${quoted(text)} is not ${ACCEPTS}` };
     return { ok: true, value: String(value) };
   },
   display: (value) => (/^\d+$/.test(value) ? displayBytes(String(BigInt(value) * 1024n)) : value),

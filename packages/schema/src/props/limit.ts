@@ -1,8 +1,8 @@
 import type { Kind } from '../kind.js';
 import { missingElement } from './comma-list.js';
 import { durationMs, durationText } from './duration.js';
+import { quoted } from './quoted.js';
 import { configuredRate } from './rate.js';
-import { shown } from './shown.js';
 
 /** Token bucket: `rate` tokens come per `perMs`, at most `burst` wait. */
 interface Limit {
@@ -43,7 +43,7 @@ export const limit: Kind = {
     const missing = missingElement(text, 'the burst', 'the rate');
     if (missing !== undefined) return { ok: false, error: `${missing}; give ${ACCEPTS}` };
     const parsed = parseLimit(text);
-    if (!parsed) return { ok: false, error: `${shown(text)} is not ${ACCEPTS}` };
+    if (!parsed) return { ok: false, error: `${quoted(text)} is not ${ACCEPTS}` };
     const per = parsed.perMs === SECOND_MS ? '' : `/${durationText(parsed.perMs)}`;
     return { ok: true, value: `${parsed.rate}${per},${parsed.burst}:${parsed.unit}` };
   },

@@ -1,5 +1,5 @@
 import type { Kind } from '../kind.js';
-import { shown } from './shown.js';
+import { quoted } from './quoted.js';
 
 const ACCEPTS = 'a MAC address AA:BB:CC:DD:EE:FF';
 
@@ -9,7 +9,7 @@ export const mac: Kind = {
   accepts: ACCEPTS,
   parse(text) {
     if (!/^[0-9a-fA-F]{2}([:-][0-9a-fA-F]{2}){5}$/.test(text)) {
-      return { ok: false, error: `${shown(text)} is not ${ACCEPTS}` };
+      return { ok: false, error: `${quoted(text)} is not ${ACCEPTS}` };
     }
     return { ok: true, value: text.toUpperCase().replaceAll('-', ':') };
   },

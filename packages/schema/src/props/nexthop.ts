@@ -1,6 +1,6 @@
 import type { Kind } from '../kind.js';
 import { addressSortKey, addressSpan, ipv4, ipv4Text } from './ip.js';
-import { shown } from './shown.js';
+import { quoted } from './quoted.js';
 import { interfaceName } from './text.js';
 
 /** Next hop of a route: a neighbour, an interface, or a neighbour on a named interface. */
@@ -38,7 +38,7 @@ export const nexthop: Kind = {
   accepts: ACCEPTS,
   parse(text) {
     const hop = parseNexthop(text);
-    if (!hop) return { ok: false, error: `${shown(text)} is not ${ACCEPTS}` };
+    if (!hop) return { ok: false, error: `${quoted(text)} is not ${ACCEPTS}` };
     const address = hop.address === undefined ? undefined : ipv4Text(hop.address);
     return { ok: true, value: [address, hop.interface].filter((part) => part !== undefined).join('%') };
   },

@@ -1,6 +1,6 @@
 import type { Kind } from '../kind.js';
 import { missingElement } from './comma-list.js';
-import { shown } from './shown.js';
+import { quoted } from './quoted.js';
 
 /** One packet of each group of `every`. */
 interface Nth {
@@ -29,7 +29,7 @@ export const nth: Kind = {
     const missing = missingElement(text, 'the packet', 'every');
     if (missing !== undefined) return { ok: false, error: `${missing}; give ${ACCEPTS}` };
     const parsed = parseNth(text);
-    if (!parsed) return { ok: false, error: `${shown(text)} is not ${ACCEPTS}` };
+    if (!parsed) return { ok: false, error: `${quoted(text)} is not ${ACCEPTS}` };
     return { ok: true, value: `${parsed.every},${parsed.packet}` };
   },
   jsonSchema: { type: 'string', description: ACCEPTS },

@@ -1,5 +1,5 @@
 import type { Kind, PairOf } from '../kind.js';
-import { shown } from './shown.js';
+import { quoted } from './quoted.js';
 
 /** Two values of one kind, `first/second`; a single value stands for both. The values hold no slash. */
 function pair(of: Kind, parts: Omit<PairOf, 'of'>): Kind {
@@ -14,7 +14,7 @@ function pair(of: Kind, parts: Omit<PairOf, 'of'>): Kind {
       const [first = '', second = first] = halves;
       const [one, other] = [of.parse(first.trim()), of.parse(second.trim())];
       if (halves.length > 2 || (halves.length < 2 && !one.ok)) {
-        return { ok: false, error: `${shown(text)} is not ${accepts}` };
+        return { ok: false, error: `${quoted(text)} is not ${accepts}` };
       }
       // Of two fields, only the one that is wrong is told.
       if (!one.ok) return { ok: false, error: `${names[0]}: ${one.error}` };

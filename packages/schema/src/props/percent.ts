@@ -1,6 +1,6 @@
 import type { Kind } from '../kind.js';
 import { compareLeadingNumbers } from './int.js';
-import { shown } from './shown.js';
+import { quoted } from './quoted.js';
 
 const ACCEPTS = 'a percentage 0..100';
 
@@ -9,9 +9,9 @@ export const percent: Kind = {
   name: 'percent',
   accepts: ACCEPTS,
   parse(text) {
-    if (!/^\d{1,3}(\.\d{1,6})?%?$/.test(text)) return { ok: false, error: `${shown(text)} is not ${ACCEPTS}` };
+    if (!/^\d{1,3}(\.\d{1,6})?%?$/.test(text)) return { ok: false, error: `${quoted(text)} is not ${ACCEPTS}` };
     const value = Number.parseFloat(text);
-    if (value > 100) return { ok: false, error: `${shown(text)} is out of range (0..100)` };
+    if (value > 100) return { ok: false, error: `${quoted(text)} is out of range (0..100)` };
     return { ok: true, value: String(Math.floor(value * 10) / 10) };
   },
   display: (value) => `${value}%`,

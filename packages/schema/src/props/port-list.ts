@@ -2,7 +2,7 @@ import type { Kind } from '../kind.js';
 import { missingElement } from './comma-list.js';
 import { compareLeadingNumbers } from './int.js';
 import { type IntRange, intRangeText, parseIntRange } from './int-range.js';
-import { shown } from './shown.js';
+import { quoted } from './quoted.js';
 
 const ACCEPTS = 'a comma list of ports and ranges 0..65535 such as 80,443,1000-2000';
 
@@ -30,8 +30,8 @@ export const portList: Kind = {
       return {
         ok: false,
         error: outside
-          ? `${shown(result.wrong)} is out of range (0..65535)`
-          : `${shown(result.wrong)} is not ${result.wrong === '' ? '' : 'in '}${ACCEPTS}`,
+          ? `${quoted(result.wrong)} is out of range (0..65535)`
+          : `${quoted(result.wrong)} is not ${result.wrong === '' ? '' : 'in '}${ACCEPTS}`,
       };
     }
     return { ok: true, value: [...new Set(result.ranges.map(intRangeText))].join(',') };

@@ -2,7 +2,7 @@ import type { Kind, Parsed } from '../kind.js';
 import { missingElement, renameInList, renameOne } from './comma-list.js';
 import { addresses, compareAddresses, ipv4Mask, ipv4Prefix, ipv4Text } from './ip.js';
 import { ipv6Prefix, ipv6Text } from './ipv6.js';
-import { shown } from './shown.js';
+import { quoted } from './quoted.js';
 import { interfaceName } from './text.js';
 
 /** Target of a queue: a network, or what is behind an interface. */
@@ -41,7 +41,7 @@ export const queueTarget: Kind = {
   parse(text) {
     const target = parseQueueTarget(text.trim());
     return target === undefined
-      ? { ok: false, error: `${shown(text)} is not ${ONE}` }
+      ? { ok: false, error: `${quoted(text)} is not ${ONE}` }
       : { ok: true, value: queueTargetText(target) };
   },
   ...addresses,
@@ -60,7 +60,7 @@ export const queueTargetList: Kind = {
     if (missing !== undefined) return { ok: false, error: `${missing}; give ${SOME}` };
     const targets = text.split(',').map((part) => parseQueueTarget(part.trim()));
     const known = targets.flatMap((target) => target ?? []);
-    if (known.length < targets.length) return { ok: false, error: `${shown(text)} is not ${SOME}` };
+    if (known.length < targets.length) return { ok: false, error: `${quoted(text)} is not ${SOME}` };
     return { ok: true, value: [...new Set(known.map(queueTargetText))].join(',') };
   },
   ...addresses,

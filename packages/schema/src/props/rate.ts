@@ -1,6 +1,6 @@
 import type { Kind, Parsed } from '../kind.js';
 import { compareNumbers } from './int.js';
-import { shown } from './shown.js';
+import { quoted } from './quoted.js';
 
 const UNITS: Readonly<Record<string, number>> = { '': 0, k: 3, K: 3, M: 6, G: 9, T: 12 };
 const NAMES = ['bps', 'kbps', 'Mbps', 'Gbps', 'Tbps'];
@@ -19,7 +19,7 @@ const CONFIGURABLE = 1_000_000_000_000n;
 export const configuredRate: Kind = rateUpTo(CONFIGURABLE, `${ACCEPTS}, at most 1T`);
 
 function rateUpTo(max: bigint, accepts: string): Kind {
-  const refusal = (text: string): Parsed => ({ ok: false, error: `${shown(text)} is not ${accepts}` });
+  const refusal = (text: string): Parsed => ({ ok: false, error: `${quoted(text)} is not ${accepts}` });
   return {
     name: 'rate',
     accepts,

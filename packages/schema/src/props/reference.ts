@@ -1,6 +1,6 @@
 import type { Kind, Referent } from '../kind.js';
 import { missingElement, namesInList, renameInList, renameOne } from './comma-list.js';
-import { hasControl, shown } from './shown.js';
+import { hasControl, quoted } from './quoted.js';
 
 interface ReferenceOptions {
   /** Words accepted beside names. */
@@ -36,7 +36,7 @@ export function referenceToOneOf(ref: readonly Referent[], { keywords = [] }: Re
     accepts,
     parse: (text) =>
       text === '' || text.startsWith('!') || hasControl(text)
-        ? { ok: false, error: `${shown(text)} is not ${accepts}` }
+        ? { ok: false, error: `${quoted(text)} is not ${accepts}` }
         : { ok: true, value: text },
     keywords,
     ref,
@@ -58,7 +58,7 @@ export function referenceList(menu: string, prop: string): Kind {
       const missing = missingElement(text, `a ${prop}`);
       if (missing !== undefined) return { ok: false, error: `${missing}; give ${accepts}` };
       if (names.some((name) => name.startsWith('!') || hasControl(name))) {
-        return { ok: false, error: `${shown(text)} is not ${accepts}` };
+        return { ok: false, error: `${quoted(text)} is not ${accepts}` };
       }
       return { ok: true, value: [...new Set(names)].join(',') };
     },

@@ -1,6 +1,6 @@
 import type { Kind } from '../kind.js';
 import { missingElement } from './comma-list.js';
-import { shown } from './shown.js';
+import { quoted } from './quoted.js';
 
 interface SetOptions {
   /** The empty text is the empty list. */
@@ -9,7 +9,7 @@ interface SetOptions {
   readonly spelled?: Readonly<Record<string, string>>;
 }
 
-const notIn = (word: string, accepts: string): string => `${shown(word)} is not ${word === '' ? '' : 'in '}${accepts}`;
+const notIn = (word: string, accepts: string): string => `${quoted(word)} is not ${word === '' ? '' : 'in '}${accepts}`;
 
 /** Comma list out of a closed list of words; canonical in the order of the list, each once. */
 export function setOf(values: readonly string[], { empty = false, spelled = {} }: SetOptions = {}): Kind {

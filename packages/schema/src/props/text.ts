@@ -1,6 +1,6 @@
 import type { Kind, Referent } from '../kind.js';
 import { missingElement, namesInList, renameInList, renameOne } from './comma-list.js';
-import { hasControl, hasDirection, shown } from './shown.js';
+import { hasControl, hasDirection, quoted } from './quoted.js';
 
 interface TextOptions {
   /** Longest text, characters. */
@@ -36,11 +36,11 @@ export function text({
     name: 'string',
     accepts,
     parse(value) {
-      if (value.length > max) return { ok: false, error: `${shown(value)} is too long (${accepts})` };
+      if (value.length > max) return { ok: false, error: `${quoted(value)} is too long (${accepts})` };
       if (!controls && hasControl(oneLine ? value : value.replace(/[\t\n]/g, '')))
-        return { ok: false, error: `${shown(value)} holds control characters (${accepts})` };
+        return { ok: false, error: `${quoted(value)} holds control characters (${accepts})` };
       if (oneLine && hasDirection(value))
-        return { ok: false, error: `${shown(value)} holds marks that turn the direction of writing (${accepts})` };
+        return { ok: false, error: `${quoted(value)} holds marks that turn the direction of writing (${accepts})` };
       return { ok: true, value };
     },
     ...(values ? { values } : {}),
@@ -77,7 +77,7 @@ export function nameList(options: NameOptions = {}): Kind {
       const missing = missingElement(value, 'a name');
       if (missing !== undefined) return { ok: false, error: `${missing}; give ${accepts}` };
       const names = value.trim() === '' ? [] : value.split(',').map((part) => part.trim());
-      if (!names.every((part) => one.parse(part).ok)) return { ok: false, error: `${shown(value)} is not ${accepts}` };
+      if (!names.every((part) => one.parse(part).ok)) return { ok: false, error: `${quoted(value)} is not ${accepts}` };
       return { ok: true, value: [...new Set(names)].join(',') };
     },
     ...(one.values ? { values: one.values } : {}),
@@ -136,10 +136,10 @@ function nameKind(pattern: RegExp, { accepts, max, values, ref }: NameShape): Ki
     accepts,
     parse(value) {
       if (hasControl(value) || hasDirection(value)) {
-        return { ok: false, error: `${shown(value)} is not ${accepts}${VISIBLE}` };
+        return { ok: false, error: `${quoted(value)} is not ${accepts}${VISIBLE}` };
       }
       if (value.length <= max && pattern.test(value)) return { ok: true, value };
-      return { ok: false, error: `${shown(value)} is not ${accepts}` };
+      return { ok: false, error: `${quoted(value)} is not ${accepts}` };
     },
     ...(values ? { values } : {}),
     ...(ref ? { ref, implicit: true, references: (value: string) => [value], rename: renameOne } : {}),

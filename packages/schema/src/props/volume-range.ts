@@ -1,6 +1,6 @@
 import type { Kind } from '../kind.js';
 import { bytes } from './bytes.js';
-import { shown } from './shown.js';
+import { quoted } from './quoted.js';
 
 /** Amount of data, bytes; `to` 0 has no end. */
 interface VolumeRange {
@@ -25,7 +25,7 @@ export const volumeRange: Kind = {
   accepts: ACCEPTS,
   parse(text) {
     const range = parseVolumeRange(text);
-    if (!range) return { ok: false, error: `${shown(text)} is not ${ACCEPTS}` };
+    if (!range) return { ok: false, error: `${quoted(text)} is not ${ACCEPTS}` };
     return { ok: true, value: `${range.from}-${range.to}` };
   },
   jsonSchema: { type: 'string', description: ACCEPTS },

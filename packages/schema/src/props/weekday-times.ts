@@ -1,7 +1,7 @@
 import type { Kind } from '../kind.js';
 import { missingElement } from './comma-list.js';
 import { durationMs, durationText } from './duration.js';
-import { shown } from './shown.js';
+import { quoted } from './quoted.js';
 
 /** Days of the week, Sunday first. */
 export const WEEKDAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const;
@@ -37,7 +37,7 @@ export const weekdayTimes: Kind = {
     const missing = missingElement(text, 'a day of the week', 'from-to');
     if (missing !== undefined) return { ok: false, error: `${missing}; give ${ACCEPTS}` };
     const times = parseWeekdayTimes(text);
-    if (!times) return { ok: false, error: `${shown(text)} is not ${ACCEPTS}` };
+    if (!times) return { ok: false, error: `${quoted(text)} is not ${ACCEPTS}` };
     return { ok: true, value: `${durationText(times.fromMs)}-${durationText(times.toMs)},${times.days.join(',')}` };
   },
   jsonSchema: { type: 'string', description: ACCEPTS },

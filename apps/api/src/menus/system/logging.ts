@@ -1,4 +1,4 @@
-import { shown } from '@tollway/schema';
+import { quoted } from '@tollway/schema';
 import type { CompileContext } from '../../compiler/context.js';
 import { InvalidRow } from '../../compiler/invalid-row.js';
 import { type FieldError, fieldError, type ProposedRow } from '../../config/proposed-row.js';
@@ -21,7 +21,7 @@ function checkRegex({ values: { regex }, given }: ProposedRow): FieldError | und
   if (problem === undefined) return undefined;
   return fieldError(
     'regex',
-    `value of regex: ${shown(regex ?? '')} is no extended regular expression of POSIX: ${problem}`,
+    `value of regex: ${quoted(regex ?? '')} is no extended regular expression of POSIX: ${problem}`,
   );
 }
 

@@ -3,7 +3,7 @@ import type { TracedPacket } from '../../agent/messages.js';
 import type { Answer, Call, Handler } from '../../services.js';
 import { tracePackets } from '../../trace/live-trace.js';
 import { packetArguments, packetDescription, traceFilter } from '../../trace/packet-description.js';
-import { namesNow, restPacket } from '../../trace/shown-packets.js';
+import { namesNow, restPacket } from '../../trace/packet-traces.js';
 import type { MenuModule } from '../module.js';
 
 /** `/tool/packet-trace`: packets that the filter describes, as they come, until there are enough or time is over. */

@@ -1,5 +1,5 @@
 import { type Menu, printSwitches, SWITCH_VALUES, VALUED_SWITCHES } from '@tollway/schema';
-import { textOf } from '../../config/content.js';
+import { argumentText } from '../../config/content.js';
 import { errors } from '../../errors.js';
 import { MAX_WORDS, QueryError, queryTest, type Test } from '../../query/query.js';
 import { startSlicer } from '../../scheduling/time-slicer.js';
@@ -53,6 +53,6 @@ function testOf(menu: Menu, words: readonly string[]): Test {
 
 function queryWords(value: unknown): string[] {
   if (value === undefined || value === '') return [];
-  if (Array.isArray(value)) return value.map((word) => textOf('.query', word));
-  return textOf('.query', value).split(',', MAX_WORDS + 1);
+  if (Array.isArray(value)) return value.map((word) => argumentText('.query', word));
+  return argumentText('.query', value).split(',', MAX_WORDS + 1);
 }

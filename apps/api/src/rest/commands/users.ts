@@ -135,7 +135,7 @@ function findUser({ users }: Services, item: string, notFound: (item: string) =>
   return user;
 }
 
-/** A user as a row, to tell what is another than before; what the password is stands nowhere. */
+/** A user as a row, for the text of what changed. The password itself is not in it. */
 const rowOf = (id: number, { name, group, disabled, comment, password }: UserContent): Row => ({
   id,
   values: { name, group, ...(password !== undefined && { password: 'changed' }) },

@@ -9,7 +9,7 @@ import { useVisible } from '../../../ui/visibility.ts';
 import type { OwnWindowProps } from '../../window-props.ts';
 import './history.css';
 import { messageOf } from '../../../ui/message-of.ts';
-import { foundRevisions, notForetold, timeText, upTo, whyNotUndone } from './revision-rows.ts';
+import { foundRevisions, timeText, unknownUndo, upTo, whyNotUndone } from './revision-rows.ts';
 
 export default function History({ userGroup }: OwnWindowProps) {
   const id = useId();
@@ -154,7 +154,7 @@ function Line({ revision, why, open, busy, onOpen, onUndo }: LineProps) {
             >
               Undo
             </button>{' '}
-            <span className="history-why">{notForetold(revision)}</span>
+            <span className="history-why">{unknownUndo(revision)}</span>
           </>
         ) : (
           <span className="history-why">{why}</span>

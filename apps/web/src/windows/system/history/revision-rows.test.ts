@@ -1,6 +1,6 @@
 import type { Revision } from '@tollway/protocol/revisions';
 import { expect, test } from 'vitest';
-import { foundRevisions, notForetold, upTo, whyNotUndone } from './revision-rows.ts';
+import { foundRevisions, unknownUndo, upTo, whyNotUndone } from './revision-rows.ts';
 
 const revision = (part: Partial<Revision>): Revision => ({
   revision: 7,
@@ -24,8 +24,8 @@ test('why a revision has no Undo', () => {
 });
 
 test('an Undo that nobody has looked at says so', () => {
-  expect(notForetold(revision({}))).toBe('');
-  expect(notForetold(revision({ undo: undefined }))).toBe('not looked at: trying tells');
+  expect(unknownUndo(revision({}))).toBe('');
+  expect(unknownUndo(revision({ undo: undefined }))).toBe('not checked yet');
 });
 
 test('revisions are found by any words of theirs', () => {

@@ -2,7 +2,7 @@
 import type { Revision } from '@tollway/protocol/revisions';
 import { dateAndTime } from '../../../ui/router-clock.ts';
 
-/** Reason why a revision cannot be undone; empty when it can, or when only the attempt tells. */
+/** Reason why a revision cannot be undone; empty when it can, or when that is not known. */
 export function whyNotUndone({ 'undone-by': undoneBy, undo }: Revision, group: string): string {
   if (group === 'read') return 'your group may only look';
   // An undone revision cannot be undone again; its undo has an Undo of its own.
@@ -10,9 +10,9 @@ export function whyNotUndone({ 'undone-by': undoneBy, undo }: Revision, group: s
   return undo ?? '';
 }
 
-/** The text beside Undo for revisions that the router has not examined; empty for others. */
-export function notForetold({ undo }: Revision): string {
-  return undo === undefined ? 'not looked at: trying tells' : '';
+/** Note beside Undo for revisions of which the router has not checked whether they can be undone; empty for others. */
+export function unknownUndo({ undo }: Revision): string {
+  return undo === undefined ? 'not checked yet' : '';
 }
 
 /** `2026-11-22 14:03:09` */

@@ -1,6 +1,6 @@
 /** The packets of a trace; one of them is selected. */
 import { type KeyboardEvent, useEffect, useRef } from 'react';
-import { clockText, type Kept, lengthText, outcomeHelp, outcomeText, pathText } from './shown-packets.ts';
+import { clockText, type Kept, lengthText, outcomeHelp, outcomeText, pathText } from './kept-packets.ts';
 
 interface Props {
   readonly packets: readonly Kept[];

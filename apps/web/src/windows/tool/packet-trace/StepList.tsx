@@ -1,10 +1,10 @@
 /** Steps of a packet through the stages, with links to the rules that decided. */
-import type { ShownPacket, TracedRow } from '@tollway/protocol/live/trace';
+import type { PacketTrace, TracedRow } from '@tollway/protocol/live/trace';
 import { Fragment } from 'react';
 import { useLinks } from '../../open-window.ts';
-import { outcomeText, pathText } from './shown-packets.ts';
+import { outcomeText, pathText } from './kept-packets.ts';
 
-export function StepList({ packet }: { readonly packet: ShownPacket }) {
+export function StepList({ packet }: { readonly packet: PacketTrace }) {
   const follow = useLinks();
   // The stage that dropped the packet is the last one, which may be out of sight on a small screen.
   const decided =

@@ -2,8 +2,8 @@ import { Type } from 'typebox';
 import type { Data } from '../data.js';
 
 /**
- * Windows on menus. All parts of a window have a standard; a `window` message changes those that it names, and `null` takes a
- * sort, filter, find, tree or choice of columns away.
+ * Queries for rows of menus. Each part has a default. A message `window` changes the parts that it names; `null` resets
+ * sort, filter, find, tree or columns.
  *
  * The `filter` is an object: the name of a column (a property, half of a pair such as `max-limit.upload`, a flag such as
  * `disabled` or `dynamic`, or `.id`) and what is asked of it. All of it must hold:
@@ -16,7 +16,7 @@ import type { Data } from '../data.js';
  * Operators: `is`, `is-not`, `contains`, `contains-not` (text as sent or as shown, in any case), `in`, `in-not` (a
  * comma list: networks, single addresses and ranges for addresses; values and ranges `a-b` for numbers; words for
  * the rest), `less`, `more` (typed). An item without a value meets only what is asked with `not`; a flag that is not
- * there counts as no. A column or value that cannot be is answered with `error`, and the window stays as it was.
+ * there counts as no. A column or value that is not possible is answered with `error`, and the query stays as it was.
  *
  * The `sort` names a column; several with `+` between them are sorted by their sum:
  * `{"by": "rate.upload+rate.download", "desc": true}`.
@@ -79,10 +79,10 @@ export const wholeNumber = (name: string, description: string) =>
     refusal: `${name} must be a whole number from 0`,
   });
 
-/** Parts of a window. */
-export const windowParts = {
+/** Parts of a query for rows. */
+export const rowQueryParts = {
   filter: orNone(filter, 'filter must be an object of columns, e.g. {"name":"ether1"}'),
-  /** Columns that are shown: only these are sent, with the flags, the comment and `.about`. */
+  /** Visible columns: only these are sent, with the flags, the comment and `.about`. */
   columns: orNone(Type.Array(Type.String()), 'columns must be a list of names'),
   find: orNone(Type.String(), FIND_ACCEPTS),
   sort: orNone(sort, 'sort must be {"by":"property","desc":false}'),
@@ -91,6 +91,6 @@ export const windowParts = {
   count: Type.Optional(wholeNumber('count', 'How many rows.')),
 };
 
-const part = Type.Object(windowParts);
-/** The parts of a window that a message names. */
-export type WindowPart = Data<typeof part>;
+const part = Type.Object(rowQueryParts);
+/** The parts of a query that a message names. */
+export type RowQueryPart = Data<typeof part>;

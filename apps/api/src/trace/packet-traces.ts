@@ -1,5 +1,5 @@
 import { FIRST_DYNAMIC_ROW } from '@tollway/dataplane-agent/records';
-import type { ShownPacket, TracedRow, TracedStep } from '@tollway/protocol/live/trace';
+import type { PacketTrace, TracedRow, TracedStep } from '@tollway/protocol/live/trace';
 import { datetimeText, menuByPath, protocolText } from '@tollway/schema';
 import type { TracedPacket, TraceStep } from '../agent/messages.js';
 import type { Services } from '../services.js';
@@ -93,7 +93,7 @@ function rowReference({ snapshot, above }: Names, id: number): TracedRow {
 }
 
 /** A packet with the names of the configuration. */
-export function shownPacket(names: Names, packet: TracedPacket): ShownPacket {
+export function packetTrace(names: Names, packet: TracedPacket): PacketTrace {
   const { snapshot } = names;
   const name = (row: number): string => {
     const found = row === 0 ? undefined : interfacesOf(snapshot).find(({ id }) => id === row);
@@ -115,11 +115,11 @@ export function shownPacket(names: Names, packet: TracedPacket): ShownPacket {
     ...(packet['slow-reason'] && { slowReason: packet['slow-reason'] }),
     outcome: packet.outcome,
     ...(packet['drop-reason'] && { dropReason: packet['drop-reason'] }),
-    steps: packet.steps.map((step) => shownStep(names, step)),
+    steps: packet.steps.map((step) => namedStep(names, step)),
   };
 }
 
-function shownStep(names: Names, { stage, decision, rows: ids }: TraceStep): TracedStep {
+function namedStep(names: Names, { stage, decision, rows: ids }: TraceStep): TracedStep {
   const rows = ids.map((row) => rowReference(names, row));
   // What no rule decides is let through.
   const undecided = stage === 'filter' && decision === 'accepted' && rows.every(({ effect }) => effect !== undefined);
@@ -128,7 +128,7 @@ function shownStep(names: Names, { stage, decision, rows: ids }: TraceStep): Tra
 
 /** A packet as REST sends it. */
 export function restPacket(names: Names, packet: TracedPacket): RestRow {
-  const shown = shownPacket(names, packet);
+  const shown = packetTrace(names, packet);
   const ports = PORT_PROTOCOLS.includes(packet.protocol);
   const rules = [...new Set(shown.steps.flatMap(({ rows }) => rows.map(({ id }) => id)))];
   return {
@@ -151,7 +151,7 @@ export function restPacket(names: Names, packet: TracedPacket): RestRow {
   };
 }
 
-function stepText({ stage, decision, rows }: ShownPacket['steps'][number]): string {
+function stepText({ stage, decision, rows }: PacketTrace['steps'][number]): string {
   const by = rows
     .map(({ id, label, effect }) => `${effect === undefined ? '' : `${effect} `}${id} ${label}`)
     .join('; ');

@@ -2,7 +2,7 @@
  * A user's text inside an error message: bounded, without control characters, never empty. Marks of direction, which
  * nobody sees, are replaced by their escapes: a `?` would look like a character that is missing.
  */
-export function shown(text: string): string {
+export function quoted(text: string): string {
   if (text === '') return 'an empty value';
   const printable = text
     .slice(0, MAX_CHARACTERS)
@@ -13,7 +13,7 @@ export function shown(text: string): string {
   return /^\s|\s$/.test(text) ? `"${shortened}"` : shortened;
 }
 
-/** Characters of a text that are shown. */
+/** Characters of a text that are quoted. */
 const MAX_CHARACTERS = 40;
 
 /** Whether a text holds control characters, which would break names, logs and exports, or half a surrogate pair, which is no text. */

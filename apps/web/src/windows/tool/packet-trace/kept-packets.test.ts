@@ -1,9 +1,9 @@
-import type { ShownPacket } from '@tollway/protocol/live/trace';
+import type { PacketTrace } from '@tollway/protocol/live/trace';
 import { expect, test } from 'vitest';
+import { breaksText, keep, lengthText, MAX_PACKETS, outcomeHelp, outcomeText, pathText } from './kept-packets.ts';
 import { argumentsOfConnection, argumentsOfLogLine, unknownOf } from './packet-arguments.ts';
-import { breaksText, keep, lengthText, MAX_PACKETS, outcomeHelp, outcomeText, pathText } from './shown-packets.ts';
 
-const packet = (number: number): ShownPacket => ({
+const packet = (number: number): PacketTrace => ({
   number,
   timeMs: 0,
   in: 'ether2',
@@ -92,8 +92,8 @@ test('packets are kept once, the newest of them', () => {
 });
 
 test('packets stand in the order of their arrival, whenever they are told of', () => {
-  const at = (number: number, timeMs: number): ShownPacket => ({ ...packet(number), timeMs });
-  const news = (...packets: ShownPacket[]) => ({ packets, done: false, lost: 0, breaks: 0 });
+  const at = (number: number, timeMs: number): PacketTrace => ({ ...packet(number), timeMs });
+  const news = (...packets: PacketTrace[]) => ({ packets, done: false, lost: 0, breaks: 0 });
   const kept = keep(keep([], 1, news(at(1, 10), at(2, 30))), 1, news(at(3, 20), at(4, 30)));
   expect(kept.map(({ number }) => number)).toEqual([1, 3, 2, 4]);
 });

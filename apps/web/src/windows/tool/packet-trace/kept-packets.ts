@@ -1,13 +1,13 @@
 /** Packets that a trace keeps, and their texts. Pure. */
 
-import type { ShownPacket } from '@tollway/protocol/live/trace';
+import type { PacketTrace } from '@tollway/protocol/live/trace';
 import type { TraceNews } from '../../../api/trace.ts';
 import { timeOfDay } from '../../../ui/router-clock.ts';
 
 /** Packets of one or more traces after each other; the newest {@link MAX_PACKETS} of them. */
 export const MAX_PACKETS = 1000;
 
-export interface Kept extends ShownPacket {
+export interface Kept extends PacketTrace {
   /** Unique over all traces of a window. */
   readonly key: string;
 }
@@ -30,21 +30,21 @@ export const breaksText = (breaks: number): string =>
     : `The connection broke off ${breaks === 1 ? 'once' : `${breaks} times`}: what came meanwhile is missing`;
 
 /** `forwarded`, `dropped: filter-drop`. */
-export const outcomeText = ({ outcome, dropReason }: ShownPacket): string =>
+export const outcomeText = ({ outcome, dropReason }: PacketTrace): string =>
   dropReason ? `${outcome}: ${dropReason}` : outcome;
 
 /** Explanation of an outcome that does not say it all by itself. */
-export const outcomeHelp = ({ outcome }: ShownPacket): string | undefined =>
+export const outcomeHelp = ({ outcome }: PacketTrace): string | undefined =>
   outcome === 'held'
     ? 'After a second it still waited in a queue, for fragments, or for the address of its next hop'
     : undefined;
 
 /** `1500`, `1500 × 43` for what its sender left to its device to cut. */
-export const lengthText = ({ length, segments }: ShownPacket): string =>
+export const lengthText = ({ length, segments }: PacketTrace): string =>
   segments === undefined ? String(length) : `${length} × ${segments}`;
 
 /** `fast`, `slow: new-connection`. */
-export const pathText = ({ fast, slowReason }: ShownPacket): string =>
+export const pathText = ({ fast, slowReason }: PacketTrace): string =>
   fast ? 'fast' : slowReason ? `slow: ${slowReason}` : 'slow';
 
 /** `14:03:07.250` */
