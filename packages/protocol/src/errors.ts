@@ -2,11 +2,11 @@ import { Type } from 'typebox';
 import type { Data } from './data.js';
 
 /** Body of every error answer: the shape of RouterOS, with the property at fault where there is one. */
-const errorBody = Type.Object({
+export const errorBody = Type.Object({
   error: Type.Integer({ description: 'HTTP status.' }),
   message: Type.String({ description: 'Name of the status.' }),
   detail: Type.Optional(Type.String({ description: 'What is wrong and what is accepted.' })),
   property: Type.Optional(Type.String({ description: 'Property that is wrong.' })),
-  setup: Type.Optional(Type.Boolean({ description: 'Only with 401 of the session: nobody has set a password yet.' })),
+  setup: Type.Optional(Type.Boolean({ description: 'Only with 401: no password has been set yet.' })),
 });
 export type ErrorBody = Data<typeof errorBody>;

@@ -1,5 +1,6 @@
 import type { ObjectSchema, Schema } from './data.js';
 import type { Endpoint } from './endpoint.js';
+import { errorBody } from './errors.js';
 
 /** The routes of `/api/v1` as `paths` of an OpenAPI 3.1 document, whose schemas are JSON Schema as those here are. */
 
@@ -68,6 +69,9 @@ function parametersOf(place: 'path' | 'query', schema: ObjectSchema | undefined)
     };
   });
 }
+
+/** Schema of the body of error responses, `components/schemas/Error` of the document. */
+export const errorSchema = (): JsonObject => plain(errorBody);
 
 /** A schema as JSON, without the error texts. */
 function plain(schema: Schema): JsonObject {

@@ -46,4 +46,4 @@ export { displayRate } from './props/rate.js';
 export { TOPICS } from './props/topics.js';
 export { parseVolumeRange } from './props/volume-range.js';
 export { parseWeekdayTimes, WEEKDAYS } from './props/weekday-times.js';
-export { compareValues, displayValue, editValue, menuByPath, registry } from './registry.js';
+export { compareTexts, compareValues, displayValue, editValue, menuByPath, registry } from './registry.js';

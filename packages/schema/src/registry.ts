@@ -79,6 +79,9 @@ export const displayValue = (prop: Prop, value: string): string => prop.kind.dis
 /** Text that a field starts with for a canonical value. */
 export const editValue = (kind: Kind, value: string): string => kind.edit?.(value) ?? value;
 
-/** Typed order of two canonical values of a property. */
-export const compareValues = (prop: Prop, a: string, b: string): number =>
-  prop.kind.compare ? prop.kind.compare(a, b) : a < b ? -1 : a > b ? 1 : 0;
+/** Order of two texts by their UTF-16 code units. */
+export const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** Typed order of two canonical values of a kind. */
+export const compareValues = ({ compare = compareTexts }: Pick<Kind, 'compare'>, a: string, b: string): number =>
+  compare(a, b);

@@ -1,3 +1,4 @@
+import { compareTexts } from '@tollway/schema';
 import type { Queues, Stats } from '../agent/messages.js';
 import { PART, QueueDump } from '../agent/queues.js';
 import { sorted, upTo } from '../scheduling/merge-sort.js';
@@ -295,12 +296,12 @@ export class QueueAccounting {
       const queue = queues.get(row);
       if (queue !== undefined && day >= from && day <= to) days.set(day, together(row, day, days.get(day), queue));
     }
-    return [...days.values()].sort((a, b) => order(a.day, b.day));
+    return [...days.values()].sort((a, b) => compareTexts(a.day, b.day));
   }
 
   async #daysBetween(from: string, to: string): Promise<string[]> {
     const unstored = [...this.#unstored.keys()].filter((day) => day >= from && day <= to);
-    return [...new Set([...(await this.#records.days(from, to)), ...unstored])].sort(order);
+    return [...new Set([...(await this.#records.days(from, to)), ...unstored])].sort(compareTexts);
   }
 
   async #queuesOf(day: string): Promise<QueueDay[]> {
@@ -319,7 +320,7 @@ export class QueueAccounting {
     }
     const list = [...queues.values()];
     const byName = (a: QueueDay | undefined, b: QueueDay | undefined) =>
-      a === undefined || b === undefined ? 0 : order(a.name, b.name) || a.row - b.row;
+      a === undefined || b === undefined ? 0 : compareTexts(a.name, b.name) || a.row - b.row;
     const places = await sorted(upTo(list.length), (a, b) => byName(list[a], list[b]), slicer);
     return Array.from(places).flatMap((place) => list[place] ?? []);
   }
@@ -357,8 +358,6 @@ function bytesIn(dump: Pick<QueueDump, 'value'>) {
       : { upload: read(PART.upload), download: read(PART.download) };
   };
 }
-
-const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** Stored plus unstored bytes of a queue's day. */
 const together = (row: number, day: string, stored: Bytes | undefined, queue: Carried): QueueDay => ({

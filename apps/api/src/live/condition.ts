@@ -1,6 +1,5 @@
 import type { Condition, Operator } from '@tollway/protocol/live/row-query';
-import { columnValue, type Kind, type Menu, menuColumn } from '@tollway/schema';
-import { order } from '../query/kind-order.js';
+import { columnValue, compareValues, type Kind, type Menu, menuColumn } from '@tollway/schema';
 import { liesIn, MembershipError, membership, parsed, sought } from '../query/membership.js';
 
 /** A condition that is wrong for its column; the message says what is accepted. */
@@ -63,7 +62,7 @@ function cellTest(
     case 'more': {
       const bound = parsed(name, kind, value);
       const sign = op === 'less' ? -1 : 1;
-      return { test: (cell) => Math.sign(order(kind, cell, bound)) === sign };
+      return { test: (cell) => Math.sign(compareValues(kind, cell, bound)) === sign };
     }
     case 'in': {
       const { holds, spans } = membership(name, kind, value);

@@ -1,5 +1,5 @@
-import { columnValue, type Kind, type Menu, menuColumn } from '@tollway/schema';
-import { sortNumber } from '../query/kind-order.js';
+import { columnValue, compareTexts, type Kind, type Menu, menuColumn } from '@tollway/schema';
+import { sortNumber } from '../query/sort-number.js';
 import { type Compare, type Indexes, sorted, upTo } from '../scheduling/merge-sort.js';
 import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { RowSet } from '../view/rows.js';
@@ -59,7 +59,7 @@ async function cellOrder(menu: Menu, set: RowSet, indexes: Indexes, by: string, 
     if (number === undefined) numeric = false;
     else numbers[place] = number;
   }
-  const { compare = byText } = cells.kind;
+  const { compare = compareTexts } = cells.kind;
   return {
     missing: (a, b) => Number(texts[a] === undefined) - Number(texts[b] === undefined),
     values: numeric
@@ -67,8 +67,6 @@ async function cellOrder(menu: Menu, set: RowSet, indexes: Indexes, by: string, 
       : (a, b) => compare(texts[a] ?? '', texts[b] ?? ''),
   };
 }
-
-const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 interface SortCells {
   readonly kind: Pick<Kind, 'compare' | 'sortKey' | 'valueWhenUnset'>;

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Failure, Unnumbered } from '@tollway/protocol/live/answers';
 import type { TokenBucketMessage } from '@tollway/protocol/live/token-bucket';
-import { AgentGone, AgentRefusal } from '../agent/messages.js';
-import { messageOf } from '../errors.js';
 import { startSlicer } from '../scheduling/time-slicer.js';
 import type { Services } from '../services.js';
+import { failureOf } from './failure.js';
 import type { MessageSink } from './menu-feed.js';
 import { type Watch, type WatchedQueue, watchedRow } from './watched-queue.js';
 
@@ -66,7 +65,7 @@ export class TokenBucketFeed {
         wait = RETRY_MS;
         this.#sentUntil = 0;
         this.#leave();
-        const detail = explained(error);
+        const { detail } = failureOf(error);
         if (detail !== complaint && !signal.aborted) this.#send({ op: 'error', detail });
         complaint = detail;
       }
@@ -113,10 +112,4 @@ export class TokenBucketFeed {
   #send(message: Unnumbered<TokenBucketMessage | Failure>): void {
     this.#sink.send({ id: this.#id, ...message });
   }
-}
-
-function explained(error: unknown): string {
-  if (error instanceof AgentRefusal) return error.message;
-  if (error instanceof AgentGone) return 'the data plane agent is not connected';
-  return messageOf(error);
 }

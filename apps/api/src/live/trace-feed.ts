@@ -1,14 +1,14 @@
 import type { Failure, Unnumbered } from '@tollway/protocol/live/answers';
 import type { TraceMessage } from '@tollway/protocol/live/trace';
 import { menuByPath } from '@tollway/schema';
-import { AgentGone, AgentRefusal, type Trace } from '../agent/messages.js';
+import type { Trace } from '../agent/messages.js';
 import type { Arguments } from '../config/content.js';
-import { ApiError } from '../errors.js';
 import type { UserQueues } from '../scheduling/user-queues.js';
 import type { Services } from '../services.js';
 import { tracePackets } from '../trace/live-trace.js';
 import { packetArguments, packetDescription, traceFilter } from '../trace/packet-description.js';
 import { namesNow, packetTrace } from '../trace/packet-traces.js';
+import { failureOf } from './failure.js';
 
 const PATH = '/tool/packet-trace';
 
@@ -73,13 +73,4 @@ export class TraceFeed {
     if (this.#end.signal.aborted) return;
     await sendPackets(await live.agent.request({ op: 'dry-run', packet }));
   }
-}
-
-function failureOf(error: unknown): { readonly detail: string; readonly property?: string } {
-  if (error instanceof ApiError) {
-    return { detail: error.detail ?? error.message, ...(error.property !== undefined && { property: error.property }) };
-  }
-  if (error instanceof AgentRefusal) return { detail: error.message };
-  if (error instanceof AgentGone) return { detail: 'the data plane agent is not connected' };
-  return { detail: String(error) };
 }

@@ -1,19 +1,19 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import { endpoints } from '@tollway/protocol/endpoints';
-import { pathsOf } from '@tollway/protocol/openapi';
+import { errorSchema, pathsOf } from '@tollway/protocol/openapi';
 import { openApi, registry } from '@tollway/schema';
 import type { FastifyInstance } from 'fastify';
 import { VERSION } from '../version.js';
 
-const TAG = { name: '/api/v1', description: 'What the pages of the router ask for beside the menus.' };
+const TAG = { name: '/api/v1', description: 'Requests beside those for menus.' };
 
 let written: string | undefined;
 
 /** The description as JSON. It is the same for as long as the process runs, and takes a while to write. */
 function description(): string {
   if (written === undefined) {
-    const menus = openApi(registry, { title: 'Tollway', version: VERSION });
+    const menus = openApi(registry, { title: 'Tollway', version: VERSION, errorSchema: errorSchema() });
     const paths = Object.assign({}, menus.paths, pathsOf(endpoints));
     written = JSON.stringify({ ...menus, tags: [menus.tags, TAG].flat(), paths });
   }

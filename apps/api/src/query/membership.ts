@@ -1,5 +1,5 @@
-import { type AddressSpan, type Kind, missingElement, quoted } from '@tollway/schema';
-import { order, sortNumber } from './kind-order.js';
+import { type AddressSpan, compareValues, type Kind, missingElement, quoted } from '@tollway/schema';
+import { sortNumber } from './sort-number.js';
 
 /** Operator `in`: a value lies in a network, in a range of numbers, or is one of several words. */
 
@@ -97,7 +97,7 @@ function liesInRange(kind: Kind, ranges: readonly Range[], value: string): boole
   const number = sortNumber(kind, value);
   return ranges.some(({ first, last, span }) =>
     number === undefined || span === undefined
-      ? order(kind, value, first) >= 0 && order(kind, value, last) <= 0
+      ? compareValues(kind, value, first) >= 0 && compareValues(kind, value, last) <= 0
       : number >= span.first && number <= span.last,
   );
 }

@@ -1,4 +1,4 @@
-import { compareValues, displayValue, type Menu, propOf, quoted } from '@tollway/schema';
+import { compareTexts, compareValues, displayValue, type Menu, propOf, quoted } from '@tollway/schema';
 import { type AddressColumn, liesIn, MAX_MEMBERS, MembershipError, membership, membersOf } from './membership.js';
 
 /** Words of a `.query`, or filters of a GET. */
@@ -172,9 +172,9 @@ function readComparison(menu: Menu, word: string): Test {
 
 function compareIn(menu: Menu, name: string, a: string, b: string): number {
   const prop = propOf(menu, name);
-  if (prop) return compareValues(prop, a, b);
+  if (prop) return compareValues(prop.kind, a, b);
   if (name === '.id') return Number.parseInt(a.slice(1), 16) - Number.parseInt(b.slice(1), 16);
-  return a < b ? -1 : a > b ? 1 : 0;
+  return compareTexts(a, b);
 }
 
 /** Operations of a `#` word, left to right. Values below the stack's bottom are true. */

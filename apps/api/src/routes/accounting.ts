@@ -7,6 +7,7 @@ import { errors } from '../errors.js';
 import { clientGone } from '../plugins/auth.js';
 import type { ProtocolTypes } from '../plugins/validation.js';
 import type { Services } from '../services.js';
+import { rowIdText } from '../snapshot/snapshot.js';
 
 /**
  * `GET /api/v1/queue-accounting?from=2026-11-01&to=2026-11-30`: bytes per queue and day, with `queue=*1A` those of one
@@ -37,7 +38,7 @@ async function* json(days: AsyncIterable<readonly QueueDay[]>): AsyncGenerator<s
   for await (const queues of days) {
     const items = queues.map(({ row, menu, name, day, upload, download }) => {
       const item: AccountedQueueDay = {
-        '.id': idOf(row),
+        '.id': rowIdText(row),
         menu,
         name,
         day,
@@ -53,9 +54,7 @@ async function* json(days: AsyncIterable<readonly QueueDay[]>): AsyncGenerator<s
   yield before === '[' ? '[]' : ']';
 }
 
-const idOf = (row: number): string => `*${row.toString(16).toUpperCase()}`;
-
-/** RFC 4180. A name that a spreadsheet would take for a formula is told with an apostrophe before it. */
+/** RFC 4180. A name that a spreadsheet would take for a formula gets an apostrophe before it. */
 async function* csv(days: AsyncIterable<readonly QueueDay[]>): AsyncGenerator<string, void> {
   const field = (text: string) => {
     const harmless = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
@@ -64,7 +63,7 @@ async function* csv(days: AsyncIterable<readonly QueueDay[]>): AsyncGenerator<st
   yield 'day,id,menu,name,upload,download,total\r\n';
   for await (const queues of days) {
     const lines = queues.map(({ day, row, menu, name, upload, download }) =>
-      [day, idOf(row), menu, field(name), upload, download, upload + download].join(','),
+      [day, rowIdText(row), menu, field(name), upload, download, upload + download].join(','),
     );
     yield lines.map((line) => `${line}\r\n`).join('');
   }

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SlowStats, Stats } from '../agent/messages.js';
+import { rowIdText } from '../snapshot/snapshot.js';
 import type { LiveState } from '../state/live-state.js';
 import { ArrayRows, type RestRow, UNAVAILABLE_ROWS, type View, yesNo } from './rows.js';
-
-const id = (index: number): string => `*${(index + 1).toString(16).toUpperCase()}`;
 
 /** `/ip/settings/fast-path`: the ways past the slow path. */
 export function fastPathView(live: LiveState): View {
@@ -13,7 +12,7 @@ export function fastPathView(live: LiveState): View {
     return new ArrayRows(
       stats['fast-path'].handlers.map(
         ({ name, active, 'blocked-by': blocked, packets, bytes }, index): RestRow => ({
-          '.id': id(index),
+          '.id': rowIdText(index + 1),
           name,
           active: yesNo(active),
           ...(blocked && { 'blocked-by': blocked }),
@@ -48,7 +47,7 @@ export function slowPathView(live: LiveState): View {
     return new ArrayRows(
       stats.slow.map(
         ({ reason, text, packets }, index): RestRow => ({
-          '.id': id(index),
+          '.id': rowIdText(index + 1),
           reason,
           description: text,
           packets: String(packets),

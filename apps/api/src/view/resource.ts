@@ -1,13 +1,14 @@
 import { readFile, statfs } from 'node:fs/promises';
 import { cpus, freemem, machine, totalmem, uptime } from 'node:os';
 import { durationText } from '@tollway/schema';
+import { rowIdText } from '../snapshot/snapshot.js';
 import type { CpuLoad } from '../state/cpu-load.js';
 import type { LiveState } from '../state/live-state.js';
 import { handedOver } from '../state/profile.js';
 import { VERSION } from '../version.js';
 import { ArrayRows, type View } from './rows.js';
 
-/** Clock of the first core in MHz as `/proc/cpuinfo` tells it (x86); 0 where it does not. */
+/** Clock of the first core in MHz as `/proc/cpuinfo` has it (x86); 0 where it has none. */
 export function clockOf(cpuinfo: string): number {
   const mhz = Number(/^cpu MHz\s*:\s*([0-9.]+)$/m.exec(cpuinfo)?.[1]);
   return Number.isFinite(mhz) ? Math.round(mhz) : 0;
@@ -19,7 +20,7 @@ export function coresView(cpuLoad: CpuLoad): View {
     const cores = await cpuLoad.cores();
     return new ArrayRows(
       cores.map(({ cpu, load, irq, disk }) => ({
-        '.id': `*${cpu.toString(16).toUpperCase()}`,
+        '.id': rowIdText(cpu),
         cpu: `cpu${cpu}`,
         load: String(Math.round(load)),
         irq: String(Math.round(irq)),

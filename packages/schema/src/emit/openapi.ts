@@ -18,12 +18,14 @@ import { schemasOf } from './openapi-schemas.js';
 interface OpenApiOptions {
   readonly title: string;
   readonly version: string;
+  /** JSON Schema of the body of error responses. */
+  readonly errorSchema: JsonObject;
 }
 
 /**
  * OpenAPI 3.1 document of `/rest` for these menus: pure, so that the same registry gives the same document.
  */
-export function openApi(menus: readonly Menu[], { title, version }: OpenApiOptions): JsonObject {
+export function openApi(menus: readonly Menu[], { title, version, errorSchema }: OpenApiOptions): JsonObject {
   return {
     openapi: '3.1.0',
     info: {
@@ -53,25 +55,14 @@ export function openApi(menus: readonly Menu[], { title, version }: OpenApiOptio
         Unauthorized: response('No or wrong credentials.', reference('Error')),
         NotFound: response('No such item.', reference('Error')),
         Refused: response(
-          'Any other refusal: 403 the user or a page of another site may not, 406 no such command here, 408 a body that does not come, 415 a body that is no JSON, ' +
-            '421 another host is meant, 429 too much at once, 503 the router cannot do it now.',
+          'Any other refusal: 403 not permitted to the user, or sent by a page of another site; 406 no such command; 408 the body did not arrive in time; ' +
+            '415 the body is not JSON; 421 the name in Host is not one of the router; 429 too many requests; 503 not possible at present.',
           reference('Error'),
         ),
       },
     },
   };
 }
-
-const errorSchema: JsonObject = {
-  type: 'object',
-  required: ['error', 'message'],
-  properties: {
-    error: { type: 'integer', description: 'HTTP status.' },
-    message: { type: 'string', description: 'Name of the status.' },
-    detail: { type: 'string', description: 'What is wrong and what is accepted.' },
-    property: { type: 'string', description: 'Property that is wrong.' },
-  },
-};
 
 const LISTS =
   'One object adds one item. A list adds all of its items, in order, or none of them, as one revision; ' +

@@ -9,7 +9,7 @@ function queueLintView(hints: QueueHints): View {
     await hints.refresh();
     return new ArrayRows(
       hints.findings.map(({ menu, row, name, property, finding, message }, index) => ({
-        '.id': `*${(index + 1).toString(16).toUpperCase()}`,
+        '.id': rowIdText(index + 1),
         menu,
         'queue-id': rowIdText(row),
         queue: name,
