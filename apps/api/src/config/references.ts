@@ -105,7 +105,7 @@ export async function referrersOfNames(
 /**
  * Updates the references to a renamed item in the rows of a draft. An index is built at the first rename, so that a thousand
  * renames go through the rows once.
- * @param menu the menu that stores the item (`/interface/ethernet` for interfaces).
+ * @param menu the menu that stores the item (for an interface that of its type).
  */
 export function followRename(draft: Draft, menu: string, from: string, to: string): void {
   for (const { menu: candidate, properties, namesOf } of referringMenus(menu)) {

@@ -8,8 +8,8 @@ import { type Referrer, referringMenus } from './references.js';
 
 /**
  * Referential integrity: what rows reference must stay. A rule with a dangling reference is left out of the data plane, and a
- * missing drop rule opens the router. Named items (interfaces, interface lists, queues, queue types) and marks of mangle rules
- * cannot be removed or renamed away while other rows reference them. Not protected: address lists, whose menu says
+ * missing drop rule opens the router. Named items (interfaces, interface lists, queues, queue types, log
+ * actions) and marks of mangle rules cannot be removed or renamed away while other rows reference them. Not protected: address lists, whose menu says
  * `keep-name`, and chains, which exist by the rules in them.
  */
 
