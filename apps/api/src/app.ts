@@ -164,7 +164,7 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
         );
   if (watch !== undefined) begun.push(watch);
   const store = new ConfigStore(options.writer, agent, app.log, stored, { checks: menuChecks, compile }, watch);
-  // What is said about a change goes by the rules that it has made.
+  // The message about a change of the log's rules is handled by the new rules.
   store.onCommit(({ changes }) => log.follow(changes, store.snapshot));
   const users = await Users.open(db, options.accounts, watch);
   const sessions = await Sessions.open(db);

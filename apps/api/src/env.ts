@@ -17,7 +17,7 @@ export interface Env {
   readonly passwordOnInput: boolean;
   /** Names that the router answers to beside its addresses, in lower case. */
   readonly names: readonly string[];
-  /** Addresses of reverse proxies whose `X-Forwarded-For` says who asks. */
+  /** Addresses of reverse proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[];
   readonly webRoot: string | undefined;
   readonly databaseUrl: string;

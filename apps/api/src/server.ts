@@ -49,7 +49,7 @@ async function main(): Promise<void> {
     process.stderr.write(`${messageOf(error)}\n`);
     process.exit(2);
   }
-  // Whatever this process makes is nobody else's.
+  // Files of this process are closed to other users.
   process.umask(0o077);
   const run = join(env.dataDir, 'run');
   if (!existsSync(run)) {

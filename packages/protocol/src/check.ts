@@ -5,9 +5,8 @@ import type { Data, ObjectSchema } from './data.js';
  * Validation of received data by its schema. Used by the API alone: browsers import the types of the schemas and none of this
  * code.
  *
- * A property's schema may have a `refusal`: the text of the answer to a value that it does not take, or to none where one is
- * required. Schemas leave lengths of texts to who reads them: `maxLength` would count what is seen as one character, however
- * many code points it has.
+ * A property's schema may have a `refusal`: the error text for a value that it does not accept, or that is missing. Lengths of
+ * texts are checked by the code that uses them: `maxLength` counts grapheme clusters, not code units.
  */
 
 /** Reason why a value is refused. */
@@ -34,7 +33,7 @@ interface Fault {
 export function checkOf<S extends ObjectSchema>(schema: S): (value: unknown) => Checked<S> {
   const compiled = Compile(schema);
   return (value) => {
-    // The compiled check is what makes the value one of the schema's.
+    // The compiled check proves the type.
     if (compiled.Check(value)) return { ok: true, value: value as Data<S> };
     const faults: readonly Fault[] = compiled.Errors(value);
     return { ok: false, refusal: refusalOf(schema, faults, value) };
@@ -76,7 +75,7 @@ function refusalText(schema: ObjectSchema, name: string): string {
   const property = propertyOf(schema, name);
   return property !== undefined && 'refusal' in property && typeof property.refusal === 'string'
     ? property.refusal
-    : `value of ${name}: it is none that is accepted`;
+    : `value of ${name}: it is not accepted`;
 }
 
 /** First name in a list of the parameters of a fault. */

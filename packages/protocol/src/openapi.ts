@@ -2,7 +2,7 @@ import type { ObjectSchema, Schema } from './data.js';
 import type { Endpoint } from './endpoint.js';
 import { errorBody } from './errors.js';
 
-/** The routes of `/api/v1` as `paths` of an OpenAPI 3.1 document, whose schemas are JSON Schema as those here are. */
+/** The routes of `/api/v1` as `paths` of an OpenAPI 3.1 document, whose schemas are JSON Schema, too. */
 
 type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 type JsonObject = { readonly [key: string]: Json };

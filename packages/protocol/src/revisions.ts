@@ -17,7 +17,7 @@ const revision = Type.Object({
   'undone-by': Type.Optional(Type.Integer({ description: 'The newest one that undoes it.' })),
   undo: Type.Optional(
     Type.String({
-      description: 'Empty when it can be undone, or why not; absent where only the attempt tells.',
+      description: 'Empty when it can be undone, or why not; absent when it was not checked.',
     }),
   ),
 });
@@ -38,7 +38,7 @@ const change = Type.Object({
   '.id': Type.String(),
   name: Type.String(),
   action: Type.Enum(['add', 'change', 'move', 'remove']),
-  text: Type.String({ description: 'What became of the row.' }),
+  text: Type.String({ description: 'What happened to the row.' }),
 });
 export type RevisionChange = Data<typeof change>;
 
@@ -59,8 +59,8 @@ export type RevisionDetail = Data<typeof revisionDetail.answer>;
 export const revisionUndo = {
   method: 'POST',
   path: '/api/v1/revisions/:revision/undo',
-  summary: 'Take a revision back, in one revision',
-  description: 'Nothing is changed when one of its rows has changed since; the answer names each such row.',
+  summary: 'Undo a revision, in one revision',
+  description: 'Refused as a whole when one of its rows has changed since; the answer names each such row.',
   params,
   body: Type.Object({}, { additionalProperties: false }),
   answer: Type.Object({

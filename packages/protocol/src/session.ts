@@ -4,7 +4,7 @@ import type { Endpoint } from './endpoint.js';
 
 /** Longest login name, characters. */
 export const MAX_NAME = 64;
-/** Longest password, bytes: the cost of hashing must not be the caller's choice. */
+/** Longest password, bytes: it bounds the cost of hashing. */
 export const MAX_PASSWORD = 1024;
 
 const text = (name: string, description: string) =>
@@ -40,7 +40,7 @@ export const setup = {
 export const session = {
   method: 'GET',
   path: '/api/v1/session',
-  summary: 'Who is logged in',
+  summary: 'The user of the session',
   public: true,
   answer: Type.Object({
     id: Type.String({ description: '`.id` in `/user`; a user may be renamed.' }),

@@ -8,7 +8,7 @@ export const MAX_VALUES = 500;
 export const values = {
   method: 'GET',
   path: '/api/v1/values',
-  summary: 'The different values of a property, for fields that offer them',
+  summary: 'The distinct values of a property, for choices in fields',
   description: `At most ${MAX_VALUES} are listed.`,
   query: Type.Object(
     {

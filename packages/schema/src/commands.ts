@@ -37,7 +37,7 @@ const names = (help: string): Command['args'] => ({ 'value-name': { kind: proper
 
 /** Resets counters of rows. */
 export const resetCounters: Command = {
-  ...change('reset-counters', 'Counters of rows begin at zero.'),
+  ...change('reset-counters', 'Resets the counters of rows to zero.'),
   effect: 'action',
   button: true,
 };
@@ -46,17 +46,13 @@ export const resetCounters: Command = {
 const COMMON: readonly Command[] = [
   { ...change('add', 'Adds a row.'), target: 'menu', result: 'id' },
   change('set', 'Changes rows.'),
-  change(
-    'reset',
-    'Gives properties their defaults again.',
-    names('Properties to give their default again, comma separated.'),
-  ),
+  change('reset', 'Sets properties to their defaults.', names('Properties to set to their defaults, comma separated.')),
   change('remove', 'Removes rows.'),
-  change('unset', 'Takes properties away.', names('Properties to take away, comma separated.')),
-  change('enable', 'Switches rows on.'),
-  change('disable', 'Switches rows off.'),
-  change('comment', 'Gives rows a comment.', {
-    comment: { kind: text({ max: 4096 }), help: 'The comment; an empty text takes it away.', required: true },
+  change('unset', 'Removes properties.', names('Properties to remove, comma separated.')),
+  change('enable', 'Enables rows.'),
+  change('disable', 'Disables rows.'),
+  change('comment', 'Sets the comment of rows.', {
+    comment: { kind: text({ max: 4096 }), help: 'The comment; an empty text removes it.', required: true },
   }),
   change('move', 'Moves rows.', {
     destination: { kind: text(), help: 'Item to move before; without it, the end.' },
@@ -66,7 +62,7 @@ const COMMON: readonly Command[] = [
   {
     ...resetCounters,
     name: 'reset-counters-all',
-    help: 'Counters of all rows of this menu begin at zero.',
+    help: 'Resets the counters of all rows of this menu to zero.',
     target: 'menu',
   },
 ];

@@ -64,7 +64,7 @@ export class Authenticator {
 
   /**
    * Checks a name and a password.
-   * @param gone aborted when nobody waits for the answer any more.
+   * @param gone aborted when the client is gone.
    * @throws ApiError 401, or 429 when too many fail.
    */
   async login(name: string, password: string, address: string, gone?: AbortSignal): Promise<User> {
@@ -114,7 +114,7 @@ export class Authenticator {
     return { userId: user.id, name: user.name, group: user.group, address, session: undefined, passwordVersion };
   }
 
-  /** Whether somebody may still do what they began: the user is there, with this password or this session. */
+  /** Whether the user still exists, with this password or this session. */
   isStillAuthorized({ userId, session, passwordVersion }: Principal): boolean {
     const user = this.#users.byId(userId);
     if (user === undefined || user.disabled) return false;

@@ -12,7 +12,7 @@ const AGAIN_MS = 5_000;
 const MAX_OF_USER = 64;
 
 export interface Session {
-  /** SHA-256 of the cookie's token, hex: the database alone lets nobody in. */
+  /** SHA-256 of the cookie's token, hex: a copy of the database does not suffice to log in. */
   readonly key: string;
   readonly userId: number;
   /** Address that the login came from. */

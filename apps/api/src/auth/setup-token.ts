@@ -23,7 +23,7 @@ export class SetupToken {
     await writeFile(this.#file, this.#token, { mode: 0o600, flag: 'wx' });
   }
 
-  /** Token in the file; undefined unless nobody else could have written or read it. */
+  /** Token in the file; undefined when others may have written or read it. */
   async #issued(): Promise<string | undefined> {
     const file = await open(this.#file, constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => undefined);
     if (file === undefined) return undefined;

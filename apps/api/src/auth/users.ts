@@ -30,7 +30,7 @@ export interface UserContent {
   readonly password?: string;
 }
 
-/** A change of who may log in. */
+/** A change of the users. */
 export type UserChange =
   | { readonly do: 'add'; readonly content: UserContent }
   | { readonly do: 'set'; readonly id: number; readonly content: UserContent }
@@ -115,7 +115,7 @@ export class Users {
     return [...this.#users.values()].find((user) => user.name === name);
   }
 
-  /** True until somebody who may do everything has a password. */
+  /** True until a user of group full has a password. */
   get needsSetup(): boolean {
     return this.fullUsers().length === 0;
   }
@@ -139,7 +139,7 @@ export class Users {
     return this.#passwordVersions.get(id) ?? 0;
   }
 
-  /** Takes no more changes. Resolves when the one under way is told of to all who listen, or has failed. */
+  /** Refuses further changes. Resolves when the running one has been passed to all listeners, or has failed. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#oneAtATime.run(async () => undefined);

@@ -189,7 +189,7 @@ export async function readRanksSince(
     let full = true;
     for (let first = 0; full; first += PAGE) {
       if (slicer.over) await slicer.pause();
-      // The last one of a full page tells that there may be more.
+      // After a full page there may be more, from the last one on.
       const last = first + PAGE - 1;
       const found = await db.$queryRaw<
         { key: number; menu: string; id: number; rank: number | null; name: string | null }[]
@@ -227,7 +227,7 @@ export async function* readRowsBefore(
   for (const { number } of revisions) {
     for (let from = 0, full = true; full; from += PAGE) {
       if (slicer.over) await slicer.pause();
-      // The last one of a full page tells that there may be more.
+      // After a full page there may be more, from the last one on.
       const last = from + PAGE - 1;
       const found = await db.$queryRaw<{ key: number; change: string | null }[]>`
         SELECT "key", iif("wanted", "value", NULL) AS "change" FROM (

@@ -140,7 +140,7 @@ const SIGNS: readonly (readonly [RegExp, FaultKind])[] = [
   [/SQLITE_NOTADB|SQLITE_CORRUPT|file is not a database|image is malformed|no such (?:table|column):/, 'damaged'],
   [/SQLITE_FULL|disk is full|ENOSPC|EDQUOT/, 'full'],
   [/SQLITE_READONLY|readonly database|EROFS/, 'read-only'],
-  // The driver's words for a database that somebody else writes are those of a time-out.
+  // For a database that another process writes the driver reports a time-out.
   [/SQLITE_BUSY|SQLITE_LOCKED|database is locked|Operation has timed out/, 'locked'],
   [
     /SQLITE_CANTOPEN|SQLITE_IOERR|disk I\/O error|[Uu]nable to open|EACCES|EPERM|EIO|EISDIR|ENOTDIR|ELOOP/,
@@ -148,7 +148,7 @@ const SIGNS: readonly (readonly [RegExp, FaultKind])[] = [
   ],
 ];
 
-/** Fault of the database that an error tells of; undefined when it is about something else. */
+/** Fault of the database that caused an error; undefined for other errors. */
 export function faultOf(error: unknown, file: string): DatabaseFault | undefined {
   if (error instanceof DatabaseFault) return error;
   if (isAboutRequest(error)) return undefined;

@@ -89,7 +89,7 @@ export class DatabaseWatch {
     throw this.#named(fault);
   }
 
-  /** Fault that an error of a statement tells of; kept until a write succeeds, or the next start. */
+  /** Fault shown by an error of a statement; kept until a write succeeds, or the next start. */
   recordError(error: unknown): DatabaseFault | undefined {
     const fault = faultOf(error, this.#file);
     if (fault !== undefined) {

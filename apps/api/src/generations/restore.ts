@@ -208,7 +208,7 @@ function rangesOf(numbers: readonly number[]): string {
 /** Parameters of one statement stay below SQLite's limit. */
 const ROWS_AT_ONCE = 5_000;
 
-/** Content of a row in a change, whose menu is told once. */
+/** Content of a row in a change, without the menu. */
 const contentOf = ({ menu: _, ...content }: Generation['rows'][number]) => content;
 
 /**

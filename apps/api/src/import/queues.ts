@@ -25,9 +25,9 @@ export interface ImportLine extends AnsweredLine {
 }
 
 interface ImportOptions {
-  /** Lines that name no queue make one. */
+  /** Lines that name no existing queue add one. */
   readonly add: boolean;
-  /** Lines that name a queue change it. */
+  /** Lines that name an existing queue change it. */
   readonly update: boolean;
   /** Queues that no line names go, unless they are above one that stays. */
   readonly remove: boolean;

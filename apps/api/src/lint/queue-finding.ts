@@ -2,7 +2,7 @@ import type { QUEUE_FINDINGS } from '@tollway/schema';
 
 export type Finding = (typeof QUEUE_FINDINGS)[number];
 
-/** A setting of a queue that has no effect, or another one than it seems to have. */
+/** A setting of a queue that has no effect, or not the expected one. */
 export interface QueueFinding {
   readonly menu: QueueMenu;
   /** Row id of the queue. */

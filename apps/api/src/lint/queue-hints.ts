@@ -9,7 +9,7 @@ interface Source {
   readonly invalid: ReadonlyMap<number, string>;
 }
 
-/** Findings about the newest configuration, looked for when somebody asks. */
+/** Findings about the newest configuration, computed on request. */
 export class QueueHints {
   readonly #source: Source;
   #findingsOf: ConfigSnapshot | undefined;

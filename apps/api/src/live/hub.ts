@@ -180,7 +180,7 @@ function endSession(socket: WebSocket, { client }: Connection): void {
   terminateAfterTimeout(socket);
 }
 
-/** Ends a connection that has been told goodbye, also when its client does not answer that. */
+/** Ends a connection after its close frame, also when the client does not answer it. */
 function terminateAfterTimeout(socket: WebSocket): void {
   setTimeout(() => socket.terminate(), CLOSE_TIMEOUT_MS).unref();
 }

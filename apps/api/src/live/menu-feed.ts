@@ -33,7 +33,7 @@ export class MenuFeed {
   readonly #timer: NodeJS.Timeout | undefined;
   #query: RowQuery;
   #sent: QueryResult | undefined;
-  /** Reason why it shows nothing, when the client has been told so. */
+  /** Reason, as sent to the client, why it shows nothing. */
   #refused: string | undefined;
   #retry: NodeJS.Timeout | undefined;
   /** Time of the earliest next tick: a table that takes long to evaluate is evaluated less often. */
@@ -158,7 +158,7 @@ export class MenuFeed {
     while (!this.#sink.ready && !this.#closed) await new Promise((resolve) => setTimeout(resolve, BUSY_MS));
   }
 
-  /** Reserves so many cells, or tells the client why it may not. */
+  /** Reserves cells, or sends the client the reason why that is refused. */
   #reserve(cells: number): boolean {
     const refused = this.#reservation.resize(cells);
     if (refused !== undefined) {

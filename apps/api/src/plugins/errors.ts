@@ -7,7 +7,7 @@ import { DatabaseFault } from '../database/fault.js';
 import type { DatabaseWatch } from '../database/watch.js';
 import { ApiError, errorBody, errors } from '../errors.js';
 
-/** Gives every error answer the same shape; none tells about the inside. */
+/** Gives every error answer the same shape, without internal details. */
 export function errorAnswers(app: FastifyInstance, watch?: DatabaseWatch): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const fault = watch?.recordError(error);

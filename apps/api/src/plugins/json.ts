@@ -60,7 +60,7 @@ const BACKSLASH = '\\'.charCodeAt(0);
 const BLANKS = /[ \t\n\r]*/y;
 /** Characters of the longest number. */
 const MAX_WORD = 64;
-/** Word with one more character than the limit, which tells that it is too long. */
+/** Word with one character more than the limit: enough to see that it is too long. */
 const WORD = new RegExp(`[A-Za-z0-9+.-]{1,${MAX_WORD + 1}}`, 'y');
 
 class JsonReader {

@@ -60,7 +60,7 @@ export function membership(name: string, kind: Kind, list: string): Membership {
   return { holds: oneOf(name, kind, parts) };
 }
 
-/** Numbers from `first` to `last`, texts of a kind; `span` where that can be told from numbers alone. */
+/** Values from `first` to `last`; `span` where they can be compared as numbers. */
 interface Range {
   readonly first: string;
   readonly last: string;

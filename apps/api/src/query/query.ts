@@ -13,7 +13,7 @@ export const MAX_NAMES = 256;
 /** An item as REST shows it: texts by property name, with `.id`. */
 export type Item = Readonly<Record<string, string>>;
 
-/** Items whose properties are decoded as far as somebody asks. */
+/** Items whose properties are decoded on access. */
 export interface Cells {
   /** Text of a property; `undefined` when the item has none. */
   value(index: number, property: string): string | undefined;
@@ -208,7 +208,7 @@ function readOperations(word: string): Step {
 
 /**
  * Test for items in which a text occurs in any property, as shown to people or as sent, in any case. What is measured
- * counts as shown only: nobody looks for digits of a number of bytes that stands there in MiB.
+ * counts as shown only: digits of a number that the page shows in MiB are not searched for.
  */
 export function containing(menu: Menu, text: string): (item: Item) => boolean {
   const wanted = text.toLowerCase();

@@ -17,7 +17,7 @@ export type Projection = (rows: RowSet, index: number) => RestRow;
 /**
  * The rows of a list.
  *
- * @throws Cancelled when nobody waits for it any more; AgentGone when the data plane alone knows them and is not connected.
+ * @throws Cancelled when the request was cancelled; AgentGone when they are those of the data plane, which is not connected.
  */
 export const rowsToSend = (
   view: View,
@@ -32,7 +32,7 @@ export const rowsToSend = (
  * connections, until he has: only so many are held at once, and those that wait are read when their turn comes.
  *
  * @param gone aborted when it is held no longer.
- * @throws Cancelled when nobody waits for it any more; what `read` throws.
+ * @throws Cancelled when the request was cancelled; what `read` throws.
  */
 export async function acquireRows(
   read: () => Promise<RowSet>,
@@ -71,7 +71,7 @@ export async function countOf(rows: RowSet, test: Test | undefined, slicer: Time
 
 /**
  * The items that pass a test: a list, or for long ones a stream of its JSON.
- * @throws Cancelled when nobody waits for it any more.
+ * @throws Cancelled when the request was cancelled.
  */
 export async function listOf(
   rows: RowSet,

@@ -23,7 +23,7 @@ interface Family {
   readonly samples: () => Iterable<Sample>;
 }
 
-/** `GET /metrics`: counters in the text format of Prometheus, for whoever may read the router. */
+/** `GET /metrics`: counters in the text format of Prometheus, with the permission `read`. */
 export function metricsRoute(app: FastifyInstance, { live, store, lists }: Services): void {
   app.get('/metrics', async (request, reply) => {
     const { userId } = request.principal;

@@ -31,7 +31,7 @@ const MAX_ROWS = 200;
  *   `undone-by` (the newest one that undoes it) and `undo`: empty when it can be undone, or why not; absent where only the
  *   attempt tells.
  * - `GET /api/v1/revisions/N`: what it did to each row, in words.
- * - `POST /api/v1/revisions/N/undo`: undoes it in one revision, or tells of each row why it cannot.
+ * - `POST /api/v1/revisions/N/undo`: undoes it in one revision, or answers for each row why that is not possible.
  */
 export function revisionRoutes(app: FastifyInstance, services: Services): void {
   const { db } = services;

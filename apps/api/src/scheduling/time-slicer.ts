@@ -92,7 +92,7 @@ export class TimeSlicer {
     return results;
   }
 
-  /** The outcome of an evaluation that yields wherever it may pause. @throws Cancelled when nobody waits for it any more. */
+  /** The outcome of an evaluation that yields wherever it may pause. @throws Cancelled when it was cancelled. */
   async finish<Result>(steps: Generator<undefined, Result>): Promise<Result> {
     for (let item = 0; ; item += 1) {
       if (this.overAt(item)) await this.pause();

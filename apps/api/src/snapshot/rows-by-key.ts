@@ -14,7 +14,7 @@ export class RowsByKey {
   readonly #rows: readonly Row[];
   readonly #indexes = new Map<KeyOf, Index>();
 
-  /** @param rows may change later on, as long as {@link added} and {@link removed} are told. */
+  /** @param rows may change later, if {@link added} and {@link removed} are called for each change. */
   constructor(rows: readonly Row[]) {
     this.#rows = rows;
   }

@@ -4,7 +4,7 @@ import type { DatabaseWatch } from '../database/watch.js';
 import { rowIdText } from '../snapshot/snapshot.js';
 import type { FolderProblem } from './data-folder.js';
 
-/** Problems that somebody must look at, a sentence each: the dashboard shows them until they are over. */
+/** Problems that need attention, a sentence each: the dashboard shows them until they are over. */
 export class Alarms {
   readonly #store: Pick<ConfigStore, 'snapshot' | 'invalid'>;
   readonly #watch: DatabaseWatch | undefined;

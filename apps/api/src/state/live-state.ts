@@ -9,7 +9,7 @@ import { RouteDump } from '../agent/routes.js';
 import { BASE_AGE_MS, ConnectionRateBase } from './connection-rate-base.js';
 
 /**
- * Live state of the data plane, read when somebody asks. Askers at the same time share one request, and
+ * Live state of the data plane, read on request. Askers at the same time share one request, and
  * `maxAgeMs` lets viewers share the same reading. Everything is `undefined` while there is no agent.
  */
 export class LiveState {

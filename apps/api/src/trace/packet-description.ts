@@ -16,7 +16,7 @@ import { errors } from '../errors.js';
 import { interfaceNamed, interfaceNames } from '../snapshot/interfaces.js';
 import type { ConfigSnapshot } from '../snapshot/snapshot.js';
 
-/** Packets by arguments of `/tool/packet-trace`, as the data plane is asked about them. */
+/** Requests to the data plane by arguments of `/tool/packet-trace`. */
 
 /**
  * Values of the arguments of a command of `/tool/packet-trace`. Those of the line `packet` hold where an argument is not

@@ -10,7 +10,7 @@ export const logView =
   async () =>
     new LogRows(log.messages());
 
-/** Messages, of which only those become texts that somebody looks at. */
+/** Messages, formatted on access. */
 class LogRows implements RowSet {
   readonly #messages: readonly HeldMessage[];
 

@@ -40,7 +40,7 @@ export function resourceView(cpuLoad: CpuLoad, dataDir: string, live: LiveState)
       readFile('/proc/cpuinfo', 'utf8').catch(() => ''),
     ]);
     const cores = cpus();
-    // Without frequency scaling, as in most virtual machines, Node tells 0.
+    // Without frequency scaling, as in most virtual machines, Node reports 0.
     const mhz = cores[0]?.speed || clockOf(cpuinfo);
     return new ArrayRows([
       {

@@ -1,4 +1,4 @@
-/** A subscription to rows of a menu, by scroll position, sort order, filter and search text. Listeners are told what changed. */
+/** A subscription to rows of a menu, by scroll position, sort order, filter and search text. Listeners get the changes. */
 
 import type { Failure, ServerMessage } from '@tollway/protocol/live/answers';
 import { MAX_ROWS } from '@tollway/protocol/live/limits';

@@ -19,7 +19,7 @@ interface Subscription {
 
 /** A running subscription. */
 export interface SubscriptionHandle {
-  /** Replaces parts of the request (`first`, `count`, `sort`, `filter`, `find`) and tells the server. */
+  /** Replaces parts of the request (`first`, `count`, `sort`, `filter`, `find`) and sends them to the server. */
   update(part: RowQueryPart): void;
   close(): void;
 }

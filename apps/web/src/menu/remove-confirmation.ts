@@ -41,7 +41,7 @@ interface Removal {
   /** Rows that Find or the filter shows, and rows of the menu. */
   readonly matched: number;
   readonly total: number;
-  /** Name of who is logged in. */
+  /** Name of the user of the session. */
   readonly user: string | undefined;
 }
 

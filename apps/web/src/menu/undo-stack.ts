@@ -43,7 +43,7 @@ export class UndoStack {
     this.#done = [...this.#done, { revision: undefined, text }];
   }
 
-  /** Forgets what may have been done, as somebody was told of it. */
+  /** Forgets a change of unknown outcome after the user was informed. */
   dismiss(unconfirmed: UnconfirmedChange): void {
     this.#done = this.#done.filter((change) => change !== unconfirmed);
   }

@@ -132,7 +132,7 @@ const UNDO_LOST = 'no answer came, so it is not known. Try Again looks first whe
 /** Responses that mean that the router has examined the revision and refuses its undo. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 403, 404]);
 
-/** Leaves a change as it is, and tells what comes in its place. */
+/** Leaves a change as it is, and shows what replaces it. */
 function skip(revision: number, text: string, done: 'Undone' | 'Redone'): void {
   stack.drop(revision);
   const [next, what] = done === 'Undone' ? [stack.last, 'undo'] : [stack.lastUndone, 'redo'];

@@ -21,7 +21,7 @@ interface Drag {
   /** Rows that move, in their order. */
   readonly ids: readonly string[];
   readonly y: number;
-  /** Reason why the rows cannot be moved now; told while they are dragged. */
+  /** Reason why the rows cannot be moved now; shown while they are dragged. */
   readonly why: string | undefined;
   active: boolean;
   gap: number;

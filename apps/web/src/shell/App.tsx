@@ -83,7 +83,7 @@ function StaleNote() {
 /** Dialog that is open over the desktop. */
 type Over = 'nothing' | 'palette' | 'windows';
 
-/** @param user id of who is logged in */
+/** @param user id of the user of the session */
 function Console({ user }: { readonly user: string }) {
   const narrow = useNarrow();
   /** Windows that are to be closed though what was changed in them is not stored, and how. */

@@ -6,7 +6,7 @@ const PRODUCT = 'Tollway';
  * `gateway (admin@192.0.2.1) – Tollway`: the router first, as tabs are cut at the end; then who is logged in and where.
  *
  * @param identity name of the router; empty while it is not known
- * @param user who is logged in; undefined for nobody
+ * @param user name of the user of the session; undefined without one
  * @param host address and port of the page
  */
 export function pageTitle(identity: string, user: string | undefined, host: string): string {

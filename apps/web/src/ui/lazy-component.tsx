@@ -25,7 +25,7 @@ export class LazyComponent<P extends object> {
   /** The component once its code is there. */
   readonly state = (): 'absent' | 'failed' | ComponentType<P> => this.#state;
 
-  /** Fetches the code, also after a failure. Never rejects: a failure is a state, and told where the component is drawn. */
+  /** Fetches the code, also after a failure. Never rejects: a failure is a state, which is shown in place of the component. */
   readonly preload = (): Promise<void> => {
     if (typeof this.#state !== 'string') return Promise.resolve();
     this.#fetching ??= this.#fetch();

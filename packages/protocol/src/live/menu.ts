@@ -10,10 +10,12 @@ const counts = {
   total: Type.Integer({ description: 'Items of the menu.' }),
   matched: Type.Integer({ description: 'Items that pass filter and find; in a tree all that are shown.' }),
   context: Type.Optional(
-    Type.Integer({ description: 'Of a tree: how many of those are shown only for what is below them.' }),
+    Type.Integer({
+      description: 'Of a tree: how many of those do not pass themselves, but have items below them that do.',
+    }),
   ),
   incomplete: Type.Optional(
-    Type.Boolean({ description: 'Items are missing that the data plane alone knows: it does not answer.' }),
+    Type.Boolean({ description: 'Items of the data plane are missing, because it does not answer.' }),
   ),
 };
 
@@ -27,10 +29,12 @@ const snapshot = Type.Object({
 export type Snapshot = Data<typeof snapshot>;
 
 const changes = {
-  order: Type.Optional(Type.Array(Type.String(), { description: '`.id`s of all rows, when their order is another.' })),
+  order: Type.Optional(Type.Array(Type.String(), { description: '`.id`s of all rows, when their order has changed.' })),
   set: Type.Array(row, { description: 'New rows, and of others the properties that changed.' }),
   unset: Type.Optional(
-    Type.Record(Type.String(), Type.Array(Type.String()), { description: 'Properties that are gone, by `.id`.' }),
+    Type.Record(Type.String(), Type.Array(Type.String()), {
+      description: 'Properties that rows no longer have, by `.id`.',
+    }),
   ),
   remove: Type.Array(Type.String(), { description: '`.id`s of rows that are no longer among those of the query.' }),
 };

@@ -7,7 +7,7 @@ import { rowQueryParts, wholeNumber } from './row-query.js';
 const id = Type.Integer({
   minimum: 0,
   maximum: Number.MAX_SAFE_INTEGER,
-  description: 'Of the subscription; the client chooses it, and answers name it.',
+  description: 'Number of the subscription, chosen by the client; messages about it carry it.',
   refusal: 'id must be a whole number of your choice',
 });
 const op = Type.Literal('subscribe');
@@ -38,7 +38,7 @@ const traceTopic = {
   topic: Type.Literal('trace'),
   dry: Type.Optional(
     Type.Boolean({
-      description: 'What would become of the packet, instead of what becomes of packets that come.',
+      description: 'A dry run of the described packet, instead of a live trace.',
       refusal: 'dry must be true or false',
     }),
   ),

@@ -6,7 +6,7 @@ import type { Data } from '../data.js';
  * sort, filter, find, tree or columns.
  *
  * The `filter` is an object: the name of a column (a property, half of a pair such as `max-limit.upload`, a flag such as
- * `disabled` or `dynamic`, or `.id`) and what is asked of it. All of it must hold:
+ * `disabled` or `dynamic`, or `.id`) and a condition on its value. All conditions must hold:
  *
  *     {"chain": "forward"}                                                    equal
  *     {"disabled": true}                                                      flags and numbers as they are
@@ -15,8 +15,8 @@ import type { Data } from '../data.js';
  *
  * Operators: `is`, `is-not`, `contains`, `contains-not` (text as sent or as shown, in any case), `in`, `in-not` (a
  * comma list: networks, single addresses and ranges for addresses; values and ranges `a-b` for numbers; words for
- * the rest), `less`, `more` (typed). An item without a value meets only what is asked with `not`; a flag that is not
- * there counts as no. A column or value that is not possible is answered with `error`, and the query stays as it was.
+ * the rest), `less`, `more` (typed). An item without a value meets only the operators with `not`; an absent flag
+ * counts as no. A column or value that is not possible is answered with `error`, and the query stays as it was.
  *
  * The `sort` names a column; several with `+` between them are sorted by their sum:
  * `{"by": "rate.upload+rate.download", "desc": true}`.
@@ -38,7 +38,7 @@ export const FIND_ACCEPTS = `find must be a text of at most ${MAX_FIND} characte
 
 const value = (options = {}) => Type.Union([Type.String(), Type.Number(), Type.Boolean()], options);
 
-/** Condition on a column. A refusal goes on with what is wrong with the condition. */
+/** Condition on a column. */
 export const test = Type.Object({
   op: Type.Enum([...OPERATORS], { refusal: `one of ${OPERATORS.join(', ')}` }),
   value: value({ refusal: 'a text, a number, true or false' }),

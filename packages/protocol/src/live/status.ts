@@ -9,11 +9,11 @@ const status = Type.Object({
   agent: Type.Object({
     connected: Type.Boolean(),
     state: Type.Enum(['down', 'behind', 'synced', 'ahead', 'refused'], {
-      description: 'How the data plane stands to the newest revision.',
+      description: 'Whether the data plane runs the newest revision.',
     }),
   }),
   revision: Type.Integer(),
-  alarms: Type.Array(Type.String(), { description: 'What somebody must look at, a sentence each.' }),
+  alarms: Type.Array(Type.String(), { description: 'Problems that need attention, a sentence each.' }),
   identity: Type.String(),
   cpuLoad: Type.Number({ description: 'Percent.' }),
   uptime: Type.String({ description: 'Duration as RouterOS writes it.' }),
@@ -23,7 +23,7 @@ const status = Type.Object({
   user: Type.Optional(
     Type.Object(
       { name: Type.String(), group: Type.String() },
-      { description: 'Who is logged in, whom others may have changed since the login; absent for one who is gone.' },
+      { description: 'The user of the session, with changes since the login; absent when the user was removed.' },
     ),
   ),
 });

@@ -9,9 +9,9 @@ const row = Type.Object({
     Type.String({ description: 'Path of its menu; absent when the row is gone, or was made by the data plane.' }),
   ),
   label: Type.String({ description: 'Its name; of a rule its place in the menu, what it does, and its comment.' }),
-  effect: Type.Optional(Type.String({ description: 'What a rule did that decided nothing: `logged by`.' })),
+  effect: Type.Optional(Type.String({ description: 'Effect of a rule that did not decide: `logged by`.' })),
 });
-/** A row of the configuration that a stage decided by. */
+/** A row of the configuration on which the decision of a stage rests. */
 export type TracedRow = Data<typeof row>;
 
 const step = Type.Object({ stage: Type.String(), decision: Type.String(), rows: Type.Array(row) });
@@ -29,7 +29,7 @@ const packet = Type.Object({
   length: Type.Number({ description: 'Bytes of the IP packet on the wire.' }),
   segments: Type.Optional(
     Type.Number({
-      description: 'How many packets it is on the wire, when its sender left cutting it to the device; absent for one.',
+      description: 'Packets on the wire, when the device segments it (TSO, GSO); absent for one.',
     }),
   ),
   fast: Type.Boolean(),
@@ -46,6 +46,6 @@ const trace = Type.Object({
   op: Type.Literal('trace'),
   packets: Type.Array(packet),
   done: Type.Boolean({ description: 'The trace has all packets that were asked for.' }),
-  lost: Type.Number({ description: 'Packets that came too fast to be noted, since the start.' }),
+  lost: Type.Number({ description: 'Packets since the start that came too fast to be recorded.' }),
 });
 export type TraceMessage = Data<typeof trace>;

@@ -24,11 +24,11 @@ const properties = {
   interfaces: Type.Record(Type.String(), interfaceSample, { description: 'By `.id`: an interface may be renamed.' }),
   throughput: Type.Object(
     { bps: bps('Sent'), pps: pps('Sent') },
-    { description: 'What all ports together sent in the last full second.' },
+    { description: 'Sent by all ports together in the last full second.' },
   ),
   queued: Type.Object(
     { bytes: Type.Number({ description: 'L3.' }), packets: Type.Number() },
-    { description: 'What waits in all simple queues together.' },
+    { description: 'Content of all simple queues together.' },
   ),
   cpu: Type.Array(Type.Object({ cpu: Type.Number(), load: Type.Number({ description: 'Percent.' }) })),
   connections: Type.Number({ description: 'Connections tracked.' }),
@@ -36,7 +36,7 @@ const properties = {
     description: 'Share of the packets received that took FastTrack since the sample before, 0 to 1.',
   }),
   drops: Type.Record(Type.String(), Type.Number(), {
-    description: 'Packets per second by drop reason, those that moved.',
+    description: 'Packets per second by drop reason, without those at 0.',
   }),
 };
 

@@ -44,17 +44,17 @@ export function schemasOf(menu: Menu): [string, JsonObject][] {
   ];
 }
 
-export const UNSET_PATTERN: JsonObject = { '^!': { description: 'Takes the property away.' } };
+export const UNSET_PATTERN: JsonObject = { '^!': { description: 'Removes the property.' } };
 
 /** Schemas of the properties that requests may set. */
 export function writableProperties(menu: Menu): JsonObject {
   const writable = Object.entries(menu.props).filter(([, prop]) => !prop.readOnly);
   const constants = Object.entries(menu.constants ?? {}).map(([key, { value }]): [string, JsonObject] => [
     key,
-    { const: value, description: 'Has one value; giving it changes nothing.' },
+    { const: value, description: 'Only this value is accepted; it changes nothing.' },
   ]);
   return Object.fromEntries([
-    ...writable.map(([key, prop]): [string, JsonObject] => [key, valueSchema(prop, 'Takes the property away.')]),
+    ...writable.map(([key, prop]): [string, JsonObject] => [key, valueSchema(prop, 'Removes the property.')]),
     ...constants,
   ]);
 }

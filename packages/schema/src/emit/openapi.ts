@@ -75,7 +75,7 @@ const changedItem: JsonObject = {
   type: 'object',
   required: ['.id'],
   properties: {
-    '.id': { type: 'string', minLength: 1, description: 'Id or name. Beside it stand the properties to change.' },
+    '.id': { type: 'string', minLength: 1, description: 'Id or name; the other members are the properties to change.' },
   },
 };
 
@@ -106,7 +106,7 @@ function single(menu: Menu): JsonObject {
       ? {
           patch: operation(menu, 'change', `Change ${menu.title}`, {
             requestBody: { required: true, ...content(reference(`${name}-set`)) },
-            responses: { '200': response('What it is now.', reference(name)), ...failed('BadRequest') },
+            responses: { '200': response('The settings after the change.', reference(name)), ...failed('BadRequest') },
           }),
         }
       : {}),
@@ -125,7 +125,7 @@ function collection(menu: Menu): JsonObject {
           style: 'form',
           explode: true,
           schema: { type: 'object', additionalProperties: { type: 'string' } },
-          // Pages that try requests out would make one up, which no item passes.
+          // Without it, pages that try requests out generate a filter that no item passes.
           example: {},
           description: 'Any property=value; all must hold.',
         },

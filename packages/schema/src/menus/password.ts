@@ -25,7 +25,7 @@ export const password = defineMenu({
   singular: 'Password',
   kind: 'command',
   tree: ['System', 'Password'],
-  help: 'Changes the password of the user who asks, whatever the group. Sessions of the user elsewhere end.',
+  help: 'Changes the own password, for users of any group. Other sessions of the user end.',
   props,
   flags: [],
   columns: [],
@@ -33,7 +33,7 @@ export const password = defineMenu({
   commands: [],
   run: {
     name: 'password',
-    help: 'Changes the password of the user who asks.',
+    help: 'Changes the password of the user who runs it.',
     target: 'menu',
     args: props,
     effect: 'action',

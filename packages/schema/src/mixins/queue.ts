@@ -116,4 +116,4 @@ export function queueStatistics({
 
 /** Findings of the lint about a queue. */
 export const queueHint = (tab = 'Statistics'): { readonly hint: Prop } =>
-  hint('What of its settings has no effect, or another one than it seems to have.', tab);
+  hint('Settings of the queue that have no effect, or not the expected one.', tab);

@@ -3,7 +3,7 @@ import { quoted } from './quoted.js';
 
 /**
  * Element that a comma list lacks, in words, e.g. `a port is missing after the comma`; undefined when something stands on both
- * sides of each comma. A text without commas lacks nothing that could be told by its place.
+ * sides of each comma. For a text without commas there is no place to name.
  * @param element what stands between two commas, e.g. `a port`
  * @param first what stands before the first one, where that is something else
  */

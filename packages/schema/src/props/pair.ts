@@ -16,7 +16,7 @@ function pair(of: Kind, parts: Omit<PairOf, 'of'>): Kind {
       if (halves.length > 2 || (halves.length < 2 && !one.ok)) {
         return { ok: false, error: `${quoted(text)} is not ${accepts}` };
       }
-      // Of two fields, only the one that is wrong is told.
+      // The error names the wrong half alone.
       if (!one.ok) return { ok: false, error: `${names[0]}: ${one.error}` };
       if (!other.ok) return { ok: false, error: `${names[1]}: ${other.error}` };
       return { ok: true, value: `${one.value}/${other.value}` };

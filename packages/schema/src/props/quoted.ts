@@ -1,6 +1,6 @@
 /**
- * A user's text inside an error message: bounded, without control characters, never empty. Marks of direction, which
- * nobody sees, are replaced by their escapes: a `?` would look like a character that is missing.
+ * A user's text inside an error message: bounded, without control characters, never empty. Marks of direction are
+ * invisible, and are replaced by their escapes: a `?` would look like a missing character.
  */
 export function quoted(text: string): string {
   if (text === '') return 'an empty value';
@@ -9,7 +9,7 @@ export function quoted(text: string): string {
     .replace(/\p{Bidi_Control}/gu, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`)
     .replace(/\p{C}/gu, '?');
   const shortened = text.length > MAX_CHARACTERS ? `${printable}...` : printable;
-  // Spaces at an end are what is wrong with many a text, and would not be seen.
+  // Spaces at an end are a frequent error, and would be invisible without quotation marks.
   return /^\s|\s$/.test(text) ? `"${shortened}"` : shortened;
 }
 

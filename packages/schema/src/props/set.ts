@@ -50,7 +50,7 @@ export function triStateSetOf(values: readonly string[], { empty = false }: Pick
         const plain = word.replace(/^!/, '');
         if (!values.includes(plain)) return { ok: false, error: notIn(word, accepts) };
         if (words.includes(plain) && words.includes(`!${plain}`)) {
-          return { ok: false, error: `${plain} is asked to be set and clear at once` };
+          return { ok: false, error: `${plain} can not be set and clear at once` };
         }
       }
       const canonical = values.flatMap((value) =>

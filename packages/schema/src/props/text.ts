@@ -17,7 +17,7 @@ interface NameOptions extends TextOptions {
 }
 
 interface FreeTextOptions extends TextOptions {
-  /** A text of which nobody has the whole at hand, so that filters look for parts of it. */
+  /** Filters search for parts of the text, as users do not know it in full. */
   readonly sentence?: boolean;
   /** Takes control characters, too: the reader of the value escapes them. */
   readonly controls?: boolean;
@@ -127,7 +127,7 @@ interface NameShape {
   readonly ref?: readonly Referent[] | undefined;
 }
 
-/** Requirement that is named only when it is what is wrong: nobody sees such characters. */
+/** Requirement that is named only when it is violated, as such characters are invisible. */
 const VISIBLE = ', and without control characters and marks that turn the direction of writing';
 
 function nameKind(pattern: RegExp, { accepts, max, values, ref }: NameShape): Kind {

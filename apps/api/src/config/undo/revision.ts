@@ -30,7 +30,7 @@ export interface RowBefore {
   readonly before?: StoredRow;
 }
 
-/** A revision, as far as it tells the former ranks and names of rows. */
+/** The part of a revision with the former ranks and names of rows. */
 export interface RevisionRanks {
   readonly number: number;
   /** The revision that it undoes. */

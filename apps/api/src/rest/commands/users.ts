@@ -95,7 +95,7 @@ async function change(
   }
 }
 
-/** Gives who asks a new password. @throws ApiError naming `property` for one that is guessed too easily. */
+/** Changes the password of the user of the request. @throws ApiError naming `property` for one that is guessed too easily. */
 export function setPassword(services: Services, by: Principal, password: string, property: string): Promise<void> {
   return oneAtATime.run(async () => {
     refuseWeak(password, property);
@@ -195,13 +195,13 @@ function refuseWithoutFullUser(
   throw errors.failure(`the last user of group full can not be ${become}`, property);
 }
 
-/** A change, and what the log and the audit say of it. */
+/** A change, and its text for the log and the audit. */
 interface Described {
   readonly change: UserChange;
   readonly detail: string;
 }
 
-/** Stores changes with their lines of the audit, all or none, and tells the log. */
+/** Stores changes with their audit entries, all or none, and logs them. */
 async function store(
   { users, log }: Services,
   by: Principal,

@@ -134,7 +134,7 @@ export function healthFindings(facts: Facts): readonly Finding[] {
     const { problem } = facts;
     const text =
       problem === undefined
-        ? 'The router does not answer: what stands here is old, and nobody knows how it is now'
+        ? 'The router does not answer: the values here are old'
         : `${problem} What stands here is old`;
     return [{ level: 'trouble', text }];
   }

@@ -12,7 +12,7 @@ export interface Slot {
   readonly tone?: string;
 }
 
-/** Key that tells a slot from others: several may open the same window. */
+/** Key of a slot: several may open the same window. */
 const keyOf = (opens: string, name: string): string => `${opens} ${name}`;
 
 /**

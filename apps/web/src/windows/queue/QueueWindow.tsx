@@ -1,4 +1,4 @@
-/** A list of queues; its footer tells what waits in all of them, and how many of them have hints. */
+/** A list of queues; its footer sums up what waits, and counts the queues with hints. */
 import { displayBytes, type Menu, thousands } from '@tollway/schema';
 import { useMemo } from 'react';
 import { live } from '../../api/live.ts';
@@ -41,11 +41,7 @@ function Hints({ menu }: { readonly menu: Menu }) {
   });
   return (
     <span ref={element} hidden>
-      <a
-        href={HINTS}
-        onClick={follow}
-        title="Settings of queues that have no effect, or another one than they seem to have"
-      >
+      <a href={HINTS} onClick={follow} title="Settings of queues that have no effect, or not the expected one">
         Hints
       </a>
     </span>

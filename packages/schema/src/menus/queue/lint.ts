@@ -17,14 +17,14 @@ export const QUEUE_FINDINGS = [
   'both-match',
 ] as const;
 
-/** Settings of queues that have no effect, or another one than they seem to have. */
+/** Settings of queues that have no effect, or not the expected one. */
 export const queueLint = defineMenu({
   path: '/queue/lint',
   title: 'Queue Hints',
   singular: 'Queue Hint',
   kind: 'status-list',
   tree: ['Queues', 'Hints'],
-  help: 'Settings of queues that have no effect, or another one than they seem to have.',
+  help: 'Settings of queues that have no effect, or not the expected one.',
   props: {
     menu: readOnly(oneOf(['/queue/simple', '/queue/tree']), 'Menu', 'Menu of the queue.'),
     'queue-id': readOnly(text(), 'Queue ID', 'Id of the queue.'),

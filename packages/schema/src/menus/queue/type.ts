@@ -78,7 +78,7 @@ const pcqSettings: Readonly<Record<string, Prop>> = {
       setOf(['src-address', 'dst-address', 'src-port', 'dst-port'], { empty: true }),
       'Classifier',
       '',
-      'What tells sub-queues apart; without any there is one.',
+      'Fields by which packets are assigned to sub-queues; without any there is one.',
     ),
   ),
   'pcq-burst-rate': of('pcq', configuredRate, 'Burst Rate', '0', 'Highest rate of a sub-queue while a burst lasts.'),

@@ -83,14 +83,14 @@ const results = {
   segments: result(
     int({ min: 2, max: 65_535 }),
     'Segments',
-    'How many packets it is on the wire, when its sender left cutting it to the device (TSO, GSO).',
+    'Packets on the wire, when the device segments it (TSO, GSO).',
   ),
   path: result(oneOf(['fast', 'slow']), 'Path', 'Whether the flow cache forwarded it.'),
   'slow-path-reason': result(text(), 'Slow Path Reason', 'Why the flow cache did not.'),
   outcome: result(
     oneOf(['forwarded', 'delivered', 'answered', 'held', 'dropped']),
     'Outcome',
-    'What became of it. held: after a second it still waited in a queue, for fragments, or for the address of its next hop.',
+    'Outcome of the packet. held: after a second it still waited in a queue, for fragments, or for the address of its next hop.',
   ),
   'drop-reason': result(text(), 'Drop Reason', 'Why it was dropped.'),
   rules: result(

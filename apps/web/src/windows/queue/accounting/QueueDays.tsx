@@ -106,7 +106,7 @@ interface BarsProps {
 
 const HEIGHT = 96;
 
-/** A pair of bars for each day. The table below tells the same in numbers. */
+/** A pair of bars for each day. The table below has the same in numbers. */
 function DayBars({ days, colors, labels }: BarsProps) {
   const top = Math.max(1, ...days.flatMap(({ bytes }) => bytes));
   const sides = colors.length;

@@ -28,7 +28,7 @@ function colorsOf(host: HTMLElement): (property: string) => string {
   };
 }
 
-/** One plot of bins; its caption tells the value under the pointer. */
+/** One plot of bins; its caption shows the value under the pointer. */
 export function BinPlot(props: Props) {
   const { title, subscribe } = props;
   const canvas = useRef<HTMLCanvasElement>(null);

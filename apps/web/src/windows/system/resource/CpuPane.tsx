@@ -5,7 +5,7 @@ import { useAppearanceKey } from '../../../ui/appearance-key.ts';
 import { Chart, type Line } from '../../../ui/Chart.tsx';
 import { useVisible } from '../../../ui/visibility.ts';
 
-/** Limit of lines: more colours would not be told apart. */
+/** Limit of lines: more colours could not be distinguished. */
 const MAX_LINES = 4;
 const STYLES: readonly Omit<Line, 'label'>[] = [
   { color: '--tx' },

@@ -32,7 +32,7 @@ const FIELDS: readonly (readonly [string, number])[] = [
   ['dst-port', 6],
 ];
 
-/** A trace goes on by what it was started with. */
+/** A running trace keeps the arguments of its start. */
 const LOCKED = 'Stop the trace to change what it follows';
 
 export function TraceForm(props: Props) {

@@ -20,7 +20,7 @@ export function argumentsOfConnection(row: Row): PacketArguments {
   return args;
 }
 
-/** The packet that a line of the firewall's log tells of. */
+/** The packet of a log line of the firewall. */
 export function argumentsOfLogLine(row: Row): PacketArguments | undefined {
   const parsed = parsePacketLine(row.message ?? '');
   return parsed.ok ? parsed.args : undefined;
@@ -30,7 +30,7 @@ export function argumentsOfLogLine(row: Row): PacketArguments | undefined {
 const ICMP_ERRORS: ReadonlySet<string> = new Set(['3', '4', '5', '11', '12']);
 
 /**
- * Property that a row leaves out of its packet without which a dry run would tell of another packet; undefined when it says all.
+ * Property that a row leaves out of its packet without which a dry run would be about another packet; undefined when it has all.
  */
 export function unknownOf(args: PacketArguments): { readonly property: string; readonly detail: string } | undefined {
   if (args.protocol !== 'icmp' || args['src-port'] !== undefined) return undefined;
@@ -42,6 +42,6 @@ export function unknownOf(args: PacketArguments): { readonly property: string; r
   }
   return {
     property: 'src-port',
-    detail: 'ICMP identifier not known: give it as Src. Port, then Dry Run tells what becomes of the packet.',
+    detail: 'ICMP identifier not known: give it as Src. Port, then press Dry Run.',
   };
 }

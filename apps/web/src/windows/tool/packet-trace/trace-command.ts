@@ -1,10 +1,10 @@
-/** "Trace this" in the menus of rows that tell of a packet. */
+/** "Trace this" in the menus of rows with a packet. */
 import type { PacketArguments } from '@tollway/schema';
 import type { Row } from '../../../api/row.ts';
 import type { Command } from '../../../ui/PopupMenu.tsx';
 import { requestTrace, TRACE } from './trace-request.ts';
 
-/** @param argumentsOf the packet of a row; undefined for a row that tells of none. */
+/** @param argumentsOf the packet of a row; undefined for a row without. */
 export function traceCommand(
   rows: readonly Row[],
   argumentsOf: (row: Row) => PacketArguments | undefined,
@@ -14,7 +14,7 @@ export function traceCommand(
   const args = row === undefined || rows.length > 1 ? undefined : argumentsOf(row);
   return {
     label: 'Trace this',
-    disabledReason: args === undefined ? 'select one row that tells of a packet' : undefined,
+    disabledReason: args === undefined ? 'select one row with a packet' : undefined,
     run: () => {
       if (args === undefined) return;
       requestTrace(args);

@@ -159,7 +159,7 @@ export default function TraceWindow({ menu }: MenuWindowProps) {
           {packets.length} {packets.length === 1 ? 'packet' : 'packets'}
         </span>
         {breaks > 0 && <span role="status">{breaksText(breaks)}</span>}
-        {lost > 0 && <span>{lost} came too fast to be noted</span>}
+        {lost > 0 && <span>{lost} came too fast to be recorded</span>}
       </footer>
     </div>
   );

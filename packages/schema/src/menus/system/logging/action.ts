@@ -177,7 +177,7 @@ export const systemLoggingAction = defineMenu({
       oneOf(['auto', ...SYSLOG_SEVERITIES]),
       'Syslog Severity',
       'auto',
-      'Of format syslog: how bad messages are said to be; auto goes by their topics.',
+      'Format syslog: severity of messages; auto takes it from their topics.',
     ),
     ...comment(),
     ...defaultItem(),
@@ -197,7 +197,7 @@ export const systemLoggingAction = defineMenu({
     builtin(3, { name: 'remote', target: 'remote' }),
   ],
   constants: {
-    // The output of the process is a file: what nobody has read yet stays there.
+    // The output of the process is a file, from which messages are not lost before they are read.
     remember: { kind: bool, value: 'true' },
     'email-to': { kind: text(), value: '' },
     'email-cc': { kind: text(), value: '' },

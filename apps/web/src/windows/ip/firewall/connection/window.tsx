@@ -1,4 +1,4 @@
-/** The live table of connections; its footer tells how many there may be, and what the flags mean. */
+/** The live table of connections; its footer has their limit, and the meaning of the flags. */
 import { thousands } from '@tollway/schema';
 import { useContext } from 'react';
 import { MenuTable } from '../../../../menu/MenuTable.tsx';

@@ -104,7 +104,7 @@ function ImportForm({ allowed }: { readonly allowed: boolean }) {
       undone = await undoImport(revision);
       return undone.revision;
     });
-    // Why it was not done is told in a message that stays.
+    // The reason is shown in a message that stays.
     if (done) setReport(undone);
     setShow('all');
     setBusy(false);
