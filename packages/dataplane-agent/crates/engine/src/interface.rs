@@ -7,7 +7,7 @@ use tollway_config::dataplane::{Interface, RowId};
 use crate::error::BuildError;
 use crate::ids::InterfaceIndex;
 
-/// Row ids of interfaces and their dense numbers.
+/// Row ids of interfaces and their indices.
 #[derive(Debug, Clone, Default)]
 pub struct InterfaceMap {
     rows: Vec<RowId>,

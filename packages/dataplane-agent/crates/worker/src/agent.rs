@@ -53,7 +53,7 @@ pub struct Prepared {
 
 /// Everything the control thread owns.
 pub struct Agent {
-    /// The configuration in force, and what was kept of it on disk.
+    /// The configuration in force and its revision.
     pub(crate) active: Active,
     /// Digest of the active configuration.
     pub(crate) digest: Digest,

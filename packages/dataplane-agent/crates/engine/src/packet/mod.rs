@@ -166,7 +166,7 @@ pub struct Meta {
     /// Source before its translation, IPv4 in host order; known when a stage has chosen the queue.
     pub untranslated_src: u32,
     /// Row of the interface whose TAP it came from; 0 unless `origin` is [`Origin::LocalService`]. A row, because it
-    /// goes with the packet from worker to worker, and dense numbers change with the configuration.
+    /// goes with the packet from worker to worker, and indices change with the configuration.
     pub tap: RowId,
     /// Ingress port; `u16::MAX` unless `origin` is [`Origin::Port`].
     pub in_port: u16,

@@ -146,7 +146,7 @@ pub(super) fn build_interfaces(
     Ok(interfaces)
 }
 
-/// Whether interfaces have the same dense numbers in both.
+/// Whether interfaces have the same indices in both.
 pub(super) fn same_numbers(one: &DataplaneConfig, other: &DataplaneConfig) -> bool {
     let rows = |config: &DataplaneConfig| {
         config.interfaces.iter().map(|interface| interface.row).collect::<Vec<RowId>>()

@@ -36,12 +36,12 @@ impl Snapshot {
         &self.rule_rows
     }
 
-    /// The interfaces, by dense number.
+    /// The interfaces, by index.
     pub fn interfaces(&self) -> &[Interface] {
         &self.interfaces
     }
 
-    /// An interface by its dense number.
+    /// An interface by its index.
     #[inline]
     pub fn interface(&self, index: u16) -> Option<&Interface> {
         self.interfaces.get(usize::from(index))

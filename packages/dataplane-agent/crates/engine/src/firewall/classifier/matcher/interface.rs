@@ -13,7 +13,7 @@ use crate::error::BuildError;
 pub struct InterfaceSet {
     side: Side,
     negate: bool,
-    /// Bit per dense index.
+    /// Bit per interface index.
     bits: Box<[u64]>,
 }
 
