@@ -43,7 +43,7 @@ export class Authenticator {
   readonly #failures: Failures;
   readonly #key = randomBytes(32);
   readonly #verifying = new Map<string, Promise<User>>();
-  /** Resolves when the last request waiting for a password hash may continue. */
+  /** Resolves when the last request that waits for a password hash may continue. */
   #lastTurn: Promise<void> = Promise.resolve();
   readonly #verified = new Map<string, { userId: number; until: number }>();
 
@@ -91,7 +91,7 @@ export class Authenticator {
     const bytes = Buffer.from(encoded ?? '', 'base64');
     const decoded = bytes.toString('utf8');
     const colon = decoded.indexOf(':');
-    // Bytes that stand for no character would all be taken for the same one.
+    // All invalid bytes would be decoded as the same character.
     if (encoded === undefined || colon < 0 || !isUtf8(bytes)) throw errors.unauthorized();
     // No user has such a name or password: it is neither counted nor logged.
     if (colon > MAX_NAME || decoded.length - colon - 1 > MAX_PASSWORD) throw errors.unauthorized();
@@ -107,7 +107,7 @@ export class Authenticator {
         return verified;
       });
     } else {
-      // From here too the password was the right one: tries of others do not hold this address up later.
+      // A success from this address, too: failed logins of others do not delay it later.
       this.#rateLimiter.remember(address, decoded.slice(0, colon));
     }
     if (user.disabled) throw errors.unauthorized();
@@ -124,7 +124,7 @@ export class Authenticator {
   }
 
   /**
-   * The principal with current name and group, once the request has come as a whole: its user may be removed meanwhile.
+   * The principal with current name and group, once the request is complete: the user may have been removed meanwhile.
    * @throws ApiError 401
    */
   renewed(principal: Principal): Principal {
@@ -140,7 +140,7 @@ export class Authenticator {
     };
   }
 
-  /** Name of a user now. @throws ApiError 401, or 403 when the user is in a group of fewer rights since. */
+  /** Name of a user now. @throws ApiError 401, or 403 when the group of the user has fewer rights since. */
   confirmed(principal: Principal): string {
     const user = this.#users.byId(principal.userId);
     if (user === undefined || !this.isStillAuthorized(principal)) throw errors.unauthorized();
@@ -155,7 +155,7 @@ export class Authenticator {
       try {
         return await running;
       } finally {
-        // All of them hear of it at once; one goes on in each turn of the event loop.
+        // All of them are resolved at once; one continues in each turn of the event loop.
         this.#lastTurn = this.#lastTurn.then(() => nextTurn());
         await this.#lastTurn;
       }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** First bytes of a SHA-256 that tell passwords apart here. */
+/** Leading bytes of a SHA-256 that identify a password. */
 const BYTES = 6;
 
 /** Whether a password is one of the 1,000 most common ones of 8 characters or more, in any case. */
@@ -8,7 +8,7 @@ export const isCommonPassword = (password: string): boolean =>
   known.has(createHash('sha256').update(password.toLowerCase()).digest().subarray(0, BYTES).toString('base64'));
 
 /**
- * Beginnings of the hashes of the passwords in lower case, 8 characters of base64 each. Which passwords they are was taken
+ * Beginnings of the hashes of the passwords in lower case, 8 characters of base64 each. The passwords are
  * from the ranked list of the npm package `@zxcvbn-ts/language-common` 4.1.3 (MIT, Copyright (c) 2012-2016 Dan Wheeler and
  * Dropbox, Inc., Copyright (c) 2021 @zxcvbn-ts). Shorter ones are refused by their length.
  */

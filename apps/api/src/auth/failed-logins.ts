@@ -14,7 +14,7 @@ const WINDOW_MS = 60_000;
 /** Limit of different failures that are logged in that time; more are counted together. */
 const MAX_LOGGED = 20;
 
-/** Tells of failed logins, however many there are, in at most 41 lines a minute. */
+/** Logs failed logins, in at most 41 lines a minute. */
 export class FailureReport {
   readonly #tell: (failed: FailedLogins) => void;
   readonly #logged = new Map<string, { user: string; address: string; more: number }>();
@@ -38,7 +38,7 @@ export class FailureReport {
     }
   }
 
-  /** Logs what was only counted. */
+  /** Logs the failures that were only counted. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -63,6 +63,6 @@ const failures = (more: number): string => `${more} more login ${more === 1 ? 'f
 export async function recordFailedLogin(db: Database, user: string, address: string, text: string): Promise<void> {
   const action = 'login-failed';
   await db.audit.create({ data: { user, address, action, detail: text } });
-  // Anybody can make these.
+  // Anyone can cause these.
   await keepNewest(db, action, MAX_RECORDED);
 }

@@ -3,7 +3,7 @@ import { MAX_PASSWORD } from '@tollway/protocol/session';
 import { errors } from '../errors.js';
 import { isCommonPassword } from './common-passwords.js';
 
-/** Hashes that are computed at once: each takes a core and 19 MiB for some 30 ms. */
+/** Hashes computed at a time: each takes a core and 19 MiB for some 30 ms. */
 const AT_ONCE = 2;
 /** Hashes that may wait for those: more than the logins that may fail at once, from the network and from this machine. */
 const MAX_WAITING = 192;
@@ -16,7 +16,7 @@ async function inTurn<T>(work: () => Promise<T>): Promise<T> {
   if (running < AT_ONCE) running += 1;
   else {
     if (waiting.length >= MAX_WAITING) throw errors.tooManyAttempts(1);
-    // Whoever ends hands its place over.
+    // The place passes to the next in the queue.
     await new Promise<void>((resolve) => waiting.push(resolve));
   }
   try {
@@ -36,7 +36,7 @@ const USUAL =
 export function refusePassword(password: string): string | undefined {
   if (password.length < 8) return 'password: give at least 8 characters';
   if (Buffer.byteLength(password) > MAX_PASSWORD) return `password is longer than ${MAX_PASSWORD} bytes`;
-  // Blanks count as well: eight of them are typed by mistake, and tried early.
+  // Passwords of blanks are refused, too: they are tried early.
   if (new Set(password.trim() === '' ? ' ' : password).size === 1) {
     return 'password: one character again and again is guessed too easily; give different ones';
   }
@@ -57,7 +57,7 @@ export async function verifyPassword(stored: string | undefined, password: strin
   if (Buffer.byteLength(password) > MAX_PASSWORD) return false;
   dummy ??= hashPassword('the hash of no user');
   const against = stored ?? (await dummy);
-  // A text that is no hash matches nothing.
+  // An invalid hash matches no password.
   const matches = await inTurn(() => verify(against, password).catch(() => false));
   return matches && stored !== undefined;
 }

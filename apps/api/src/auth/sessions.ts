@@ -25,7 +25,7 @@ export class Sessions {
   readonly #db: Database;
   readonly #sessions = new Map<string, Session>();
   readonly #ended: ((key: string) => void)[] = [];
-  /** Sessions that have ended and are still in the database, which has not taken it. */
+  /** Ended sessions that could not be deleted from the database yet. */
   readonly #left = new Set<string>();
   #again: NodeJS.Timeout | undefined;
 
@@ -56,13 +56,13 @@ export class Sessions {
     const key = keyOf(token);
     const expiresAt = Date.now() + SESSION_MS;
     const data = { tokenHash: key, userId, expiresAt: new Date(expiresAt), address };
-    // Who looks after a router whose disk is full must get in; the session then ends with this process.
+    // Logins work while the disk is full; the session then ends with this process.
     await this.#db.session.create({ data }).catch(unlessFault);
     this.#sessions.set(key, { key, userId, expiresAt, address });
     return token;
   }
 
-  /** Ends those whose time is over, and the oldest ones of a user who has as many as can be. */
+  /** Ends expired sessions, and the oldest ones of a user at the limit. */
   async #makeRoom(userId: number): Promise<void> {
     const now = Date.now();
     const over = this.list().filter(({ expiresAt }) => expiresAt <= now);
@@ -89,8 +89,8 @@ export class Sessions {
   }
 
   /**
-   * Ends a session. `false`: the database does not take it now, and after a restart before it does the session would go on;
-   * it is tried again until then.
+   * Ends a session. `false`: it could not be deleted from the database, so that it would be valid again after a restart;
+   * deletion is retried.
    */
   async end(key: string): Promise<boolean> {
     if (!this.#sessions.delete(key)) return !this.#left.has(key);
@@ -100,13 +100,13 @@ export class Sessions {
     return !this.#left.has(key);
   }
 
-  /** Tries once more to store what has ended. */
+  /** Retries the deletion of ended sessions. */
   async close(): Promise<void> {
     if (this.#left.size > 0) await this.#forgetLeft();
     clearTimeout(this.#again);
   }
 
-  /** Takes what has ended out of the database. */
+  /** Deletes ended sessions from the database. */
   async #forgetLeft(): Promise<void> {
     clearTimeout(this.#again);
     const keys = [...this.#left];

@@ -2,7 +2,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open, rm, writeFile } from 'node:fs/promises';
 
-/** The token that lets one browser set the first password. It lies in a file that only root can read. */
+/** The token with which one browser sets the first password, in a file that only root can read. */
 export class SetupToken {
   readonly #file: string;
   #token: string | undefined;
@@ -11,7 +11,7 @@ export class SetupToken {
     this.#file = file;
   }
 
-  /** The token that was issued before this process started still holds: somebody may have its link. */
+  /** A token from before this process started stays valid, as its link may be in use. */
   async issue(): Promise<void> {
     const before = await this.#issued();
     if (before !== undefined) {
@@ -44,8 +44,8 @@ export class SetupToken {
   }
 
   /**
-   * Runs `work` if this is the token, which is then good for nothing else, also not for a request at the same time.
-   * When `work` fails the token can be used again. `undefined`: it was not the token.
+   * Runs `work` if the token is right; meanwhile and afterwards the token is invalid. When `work` fails it is valid again.
+   * `undefined`: the token was wrong.
    */
   async use<T>(token: string, work: () => Promise<T>): Promise<T | undefined> {
     if (!this.matches(token)) return undefined;
@@ -63,7 +63,7 @@ export class SetupToken {
 
   async revoke(): Promise<void> {
     this.#token = undefined;
-    // Where it cannot be removed it stays, and lets nobody in: there is a password.
+    // A file that cannot be removed does no harm: with a password set, the token is invalid.
     await rm(this.#file, { force: true }).catch(() => undefined);
   }
 }

@@ -26,7 +26,7 @@ export interface UserContent {
   readonly group: Group;
   readonly disabled: boolean;
   readonly comment: string;
-  /** Password; absent: stays as it is. */
+  /** Password; absent: unchanged. */
   readonly password?: string;
 }
 
@@ -52,7 +52,7 @@ interface StoredUser extends User {
 
 export const FIRST_USER = 'admin';
 
-/** The people who may log in. The database keeps them; all are in memory, too. */
+/** The users, in the database and all in memory. */
 export class Users {
   readonly #db: Database;
   readonly #writer: Database;
@@ -146,9 +146,8 @@ export class Users {
   }
 
   /**
-   * Stores changes together with what the audit says of them: all of it, or nothing when the database cannot be written.
-   * Returns who was added or set, in their order.
-   * @param confirm throws when whoever asked for them may change nothing any more
+   * Stores changes together with their audit entries, all or none. Returns the users that were added or set, in order.
+   * @param confirm throws when the author has lost the right to change users
    * @throws DatabaseFault when the database is not the one that was opened, or cannot be written
    */
   change(changes: readonly UserChange[], notes: readonly AuditNote[], confirm?: () => void): Promise<readonly User[]> {
@@ -187,7 +186,7 @@ export class Users {
     if (row !== undefined) this.#remember(row);
   }
 
-  /** A count that cannot be read now stays behind, and nothing is taken for older by it. */
+  /** Reads the count. On failure it stays lower, so that no copy counts as outdated because of it. */
   async #count(): Promise<void> {
     const row = await this.#db.userChanges.findFirst().catch(unlessFault);
     if (row) this.#changes = row.count;
@@ -222,7 +221,7 @@ interface UserRow {
 
 const idOf = (change: { readonly id?: number }): readonly number[] => (change.id === undefined ? [] : [change.id]);
 
-/** A change with the hash of the password that it gives, which takes its time to compute. */
+/** A change with the hash of its password. */
 async function withHash(change: UserChange) {
   if (change.do === 'remove') return change;
   const { password, ...data } = change.content;

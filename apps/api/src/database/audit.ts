@@ -6,7 +6,7 @@ export const MAX_RECORDED = 10_000;
 const MAX_CHANGES = 100_000;
 /** Rows of a kind between two deletions, which take a scan. */
 const EVERY = 100;
-/** Rows of each kind that this process has written. Ids cannot tell, as all kinds share them. */
+/** Rows of each kind that this process has written; ids do not count them, as all kinds share them. */
 const written = new Map<string, number>();
 
 /** Writes a row of the audit, and from time to time deletes the oldest ones of its kind. */

@@ -21,7 +21,7 @@ type FaultKind =
   | 'unusable'
   | 'no-log';
 
-/** Faults that pass without anybody changing the file. */
+/** Faults that may end without a change of the file. */
 const PASSING: readonly FaultKind[] = ['full', 'no-room', 'read-only', 'locked', 'unreadable'];
 
 const REBUILD =
@@ -68,7 +68,7 @@ const TEXTS: Readonly<Record<FaultKind, readonly [problem: string, remedy: strin
 
 const BACK_IN_PLACE = 'Put the file back into its place; management goes on by itself then';
 
-/** Remedies, but for {@link PUT_BACK}, where there is nothing that `--restore` could go back to. */
+/** Remedies without `--restore`, for routers without copies; {@link PUT_BACK} applies to both. */
 const WITHOUT_COPIES: Readonly<Partial<Record<FaultKind, string>>> = {
   gone: 'Do not stop the router before the data folder is back, or the database or the folder generations beside it from a backup: no other copy of its configuration is left',
   foreign: 'Nothing in it was changed. Move it away, or start with another --data-dir',
@@ -94,13 +94,13 @@ export class DatabaseFault extends Error {
     this.#detail = detail;
   }
 
-  /** Fault of a database, or of one of the files that belong to it, in whose place is something that is no file. */
+  /** Fault of a database of which a file is no regular file. */
   static noFile(file: string, place: string): DatabaseFault {
     const remedy = `${BACK_IN_PLACE}. Where it is lost: ${RESTORE}.`;
     return new DatabaseFault('unreadable', file, `${place} is no file`, undefined, remedy);
   }
 
-  /** The same where copies of what came last are damaged, and `--restore` has to name the revision to go back to. */
+  /** The same where the newest copies are damaged, so that `--restore` must name a revision. */
   naming(revision: number): DatabaseFault {
     const remedy = this.remedy
       .replaceAll('--restore', `--restore ${revision}`)
@@ -112,7 +112,7 @@ export class DatabaseFault extends Error {
     return new DatabaseFault(this.kind, this.file, this.#detail, this.cause, remedy);
   }
 
-  /** The same where there is nothing that `--restore` could go back to. */
+  /** The same where there are no copies to restore. */
   withoutCopies(): DatabaseFault {
     if (!this.remedy.includes('--restore')) return this;
     const remedy = WITHOUT_COPIES[this.kind] ?? PUT_BACK;
@@ -130,12 +130,12 @@ export class DatabaseFault extends Error {
   }
 }
 
-/** Swallows errors about the database, and no others; for what may stay unwritten. */
+/** Ignores faults of the database, and no other errors; for writes that may be lost. */
 export function unlessFault(error: unknown): void {
   if (faultOf(error, '') === undefined) throw error;
 }
 
-/** Words of SQLite and of the system in errors, the more telling ones first. */
+/** Patterns in errors of SQLite and of the system, the more specific ones first. */
 const SIGNS: readonly (readonly [RegExp, FaultKind])[] = [
   [/SQLITE_NOTADB|SQLITE_CORRUPT|file is not a database|image is malformed|no such (?:table|column):/, 'damaged'],
   [/SQLITE_FULL|disk is full|ENOSPC|EDQUOT/, 'full'],
@@ -157,14 +157,14 @@ export function faultOf(error: unknown, file: string): DatabaseFault | undefined
   return kind === undefined ? undefined : new DatabaseFault(kind, file, '', error);
 }
 
-/** Errors whose texts repeat what a request, or the agent, said: words in them say nothing about the database. */
+/** Errors whose texts quote a request or the agent: they are not searched for faults. */
 function isAboutRequest(error: unknown): boolean {
   if (error instanceof ApiError || error instanceof AgentRefusal || error instanceof AgentGone) return true;
   const status: unknown = error instanceof Error ? Reflect.get(error, 'statusCode') : undefined;
   return typeof status === 'number' && status < 500;
 }
 
-/** Texts of an error and of what caused it. */
+/** Texts of an error and of its causes. */
 function wordsOf(error: unknown): string {
   const texts: string[] = [];
   for (let next = error, depth = 0; typeof next === 'object' && next !== null && depth < 5; depth += 1) {

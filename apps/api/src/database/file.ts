@@ -1,11 +1,11 @@
 import { accessSync, constants, openSync, readSync, statSync } from 'node:fs';
 
-/** The file of the database, as it is seen from outside SQLite. */
+/** The file of the database, without SQLite. */
 
 /** Path of a database by its URL, `file:/path`. */
 export const databaseFile = (url: string): string => url.replace(/^file:(\/\/(?=\/))?/, '');
 
-/** Changes whenever somebody changes the file, or puts another one in its place. */
+/** Changes with each change of the file, or its replacement by another one. */
 export function signatureOf(file: string): string {
   return ['', '-wal']
     .map((end) => statSync(file + end, { bigint: true, throwIfNoEntry: false }))
@@ -16,7 +16,7 @@ export function signatureOf(file: string): string {
 /** First bytes of each database (SQLite's file format, §1.3). */
 const MAGIC = 'SQLite format 3\0';
 
-/** Whether this user and the file system let a file be written. */
+/** Whether permissions and the file system permit writes to a file. */
 export function isWritable(file: string): boolean {
   try {
     accessSync(file, constants.W_OK);
@@ -26,10 +26,10 @@ export function isWritable(file: string): boolean {
   }
 }
 
-/** Files that were looked into, by device and inode. */
+/** Files that were examined, by device and inode. */
 const looked = new Map<string, number>();
 
-/** The one descriptor by which this process looks into a file; it is never closed, see {@link holdsDatabase}. */
+/** The descriptor by which this process reads a file; it is never closed, see {@link holdsDatabase}. */
 export function descriptorOf(file: string): number {
   const { dev, ino } = statSync(file, { bigint: true });
   const inode = `${dev}:${ino}`;

@@ -30,15 +30,15 @@ export class DatabaseWatch {
   readonly #configBytes: () => number;
   readonly #timer: NodeJS.Timeout;
   #fault: DatabaseFault | undefined;
-  /** A statement found it damaged. That others succeed does not mend it: only a start looks through the whole file. */
+  /** A statement found damage. It stays when others succeed, as only a start checks the whole file. */
   #damaged: DatabaseFault | undefined;
-  /** A write failed; only one that succeeds says that it is over. */
+  /** A write failed; cleared by one that succeeds. */
   #unwritten = false;
 
   /**
    * @param hasCopies whether there is anything that `--restore` could go back to
    * @param configBytes size of the agent's file: with each change there is a new one beside the one in force
-   * @param freeBytes what a file can still grow by
+   * @param freeBytes free space for a file
    */
   constructor(
     file: string,
@@ -72,7 +72,7 @@ export class DatabaseWatch {
     return this.#fault && this.#named(this.#fault);
   }
 
-  /** A remedy that is not there is not named. */
+  /** The fault, without the remedy `--restore` where there are no copies. */
   #named(fault: DatabaseFault): DatabaseFault {
     return this.#hasCopies() ? fault : fault.withoutCopies();
   }
@@ -111,7 +111,7 @@ export class DatabaseWatch {
 
   async #check(): Promise<void> {
     const seen = this.#visibleFault();
-    // It keeps no more than a larger configuration from being stored, and hides nothing that is wrong already.
+    // It only prevents a larger configuration, and must not hide a present fault.
     const noRoom = seen?.kind === 'no-room' ? seen : undefined;
     const wrong = noRoom === undefined ? (seen ?? this.#damaged) : this.#damaged;
     if (wrong !== undefined) {
@@ -123,7 +123,7 @@ export class DatabaseWatch {
       return;
     }
     try {
-      // Nobody reads this number; that it can be written is what matters.
+      // The number is never read: the write is the test.
       await this.#db.$executeRawUnsafe('PRAGMA user_version = 1');
       this.#unwritten = false;
       this.#fault = noRoom;
@@ -171,7 +171,7 @@ function statOf(file: string): BigIntStats | undefined {
   return statSync(file, { bigint: true, throwIfNoEntry: false });
 }
 
-/** Space on the file system of a file that is left for this user, bytes; some file systems tell nothing. */
+/** Space on the file system of a file that is left for this user, bytes; some file systems report nothing. */
 function freeBytesAt(file: string): number {
   try {
     const { bsize, blocks, bfree, bavail } = statfsSync(dirname(file));

@@ -9,7 +9,7 @@ const FILES = ['active.tollway', 'active.1.tollway', 'active.2.tollway'];
 
 const MAGIC = 'TOLLWAY\0';
 
-/** Highest revision of the configurations that the agent has on disk; 0 when there is none. */
+/** Highest revision of the configurations that the agent has stored; 0 without any. */
 export const agentRevision = (dataDir: string): number =>
   Math.max(...FILES.map((name) => revisionOf(join(dataDir, 'agent', name))));
 

@@ -21,27 +21,27 @@ import type { Committed } from '../config/store.js';
 import { messageOf } from '../errors.js';
 import { baseLines, changeLine, type KeptUsers, type RowsFile, readRows, usersLine } from './rows-file.js';
 
-/** Revisions that can be gone back to, as many as the history tells of. Each start may begin a file, so files say little. */
+/** Revisions that can be restored, as many as in the history. They are counted, as each start may begin another file. */
 const REVISIONS = 1000;
 /** Size limit of all files, bytes; the newest and the one before it are kept whatever their size. */
 const BYTES = 64 << 20;
 /** Bytes of changes after which the whole configuration is written anew, unless it is larger itself. */
 const CHANGES_BYTES = 4 << 20;
-/** Time between two attempts while the disk does not take them, ms. */
+/** Time between two attempts while writing fails, ms. */
 const AGAIN_MS = 5_000;
-/** Interval of checks that the file is where it is looked for, ms. */
+/** Interval of checks whether the file is still at its path, ms. */
 const LOOK_MS = 5_000;
 
 /**
- * File with the number of changes of users, apart from the copies: those make no revision, and without this nobody could
- * tell that a folder of copies has missed some, or is an older one.
+ * File with the number of changes of users, apart from the copies: such changes make no revision, and the number shows whether
+ * a folder of copies lacks some, or is an older one.
  */
 const userChangesFile = (dataDir: string): string => join(dataDir, 'users.changes');
 
-/** Number of changes of users as the data folder has it beside the copies; undefined when that is gone or damaged. */
+/** Number of changes of users in that file; undefined when it is missing or damaged. */
 export function recordedUserChanges(dataDir: string): number | undefined {
   try {
-    // No router comes near a number with more digits.
+    // More digits than any router needs.
     const number = /^(\d{1,12})\n$/.exec(readFileSync(userChangesFile(dataDir), 'utf8'))?.[1];
     return number === undefined ? undefined : Number(number);
   } catch {
@@ -61,8 +61,8 @@ interface Source {
 }
 
 /**
- * Keeps the rows of each revision beside the database. A disk that does not take them is told of, and no reason to stop: all
- * of them are written as soon as it does again, so that nobody goes back to users and passwords that are gone.
+ * Writes the rows of each revision to files beside the database. When writing fails that is logged, and commits go on; all
+ * rows are written as soon as it succeeds again, so that a restore does not bring back removed users and old passwords.
  */
 export class Generations {
   readonly #folder: string;
@@ -73,7 +73,7 @@ export class Generations {
   #path = '';
   #bytes = 0;
   #baseBytes = 0;
-  /** Lines since a whole configuration is being written, for the file that comes of it. */
+  /** Lines that were added while a whole configuration is being written, for the new file. */
   #meanwhile: string[] | undefined;
   #problem: string | undefined;
   #again: NodeJS.Timeout | undefined;
@@ -86,12 +86,12 @@ export class Generations {
     this.#source = source;
   }
 
-  /** Reason why the newest revision is not kept; undefined when it is. */
+  /** Reason why the newest revision could not be written; undefined when it was. */
   get problem(): string | undefined {
     return this.#problem;
   }
 
-  /** Writes the whole configuration. What is committed meanwhile follows it. */
+  /** Writes the whole configuration, then the commits made meanwhile. */
   async begin(): Promise<void> {
     if (this.#meanwhile !== undefined || this.#closed) return;
     clearTimeout(this.#again);
@@ -100,7 +100,7 @@ export class Generations {
     this.#meanwhile = [];
     const path = join(this.#folder, `${revision}.rows`);
     try {
-      // Not what is around it: in the place of a data folder that was moved away there is to be none.
+      // Not its parents: a data folder that was moved away must not be created again.
       if (!existsSync(this.#folder)) mkdirSync(this.#folder, { mode: 0o700 });
       const file = await open(`${path}.new`, 'w', 0o600);
       let bytes = 0;
@@ -133,7 +133,7 @@ export class Generations {
     }
   }
 
-  /** Keeps what a revision changed. */
+  /** Writes the changes of a revision. */
   committed({ revision, author, summary, changes }: Committed): void {
     const head = { revision, time: new Date().toISOString(), author: author.name, summary };
     this.#note(changeLine(head, this.#source.store.lastId, changes));
@@ -151,7 +151,7 @@ export class Generations {
     this.#end();
   }
 
-  /** Begins a new file where this one was removed, with what the database and the folder held. */
+  /** Begins a new file when the current one was removed, as with the whole data folder. */
   #look(): void {
     if (this.#file === undefined || this.#meanwhile !== undefined) return;
     try {
@@ -170,11 +170,11 @@ export class Generations {
   #note(line: string): void {
     this.#meanwhile?.push(line);
     const whole = this.#file !== undefined && this.#problem === undefined && this.#append(line);
-    // After a gap only the whole will do.
+    // After a gap the whole configuration must be written.
     if (!whole || this.#bytes > Math.max(CHANGES_BYTES, this.#baseBytes)) void this.begin();
   }
 
-  /** `false`: the line is not kept. */
+  /** `false`: the line could not be written. */
   #append(line: string): boolean {
     if (this.#file === undefined) return false;
     try {
@@ -189,7 +189,7 @@ export class Generations {
     }
   }
 
-  /** Whether the file is where it is looked for: what is written into one that was removed, or moved away, is lost. */
+  /** Whether the file is still at its path: writes into a removed or moved file are lost. */
   #isInPlace(file: number): boolean {
     return statSync(this.#path, { throwIfNoEntry: false })?.ino === fstatSync(file).ino;
   }
@@ -208,7 +208,7 @@ export class Generations {
       writeFileSync(`${this.#userChanges}.new`, `${this.#source.users().changes}\n`, { mode: 0o600, flush: true });
       renameSync(`${this.#userChanges}.new`, this.#userChanges);
     } catch {
-      // A disk that does not take this takes no changes of users either.
+      // Where this cannot be written, changes of users cannot be stored either.
     }
   }
 
@@ -258,8 +258,7 @@ function readFile(path: string): RowsFile | undefined {
 }
 
 /**
- * Files that are damaged, the newest first, among those that hold what came last: what they held is not known, nor the users
- * of that time.
+ * Damaged files with the newest content, the newest first: their revisions and users are unknown.
  */
 export function newestDamagedFiles(dataDir: string): readonly string[] {
   const folder = generationsFolder(dataDir);
@@ -272,15 +271,18 @@ export function newestDamagedFiles(dataDir: string): readonly string[] {
   return damaged;
 }
 
-/** Whether a user could make themselves and others users again. */
+/** Whether a user is of group full and can log in. */
 export const isUsableFullUser = (user: KeptUsers['users'][number]): boolean =>
   user.group === 'full' && !user.disabled && user.passwordHash !== null;
 
-/** Whether the newest copies are of the time before anybody could log in, who can since: with them everybody could again. */
+/**
+ * Whether the newest copies have no user of group full who can log in, and users have changed since: restored, they would let
+ * anyone set the first password again.
+ */
 export const predatesFullUsers = (dataDir: string, { users: { users, changes } }: RowsFile): boolean =>
   !users.some(isUsableFullUser) && (recordedUserChanges(dataDir) ?? 0) > changes;
 
-/** Whether users may have been changed since what is kept of them. */
+/** Whether users may have changed since the newest copy. */
 export const mayMissUserChanges = (dataDir: string, { changes }: KeptUsers): boolean =>
   (recordedUserChanges(dataDir) ?? Number.POSITIVE_INFINITY) > changes;
 

@@ -21,7 +21,7 @@ import {
 } from './generations.js';
 import { baseLines, type Generation, type KeptUsers } from './rows-file.js';
 
-/** Rebuilds the database from the rows that are kept beside it. */
+/** Rebuilds the database from the copies of its rows beside it. */
 
 /** Failure of a restoration; the message says why, in a sentence for people. Nothing was changed. */
 export class CannotRestore extends Error {}
@@ -32,9 +32,9 @@ interface Restored {
   readonly revision: number;
   /** Path of the database from before; undefined when there was none. */
   readonly keptAs: string | undefined;
-  /** Copies of later revisions that are damaged: whoever was removed since, or has another password, is not known. */
+  /** Damaged copies of later revisions: removals of users and changes of passwords in them are unknown. */
   readonly damaged: readonly string[];
-  /** Revision that the data plane had and nothing here has kept: it is replaced, too. Undefined when there is none. */
+  /** Revision of the data plane of which there is no copy: it is replaced, too. Undefined when there is none. */
   readonly replaced: number | undefined;
   /** Copies of the last revisions are missing, with the users of that time. */
   readonly isOutdated: boolean;
@@ -61,7 +61,7 @@ type Connection = Awaited<ReturnType<ReturnType<typeof adapter>['connect']>>;
  */
 export function restorableFrom(dataDir: string): { readonly value: number | undefined } | undefined {
   const newest = newestKept(dataDir);
-  // With copies from before anybody could log in nobody could who could before.
+  // With copies from before the first password no user could log in.
   if (newest === undefined || predatesFullUsers(dataDir, newest)) return undefined;
   const last = lastRevisionOf(newest);
   const isOutdated = agentRevision(dataDir) > last || mayMissUserChanges(dataDir, newest.users);
@@ -99,7 +99,7 @@ export async function restore(
   if (wanted === undefined && damaged.length > 0) {
     refuseLosing(`damaged (${damaged.join(', ')})`, generation);
   }
-  // Whoever was removed since, or has another password, does not come back with an earlier configuration.
+  // Users are those of the newest copy, whatever the revision: removed users and old passwords do not come back.
   const users = newest?.users ?? { users: [], changes: 0 };
   const ahead = agentRevision(dataDir);
   const building = `${file}.restored`;
@@ -123,7 +123,7 @@ export async function restore(
       }
       revision = 1 + Math.max(known, lastRevisionOf(newest), ahead);
       const last = newest?.at(lastRevisionOf(newest));
-      // What the history tells of an id stays true of it: none is given a second time.
+      // Ids are never reused, so that the history stays right.
       const lastId = Math.max(generation.lastId, last?.lastId ?? 0, old.lastId);
       const changes = last === undefined ? [] : difference(last, generation);
       const counted = {
@@ -162,7 +162,7 @@ export async function restore(
     removeDatabase(building);
     if (error instanceof CannotRestore) throw error;
     const fault = faultOf(error, building);
-    // SQLite says of some steps on a full disk no more than that they failed.
+    // On a full disk SQLite reports some steps with a general error only.
     const full = fault?.kind === 'full' || (fault?.kind === 'unreadable' && freeBytes(dataDir) < MIN_FREE);
     const why = full ? 'the disk is full.' : (fault?.message ?? messageOf(error));
     const remedy = full ? 'Free some space, then give' : 'When that is mended, give';
@@ -212,8 +212,8 @@ const ROWS_AT_ONCE = 5_000;
 const contentOf = ({ menu: _, ...content }: Generation['rows'][number]) => content;
 
 /**
- * Keeps what is restored as its own revision: whoever restores once more before the router has started goes back to that. On a
- * disk that does not take it the next start keeps it.
+ * Writes a copy of the restored configuration as a revision of its own, so that a second restore before the next start finds it.
+ * When that fails, the next start writes it.
  */
 function keepRestored(dataDir: string, database: string, generation: Generation, users: KeptUsers): void {
   const snapshot = new Map<string, StoredRow[]>();
@@ -308,7 +308,7 @@ async function identify(connection: Connection, identity: string): Promise<void>
   await connection.executeRaw({ sql, args: [identity], argTypes: [{ scalarType: 'string', arity: 'scalar' }] });
 }
 
-/** Tables of the history, which are no configuration: as much of them as can still be read goes along. */
+/** Tables of the history, which are no configuration: copied as far as they can be read. */
 const HISTORY = ['Revision', 'Audit', 'QueueDay', 'QueueMeter'];
 
 /** Counts of rows in a database. */
@@ -357,7 +357,7 @@ async function keepHistory(connection: Connection, file: string, identity: strin
   return { revision, lastId, userChanges, lastUserId };
 }
 
-/** Names of the columns that a table has here and in the old database, of whichever version that is. */
+/** Columns that a table has both here and in the old database, whatever the version of that. */
 async function commonColumns(connection: Connection, table: string): Promise<string> {
   const sql = `SELECT group_concat('"' || name || '"') FROM
     (SELECT name FROM pragma_table_info('${table}', 'main') INTERSECT SELECT name FROM pragma_table_info('${table}', 'old'))`;

@@ -5,14 +5,14 @@ import { SYSTEM } from '../config/revision-storage.js';
 /**
  * The rows of the configuration beside the database, so that it can be rebuilt. A file `<revision>.rows` holds all rows
  * and users as they were at a revision, and after them what later revisions changed, a line each:
- * 16 hex digits of the SHA-256 of what follows the space, then JSON. What comes after a damaged line does not count.
+ * 16 hex digits of the SHA-256 of the JSON, a space, and the JSON. Lines after a damaged one are ignored.
  */
 
 const FORMAT = 1;
 
 /** A user in a kept generation. The password hash alone permits no login. */
 export interface KeptUser {
-  /** Row id; absent in files of before it was kept. */
+  /** Row id; absent in files of earlier versions. */
   readonly id?: number;
   readonly name: string;
   readonly group: string;
@@ -67,7 +67,7 @@ export function changeLine(head: GenerationHead, lastId: number, changes: readon
   return lineOf({ kind: 'change', ...head, lastId, changes: kept });
 }
 
-/** Rows that are written before others get a turn. */
+/** Rows written in one slice. */
 const SLICE = 2_000;
 
 /**
@@ -97,19 +97,19 @@ export function* baseLines(
 
 /** Content of a file. */
 export interface RowsFile {
-  /** Identity of the database that it was in; files of before there was one have none. */
+  /** Identity of the database; absent in files of earlier versions. */
   readonly database: string | undefined;
   /** The revisions in it, in order; the first is that of the whole configuration. */
   readonly heads: readonly GenerationHead[];
-  /** Users as they were last: they are no part of a revision. Files of before changes were counted say 0. */
+  /** The newest users, which are no part of a revision. In files of earlier versions the number of changes is 0. */
   readonly users: KeptUsers;
-  /** True for a file whose end is neither damaged nor torn off: what came last is in it. */
+  /** True for a file whose end is neither damaged nor cut off. */
   readonly isWhole: boolean;
   /** The configuration at one of them. */
   at(revision: number): Generation | undefined;
 }
 
-/** Reads the content of a file; undefined when not even its first configuration is whole. */
+/** Reads the content of a file; undefined when its first configuration is damaged. */
 export function readRows(text: string): RowsFile | undefined {
   const { lines, isWhole } = wholeLines(text);
   const [base] = lines;
@@ -153,14 +153,14 @@ const headOf = ({ revision, time, author, summary }: GenerationHead): Generation
   summary,
 });
 
-/** The lines until the first one that is not as it was written. */
+/** The lines before the first damaged one. */
 function wholeLines(text: string): { readonly lines: readonly Line[]; readonly isWhole: boolean } {
   const lines: Line[] = [];
   for (let at = 0; at < text.length; ) {
     const end = text.indexOf('\n', at);
     const json = text.slice(at + 17, end);
     if (end < 0 || text.slice(at, at + 16) !== sum(json)) return { lines, isWhole: false };
-    // The sum says that it is as it was written.
+    // The checksum has proved it.
     lines.push(JSON.parse(json) as Line);
     at = end + 1;
   }

@@ -1,13 +1,13 @@
 import { UserSemaphore } from '../scheduling/user-semaphore.js';
 
-/** Cells that the subscriptions of one user show at once, on all live connections: they are kept to tell what changes. */
+/** Limit of cells of one user's subscriptions on all connections: cells are kept to find what changes. */
 const MAX_OF_USER = 1_500_000;
 /** Cells that all subscriptions show at once: some 100 bytes each. */
 const MAX_OF_ALL = 4_000_000;
 
 /**
- * Rows that the subscriptions of one user, and of all, scan at once: each holds its reading of them until it has, and some
- * 200 bytes of each row that it puts in order.
+ * Limit of rows that the subscriptions of one user, and of all, scan at once: each scan holds its row set, and some 200 bytes
+ * of each row that it sorts.
  */
 const MAX_SCANNED_OF_USER = 1_500_000;
 const MAX_SCANNED = 4_000_000;
@@ -55,7 +55,7 @@ export class CellQuota {
 export interface CellReservation {
   /** Id of the user whose subscription it is. */
   readonly user: number;
-  /** Takes so many cells in all, or says why it may not; then it has none. */
+  /** Reserves cells in place of those before; on refusal returns the reason, and nothing is reserved. */
   resize(cells: number): string | undefined;
   /** Whether it may scan so many rows now. */
   mayScan(rows: number): boolean;

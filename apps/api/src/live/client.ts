@@ -28,13 +28,13 @@ const BUSY_BYTES = 256 << 10;
 const PAUSE_BYTES = 512 << 10;
 /** Interval of checks of a client that does not keep up, ms. */
 const BUSY_MS = 100;
-/** Bytes waiting above which the client is given up. */
+/** Bytes waiting above which the client is disconnected. */
 const TERMINATE_BYTES = 16 << 20;
 /** Subscriptions of one connection. */
 const MAX_SUBSCRIPTIONS = 64;
-/** Subscriptions of one user on all connections: of some dozen pages with as many windows as fit on a desktop. */
+/** Limit of subscriptions of one user on all connections: enough for a dozen pages full of windows. */
 const MAX_OF_USER = 512;
-/** Watched queues among those: each takes a hundred times what another subscription does. */
+/** Limit of watched queues among those: each costs a hundred times as much as another subscription. */
 const MAX_TOKEN_BUCKETS_OF_USER = 32;
 
 interface Subscription {
@@ -52,7 +52,7 @@ export interface LiveSources {
   readonly statusSampler: Sampler<Status>;
   /** The connections of one user. */
   clientsOf(user: number): readonly Pick<LiveClient, 'subscriptions' | 'tokenBuckets'>[];
-  /** Name and group of a user, which others may have changed since the login; undefined for one who is gone. */
+  /** Current name and group of a user; undefined for a removed one. */
   person(user: number): { readonly name: string; readonly group: string } | undefined;
   /** A queue that one browser watches. */
   tokenBucket(sink: MessageSink, id: number, user: number, watched: WatchedQueue): TokenBucketFeed;
@@ -79,7 +79,7 @@ export class LiveClient implements MessageSink {
     this.#user = user;
     socket.on('message', (data, binary) => {
       const text = binary ? undefined : String(data);
-      // What follows stays with its sender until these have had their turns.
+      // Further messages stay in the socket until these have been handled.
       this.#waiting += 1;
       socket.pause();
       this.#last = this.#last
@@ -164,7 +164,7 @@ export class LiveClient implements MessageSink {
     }
   }
 
-  /** @throws MessageError when the user has all that he may have. */
+  /** @throws MessageError when the user is at the limit. */
   #requireRoom({ id, topic }: ClientMessage & { op: 'subscribe' }): void {
     const own = this.#sources.clientsOf(this.#user);
     const sum = (count: 'subscriptions' | 'tokenBuckets') => own.reduce((sum, client) => sum + client[count], 0);

@@ -7,7 +7,7 @@ export class ConditionError extends Error {}
 
 /** Test of one item, given the text of a whole property of it. */
 export interface ColumnTest {
-  /** Property whose text is looked at. */
+  /** Property that is tested. */
   readonly property: string;
   /** @param value text of the property; `undefined` when the item has none. */
   holds(value: string | undefined): boolean;
@@ -34,7 +34,7 @@ export function columnTest(menu: Menu, { column: name, op, value }: Condition): 
   }
 }
 
-/** The operator without its "not". */
+/** The operator without `not`. */
 const withoutNot = (op: Operator): Operator =>
   op === 'is-not' ? 'is' : op === 'contains-not' ? 'contains' : op === 'in-not' ? 'in' : op;
 

@@ -16,7 +16,7 @@ export interface QueryResult {
   readonly total: number;
   /** Items that pass filter and find; in a tree, all lines. */
   readonly matched: number;
-  /** Lines that are there only as ancestors of passing items; undefined for none. */
+  /** Lines that are included only as ancestors of passing items; undefined for none. */
   readonly context?: number;
   /** Items of the data plane are missing, as it does not answer. */
   readonly incomplete?: boolean;

@@ -29,7 +29,7 @@ import { type WatchedQueue, WatchedRows } from './watched-queue.js';
 const HEARTBEAT_MS = 15_000;
 /** Payload of a ping. */
 const PING_BYTES = 8;
-/** Time that a client may take to answer the goodbye, ms. */
+/** Time limit for the client's close frame, ms. */
 const CLOSE_TIMEOUT_MS = 500;
 /** Connections of one user; a browser has one for each of its tabs. */
 const MAX_PER_USER = 32;
@@ -45,11 +45,11 @@ const showsConfiguration = (path: string): boolean => {
 interface Connection {
   readonly client: LiveClient;
   readonly principal: Principal;
-  /** The payload of a ping that has not been answered: only who reads can give it back (RFC 6455 §5.5.3). */
+  /** Payload of the unanswered ping: a client that reads its messages returns it (RFC 6455 §5.5.3). */
   pinged: Buffer | undefined;
 }
 
-/** All live connections and what they share. */
+/** All live connections and their shared state. */
 export class Hub implements LiveSources {
   readonly rows: ReadonlyMap<string, SharedRows>;
   readonly cellQuota = new CellQuota();
@@ -79,7 +79,7 @@ export class Hub implements LiveSources {
     this.traffic = new Traffic(live, cpuLoad, earlier);
     const profile = new ProfileSource(live);
     this.trafficSampler = new Sampler(() => this.traffic.take(), onError);
-    // Graphs show what was before somebody looked: one small request a second.
+    // Graphs show the time before they are opened, at the cost of one small request a second.
     this.#stopRecording = this.trafficSampler.listen(() => undefined);
     this.profileSampler = new Sampler(() => profile.take(), onError);
     this.statusSampler = new Sampler(
@@ -87,7 +87,7 @@ export class Hub implements LiveSources {
       onError,
     );
     store.onCommit(() => {
-      // Anything may look different: names are shown elsewhere, rules become valid again.
+      // Any menu may be affected: names occur elsewhere, rules become valid again.
       this.#refreshMenus(showsConfiguration);
       this.statusSampler.sampleNow();
     });

@@ -8,7 +8,7 @@ import type { RowQuery } from './row-query.js';
 
 /** Receiver of a feed's messages. */
 export interface MessageSink {
-  /** False while the client does not keep up: whatever is not essential is left out. */
+  /** False while the client does not keep up: messages that are not essential are left out. */
   readonly ready: boolean;
   send(message: ServerMessage): void;
 }
@@ -19,7 +19,7 @@ const COST_FACTOR = 12;
 const BUSY_MS = 100;
 /** Interval of further attempts of a query that has been refused, ms: others may have been closed. */
 const REFUSED_MS = 5_000;
-/** Largest cost of a reading, ms: one that waits for a data plane in trouble costs nothing meanwhile. */
+/** Upper limit of the cost of a reading, ms: waiting for a slow data plane is no cost. */
 const MAX_READING_MS = 500;
 
 /** The subscription of one browser to rows of a menu: sends a snapshot first, then what changes. */
@@ -91,7 +91,7 @@ export class MenuFeed {
         if (!(error instanceof Cancelled)) throw error;
       })
       .catch((error: unknown) => {
-        // Another subscription may have its number by now.
+        // The number may be that of another subscription by now.
         if (this.#closed) return;
         this.#sent = undefined;
         this.#sink.send({ op: 'error', id: this.#id, detail: String(error) });
@@ -114,7 +114,7 @@ export class MenuFeed {
 
   async #update(maxAgeMs: number): Promise<void> {
     await this.#whenReady();
-    // A closed feed has given its reservation back, and nothing would stop what it began now.
+    // A closed feed has released its reservation, and nothing would cancel a new evaluation.
     if (this.#closed) return;
     const query = this.#query;
     const stop = new AbortController();

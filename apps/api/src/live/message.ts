@@ -25,7 +25,7 @@ import { type Menu, menuByPath } from '@tollway/schema';
 import { MAX_MEMBERS, membersOf } from '../query/membership.js';
 import type { RowQuery, TreeShape } from './row-query.js';
 
-/** Messages of the browser: what the protocol leaves open about them, and what they come to. */
+/** Messages of the browser: checks beyond the schemas of the protocol, and the form in which they are handled. */
 
 type MenuTopic = Subscribe & { topic: 'menu' };
 
@@ -39,7 +39,7 @@ export type ClientMessage =
   | { readonly op: 'window'; readonly id: number; readonly query: Partial<RowQuery> }
   | Unsubscribe;
 
-/** A message that cannot be understood; the text says what would be. */
+/** A refused message; the text says what is accepted. */
 export class MessageError extends Error {
   constructor(
     text: string,
@@ -121,7 +121,7 @@ function refusalText({ reason, property, text }: Refusal, message: unknown): str
   return wrongCondition(Reflect.get(message, property)) ?? text;
 }
 
-/** Says what is wrong with the first condition that is; undefined where it is none that is wrong. */
+/** Error of the first wrong condition; undefined when all are right. */
 function wrongCondition(filter: unknown): string | undefined {
   if (typeof filter !== 'object' || filter === null || Array.isArray(filter)) return undefined;
   for (const [column, asked] of Object.entries(filter)) {
@@ -164,7 +164,7 @@ function menuSubscription(message: MenuTopic): ClientMessage {
   };
 }
 
-/** The parts of a query that a message names; `null` takes a sort, filter, find, tree or choice of columns away. */
+/** The parts of a query that a message names; `null` resets sort, filter, find, tree or columns. */
 function queryPartOf({ filter, columns, find, sort, tree, first, count }: RowQueryPart, id: number): Partial<RowQuery> {
   return {
     ...(filter !== undefined && { filter: conditionsOf(filter ?? {}, id) }),

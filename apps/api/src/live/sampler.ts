@@ -1,8 +1,8 @@
 import { TimeSlicer } from '../scheduling/time-slicer.js';
 
 /**
- * Takes a value once a second while there are listeners, and hands all of them the same one; very many listeners get it in
- * several turns of the event loop.
+ * Samples a value once a second while there are listeners, and passes it to all of them; with very many listeners in several
+ * turns of the event loop.
  */
 export class Sampler<T> {
   readonly #take: () => Promise<T | undefined>;
@@ -17,7 +17,7 @@ export class Sampler<T> {
     this.#onError = onError;
   }
 
-  /** Returns how to stop listening. `replay` hands out the latest value at once, if others listen already. */
+  /** Returns a function that ends listening. `replay` passes the latest value at once, if others listen already. */
   listen(listener: (value: T) => void, replay = false): () => void {
     this.#listeners.add(listener);
     if (this.#timer !== undefined) {
@@ -35,7 +35,7 @@ export class Sampler<T> {
     };
   }
 
-  /** Takes and hands out a value now. */
+  /** Samples a value and passes it to the listeners. */
   sampleNow(): void {
     if (this.#listeners.size > 0) this.#tick();
   }

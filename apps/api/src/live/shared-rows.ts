@@ -1,20 +1,20 @@
 import type { RowSet, View } from '../view/rows.js';
 
 /**
- * Rows of a menu that subscriptions share: whoever asks while they are put together, or accepts a reading of the data plane as
- * old as the last one, gets the same. Many subscriptions to one menu that are due in one turn of the event loop cost the work of one.
+ * Rows of a menu, shared by subscriptions: a request during a reading, or one that accepts the age of the last reading, gets the
+ * same rows. Many subscriptions to one menu that are due in one turn of the event loop cost as much as one.
  */
 export class SharedRows {
   readonly #view: View;
   #pending: Promise<RowSet> | undefined;
-  /** Last reading, only as long as somebody evaluates it, as it may be large. */
+  /** Last reading, kept only while it is evaluated, as it may be large. */
   #last: { readonly rows: WeakRef<RowSet>; readonly askedAt: number } | undefined;
 
   constructor(view: View) {
     this.#view = view;
   }
 
-  /** Rows that were asked for at most so long ago, ms. */
+  /** Rows of a reading of at most this age, ms. */
   async read(maxAgeMs = 0): Promise<RowSet> {
     const last = this.#last;
     const known = last !== undefined && performance.now() - last.askedAt < maxAgeMs ? last.rows.deref() : undefined;

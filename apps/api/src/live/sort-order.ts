@@ -5,7 +5,7 @@ import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { RowSet } from '../view/rows.js';
 import type { SortOrder } from './row-query.js';
 
-/** Separator of columns whose sum is what counts. */
+/** Separator of columns that are sorted by their sum. */
 const SUM = '+';
 
 /**
@@ -80,7 +80,7 @@ function cellsOf(menu: Menu, set: RowSet, by: string): SortCells {
     return { kind: {}, text: (index) => String(Number.parseInt(set.id(index).slice(1), 16)) };
   }
   const column = menuColumn(menu, by);
-  // What the menu does not have orders nothing.
+  // An unknown column leaves the order as it is.
   if (column === undefined) return { kind: {}, text: () => undefined };
   const { valueWhenUnset } = column.kind;
   return {

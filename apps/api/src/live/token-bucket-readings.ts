@@ -1,7 +1,7 @@
 import type { AgentPort } from '../agent/port.js';
 import { type QueueSample, tokenBucketSamples } from '../agent/token-bucket.js';
 
-/** Workers may still be writing samples as young as this, ms: those are read again later. */
+/** Samples younger than this may still change, ms: they are read again later. */
 const SETTLE_MS = 20;
 /** Time for which a reading is shared by all feeds, ms: half of their polling interval. */
 const SHARED_MS = 50;

@@ -8,7 +8,7 @@ import { type TrafficSample, trafficSample } from '@tollway/protocol/live/traffi
 
 const checkSample = checkOf(trafficSample);
 
-/** Interval of writing, ms: the graphs lack no more than that after the process was killed. */
+/** Interval of writing, ms: the most that graphs lose when the process is killed. */
 const EVERY_MS = 20_000;
 
 /** Size limit of the file, bytes; a larger one was not written by {@link TrafficFile}. */
@@ -34,11 +34,11 @@ export async function readSamples(file: string): Promise<readonly TrafficSample[
 export class TrafficFile {
   readonly #file: string;
   readonly #samples: () => readonly TrafficSample[];
-  /** Texts of samples, each made once: all of them at a time would hold up the event loop. */
+  /** Texts of samples, each formatted once: all of them together would block the event loop. */
   readonly #texts = new WeakMap<TrafficSample, string>();
   readonly #timer: NodeJS.Timeout;
   #written: TrafficSample | undefined;
-  /** A write that has not ended, on a slow disk say: both would use the same name. */
+  /** The running write: a second one would use the same file name. */
   #writing: Promise<void> | undefined;
 
   /** @param samples what is to be kept, oldest first; it may have been read from the file */
@@ -70,7 +70,7 @@ export class TrafficFile {
       await rename(fresh, this.#file);
       this.#written = newest;
     } catch {
-      // What was written of it would take space on a full disk.
+      // A partial file would take space on a full disk.
       await rm(fresh, { force: true }).catch(() => undefined);
     }
   }

@@ -4,7 +4,7 @@ import { rowIdText } from '../snapshot/snapshot.js';
 import type { CpuLoad } from '../state/cpu-load.js';
 import type { LiveState } from '../state/live-state.js';
 
-/** Samples kept, one a second, whether somebody looks or not. */
+/** Samples kept, one a second, with or without viewers. */
 const HISTORY = 300;
 
 /** Source of the topic `traffic`: takes the samples of the live graphs and keeps the last ones. */
@@ -72,7 +72,7 @@ export class Traffic {
   }
 }
 
-/** Throughput of forwarded traffic: what the router and its services made itself is not forwarded. */
+/** Throughput of forwarded traffic, without that of the router and its services. */
 export function throughput({ interfaces }: Pick<Stats, 'interfaces'>): TrafficSample['throughput'] {
   const sum = (rate: 'bps' | 'pps') =>
     interfaces.reduce((total, { rates }) => total + Math.max(0, rates[`tx-${rate}`] - rates[`own-tx-${rate}`]), 0);

@@ -10,7 +10,7 @@ export interface TreeLine {
   readonly above: readonly string[];
   /** Number of items directly below it, of those that are shown. */
   readonly children: number;
-  /** Whether what is below it is shown; undefined where it is in any case. */
+  /** Whether the items below it are shown; undefined where they always are. */
   readonly open: boolean | undefined;
   /** Shown only because rows below it pass. */
   readonly context: boolean;
@@ -66,7 +66,7 @@ export async function treeLines(
     }
   };
   for (const root of roots) await place(root);
-  // What is its own ancestor hangs below no root; it is shown all the same, so that it can be mended.
+  // Items in a circle are below no root; they are included so that they can be corrected.
   for (const index of circular(order, parents, shown)) await place(index);
   return lines;
 }
@@ -96,13 +96,13 @@ function withAncestors(passed: Indexes, parents: Int32Array): ReadonlySet<number
   return shown;
 }
 
-/** Items of circles, one of each is enough to show all that hangs below it. */
+/** One item of each circle, below which the others are found. */
 function* circular(
   order: Iterable<number>,
   parents: Int32Array,
   shown: ReadonlySet<number> | undefined,
 ): Generator<number> {
-  // 0 not looked at, 1 leads to a root, otherwise the number of the walk that came by.
+  // 0 not visited, 1 leads to a root, otherwise the number of the walk that visited it.
   const seen = new Uint32Array(parents.length);
   let walk = 1;
   for (const start of order) {

@@ -99,7 +99,7 @@ export class WatchedRows {
 
 /** A viewer of a row. */
 export interface Watch {
-  /** Whether the slot has gone to another user. */
+  /** Whether the slot was given to another user. */
   readonly isRevoked: () => boolean;
   /** @see TokenBucketReadings.read */
   readonly read: (after: number) => Promise<TokenBucketReading>;

@@ -53,10 +53,10 @@ export async function authentication(
     request.principal = { ...(await authenticate(authenticator, request, reply)), onRevision: stored };
     const { userId } = request.principal;
     connections.authenticated(request.raw.socket, userId);
-    // Those who waited for the same password's hash, say, are not to be served in one turn of the event loop.
+    // Requests that waited together, for instance for one password hash, are spread over turns of the event loop.
     await requestTurn(clientGone(reply), userId);
   });
-  // The body has come by then, which may take long; what it says is checked after that.
+  // Receiving the body may take long: rights are checked again when it is complete, and its content after that.
   app.addHook('preValidation', async (request) => {
     const { principal } = request as { principal?: Principal };
     if (principal !== undefined) request.principal = authenticator.renewed(principal);
@@ -77,7 +77,7 @@ async function authenticate(
   const token = request.cookies[COOKIE];
   const principal = token === undefined ? undefined : authenticator.byCookie(token, request.ip);
   if (principal === undefined) throw errors.unauthorized();
-  // The tabs of a browser share one cookie: what is done in the name of one user must not be done with another's rights.
+  // The tabs of a browser share one cookie: a page of one user must not act with the rights of another.
   const meant = userMeant(request);
   if (meant !== undefined && meant !== rowIdText(principal.userId)) throw errors.unauthorized();
   const safe = request.method === 'GET' || request.method === 'HEAD';
@@ -87,7 +87,7 @@ async function authenticate(
   return principal;
 }
 
-/** The id of whom a page takes itself to be: the header `X-Tollway-User`; of a WebSocket, which has none, the word `user`. */
+/** Id of the user that a page shows: the header `X-Tollway-User`; of a WebSocket, which has no headers, the parameter `user`. */
 function userMeant({ headers, query }: FastifyRequest): string | undefined {
   const header = headers['x-tollway-user'];
   const words: unknown = headers.upgrade === undefined ? undefined : query;
@@ -95,7 +95,7 @@ function userMeant({ headers, query }: FastifyRequest): string | undefined {
   return typeof header === 'string' ? header : typeof word === 'string' ? word : undefined;
 }
 
-/** Aborted when the connection ends; after the answer that no longer matters. */
+/** Aborted when the connection ends; without effect after the answer. */
 export function clientGone(reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
   reply.raw.once('close', () => controller.abort());

@@ -4,13 +4,12 @@ import { UserSemaphore } from '../scheduling/user-semaphore.js';
 const SMALL = 16 << 10;
 
 /**
- * The room that bodies of requests have: many large ones at once would fill the memory. Each limit for one user must hold
- * the largest body.
+ * Memory for bodies of requests: many large ones at once would exhaust it. The limit per user is at least the largest body.
  */
 export class BodyMemory {
-  /** Bytes that are being taken in, or wait to be read. */
+  /** Bytes that are being received, or wait to be parsed. */
   readonly #taken = new UserSemaphore(128 << 20, 32 << 20);
-  /** Bytes read as JSON, which then take up to thirty times as much, until the request is answered. */
+  /** Bytes parsed as JSON, until the request is answered: the values take up to thirty times as much. */
   readonly #read = new UserSemaphore(16 << 20, 8 << 20);
 
   /** Waits for memory for a body of this size. Its sender waits meanwhile. */

@@ -11,16 +11,16 @@ import { parseJson } from './json.js';
 const MAX_BODY = 8 << 20;
 /** Largest body of a request that needs no login, bytes. */
 const MAX_PUBLIC_BODY = 4 << 10;
-/** A longer body is still taken in and thrown away up to so many times its limit, so that the client gets to read the answer. */
+/** A body that is too long is received and discarded up to this multiple of the limit, so that the client reads the answer. */
 const DISCARDED = 8;
-/** A body from which on taking it in costs milliseconds, bytes. */
+/** Size from which on decoding a body takes milliseconds, bytes. */
 const LONG = 1 << 20;
 /** Time for which a refused request may go on sending its body, ms. */
 const LINGER_MS = 1_000;
 
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
 
-/** True for a body that is not compressed and in the characters of JSON (RFC 8259 §8.1). */
+/** True for a body that is not compressed and in UTF-8, as JSON is (RFC 8259 §8.1). */
 const isPlain = (type: string, encoding: string): boolean =>
   /^identity$/i.test(encoding) && /^utf-?8$/i.test(/;\s*charset\s*=\s*"?([^";\s]*)/i.exec(type)?.[1] ?? 'utf-8');
 
@@ -38,14 +38,14 @@ export function jsonBodies(app: FastifyInstance, publicMs: number): void {
     // Pages of other sites can send any other type, or none, without being asked.
     const { 'content-encoding': encoding = 'identity' } = request.headers;
     if (type === undefined || !JSON_TYPE.test(type) || !isPlain(type, encoding)) notJson.add(request);
-    // The framework refuses what is no media type at all before a parser is asked.
+    // Fastify refuses an invalid media type before it calls a parser.
     if (type !== undefined) request.raw.headers['content-type'] = 'application/json';
   });
   app.addHook('preParsing', async (request, reply) => {
     gone.set(request, clientGone(reply));
   });
   app.addHook('onResponse', async ({ raw }) => {
-    // Node would take in the rest of a refused body however long it is.
+    // Node would receive the rest of a refused body, whatever its length.
     if (raw.complete) return;
     const { socket } = raw;
     const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref();
@@ -53,7 +53,7 @@ export function jsonBodies(app: FastifyInstance, publicMs: number): void {
   });
   app.addContentTypeParser('*', async (request: FastifyRequest) => {
     const { raw } = request;
-    // Without a login, be it that the path is none of ours, there is nothing that would need a long body.
+    // No request without a login, to whatever path, needs a long body.
     const open = request.principal === undefined;
     const limit = open ? MAX_PUBLIC_BODY : MAX_BODY;
     const length = lengthOf(raw);
@@ -62,7 +62,7 @@ export function jsonBodies(app: FastifyInstance, publicMs: number): void {
       if (!open && signal !== undefined) await room[part](request.principal.userId, bytes, signal);
     };
     if (length > limit * DISCARDED && raw.headers['content-length'] !== undefined) {
-      // It would not be taken in as a whole anyway.
+      // It is longer than what is received and discarded.
       raw.resume();
       throw errors.bodyTooLarge(limit);
     }
@@ -76,7 +76,10 @@ export function jsonBodies(app: FastifyInstance, publicMs: number): void {
   });
 }
 
-/** Text of a body. @throws ApiError when it is none: bytes that stand for nothing would all become the same. Putting a long one together, decoding it and reading it are pieces of work of their own. */
+/**
+ * Text of a body. A long one is joined, decoded and parsed in separate turns of the event loop.
+ * @throws ApiError for invalid UTF-8, of which all invalid bytes would become U+FFFD.
+ */
 async function bodyText(body: Buffer): Promise<string> {
   if (!isUtf8(body)) throw errors.badRequest('the body is not valid UTF-8');
   if (body.length < LONG) return body.toString('utf8');
@@ -122,7 +125,7 @@ async function bytesOf(raw: IncomingMessage, limit: number, ms: number | undefin
   return Buffer.concat(chunks);
 }
 
-/** A moment from now on, unless it is forgotten before. */
+/** Resolves after a time, unless it is cancelled. */
 function deadlineIn(ms: number): { readonly over: Promise<undefined>; readonly forget: () => void } {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise<undefined>((resolve) => {

@@ -5,7 +5,7 @@ const PIECE = 256;
 
 /** Control of the parsing of a connection. */
 export interface Parsing {
-  /** Gives the connection back as it was, for another protocol. */
+  /** Restores the original handling of the socket, for another protocol. */
   readonly end: () => void;
   /**
    * Reads and drops what still comes: it must not lie there when the connection is closed, or the client's TCP would be

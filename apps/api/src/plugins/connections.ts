@@ -16,15 +16,15 @@ import {
 } from './eviction.js';
 import { RequestScheduler } from './request-scheduler.js';
 
-/** Bounds of what connections may take. */
+/** Limits of connections. */
 export interface ConnectionLimits {
-  /** Connections in all; with what else a process opens they must fit into 1,024 files. */
+  /** Connections in all; with the other files of the process they must fit into 1,024. */
   readonly total: number;
-  /** Connections beyond those, for this machine and for addresses from which somebody is logged in. */
+  /** Further connections, for this machine and for addresses with a logged-in user. */
   readonly reserved: number;
   /** Limit per address (of IPv6, one /64) that is no proxy. */
   readonly perAddress: number;
-  /** Limit per user, when there is no room for others and nobody else has more. */
+  /** Limit per user, applied when all connections are in use and no other user has more. */
   readonly perUser: number;
   /** Requests of one connection that wait for their answers; one more ends it, when those before have been answered. */
   readonly pipelined: number;
@@ -36,7 +36,7 @@ export interface ConnectionLimits {
   readonly publicBodyMs: number;
   /** Time limit without a request, ms. */
   readonly idleMs: number;
-  /** Time limit while an answer waits for a reader that takes nothing of it, ms. */
+  /** Time limit while the client reads nothing of an answer, ms. */
   readonly stalledMs: number;
 }
 
@@ -55,7 +55,7 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
 
 /** Interval at which Node looks for requests that take too long, ms. */
 const CHECK_MS = 1_000;
-/** Addresses that are remembered as those of somebody logged in. */
+/** Addresses that are remembered as those of logged-in users. */
 const MAX_TRUSTED = 1_000;
 
 const ANSWERED = Promise.resolve();
@@ -72,13 +72,13 @@ interface Connection extends Evictable {
   user: number | undefined;
   live: boolean;
   readonly parsing: Parsing;
-  /** Sent one request too many: no more are taken. */
+  /** Has sent too many requests: no more are accepted. */
   full: boolean;
 }
 
 /**
- * The HTTP server's connections. When there are too many, those go first that nobody has logged in by, in the order of
- * {@link anonymousToEvict}. Then those of the user who has most, if one has very many.
+ * The HTTP server's connections. When there are too many, those without a login are closed first, in the order of
+ * {@link anonymousToEvict}, then those of the user with the most, if they are very many.
  */
 export class Connections {
   readonly #limits: ConnectionLimits;
@@ -89,7 +89,7 @@ export class Connections {
   readonly #trusted = new Set<string>();
   readonly #turns = new RequestScheduler<Socket>();
 
-  /** @param isProxy by whose connections any number of people come */
+  /** @param isProxy whether an address is a proxy, whose connections serve any number of users */
   constructor(limits: ConnectionLimits = CONNECTION_LIMITS, isProxy: (address: string) => boolean = () => false) {
     this.#limits = limits;
     this.#isProxy = isProxy;
@@ -121,7 +121,7 @@ export class Connections {
       },
       serve,
     );
-    // Node would answer itself: in its own shape, and without the request being counted.
+    // Node would answer itself, in another shape, without counting the request.
     server.on('checkExpectation', serve);
     server.on('connection', (socket) => this.#accept(socket));
     server.on('upgrade', ({ socket }) => {
@@ -144,7 +144,7 @@ export class Connections {
     return server;
   };
 
-  /** Answers what is no request, after those that came before it on its connection. */
+  /** Answers invalid HTTP, after the requests before it on the connection. */
   readonly broken = (error: NodeJS.ErrnoException, socket: Socket): void => {
     const connection = this.#open.get(socket);
     if (connection === undefined || connection.pending === 0 || error.code === 'ECONNRESET' || !socket.writable) {
@@ -152,15 +152,15 @@ export class Connections {
       return;
     }
     const { answered, last } = connection;
-    // What is wrong may be the body of the last one.
+    // The error may be in the body of the last request.
     const before = last === undefined || last.request.complete ? answered : last.before;
     void before.then(() => {
-      // The answer before may have been the last one of its connection.
+      // The answer before may have closed the connection.
       if (socket.writable) brokenRequest(error, socket);
     });
   };
 
-  /** Notes the user who has logged in, or proved to be, by this connection. */
+  /** Records the user who was authenticated on this connection. */
   authenticated(socket: Socket, user: number): void {
     const connection = this.#open.get(socket);
     if (connection === undefined || connection.user === user) return;
@@ -243,7 +243,7 @@ export class Connections {
 
   /**
    * Counts a request until it is answered. Resolves when those before it are: {@link ANSWERED} when none is waiting. Undefined
-   * for one too many: that is answered here, and those behind it are not.
+   * for one above the limit: it is answered here, and later ones are not answered.
    */
   #admit(request: IncomingMessage, response: ServerResponse): Promise<void> | undefined {
     const connection = this.#open.get(request.socket);
@@ -270,8 +270,8 @@ export class Connections {
 }
 
 /**
- * Ends what is being sent when its connection ends. Node tells an answer of that only while it is its turn: those of
- * pipelined requests behind it would keep their files open for ever.
+ * Ends a stream when its connection ends. Node notifies only the response that is being sent: responses to pipelined
+ * requests behind it would keep their files open for ever.
  */
 export function endStreams(app: FastifyInstance): void {
   app.addHook('onSend', async (request, _reply, payload) => {

@@ -12,7 +12,7 @@ export function errorAnswers(app: FastifyInstance, watch?: DatabaseWatch): void 
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const fault = watch?.recordError(error);
     const body = bodyOf(fault ?? error);
-    // Who goes away in the middle of a request is no error of ours, and may do so any number of times; a database
+    // A client that disconnects during a request is no error, and may do so any number of times; a database
     // that cannot be used is reported once, and not at each request.
     const reported = request.raw.socket.destroyed || fault !== undefined;
     if (body.error >= 500 && !reported && !(error instanceof ApiError || error instanceof AgentGone))
@@ -37,7 +37,7 @@ function bodyOf(error: FastifyError | DatabaseFault): ErrorBody {
   return status >= 500 ? errorBody(500, 'internal error; see the log of the API') : errorBody(status, error.message);
 }
 
-/** Answers what is no HTTP request, or one with too many headers: it never gets as far as a route. */
+/** Answers invalid HTTP, and requests with too many headers, which reach no route. */
 export function brokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();

@@ -3,7 +3,7 @@
 /** Origin of connections: one address; of IPv6, one /64. */
 export interface Network<T> {
   readonly name: string;
-  /** True for a proxy, by whose connections any number of people come. */
+  /** True for a proxy, whose connections serve any number of users. */
   readonly isProxy: boolean;
   /** Connections of the address, oldest first. */
   readonly connections: Set<T>;
@@ -11,13 +11,13 @@ export interface Network<T> {
   anonymous: number;
 }
 
-/** Properties of a connection that decide whether it goes. */
+/** Properties of a connection that decide whether it is closed. */
 export interface Evictable {
   /** Requests without an answer. */
   readonly pending: number;
   /** Start of the time without a request, ms by `performance.now()`. */
   readonly quietSince: number;
-  /** Number of the user who last proved to be somebody by it. */
+  /** Id of the user who was last authenticated on it. */
   readonly user: number | undefined;
   /** True once it is a WebSocket. */
   readonly live: boolean;
@@ -32,12 +32,12 @@ const isQuiet = ({ pending, quietSince }: Evictable, now: number): boolean =>
   pending === 0 && now - quietSince >= QUIET_MS;
 
 /**
- * The connection that is closed when there are too many in all, of those without a login. It is of the address that has most of
- * them, if those are not few; else, that many addresses with few keep out neither somebody who comes again nor somebody new,
- * rather of one that nobody has logged in from, rather one that asks nothing, and the oldest of those.
+ * The connection without a login that is closed when there are too many in all: one of the address with the most, if that has
+ * more than a few. Otherwise, in this order of preference: of an address without an earlier login, without a request in
+ * progress, the oldest. So many addresses with few connections each block neither known users nor new ones.
  *
  * @param open all connections, oldest first
- * @param isKnown whether somebody has logged in from there
+ * @param isKnown whether there was a login from the address
  */
 export function anonymousToEvict<T extends Evictable & { readonly network: Network<T> }>(
   networks: Iterable<Network<T>>,
@@ -62,7 +62,7 @@ export function anonymousToEvict<T extends Evictable & { readonly network: Netwo
   return asking ?? known;
 }
 
-/** Oldest connection of one address without a login that asks nothing, or else the oldest without a login. */
+/** Oldest connection of one address without a login and without a request in progress, or else the oldest without a login. */
 export function anonymousToEvictAmong<T extends Evictable>(connections: Iterable<T>): T | undefined {
   const now = performance.now();
   let oldest: T | undefined;
@@ -88,7 +88,7 @@ export function loggedInToEvict<T extends Evictable>(connections: Iterable<T>, l
   return most.oldest;
 }
 
-/** Oldest connection of one address that is only kept for a next request. Its client opens another. */
+/** Oldest idle connection of one address, which its client can replace. */
 export function idleToEvict<T extends Evictable>(connections: Iterable<T>): T | undefined {
   for (const connection of connections) if (connection.pending === 0 && !connection.live) return connection;
   return undefined;

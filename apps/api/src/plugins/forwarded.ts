@@ -2,8 +2,8 @@ import { isIP } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
 /**
- * Takes what proxies say of their clients (`X-Forwarded-For`) apart: addresses lose their ports, and what stands before
- * something that is no address does not count, nor does that. Belongs before everything that asks for the client's address.
+ * Normalises `X-Forwarded-For`: addresses lose their ports; an entry that is no address is dropped with all before it.
+ * Must be registered before everything that uses the client's address.
  */
 export function forwardedAddresses(app: FastifyInstance): void {
   app.addHook('onRequest', async ({ raw: { headers } }) => {

@@ -29,7 +29,7 @@ interface Open {
 /** A string that is being read, in pieces. */
 interface OpenString {
   readonly pieces: string[];
-  /** Place of the character behind those that are read. */
+  /** Index after the characters that are read. */
   at: number;
   /** Continuation with the whole string. */
   readonly then: (value: string) => void;
@@ -38,8 +38,8 @@ interface OpenString {
 /**
  * Reads the JSON of a request, letting others work in between. As RouterOS does, bare numbers may be octal (leading 0)
  * or hexadecimal (0x), and exponents are refused. Whole numbers that no double holds exactly stay the text that was sent.
- * The key `__proto__` is refused: it would not become a property of the object. So is a name that an object has already: which
- * of its values is meant, nobody knows (RFC 8259 section 4).
+ * The key `__proto__` is refused: it would not become a property of the object. So is a duplicate name, of which no
+ * value is known to be meant (RFC 8259 section 4).
  *
  * @returns `undefined` for a text of blanks.
  * @throws ApiError 400 that says what is wrong, and where.
@@ -77,7 +77,7 @@ class JsonReader {
     if (this.#at === text.length) this.done = true;
   }
 
-  /** Place of the character that is looked at next. */
+  /** Index of the next character. */
   get at(): number {
     return this.#string?.at ?? this.#at;
   }
@@ -152,7 +152,7 @@ class JsonReader {
     else this.#end(this.#word());
   }
 
-  /** A value is complete: it goes where it belongs, and what follows is looked at. */
+  /** Stores a complete value in its object or list, and reads the separator after it. */
   #end(value: unknown): void {
     this.#blanks();
     const open = this.#open.at(-1);
@@ -173,7 +173,7 @@ class JsonReader {
     if (this.#char() === close) throw this.#wrong('another member after the comma');
   }
 
-  /** Reads the string here. One of more than a piece goes on with the next step. */
+  /** Reads a string; one longer than a piece is continued in the next step. */
   #begin(then: OpenString['then']): void {
     const string = { pieces: [], at: this.#at + 1, then };
     this.#string = string;

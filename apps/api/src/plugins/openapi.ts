@@ -10,7 +10,7 @@ const TAG = { name: '/api/v1', description: 'Requests beside those for menus.' }
 
 let written: string | undefined;
 
-/** The description as JSON. It is the same for as long as the process runs, and takes a while to write. */
+/** The description as JSON, made once: it never changes while the process runs. */
 function description(): string {
   if (written === undefined) {
     const menus = openApi(registry, { title: 'Tollway', version: VERSION, errorSchema: errorSchema() });
@@ -23,7 +23,7 @@ function description(): string {
 /** The description of `/rest` and `/api/v1` at `/docs`, and as a document at `/docs/json`. */
 export async function apiDescription(app: FastifyInstance): Promise<void> {
   const text = description();
-  // Both sides mean the same JSON; the plugin's types are those of OpenAPI 3.0.
+  // The plugin's types are those of OpenAPI 3.0.
   const document = JSON.parse(text);
   await app.register(swagger, { mode: 'static', specification: { document } });
   await app.register(swaggerUi, {
@@ -37,7 +37,7 @@ export async function apiDescription(app: FastifyInstance): Promise<void> {
     uiConfig: {
       docExpansion: 'none',
       layout: 'BaseLayout',
-      // Runs in the browser: trying a change out with the session's cookie needs the header.
+      // Runs in the browser: changes with the session's cookie need the header.
       requestInterceptor: (request) => Object.assign(request, { headers: { ...request.headers, 'X-Tollway': '1' } }),
     },
   });

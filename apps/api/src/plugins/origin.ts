@@ -5,15 +5,15 @@ import { isLoopback, oneAddress, plainAddress } from '../auth/address.js';
 import { errors } from '../errors.js';
 
 /**
- * Checks which name a request is sent to, and which page sends it. A page of another site whose name is made to lead
- * here (DNS rebinding) is told apart by the name in `Host`; one that makes the browser send requests, with the
- * credentials that it holds, by `Origin` and `Sec-Fetch-Site`. Clients that are no browsers send neither.
+ * Checks which name a request is sent to, and which page sends it. A page of another site whose name resolves to the
+ * router (DNS rebinding) is detected by `Host`; one that makes the browser send requests with its credentials (CSRF) by
+ * `Origin` and `Sec-Fetch-Site`. Clients other than browsers send neither.
  * @param names by which the router is known beside its addresses, in lower case.
  */
 export function requestOrigin(app: FastifyInstance, names: readonly string[]): void {
   app.addHook('onRequest', async (request) => {
     if (!request.url.startsWith('/')) throw errors.badRequest('the target of the request must be a path');
-    // Node takes the first; what is before it may have looked at another (RFC 9112 §3.2).
+    // Node takes the first; a proxy may have used another (RFC 9112 §3.2).
     if ((request.raw.headersDistinct.host?.length ?? 0) > 1) throw errors.badRequest('the header Host is given twice');
     const { host } = request.headers;
     if (host === undefined && request.raw.httpVersion === '1.1') throw errors.badRequest('the header Host is missing');
@@ -49,7 +49,7 @@ function requireSameOrigin(request: FastifyRequest): void {
   }
   const site = request.headers['sec-fetch-site'];
   if (site === undefined || site === 'same-origin' || site === 'none') return;
-  // Somebody follows a link to the router.
+  // Navigation by a link to the router is allowed.
   const safe = request.method === 'GET' || request.method === 'HEAD';
   if (safe && request.headers['sec-fetch-mode'] === 'navigate' && request.headers.upgrade === undefined) return;
   throw errors.forbiddenOrigin('requests from other sites are not accepted');

@@ -2,8 +2,8 @@
 const TURN_MS = 8;
 
 /**
- * Begins requests in turns of the event loop. What comes while there is time is begun at once; the rest waits, and each
- * connection has one request in every round, so that one with many keeps no others waiting.
+ * Starts requests in turns of the event loop. A request that arrives while the turn has time left starts at once; the others
+ * wait, and connections take turns, one request each, so that one with many does not delay the rest.
  */
 export class RequestScheduler<C> {
   readonly #now: () => number;
@@ -15,7 +15,7 @@ export class RequestScheduler<C> {
 
   /**
    * @param now clock, ms
-   * @param soon has something done in the next turn
+   * @param soon schedules a function for the next turn
    */
   constructor(now: () => number = () => performance.now(), soon: (work: () => void) => void = setImmediate) {
     this.#now = now;

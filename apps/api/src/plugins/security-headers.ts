@@ -18,7 +18,7 @@ export function securityHeaders(app: FastifyInstance): void {
   });
 }
 
-/** The headers of one answer; by itself for those that pass no hooks. */
+/** The headers of one answer; a function, for answers that pass no hooks. */
 export function secure(request: Pick<FastifyRequest, 'url'>, reply: FastifyReply): void {
   reply.headers({
     'x-content-type-options': 'nosniff',

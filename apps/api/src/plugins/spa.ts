@@ -44,7 +44,7 @@ export async function singlePageApp(app: FastifyInstance, root: string | undefin
   app.setNotFoundHandler(async (request, reply) => {
     const path = request.url.split('?', 1)[0] ?? '/';
     if (/^\/rest\/./.test(path)) {
-      // Its route takes every path: what is missing is the method.
+      // The route matches every path, so that only the method can be wrong.
       return reply.code(405).header('allow', 'GET, HEAD, PUT, PATCH, DELETE, POST').send(errorBody(405));
     }
     const page = request.method === 'GET' || request.method === 'HEAD';
@@ -52,7 +52,7 @@ export async function singlePageApp(app: FastifyInstance, root: string | undefin
       return reply.code(404).send(errorBody(404));
     }
     const file = files.get(path) ?? (path === '/' ? index : undefined);
-    // Menus have addresses in the browser, which says that it takes a page: a program that mistyped a path shall not take one for its answer.
+    // Browsers accept text/html; a program with a mistyped path gets an error instead of the page.
     const opensMenu = !/\.[a-z0-9]+$/i.test(path) && takesPages(request.headers.accept);
     if (file === undefined && !opensMenu) return reply.code(404).send(errorBody(404));
     const lasting = file !== undefined && immutable.test(path);
@@ -85,7 +85,7 @@ function codingFor(accepted: string | undefined, bodies: File['bodies']): Coding
   return CODINGS.find(({ coding }) => taken.has(coding) && bodies.has(coding))?.coding ?? 'identity';
 }
 
-/** The files below a folder, by the path of their URL. What stands beside one compressed is no file of its own. */
+/** The files below a folder, by the path of their URL, without compressed variants of others. */
 async function readFiles(root: string): Promise<ReadonlyMap<string, File>> {
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
   const paths = new Set(entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name)));

@@ -3,7 +3,7 @@ import type { Data, ObjectSchema, Schema } from '@tollway/protocol/data';
 import type { FastifyInstance, FastifySchemaCompiler, FastifyTypeProvider } from 'fastify';
 import { type ApiError, errors } from '../errors.js';
 
-/** Handlers get what the schemas of their routes describe. */
+/** Types of handlers follow from the schemas of their routes. */
 export interface ProtocolTypes extends FastifyTypeProvider {
   readonly validator: this['schema'] extends Schema ? Data<this['schema']> : unknown;
   readonly serializer: this['schema'] extends Schema ? Data<this['schema']> : unknown;

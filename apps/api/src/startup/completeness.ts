@@ -6,7 +6,7 @@ import type { Migration } from '../database/migrate.js';
 import type { Generation } from '../generations/rows-file.js';
 import { storagesOf } from '../snapshot/storage.js';
 
-/** Completeness of a database that opens: what SQLite takes for whole may have lost a table or rows. */
+/** Completeness of a database that opens: SQLite does not notice that a table or rows are missing. */
 
 type Connection = Awaited<ReturnType<ReturnType<typeof adapter>['connect']>>;
 
@@ -24,7 +24,7 @@ async function tablesOf(connection: Connection): Promise<Map<string, Set<string>
   return tables;
 }
 
-/** Tables and columns that the migrations made and the database at `url` lacks, in words; undefined when all is there. */
+/** Tables and columns of the migrations that the database at `url` lacks, as a text; undefined when none is missing. */
 export async function missingIn(url: string, migrations: readonly Migration[]): Promise<string | undefined> {
   const model = await adapter(':memory:').connect();
   const connection = await adapter(url).connect();

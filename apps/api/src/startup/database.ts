@@ -18,13 +18,13 @@ import { menuUnlike, missingIn, unknownMenu } from './completeness.js';
 
 const MAYBE = { throwIfNoEntry: false } as const;
 
-/** Largest database that is looked through whole at the start, bytes. */
+/** Largest database that is checked as a whole at the start, bytes. */
 const CHECKED_BYTES = 512 << 20;
 
 /**
- * Makes the database ready for use: it is what this router had last, whole, and up to date.
- * A router that has been set up gets no new database: that would lose what it is.
- * @returns the copy of its configuration, where that was kept and the database is as old as it
+ * Makes the database ready for use: it is this router's newest one, complete, and migrated. A router that has been set up gets
+ * no empty database in place of a missing one.
+ * @returns the copy of its configuration, where there is one of the same revision
  * @throws DatabaseFault
  */
 export async function readyDatabase(
@@ -44,7 +44,7 @@ export async function readyDatabase(
     const last = Math.max(lastRevisionOf(kept), firstRevisionOfNewest(dataDir));
     const active = agentRevision(dataDir);
     const isSetUp = last > 0 || active > 0 || (recordedUserChanges(dataDir) ?? 0) > 0;
-    // With such copies nobody could log in who could before.
+    // With such copies no user could log in.
     const isUseless = (copies: typeof kept) => copies === undefined || predatesFullUsers(dataDir, copies);
     const older = (detail: string) => new DatabaseFault('older', file, detail);
     const fresh = !existsSync(file) || statSync(file).size === 0;
@@ -63,14 +63,14 @@ export async function readyDatabase(
     if (missing !== undefined) throw new DatabaseFault('damaged', file, missing);
     const { identity, revision, hasUsers, userChanges } = await content(url);
     if (!isSetUp) return undefined;
-    // What has happened to users alone, before anything was configured, made no revision.
+    // Changes of users before the first change of the configuration made no revision.
     if (revision === 0 && (last > 0 || active > 0)) throw new DatabaseFault('empty', file);
     const isOther = kept?.database !== undefined && kept.database !== identity;
     // An old copy, too, gets another identity when it is migrated.
     if (isOther && migrated.length === 0) throw new DatabaseFault('other', file);
     if (revision < last) throw older(`revision ${revision}; the last was ${last}`);
     const users = kept?.users;
-    // What happens to users makes no revision.
+    // Changes of users make no revision.
     if (userChanges < Math.max(users?.changes ?? 0, recordedUserChanges(dataDir) ?? 0)) {
       throw older(`revision ${revision}, but its users have changed since`);
     }
@@ -89,7 +89,7 @@ export async function readyDatabase(
 /**
  * Reads the configuration of a database that is ready.
  * @param kept the copy of it
- * @throws DatabaseFault when it is not as it was stored, or has what this version does not know
+ * @throws DatabaseFault when it differs from the copy, or has menus that this version does not know
  */
 export async function readStored(db: Database, file: string, kept: Generation | undefined): Promise<StoredConfig> {
   const stored = await readConfig(db).catch((error: unknown) => {

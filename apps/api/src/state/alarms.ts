@@ -9,7 +9,7 @@ export class Alarms {
   readonly #store: Pick<ConfigStore, 'snapshot' | 'invalid'>;
   readonly #watch: DatabaseWatch | undefined;
   readonly #folderProblem: () => FolderProblem | undefined;
-  /** The invalid rows that `#rules` are texts about. */
+  /** The invalid rows of the texts in `#rules`. */
   #rulesOf: ReadonlyMap<number, string> | undefined;
   #rules: readonly string[] = [];
 
@@ -33,7 +33,7 @@ export class Alarms {
     ];
   }
 
-  /** Invalid rules that were meant to drop packets: without an alarm, nobody would notice that they have no effect. */
+  /** Invalid rules that were meant to drop packets: that they have no effect must not go unnoticed. */
   ineffectiveRules(): readonly string[] {
     const { snapshot, invalid } = this.#store;
     if (this.#rulesOf === invalid) return this.#rules;

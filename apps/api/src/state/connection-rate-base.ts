@@ -1,4 +1,4 @@
-/** Rates of connections are taken against a reading of this age, ms: a younger one is noise, an older one history. */
+/** Age of the reading against which rates of connections are computed, ms: long enough against noise, short enough to be current. */
 export const BASE_AGE_MS = { min: 700, max: 10_000 };
 
 interface Taken<T> {
@@ -7,10 +7,10 @@ interface Taken<T> {
   readonly at: number;
 }
 
-/** Chooses the reading of the connections that their rates are taken against, however often somebody reads. */
+/** Chooses the reading against which rates of connections are computed, however often they are read. */
 export class ConnectionRateBase<T> {
   #base: Taken<T> | undefined;
-  /** The base after this one, until it is old enough. */
+  /** The next base, until it is old enough. */
   #next: Taken<T> | undefined;
 
   /**

@@ -25,14 +25,14 @@ interface Sample {
   readonly cores: readonly CoreTimes[];
 }
 
-/** Time for which all that ask get the same load, ms: that of about the last second. */
+/** Time for which a load is shared by all readers, ms. */
 const SHARED_MS = 900;
 /** Interval between the two samples of the first reading of a load, ms. */
 const FIRST_MS = 250;
 /** Greatest age of the sample that a load is measured from, ms. */
 const MAX_SAMPLE_AGE_MS = 5_000;
 
-/** Load of the CPU and of each core, by the kernel's account. */
+/** Load of the CPU and of each core, by times of the kernel. */
 export class CpuLoad {
   #base: Sample | undefined;
   #cores: readonly CoreLoad[] = [];
@@ -65,7 +65,7 @@ export class CpuLoad {
   }
 }
 
-/** Load of each core between two samples. Of one that came online meanwhile nothing is known yet. */
+/** Load of each core between two samples, without cores that came online meanwhile. */
 export function loads(before: readonly CoreTimes[], now: readonly CoreTimes[]): CoreLoad[] {
   return now.map((core) => {
     const base = before.find(({ cpu }) => cpu === core.cpu);
@@ -91,7 +91,7 @@ async function sample(): Promise<Sample> {
   return { at: performance.now(), cores: await readCoreTimes() };
 }
 
-/** The kernel's account of each core that is online, as it stands. */
+/** Times of each online core from the kernel. */
 export async function readCoreTimes(): Promise<readonly CoreTimes[]> {
   return parseCoreTimes(await readFile('/proc/stat', 'utf8'));
 }

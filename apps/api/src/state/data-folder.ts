@@ -30,7 +30,7 @@ export function folderProblem(dataDir: string, copyProblem: string | undefined):
   };
 }
 
-/** Size of the agent's file of the configuration in force, bytes; 0 where none can be seen. */
+/** Size of the agent's file of the active configuration, bytes; 0 where it cannot be read. */
 export function activeConfigBytes(dataDir: string): number {
   try {
     return statSync(join(dataDir, 'agent', 'active.tollway')).size;
@@ -47,7 +47,7 @@ function agentFolderProblem(dataDir: string): string | undefined {
   const folder = join(dataDir, 'agent');
   try {
     if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) return undefined;
-    // A link may lead nowhere.
+    // The target of a link may be missing.
     if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
       return `The data plane cannot store a configuration: ${folder} is no folder.`;
     accessSync(folder, constants.W_OK | constants.X_OK);

@@ -9,8 +9,8 @@ import { RouteDump } from '../agent/routes.js';
 import { BASE_AGE_MS, ConnectionRateBase } from './connection-rate-base.js';
 
 /**
- * Live state of the data plane, read on request. Askers at the same time share one request, and
- * `maxAgeMs` lets viewers share the same reading. Everything is `undefined` while there is no agent.
+ * Live state of the data plane, read on request. Concurrent requests share one, and
+ * `maxAgeMs` lets viewers share a reading. Everything is `undefined` while there is no agent.
  */
 export class LiveState {
   readonly #agent: AgentPort;
@@ -27,7 +27,7 @@ export class LiveState {
   constructor(agent: AgentPort) {
     this.#agent = agent;
     this.#stats = new SharedReading(() => agent.request({ op: 'stats' }));
-    // The order of the reasons stays for the life of an agent.
+    // The order of the reasons is constant while an agent runs.
     let slowReasons: readonly string[] | undefined;
     const rateBase = new ConnectionRateBase<ConnectionSnapshot>();
     this.#connections = new SharedReading(async (reading, at) => {
@@ -41,7 +41,7 @@ export class LiveState {
       async () => (await agent.request({ op: 'neighbors' })).neighbors,
     );
     this.#routes = new SharedReading(async () => new RouteDump(await agent.request({ op: 'routes' })));
-    // A port's backend may change while the agent runs; it introduces itself as often as it is asked.
+    // A port's backend may change while the agent runs, so that its ports are requested again.
     this.#ports = new SharedReading<readonly PortInfo[]>(
       async () => (await agent.request({ op: 'hello', protocol: PROTOCOL })).ports,
     );
@@ -80,7 +80,7 @@ export class LiveState {
   /** @param withRates waits for a second reading when there was none to take rates against */
   async connections(maxAgeMs = 0, withRates = false): Promise<ConnectionDump | undefined> {
     let dump = await this.#connections.read(maxAgeMs);
-    // A timer may end a little before its time, and a reading under way be shared that was a little too early.
+    // A timer may fire a little early, and a shared reading may have started a little too early.
     for (let wait = BASE_AGE_MS.min; withRates && dump?.hasRates === false && dump.count > 0; wait = RETRY_MS) {
       await sleep(wait);
       dump = await this.#connections.read(0);
@@ -101,7 +101,7 @@ export class LiveState {
     return this.#ports.read(maxAgeMs);
   }
 
-  /** Entries that lists have beside the configuration. */
+  /** Dynamic entries of address lists. */
   addressLists(maxAgeMs = 0): Promise<AddressListDump | undefined> {
     return this.#addressLists.read(maxAgeBySize(maxAgeMs, this.#addressLists.last));
   }
@@ -123,7 +123,7 @@ function maxAgeBySize(maxAgeMs: number, last: { readonly byteLength: number } | 
   return maxAgeMs === 0 || last === undefined ? maxAgeMs : Math.max(maxAgeMs, last.byteLength / BYTES_PER_MS);
 }
 
-/** A reading that is shared by those who ask while it is taken, or before it is too old for them. */
+/** A reading, shared by requests during it and by those that accept its age. */
 class SharedReading<T> {
   readonly #take: (previous: T | undefined, at: number) => Promise<T>;
   #value: T | undefined;

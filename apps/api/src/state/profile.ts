@@ -28,15 +28,15 @@ export const handedOver = ({ workers }: Stats): number =>
 export const outOfOrder = ({ workers }: Stats): number =>
   workers.reduce((sum, worker) => sum + worker['out-of-order-packets'], 0);
 
-/** Growth of a count per second between two readings. */
+/** Increase of a count per second between two readings. */
 export function ratePerSecond(count: (stats: Stats) => number, before: ProfileReading, after: ProfileReading): number {
   const seconds = (after.at - before.at) / 1000;
   return seconds > 0 ? Math.max(0, Math.round((count(after.stats) - count(before.stats)) / seconds)) : 0;
 }
 
 /**
- * Time of the cores between two readings: that of the workers by class; what was busy beyond them by the
- * kernel's account is `other`, processes and the kernel itself. Rows of one core (and of `total`) add up to 100.
+ * Time of the cores between two readings: that of the workers by class; further busy time by the
+ * kernel's counters is `other`: processes and the kernel itself. Rows of one core (and of `total`) add up to 100.
  * @param cpu `total`, `all` or a core number as text.
  */
 export function profileRows(before: ProfileReading, after: ProfileReading, cpu: string): ProfileRow[] {
@@ -69,7 +69,7 @@ function ticksByClass(before: CoreStats, after: CoreStats, load: number): Map<st
     const earlier = before.classes.find((candidate) => candidate.name === name)?.cycles ?? 0;
     ticks.set(name, Math.max(0, cycles - earlier));
   }
-  // The rest of the core's time, which others may have had.
+  // The rest of the core's time, which other processes may have used.
   const left = Math.min(total, Math.max(0, after['idle-cycles'] - before['idle-cycles']));
   const named = [...ticks].reduce((sum, [name, count]) => sum + (name === 'unclassified' ? 0 : count), 0);
   ticks.set('unclassified', Math.max(0, total - left - named));
