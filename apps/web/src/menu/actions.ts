@@ -9,10 +9,10 @@ import { amount, items, lockedReason, partOf, removalLockedReason, someLockedRea
 import type { Move } from './row-moves.ts';
 import { notifyChange, trackChange } from './undo.ts';
 
-/** Number of attempts to remove those of many items that are still there: what has a time goes by itself meanwhile. */
+/** Attempts to remove several items: entries with a timeout may disappear meanwhile, and the rest is tried again. */
 const TRIES = 5;
 
-/** Removes those of the items that are there. One that is asked for alone must be. */
+/** Removes the items that still exist. A single one must exist. */
 async function removePresent(
   menu: Menu,
   ids: readonly string[],
@@ -32,7 +32,7 @@ async function removePresent(
 
 /**
  * Removes items and offers to undo that, whatever their number.
- * @param lost those of them that that does not bring back
+ * @param lost those that Undo does not restore
  */
 export async function removeItems(
   menu: Menu,
@@ -47,7 +47,7 @@ export async function removeItems(
     const kept = removed.length - final;
     if (revision === undefined || final === 0 || kept === 0) notifyChange(`${text}.`, revision);
     else {
-      // The revision has the others alone: that is what Undo brings back, and Redo removes anew.
+      // The revision has only the others, which Undo restores and Redo removes again.
       const stored = `Removed ${amount(kept)} static ${kept === 1 ? 'item' : 'items'} from ${menu.title}.`;
       notifyChange(`${text}, ${lostText(menu, final)}.`, revision, stored);
     }
@@ -58,7 +58,7 @@ export async function removeItems(
   }
 }
 
-/** Text about the removed items that no Undo brings back. */
+/** Text about removed items that Undo does not restore. */
 function lostText(menu: Menu, lost: number): string {
   return menu.dynamicRemovable === 'relearned'
     ? `${amount(lost)} of them learned, which Undo does not bring back`

@@ -1,4 +1,4 @@
-/** Rows that were added here: the table of their menu selects them and scrolls to them. */
+/** Rows added in this page: the table of their menu selects them and scrolls to them. */
 import type { Menu } from '@tollway/schema';
 import { useEffect } from 'react';
 import { live as socket } from '../api/live.ts';
@@ -8,12 +8,12 @@ import { showError, showToast } from '../ui/toasts.ts';
 type Listener = (path: string, id: string) => void;
 const listeners = new Set<Listener>();
 
-/** Says that an item was added to a menu. */
+/** Announces that an item was added to a menu. */
 export function announceAdded(path: string, id: string): void {
   for (const listener of listeners) listener(path, id);
 }
 
-/** Time until the loaded rows should hold the new one, ms; then its place is asked for. */
+/** Time until the loaded rows should include the new one, ms; then its place is requested. */
 const EXPECTED_MS = 1_500;
 
 /** Waits for one row to come into a list. */
@@ -27,7 +27,7 @@ export class AwaitedRow {
 
   /**
    * @param show called with the place of the row
-   * @param search asks for the ids of the whole list
+   * @param search requests the ids of the whole list
    * @param missing called when the list does not hold the row
    */
   constructor(

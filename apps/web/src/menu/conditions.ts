@@ -28,7 +28,7 @@ const IDENTITY: readonly Operator[] = ['is', 'is-not'];
 const WORDS: readonly Operator[] = [...IDENTITY, 'contains', 'contains-not', 'in', 'in-not'];
 // An address is in itself, so `in` finds single addresses and whole networks alike.
 const ADDRESSES: readonly Operator[] = ['in', 'in-not', ...IDENTITY, 'contains', 'contains-not'];
-// Sentences, and times that are texts: nobody has several of them at hand in full.
+// Sentences, and times as texts: users do not know several of them in full.
 const SENTENCES: readonly Operator[] = ['contains', 'contains-not', ...IDENTITY];
 const AMOUNTS: readonly Operator[] = [...IDENTITY, 'less', 'more', 'in', 'in-not'];
 
@@ -51,7 +51,7 @@ export function wantedAfter(kind: Kind, op: Operator): string | undefined {
   return kind.filterType === 'amount' ? 'values, ranges: 1-5,8,…' : 'whole values: one,another,…';
 }
 
-/** Fields that conditions can be about: columns, and flags. */
+/** Fields of conditions: columns, and flags. */
 export function conditionFields(menu: Menu): readonly { readonly name: string; readonly label: string }[] {
   const columns = possibleColumns(menu).flatMap((name) => {
     const column = menuColumn(menu, name);
@@ -82,7 +82,7 @@ function toTest(menu: Menu, { prop, op, value }: Condition): Test {
   return { op: op === 'is' ? 'in' : 'in-not', value };
 }
 
-/** The conditions as the live feed takes them. Those without a value say nothing. */
+/** The conditions as the live feed takes them, without those that have no value. */
 export function filterOf(menu: Menu, conditions: readonly Condition[]): Filter {
   const tests = new Map<string, Test[]>();
   for (const condition of conditions) {

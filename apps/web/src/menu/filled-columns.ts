@@ -1,4 +1,4 @@
-/** Columns of a table with values, and without, as far as its rows are known. */
+/** Which columns of a table have values, by the rows that are known. */
 import { columnValue, type Menu, menuColumn } from '@tollway/schema';
 import { useEffect, useMemo, useState } from 'react';
 import type { LiveMenu, Query } from '../api/live-menu.ts';
@@ -18,7 +18,7 @@ export class FilledColumns {
     this.#menu = menu;
   }
 
-  /** Looks at rows for values in columns that had none. Returns whether that changed anything. */
+  /** Searches rows for values in columns that had none. Returns whether there were any. */
   observe(rows: Iterable<Row>, columns: readonly string[]): boolean {
     const open = columns.flatMap((name) => (this.#filled.has(name) ? [] : (menuColumn(this.#menu, name) ?? [])));
     const before = this.#filled.size;
@@ -37,7 +37,7 @@ export class FilledColumns {
     return this.#filled.has(name);
   }
 
-  /** Rows were looked at. */
+  /** Rows have been examined. */
   get known(): boolean {
     return this.#rows > 0;
   }
@@ -50,21 +50,21 @@ export class FilledColumns {
 
 type Counts = Pick<LiveRows, 'matched' | 'total'>;
 
-/** Query that rows were asked for by. */
+/** Query of the rows. */
 type Asked = Pick<Query, 'filter' | 'find' | 'tree'>;
 
-/** True when all items were asked for; of a tree, some of them may be folded away. */
+/** True for a query of all items; of a tree, some of them may be folded. */
 const asksForAll = ({ filter, find, tree }: Asked): boolean =>
   tree !== undefined && tree !== null && find === '' && Object.keys(filter).length === 0;
 
-/** The columns of one table that have something in them. What only rows of a filter have goes with that filter. */
+/** The columns of one table with values. Those that only rows of a filter have are dropped with that filter. */
 export class TableFilledColumns {
   readonly #menu: Menu;
   readonly #all: FilledColumns;
   #filtered: FilledColumns;
   #filter = '';
 
-  /** @param all what is known of the menu, whoever looked at it */
+  /** @param all the filled columns of the menu in all of its tables */
   constructor(menu: Menu, all: FilledColumns) {
     this.#menu = menu;
     this.#all = all;
@@ -72,7 +72,7 @@ export class TableFilledColumns {
   }
 
   /**
-   * Looks at rows as {@link FilledColumns.observe} does.
+   * Examines rows as {@link FilledColumns.observe} does.
    * @param by the query of the rows
    */
   observe(rows: Iterable<Row>, columns: readonly string[], by: Asked, { matched, total }: Counts): boolean {

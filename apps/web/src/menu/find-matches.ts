@@ -4,22 +4,22 @@ import type { Row } from '../api/row.ts';
 import { cellText, flagLetters } from './cells/text.ts';
 import { type Column, hasCommentLines } from './columns.ts';
 
-/** A stretch of a text that is, or is not, what was looked for. */
+/** A part of a text that does, or does not, match the search text. */
 interface Segment {
   readonly text: string;
   readonly hit: boolean;
 }
 
-/** Whether a text holds another one, in any case. */
+/** Whether a text contains another one, ignoring case. */
 function holds(text: string | undefined, find: string): boolean {
   return text?.toLowerCase().includes(find.toLowerCase()) === true;
 }
 
-/** A text cut at what was looked for. */
+/** A text split at the matches of the search text. */
 export function splitAtMatches(text: string, find: string): readonly Segment[] {
   const lower = text.toLowerCase();
   const wanted = find.toLowerCase();
-  // Some letters become several in lower case: then places in one text are none in the other.
+  // Some letters become several in lower case: then indexes in one text are not valid in the other.
   if (wanted === '' || lower.length !== text.length || !lower.includes(wanted)) return [{ text, hit: false }];
   const cut: Segment[] = [];
   let from = 0;
@@ -32,12 +32,12 @@ export function splitAtMatches(text: string, find: string): readonly Segment[] {
   return cut;
 }
 
-/** A row has one line for a text; where others begin, a sign stands. */
+/** A row has one line for a text; line breaks are replaced by a sign. */
 export function inOneLine(text: string): string {
   return text.includes('\n') ? text.replaceAll(/\r?\n/g, ' ↵ ') : text;
 }
 
-/** Writes a text, with marks around what was looked for. */
+/** Writes a text with its matches marked. */
 export function writeMarked(element: HTMLElement, text: string, find: string): void {
   const cut = splitAtMatches(text, find);
   if (cut.every(({ hit }) => !hit)) {
@@ -55,8 +55,8 @@ export function writeMarked(element: HTMLElement, text: string, find: string): v
 }
 
 /**
- * Property for which a row is shown when nothing that it shows holds the text: `Dst. Port: 5201`. Empty for a row that shows
- * it, and for one that stands there for another reason, e.g. above a row of a tree that was found.
+ * Property with a match in a row of which no visible column matches: `Dst. Port: 5201`. Empty for other rows, and for those that
+ * are included for another reason, e.g. as parents of a match in a tree.
  */
 export function hiddenMatch(menu: Menu, columns: readonly Column[], row: Row, find: string): string | undefined {
   if (find === '') return undefined;

@@ -9,10 +9,10 @@ import { givenValues } from './item.ts';
 /** Edited properties: a text, or null for one that was removed. */
 export type Edits = Readonly<Record<string, string | null>>;
 
-/** Messages by property; those of no property stand under the empty name. */
+/** Messages by property; those about the whole item have the empty name. */
 export type Errors = Readonly<Record<string, string>>;
 
-/** The value that a field shows: as it was typed, else of the item, else the default. */
+/** The value of a field: the typed one, else that of the item, else the default. */
 export function fieldValue(prop: Prop | undefined, name: string, base: Row, edits: Edits): string | undefined {
   const edited = edits[name];
   if (edited === null) return undefined;
@@ -22,7 +22,7 @@ export function fieldValue(prop: Prop | undefined, name: string, base: Row, edit
   return editValue(prop.kind, value);
 }
 
-/** Sets one property; setting it back to what it was forgets the edit. */
+/** Sets one property; the original value removes the edit. */
 export function edit(menu: Menu, edits: Edits, base: Row, name: string, value: string | undefined): Edits {
   const { [name]: _, ...rest } = edits;
   if (value === fieldValue(menu.props[name], name, base, {})) return rest;
@@ -38,8 +38,8 @@ function isVisible(menu: Menu, prop: Prop, base: Row, edits: Edits): boolean {
 }
 
 /**
- * True for a property that another one of its tab asks for, as an action asks for what it does: its field stands open,
- * and is unset when it is empty.
+ * True for a property that depends on another one of its tab, as parameters do on an action: its field is always unfolded,
+ * and an empty text unsets it.
  */
 export const isAlwaysOpen = (menu: Menu, { tab, unset, when }: Prop): boolean =>
   unset === true && when !== undefined && menu.props[when.prop]?.tab === tab;
@@ -66,8 +66,8 @@ export function tabsOf(menu: Menu, base: Row, edits: Edits, isNew: boolean): rea
 }
 
 /**
- * Body of the PATCH that brings the item to what the dialog shows: changed values, and `!name` for removed ones. What was
- * filled in for an action that is chosen no more is left out.
+ * Body of the PATCH that brings the item to what the dialog shows: changed values, and `!name` for removed ones. Values
+ * that belong to another action than the chosen one are left out.
  */
 export function changes(menu: Menu, base: Row, edits: Edits): Record<string, string> {
   const body: Record<string, string> = {};
@@ -81,7 +81,7 @@ export function changes(menu: Menu, base: Row, edits: Edits): Record<string, str
   return body;
 }
 
-/** True when a typed text is another spelling of a value, as `20M` is of `20000000`. */
+/** True when a typed text is a spelling of a value, as `20M` is of `20000000`. */
 function isSameValue(prop: Prop, typed: string, value: string | undefined): boolean {
   if (typed === value) return true;
   const parsed = prop.kind.parse(typed);
@@ -110,7 +110,7 @@ export function conflicts(
 }
 
 /**
- * Text about edits that cannot be stored any more, as the group of the user may only look since; undefined without any.
+ * Text about edits that cannot be stored, as the user has been moved to the group `read`; undefined without any.
  */
 export function unsavedText(menu: Menu, base: Row, edits: Edits): string | undefined {
   const lost = Object.entries(changes(menu, base, edits)).map(([name, value]) => {
@@ -120,7 +120,7 @@ export function unsavedText(menu: Menu, base: Row, edits: Edits): string | undef
   return lost.length === 0 ? undefined : `Not saved, as you may only look now: ${lost.join('; ')}.`;
 }
 
-/** Body of the PUT of a new item: what was filled in, without what the user cannot see. */
+/** Body of the PUT of a new item: the values of visible fields. */
 export function additions(menu: Menu, edits: Edits): Record<string, string> {
   const body: Record<string, string> = {};
   for (const [name, value] of Object.entries(edits)) {
@@ -146,7 +146,7 @@ export function copyOf(menu: Menu, row: Row): Edits {
   return values.name !== undefined && menu.key?.[0] === 'name' ? { ...values, name: `${values.name}-copy` } : values;
 }
 
-/** Values that a copy starts with beside the item itself: what was changed in its form. Secrets do not go into an address. */
+/** Edits in the form of an item that its copy starts with. They are part of an address, so secrets are left out. */
 export function copiedEdits(menu: Menu, edits: Edits): Readonly<Record<string, string>> {
   const values: Record<string, string> = {};
   for (const [name, value] of Object.entries(edits)) {
@@ -163,7 +163,7 @@ export function withEdits(copy: Edits, values: Readonly<Record<string, string>>)
   return Object.fromEntries(given.filter(([name]) => !name.startsWith('!') && !gone.has(name)));
 }
 
-/** Edits that fill a new item with what one has that is gone. */
+/** Edits that fill a new item with the values of a removed one. */
 export function valuesOf(menu: Menu, row: Row): Edits {
   const values: Record<string, string> = {};
   for (const [name, value] of Object.entries(givenValues(menu, row))) {
@@ -196,14 +196,14 @@ export function valueError(prop: Prop, value: string | undefined): string | unde
   return invalidReason(prop, value);
 }
 
-/** A typed value as it is kept, and what is wrong with it. */
+/** A typed value in stored form, and its error. */
 interface TypedValue {
   readonly value: string;
   readonly error: string | undefined;
 }
 
 /**
- * Validates a typed value. Blanks around it that came along when it was pasted go, where they are no part of it.
+ * Validates a typed value. Blanks around it, as from pasting, are removed where the kind does not accept them.
  */
 export function validateTyped(prop: Prop, value: string): TypedValue {
   const error = valueError(prop, value);
@@ -212,7 +212,7 @@ export function validateTyped(prop: Prop, value: string): TypedValue {
   return { value: bare, error: undefined };
 }
 
-/** All that was edited, without such blanks. */
+/** All edits, without such blanks. */
 export function trimmedEdits(menu: Menu, edits: Edits): Edits {
   return Object.fromEntries(
     Object.entries(edits).map(([name, value]) => {
@@ -222,7 +222,7 @@ export function trimmedEdits(menu: Menu, edits: Edits): Edits {
   );
 }
 
-/** Reason why a value cannot be, in a sentence; undefined when it can. Of a pair, about the half that cannot be. */
+/** Reason why a value is not accepted, in a sentence; undefined when it is. Of a pair, about the wrong half. */
 function invalidReason({ kind }: Prop, value: string): string | undefined {
   const parsed = kind.parse(value);
   if (parsed.ok) return undefined;
@@ -234,9 +234,9 @@ function invalidReason({ kind }: Prop, value: string): string | undefined {
   return sentence(parsed.error, value);
 }
 
-/** Description of accepted values, in words of the page: an item of another menu by what such an item is called. */
+/** Description of accepted values, with the nouns that the page uses for items of other menus. */
 function wanted({ accepts, ref, implicit, range, pair, keywords = [] }: Kind): string {
-  // Others take more than names of items, or only suggest those.
+  // Other kinds accept more than names of items, or only suggest them.
   if (implicit === true || range !== undefined || pair !== undefined) return accepts;
   const names = [...new Set((ref ?? []).map(({ menu }) => menuByPath(menu)?.singular.toLowerCase()))];
   if (names.length === 0 || names.includes(undefined)) return accepts;
@@ -251,7 +251,7 @@ export function errorPlace(menu: Menu, property: string | undefined): string {
   return menu.props[name] !== undefined && !BUTTONS.has(name) ? name : '';
 }
 
-/** An answer of REST about a property, in words of the page: beside its field it need not say which one is meant. */
+/** An error text of REST in words of the page: beside its field it need not name the property. */
 export function errorText(menu: Menu, property: string | undefined, detail: string): string {
   const name = property?.replace(/^!/, '') ?? '';
   if (errorPlace(menu, property) !== '' && detail.startsWith(`${name} is required when `)) {
@@ -268,13 +268,13 @@ export function errorText(menu: Menu, property: string | undefined, detail: stri
   return start === 'failure: ' || start === `${name}: ` ? sentence(text, '') : text;
 }
 
-/** A sentence of an error text. One that begins with the value, or an element of it, keeps that as it was typed. */
+/** A sentence of an error text. A quoted value at its beginning keeps its case. */
 function sentence(text: string, value: string): string {
   if (beginsTyped(text, value)) return text + (text.endsWith('.') ? '' : '.');
   return text.slice(0, 1).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? '' : '.');
 }
 
-/** Whether a text begins with what was typed: all of it, an element of a list, or what comes after a `!`. */
+/** Whether a text begins with the typed value, an element of it, or the part after a `!`. */
 function beginsTyped(text: string, value: string): boolean {
   const parts = [value, ...value.split(/[,!]/)].flatMap((part) => [part, part.trim(), ...part.trim().split(/\s+/)]);
   const quotedParts = parts.filter((part) => part !== '').map(quoted);

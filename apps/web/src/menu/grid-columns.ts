@@ -42,7 +42,7 @@ export class GridColumns {
     scroller.style.setProperty('--columns', tracks(columns, width));
     const { offsets, fit } = pinOffsets(columns, width);
     for (const [name, offset] of offsets) scroller.style.setProperty(name, offset);
-    // Where everything is in view nothing needs to stick, which costs a layer for each cell.
+    // Where all columns are in view none is made sticky, which would cost a layer for each cell.
     const wider = columns.reduce((sum, column) => sum + (column.width ?? 0), 0) > width;
     scroller.classList.toggle('grid-pinned', fit && wider && width >= NARROW_PX);
     const flags = columns[0]?.name === '.flags' ? (columns[0].width ?? 0) : 0;
@@ -67,7 +67,7 @@ export class GridColumns {
     const unknown = this.#columns.filter((column) => column.width === undefined);
     if (unknown.length === 0) return;
     const { menu, live, measured } = this.#options;
-    // Rows of the list that it was before tell no places in the tree.
+    // Rows from before the list became a tree have no level.
     const [first = ''] = live.shown;
     const placed = treePlace(live.row(first) ?? {}) !== undefined;
     if (placed !== this.#columns.some((column) => column.tree)) return;

@@ -22,7 +22,7 @@ const ASK_MS = 60;
 /** Time without an event `scroll` after which scrolling has ended, ms. */
 const REST_MS = 120;
 
-/** Whether two queries are about the same rows in the same order, whichever part of them is shown. */
+/** Whether two queries give the same rows in the same order, apart from their range. */
 function isSameList(one: Query, other: Query): boolean {
   return one.sort === other.sort && one.filter === other.filter && one.find === other.find;
 }
@@ -131,7 +131,7 @@ export class GridView {
     if (relaid) {
       this.#painter.setColumns(columns);
       this.#lines = new RowLines(this.#options.menu, columns, this.#options.live.query.find);
-      // Comments may have lines of their own now, or none any more.
+      // Comments may have got lines of their own, or lost them.
       this.viewport.geometry.clearExtra();
       this.#gridColumns.layout(columns, this.viewport.width);
     }

@@ -1,9 +1,9 @@
-/** Names and numbers of items and what may be done with them. */
+/** Names and counts of items, and whether they can be changed. */
 import { type Menu, thousands } from '@tollway/schema';
 import { type Row, rowId } from '../api/row.ts';
 import { isSet } from './cells/text.ts';
 
-/** `1 985`: how many there are of something, as every text spells it. */
+/** `1 985`: a count, as in all texts. */
 export const amount = (count: number): string => thousands(String(count));
 
 /** `1 item`, `1 985 items`. */
@@ -36,7 +36,7 @@ function isBuiltin(menu: Menu, row: Row): boolean {
   return menu.builtin?.some(({ id }) => id === number) === true;
 }
 
-/** Effect of a command on an item: it takes it away, or anything else. */
+/** Effect of a command on an item: removal, or any other. */
 type ItemEffect = 'change' | 'remove';
 
 function lockOf(menu: Menu, row: Row, effect: ItemEffect): Lock | undefined {
@@ -81,7 +81,7 @@ export function partOf(some: number, count: number, all: boolean): string {
 }
 
 /**
- * Reason why several items cannot be changed or removed, as some of them are in the way; undefined when none is.
+ * Reason why several items cannot be changed or removed, because of some of them; undefined when they can.
  * @param rows those of them that are known
  * @param count how many there are in all
  */

@@ -11,7 +11,7 @@ import { notifyChange, trackChange } from './undo.ts';
 /** Items whose parent changes. */
 export interface ReparentedItems {
   readonly ids: readonly string[];
-  /** Rows of them that are known, as they were. */
+  /** Their known rows, before the change. */
   readonly rows: readonly Row[];
 }
 

@@ -1,4 +1,4 @@
-/** Columns that stay in view at the right edge: how wide they are, and which class and offset their cells get. */
+/** Columns that stay in view at the right edge: widths, classes and offsets. */
 import type { Column } from './columns.ts';
 
 /** Share of the table's width that they may take before they scroll with the rest. */

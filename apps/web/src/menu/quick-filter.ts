@@ -1,4 +1,4 @@
-/** The quick filter at the right end of the toolbar: one property that splits a menu into parts people look at one by one. */
+/** The quick filter at the right end of the toolbar: a list of the values of one property. */
 import type { Menu } from '@tollway/schema';
 import type { Condition } from './conditions.ts';
 
@@ -9,11 +9,11 @@ export interface QuickFilter {
   /** The entry for no filter. */
   readonly all: string;
   readonly op: Condition['op'];
-  /** Offers what the system made, and what it did not, too. */
+  /** Also offers dynamic and static items. */
   readonly origins: boolean;
 }
 
-/** Choices about who made an item; no value of a property begins like this. Lists are called `dynamic` and `static`. */
+/** Choices of dynamic and static items. No value begins with a colon, while lists may be called `dynamic` and `static`. */
 export const ORIGINS: Readonly<Record<string, string>> = { ':dynamic': 'dynamic items', ':static': 'static items' };
 
 /** The quick filter of a menu, if it has one. */
@@ -24,7 +24,7 @@ export function quickFilterOf(menu: Menu): QuickFilter | undefined {
   return undefined;
 }
 
-/** Values to offer: those that there are, and the chosen one while it is the filter, though nothing is called so any more. */
+/** Values to offer: the existing ones, and the chosen one, also when it no longer exists. */
 export function offeredValues(choice: string, values: readonly string[]): readonly string[] {
   return choice === '' || choice in ORIGINS || values.includes(choice) ? values : [...values, choice];
 }

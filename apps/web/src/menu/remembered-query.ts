@@ -8,7 +8,7 @@ export interface RememberedQuery {
   /** Value of the quick filter; empty for all. */
   readonly choice: string;
   readonly sort: Query['sort'];
-  /** Shown as a tree; null for a list, absent for what is usual for the menu. */
+  /** Shown as a tree; null for a list, absent for the default of the menu. */
   readonly tree?: TreeShape | null;
 }
 

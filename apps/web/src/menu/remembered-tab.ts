@@ -7,7 +7,7 @@ const MAX_TABS = 50;
 
 type Tabs = readonly (readonly [place: string, tab: string])[];
 
-/** @param text what is stored; anything else than pairs of texts is nothing */
+/** @param text the stored text; invalid content counts as empty */
 export function readTabs(text: string | null): Tabs {
   try {
     const stored: unknown = JSON.parse(text ?? '[]');

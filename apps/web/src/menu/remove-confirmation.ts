@@ -21,7 +21,7 @@ export interface RemoveConfirmation {
   readonly title: string;
   /** Names of some of the items, and the number of the others. */
   readonly names: string;
-  /** Text about what Find or the filter leaves out; empty without one. */
+  /** Text about rows that Find or the filter hides; empty without one. */
   readonly filtered: string;
   /** Text that they, or some of them, do not come back; empty when they can. */
   readonly final: string;
@@ -45,7 +45,7 @@ interface Removal {
   readonly user: string | undefined;
 }
 
-/** Name of a row in a sentence: its name, its comment, or what its first columns say. */
+/** Name of a row in a sentence: its name, its comment, or its first columns. */
 function nameOf(menu: Menu, row: Row): string {
   if (row.name !== undefined && row.name !== '') return row.name;
   if (row.comment !== undefined && row.comment !== '') return `"${row.comment}"`;
@@ -83,7 +83,7 @@ export function disableConfirmation(
   return { command: 'disable', ids, title, names, filtered: '', final: '', lost: [], self };
 }
 
-/** Items that no Undo brings back. Of `rows` there are those that {@link confirmationIds} names. */
+/** Items that Undo does not restore. `rows` has those that {@link confirmationIds} names. */
 export function lostAmong(menu: Menu, ids: readonly string[], rows: readonly Row[]): readonly string[] {
   if (menu.undoable === false || menu.source === 'live') return ids;
   return menu.dynamicRemovable === undefined ? [] : rows.filter((row) => isSet(row, 'dynamic')).map(rowId);
@@ -97,11 +97,11 @@ function finalText(menu: Menu, lost: number, count: number): string {
   return `Undo does not bring back ${amount(lost)} of them, which ${lost === 1 ? 'is' : 'are'} ${relearned ? 'learned' : 'dynamic'}.`;
 }
 
-/** The confirmation, or undefined when the items may go without one. */
+/** The confirmation, or undefined when removal needs none. */
 export function removeConfirmation(menu: Menu, removal: Removal): RemoveConfirmation | undefined {
   const { ids, rows, filtered, matched, total, user } = removal;
   const lost = lostAmong(menu, ids, rows);
-  // Live items and learned ones come and go by themselves.
+  // Live and learned items come and go by themselves, and need no confirmation.
   const comesAgain = menu.source === 'live' || menu.dynamicRemovable === 'relearned';
   if (ids.length < CONFIRMED_FROM && (lost.length === 0 || comesAgain)) return undefined;
   const named = rows.slice(0, NAMED).map((row) => nameOf(menu, row));
