@@ -15,7 +15,7 @@ export const user = defineMenu({
   singular: 'User',
   kind: 'list',
   tree: ['System', 'Users'],
-  help: 'Users of the router and what they may do.',
+  help: 'Users of the router and their groups.',
   props: {
     name: {
       kind: userName,
@@ -27,7 +27,7 @@ export const user = defineMenu({
     group: {
       kind: oneOf(['full', 'write', 'read']),
       label: 'Group',
-      help: 'What the user may do: full everything, write all but users, read only look.',
+      help: 'Permissions: full all, write all but users, read only reading.',
       tab: 'General',
       required: true,
     },

@@ -6,7 +6,7 @@ export const disabled = (tab = 'General'): { readonly disabled: Prop } => ({
   disabled: {
     kind: bool,
     label: 'Disabled',
-    help: 'The item stays in the configuration but has no effect.',
+    help: 'The item is kept but has no effect.',
     tab,
     default: 'false',
     dataplane: true,
@@ -33,7 +33,7 @@ export const invalid = (tab = 'Status'): { readonly invalid: Prop } => ({
   invalid: {
     kind: bool,
     label: 'Invalid',
-    help: 'The item cannot work as it stands and is skipped; the reason stands beside it.',
+    help: 'The item has an error and is skipped; the reason is shown with it.',
     tab,
     readOnly: true,
   },

@@ -20,7 +20,7 @@ export const packetMarks: Kind = nameList({
 export const nameOfQueue: Prop = {
   kind: queueName,
   label: 'Name',
-  help: 'Name of the queue, unique; made up when it is left out.',
+  help: 'Name of the queue, unique; generated when it is left out.',
   tab: 'General',
   unset: true,
   dataplane: true,

@@ -20,12 +20,12 @@ export const ipRoute = defineMenu({
   singular: 'Route',
   kind: 'list',
   tree: ['IP', 'Routes'],
-  help: 'IPv4 routes: static ones, those that follow from the addresses, and those of routing programs.',
+  help: 'IPv4 routes: static ones, connected ones, and those of routing programs.',
   props: {
     'dst-address': {
       kind: ipPrefix,
       label: 'Dst. Address',
-      help: 'Destinations that the route is for.',
+      help: 'Destination network.',
       tab: 'General',
       default: '0.0.0.0/0',
       dataplane: true,

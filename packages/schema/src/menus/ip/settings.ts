@@ -15,7 +15,7 @@ export const ipSettings = defineMenu({
   singular: 'IP Settings',
   kind: 'settings',
   tree: ['IP', 'Settings'],
-  help: 'IPv4 behaviour of the router as a whole, and how much the fast path carries.',
+  help: 'IPv4 settings of the router, and counters of the fast path.',
   props: {
     'ip-forward': {
       kind: bool,
@@ -28,7 +28,7 @@ export const ipSettings = defineMenu({
     'allow-fast-path': {
       kind: bool,
       label: 'Allow Fast Path',
-      help: 'Let known flows skip the stages that cannot change their fate.',
+      help: 'Let known flows skip stages that cannot change the outcome.',
       tab: 'General',
       default: 'true',
       dataplane: true,
@@ -76,7 +76,7 @@ export const ipSettings = defineMenu({
     'icmp-rate-limit': {
       kind: int({ min: 0, max: 3_600_000, unit: 'ms' }),
       label: 'ICMP Rate Limit',
-      help: 'Fewest ms between ICMP errors to one target; to all at most 1,000 a second. Those of the MTU go always. 0: no limit.',
+      help: 'Least time in ms between ICMP errors to one target, those about the MTU exempt; to all at most 1,000 a second. 0: no limit.',
       tab: 'General',
       default: '10',
       dataplane: true,

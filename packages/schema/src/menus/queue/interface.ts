@@ -15,13 +15,13 @@ export const interfaceQueue = defineMenu({
   singular: 'Interface Queue',
   kind: 'fixed',
   tree: ['Queues', 'Interface Queues'],
-  help: 'How packets wait for a port that takes no more of them. Those that it takes at once are not counted here.',
+  help: 'Queue of packets that a port does not accept at once; other packets are not counted here.',
   props: {
     interface: readOnly(reference('/interface', 'name'), 'Interface', 'Interface whose queue it is.'),
     queue: {
       kind: reference('/queue/type', 'name'),
       label: 'Queue Type',
-      help: 'How packets wait that the port does not take at once; only-hardware-queue leaves it to the port.',
+      help: 'Queue type for packets that the port does not accept at once; only-hardware-queue has none.',
       tab: 'General',
       default: DEFAULT_INTERFACE_QUEUE,
       dataplane: true,

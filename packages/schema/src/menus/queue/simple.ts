@@ -46,7 +46,7 @@ export const simpleQueue = defineMenu({
   singular: 'Simple Queue',
   kind: 'ordered',
   tree: ['Queues', 'Simple Queues'],
-  help: 'Rate limits by address or interface; the first queue that a packet fits takes it.',
+  help: 'Rate limits by address or interface; the first queue that matches a packet takes it.',
   props: {
     name: nameOfQueue,
     target: {
@@ -129,7 +129,7 @@ export const simpleQueue = defineMenu({
     parent: {
       kind: reference('/queue/simple', 'name', { keywords: ['none'] }),
       label: 'Parent',
-      help: 'Queue whose rate it shares with others, and that a packet must fit first.',
+      help: 'Queue whose rate it shares with its siblings; packets must match its target, too.',
       tab: 'Advanced',
       default: 'none',
       dataplane: true,

@@ -39,7 +39,7 @@ export const queueTree = defineMenu({
         { keywords: ['global'] },
       ),
       label: 'Parent',
-      help: 'For all packets global, for those that leave by an interface its name, or a queue of this tree.',
+      help: 'Parent: global for all packets, an interface for those that leave by it, or a queue of this tree.',
       tab: 'General',
       required: true,
       dataplane: true,

@@ -159,7 +159,7 @@ export const queueType = defineMenu({
   singular: 'Queue Type',
   kind: 'list',
   tree: ['Queues', 'Queue Types'],
-  help: 'How packets wait in a queue, and how many may.',
+  help: 'Kinds of queues with their parameters.',
   props: {
     name: {
       kind: nameInPair,
@@ -172,7 +172,7 @@ export const queueType = defineMenu({
     kind: {
       kind: oneOf(KINDS),
       label: 'Kind',
-      help: 'How it chooses which packet goes next and which one is dropped.',
+      help: 'Scheduling and drop algorithm of the queue.',
       tab: 'General',
       required: true,
       dataplane: true,

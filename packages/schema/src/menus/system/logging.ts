@@ -20,7 +20,7 @@ export const systemLogging = defineMenu({
   singular: 'Log Rule',
   kind: 'list',
   tree: ['System', 'Logging', 'Rules'],
-  help: 'Which messages go where; each rule that matches a message sends it on.',
+  help: 'Rules that send log messages to actions; every matching rule applies.',
   props: {
     topics: {
       kind: topicsWanted,
@@ -47,7 +47,7 @@ export const systemLogging = defineMenu({
     action: {
       kind: reference('/system/logging/action', 'name'),
       label: 'Action',
-      help: 'Where the messages go.',
+      help: 'Action that gets the messages.',
       tab: 'General',
       default: 'memory',
     },

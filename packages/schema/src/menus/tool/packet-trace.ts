@@ -111,7 +111,7 @@ export const toolPacketTrace = defineMenu({
   singular: 'Packet Trace',
   kind: 'command',
   tree: ['Tools', 'Packet Trace'],
-  help: 'What each stage decides about packets: live by a filter, or for a described packet without sending it.',
+  help: 'Decisions of each stage: for live packets that match, or for a described packet, which is not sent.',
   props: { ...packetArguments, ...traceArguments, ...dryRunArguments, ...results },
   flags: [],
   columns: [
@@ -130,7 +130,7 @@ export const toolPacketTrace = defineMenu({
   commands: [
     reading({
       name: 'dry-run',
-      help: 'What each stage would decide about the described packet now. Nothing is sent, counted or remembered.',
+      help: 'Decisions of each stage about the described packet. Nothing is sent, counted or stored.',
       target: 'menu',
       args: { ...packetArguments, ...dryRunArguments },
       result: RESULT,

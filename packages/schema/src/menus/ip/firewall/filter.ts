@@ -26,7 +26,7 @@ export const firewallFilter = defineMenu({
   window: { tabOf: FIREWALL_WINDOW, size: [1200, 640] },
   source: 'union',
   tree: ['IP', 'Firewall', 'Filter Rules'],
-  help: 'Rules that let packets pass or stop them, evaluated from top to bottom.',
+  help: 'Rules that accept or drop packets, evaluated from top to bottom.',
   props: {
     ...chain(path, ['input', 'forward', 'output'], 'forward'),
     ...firewallMatch,

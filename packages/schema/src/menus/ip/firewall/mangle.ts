@@ -56,7 +56,7 @@ export const firewallMangle = defineMenu({
     'new-packet-mark': {
       kind: mark('new-packet-mark'),
       label: 'New Packet Mark',
-      help: 'Mark that the packet gets; no-mark takes it away.',
+      help: 'Mark that the packet gets; no-mark removes it.',
       tab: 'Action',
       unset: true,
       when: { prop: 'action', values: ['mark-packet'] },
@@ -65,7 +65,7 @@ export const firewallMangle = defineMenu({
     'new-connection-mark': {
       kind: mark('new-connection-mark'),
       label: 'New Connection Mark',
-      help: 'Mark that the connection gets; no-mark takes it away.',
+      help: 'Mark that the connection gets; no-mark removes it.',
       tab: 'Action',
       unset: true,
       when: { prop: 'action', values: ['mark-connection'] },
@@ -74,7 +74,7 @@ export const firewallMangle = defineMenu({
     'new-routing-mark': {
       kind: mark('new-routing-mark'),
       label: 'New Routing Mark',
-      help: 'Mark that routing sees; kept for routing tables, there is one table now.',
+      help: 'Routing mark; without effect as long as there is one routing table.',
       tab: 'Action',
       unset: true,
       when: { prop: 'action', values: ['mark-routing'] },
@@ -92,7 +92,7 @@ export const firewallMangle = defineMenu({
     'new-mss': {
       kind: int({ min: 40, max: 65_534, keywords: ['clamp-to-pmtu'] }),
       label: 'New TCP MSS',
-      help: 'Segment size that SYN packets announce, or clamp-to-pmtu for what the MTU allows.',
+      help: 'Maximum segment size of SYN packets, or clamp-to-pmtu for the largest that the MTU allows.',
       tab: 'Action',
       unset: true,
       when: { prop: 'action', values: ['change-mss'] },
@@ -101,7 +101,7 @@ export const firewallMangle = defineMenu({
     passthrough: {
       kind: bool,
       label: 'Passthrough',
-      help: 'Go on with the next rule; else this one ends the table.',
+      help: 'Continue with the next rule; otherwise this one ends the table.',
       tab: 'Action',
       default: 'true',
       when: { prop: 'action', values: MANGLE_MARKING_ACTIONS },

@@ -13,7 +13,7 @@ export const ipFastPath = defineMenu({
   singular: 'Fast Path Handler',
   kind: 'status-list',
   tree: ['IP', 'Settings', 'Fast Path'],
-  help: 'Ways by which packets skip the stages that cannot change their fate, and what closes them.',
+  help: 'Paths on which packets skip stages, and what blocks them.',
   props: {
     name: readOnly(text(), 'Handler', 'Way past the slow path.'),
     active: readOnly(bool, 'Active', 'Packets may take this way.'),

@@ -11,7 +11,7 @@ export const ipSlowPath = defineMenu({
   singular: 'Slow Path Reason',
   kind: 'status-list',
   tree: ['IP', 'Settings', 'Slow Path'],
-  help: 'Packets that the flow cache did not forward, by the reason why it did not.',
+  help: 'Packets that the flow cache did not forward, by reason.',
   props: {
     reason: readOnly(text(), 'Reason', 'Name of the reason.'),
     description: readOnly(text({ sentence: true }), 'Description', 'What it means.'),

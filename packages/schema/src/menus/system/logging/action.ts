@@ -62,7 +62,7 @@ export const SYSLOG_SEVERITIES = [
 
 const clear: Command = {
   name: 'clear',
-  help: 'Forgets the messages that actions of target memory hold.',
+  help: 'Deletes the messages in memory of actions with target memory.',
   target: 'selection',
   args: {},
   effect: 'action',
@@ -83,19 +83,19 @@ export const systemLoggingAction = defineMenu({
   singular: 'Log Action',
   kind: 'list',
   tree: ['System', 'Logging', 'Actions'],
-  help: 'Where messages of the log go: memory, files, the output of the process, a syslog server.',
+  help: 'Destinations of log messages: memory, files, the output of the process, a syslog server.',
   props: {
     name: {
       kind: name(),
       label: 'Name',
-      help: 'Name of the action, unique; of messages in memory it is the buffer.',
+      help: 'Name of the action, unique; for target memory also the name of the buffer.',
       tab: 'General',
       required: true,
     },
     target: {
       kind: oneOf(TARGETS),
       label: 'Type',
-      help: 'What takes the messages.',
+      help: 'Type of destination.',
       tab: 'General',
       required: true,
     },

@@ -60,7 +60,7 @@ export const connectionTracking = defineMenu({
     'loose-tcp-tracking': {
       kind: bool,
       label: 'Loose TCP Tracking',
-      help: 'Pick up connections whose beginning was not seen.',
+      help: 'Track connections of which the first packets were missed.',
       tab: 'General',
       default: 'true',
       dataplane: true,
