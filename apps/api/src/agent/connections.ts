@@ -291,7 +291,7 @@ const numberReaders: Readonly<Record<string, NumberReader>> = {
   'dst-address': endpointNumber(field.dstAddress, field.dstPort),
   'reply-src-address': endpointNumber(field.replySrcAddress, field.replySrcPort),
   'reply-dst-address': endpointNumber(field.replyDstAddress, field.replyDstPort),
-  protocol: (dump, at) => dump.u8(at + 8),
+  protocol: (dump, at) => dump.u8(at + field.protocol),
   timeout: (dump, at) => Math.floor(dump.u32(at + field.timeout) / 1000),
   'orig-packets': counterNumber(field.origPackets),
   'orig-bytes': counterNumber(field.origBytes),

@@ -1,3 +1,5 @@
+import type { DataplaneConfig } from '@tollway/dataplane-agent';
+
 /**
  * Incremental encoding of messages. Each change sends the whole configuration, most of which is the same objects as before:
  * only new objects are encoded, the others are copied from a cache.
@@ -9,8 +11,37 @@ type Encode = (value: unknown) => Buffer;
 /** Encoded fragments by object. Those objects are immutable: the compiler creates new ones instead. */
 const fragments = new WeakMap<object, Buffer>();
 
+/**
+ * How each section of a configuration is encoded: as a `whole`, with its `rows` as fragments, or with those of the chains
+ * `inside` it.
+ */
+const SECTIONS: Readonly<Record<keyof DataplaneConfig, 'whole' | 'rows' | 'inside'>> = {
+  format: 'whole',
+  settings: 'whole',
+  tracking: 'whole',
+  interfaces: 'whole',
+  addresses: 'whole',
+  routes: 'whole',
+  neighbors: 'whole',
+  'address-lists': 'whole',
+  filter: 'inside',
+  nat: 'inside',
+  mangle: 'inside',
+  'mark-names': 'whole',
+  'queue-types': 'whole',
+  'simple-queues': 'rows',
+  'tree-queues': 'whole',
+  'interface-queues': 'whole',
+};
+
+const sections = (encoded: 'rows' | 'inside'): string[] =>
+  Object.entries(SECTIONS).flatMap(([name, how]) => (how === encoded ? [name] : []));
+
 /** Names of the arrays whose elements are fragments. */
-const FRAGMENT_ARRAYS = new Set(['rules', 'simple-queues']);
+const FRAGMENT_ARRAYS = new Set(['rules', ...sections('rows')]);
+
+/** Names of the fields that contain such arrays; all others are encoded as a whole. */
+const FRAGMENT_CONTAINERS = new Set(['body', 'config', ...sections('inside')]);
 
 /** Appends the encoding of a value whose arrays named in `FRAGMENT_ARRAYS` hold fragments (msgpack specification: map, array, str). */
 export function encodeFragments(value: unknown, encode: Encode, out: Buffer[]): void {
@@ -35,9 +66,6 @@ export function encodeFragments(value: unknown, encode: Encode, out: Buffer[]): 
     else out.push(encode(field));
   }
 }
-
-/** Names of the fields that contain such arrays; all others are encoded as a whole. */
-const FRAGMENT_CONTAINERS = new Set(['body', 'config', 'filter', 'nat', 'mangle']);
 
 function fragmentOf(value: object, encode: Encode): Buffer {
   let fragment = fragments.get(value);

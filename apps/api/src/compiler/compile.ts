@@ -1,9 +1,7 @@
 import type { DataplaneConfig } from '@tollway/dataplane-agent';
+import { FORMAT } from '@tollway/dataplane-agent/records';
 import type { ConfigSnapshot } from '../snapshot/snapshot.js';
 import { CompileContext } from './context.js';
-
-/** Version of the compiled format written here, `FORMAT` of the agent. */
-const FORMAT = 4;
 
 export interface Compiled {
   readonly config: DataplaneConfig;

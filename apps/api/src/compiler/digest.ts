@@ -67,29 +67,46 @@ function sectionHash(rows: readonly bigint[]): bigint {
 
 /** Digest of a configuration, 32 hexadecimal digits. @param hashOf hash of a row, {@link rowHash} or {@link contentHash} */
 export function digestOf(config: DataplaneConfig, hashOf: (row: unknown) => bigint = rowHash): string {
+  const {
+    format,
+    settings,
+    tracking,
+    interfaces,
+    addresses,
+    routes,
+    neighbors,
+    filter,
+    nat,
+    mangle = [],
+    'address-lists': lists,
+    'mark-names': markNames = [],
+    'queue-types': queueTypes = [],
+    'simple-queues': simple = [],
+    'tree-queues': tree = [],
+    'interface-queues': interfaceQueues = [],
+    ...others
+  } = config;
+  // A section that is left out here does not compile: configurations that differ in it would have the same digest.
+  others satisfies Readonly<Record<string, never>>;
   const sections: [name: string, rows: readonly unknown[]][] = [
-    ['format', [config.format]],
-    ['settings', [config.settings]],
-    ['tracking', [config.tracking]],
-    ['interfaces', config.interfaces],
-    ['addresses', config.addresses],
-    ['routes', config.routes],
-    ['neighbors', config.neighbors],
-    ...config['address-lists'].map(({ name, entries }): [string, unknown[]] => [`address-lists ${name}`, entries]),
+    ['format', [format]],
+    ['settings', [settings]],
+    ['tracking', [tracking]],
+    ['interfaces', interfaces],
+    ['addresses', addresses],
+    ['routes', routes],
+    ['neighbors', neighbors],
+    ...lists.map(({ name, entries }): [string, unknown[]] => [`address-lists ${name}`, entries]),
   ];
-  for (const [table, chains] of Object.entries({
-    filter: config.filter,
-    nat: config.nat,
-    mangle: config.mangle ?? [],
-  })) {
+  for (const [table, chains] of Object.entries({ filter, nat, mangle })) {
     for (const { name, rules } of chains) sections.push([`${table} ${name}`, rules]);
   }
   sections.push(
-    ['mark-names', config['mark-names'] ?? []],
-    ['queue-types', config['queue-types'] ?? []],
-    ['simple-queues', config['simple-queues'] ?? []],
-    ['tree-queues', config['tree-queues'] ?? []],
-    ['interface-queues', config['interface-queues'] ?? []],
+    ['mark-names', markNames],
+    ['queue-types', queueTypes],
+    ['simple-queues', simple],
+    ['tree-queues', tree],
+    ['interface-queues', interfaceQueues],
   );
   const line = ([name, rows]: (typeof sections)[number]) => `${name} ${hex(sectionHash(rows.map(hashOf)))}\n`;
   return hex(truncatedSha256(sections.map(line).join('')));

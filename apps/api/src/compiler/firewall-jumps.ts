@@ -1,4 +1,5 @@
 import type { Action, Matcher } from '@tollway/dataplane-agent';
+import { MAX_JUMP_DEPTH } from '@tollway/dataplane-agent/records';
 import type { Row } from '../snapshot/snapshot.js';
 import { InvalidRow } from './invalid-row.js';
 
@@ -47,9 +48,6 @@ export function checkCycle({ chain, action }: UnlinkedRule, jumps: ReadonlyMap<s
   }
 }
 
-/** Jumps inside jumps that the data plane follows, `MAX_JUMP_DEPTH` of the engine. */
-const MAX_NESTING = 16;
-
 /** A check that refuses jumps which nest too deep. `rules` must be without circles. */
 export function checkNesting(rules: readonly UnlinkedRule[]): (rule: UnlinkedRule) => void {
   const byChain = new Map<string, UnlinkedRule[]>();
@@ -67,14 +65,14 @@ export function checkNesting(rules: readonly UnlinkedRule[]): (rule: UnlinkedRul
     deepest = 0;
     for (const { action } of byChain.get(chain) ?? []) {
       const levels = 'target' in action ? 1 + below(action.target) : 0;
-      if (levels <= MAX_NESTING) deepest = Math.max(deepest, levels);
+      if (levels <= MAX_JUMP_DEPTH) deepest = Math.max(deepest, levels);
     }
     known.set(chain, deepest);
     return deepest;
   };
   return ({ action }) => {
-    if ('target' in action && 1 + below(action.target) > MAX_NESTING) {
-      throw new InvalidRow(`jump-target: jumps below chain ${action.target} are nested deeper than ${MAX_NESTING}`);
+    if ('target' in action && 1 + below(action.target) > MAX_JUMP_DEPTH) {
+      throw new InvalidRow(`jump-target: jumps below chain ${action.target} are nested deeper than ${MAX_JUMP_DEPTH}`);
     }
   };
 }

@@ -1,9 +1,7 @@
+import { MAX_QUEUE_LEVELS } from '@tollway/dataplane-agent/records';
 import type { Row } from '../snapshot/snapshot.js';
 import type { CompileContext } from './context.js';
 import { InvalidRow } from './invalid-row.js';
-
-/** Levels of queues above each other, `MAX_LEVELS` of the engine. */
-export const MAX_QUEUE_LEVELS = 8;
 
 /** A valid queue and the name of its parent. */
 export interface Child {

@@ -1,4 +1,4 @@
-import { MAX_QUEUE_LEVELS } from '../../compiler/queue-parents.js';
+import { MAX_QUEUE_LEVELS } from '@tollway/dataplane-agent/records';
 import { builtinNames } from '../../snapshot/builtin.js';
 import { interfaceNamed } from '../../snapshot/interfaces.js';
 import { type KeyOf, nameOf } from '../../snapshot/rows-by-key.js';

@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use serde_json::json;
-use tollway_config::dataplane::FIRST_DYNAMIC_ROW;
+use tollway_config::dataplane::{FIRST_DYNAMIC_ROW, FORMAT, MAX_JUMP_DEPTH, MAX_QUEUE_LEVELS};
 use tollway_config::protocol::record::{CODES, NO_END, layouts};
 use tollway_config::protocol::{MAX_FRAME, MAX_TOKEN_BUCKETS, MAX_TRACES, PROTOCOL};
 
@@ -24,6 +24,13 @@ fn main() -> std::io::Result<()> {
         CODES.into_iter().map(|codes| json!({ "name": codes.name, "codes": codes.codes })).collect();
     let constants = json!([
         ["PROTOCOL", PROTOCOL, "Version of the message set."],
+        ["FORMAT", FORMAT, "Version of the configuration's format."],
+        [
+            "MAX_QUEUE_LEVELS",
+            MAX_QUEUE_LEVELS,
+            "Levels that a tree of queues has at most, the root's included."
+        ],
+        ["MAX_JUMP_DEPTH", MAX_JUMP_DEPTH, "Jumps inside jumps that a chain of rules has at most."],
         ["MAX_FRAME", MAX_FRAME, "Largest frame either side accepts, bytes."],
         ["MAX_TRACES", MAX_TRACES, "Traces that are followed at a time."],
         ["MAX_TOKEN_BUCKETS", MAX_TOKEN_BUCKETS, "Queues whose milliseconds are noted at a time."],

@@ -32,6 +32,12 @@ pub const FIRST_DYNAMIC_ROW: RowId = 0x8000_0000;
 /// Version of this format. The agent reads this one and the one before.
 pub const FORMAT: u32 = 4;
 
+/// Levels that a tree of queues has at most, the root's included.
+pub const MAX_QUEUE_LEVELS: usize = 8;
+
+/// Jumps inside jumps that a chain of rules has at most.
+pub const MAX_JUMP_DEPTH: usize = 16;
+
 /// Everything the data plane needs to know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+pub use tollway_config::dataplane::MAX_JUMP_DEPTH;
 use tollway_config::dataplane::{Action, Chain, RowId};
 
 use super::action::{ActionScope, RuleAction};
@@ -18,8 +19,6 @@ use crate::interface::InterfaceMap;
 use crate::packet::Hook;
 use crate::packet::tuple::Addr;
 
-/// Most nested jumps.
-pub const MAX_JUMP_DEPTH: usize = 16;
 /// Most chains of a table.
 pub const MAX_CHAINS: usize = 4096;
 

@@ -9,13 +9,11 @@ mod build;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+pub use tollway_config::dataplane::MAX_QUEUE_LEVELS as MAX_LEVELS;
 use tollway_config::dataplane::{Mark, QueueLimit, QueueType, RowId};
 use tollway_config::protocol::record::queue_part;
 
 use crate::ids::QueueDirection;
-
-/// Levels of a tree, the root's included.
-pub const MAX_LEVELS: usize = 8;
 
 /// A class of one configuration: its index in [`Forest::classes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
