@@ -13,17 +13,10 @@ export function compileAddresses(context: CompileContext): InterfaceAddress[] {
     if (!prefix) throw new InvalidRow(`address: ${text} is no address with prefix length`);
     return {
       row: row.id,
-      interface: interfaceRow(context, requiredValue(MENU, row, 'interface')),
+      interface: context.interfaces.row('interface', requiredValue(MENU, row, 'interface')),
       address: ipv4Text(prefix.address),
       'prefix-len': prefix.length,
       network: effective(MENU, row, 'network') ?? ipv4Text((prefix.address & ipv4Mask(prefix.length)) >>> 0),
     };
   });
-}
-
-/** Row of an interface by name. */
-export function interfaceRow(context: CompileContext, name: string): number {
-  const row = context.interfaces.byName.get(name);
-  if (row === undefined) throw new InvalidRow(`interface: there is no interface ${name}`);
-  return row;
 }

@@ -33,8 +33,8 @@ export function compileMenus(
   utcOffsetS: number,
 ): Compiled {
   const context = new CompileContext(snapshot, utcOffsetS);
-  const config: Partial<DataplaneConfig> = { ...SECTIONS, format: FORMAT };
-  for (const compile of menus) Object.assign(config, compile(context));
+  const config: PartOfConfig = { ...SECTIONS, format: FORMAT };
+  for (const compile of menus) addSections(config, compile(context));
   config['mark-names'] = context.marks.compiled();
   if (!isWhole(config)) throw new Error('a section of the compiled configuration is given by no menu');
   return { config, invalid: context.invalid, utcOffsetS: context.dependsOnTime ? utcOffsetS : undefined };
@@ -60,5 +60,21 @@ const SECTIONS: Readonly<Record<keyof DataplaneConfig, undefined>> = {
   'interface-queues': undefined,
 };
 
-const isWhole = (config: Partial<DataplaneConfig>): config is DataplaneConfig =>
+type PartOfConfig = { [Section in keyof DataplaneConfig]: unknown };
+
+/**
+ * Adds the sections that a menu gives. Several menus may give rows of one section, as interfaces of several types, which then
+ * follow each other.
+ * @throws Error for a section that is no list of rows and has been given by another menu
+ */
+function addSections(config: PartOfConfig, sections: Partial<Sections>): void {
+  for (const [name, section] of Object.entries(sections) as [keyof Sections, unknown][]) {
+    const given = config[name];
+    if (given === undefined) config[name] = section;
+    else if (Array.isArray(given) && Array.isArray(section)) config[name] = [...given, ...section];
+    else throw new Error(`section ${name} of the compiled configuration is given by two menus`);
+  }
+}
+
+const isWhole = (config: Readonly<PartOfConfig>): config is DataplaneConfig =>
   Object.values(config).every((section) => section !== undefined);

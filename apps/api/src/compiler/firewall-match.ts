@@ -35,7 +35,7 @@ type Translate = (given: Given, context: CompileContext, lists: AddressLists) =>
 const TRANSLATIONS: Readonly<Record<string, Translate>> = {
   'in-interface': ({ text, negate }, context) => ({
     kind: 'in-interface',
-    interfaces: named(context, 'in-interface', text),
+    interfaces: context.interfaces.rows('in-interface', text),
     negate,
   }),
   'in-interface-list': ({ text, negate }, context) => ({
@@ -45,7 +45,7 @@ const TRANSLATIONS: Readonly<Record<string, Translate>> = {
   }),
   'out-interface': ({ text, negate }, context) => ({
     kind: 'out-interface',
-    interfaces: named(context, 'out-interface', text),
+    interfaces: context.interfaces.rows('out-interface', text),
     negate,
   }),
   'out-interface-list': ({ text, negate }, context) => ({
@@ -134,12 +134,6 @@ function read<T>(property: string, text: string, parse: (text: string) => T | un
   const value = parse(text);
   if (value === undefined) throw new InvalidRow(`${property}: ${text} cannot be read`);
   return value;
-}
-
-function named(context: CompileContext, property: string, name: string): number[] {
-  const rows = context.interfaces.matching(name);
-  if (!rows) throw new InvalidRow(`${property}: there is no interface ${name}`);
-  return [...rows];
 }
 
 /** A rule that asks for a list whose last member went would silently match nothing: it is flagged instead. */

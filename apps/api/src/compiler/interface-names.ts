@@ -1,7 +1,8 @@
 import { menuByPath } from '@tollway/schema';
-import { interfaceMenus, interfaceName, interfacesOf } from '../snapshot/interfaces.js';
+import { interfaceMenus, interfaceName, typedInterfaces } from '../snapshot/interfaces.js';
 import type { ConfigSnapshot } from '../snapshot/snapshot.js';
 import { rowsOf } from '../snapshot/snapshot.js';
+import { InvalidRow } from './invalid-row.js';
 
 const LISTS = '/interface/list';
 const MEMBERS = '/interface/list/member';
@@ -13,9 +14,9 @@ export function isBuiltinList(name: string): boolean {
 
 /** Resolves names of interfaces and of interface lists to rows of interfaces of whatever type. */
 export class InterfaceNames {
-  /** Interface rows by name. */
-  readonly byName: ReadonlyMap<string, number>;
+  readonly #byName: ReadonlyMap<string, number>;
   readonly #snapshot: ConfigSnapshot;
+  readonly #ethernet: readonly number[];
   readonly #lists = new Map<string, readonly number[]>();
 
   static #last: InterfaceNames | undefined;
@@ -33,14 +34,26 @@ export class InterfaceNames {
 
   private constructor(snapshot: ConfigSnapshot) {
     this.#snapshot = snapshot;
-    this.byName = new Map(interfacesOf(snapshot).map((row) => [interfaceName(row), row.id]));
+    const interfaces = typedInterfaces(snapshot);
+    this.#byName = new Map(interfaces.map(({ row }) => [interfaceName(row), row.id]));
+    this.#ethernet = interfaces.flatMap(({ row, type }) => (type === 'ether' ? [row.id] : []));
   }
 
-  /** Rows of an interface name or of `all-ethernet`; undefined when there is none of that name. */
-  matching(name: string): readonly number[] | undefined {
-    if (name === 'all-ethernet') return this.#all();
-    const row = this.byName.get(name);
-    return row === undefined ? undefined : [row];
+  /** Row of the interface of a name; undefined when there is none. */
+  find(name: string): number | undefined {
+    return this.#byName.get(name);
+  }
+
+  /** Row of the interface that a property names. @throws InvalidRow, naming the property, when there is none. */
+  row(property: string, name: string): number {
+    const row = this.find(name);
+    if (row === undefined) throw new InvalidRow(`${property}: there is no interface ${name}`);
+    return row;
+  }
+
+  /** Rows of the interfaces that a condition names, by a name or as `all-ethernet`. @throws InvalidRow as {@link row} does. */
+  rows(property: string, name: string): number[] {
+    return name === 'all-ethernet' ? [...this.#ethernet] : [this.row(property, name)];
   }
 
   /**
@@ -58,7 +71,7 @@ export class InterfaceNames {
   }
 
   #all(): number[] {
-    return [...this.byName.values()];
+    return [...this.#byName.values()];
   }
 
   /** A cyclic include contributes nothing. */
@@ -79,7 +92,7 @@ export class InterfaceNames {
     for (const row of of('exclude')) rows.delete(row);
     for (const member of rowsOf(this.#snapshot, MEMBERS)) {
       if (member.disabled || member.values.list !== name) continue;
-      const row = this.byName.get(member.values.interface ?? '');
+      const row = this.#byName.get(member.values.interface ?? '');
       if (row !== undefined) rows.add(row);
     }
     return rows;

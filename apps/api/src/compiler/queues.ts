@@ -159,13 +159,7 @@ function target(context: CompileContext, property: string, text: string): QueueT
   const parsed = parseQueueTarget(text);
   if (parsed === undefined) throw new InvalidRow(`${property}: ${text} is neither a prefix nor an interface`);
   if (!('interface' in parsed)) return { address: parsed.address, 'prefix-len': parsed.length };
-  return { interface: interfaceRow(context, property, parsed.interface) };
-}
-
-function interfaceRow(context: CompileContext, property: string, name: string): number {
-  const row = context.interfaces.byName.get(name);
-  if (row === undefined) throw new InvalidRow(`${property}: there is no interface ${name}`);
-  return row;
+  return { interface: context.interfaces.row(property, parsed.interface) };
 }
 
 const marks = (context: CompileContext, names: string | undefined): number[] =>
@@ -208,7 +202,7 @@ function treeQueues(context: CompileContext, types: QueueTypes): TreeQueue[] {
 /** Parent by name that is no queue. Interfaces go before queues, which cannot be called like them. */
 function treeRoot(context: Pick<CompileContext, 'interfaces'>, parent: string): TreeParent | undefined {
   if (parent === 'global') return { kind: 'global' };
-  const row = context.interfaces.byName.get(parent);
+  const row = context.interfaces.find(parent);
   return row === undefined ? undefined : { kind: 'interface', interface: row };
 }
 

@@ -3,7 +3,7 @@ import { nameOf, RowsByKey } from '../snapshot/rows-by-key.js';
 import type { ConfigSnapshot, Row } from '../snapshot/snapshot.js';
 import { type ChecksByMenu, NO_CHECKS } from './menu-checks.js';
 import { assignRanks } from './ranks.js';
-import type { RowContent } from './verify.js';
+import type { RowContent, Storage } from './verify.js';
 
 export type { RowContent };
 
@@ -139,6 +139,11 @@ export class Draft {
   /** Rows of a menu by name and other keys. */
   byKey(menu: string): RowsByKey {
     return this.#rowsOf(menu).byKey;
+  }
+
+  /** The rows of a menu that stores rows, as those beside which one of them is checked. */
+  storage(path: string): Storage {
+    return { path, rows: this.byKey(path) };
   }
 
   /** First of `stem1`, `stem2` … that no row of the menu is called. */

@@ -238,7 +238,7 @@ function addOne(draft: Draft, menu: Menu, args: Arguments): number {
   const content = withAutoName(
     draft,
     menu,
-    verifiedContent(verifyAdd(draft.checks, menu, given, draft.snapshot(), draft.byKey(menu.path))),
+    verifiedContent(verifyAdd(draft.checks, menu, given, draft.snapshot(), draft.storage(menu.path))),
   );
   const place = rowBelow(draft, menu, wanted, new Set(), () => {
     const by = wanted.by ?? 'place-before';
@@ -290,7 +290,7 @@ function rowBelow(
 }
 
 function verifiedChange(draft: Draft, menu: Menu, row: Row, args: Arguments, storage: string): RowContent {
-  const content = verifiedContent(verifySet(draft.checks, menu, row, args, draft.snapshot(), draft.byKey(storage)));
+  const content = verifiedContent(verifySet(draft.checks, menu, row, args, draft.snapshot(), draft.storage(storage)));
   if (menu.autoName !== undefined && content.values.name === undefined) {
     throw errors.badProperty('name', `name cannot be unset: ${menu.props.name?.kind.accepts}`);
   }

@@ -1,9 +1,9 @@
 import { type Constant, type Menu, menuByPath, type Prop, propOf } from '@tollway/schema';
 import { builtinNames, withBuiltin } from '../snapshot/builtin.js';
-import { interfaceNameTaken } from '../snapshot/interfaces.js';
+import { interfaceName, interfaceNameTaken } from '../snapshot/interfaces.js';
 import { nameOf, RowsByKey } from '../snapshot/rows-by-key.js';
-import type { ConfigSnapshot, Row } from '../snapshot/snapshot.js';
-import { storedRowsOf } from '../snapshot/storage.js';
+import { type ConfigSnapshot, type Row, rowsOf } from '../snapshot/snapshot.js';
+import { storagesOf, storedRowsOf } from '../snapshot/storage.js';
 import { derivedOf } from './derived.js';
 import type { ChecksByMenu } from './menu-checks.js';
 import { type FieldError, fieldError, OtherRows, type ProposedRow } from './proposed-row.js';
@@ -19,20 +19,26 @@ export type Verified =
   | { readonly ok: true; readonly content: RowContent }
   | { readonly ok: false; readonly errors: readonly [FieldError, ...FieldError[]] };
 
+/** The menu that stores a row, and its rows there; it may be changed through another menu (`/interface`). */
+export interface Storage {
+  readonly path: string;
+  readonly rows: RowsByKey;
+}
+
 /**
  * Checks the body of an `add`: property names, value kinds, required properties, references to other
  * items, and what must hold between properties and rows. Arguments of the command itself
  * (`place-before`, `place-after`, `numbers`, `.id`) are the caller's and must not be in `body`.
- * @param rows rows of the menu in `snapshot`; given by callers that check many bodies
+ * @param storage rows of the menu in `snapshot`; given by callers that check many bodies
  */
 export function verifyAdd(
   checks: ChecksByMenu,
   menu: Menu,
   body: Readonly<Record<string, unknown>>,
   snapshot: ConfigSnapshot,
-  rows = rowsIn(menu, snapshot),
+  storage = storageOf(menu, undefined, snapshot),
 ): Verified {
-  return verify(checks, menu, body, snapshot, rows, undefined);
+  return verify(checks, menu, body, snapshot, storage, undefined);
 }
 
 /**
@@ -45,9 +51,9 @@ export function verifySet(
   row: Row | undefined,
   body: Readonly<Record<string, unknown>>,
   snapshot: ConfigSnapshot,
-  rows = rowsIn(menu, snapshot),
+  storage = storageOf(menu, row, snapshot),
 ): Verified {
-  return verify(checks, menu, body, snapshot, rows, row ?? { id: -1, values: {}, disabled: false, comment: '' });
+  return verify(checks, menu, body, snapshot, storage, row ?? { id: -1, values: {}, disabled: false, comment: '' });
 }
 
 /**
@@ -60,19 +66,25 @@ export function verifyRestored(
   row: Row,
   body: Readonly<Record<string, unknown>>,
   snapshot: ConfigSnapshot,
-  rows: RowsByKey,
+  storage: Storage,
 ): Verified {
-  return verify(checks, menu, body, snapshot, rows, row, { conditions: false });
+  return verify(checks, menu, body, snapshot, storage, row, { conditions: false });
 }
 
-const rowsIn = (menu: Menu, snapshot: ConfigSnapshot): RowsByKey => new RowsByKey(storedRowsOf(snapshot, menu.path));
+/** The menu among those whose rows `menu` shows that stores `row`, or that would. */
+function storageOf(menu: Menu, row: Row | undefined, snapshot: ConfigSnapshot): Storage {
+  const paths = storagesOf(menu.path);
+  const stores = (path: string) => rowsOf(snapshot, path).some(({ id }) => id === row?.id);
+  const path = (paths.length > 1 ? paths.find(stores) : paths[0]) ?? menu.path;
+  return { path, rows: new RowsByKey(rowsOf(snapshot, path)) };
+}
 
 function verify(
   checks: ChecksByMenu,
   menu: Menu,
   body: Readonly<Record<string, unknown>>,
   snapshot: ConfigSnapshot,
-  rows: RowsByKey,
+  { path: storage, rows }: Storage,
   row: Row | undefined,
   { conditions = true }: { readonly conditions?: boolean } = {},
 ): Verified {
@@ -113,8 +125,7 @@ function verify(
     if (conditions) errors.push(...checkConditions(proposed));
     errors.push(...checkReferences(proposed, rows));
     errors.push(...checkInterfaceName(proposed, row?.id));
-    const error = checks.get(menu.path)?.check?.(proposed);
-    if (error !== undefined) errors.push(error);
+    errors.push(...checkMenus(checks, proposed, storage));
   }
   const [first, ...more] = errors;
   if (first) return { ok: false, errors: [first, ...more] };
@@ -245,11 +256,27 @@ function checkReferences({ menu, values, given, snapshot }: ProposedRow, sibling
   });
 }
 
-/** Interfaces of all types share one name space. */
-function checkInterfaceName({ menu, values, snapshot }: ProposedRow, own: number | undefined): FieldError[] {
+/** Interfaces of all types share one name space, and as parents of queue trees one with those. */
+function checkInterfaceName({ menu, values, given, snapshot }: ProposedRow, own: number | undefined): FieldError[] {
   const { name } = values;
-  if (menu.interfaceType === undefined || name === undefined || !interfaceNameTaken(snapshot, name, own)) return [];
-  return [fieldError('name', `failure: already have interface with such name: ${name} (value of name must be unique)`)];
+  if (menu.interfaceType === undefined || name === undefined) return [];
+  if (interfaceNameTaken(snapshot, name, own)) {
+    return [
+      fieldError('name', `failure: already have interface with such name: ${name} (value of name must be unique)`),
+    ];
+  }
+  if (!given.has('name') || !rowsOf(snapshot, '/queue/tree').some((row) => row.values.name === name)) return [];
+  return [
+    fieldError('name', `value of name: ${name} is a queue tree, and as a parent would mean both; give another name`),
+  ];
+}
+
+/** The check of the menu that stores the row, and that of the menu through which it is changed. */
+function checkMenus(checks: ChecksByMenu, proposed: ProposedRow, storage: string): FieldError[] {
+  return [...new Set([storage, proposed.menu.path])].flatMap((path) => {
+    const menu = path === proposed.menu.path ? proposed.menu : menuByPath(path);
+    return (menu && checks.get(path)?.check?.({ ...proposed, menu })) ?? [];
+  });
 }
 
 const isSibling = (path: string, name: string, siblings: RowsByKey): boolean =>
@@ -262,9 +289,10 @@ function namesOf(path: string, property: string, snapshot: ConfigSnapshot, most 
   const menu = menuByPath(path);
   const names: string[] = [];
   const rows = storedRowsOf(snapshot, path);
-  for (const { values } of menu ? withBuiltin(menu, rows) : []) {
+  const isInterface = menu?.interfaceType !== undefined && property === 'name';
+  for (const row of menu ? withBuiltin(menu, rows) : []) {
     if (names.length >= most) return names;
-    const name = values[property] ?? values['default-name'];
+    const name = isInterface ? interfaceName(row) : row.values[property];
     if (name !== undefined) names.push(name);
   }
   return names;

@@ -213,7 +213,7 @@ export class QueueImport {
     const { name = '' } = settings;
     if (!this.#options.add)
       return { line: number, action: 'same', name, text: 'no such queue', hint: '', row: undefined };
-    const verified = verifyAdd(draft.checks, this.#menu, settings, draft.snapshot(), draft.byKey(PATH));
+    const verified = verifyAdd(draft.checks, this.#menu, settings, draft.snapshot(), draft.storage(PATH));
     if (!verified.ok) {
       return wrong(number, name, this.#wrongSetting(line, name, settings, verified.errors[0]));
     }
@@ -234,7 +234,7 @@ export class QueueImport {
     const { name = '' } = row.values;
     const same = (text: string): ImportLine => ({ line: number, action: 'same', name, text, hint: '', row: row.id });
     if (!this.#options.update) return same('left as it is');
-    const verified = verifySet(draft.checks, this.#menu, row, settings, draft.snapshot(), draft.byKey(PATH));
+    const verified = verifySet(draft.checks, this.#menu, row, settings, draft.snapshot(), draft.storage(PATH));
     if (!verified.ok) return wrong(number, name, this.#wrongSetting(line, name, settings, verified.errors[0]));
     const text = describeChange(this.#menu, row, verified.content);
     if (text === '') return same('');

@@ -4,11 +4,10 @@ import { errors } from '../errors.js';
 import { counterCommands } from '../rest/commands/counters.js';
 import { samples } from '../rest/commands/monitor.js';
 import type { Answer, CommandCall, Services } from '../services.js';
-import { interfacesOf } from '../snapshot/interfaces.js';
+import { interfaceName, interfacesOf } from '../snapshot/interfaces.js';
 import type { Row } from '../snapshot/snapshot.js';
 import { interfacesView, rates } from '../view/interfaces.js';
 import type { RestRow } from '../view/rows.js';
-import { checkEthernet } from './interface/ethernet.js';
 import type { MenuModule } from './module.js';
 
 /** `/interface/monitor-traffic`: rates of interfaces, once or each second for a while. */
@@ -28,7 +27,7 @@ async function takeSample({ live }: Services, rows: readonly Row[], aggregate: b
   if (stats === undefined) throw new AgentGone();
   const samples = rows.flatMap((row) => {
     const entry = stats.interfaces.find((candidate) => candidate.row === row.id);
-    return entry === undefined ? [] : [{ name: row.values.name ?? '', ...rates(entry) }];
+    return entry === undefined ? [] : [{ name: interfaceName(row), ...rates(entry) }];
   });
   if (!aggregate) return samples;
   const sums: Record<string, number> = {};
@@ -43,7 +42,6 @@ async function takeSample({ live }: Services, rows: readonly Row[], aggregate: b
 
 export const interfaces: MenuModule = {
   path: '/interface',
-  check: checkEthernet,
   view: (menu, { store, live }) => interfacesView(menu, store, live),
   commands: { ...counterCommands('reset-interface-counters'), 'monitor-traffic': monitorTraffic },
 };

@@ -49,7 +49,7 @@ export function traceFilter(args: PacketArguments, snapshot: ConfigSnapshot): Tr
     protocol: protocol ?? null,
     'src-port': number('src-port'),
     'dst-port': number('dst-port'),
-    'in-interface': args['in-interface'] === undefined ? null : interfaceRow(args['in-interface'], snapshot),
+    'in-interface': args['in-interface'] === undefined ? null : incomingInterface(args['in-interface'], snapshot),
     dropped: args.dropped === 'true',
   };
 }
@@ -79,7 +79,7 @@ export async function packetDescription(
   const icmp = parseIcmpOptions(args['icmp-options'] ?? '');
   const flags = args['tcp-flags']?.split(',');
   return {
-    'in-interface': named === undefined ? await interfaceBehind(source, agent) : interfaceRow(named, snapshot),
+    'in-interface': named === undefined ? await interfaceBehind(source, agent) : incomingInterface(named, snapshot),
     protocol,
     'src-address': ipv4Text(source),
     'dst-address': ipv4Text(destination),
@@ -112,7 +112,7 @@ function oneAddress(name: string, args: PacketArguments): number {
   throw errors.badProperty(name, `value of ${name}: ${args[name]} is a network; a dry run takes one address a.b.c.d`);
 }
 
-function interfaceRow(name: string, snapshot: ConfigSnapshot): number {
+function incomingInterface(name: string, snapshot: ConfigSnapshot): number {
   const row = interfaceNamed(snapshot, name);
   if (row !== undefined) return row.id;
   const names = [...interfaceNames(snapshot).values()].join(', ');

@@ -3,7 +3,7 @@ import type { PacketTrace, TracedRow, TracedStep } from '@tollway/protocol/live/
 import { datetimeText, menuByPath, protocolText } from '@tollway/schema';
 import type { TracedPacket, TraceStep } from '../agent/messages.js';
 import type { Services } from '../services.js';
-import { interfaceName, interfacesOf } from '../snapshot/interfaces.js';
+import { interfaceNames } from '../snapshot/interfaces.js';
 import { type ConfigSnapshot, type Row, rowIdText, rowsOf } from '../snapshot/snapshot.js';
 import type { RestRow } from '../view/rows.js';
 
@@ -25,6 +25,8 @@ const PORT_PROTOCOLS = [6, 17];
 /** Source of the names and rule numbers for the ids in a trace. */
 interface Names {
   readonly snapshot: ConfigSnapshot;
+  /** Names of interfaces by their rows. */
+  readonly interfaces: ReadonlyMap<number, string>;
   /** Number of dynamic rules above the filter rules of the configuration: rule numbers count them too. */
   readonly above: number;
 }
@@ -33,7 +35,7 @@ interface Names {
 export async function namesNow({ store, views }: Pick<Services, 'store' | 'views'>): Promise<Names> {
   const shown = await views.get(FILTER)?.();
   const { snapshot } = store;
-  return { snapshot, above: Math.max(0, (shown?.length ?? 0) - rowsOf(snapshot, FILTER).length) };
+  return { snapshot, interfaces: interfaceNames(snapshot), above: Math.max(0, (shown?.length ?? 0) - rowsOf(snapshot, FILTER).length) };
 }
 
 /** A row, its menu, and its number there from 0. */
@@ -94,11 +96,7 @@ function rowReference({ snapshot, above }: Names, id: number): TracedRow {
 
 /** A packet with the names of the configuration. */
 export function packetTrace(names: Names, packet: TracedPacket): PacketTrace {
-  const { snapshot } = names;
-  const name = (row: number): string => {
-    const found = row === 0 ? undefined : interfacesOf(snapshot).find(({ id }) => id === row);
-    return found === undefined ? '' : interfaceName(found);
-  };
+  const name = (row: number): string => names.interfaces.get(row) ?? '';
   const ports = PORT_PROTOCOLS.includes(packet.protocol);
   const end = (address: string, port: number): string => (ports ? `${address}:${port}` : address);
   return {

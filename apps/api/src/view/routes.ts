@@ -3,7 +3,7 @@ import { ipv4Mask, ipv4Prefix, ipv4Text, type Menu, parseNexthop } from '@tollwa
 import { RouteDump } from '../agent/routes.js';
 import type { ConfigStore } from '../config/store.js';
 import type { AddressColumn } from '../query/membership.js';
-import { interfaceNames, interfacesOf } from '../snapshot/interfaces.js';
+import { interfaceName, interfaceNames, interfacesOf } from '../snapshot/interfaces.js';
 import { parseRowId, type Row, rowIdText } from '../snapshot/snapshot.js';
 import type { LiveState } from '../state/live-state.js';
 import { type RestRow, type RowSet, type View, yesNo } from './rows.js';
@@ -58,8 +58,8 @@ export function routesView(menu: Menu, store: ConfigStore, live: LiveState): Vie
 
 /** Addresses that the router has: not those that are disabled, nor those of disabled interfaces. */
 function ownAddresses(addresses: readonly Row[], interfaces: readonly Row[]): ReadonlySet<string | undefined> {
-  const disabledInterfaces = new Set(interfaces.filter(({ disabled }) => disabled).map(({ values }) => values.name));
-  const has = ({ disabled, values }: Row) => !disabled && !disabledInterfaces.has(values.interface);
+  const disabledInterfaces = new Set(interfaces.filter(({ disabled }) => disabled).map(interfaceName));
+  const has = ({ disabled, values }: Row) => !disabled && !disabledInterfaces.has(values.interface ?? '');
   return new Set(addresses.filter(has).map(({ values }) => values.address?.split('/', 1)[0]));
 }
 

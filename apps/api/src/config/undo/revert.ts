@@ -184,7 +184,7 @@ async function impossibleRows(
     const row = of !== path || before === undefined || isMove(change) ? undefined : draft.find(path, id);
     if (row === undefined) return [];
     for (const [through, body] of settable(menu, row)) {
-      const verified = verifyRestored(draft.checks, through, row, body, draft.snapshot(), rows);
+      const verified = verifyRestored(draft.checks, through, row, body, draft.snapshot(), draft.storage(path));
       if (!verified.ok) return [conflict(row, `cannot come back: ${verified.errors[0].detail}`)];
     }
     return [];

@@ -9,6 +9,7 @@ import { type FieldError, fieldError, type ProposedRow } from '../../config/prop
 import { counterCommands } from '../../rest/commands/counters.js';
 import { samples } from '../../rest/commands/monitor.js';
 import type { Answer, CommandCall } from '../../services.js';
+import { interfaceName } from '../../snapshot/interfaces.js';
 import { type Row, rowsOf } from '../../snapshot/snapshot.js';
 import { storedRowsOf } from '../../snapshot/storage.js';
 import { interfacesView } from '../../view/interfaces.js';
@@ -25,7 +26,7 @@ function one(row: Row): Interface {
   const timeout = requiredValue(MENU, row, 'arp-timeout');
   return {
     row: row.id,
-    name: effective(MENU, row, 'name') ?? requiredValue(MENU, row, 'default-name'),
+    name: interfaceName(row),
     port: requiredValue(MENU, row, 'default-name'),
     disabled: row.disabled,
     mtu: Number(requiredValue(MENU, row, 'mtu')),
@@ -52,15 +53,7 @@ function ioChoice(value: string): IoChoice {
   return choice;
 }
 
-/** `/interface` and `/interface/ethernet` */
-export function checkEthernet({ values, given, snapshot }: ProposedRow): FieldError | undefined {
-  const { name } = values;
-  if (given.has('name') && rowsOf(snapshot, '/queue/tree').some((row) => row.values.name === name)) {
-    return fieldError(
-      'name',
-      `value of name: ${name} is a queue tree, and as a parent would mean both; give another name`,
-    );
-  }
+function checkEthernet({ values }: ProposedRow): FieldError | undefined {
   const mac = values['mac-address'] === undefined ? undefined : notUnicast(values['mac-address']);
   return mac ? fieldError('mac-address', mac) : undefined;
 }
@@ -73,10 +66,10 @@ async function monitorEthernet(call: CommandCall): Promise<Answer> {
   return samples(call, async () => {
     const stats = await services.live.stats();
     if (stats === undefined) throw new AgentGone();
-    return rows.map(({ id, values }) => {
-      const port = stats.interfaces.find((entry) => entry.row === id);
+    return rows.map((row) => {
+      const port = stats.interfaces.find((entry) => entry.row === row.id);
       const status = port === undefined ? 'unknown' : port.running ? 'link-ok' : 'no-link';
-      return { name: values.name ?? '', status };
+      return { name: interfaceName(row), status };
     });
   });
 }

@@ -1,6 +1,5 @@
 import type { StaticNeighbor } from '@tollway/dataplane-agent';
 import { AgentGone } from '../../agent/messages.js';
-import { interfaceRow } from '../../compiler/addresses.js';
 import { type CompileContext, requiredValue } from '../../compiler/context.js';
 import { checkArp } from '../../config/checks/addresses.js';
 import type { ApiError } from '../../errors.js';
@@ -15,7 +14,7 @@ const MENU = '/ip/arp';
 function compileNeighbors(context: CompileContext): StaticNeighbor[] {
   return context.translate(MENU, (row) => ({
     row: row.id,
-    interface: interfaceRow(context, requiredValue(MENU, row, 'interface')),
+    interface: context.interfaces.row('interface', requiredValue(MENU, row, 'interface')),
     address: requiredValue(MENU, row, 'address'),
     'mac-address': requiredValue(MENU, row, 'mac-address').toLowerCase(),
     published: requiredValue(MENU, row, 'published') === 'true',

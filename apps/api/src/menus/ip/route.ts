@@ -56,10 +56,7 @@ function target(context: CompileContext, row: Row, own: ReadonlySet<string>): Ro
   const gateway = requiredValue(MENU, row, 'gateway');
   const hop = parseNexthop(gateway);
   if (!hop) throw new InvalidRow(`gateway: ${gateway} is no next hop`);
-  const through = hop.interface === undefined ? undefined : context.interfaces.byName.get(hop.interface);
-  if (hop.interface !== undefined && through === undefined) {
-    throw new InvalidRow(`gateway: there is no interface ${hop.interface}`);
-  }
+  const through = hop.interface === undefined ? undefined : context.interfaces.row('gateway', hop.interface);
   if (hop.address !== undefined) {
     const address = ipv4Text(hop.address);
     if (own.has(address)) throw new InvalidRow(`gateway: ${address} is an address of this router itself`);

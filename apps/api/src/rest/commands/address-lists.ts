@@ -31,7 +31,7 @@ export async function addDynamicEntries(
   await rows.prepare(addressIn, slicer);
   const entries = await slicer.map(list, (args, index): DynamicAddress => {
     try {
-      return dynamicEntry(args, verifiedContent(verifyAdd(store.checks, menu, args, store.snapshot, rows)));
+      return dynamicEntry(args, verifiedContent(verifyAdd(store.checks, menu, args, store.snapshot, { path: menu.path, rows })));
     } catch (error) {
       throw error instanceof ApiError && list.length > 1 ? errors.inElement(index, error) : error;
     }
