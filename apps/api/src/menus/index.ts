@@ -2,6 +2,7 @@ import { type Menu, registry } from '@tollway/schema';
 import { type Compile, compileMenus } from '../compiler/compile.js';
 import type { ChecksByMenu } from '../config/menu-checks.js';
 import type { MenuCommands } from '../services.js';
+import { liveRowsView } from '../view/live-rows.js';
 import type { View } from '../view/rows.js';
 import { settingsView } from '../view/settings.js';
 import { storedView } from '../view/stored-rows.js';
@@ -88,7 +89,10 @@ export const menuCommands: ReadonlyMap<string, MenuCommands> = byPath;
 export function createViews(sources: ViewSources): ReadonlyMap<string, View> {
   return new Map(
     registry.flatMap((menu) => {
-      const view = byPath.get(menu.path)?.view?.(menu, sources) ?? storedOnly(menu, sources);
+      const module = byPath.get(menu.path);
+      const read = module?.liveRows?.(sources);
+      const joined = read && liveRowsView(menu, sources.store, read);
+      const view = module?.view?.(menu, sources) ?? joined ?? storedOnly(menu, sources);
       return view === undefined ? [] : [[menu.path, view]];
     }),
   );

@@ -8,6 +8,7 @@ import type { RouterLog } from '../logging/router-log.js';
 import type { MenuCommands } from '../services.js';
 import type { CpuLoad } from '../state/cpu-load.js';
 import type { LiveState } from '../state/live-state.js';
+import type { ReadLive } from '../view/live-rows.js';
 import type { View } from '../view/rows.js';
 
 /** Dependencies of views. */
@@ -30,6 +31,8 @@ export interface MenuModule extends MenuChecks, MenuCommands {
   readonly path: string;
   /** Compiler of its sections of the configuration. Rows of other menus are read, too. */
   readonly compile?: CompileSections;
-  /** Its view: the rows that it shows, if those are not only the stored ones. */
+  /** What is shown beside its stored rows: their live values, and rows of the system in menus of source `union`. */
+  liveRows?(sources: ViewSources): ReadLive;
+  /** Its view, where the rows that it shows are not those that it stores. */
   view?(menu: Menu, sources: ViewSources): View;
 }

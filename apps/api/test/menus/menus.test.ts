@@ -19,8 +19,13 @@ describe('modules of menus', () => {
     for (const menu of registry) {
       const module = byPath.get(menu.path);
       const hasLiveValues = (menu.source !== 'stored' || menu.refreshMs !== undefined) && menu.kind !== 'command';
-      if (hasLiveValues) expect(module?.view, menu.path).toBeDefined();
-      if (menu.source === 'union') expect(menu.props.dynamic, menu.path).toBeDefined();
+      if (hasLiveValues) expect(module?.view ?? module?.liveRows, menu.path).toBeDefined();
+      if (menu.source === 'union') {
+        expect(menu.props.dynamic, menu.path).toBeDefined();
+        expect(module?.liveRows, menu.path).toBeDefined();
+      }
+      // The rows of a menu that shows others than its own are not joined with any.
+      if (module?.view !== undefined) expect(module.liveRows, menu.path).toBeUndefined();
       if (menu.dynamicRemovable !== undefined) expect(module?.dynamic, menu.path).toBeDefined();
       expect(module?.run !== undefined, menu.path).toBe(menu.run !== undefined);
     }

@@ -1,12 +1,50 @@
-import type { Menu } from '@tollway/schema';
+import { ipv4Mask, ipv4Network, ipv4Prefix, type Menu } from '@tollway/schema';
 import { compileAddresses } from '../../compiler/addresses.js';
-import { checkAddress } from '../../config/checks/addresses.js';
+import { noHost } from '../../config/checks/addresses.js';
 import { derivedValues } from '../../config/derived.js';
+import { type FieldError, fieldError, type ProposedRow } from '../../config/proposed-row.js';
 import type { ConfigStore } from '../../config/store.js';
+import type { KeyOf } from '../../snapshot/rows-by-key.js';
 import type { Row } from '../../snapshot/snapshot.js';
 import type { View } from '../../view/rows.js';
 import { StoredParts, StoredRows } from '../../view/stored-rows.js';
 import type { MenuModule } from '../module.js';
+
+/** The address itself, as a number. */
+const hostOf: KeyOf = (values) => ipv4Prefix(values.address ?? '')?.address.toString();
+
+function checkAddress({ values, given, others }: ProposedRow): FieldError | undefined {
+  const text = values.address ?? '';
+  const prefix = ipv4Prefix(text);
+  if (!prefix) return undefined;
+  const { address, length } = prefix;
+  const reason = noHost(address) ?? noHostIn(address, length);
+  if (reason) return fieldError('address', `value of address: ${text} is ${reason}; give the address of a host`);
+  const network = given.has('address') && !given.has('network') ? undefined : values.network;
+  const expected = ipv4Network(text);
+  if (network !== undefined && length !== 32 && network !== expected) {
+    return fieldError(
+      'network',
+      `value of network: ${network} is not the network of ${text}; give ${expected} or leave it out`,
+    );
+  }
+  if (others.has(hostOf, String(address))) {
+    return fieldError(
+      'address',
+      `failure: already have such address: ${text.split('/')[0]} (value of address must be unique)`,
+    );
+  }
+  return undefined;
+}
+
+/** Description of an address that is no host's in its network; /31 and /32 have hosts only (RFC 3021). */
+function noHostIn(address: number, length: number): string | undefined {
+  if (length >= 31) return undefined;
+  const host = (address & ~ipv4Mask(length)) >>> 0;
+  if (host === 0) return 'the address of the network itself';
+  if (host === ~ipv4Mask(length) >>> 0) return 'the broadcast address of its network';
+  return undefined;
+}
 
 const NO_NETWORK = 'the address has no network: without a prefix length such as /24 no neighbour is reached by it';
 

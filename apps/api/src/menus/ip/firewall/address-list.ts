@@ -1,19 +1,148 @@
+import { durationMs, type Menu } from '@tollway/schema';
+import type { AddressListDump } from '../../../agent/address-list-entries.js';
+import { AgentGone, type DynamicAddress } from '../../../agent/messages.js';
 import { AddressLists } from '../../../compiler/address-lists.js';
-import { addressIn, checkAddressListEntry } from '../../../config/checks/addresses.js';
-import {
-  addDynamicEntries,
-  findDynamicEntries,
-  hasTimeout,
-  refuseTimeout,
-} from '../../../rest/commands/address-lists.js';
-import { addressListsView } from '../../../view/address-lists.js';
+import { type Arguments, verifiedContent } from '../../../config/content.js';
+import { type FieldError, fieldError, type ProposedRow } from '../../../config/proposed-row.js';
+import { verifyAdd } from '../../../config/verify.js';
+import { ApiError, errors } from '../../../errors.js';
+import { TimeSlicer } from '../../../scheduling/time-slicer.js';
+import type { DynamicItems, Services } from '../../../services.js';
+import { type KeyOf, RowsByKey } from '../../../snapshot/rows-by-key.js';
+import { rowsOf } from '../../../snapshot/snapshot.js';
+import { type RestRow, type RowSet, UNAVAILABLE_ROWS } from '../../../view/rows.js';
 import type { MenuModule } from '../../module.js';
+
+const addressIn: KeyOf = (values) => `${values.address} ${values.list}`;
+
+function checkAddressListEntry({ values, others }: ProposedRow): FieldError | undefined {
+  const { list, address } = values;
+  if (!others.has(addressIn, `${address} ${list}`)) return undefined;
+  return fieldError(
+    'address',
+    `failure: already have such entry: ${address} in ${list} (value of address must be unique in a list)`,
+  );
+}
+
+/** Entries of address lists that have a timeout are the data plane's: they are not stored and need no revision. */
+
+/** True for arguments that ask for an entry with a timeout. */
+const hasTimeout = (args: Arguments): boolean => args.timeout !== undefined && args.timeout !== '';
+
+/** @throws ApiError: a stored entry has no timeout. */
+function refuseTimeout(args: Arguments): void {
+  if (!hasTimeout(args)) return;
+  throw errors.badProperty('timeout', 'value of timeout: it can be given only when an entry is added');
+}
+
+/** Adds entries, all of them or none; those that are there begin their life anew. Returns their `.id`s. */
+async function addDynamicEntries({ store, live }: Services, menu: Menu, list: readonly Arguments[]): Promise<string[]> {
+  const rows = new RowsByKey(rowsOf(store.snapshot, menu.path));
+  const slicer = new TimeSlicer();
+  await rows.prepare(addressIn, slicer);
+  const entries = await slicer.map(list, (args, index): DynamicAddress => {
+    try {
+      return dynamicEntry(
+        args,
+        verifiedContent(verifyAdd(store.checks, menu, args, store.snapshot, { path: menu.path, rows })),
+      );
+    } catch (error) {
+      throw error instanceof ApiError && list.length > 1 ? errors.inElement(index, error) : error;
+    }
+  });
+  await live.agent.request({ op: 'add-address-list-entries', entries });
+  return slicer.map(entries, (entry) =>
+    live.entryMemory.idOf({ list: entry.list, address: entry.address, prefixLen: entry['prefix-len'] }),
+  );
+}
+
+function dynamicEntry(
+  args: Arguments,
+  { values, disabled, comment }: ReturnType<typeof verifiedContent>,
+): DynamicAddress {
+  if (!hasTimeout(args)) {
+    throw errors.badProperty('timeout', 'timeout is required: other elements of the list have one, all or none must');
+  }
+  if (disabled) throw errors.badProperty('disabled', 'value of disabled: an entry with a timeout is always in force');
+  if (comment !== '') throw errors.badProperty('comment', 'value of comment: an entry with a timeout has none');
+  const { list = '', address = '', timeout = '' } = values;
+  if (address.includes('-')) {
+    throw errors.badProperty(
+      'address',
+      `value of address: ${address} is no prefix; with a timeout give an IPv4 address or a prefix a.b.c.d/n`,
+    );
+  }
+  const [first = '', length = '32'] = address.split('/');
+  return { list, address: first, 'prefix-len': Number(length), 'timeout-ms': durationMs(timeout) ?? 0 };
+}
+
+/** Entries with a timeout that are still there. @throws ApiError (`notFound`) for an id that is not one of these. */
+async function findDynamicEntries(
+  { live }: Services,
+  items: readonly string[],
+  notFound: (item: string) => ApiError,
+): Promise<DynamicItems> {
+  const slicer = new TimeSlicer();
+  const named = await slicer.map(items, (item) => {
+    const entry = live.entryMemory.entryOf(item);
+    if (entry === undefined) throw notFound(item);
+    return { id: item.toUpperCase(), entry };
+  });
+  const dump = await live.addressLists();
+  if (dump === undefined) throw new AgentGone();
+  const here = await dump.present(items, slicer);
+  const entries = named.flatMap(({ id, entry: { list, address, prefixLen } }): DynamicAddress[] =>
+    here.has(id) ? [{ list, address, 'prefix-len': prefixLen, 'timeout-ms': 0 }] : [],
+  );
+  return {
+    count: entries.length,
+    remove: () => live.agent.request({ op: 'remove-address-list-entries', entries }),
+  };
+}
+
+/** One reading of the entries that rules and users added for a time. */
+class DynamicEntries implements RowSet {
+  readonly #dump: AddressListDump;
+
+  constructor(dump: AddressListDump) {
+    this.#dump = dump;
+  }
+
+  get length(): number {
+    return this.#dump.count;
+  }
+
+  id(index: number): string {
+    return this.#dump.id(index);
+  }
+
+  indexOf(id: string): number | undefined {
+    return this.#dump.indexOf(id);
+  }
+
+  async distinct(property: string): Promise<readonly string[] | undefined> {
+    return property === 'list' ? this.#dump.lists : undefined;
+  }
+
+  value(index: number, property: string): string | undefined {
+    return this.#dump.value(index, property);
+  }
+
+  row(index: number): RestRow {
+    return this.#dump.row(index);
+  }
+}
 
 export const addressList: MenuModule = {
   path: '/ip/firewall/address-list',
   compile: (context) => ({ 'address-lists': context.once(AddressLists.of).compiled() }),
   check: checkAddressListEntry,
   keys: [addressIn],
-  view: (menu, { store, live }) => addressListsView(menu, store, live),
+  liveRows:
+    ({ live }) =>
+    async (maxAgeMs) => {
+      const dump = await live.addressLists(maxAgeMs);
+      return () => ({ below: dump === undefined ? UNAVAILABLE_ROWS : new DynamicEntries(dump) });
+    },
   dynamic: { find: findDynamicEntries, addsDynamic: hasTimeout, add: addDynamicEntries, refuse: refuseTimeout },
 };
