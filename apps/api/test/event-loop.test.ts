@@ -5,7 +5,7 @@ import { ConnectionDump, RECORD } from '../src/agent/connections.js';
 import type { NeighborInfo } from '../src/agent/messages.js';
 import { evaluate } from '../src/live/evaluate.js';
 import type { RowQuery } from '../src/live/row-query.js';
-import { connectionsView } from '../src/view/connections.js';
+import { connectionsView } from '../src/menus/ip/firewall/connection.js';
 import { Client } from './live-client.js';
 import { longestTurn, MAX_MS } from './longest-turn.js';
 import { rawExchange, upgradeRequest } from './raw-request.js';

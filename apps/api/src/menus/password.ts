@@ -1,7 +1,7 @@
 import { ApiError, errors } from '../errors.js';
-import { setPassword } from '../rest/commands/users.js';
 import { type Answer, type CommandCall, NOTHING } from '../services.js';
 import type { MenuModule } from './module.js';
+import { setPassword } from './user.js';
 
 /** `/password`: users of any group change their own password. */
 async function changePassword({ services, values, principal, signal }: CommandCall): Promise<Answer> {

@@ -1,12 +1,23 @@
-import { datetimeText } from '@tollway/schema';
-import type { Users } from '../auth/users.js';
+import { datetimeText, type Menu } from '@tollway/schema';
+import type { Principal } from '../auth/authenticator.js';
+import { refusePassword } from '../auth/passwords.js';
+import { groups, type User, type UserChange, type UserContent, type Users } from '../auth/users.js';
+import { differences } from '../config/change-summary.js';
+import { type Arguments, verifiedContent } from '../config/content.js';
 import { type FieldError, fieldError, type ProposedRow } from '../config/proposed-row.js';
-import { addUser, removeUsers, setUsers } from '../rest/commands/users.js';
-import { rowIdText } from '../snapshot/snapshot.js';
+import { authorText, confirmed, SYSTEM } from '../config/revision-storage.js';
+import { type RowContent, verifyAdd, verifySet } from '../config/verify.js';
+import { type ApiError, errors } from '../errors.js';
+import { authorOf } from '../rest/author.js';
+import { Mutex } from '../scheduling/mutex.js';
+import type { Services } from '../services.js';
+import { type ConfigSnapshot, parseRowId, type Row, rowIdText } from '../snapshot/snapshot.js';
 import { ArrayRows, type View, yesNo } from '../view/rows.js';
 import type { MenuModule } from './module.js';
 
-/** `/user`. That names are unique is checked where users are stored. */
+/** `/user`: people are rows of a table of their own, not configuration. */
+
+/** That names are unique is checked where users are stored. */
 function checkUser({ values }: ProposedRow): FieldError | undefined {
   // RFC 7617 §2: Basic authentication takes what is before the first colon as the name.
   if (!values.name?.includes(':')) return undefined;
@@ -26,6 +37,215 @@ function usersView(users: Users): View {
         ...(user.comment !== '' && { comment: user.comment }),
       })),
     );
+}
+
+/** Lock: what is checked must still hold when it is stored. */
+const oneAtATime = new Mutex();
+/** Users refer to nothing. */
+const NO_CONFIGURATION: ConfigSnapshot = new Map();
+/** Stands for the password that is not known, where one is required. */
+const UNCHANGED_PASSWORD = { password: 'unchanged' };
+
+/** Returns the `.id` of the new user. */
+function addUser(services: Services, by: Principal, menu: Menu, args: Arguments): Promise<string> {
+  return oneAtATime.run(async () => {
+    const content = verifiedContent(verifyAdd(services.store.checks, menu, args, NO_CONFIGURATION));
+    refuseTakenName(services, content.values.name);
+    refuseWeak(content.values.password);
+    const added = userContent(content);
+    const [user] = await store(services, by, [
+      { change: { do: 'add', content: added }, detail: `add user ${added.name} (${added.group})` },
+    ]);
+    return rowIdText(user?.id ?? 0);
+  });
+}
+
+function setUsers(
+  services: Services,
+  by: Principal,
+  menu: Menu,
+  items: readonly string[],
+  args: Arguments,
+  notFound: (item: string) => ApiError,
+): Promise<void> {
+  return oneAtATime.run(() => change(services, by, menu, items, args, notFound));
+}
+
+async function change(
+  services: Services,
+  by: Principal,
+  menu: Menu,
+  items: readonly string[],
+  args: Arguments,
+  notFound: (item: string) => ApiError,
+): Promise<void> {
+  const changes = items.map((item): { user: User; before: Row; content: UserContent } => {
+    const user = findUser(services, item, notFound);
+    const { name, group, disabled, comment } = user;
+    const before = { id: user.id, values: { name, group }, disabled, comment };
+    const row = { id: user.id, values: { name, group, ...UNCHANGED_PASSWORD }, disabled, comment };
+    const content = userContent(verifiedContent(verifySet(services.store.checks, menu, row, args, NO_CONFIGURATION)));
+    if (Object.hasOwn(args, 'password')) {
+      refuseWeak(content.password);
+      return { user, before, content };
+    }
+    const { password: _password, ...rest } = content;
+    return { user, before, content: rest };
+  });
+  const names = new Set<string>();
+  for (const { user, content } of changes) {
+    const look = lookOf(content.name);
+    if (names.has(look)) throw nameTaken();
+    names.add(look);
+    // A name that was given before stays good.
+    if (content.name !== user.name) refuseTakenName(services, content.name, user.id);
+  }
+  const losing = new Set(
+    changes.flatMap(({ user, content }) => (content.group === 'full' && !content.disabled ? [] : [user.id])),
+  );
+  const regrouped = changes.some(({ user, content }) => user.group === 'full' && content.group !== 'full');
+  const property = regrouped ? 'group' : 'disabled';
+  refuseWithoutFullUser(services, losing, 'disabled or moved to another group', property);
+  await store(
+    services,
+    by,
+    changes.map(({ user: { id }, before, content }) => {
+      const changed = differences(menu, before, rowOf(id, content));
+      const detail = `set user ${before.values.name}${changed === '' ? '' : `: ${changed}`}`;
+      return { change: { do: 'set', id, content }, detail };
+    }),
+  );
+  for (const { user, content } of changes) {
+    if (content.password !== undefined || content.disabled) await services.sessions.endAllOf(user.id, by.session);
+  }
+}
+
+/** Changes the password of the user of the request. @throws ApiError naming `property` for one that is guessed too easily. */
+export function setPassword(services: Services, by: Principal, password: string, property: string): Promise<void> {
+  return oneAtATime.run(async () => {
+    refuseWeak(password, property);
+    const user = services.users.byId(by.userId);
+    if (user === undefined) throw errors.unauthorized();
+    const { name, group, disabled, comment } = user;
+    const content = { name, group, disabled, comment, password };
+    await store(services, by, [
+      { change: { do: 'set', id: user.id, content }, detail: `set user ${name}: password changed` },
+    ]);
+    await services.sessions.endAllOf(user.id, by.session);
+  });
+}
+
+function removeUsers(
+  services: Services,
+  by: Principal,
+  items: readonly string[],
+  notFound: (item: string) => ApiError,
+): Promise<void> {
+  return oneAtATime.run(async () => {
+    const users = new Map(items.map((item) => findUser(services, item, notFound)).map((user) => [user.id, user]));
+    refuseWithoutFullUser(services, new Set(users.keys()), 'removed');
+    const removals = [...users.values()].map(({ id, name }) => ({
+      change: { do: 'remove', id } as const,
+      detail: `remove user ${name}`,
+    }));
+    await store(services, by, removals);
+    for (const id of users.keys()) await services.sessions.endAllOf(id);
+  });
+}
+
+function findUser({ users }: Services, item: string, notFound: (item: string) => ApiError): User {
+  const id = parseRowId(item);
+  const user = id === undefined ? users.byName(item) : users.byId(id);
+  if (user === undefined) throw notFound(item);
+  return user;
+}
+
+/** A user as a row, for the text of what changed. The password itself is not in it. */
+const rowOf = (id: number, { name, group, disabled, comment, password }: UserContent): Row => ({
+  id,
+  values: { name, group, ...(password !== undefined && { password: 'changed' }) },
+  disabled,
+  comment,
+});
+
+function userContent({ values, disabled, comment }: RowContent): UserContent {
+  return {
+    name: values.name ?? '',
+    group: groups.find((group) => group === values.group) ?? 'read',
+    disabled,
+    comment,
+    ...(values.password !== undefined && { password: values.password }),
+  };
+}
+
+function refuseWeak(password: string | undefined, property = 'password'): void {
+  const refused = password === undefined ? undefined : refusePassword(password);
+  if (refused !== undefined) throw errors.badProperty(property, refused.replace(/^password/, property));
+}
+
+const nameTaken = (): ApiError =>
+  errors.failure(
+    'user with the same name already exists: name must be unique, also in another case or with letters that look alike',
+    'name',
+  );
+
+function refuseTakenName({ users }: Services, name: string | undefined, except?: number): void {
+  const look = lookOf(name ?? '');
+  if (look === lookOf(SYSTEM.name)) {
+    const why = `is what the log and the history call the router itself: choose another name`;
+    throw errors.badProperty('name', `value of name: ${name} ${why}`);
+  }
+  if (users.list().some((user) => user.id !== except && lookOf(user.name) === look)) throw nameTaken();
+}
+
+/** Look of a name in either case: letters and digits that people take for each other count as one. */
+const lookOf = (name: string): string =>
+  name
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll(/[i1|]/g, 'l')
+    .replaceAll('0', 'o')
+    .replaceAll('rn', 'm')
+    .replaceAll('vv', 'w');
+
+/** Refuses changes after which no user with full rights is left; those with the ids in `losing` lose them. */
+function refuseWithoutFullUser(
+  { users }: Services,
+  losing: ReadonlySet<number>,
+  become: string,
+  property?: string,
+): void {
+  const full = users.fullUsers();
+  if (!full.some((user) => losing.has(user.id)) || full.some((user) => !losing.has(user.id))) return;
+  throw errors.failure(`the last user of group full can not be ${become}`, property);
+}
+
+/** A change, and its text for the log and the audit. */
+interface Described {
+  readonly change: UserChange;
+  readonly detail: string;
+}
+
+/** Stores changes with their audit entries, all or none, and logs them. */
+async function store(
+  { users, log }: Services,
+  by: Principal,
+  described: readonly Described[],
+): Promise<readonly User[]> {
+  const author = confirmed(authorOf(by));
+  const notes = described.map(({ detail }) => ({
+    user: author.name,
+    address: author.address,
+    action: 'user',
+    detail: `${detail} via ${author.via}`,
+  }));
+  const stored = await users.change(
+    described.map(({ change }) => change),
+    notes,
+    author.confirm,
+  );
+  for (const { detail } of described) log.add('system,info,account', `${detail} by ${authorText(author)}`);
+  return stored;
 }
 
 export const user: MenuModule = {

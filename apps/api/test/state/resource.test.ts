@@ -1,7 +1,7 @@
 import { cpus } from 'node:os';
 import { describe, expect, it, test } from 'vitest';
+import { clockOf } from '../../src/menus/system/resource.js';
 import { CpuLoad, loads, parseCoreTimes } from '../../src/state/cpu-load.js';
-import { clockOf } from '../../src/view/resource.js';
 
 test('the clock is the first core’s, in whole MHz; nothing where the kernel does not tell it', () => {
   expect(

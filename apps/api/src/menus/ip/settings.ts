@@ -1,6 +1,46 @@
-import { compileSettings } from '../../compiler/settings.js';
-import { ipFigures, settingsView } from '../../view/settings.js';
+import type { IpSettings } from '@tollway/dataplane-agent';
+import type { CompileContext } from '../../compiler/context.js';
+import { Settings } from '../../compiler/settings.js';
+import { yesNo } from '../../view/rows.js';
+import { type Figures, settingsView } from '../../view/settings.js';
 import type { MenuModule } from '../module.js';
+
+function compileSettings(context: CompileContext): IpSettings {
+  const settings = new Settings(context, '/ip/settings');
+  const rpFilter = settings.word('rp-filter');
+  return {
+    'ip-forward': settings.yes('ip-forward'),
+    'rp-filter': rpFilter === 'strict' || rpFilter === 'loose' ? rpFilter : 'no',
+    'allow-fast-path': settings.yes('allow-fast-path'),
+    'fasttrack-mode': settings.word('fasttrack-mode') === 'bypass' ? 'bypass' : 'cached',
+    'flow-offload': settings.yes('flow-offload'),
+    'max-neighbor-entries': settings.integer('max-neighbor-entries'),
+    'arp-timeout-ms': settings.ms('arp-timeout'),
+    'icmp-rate-limit-ms': settings.integer('icmp-rate-limit'),
+  };
+}
+
+/** Ways past the slow path that IP settings tell of: first part of the properties, name of the handler. */
+const HANDLERS = [
+  ['ipv4-fast-path', 'ipv4-fast-path'],
+  ['ipv4-flow-cache', 'flow-cache'],
+  ['ipv4-fasttrack', 'ipv4-fasttrack'],
+] as const;
+
+/** Figures of `/ip/settings`: the same as in the list of handlers, under RouterOS's names. */
+const ipFigures: Figures = ({ 'fast-path': { handlers } }) =>
+  Object.fromEntries(
+    HANDLERS.flatMap(([prefix, handler]) => {
+      const found = handlers.find(({ name }) => name === handler);
+      return found === undefined
+        ? []
+        : [
+            [`${prefix}-active`, yesNo(found.active)],
+            [`${prefix}-packets`, String(found.packets)],
+            [`${prefix}-bytes`, String(found.bytes)],
+          ];
+    }),
+  );
 
 export const ipSettings: MenuModule = {
   path: '/ip/settings',
