@@ -49,7 +49,7 @@ export const LAYERS = {
     ['endpoints', 'openapi'],
     ['session', 'revisions', 'queue-import', 'queue-accounting', 'values'],
     ['endpoint', 'live', 'errors', 'check'],
-    ['data'],
+    ['data', 'queue-menus'],
   ],
 
   'packages/schema/src': [

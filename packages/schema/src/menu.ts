@@ -152,6 +152,8 @@ export interface Menu {
   readonly window?: MenuWindow;
   /** `false`: its changes make no revision and cannot be undone. */
   readonly undoable?: false;
+  /** Its rows are those who log in: whoever removes or disables the own one is logged out. */
+  readonly logins?: true;
   /** Type of the interfaces that are its rows; with `any` it shows and changes the rows of the menus of all types. */
   readonly interfaceType?: string;
   /** Shows and changes the rows of this other menu (`/queue/interface` those of `/interface`). */

@@ -1,3 +1,4 @@
+import { hasOneDirection, QUEUE_MENUS, type QueueMenu } from '@tollway/protocol/queue-menus';
 import { compareTexts } from '@tollway/schema';
 import type { Queues, Stats } from '../agent/messages.js';
 import { PART, QueueDump } from '../agent/queues.js';
@@ -14,8 +15,6 @@ const STORE_MS = 60_000;
 const FIRST_YEAR = 2020;
 /** Parts of old days that one pass removes at most, so that it does not delay readings. */
 const MAX_REMOVED = 100;
-
-const MENUS = ['/queue/simple', '/queue/tree'] as const;
 
 const DAY_MS = 86_400_000;
 
@@ -115,7 +114,7 @@ export class QueueAccounting {
       const now = new Date();
       if (run === undefined || now.getFullYear() < FIRST_YEAR) return;
       const [day, asked, slicer] = [localDay(now), new Set(ids), new TimeSlicer()];
-      for (const menu of MENUS) {
+      for (const menu of QUEUE_MENUS) {
         for (const row of this.#sources.store.snapshot.get(menu) ?? []) {
           if (asked.has(row.id)) this.#countLast(menu, row, { day, run, seen: bytesOf(menu, row.id) });
           if (slicer.over) await slicer.pause();
@@ -189,7 +188,7 @@ export class QueueAccounting {
     // Bytes from before the clock is set stay in the counters, and are added to the first valid day.
     if (now.getFullYear() < FIRST_YEAR) return;
     const { snapshot } = this.#sources.store;
-    const present = new Set(MENUS.flatMap((menu) => (snapshot.get(menu) ?? []).map(({ id }) => id)));
+    const present = new Set(QUEUE_MENUS.flatMap((menu) => (snapshot.get(menu) ?? []).map(({ id }) => id)));
     for (const row of this.#meters.keys()) {
       if (present.has(row)) continue;
       this.#meters.delete(row);
@@ -202,7 +201,7 @@ export class QueueAccounting {
     const { run, bytesOf } = counters;
     const day = localDay(now);
     const slicer = new TimeSlicer();
-    for (const menu of MENUS) {
+    for (const menu of QUEUE_MENUS) {
       for (const row of snapshot.get(menu) ?? []) {
         this.#count(menu, row, { day, run, seen: bytesOf(menu, row.id) });
         if (slicer.over) await slicer.pause();
@@ -247,7 +246,7 @@ export class QueueAccounting {
   async #load(): Promise<void> {
     if (this.#loaded) return;
     const names = new Map<number, string>();
-    for (const menu of MENUS) {
+    for (const menu of QUEUE_MENUS) {
       for (const { id, values } of this.#sources.store.snapshot.get(menu) ?? []) names.set(id, values.name ?? '');
     }
     const slicer = new TimeSlicer();
@@ -351,9 +350,9 @@ export class QueueAccounting {
 
 /** Byte counters of a queue in a dump. */
 function bytesIn(dump: Pick<QueueDump, 'value'>) {
-  return (menu: (typeof MENUS)[number], row: number): Bytes => {
+  return (menu: QueueMenu, row: number): Bytes => {
     const read = (part: (typeof PART)[keyof typeof PART]) => dump.value(row, part, 'bytes') ?? 0n;
-    return menu === '/queue/tree'
+    return hasOneDirection(menu)
       ? { upload: 0n, download: read(PART.whole) }
       : { upload: read(PART.upload), download: read(PART.download) };
   };

@@ -2,14 +2,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { errors } from '../errors.js';
 import { type ConfigSnapshot, type Row, rowIdText, rowsOf } from '../snapshot/snapshot.js';
 import type { RowChange } from './draft.js';
+import type { ChecksByMenu } from './menu-checks.js';
 
 /**
  * Effects of a changed jump on the rules of other chains. A jump that closes a circle or nests too deep cannot be followed, nor
  * can the others of the circle; one from `dstnat` to a chain puts the rules there out of force that work in `srcnat` alone.
  * Drops and translations would end unnoticed: a change is refused that puts rules out of force which it does not itself change.
  */
-
-const FIREWALL = ['/ip/firewall/filter', '/ip/firewall/nat', '/ip/firewall/mangle'];
 
 /** Rows that cannot work, with the reasons. */
 type Invalid = ReadonlyMap<number, string>;
@@ -20,11 +19,13 @@ type Invalid = ReadonlyMap<number, string>;
  * @throws ApiError that names such a rule, and why it would not work
  */
 export function refuseBreakingOtherRules(
+  checks: ChecksByMenu,
   changes: readonly RowChange[],
   { before, after }: { readonly before: Invalid; readonly after: Invalid },
   snapshot: ConfigSnapshot,
 ): void {
-  for (const menu of FIREWALL) {
+  for (const [menu, { jumps }] of checks) {
+    if (jumps !== true) continue;
     const own = changes.filter((change) => change.menu === menu);
     if (own.length === 0) continue;
     const changed = new Set(own.flatMap((change) => (isUnchanged(change) ? [] : [change.id])));

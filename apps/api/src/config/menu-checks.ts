@@ -8,6 +8,10 @@ export interface MenuChecks {
   check?(proposed: ProposedRow): FieldError | undefined;
   /** Keys by which {@link check} looks rows up, in menus that may have a hundred thousand of them. */
   readonly keys?: readonly KeyOf[];
+  /** Rows jump to others: a change is refused by which some that it does not itself change stop working. */
+  readonly jumps?: true;
+  /** Actions that keep packets out: that a row with one of them cannot work, somebody has to be told. */
+  readonly droppingActions?: readonly string[];
 }
 
 /** Checks of menus, by path. */

@@ -1,4 +1,4 @@
-import { type Menu, menuByPath, type ReferenceTarget } from '@tollway/schema';
+import { type Menu, menuByPath, type ReferenceTarget, registry } from '@tollway/schema';
 import { errors } from '../errors.js';
 import { withBuiltin } from '../snapshot/builtin.js';
 import { type ConfigSnapshot, type Row, rowIdText, rowsOf } from '../snapshot/snapshot.js';
@@ -13,9 +13,6 @@ import { type Referrer, referringMenus } from './references.js';
  * `keep-name`, and chains, which exist by the rules in them.
  */
 
-/** Menu whose rules set packet, connection and routing marks. */
-export const MANGLE = '/ip/firewall/mangle';
-
 /** Names of the rows of a menu that cannot be removed while they are referenced. */
 function protectedTargets(menu: Menu): readonly ReferenceTarget[] {
   if (menu.onReferencedRemove === 'keep-name') return [];
@@ -24,7 +21,16 @@ function protectedTargets(menu: Menu): readonly ReferenceTarget[] {
   );
 }
 
-export const MARK_TARGETS: readonly ReferenceTarget[] = menuByPath(MANGLE)?.referenceTargets ?? [];
+/** Names of a kind that rows of a menu define beside their own, as the packet marks that rules set. */
+export interface DefinedNames {
+  readonly menu: string;
+  readonly target: ReferenceTarget;
+}
+
+/** Those of all menus that cannot be taken away while they are referenced. */
+export const definedNames: readonly DefinedNames[] = registry.flatMap((menu) =>
+  protectedTargets(menu).flatMap((target) => (target.property === 'name' ? [] : [{ menu: menu.path, target }])),
+);
 
 /** The name by which other rows can reference a row; undefined for a row that has none. */
 export const targetName = ({ property, when }: ReferenceTarget, { values }: Row): string | undefined =>

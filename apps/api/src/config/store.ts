@@ -229,7 +229,8 @@ export class ConfigStore {
       // An undo may restore dangling references, and checks that itself.
       if (undoes === undefined) refuseDanglingReferences(changes, snapshot);
       const compiled = this.#compile(snapshot, utcOffsetS());
-      refuseBreakingOtherRules(changes, { before: this.#compiled.invalid, after: compiled.invalid }, snapshot);
+      const invalid = { before: this.#compiled.invalid, after: compiled.invalid };
+      refuseBreakingOtherRules(this.checks, changes, invalid, snapshot);
       const revision = this.#revision + 1;
       this.#watch?.refuseIfFaulty();
       const token = await this.#prepare(revision, compiled.config, prepareMs(snapshot), waitedMs);

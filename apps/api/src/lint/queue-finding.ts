@@ -1,3 +1,4 @@
+import type { QueueMenu } from '@tollway/protocol/queue-menus';
 import type { QUEUE_FINDINGS } from '@tollway/schema';
 
 export type Finding = (typeof QUEUE_FINDINGS)[number];
@@ -13,5 +14,3 @@ export interface QueueFinding {
   /** Sentence for people: what it means for the traffic, and what would change it. */
   readonly message: string;
 }
-
-export type QueueMenu = '/queue/simple' | '/queue/tree';

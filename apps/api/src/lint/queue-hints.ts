@@ -1,3 +1,4 @@
+import { QUEUE_MENUS } from '@tollway/protocol/queue-menus';
 import { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { ConfigSnapshot } from '../snapshot/snapshot.js';
 import type { QueueFinding } from './queue-finding.js';
@@ -66,4 +67,4 @@ export class QueueHints {
 }
 
 /** Menus that findings depend on. */
-const MENUS = ['/queue/simple', '/queue/tree', '/ip/address'];
+const MENUS = [...QUEUE_MENUS, '/ip/address'];

@@ -1,5 +1,5 @@
+import type { QueueMenu } from '@tollway/protocol/queue-menus';
 import type { Row } from '../snapshot/snapshot.js';
-import type { QueueMenu } from './queue-finding.js';
 
 /** A queue with those above and below it. */
 export interface QueueNode {

@@ -1,6 +1,7 @@
+import type { QueueMenu } from '@tollway/protocol/queue-menus';
 import { displayRate, durationMs } from '@tollway/schema';
 import type { Row } from '../snapshot/snapshot.js';
-import type { Finding, QueueFinding, QueueMenu } from './queue-finding.js';
+import type { Finding, QueueFinding } from './queue-finding.js';
 import type { QueueNode } from './queue-node.js';
 
 /** The rates of a queue in one direction, or of both together. */

@@ -1,3 +1,4 @@
+import { QUEUE_MENUS } from '@tollway/protocol/queue-menus';
 import { type ConfigSnapshot, rowsOf } from '../snapshot/snapshot.js';
 import type { QueueFinding } from './queue-finding.js';
 import { matchFindings } from './queue-matches.js';
@@ -14,7 +15,7 @@ export function* lintSteps(
   invalid: ReadonlyMap<number, unknown>,
 ): Generator<undefined, QueueFinding[]> {
   const found: QueueFinding[][] = [];
-  for (const menu of ['/queue/simple', '/queue/tree'] as const) {
+  for (const menu of QUEUE_MENUS) {
     const rows = rowsOf(snapshot, menu).filter((row) => !row.disabled && !invalid.has(row.id));
     const nodes = yield* linked(menu, rows);
     found.push(yield* rateFindings(nodes));

@@ -92,7 +92,7 @@ export class Hub implements LiveSources {
       this.statusSampler.sampleNow();
     });
     users.onChange((id) => {
-      this.#refreshMenus((path) => path === '/user');
+      this.#refreshMenus((path) => menuByPath(path)?.logins === true);
       this.statusSampler.sampleNow();
       this.#closeWhere(
         ({ principal }) => principal.userId === id && !this.#services.authenticator.isStillAuthorized(principal),

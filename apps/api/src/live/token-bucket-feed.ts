@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Failure, Unnumbered } from '@tollway/protocol/live/answers';
 import type { TokenBucketMessage } from '@tollway/protocol/live/token-bucket';
+import { hasOneDirection } from '@tollway/protocol/queue-menus';
 import { startSlicer } from '../scheduling/time-slicer.js';
 import type { Services } from '../services.js';
 import { failureOf } from './failure.js';
@@ -87,7 +88,7 @@ export class TokenBucketFeed {
       op: 'token-bucket',
       fromMs: from,
       nowMs: until,
-      slots: this.#watched.menu === '/queue/simple' ? slots : slots.map(({ ms, upload }) => ({ ms, upload })),
+      slots: hasOneDirection(this.#watched.menu) ? slots.map(({ ms, upload }) => ({ ms, upload })) : slots,
     });
   }
 

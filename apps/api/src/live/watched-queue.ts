@@ -32,9 +32,12 @@ export function watchedRow(
 }
 
 function hasChildren(compiled: ConfigStore['compiled'], menu: WatchedQueue['menu'], { id }: Row): boolean {
-  return menu === '/queue/simple'
-    ? compiled['simple-queues']?.some(({ parent }) => parent === id) === true
-    : compiled['tree-queues']?.some(({ parent }) => parent.kind === 'queue' && parent.row === id) === true;
+  switch (menu) {
+    case '/queue/simple':
+      return compiled['simple-queues']?.some(({ parent }) => parent === id) === true;
+    case '/queue/tree':
+      return compiled['tree-queues']?.some(({ parent }) => parent.kind === 'queue' && parent.row === id) === true;
+  }
 }
 
 /** A watched row. */

@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
+import { QUEUE_DIRECTIONS, QUEUE_MENUS } from '@tollway/protocol/queue-menus';
 import type { FastifyInstance } from 'fastify';
 import { AgentGone, type Stats } from '../agent/messages.js';
-import { PART, type Part, type QueueDump } from '../agent/queues.js';
+import { PART, type QueueDump } from '../agent/queues.js';
 import { clientGone } from '../plugins/auth.js';
 import { startSlicer, type TimeSlicer } from '../scheduling/time-slicer.js';
 import type { Services } from '../services.js';
@@ -122,15 +123,16 @@ function routerFamilies(stats: Stats, revision: number): Family[] {
   ];
 }
 
+/** What a queue has counted of each direction. */
+const PART_OF = { upload: PART.upload, download: PART.download, any: PART.whole } as const;
+
 function queueFamilies(dump: QueueDump, store: Services['store']): Family[] {
-  const parts: readonly (readonly [menu: string, direction: string, part: Part])[] = [
-    ['/queue/simple', 'upload', PART.upload],
-    ['/queue/simple', 'download', PART.download],
-    ['/queue/tree', 'any', PART.whole],
-  ];
+  const parts = QUEUE_MENUS.flatMap((menu) =>
+    QUEUE_DIRECTIONS[menu].map((direction) => ({ menu, direction, part: PART_OF[direction] })),
+  );
   const samples = (property: string) =>
     function* (): Generator<Sample> {
-      for (const [menu, direction, part] of parts) {
+      for (const { menu, direction, part } of parts) {
         for (const row of store.snapshot.get(menu) ?? []) {
           const value = dump.value(row.id, part, property) ?? 0n;
           yield [{ menu, queue: row.values.name ?? '', direction }, value];

@@ -1,12 +1,12 @@
 import type { ConfigStore } from '../config/store.js';
 import type { DatabaseFault } from '../database/fault.js';
 import type { DatabaseWatch } from '../database/watch.js';
-import { rowIdText } from '../snapshot/snapshot.js';
+import { rowIdText, rowsOf } from '../snapshot/snapshot.js';
 import type { FolderProblem } from './data-folder.js';
 
 /** Problems that need attention, a sentence each: the dashboard shows them until they are over. */
 export class Alarms {
-  readonly #store: Pick<ConfigStore, 'snapshot' | 'invalid'>;
+  readonly #store: Pick<ConfigStore, 'snapshot' | 'invalid' | 'checks'>;
   readonly #watch: DatabaseWatch | undefined;
   readonly #folderProblem: () => FolderProblem | undefined;
   /** The invalid rows of the texts in `#rules`. */
@@ -14,7 +14,7 @@ export class Alarms {
   #rules: readonly string[] = [];
 
   constructor(
-    store: Pick<ConfigStore, 'snapshot' | 'invalid'>,
+    store: Pick<ConfigStore, 'snapshot' | 'invalid' | 'checks'>,
     watch: DatabaseWatch | undefined,
     folderProblem: () => FolderProblem | undefined,
   ) {
@@ -35,15 +35,15 @@ export class Alarms {
 
   /** Invalid rules that were meant to drop packets: that they have no effect must not go unnoticed. */
   ineffectiveRules(): readonly string[] {
-    const { snapshot, invalid } = this.#store;
+    const { snapshot, invalid, checks } = this.#store;
     if (this.#rulesOf === invalid) return this.#rules;
     this.#rulesOf = invalid;
     this.#rules = [];
     if (invalid.size === 0) return this.#rules;
-    this.#rules = DROPPING_ACTIONS.flatMap(({ menu, actions }) =>
-      (snapshot.get(menu) ?? []).flatMap(({ id, values, comment }) => {
+    this.#rules = [...checks].flatMap(([menu, { droppingActions = [] }]) =>
+      (droppingActions.length === 0 ? [] : rowsOf(snapshot, menu)).flatMap(({ id, values, comment }) => {
         const reason = invalid.get(id);
-        if (reason === undefined || !actions.includes(values.action ?? 'accept')) return [];
+        if (reason === undefined || !droppingActions.includes(values.action ?? 'accept')) return [];
         const note = comment === '' ? '' : `, ${comment}`;
         return [
           `A rule with action ${values.action} cannot work and lets packets pass: ${menu} ${rowIdText(id)} (chain ${values.chain}${note}): ${reason}.`,
@@ -56,8 +56,3 @@ export class Alarms {
 
 const consequenceOf = ({ kind }: DatabaseFault): string =>
   kind === 'no-room' ? 'Until then changes may be refused;' : 'Until then nothing can be changed;';
-
-/** Actions that keep packets out, by menu; a jump may lead to some. */
-const DROPPING_ACTIONS: readonly { readonly menu: string; readonly actions: readonly string[] }[] = [
-  { menu: '/ip/firewall/filter', actions: ['drop', 'reject', 'tarpit', 'jump'] },
-];

@@ -1,24 +1,17 @@
 import { FIRST_DYNAMIC_ROW } from '@tollway/dataplane-agent/records';
 import type { PacketTrace, TracedRow, TracedStep } from '@tollway/protocol/live/trace';
-import { datetimeText, menuByPath, protocolText } from '@tollway/schema';
+import { datetimeText, menuByPath, protocolText, registry } from '@tollway/schema';
 import type { TracedPacket, TraceStep } from '../agent/messages.js';
 import type { Services } from '../services.js';
 import { interfaceNames } from '../snapshot/interfaces.js';
 import { type ConfigSnapshot, type Row, rowIdText, rowsOf } from '../snapshot/snapshot.js';
 import type { RestRow } from '../view/rows.js';
 
-/** Menus whose rows stages decide by. */
 const FILTER = '/ip/firewall/filter';
-const MENUS = [
-  FILTER,
-  '/ip/firewall/nat',
-  '/ip/firewall/mangle',
-  '/queue/simple',
-  '/queue/tree',
-  '/ip/route',
-  '/ip/address',
-  '/ip/arp',
-];
+/** Menus whose rows the data plane has: stages decide by them. */
+const MENUS = registry
+  .filter((menu) => menu.source !== 'live' && Object.values(menu.props).some(({ dataplane }) => dataplane === true))
+  .map(({ path }) => path);
 /** Protocols whose ports the data plane reads: TCP and UDP. */
 const PORT_PROTOCOLS = [6, 17];
 
@@ -35,7 +28,11 @@ interface Names {
 export async function namesNow({ store, views }: Pick<Services, 'store' | 'views'>): Promise<Names> {
   const shown = await views.get(FILTER)?.();
   const { snapshot } = store;
-  return { snapshot, interfaces: interfaceNames(snapshot), above: Math.max(0, (shown?.length ?? 0) - rowsOf(snapshot, FILTER).length) };
+  return {
+    snapshot,
+    interfaces: interfaceNames(snapshot),
+    above: Math.max(0, (shown?.length ?? 0) - rowsOf(snapshot, FILTER).length),
+  };
 }
 
 /** A row, its menu, and its number there from 0. */
@@ -51,17 +48,27 @@ const EFFECTS: Readonly<Record<string, string>> = {
   'add-src-to-address-list': 'source listed by',
   'add-dst-to-address-list': 'destination listed by',
 };
-const indexes = new WeakMap<ConfigSnapshot, ReadonlyMap<number, IndexedRow>>();
 
-function indexOf(snapshot: ConfigSnapshot): ReadonlyMap<number, IndexedRow> {
-  let index = indexes.get(snapshot);
-  if (index === undefined) {
-    index = new Map(
-      MENUS.flatMap((menu) => rowsOf(snapshot, menu).map((row, at) => [row.id, { menu, row, at }] as const)),
-    );
-    indexes.set(snapshot, index);
+/** Places of rows by their ids; the rows of a menu that no commit changed are the same array. */
+const places = new WeakMap<readonly Row[], ReadonlyMap<number, number>>();
+
+function placesIn(rows: readonly Row[]): ReadonlyMap<number, number> {
+  let known = places.get(rows);
+  if (known === undefined) {
+    known = new Map(rows.map(({ id }, at) => [id, at]));
+    places.set(rows, known);
   }
-  return index;
+  return known;
+}
+
+function indexedRow(snapshot: ConfigSnapshot, id: number): IndexedRow | undefined {
+  for (const menu of MENUS) {
+    const rows = rowsOf(snapshot, menu);
+    const at = rows.length === 0 ? undefined : placesIn(rows).get(id);
+    const row = at === undefined ? undefined : rows[at];
+    if (at !== undefined && row !== undefined) return { menu, row, at };
+  }
+  return undefined;
 }
 
 const actionOf = ({ menu, row: { values } }: IndexedRow): string =>
@@ -80,7 +87,7 @@ function labelOf(indexed: IndexedRow, above: number): string {
 
 /** The row with this id; without menu when the configuration has none. */
 function rowReference({ snapshot, above }: Names, id: number): TracedRow {
-  const indexed = indexOf(snapshot).get(id);
+  const indexed = indexedRow(snapshot, id);
   if (indexed !== undefined) {
     const action = indexed.row.values.chain === undefined ? '' : actionOf(indexed);
     const effect = Object.hasOwn(EFFECTS, action) ? EFFECTS[action] : undefined;

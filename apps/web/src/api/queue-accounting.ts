@@ -1,5 +1,6 @@
 /** Bytes of queues per day, which the router keeps over restarts. */
 import type { QueueAccounting, queueAccounting as route } from '@tollway/protocol/queue-accounting';
+import { hasOneDirection } from '@tollway/protocol/queue-menus';
 import { ask } from './rest.ts';
 
 /** Bytes of one day. */
@@ -15,7 +16,7 @@ export function accountedDays(answer: QueueAccounting): readonly AccountedDay[] 
   return answer
     .map(({ day, menu, upload, download, total }) => ({
       date: day,
-      bytes: menu === '/queue/tree' ? [Number(total)] : [Number(upload), Number(download)],
+      bytes: hasOneDirection(menu) ? [Number(total)] : [Number(upload), Number(download)],
     }))
     .toSorted((a, b) => (a.date < b.date ? -1 : 1));
 }

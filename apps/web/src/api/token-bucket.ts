@@ -1,6 +1,7 @@
 /** Queues sampled in each millisecond; subscribed while somebody listens. */
 
 import { MAX_TOKEN_BUCKETS } from '@tollway/protocol/live/limits';
+import type { QueueMenu } from '@tollway/protocol/queue-menus';
 import { live } from './live.ts';
 import { TokenBucketHistory } from './token-bucket-history.ts';
 import { Topic } from './topic.ts';
@@ -13,9 +14,7 @@ export interface TokenBucketSource {
   listen(changed: () => void): () => void;
 }
 
-type Menu = '/queue/simple' | '/queue/tree';
-
-function newTokenBucket(menu: Menu, id: string): TokenBucketSource {
+function newTokenBucket(menu: QueueMenu, id: string): TokenBucketSource {
   const history = new TokenBucketHistory();
   let error: string | undefined;
   const topic = new Topic(live, { topic: 'token-bucket', menu, queue: id }, (message) => {
@@ -37,7 +36,7 @@ function newTokenBucket(menu: Menu, id: string): TokenBucketSource {
 const recent = new Map<string, TokenBucketSource>();
 
 /** The samples of a queue. */
-export function tokenBucketOf(menu: Menu, id: string): TokenBucketSource {
+export function tokenBucketOf(menu: QueueMenu, id: string): TokenBucketSource {
   const key = `${menu} ${id}`;
   const source = recent.get(key) ?? newTokenBucket(menu, id);
   // Moves it to the end.

@@ -11,8 +11,6 @@ import { amount, items } from './item.ts';
 const CONFIRMED_FROM = 10;
 /** Items that the confirmation names. */
 const NAMED = 5;
-/** The menu in which users can lock themselves out. */
-const USERS = '/user';
 
 export interface RemoveConfirmation {
   readonly command: 'remove' | 'disable';
@@ -56,14 +54,14 @@ function nameOf(menu: Menu, row: Row): string {
 
 /** Text when one of the rows is the user who is logged in; empty when none is. */
 function selfAmong(menu: Menu, rows: readonly Row[], user: string | undefined): string {
-  const own = menu.path === USERS && user !== undefined && rows.some((row) => row.name === user);
+  const own = menu.logins === true && user !== undefined && rows.some((row) => row.name === user);
   return own ? `You are logged in as ${user}: this logs you out.` : '';
 }
 
 /** Items whose rows a confirmation needs, whether or not they are loaded; none when there is no confirmation. */
 export function confirmationIds(menu: Menu, command: 'remove' | 'disable', ids: readonly string[]): readonly string[] {
   // The logged-in user may be among them.
-  if (menu.path === USERS) return ids;
+  if (menu.logins === true) return ids;
   // Items that cannot be restored are asked about, too.
   if (command === 'remove' && menu.dynamicRemovable !== undefined) return ids;
   return command === 'remove' && (ids.length >= CONFIRMED_FROM || menu.undoable === false) ? ids.slice(0, NAMED) : [];

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { Data } from '../data.js';
+import { QUEUE_MENUS } from '../queue-menus.js';
 import { rowQueryParts, wholeNumber } from './row-query.js';
 
 /** Messages of a browser, by `op`; subscriptions by `topic`. Members that a message does not have are ignored. */
@@ -50,7 +51,7 @@ const traceTopic = {
 
 const tokenBucketTopic = {
   topic: Type.Literal('token-bucket'),
-  menu: Type.Enum(['/queue/simple', '/queue/tree'], { refusal: 'menu must be /queue/simple or /queue/tree' }),
+  menu: Type.Enum([...QUEUE_MENUS], { refusal: `menu must be ${QUEUE_MENUS.join(' or ')}` }),
   queue: Type.String({
     minLength: 1,
     description: '`.id` or name.',

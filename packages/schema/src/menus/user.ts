@@ -55,4 +55,5 @@ export const user = defineMenu({
   commands: ['add', 'set', 'reset', 'remove', 'enable', 'disable', 'comment'],
   source: 'stored',
   undoable: false,
+  logins: true,
 });

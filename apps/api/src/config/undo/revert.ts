@@ -8,7 +8,7 @@ import { type Draft, isMove, type StoredRow, type StoredSnapshot } from '../draf
 import { menusOf } from '../items.js';
 import { prepareChecks } from '../menu-checks.js';
 import { type Referrer, referrersOfNames } from '../references.js';
-import { MANGLE, referrersText } from '../referential-integrity.js';
+import { referrersText } from '../referential-integrity.js';
 import { verifyRestored } from '../verify.js';
 import { ineffectiveRevisions, inOrder, orderWithout } from './order-without.js';
 import { type MarkSetters, markSettersIn, ReferrersSince, removedMarks } from './removed-marks.js';
@@ -206,9 +206,9 @@ const referencedBy = ({ menu, row }: Referrer): string =>
   `is in use by ${menu} ${titleOf(row)}, which names it since then`;
 
 const markConflicts = ({ found }: ReferrersSince): readonly Conflict[] =>
-  [...found].map(([{ target, mark, rule }, referrers]) => {
-    const why = `gives ${target.word} ${mark}, which is in use by ${referrersText(referrers)} since then`;
-    return { menu: MANGLE, id: rule.id, name: titleOf(rule), why };
+  [...found].map(([{ kind, mark, rule }, referrers]) => {
+    const why = `gives ${kind.target.word} ${mark}, which is in use by ${referrersText(referrers)} since then`;
+    return { menu: kind.menu, id: rule.id, name: titleOf(rule), why };
   });
 
 /** Look-ups of the present references and names. Each menu is searched at its first look-up. */

@@ -1,4 +1,5 @@
 /** Pairs of numbers as queues spell them, `upload/download`; nodes of queue trees have one. Pure. */
+import { hasOneDirection, QUEUE_MENUS, type QueueMenu } from '@tollway/protocol/queue-menus';
 import type { Row } from '../../api/row.ts';
 
 /** Both halves of a pair; a single number stands for both, and what is missing or no number is 0. */
@@ -29,7 +30,11 @@ const UP_DOWN: readonly Direction[] = [
 ];
 const ONE: readonly Direction[] = [{ label: 'Traffic', word: '', color: '--tx' }];
 
-/** The directions of a queue: a simple queue has two, a node of a queue tree one. */
-export function directionsOf(row: Row): readonly Direction[] {
-  return (row['max-limit'] ?? '').includes('/') ? UP_DOWN : ONE;
+/** The menu of a queue, which its limits tell: pairs, or one number. */
+export function queueMenuOf(row: Row): QueueMenu {
+  const isPair = (row['max-limit'] ?? '').includes('/');
+  return QUEUE_MENUS.find((menu) => hasOneDirection(menu) !== isPair) ?? '/queue/simple';
 }
+
+/** The directions of a queue: a simple queue has two, a node of a queue tree one. */
+export const directionsOf = (row: Row): readonly Direction[] => (hasOneDirection(queueMenuOf(row)) ? ONE : UP_DOWN);

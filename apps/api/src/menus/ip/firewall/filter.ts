@@ -38,6 +38,9 @@ export const firewallFilter: MenuModule = {
   path: '/ip/firewall/filter',
   compile: (context) => ({ filter: compileFirewall(context, 'filter') }),
   check: checkRulesOf({ otherHooks: ['prerouting', 'postrouting', 'srcnat', 'dstnat'] }),
+  jumps: true,
+  // A jump may lead to one of the others.
+  droppingActions: ['drop', 'reject', 'tarpit', 'jump'],
   liveRows: ({ live }) => countedRules(live, fasttrackCounters),
   commands: counterCommands('reset-counters'),
 };

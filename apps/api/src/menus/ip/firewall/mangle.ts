@@ -39,6 +39,7 @@ export const firewallMangle: MenuModule = {
   path: '/ip/firewall/mangle',
   compile: (context) => ({ mangle: compileFirewall(context, 'mangle') }),
   check: checkRulesOf({ otherHooks: ['srcnat', 'dstnat'], check: checkMangle }),
+  jumps: true,
   liveRows: ({ live }) => countedRules(live),
   commands: counterCommands('reset-counters'),
 };

@@ -61,6 +61,7 @@ export const firewallNat: MenuModule = {
     otherHooks: ['input', 'forward', 'output', 'prerouting', 'postrouting'],
     check: checkNat,
   }),
+  jumps: true,
   liveRows: ({ live }) => countedRules(live),
   commands: counterCommands('reset-counters'),
 };

@@ -4,7 +4,7 @@ import type { Row } from '../../../api/row.ts';
 import { type TokenBucketSource, tokenBucketOf } from '../../../api/token-bucket.ts';
 import { withUnit } from '../../../ui/units.ts';
 import { useLive, write, writeAll } from '../../../ui/use-live.ts';
-import { type Direction, directionsOf, halves } from '../pair.ts';
+import { type Direction, directionsOf, halves, queueMenuOf } from '../pair.ts';
 import { BinPlot } from './BinPlot.tsx';
 import type { BinPlotData, Mark } from './bin-plot.ts';
 import { type Bucket, boundBits, explanation, figuresOf, type TokenBucketFigures, WIDTHS_MS } from './explain.ts';
@@ -32,7 +32,7 @@ export function TokenBucket({ row }: Props) {
   const [which, setWhich] = useState(0);
   const [held, setHeld] = useState(false);
   const name = useId();
-  const menu = directions.length > 1 ? '/queue/simple' : '/queue/tree';
+  const menu = queueMenuOf(row);
   const source = useMemo(() => (id === undefined ? undefined : tokenBucketOf(menu, id)), [menu, id]);
   const direction = directions[which] ?? directions[0];
   if (source === undefined || direction === undefined) return null;

@@ -1,0 +1,17 @@
+/**
+ * Directions in which a queue of each menu counts and holds traffic. The packets of a queue of the tree are of any: what it has of
+ * them is one number.
+ */
+export const QUEUE_DIRECTIONS = {
+  '/queue/simple': ['upload', 'download'],
+  '/queue/tree': ['any'],
+} as const;
+
+/** A menu whose rows are queues. */
+export type QueueMenu = keyof typeof QUEUE_DIRECTIONS;
+
+export const QUEUE_MENUS: readonly QueueMenu[] = ['/queue/simple', '/queue/tree'];
+
+/** Whether queues of a menu have one number where others have one for each direction. */
+export const hasOneDirection = (menu: string): boolean =>
+  QUEUE_MENUS.some((each) => each === menu && QUEUE_DIRECTIONS[each].length === 1);
