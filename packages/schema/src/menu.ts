@@ -125,8 +125,13 @@ export interface Menu {
   readonly columns: readonly string[];
   /** Tabs of the dialog in order. */
   readonly tabs: readonly string[];
-  /** Properties that together identify an item for people; the first names it in references and URLs. */
+  /**
+   * Properties that together identify an item for people; the first names it in references and URLs. Where it is `name`, no two
+   * items have the same, and builtin ones keep theirs.
+   */
   readonly key?: readonly string[];
+  /** What errors about names that are taken call an item, where RouterOS does not call it {@link singular}. */
+  readonly noun?: string;
   /** Commands beside print, by name. */
   readonly commands: ReadonlyMap<string, Command>;
   /** The command that a menu of kind `command` is. Its arguments are properties, so that the window has fields for them. */

@@ -1,11 +1,12 @@
 import { type Constant, type Menu, menuByPath, type Prop, propOf } from '@tollway/schema';
 import { builtinNames, withBuiltin } from '../snapshot/builtin.js';
-import { interfaceName, interfaceNameTaken } from '../snapshot/interfaces.js';
+import { interfaceName } from '../snapshot/interfaces.js';
 import { nameOf, RowsByKey } from '../snapshot/rows-by-key.js';
 import { type ConfigSnapshot, type Row, rowsOf } from '../snapshot/snapshot.js';
 import { storagesOf, storedRowsOf } from '../snapshot/storage.js';
 import { derivedOf } from './derived.js';
 import type { ChecksByMenu } from './menu-checks.js';
+import { checkName } from './names.js';
 import { type FieldError, fieldError, OtherRows, type ProposedRow } from './proposed-row.js';
 
 /** Content of a row. */
@@ -124,7 +125,8 @@ function verify(
     const proposed: ProposedRow = { menu, values, given, before: row?.values, others, snapshot };
     if (conditions) errors.push(...checkConditions(proposed));
     errors.push(...checkReferences(proposed, rows));
-    errors.push(...checkInterfaceName(proposed, row?.id));
+    const wrongName = checkName(proposed, row?.id);
+    if (wrongName !== undefined) errors.push(wrongName);
     errors.push(...checkMenus(checks, proposed, storage));
   }
   const [first, ...more] = errors;
@@ -254,21 +256,6 @@ function checkReferences({ menu, values, given, snapshot }: ProposedRow, sibling
       ),
     ];
   });
-}
-
-/** Interfaces of all types share one name space, and as parents of queue trees one with those. */
-function checkInterfaceName({ menu, values, given, snapshot }: ProposedRow, own: number | undefined): FieldError[] {
-  const { name } = values;
-  if (menu.interfaceType === undefined || name === undefined) return [];
-  if (interfaceNameTaken(snapshot, name, own)) {
-    return [
-      fieldError('name', `failure: already have interface with such name: ${name} (value of name must be unique)`),
-    ];
-  }
-  if (!given.has('name') || !rowsOf(snapshot, '/queue/tree').some((row) => row.values.name === name)) return [];
-  return [
-    fieldError('name', `value of name: ${name} is a queue tree, and as a parent would mean both; give another name`),
-  ];
 }
 
 /** The check of the menu that stores the row, and that of the menu through which it is changed. */

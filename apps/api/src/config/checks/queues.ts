@@ -4,14 +4,10 @@ import { type FieldError, fieldError, type ProposedRow } from '../proposed-row.j
 
 const parentOf: KeyOf = (values) => values.parent;
 
-/** Refuses names that are taken. @param word means something else than a queue as a parent. */
-export function checkQueueName({ values: { name }, others }: ProposedRow, word: string): FieldError | undefined {
-  if (name === undefined) return undefined;
-  if (name === word) {
-    return fieldError('name', `value of name: ${name} has a meaning of its own as a parent; give another name`);
-  }
-  if (!others.has(nameOf, name)) return undefined;
-  return fieldError('name', `failure: already have queue with such name: ${name} (value of name must be unique)`);
+/** Refuses names that mean something else than a queue as a parent. */
+export function checkQueueName({ menu, values: { name } }: ProposedRow): FieldError | undefined {
+  if (name === undefined || menu.props.parent?.kind.keywords?.includes(name) !== true) return undefined;
+  return fieldError('name', `value of name: ${name} has a meaning of its own as a parent; give another name`);
 }
 
 /** Refuses circles, and too many levels above and below. */

@@ -1,18 +1,10 @@
 import { type FieldError, fieldError, type ProposedRow } from '../../config/proposed-row.js';
-import { builtinNames } from '../../snapshot/builtin.js';
-import { nameOf } from '../../snapshot/rows-by-key.js';
 import type { Row } from '../../snapshot/snapshot.js';
 import type { MenuModule } from '../module.js';
 
-/** `/interface/list` */
-function checkInterfaceList({ menu, values, others }: ProposedRow): FieldError | undefined {
+/** Refuses lists that include or exclude themselves. */
+function checkInterfaceList({ values, others }: ProposedRow): FieldError | undefined {
   const name = values.name ?? '';
-  if (builtinNames(menu.path).includes(name) || others.has(nameOf, name)) {
-    return fieldError(
-      'name',
-      `failure: already have interface list with such name: ${name} (value of name must be unique)`,
-    );
-  }
   for (const property of ['include', 'exclude']) {
     const parts = (values[property] ?? '').split(',');
     const looping = parts.find((part) => part === name || leadsTo(part, name, others.all(), new Set()));

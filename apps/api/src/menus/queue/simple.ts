@@ -9,7 +9,7 @@ import { countedQueues, type QueueValues } from '../../view/queues.js';
 import type { MenuModule } from '../module.js';
 
 function checkSimpleQueue(proposed: ProposedRow): FieldError | undefined {
-  return checkQueueName(proposed, 'none') ?? checkQueueParent(proposed);
+  return checkQueueName(proposed) ?? checkQueueParent(proposed);
 }
 
 const TOTAL = 'total-';

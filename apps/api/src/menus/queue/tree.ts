@@ -16,7 +16,7 @@ function checkTreeQueue(proposed: ProposedRow): FieldError | undefined {
       `value of name: ${name} is an interface, and as a parent it would mean that; give another name`,
     );
   }
-  return checkQueueName(proposed, 'global') ?? checkQueueParent(proposed);
+  return checkQueueName(proposed) ?? checkQueueParent(proposed);
 }
 
 export const queueTree: MenuModule = {

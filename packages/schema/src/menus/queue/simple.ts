@@ -177,6 +177,7 @@ export const simpleQueue = defineMenu({
   ],
   tabs: ['General', 'Advanced', 'Statistics', 'Total', 'Total Statistics'],
   key: ['name'],
+  noun: 'queue',
   commands: [
     'add',
     'set',

@@ -4,8 +4,7 @@ import { type FieldError, fieldError, type ProposedRow } from '../../../config/p
 import { errors } from '../../../errors.js';
 import { isUnspecified } from '../../../logging/settings.js';
 import { type Answer, type Call, NOTHING } from '../../../services.js';
-import { builtinNames, withBuiltin } from '../../../snapshot/builtin.js';
-import { nameOf } from '../../../snapshot/rows-by-key.js';
+import { withBuiltin } from '../../../snapshot/builtin.js';
 import { rowsOf } from '../../../snapshot/snapshot.js';
 import type { MenuModule } from '../../module.js';
 
@@ -16,17 +15,7 @@ export const systemLoggingAction: MenuModule = {
 };
 
 function checkAction({ menu, values, before, others }: ProposedRow): FieldError | undefined {
-  const { name = '', target } = values;
-  const builtin = builtinNames(menu.path);
-  if (before?.name !== undefined && before.name !== name && builtin.includes(before.name)) {
-    return fieldError('name', `value of name: a builtin log action keeps its name, ${before.name}`);
-  }
-  if (before?.name !== name && (builtin.includes(name) || others.has(nameOf, name))) {
-    return fieldError(
-      'name',
-      `failure: already have log action with such name: ${name} (value of name must be unique)`,
-    );
-  }
+  const { target } = values;
   const of = (row: Readonly<Record<string, string>>, property: string): string =>
     row[property] ?? menu.props[property]?.default ?? '';
   if (target === 'disk') {

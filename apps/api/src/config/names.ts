@@ -1,0 +1,40 @@
+import type { Menu } from '@tollway/schema';
+import { builtinNames } from '../snapshot/builtin.js';
+import { interfaceNameTaken } from '../snapshot/interfaces.js';
+import { nameOf } from '../snapshot/rows-by-key.js';
+import { rowsOf } from '../snapshot/snapshot.js';
+import { type FieldError, fieldError, type ProposedRow } from './proposed-row.js';
+
+/** Refuses names that another item has, and other names for builtin items. @param own id of the row; undefined for one that is added */
+export const checkName = (proposed: ProposedRow, own: number | undefined): FieldError | undefined =>
+  proposed.menu.interfaceType === undefined ? checkItemName(proposed) : checkInterfaceName(proposed, own);
+
+/** Words for an item of a menu, without an article. */
+const nounOf = ({ noun, singular }: Menu): string => noun ?? singular.toLowerCase();
+
+const taken = (noun: string, name: string): FieldError =>
+  fieldError('name', `failure: already have ${noun} with such name: ${name} (value of name must be unique)`);
+
+function checkItemName({ menu, values: { name }, before, others }: ProposedRow): FieldError | undefined {
+  if (menu.key?.[0] !== 'name' || name === undefined) return undefined;
+  const builtin = builtinNames(menu.path);
+  const isNew = before?.name !== name;
+  if (isNew && before?.name !== undefined && builtin.includes(before.name)) {
+    return fieldError('name', `value of name: a builtin ${nounOf(menu)} keeps its name, ${before.name}`);
+  }
+  return (isNew && builtin.includes(name)) || others.has(nameOf, name) ? taken(nounOf(menu), name) : undefined;
+}
+
+/** Interfaces of all types share one name space, and as parents of queue trees one with those. */
+function checkInterfaceName(
+  { values: { name }, given, snapshot }: ProposedRow,
+  own: number | undefined,
+): FieldError | undefined {
+  if (name === undefined) return undefined;
+  if (interfaceNameTaken(snapshot, name, own)) return taken('interface', name);
+  if (!given.has('name') || !rowsOf(snapshot, '/queue/tree').some((row) => row.values.name === name)) return undefined;
+  return fieldError(
+    'name',
+    `value of name: ${name} is a queue tree, and as a parent would mean both; give another name`,
+  );
+}
