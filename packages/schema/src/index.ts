@@ -32,7 +32,7 @@ export { parseIcmpOptions } from './props/icmp-options.js';
 export { thousands } from './props/int.js';
 export { type IntRange, parseIntRange } from './props/int-range.js';
 export { ipv4, ipv4Mask, ipv4Network, ipv4Prefix, ipv4Text } from './props/ip.js';
-export { protocolNumber, protocolText } from './props/ip-protocol.js';
+export { hasPorts, IP_PROTOCOL, protocolNumber, protocolText } from './props/ip-protocol.js';
 export { ipv4Range } from './props/ip-range.js';
 export { ipv6, ipv6Prefix, ipv6Text } from './props/ipv6.js';
 export { parseLimit } from './props/limit.js';

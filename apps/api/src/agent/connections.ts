@@ -1,5 +1,5 @@
 import { connectionFlag, connectionRecord, tcpState } from '@tollway/dataplane-agent/records';
-import { durationText, ipv6Text, protocolText } from '@tollway/schema';
+import { durationText, IP_PROTOCOL, ipv6Text, protocolText } from '@tollway/schema';
 import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { Connections } from './messages.js';
 
@@ -13,10 +13,10 @@ const CHECK_EVERY = 1_024;
 
 const tcpStates = new Map<number, string>(Object.entries(tcpState).map(([name, code]) => [code, name]));
 
-const ICMP = 1;
+const ICMP = IP_PROTOCOL.icmp;
 const ICMPV6 = 58;
-/** Protocols whose ports the data plane reads: TCP and UDP. */
-const portProtocols = new Set([6, 17]);
+const TCP = IP_PROTOCOL.tcp;
+const UDP = IP_PROTOCOL.udp;
 
 type Reader = (dump: ConnectionDump, at: number) => string | undefined;
 
@@ -140,7 +140,8 @@ export class ConnectionDump {
   }
 
   hasPorts(at: number): boolean {
-    return portProtocols.has(this.u8(at - (at % RECORD) + field.protocol));
+    const protocol = this.u8(at - (at % RECORD) + field.protocol);
+    return protocol === TCP || protocol === UDP;
   }
 
   /** A counter as a number; beyond 2^53 it loses its last digits. */

@@ -1,5 +1,4 @@
 import { type Menu, type Prop, registry } from '@tollway/schema';
-import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { ConfigSnapshot, Row } from '../snapshot/snapshot.js';
 import { showsStoredRows, storagesOf, storedRowsOf } from '../snapshot/storage.js';
 import type { Draft } from './draft.js';
@@ -83,21 +82,27 @@ export function referringMenus(menu: string, property = 'name'): readonly Referr
   return found;
 }
 
-/** Rows that reference items of `menu`, by the names of those items. Yields to other requests between slices. */
-export async function referrersOfNames(
+/**
+ * Rows that reference rows of `menu` by what those have in `property`, by that, found in one pass. Yields after each row.
+ * @param wanted the only names that are looked for; without it all
+ */
+export function* referrersByName(
   snapshot: ConfigSnapshot,
   menu: string,
-  slicer: TimeSlicer,
-): Promise<ReadonlyMap<string, readonly Referrer[]>> {
+  property = 'name',
+  wanted?: ReadonlySet<string>,
+): Generator<undefined, ReadonlyMap<string, readonly Referrer[]>> {
   const referrers = new Map<string, Referrer[]>();
-  for (const { menu: candidate, namesOf } of referringMenus(menu)) {
-    await slicer.map(storedRowsOf(snapshot, candidate.path), (row) => {
+  for (const { menu: candidate, namesOf } of referringMenus(menu, property)) {
+    for (const row of storedRowsOf(snapshot, candidate.path)) {
+      yield;
       for (const name of namesOf(row.values)) {
+        if (wanted?.has(name) === false) continue;
         const known = referrers.get(name);
         if (known === undefined) referrers.set(name, [{ menu: candidate.path, row }]);
-        else known.push({ menu: candidate.path, row });
+        else if (known.at(-1)?.row !== row) known.push({ menu: candidate.path, row });
       }
-    });
+    }
   }
   return referrers;
 }

@@ -1,10 +1,10 @@
 import { type Menu, menuByPath, type ReferenceTarget, registry } from '@tollway/schema';
 import { errors } from '../errors.js';
+import { runToEnd } from '../scheduling/time-slicer.js';
 import { withBuiltin } from '../snapshot/builtin.js';
 import { type ConfigSnapshot, type Row, rowIdText, rowsOf } from '../snapshot/snapshot.js';
-import { storedRowsOf } from '../snapshot/storage.js';
 import type { RowChange } from './draft.js';
-import { type Referrer, referringMenus } from './references.js';
+import { type Referrer, referrersByName } from './references.js';
 
 /**
  * Referential integrity: what rows reference must stay. A rule with a dangling reference is left out of the data plane, and a
@@ -67,7 +67,7 @@ function refuseReferenced(
   snapshot: ConfigSnapshot,
 ): void {
   if (removed.size === 0) return;
-  const referrers = referrersByName(path, target, removed, snapshot);
+  const referrers = runToEnd(referrersByName(snapshot, path, target.property, removed));
   for (const name of removed) {
     const rows = referrers.get(name);
     if (rows === undefined) continue;
@@ -91,25 +91,4 @@ function referrerText({ menu, row }: Referrer): string {
   const chain = row.values.chain === undefined ? [] : [`chain ${row.values.chain}`];
   const notes = [...chain, ...(row.comment === '' ? [] : [row.comment])];
   return `${menu} ${rowIdText(row.id)}${notes.length === 0 ? '' : ` (${notes.join(', ')})`}`;
-}
-
-/** Rows that reference one of `names`, found in one pass. */
-function referrersByName(
-  path: string,
-  { property }: ReferenceTarget,
-  names: ReadonlySet<string>,
-  snapshot: ConfigSnapshot,
-): ReadonlyMap<string, readonly Referrer[]> {
-  const referrers = new Map<string, Referrer[]>();
-  for (const { menu, namesOf } of referringMenus(path, property)) {
-    for (const row of storedRowsOf(snapshot, menu.path)) {
-      for (const name of namesOf(row.values)) {
-        if (!names.has(name)) continue;
-        const known = referrers.get(name);
-        if (known === undefined) referrers.set(name, [{ menu: menu.path, row }]);
-        else if (known.at(-1)?.row !== row) known.push({ menu: menu.path, row });
-      }
-    }
-  }
-  return referrers;
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ImportLine as AnsweredLine } from '@tollway/protocol/queue-import';
 import { type Menu, menuByPath, quoted } from '@tollway/schema';
 import { invalidSimpleQueues } from '../compiler/queues.js';
+import { describeChange } from '../config/change-text.js';
 import { circle } from '../config/checks/queues.js';
 import { Draft } from '../config/draft.js';
 import { withAutoName } from '../config/editor.js';
@@ -12,7 +13,6 @@ import { lintSteps } from '../lint/queues.js';
 import { TimeSlicer } from '../scheduling/time-slicer.js';
 import { nameOf } from '../snapshot/rows-by-key.js';
 import type { Row } from '../snapshot/snapshot.js';
-import { describeChange } from './change-text.js';
 import { type Column, columnsOf, settingsOf, TitleError } from './columns.js';
 import { type CsvLine, csvLines } from './csv.js';
 

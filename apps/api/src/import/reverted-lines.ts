@@ -1,6 +1,6 @@
 import { menuByPath } from '@tollway/schema';
+import { describeChange } from '../config/change-text.js';
 import type { RowChange } from '../config/draft.js';
-import { describeChange } from './change-text.js';
 import type { ImportLine } from './queues.js';
 
 /** Result for each queue when changes of simple queues were undone: lines as those of an import. */

@@ -10,12 +10,12 @@ import {
 import { menuByPath } from '@tollway/schema';
 import type { FastifyInstance } from 'fastify';
 import { requirePermission } from '../auth/permissions.js';
+import { describeChange } from '../config/change-text.js';
 import { type RowChange, withoutRenumbered } from '../config/draft.js';
 import { readChangesOf, readRevision, readRevisions } from '../config/revision-storage.js';
 import type { PastRevision } from '../config/undo/revision.js';
 import { undoReasons, undoRevision } from '../config/undo/undo-revision.js';
 import { errors } from '../errors.js';
-import { describeChange } from '../import/change-text.js';
 import type { ProtocolTypes } from '../plugins/validation.js';
 import { authorOf } from '../rest/author.js';
 import type { Services } from '../services.js';

@@ -1,5 +1,7 @@
 import {
   type Command,
+  hasPorts,
+  IP_PROTOCOL,
   ipv4Prefix,
   ipv4Text,
   type PacketArguments,
@@ -54,9 +56,7 @@ export function traceFilter(args: PacketArguments, snapshot: ConfigSnapshot): Tr
   };
 }
 
-const UDP = 17;
-const TCP = 6;
-const ICMP = 1;
+const { tcp: TCP, icmp: ICMP } = IP_PROTOCOL;
 const ECHO_REQUEST = 8;
 const SYN = 2;
 
@@ -72,8 +72,8 @@ export async function packetDescription(
 ): Promise<PacketDescription> {
   const source = oneAddress('src-address', args);
   const destination = oneAddress('dst-address', args);
-  const hasPorts = args['src-port'] !== undefined || args['dst-port'] !== undefined;
-  const protocol = args.protocol === undefined ? (hasPorts ? TCP : ICMP) : (protocolNumber(args.protocol) ?? ICMP);
+  const givesPorts = args['src-port'] !== undefined || args['dst-port'] !== undefined;
+  const protocol = args.protocol === undefined ? (givesPorts ? TCP : ICMP) : (protocolNumber(args.protocol) ?? ICMP);
   refusePorts(protocol, args);
   const named = args['in-interface'];
   const icmp = parseIcmpOptions(args['icmp-options'] ?? '');
@@ -100,7 +100,7 @@ export async function packetDescription(
 function refusePorts(protocol: number, args: PacketArguments): void {
   const { 'src-port': source, 'dst-port': destination } = args;
   if (source === undefined && destination === undefined) return;
-  if (protocol === TCP || protocol === UDP || (protocol === ICMP && destination === undefined)) return;
+  if (hasPorts(protocol) || (protocol === ICMP && destination === undefined)) return;
   const property = destination === undefined ? 'src-port' : 'dst-port';
   throw errors.badProperty(property, `value of ${property}: ports can be specified only if protocol is tcp or udp`);
 }

@@ -1,6 +1,6 @@
 import { FIRST_DYNAMIC_ROW } from '@tollway/dataplane-agent/records';
 import type { PacketTrace, TracedRow, TracedStep } from '@tollway/protocol/live/trace';
-import { datetimeText, menuByPath, protocolText, registry } from '@tollway/schema';
+import { datetimeText, hasPorts, menuByPath, protocolText, registry } from '@tollway/schema';
 import type { TracedPacket, TraceStep } from '../agent/messages.js';
 import type { Services } from '../services.js';
 import { interfaceNames } from '../snapshot/interfaces.js';
@@ -12,8 +12,6 @@ const FILTER = '/ip/firewall/filter';
 const MENUS = registry
   .filter((menu) => menu.source !== 'live' && Object.values(menu.props).some(({ dataplane }) => dataplane === true))
   .map(({ path }) => path);
-/** Protocols whose ports the data plane reads: TCP and UDP. */
-const PORT_PROTOCOLS = [6, 17];
 
 /** Source of the names and rule numbers for the ids in a trace. */
 interface Names {
@@ -104,7 +102,7 @@ function rowReference({ snapshot, above }: Names, id: number): TracedRow {
 /** A packet with the names of the configuration. */
 export function packetTrace(names: Names, packet: TracedPacket): PacketTrace {
   const name = (row: number): string => names.interfaces.get(row) ?? '';
-  const ports = PORT_PROTOCOLS.includes(packet.protocol);
+  const ports = hasPorts(packet.protocol);
   const end = (address: string, port: number): string => (ports ? `${address}:${port}` : address);
   return {
     number: packet.number,
@@ -134,7 +132,7 @@ function namedStep(names: Names, { stage, decision, rows: ids }: TraceStep): Tra
 /** A packet as REST sends it. */
 export function restPacket(names: Names, packet: TracedPacket): RestRow {
   const shown = packetTrace(names, packet);
-  const ports = PORT_PROTOCOLS.includes(packet.protocol);
+  const ports = hasPorts(packet.protocol);
   const rules = [...new Set(shown.steps.flatMap(({ rows }) => rows.map(({ id }) => id)))];
   return {
     time: datetimeText(shown.timeMs),

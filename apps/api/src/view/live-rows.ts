@@ -1,5 +1,6 @@
 import type { Menu } from '@tollway/schema';
 import type { ConfigStore } from '../config/store.js';
+import { withBuiltin } from '../snapshot/builtin.js';
 import { type Row, rowsOf } from '../snapshot/snapshot.js';
 import { JoinedRows } from './joined-rows.js';
 import type { RestRow, RowSet, View } from './rows.js';
@@ -7,7 +8,7 @@ import { type LiveValues, StoredParts, StoredRows } from './stored-rows.js';
 
 /** The configuration that a view shows. */
 interface Config extends Pick<ConfigStore, 'snapshot' | 'invalid'> {
-  /** Rows of the menu. */
+  /** Rows of the menu, those that always exist above the others. */
   readonly rows: readonly Row[];
 }
 
@@ -32,10 +33,13 @@ export function liveRowsView(menu: Menu, store: ConfigStore, read: ReadLive): Vi
   return async (maxAgeMs) => {
     const liveRowsOf = await read(maxAgeMs);
     const { snapshot, invalid } = store;
-    const rows = rowsOf(snapshot, menu.path);
+    const rows = withBuiltin(menu, rowsOf(snapshot, menu.path));
     const { values, hintOf, above, below } = liveRowsOf({ snapshot, invalid, rows });
     const stored = new StoredRows(rows, (row) => parts.of(row, invalid.get(row.id), hintOf?.(row)), values, above);
     const isNone = below === undefined || (below.length === 0 && below.incomplete !== true);
     return isNone ? stored : new JoinedRows(menu, stored, below);
   };
 }
+
+/** Stored rows, and those that always exist, alone. */
+export const storedView = (menu: Menu, store: ConfigStore): View => liveRowsView(menu, store, async () => () => ({}));

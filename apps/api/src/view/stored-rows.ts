@@ -1,8 +1,7 @@
 import type { Menu } from '@tollway/schema';
-import type { ConfigStore } from '../config/store.js';
 import { parseRowId, type Row, rowIdText } from '../snapshot/snapshot.js';
-import type { RestRow, RowSet, View } from './rows.js';
-import { builtinRows, storedRow } from './stored.js';
+import type { RestRow, RowSet } from './rows.js';
+import { storedRow } from './stored.js';
 
 /** Values of stored rows that change by themselves. */
 export interface LiveValues {
@@ -107,14 +106,4 @@ export class StoredRows implements RowSet {
   #stored(index: number): Row | undefined {
     return this.#rows[index - this.#above.length];
   }
-}
-
-/** Rows that are stored, and nothing else; above them those that always exist. */
-export function storedView(menu: Menu, store: ConfigStore): View {
-  const parts = new StoredParts(menu);
-  return async () => {
-    const { snapshot, invalid } = store;
-    const { builtin, rows } = builtinRows(menu, snapshot.get(menu.path) ?? [], invalid);
-    return new StoredRows(rows, (row) => parts.of(row, invalid.get(row.id)), undefined, builtin);
-  };
 }

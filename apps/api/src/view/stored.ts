@@ -1,41 +1,21 @@
-import { FIRST_BUILTIN_ROW, type Menu, type Prop } from '@tollway/schema';
-import { builtinRow } from '../snapshot/builtin.js';
+import type { Menu, Prop } from '@tollway/schema';
+import { fixedValues } from '../snapshot/builtin.js';
 import { type Row, rowIdText } from '../snapshot/snapshot.js';
-import { type RestRow, yesNo } from './rows.js';
+import { yesNo } from './rows.js';
 
 /**
  * A stored row as REST sends it: what was given, defaults for what was not, and its flags.
  * @param reason why the row cannot work, if it cannot.
  */
 export function storedRow(menu: Menu, row: Row, reason?: string): Record<string, string> {
-  const rest: Record<string, string> = { '.id': rowIdText(row.id), ...values(menu, row.values) };
+  const given = { ...row.values, ...fixedValues(menu, row.id) };
+  const rest: Record<string, string> = { '.id': rowIdText(row.id), ...values(menu, given) };
   if (menu.props.disabled !== undefined) rest.disabled = yesNo(row.disabled);
   if (row.comment !== '' && menu.props.comment !== undefined) rest.comment = row.comment;
   if (menu.props.dynamic !== undefined) rest.dynamic = 'false';
   if (menu.props.invalid !== undefined) rest.invalid = yesNo(reason !== undefined);
   if (reason !== undefined) rest['.about'] = reason;
   return rest;
-}
-
-/** Items that always exist, with what is stored of them, and the rows that are left. */
-export function builtinRows(
-  menu: Menu,
-  stored: readonly Row[],
-  invalid: ReadonlyMap<number, string>,
-): { readonly builtin: RestRow[]; readonly rows: readonly Row[] } {
-  const { builtin = [] } = menu;
-  if (builtin.length === 0) return { builtin: [], rows: stored };
-  const storedById = new Map(stored.flatMap((row) => (row.id < FIRST_BUILTIN_ROW ? [] : [[row.id, row] as const])));
-  return {
-    builtin: builtin.flatMap(({ id, values: initial }) => {
-      const row = storedById.get(id) ?? builtinRow(menu, { id });
-      if (row === undefined) return [];
-      const fixed = Object.entries(initial).filter(([name]) => menu.props[name]?.readOnly);
-      const values = { ...row.values, ...Object.fromEntries(fixed) };
-      return [storedRow(menu, { ...row, values }, invalid.get(id))];
-    }),
-    rows: storedById.size === 0 ? stored : stored.filter(({ id }) => !storedById.has(id)),
-  };
 }
 
 /** The object of a settings menu. */

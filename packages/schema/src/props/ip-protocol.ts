@@ -2,7 +2,7 @@ import type { Kind } from '../kind.js';
 import { quoted } from './quoted.js';
 
 /** Numbers of the protocols that have a name here (IANA protocol numbers). */
-const NUMBERS: Readonly<Record<string, number>> = {
+export const IP_PROTOCOL = {
   icmp: 1,
   igmp: 2,
   ggp: 3,
@@ -36,8 +36,12 @@ const NUMBERS: Readonly<Record<string, number>> = {
   l2tp: 115,
   sctp: 132,
   'udp-lite': 136,
-};
+} as const;
+const NUMBERS: Readonly<Record<string, number>> = IP_PROTOCOL;
 const NAMES: ReadonlyMap<number, string> = new Map(Object.entries(NUMBERS).map(([name, number]) => [number, name]));
+
+/** Whether the data plane reads ports of packets of a protocol: of TCP and UDP. */
+export const hasPorts = (protocol: number): boolean => protocol === IP_PROTOCOL.tcp || protocol === IP_PROTOCOL.udp;
 
 /** Number of a protocol name or number text; undefined when it is none. */
 export function protocolNumber(text: string): number | undefined {

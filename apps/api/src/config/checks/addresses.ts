@@ -1,12 +1,14 @@
-/** Description of an address that cannot be one host's (RFC 6890). */
-export function noHost(address: number): string | undefined {
-  const first = address >>> 24;
-  if (first === 0) return 'reserved (0.0.0.0/8)';
-  if (first === 127) return 'a loopback address';
-  if (first >= 240) return 'reserved (240.0.0.0/4)';
-  if (first >= 224) return 'a multicast address';
-  return undefined;
-}
+/** Addresses that no host has (RFC 1122 section 3.2.1.3, RFC 6890), and groups. */
+const NO_HOSTS = [
+  { from: 0, to: 0x00ff_ffff, what: 'reserved (0.0.0.0/8)' },
+  { from: 0x7f00_0000, to: 0x7fff_ffff, what: 'a loopback address' },
+  { from: 0xe000_0000, to: 0xefff_ffff, what: 'a multicast address' },
+  { from: 0xf000_0000, to: 0xffff_ffff, what: 'reserved (240.0.0.0/4)' },
+];
+
+/** Description of an address that cannot be one host's, or of one such between it and `last`. */
+export const noHost = (address: number, last = address): string | undefined =>
+  NO_HOSTS.find(({ from, to }) => address <= to && last >= from)?.what;
 
 /** Error text for a link-layer address that cannot be one station's (IEEE 802: lowest bit of the first octet). */
 export function notUnicast(mac: string): string | undefined {

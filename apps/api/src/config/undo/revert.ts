@@ -7,7 +7,7 @@ import { type Row, rowIdText } from '../../snapshot/snapshot.js';
 import { type Draft, isMove, type StoredRow, type StoredSnapshot } from '../draft.js';
 import { menusOf } from '../items.js';
 import { prepareChecks } from '../menu-checks.js';
-import { type Referrer, referrersOfNames } from '../references.js';
+import { type Referrer, referrersByName } from '../references.js';
 import { referrersText } from '../referential-integrity.js';
 import { verifyRestored } from '../verify.js';
 import { ineffectiveRevisions, inOrder, orderWithout } from './order-without.js';
@@ -191,19 +191,22 @@ async function impossibleRows(
   });
   const names = past.changes.flatMap(({ menu: of, after }) => (of === path && after?.values.name ? [after] : []));
   if (names.length === 0) return found.flat();
-  const referrers = await referrersOfNames(draft.snapshot(), path, slicer);
+  const referrers = await slicer.finish(referrersByName(draft.snapshot(), path));
   await rows.prepare(nameOf, slicer);
-  const referenced = await slicer.map(names, (row): readonly Conflict[] => {
+  const referenced = await slicer.map(names, (row) => {
     const { name = '' } = row.values;
-    const [referrer] = referrers.get(name) ?? [];
-    if (referrer === undefined || rows.having(nameOf, name).size > 0 || builtinRow(menu, { name })) return [];
-    return [conflict(row, referencedBy(referrer))];
+    return nameGone(menu, row, referrers.get(name)?.[0], rows.having(nameOf, name).size > 0);
   });
   return [...found, ...referenced].flat();
 }
 
-const referencedBy = ({ menu, row }: Referrer): string =>
-  `is in use by ${menu} ${titleOf(row)}, which names it since then`;
+/** The conflict of a row whose name would be gone although another row has it since then. @param stays whether an item keeps it */
+function nameGone(menu: Menu, row: Row, referrer: Referrer | undefined, stays: boolean): readonly Conflict[] {
+  const { name = '' } = row.values;
+  if (referrer === undefined || stays || builtinRow(menu, { name }) !== undefined) return [];
+  const why = `is in use by ${referrer.menu} ${titleOf(referrer.row)}, which names it since then`;
+  return [{ menu: menu.path, id: row.id, name: titleOf(row), why }];
+}
 
 const markConflicts = ({ found }: ReferrersSince): readonly Conflict[] =>
   [...found].map(([{ kind, mark, rule }, referrers]) => {
@@ -231,14 +234,15 @@ export async function namesStillReferenced(
   const own = new Set(past.changes.map(({ id }) => id));
   const back = new Set(past.changes.map(({ menu, before }) => `${menu} ${before?.values.name}`));
   const found: Conflict[] = [];
-  for (const { menu: path, id, after } of past.changes) {
+  for (const { menu: path, after } of past.changes) {
     const name = after?.values.name;
     const menu = menuByPath(path);
-    if (name === undefined || name === '' || menu === undefined || back.has(`${path} ${name}`)) continue;
+    if (after === undefined || name === undefined || name === '' || menu === undefined || back.has(`${path} ${name}`))
+      continue;
     const referrer = (await references.referrersOf(path)).get(name)?.find(({ row }) => !own.has(row.id));
-    if (referrer === undefined || builtinRow(menu, { name })) continue;
-    if ((await references.idsByName(path)).get(name)?.some((other) => !own.has(other))) continue;
-    found.push({ menu: path, id, name: titleOf(after), why: referencedBy(referrer) });
+    const isKept = (ids: readonly number[] | undefined) => ids?.some((other) => !own.has(other)) === true;
+    const stays = referrer !== undefined && isKept((await references.idsByName(path)).get(name));
+    found.push(...nameGone(menu, after, referrer, stays));
   }
   return found;
 }

@@ -2,7 +2,7 @@ import type { Database } from '../../database/client.js';
 import { errors } from '../../errors.js';
 import { TimeSlicer } from '../../scheduling/time-slicer.js';
 import { isMove } from '../draft.js';
-import { referrersOfNames } from '../references.js';
+import { referrersByName } from '../references.js';
 import {
   type Author,
   type RevisionLine,
@@ -147,7 +147,7 @@ export async function undoReasons(
 function referenceLookup({ snapshot }: ConfigStore, slicer: TimeSlicer): ReferenceLookup {
   return {
     markSetters: markSettersIn(snapshot, slicer),
-    referrersOf: perMenu((menu) => referrersOfNames(snapshot, menu, slicer)),
+    referrersOf: perMenu((menu) => slicer.finish(referrersByName(snapshot, menu))),
     idsByName: perMenu(async (menu) => {
       const ids = new Map<string, number[]>();
       await slicer.map(snapshot.get(menu) ?? [], ({ id, values: { name = '' } }) => {

@@ -1,5 +1,6 @@
 import { ipv4Range, parseIntRange } from '@tollway/schema';
 import { compileFirewall } from '../../../compiler/firewall.js';
+import { noHost } from '../../../config/checks/addresses.js';
 import { checkRulesOf, portsNeedProtocol } from '../../../config/checks/firewall.js';
 import { type FieldError, fieldError, type ProposedRow } from '../../../config/proposed-row.js';
 import { counterCommands } from '../../../rest/commands/counters.js';
@@ -8,13 +9,6 @@ import type { MenuModule } from '../../module.js';
 
 const SRCNAT_ACTIONS: readonly string[] = ['masquerade', 'src-nat'];
 const DSTNAT_ACTIONS: readonly string[] = ['dst-nat', 'redirect'];
-
-/** Addresses that no host has (RFC 1122 section 3.2.1.3), and groups. */
-const NO_HOSTS = [
-  { from: 0, to: 0x00ff_ffff },
-  { from: 0x7f00_0000, to: 0x7fff_ffff },
-  { from: 0xe000_0000, to: 0xffff_ffff },
-];
 
 function checkNat({ menu, values }: ProposedRow): FieldError | undefined {
   const { chain, action = 'accept', protocol } = values;
@@ -31,7 +25,7 @@ function checkNat({ menu, values }: ProposedRow): FieldError | undefined {
     );
   }
   const to = translates && values['to-addresses'] !== undefined ? ipv4Range(values['to-addresses']) : undefined;
-  if (to !== undefined && NO_HOSTS.some(({ from, to: last }) => to.from <= last && to.to >= from)) {
+  if (to !== undefined && noHost(to.from, to.to) !== undefined) {
     return fieldError(
       'to-addresses',
       'value of to-addresses: no packet is sent to or from 0.0.0.0/8, 127.0.0.0/8 and addresses from 224.0.0.0 up; it accepts ' +

@@ -1,6 +1,6 @@
 import { editValue, type Menu, type Prop } from '@tollway/schema';
-import type { RowContent } from '../config/draft.js';
-import { storedProps } from '../config/items.js';
+import type { RowContent } from './draft.js';
+import { storedProps } from './items.js';
 
 /** Description of a change of a row, for people; empty when it stays as it is. Without `before` it is a new one. */
 export function describeChange(menu: Menu, before: RowContent | undefined, after: RowContent): string {
