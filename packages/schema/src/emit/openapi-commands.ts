@@ -65,8 +65,8 @@ const itemArguments: JsonObject = {
 const transientItemArguments: JsonObject = {
   ...itemArguments,
   numbers: numbers(
-    'Ids or names, comma separated or a list. Of items that come and go by themselves those that are there are removed ' +
-      'and those that are gone left out, and it is an error when none is there; of stored items all of them or none.',
+    'Ids or names, comma separated or a list. Dynamic items: those that exist are removed and those that are gone left out, ' +
+      'with an error when none exists. Stored items: all of them or none.',
   ),
 };
 

@@ -1,9 +1,9 @@
 import { LIST_ACTIONS } from '@tollway/schema';
 import { type FieldError, fieldError, type ProposedRow } from '../proposed-row.js';
 
-/** Properties of the rules of a table. */
-interface Table {
-  /** Names that are hooks elsewhere: as a chain of one's own they would silently never be reached. */
+/** What the checks of one firewall table have of their own. */
+interface TableChecks {
+  /** Hooks of other tables: a user-defined chain of such a name would never be reached. */
   readonly otherHooks: readonly string[];
   /** Check of rules of this table alone. */
   readonly check?: (proposed: ProposedRow) => FieldError | undefined;
@@ -11,7 +11,7 @@ interface Table {
 
 /** The check of the rules of a table. */
 export const checkRulesOf =
-  ({ otherHooks, check }: Table) =>
+  ({ otherHooks, check }: TableChecks) =>
   (proposed: ProposedRow): FieldError | undefined =>
     checkChain(proposed, otherHooks) ??
     checkInterfaces(proposed) ??
