@@ -194,7 +194,7 @@ export class QueueAccounting {
       this.#meters.delete(row);
       this.#moved.add(row);
     }
-    // Without queues there is nothing to read.
+    // Without queues the data plane is not read.
     if (present.size === 0) return;
     const counters = await this.#counters();
     if (counters === undefined) return;

@@ -169,7 +169,7 @@ export class AddressListDump {
     return found;
   }
 
-  /** Text of a property, as REST sends it; `undefined` when the entry has no such thing. */
+  /** Text of a property, as REST sends it; `undefined` when the entry has no such property. */
   value(index: number, property: string): string | undefined {
     return Object.hasOwn(readers, property) ? readers[property]?.(this, index) : undefined;
   }

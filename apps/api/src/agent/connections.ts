@@ -93,7 +93,7 @@ export class ConnectionDump {
     return this.snapshot.find(Number(id & 0xffff_ffffn), Number(id >> 32n));
   }
 
-  /** Text of a property, as REST sends it; `undefined` when the connection has no such thing. */
+  /** Text of a property, as REST sends it; `undefined` when the connection has no such property. */
   value(index: number, property: string): string | undefined {
     if (property === '.id') return `*${this.id(index).toString(16).toUpperCase()}`;
     return Object.hasOwn(readers, property) ? readers[property]?.(this, index * RECORD) : undefined;

@@ -49,7 +49,7 @@ export class FrameDecoder {
 
   /**
    * Takes bytes and returns the messages that are complete.
-   * @throws Error when a frame is longer than `MAX_FRAME` or is no msgpack: the stream is of no more use.
+   * @throws Error when a frame is longer than `MAX_FRAME` or is no msgpack: the stream cannot be continued.
    */
   push(chunk: Buffer): unknown[] {
     const messages: unknown[] = [];

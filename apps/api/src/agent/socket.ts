@@ -98,7 +98,7 @@ export class AgentSocket implements AgentPort {
         this.#pending.delete(id);
         const silent = new AgentSilent(body.op, timeoutMs);
         reject(silent);
-        // Answers come in the order of requests, so that no later one can be answered either.
+        // Answers have the order of requests, so that later ones are missing, too.
         this.#warnOnce(`agent: ${silent.message}`);
         this.#socket?.destroy();
       }, timeoutMs);
@@ -119,7 +119,7 @@ export class AgentSocket implements AgentPort {
     });
     socket.on('data', (chunk) => {
       try {
-        // The generated types are the agent's own; the messages are not validated a second time.
+        // Messages are not validated, as the types are generated from those of the agent.
         for (const message of decoder.push(chunk)) this.#receive(message as Message);
       } catch (error) {
         this.#warnOnce(`agent sent what cannot be read: ${String(error)}`);

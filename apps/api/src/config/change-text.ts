@@ -2,7 +2,7 @@ import { editValue, type Menu, type Prop } from '@tollway/schema';
 import type { RowContent } from './draft.js';
 import { storedProps } from './items.js';
 
-/** Description of a change of a row, for people; empty when it stays as it is. Without `before` it is a new one. */
+/** Description of a change of a row; empty without a change. Without `before` the row is new. */
 export function describeChange(menu: Menu, before: RowContent | undefined, after: RowContent): string {
   const parts = Object.entries(storedProps(menu)).flatMap(([property, prop]) => {
     if (property === 'name') return [];
@@ -14,7 +14,7 @@ export function describeChange(menu: Menu, before: RowContent | undefined, after
   return parts.join(', ');
 }
 
-/** A setting as people write it; undefined for one that stands at its default without being given. */
+/** A setting in the form in which it is edited; undefined for one that is not given. */
 function textOf(prop: Prop, content: RowContent | undefined, property: string): string | undefined {
   if (content === undefined) return undefined;
   if (property === 'comment') return content.comment === '' ? undefined : content.comment;

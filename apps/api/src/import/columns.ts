@@ -44,8 +44,8 @@ export class TitleError extends Error {}
 
 /**
  * Columns of a list by its first line. `max-limit`, `upload`, `Burst Limit Download`, `down_burst` are
- * understood; a first line in which nothing is understood is no line of titles.
- * @throws TitleError naming the title that means nothing, or two columns that mean the same.
+ * understood; a first line without any known title is data.
+ * @throws TitleError naming an unknown title, or two columns of the same property.
  */
 export function columnsOf(first: readonly string[]): { readonly columns: readonly Column[]; readonly titled: boolean } {
   const menu = menuByPath('/queue/simple');
@@ -80,7 +80,7 @@ export function columnsOf(first: readonly string[]): { readonly columns: readonl
   return { columns, titled: true };
 }
 
-/** Titles of columns, but for synonyms. */
+/** Titles of columns, without synonyms. */
 const settings = (menu: Menu): string =>
   Object.entries(menu.props)
     .flatMap(([name, { readOnly, kind }]) =>
@@ -95,7 +95,7 @@ function columnOf(menu: Menu, title: string): Column | undefined {
     .split(/[\s._/-]+/)
     .filter((word) => word !== '');
   const at = words.findIndex((word) => Object.hasOwn(HALVES, word));
-  // `up/down` and `upload/download` are both halves.
+  // `up/down` and `upload/download` name both halves.
   const halves = words.filter((word) => Object.hasOwn(HALVES, word));
   const rest = words.filter((word) => !Object.hasOwn(HALVES, word)).join('-');
   const property = Object.hasOwn(TITLES, rest) ? TITLES[rest] : rest === '' && at >= 0 ? 'max-limit' : rest;
@@ -105,7 +105,7 @@ function columnOf(menu: Menu, title: string): Column | undefined {
   return { property, half: halves.length === 1 ? HALVES[halves[0] ?? ''] : undefined };
 }
 
-/** Targets of a cell, however people separate them. */
+/** Targets of a cell, with any usual separator. */
 const targetsOf = (cell: string): string =>
   cell
     .split(/[\s|,]+/)

@@ -10,7 +10,7 @@ export interface CsvLine {
   readonly problem?: string;
 }
 
-/** Lines that are read at most; one more line reports the rest as an error. */
+/** Limit of lines; one more line reports the rest as an error. */
 const MAX_LINES = 100_000;
 /** Cells of a line at most. */
 const MAX_CELLS = 256;

@@ -29,18 +29,18 @@ interface ImportOptions {
   readonly add: boolean;
   /** Lines that name an existing queue change it. */
   readonly update: boolean;
-  /** Queues that no line names go, unless they are above one that stays. */
+  /** Queues that no line names are removed, except parents of those that stay. */
   readonly remove: boolean;
 }
 
-/** Puts a list of queues into a draft. Lines that are wrong are reported, and change nothing. */
+/** Applies a list of queues to a draft. Wrong lines are reported, and change nothing. */
 export class QueueImport {
   readonly #menu: Menu;
   readonly #lines: readonly CsvLine[];
   readonly #columns: readonly Column[];
   readonly #options: ImportOptions;
   readonly #problem: ImportLine | undefined;
-  /** Lines whose parents lead back to them. */
+  /** Lines whose parents form a circle. */
   readonly #circling = new Set<CsvLine>();
   /** Numbers of the lines that are wrong, by the name of their queue. */
   readonly #wrong = new Map<string, number>();
@@ -61,7 +61,7 @@ export class QueueImport {
       const { columns, titled } = columnsOf(first?.cells ?? []);
       this.#columns = columns;
       this.#lines = titled ? lines.slice(1) : lines;
-      // More likely an empty export than the wish to have none.
+      // An empty list is more likely a failed export than a request to remove all queues.
       const removesAll = options.remove && this.#lines.length === 0;
       this.#problem = removesAll
         ? wrong(first?.number ?? 1, '', 'no queue is in the list, so all would go')
@@ -74,7 +74,7 @@ export class QueueImport {
     }
   }
 
-  /** Changes the draft, and reports what becomes of each line. */
+  /** Changes the draft, and reports the result of each line. */
   async apply(draft: Draft): Promise<readonly ImportLine[]> {
     if (this.#problem !== undefined) return [this.#problem];
     this.#wrong.clear();
@@ -102,7 +102,7 @@ export class QueueImport {
     return this.#options.remove ? [...report, ...(await this.#removed(draft, named, slicer))] : report;
   }
 
-  /** The lines, each behind that of its parent, if the list has one, and otherwise in their order. */
+  /** The lines in their order, but each after that of its parent. */
   *#parentsFirst(): Generator<undefined, readonly CsvLine[]> {
     const [name, parent] = ['name', 'parent'].map((title) =>
       this.#columns.findIndex(({ property }) => property === title),
@@ -153,7 +153,7 @@ export class QueueImport {
     return answer.row === undefined ? answer : { ...answer, hint: this.#unlimited(draft, cells, answer.row) };
   }
 
-  /** A direction of which a line says nothing while it limits the other one, and that has no limit. */
+  /** A direction without a limit, of which the line limits only the other one. */
   #unlimited(draft: Draft, cells: readonly string[], id: number): string {
     const given = new Set(
       this.#columns.flatMap(({ property, half }, place) =>
@@ -169,14 +169,14 @@ export class QueueImport {
     return `the line gives no ${halves[other]} limit, only one of ${halves[only]}: ${halves[other]} is not limited`;
   }
 
-  /** The queue that a line means: by name, or by targets where it gives none. */
+  /** The queue of a line: by name, or without one by targets. */
   #existing(draft: Draft, { name, target }: Readonly<Record<string, string>>): Row | undefined {
     if (name !== undefined) return [...draft.byKey(PATH).having(nameOf, name)][0];
     const parsed = this.#menu.props.target?.kind.parse(target ?? '');
     return parsed?.ok ? [...draft.byKey(PATH).having(targetOf, parsed.value)][0] : undefined;
   }
 
-  /** Cells that have no column. Spreadsheets put empty ones at the end of lines. */
+  /** Error for cells without a column, except the empty ones that spreadsheets append to lines. */
   #misplaced(cells: readonly string[]): string | undefined {
     const count = cells.findLastIndex((cell) => cell !== '') + 1;
     if (count > this.#columns.length) return `it has ${count} cells for ${this.#columns.length} columns`;
@@ -184,7 +184,7 @@ export class QueueImport {
     return place < 0 ? undefined : `column ${place + 1} has no title, and here it holds ${quoted(cells[place] ?? '')}`;
   }
 
-  /** Error in a setting of a line: of a parent, that it is wrong itself. */
+  /** Error in a setting of a line; of a parent, that its own line is wrong. */
   #wrongSetting(line: CsvLine, name: string, settings: Readonly<Record<string, string>>, error: FieldError): string {
     const { parent = '' } = settings;
     if (error.property !== 'parent') return this.#fieldError(line.cells, error);
@@ -254,7 +254,7 @@ export class QueueImport {
       }
     });
     const going = rows.filter(({ id }) => !stays.has(id));
-    // From the end: that moves the fewest others.
+    // From the end, so that fewer elements are moved.
     await slicer.map(going.toReversed(), ({ id }) => draft.remove(PATH, id));
     return slicer.map(going, ({ id, values }) => ({
       line: 0,
@@ -272,7 +272,7 @@ const NO_NAME = '\n';
 
 const targetOf = (values: Row['values']): string | undefined => values.target;
 
-/** Characters of a name that are shown of a line that is wrong. */
+/** Limit of characters of a name in the report of a wrong line. */
 const NAME_LENGTH = 64;
 
 const wrong = (line: number, name: string, text: string): ImportLine => ({
@@ -284,7 +284,7 @@ const wrong = (line: number, name: string, text: string): ImportLine => ({
   row: undefined,
 });
 
-/** Tells apart what imports do: of lines that do the same it is the same, whatever the hints. */
+/** Digest of the effect of an import: lines without their hints. */
 export async function importDigest(lines: readonly ImportLine[]): Promise<string> {
   const hash = createHash('sha256');
   await new TimeSlicer().map(lines, ({ line, action, name, text }) => {
@@ -293,7 +293,7 @@ export async function importDigest(lines: readonly ImportLine[]): Promise<string
   return hash.digest('hex');
 }
 
-/** Result that an import would have, with hints about the queues as they would be. */
+/** Result that an import would have, with hints about the resulting queues. */
 export async function dryRun(
   store: Pick<ConfigStore, 'snapshot' | 'checks'>,
   queues: QueueImport,

@@ -11,6 +11,6 @@ export interface QueueFinding {
   readonly name: string;
   readonly property: string;
   readonly finding: Finding;
-  /** Sentence for people: what it means for the traffic, and what would change it. */
+  /** Sentence for people: effect on the traffic, and remedy. */
   readonly message: string;
 }

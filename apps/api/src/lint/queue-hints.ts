@@ -23,11 +23,10 @@ export class QueueHints {
   }
 
   /**
-   * Looks for findings about the configuration as it is now, letting others work in between: those of ten thousand queues
-   * take half a second.
+   * Computes findings about the present configuration, in slices: for ten thousand queues that takes half a second.
    */
   async refresh(): Promise<void> {
-    // What is under way may be about an older configuration; what begins after it is not.
+    // The running computation may be about an older configuration; the next one is not.
     for (let looks = 0; looks < 2 && !this.#isCurrent(); looks += 1) {
       this.#looking ??= this.#find().finally(() => {
         this.#looking = undefined;

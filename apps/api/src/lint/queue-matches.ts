@@ -5,8 +5,8 @@ import type { QueueNode } from './queue-node.js';
 import { TargetSet } from './target-set.js';
 
 /**
- * Simple queues that get no packets, or few of their target, or packets that fit another one as well where only the order
- * decides.
+ * Simple queues that get no packets, or only part of those of their target, or packets that match another queue, too, so that only
+ * the order decides.
  */
 export function* matchFindings(
   nodes: readonly QueueNode[],
@@ -37,7 +37,7 @@ const finding = (
   property = 'target',
 ): QueueFinding => ({ menu, row: row.id, name, property, finding: kind, message });
 
-/** A row that no commit changed is the same object in the next configuration. */
+/** Keyed by row: an unchanged row is the same object in the next configuration. */
 const known = new WeakMap<Row, readonly QueueTarget[]>();
 
 /** Targets of a queue; read once. */
@@ -57,8 +57,8 @@ const conditionsOf = ({ row: { values } }: QueueNode): string =>
     : JSON.stringify([values.dst, values['packet-marks'], values.time]);
 
 /**
- * Queues whose targets, or all that they are asked to hold of them, are in targets of earlier ones. Those count that ask
- * for nothing else, and those that ask for the same as the later one.
+ * Queues whose targets are covered by targets of earlier ones. Earlier queues count that have no other conditions, or the same
+ * ones as the later queue.
  */
 function* coveredByEarlier(group: readonly QueueNode[]): Generator<undefined, QueueFinding[]> {
   const earlier = new Map<string, TargetSet>();
@@ -70,7 +70,7 @@ function* coveredByEarlier(group: readonly QueueNode[]): Generator<undefined, Qu
   return found;
 }
 
-/** @param earlier targets of earlier queues by what else they ask for; those of this one come among them */
+/** @param earlier targets of earlier queues by their other conditions; the targets of this one are added */
 function coveredFindings(node: QueueNode, earlier: Map<string, TargetSet>): QueueFinding[] {
   const conditions = conditionsOf(node);
   const targets = targetsOf(node);
@@ -95,13 +95,13 @@ function coveredFindings(node: QueueNode, earlier: Map<string, TargetSet>): Queu
 
 const isOpen = (node: QueueNode): boolean => conditionsOf(node) === '';
 
-/** A network that an interface of the router is in. */
+/** A connected network. */
 interface Connected {
   readonly address: number;
   readonly length: number;
 }
 
-/** Networks of the router's interfaces, each once. */
+/** Connected networks, each once. */
 function connectedOf(snapshot: ConfigSnapshot): readonly Connected[] {
   const known = new Map<string, Connected>();
   for (const { disabled, values } of rowsOf(snapshot, '/ip/address')) {
@@ -113,7 +113,7 @@ function connectedOf(snapshot: ConfigSnapshot): readonly Connected[] {
   return [...known.values()];
 }
 
-/** Networks that are wholly in a queue's targets; those of single hosts hold none. */
+/** Connected networks that a queue's targets contain as a whole. */
 function sitesOf(node: QueueNode, networks: readonly Connected[]): ReadonlySet<Connected> {
   const sites = new Set<Connected>();
   for (const target of targetsOf(node)) {
@@ -157,7 +157,7 @@ function* betweenSites(
 
 const hasInterface = (node: QueueNode): boolean => targetsOf(node).some((target) => 'interface' in target);
 
-/** Queues of interfaces above others, whose packets may pass the interface too. */
+/** Queues of interfaces before others whose packets may pass the interface, too. */
 function* aboveOthers(group: readonly QueueNode[]): Generator<undefined, QueueFinding[]> {
   const open: QueueNode[] = [];
   for (const node of group) {
@@ -176,7 +176,7 @@ function* aboveOthers(group: readonly QueueNode[]): Generator<undefined, QueueFi
   return found;
 }
 
-/** Queues none of whose targets is in one of their parent's, or around one: a packet is their parent's first. */
+/** Queues whose targets do not overlap with those of their parent, which a packet must match first. */
 function* outsideParent(group: readonly QueueNode[]): Generator<undefined, QueueFinding[]> {
   const parent = group[0]?.parent;
   if (parent === undefined || hasInterface(parent)) return [];

@@ -81,7 +81,7 @@ function guarantees(node: QueueNode, side: Side, rates: Rates, found: Found): Qu
     );
   }
   const promised = node.children.reduce((sum, child) => sum + ratesOf(child, side).limitAt, 0);
-  // A root has no parent with a guarantee: its maximum is what it can guarantee.
+  // A root has no parent with a guarantee, so that its maximum is the most that it can guarantee.
   const [own, property] =
     node.parent === undefined
       ? [rates.maxLimit > 0 ? rates.maxLimit : Number.POSITIVE_INFINITY, 'max-limit']
@@ -163,7 +163,7 @@ function bursts({ word, prefix }: Side, rates: Rates, found: Found): QueueFindin
       ];
 }
 
-/** A row that no commit changed is the same object in the next configuration. */
+/** Keyed by row: an unchanged row is the same object in the next configuration. */
 const known = new WeakMap<Row, ReadonlyMap<Side, Rates>>();
 
 /** Rates of a queue; read once. */
@@ -185,7 +185,7 @@ const NONE: Rates = {
   priority: LOWEST_PRIORITY,
 };
 
-/** Rates of a row; what it does not give is nothing, and the lowest priority. */
+/** Rates of a row; by default 0, and the lowest priority. */
 function readRates({ row: { values } }: QueueNode, { prefix, half }: Side): Rates {
   const text = (name: string): string | undefined => {
     const value = values[`${prefix}${name}`];

@@ -6,9 +6,9 @@ import { linked, type QueueNode } from './queue-node.js';
 import { rateFindings } from './queue-rates.js';
 
 /**
- * Looks for settings of queues that do not do what they seem to, and yields after each queue. Pure; takes time linear in the
+ * Searches for settings of queues without the expected effect, and yields after each queue. Pure; takes time linear in the
  * number of queues.
- * @param invalid rows that cannot work, which are left out like those that are switched off.
+ * @param invalid invalid rows, which are left out like disabled ones.
  */
 export function* lintSteps(
   snapshot: ConfigSnapshot,
@@ -24,7 +24,7 @@ export function* lintSteps(
   return found.flat();
 }
 
-/** Marks of tree queues that have children, which take packets themselves no longer. */
+/** Marks of tree queues with children, which get no packets themselves. */
 function markFindings(nodes: readonly QueueNode[]): QueueFinding[] {
   return nodes.flatMap(({ menu, row, name, children }) => {
     const mark = row.values['packet-mark'] ?? '';

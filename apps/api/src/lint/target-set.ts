@@ -2,7 +2,7 @@ import { ipv4, ipv6Prefix, type QueueTarget } from '@tollway/schema';
 
 /** A node of a binary trie over the bits of addresses. */
 interface TrieNode {
-  /** True where every address below is in. */
+  /** True where the set contains every address below. */
   full: boolean;
   zero: TrieNode | undefined;
   one: TrieNode | undefined;
@@ -10,7 +10,7 @@ interface TrieNode {
 
 const empty = (): TrieNode => ({ full: false, zero: undefined, one: undefined });
 
-/** A set of networks, which knows of a network whether all of its addresses are in. */
+/** A set of networks, with a test whether it contains all addresses of a network. */
 class NetworkSet {
   readonly #root = empty();
 
@@ -56,10 +56,10 @@ export class TargetSet {
     else this.#networks(target.address).add(bitsOf(target.address, target.length));
   }
 
-  /** Whether whatever has the target is in. */
+  /** Whether the set contains a target as a whole. */
   covers(target: QueueTarget): boolean {
     if (!('interface' in target)) return this.#networks(target.address).covers(bitsOf(target.address, target.length));
-    // What is behind an interface has an address, which is all that is known of it.
+    // Of the hosts behind an interface nothing is known but that they have addresses.
     return this.#interfaces.has(target.interface) || (this.#v4.covers(ALL) && this.#v6.covers(ALL));
   }
 

@@ -6,11 +6,11 @@ import { type Destination, datedLine, type LogMessage, type Report } from './mes
 import { Reports } from './reports.js';
 import type { DiskSettings } from './settings.js';
 
-/** Limit of text that waits to be written, characters; more is dropped. */
+/** Limit of text waiting to be written, characters; messages beyond it are dropped. */
 const MAX_WAITING = 4 << 20;
-/** Time between two attempts while the disk takes nothing, and how often the file is looked for at its place, ms. */
+/** Time between two attempts while writing fails, and between checks that the file is still at its path, ms. */
 const AGAIN_MS = 5_000;
-/** A link in the folder could lead anywhere. */
+/** Links are not followed, as they could lead out of the folder. */
 const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
 
 const NEWLINE = 0x0a;
@@ -28,8 +28,8 @@ interface OpenFile {
 export const logFolder = (dataDir: string): string => join(dataDir, 'log');
 
 /**
- * Writes messages to files: `NAME.0.txt` is the newest, and when it has as many lines as a file may have, each gets the next
- * number and the last one goes. Nobody waits for the disk; while it takes nothing, messages are dropped and counted.
+ * Writes messages to files: `NAME.0.txt` is the newest, and when it is full, each gets the next number and the last one
+ * is deleted. Callers do not wait for the disk; while writing fails, messages are dropped and counted.
  */
 export class DiskLog implements Destination {
   readonly #folder: string;
@@ -48,7 +48,7 @@ export class DiskLog implements Destination {
   #againAt = 0;
   #lookedAt = 0;
 
-  /** @param after is waited for: the files may be another's until then */
+  /** @param after resolves when another action no longer uses the files */
   constructor(folder: string, settings: DiskSettings, report: Report, after: Promise<unknown> = Promise.resolve()) {
     this.#folder = folder;
     this.#settings = settings;
@@ -97,12 +97,12 @@ export class DiskLog implements Destination {
     this.#waiting = [];
     this.#waitingSize = 0;
     this.#isWriting = false;
-    // What is reported may come back here as a message.
+    // The report may be a message to this file.
     if (failure === undefined) this.#reports.works();
     else this.#reports.fails(`${failure.why}; messages are dropped until it can be written`);
   }
 
-  /** Writes as many of the lines as the file has room for. */
+  /** Writes as many lines as the file has room for. */
   async #writeSome(): Promise<void> {
     const { linesPerFile } = this.#settings;
     let file = await this.#openFile();
@@ -116,7 +116,7 @@ export class DiskLog implements Destination {
     try {
       await file.handle.appendFile(bytes);
     } catch (error) {
-      // What was written of a line would stand before the next one.
+      // A partial line would be joined with the next one.
       await file.handle.truncate(file.size).catch(() => undefined);
       throw error;
     }
@@ -130,7 +130,7 @@ export class DiskLog implements Destination {
     const path = this.#path(0);
     if (this.#file !== undefined && performance.now() - this.#lookedAt >= AGAIN_MS) {
       this.#lookedAt = performance.now();
-      // Somebody may have moved it away.
+      // It may have been moved.
       if ((await stat(path).catch(() => undefined))?.ino !== this.#file.inode) await this.#closeFile();
     }
     if (this.#file !== undefined) return this.#file;
@@ -139,7 +139,7 @@ export class DiskLog implements Destination {
     try {
       const { ino: inode } = await handle.stat();
       const { lines, size } = await linesOf(path);
-      // The end of a line is missing where the machine went down in the midst of it.
+      // A power failure may have cut off the last line.
       await handle.truncate(size);
       this.#lookedAt = performance.now();
       this.#file = { handle, inode, lines, size };
@@ -156,7 +156,7 @@ export class DiskLog implements Destination {
     await file?.handle.close().catch(() => undefined);
   }
 
-  /** Gives each file the next number; the last one goes, and those beyond it. */
+  /** Gives each file the next number; deletes the last one and those beyond it. */
   async #rotate(): Promise<void> {
     const { fileName, fileCount, stopOnFull } = this.#settings;
     const begin = `${fileName}.`;

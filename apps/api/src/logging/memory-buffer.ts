@@ -8,23 +8,23 @@ const MESSAGE_BYTES = 512;
 export const BUFFER_BYTES = 1 << 20;
 /** Size of a message beside its texts, bytes, estimated. */
 const OVERHEAD_BYTES = 128;
-/** Places of messages that are gone, from which on the list is made anew. */
+/** Number of unused places at the start from which on the list is copied. */
 const MAX_GONE = 1_024;
 
 /** A message in a buffer. */
 export interface HeldMessage extends LogMessage {
-  /** Number in the order in which messages came to be known, unique over all buffers, never reused. */
+  /** Number in the order of arrival, unique over all buffers, never reused. */
   readonly id: number;
   readonly buffer: { readonly name: string };
 }
 
-/** Whether a message stands before another one. What the data plane did while nobody listened is known only afterwards. */
+/** Order of two messages. Those of the data plane may arrive late, after a time without a connection. */
 function isBefore(a: HeldMessage, b: HeldMessage): boolean {
   const apart = a.timeMs - b.timeMs;
   return apart === 0 || Math.abs(apart) > LATE_MS ? a.id < b.id : apart < 0;
 }
 
-/** Messages of two buffers in one order. */
+/** Messages of two buffers, merged in order. */
 export function merged(some: readonly HeldMessage[], others: readonly HeldMessage[]): readonly HeldMessage[] {
   if (some.length === 0) return others;
   const all: HeldMessage[] = [];
@@ -58,7 +58,7 @@ export class MemoryBuffer {
     this.#settings = settings;
   }
 
-  /** Keeps what it holds, as far as it may. */
+  /** Applies new limits, and keeps the newest messages within them. */
   set settings(settings: MemorySettings) {
     this.#settings = settings;
     this.#trim();

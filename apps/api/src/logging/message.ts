@@ -13,14 +13,14 @@ export interface LogMessage {
 export interface Destination {
   /** Writes a message. Neither waits nor throws. */
   write(message: LogMessage): void;
-  /** Takes no more. Resolves when what it has taken is where it belongs, or cannot get there. */
+  /** Accepts no more messages. Resolves when those accepted are written, or have failed. */
   close(): Promise<void>;
 }
 
-/** Says in the log how a destination fares. */
+/** Logs failures and recoveries of a destination. */
 export type Report = (severity: 'error' | 'warning' | 'info', text: string) => void;
 
-/** A text in which whatever does not show as itself is written as an escape: a line of the log stays one line. */
+/** A text with invisible characters and line ends as escapes, so that it stays one line of the log. */
 export const printable = (text: string): string =>
   text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`);
 

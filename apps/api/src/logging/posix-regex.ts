@@ -30,14 +30,14 @@ const CLASSES: Readonly<Record<string, string>> = {
 /** Bracket expression, escaped character, repetition, any other character. */
 const TOKEN = /\[\^?\]?(?:\[:\w*:\]|(?!\[:\w*:\])[^\]])*\]|\\.?|\{[^}]*\}?|./gsu;
 
-/** @throws RE2JSSyntaxException whose description says what is wrong with the text */
+/** @throws RE2JSSyntaxException with a description of the error */
 export function posixRegex(text: string): RE2JS {
   const regex = RE2JS.compile(re2Syntax(text), RE2JS.DOTALL);
   if (regex.programSize() > MAX_INSTRUCTIONS) throw new RE2JSSyntaxException('it is too long, or repeats too much');
   return regex;
 }
 
-/** Error in the text of an expression; undefined when it is one. */
+/** Error in the text of an expression; undefined without one. */
 export function regexProblem(text: string): string | undefined {
   try {
     posixRegex(text);
@@ -56,7 +56,7 @@ function re2Syntax(text: string): string {
   let repeated = 0;
   let before = '(';
   for (const token of [...(text.match(TOKEN) ?? []), '']) {
-    // POSIX leaves an empty part undefined; that it matches everything is rarely meant.
+    // POSIX leaves an empty alternative undefined; it is refused, as it would match everything.
     const isFirst = before === '(' || before === '|';
     if (isFirst && ['', ')', '|'].includes(token)) throw new RE2JSSyntaxException('it has an empty part');
     if (/^[*+?{]/.test(token)) {

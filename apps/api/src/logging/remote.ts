@@ -6,12 +6,12 @@ import { Reports } from './reports.js';
 import type { RemoteSettings } from './settings.js';
 import { remoteLine } from './syslog.js';
 
-/** Messages that wait for the network; more are dropped. */
+/** Limit of messages that wait for the network; further ones are dropped. */
 const MAX_WAITING = 1_000;
 /** Time until a connection is tried again after it failed: at first, and at most after doubling each time, ms. */
 const FIRST_AGAIN_MS = 1_000;
 const MAX_AGAIN_MS = 60_000;
-/** Time for a server to accept a connection, and for what is under way at the end, ms. */
+/** Timeout of connecting, and of pending messages at the end, ms. */
 const CONNECT_MS = 10_000;
 const CLOSE_MS = 1_000;
 /** Time of silence after which TCP keepalive probes a connection, ms. */
@@ -59,7 +59,7 @@ abstract class RemoteLog implements Destination {
 /** Sends each message as one datagram (RFC 5426). */
 export class UdpLog extends RemoteLog {
   #socket: Promise<DatagramSocket> | undefined;
-  /** Messages that are under way to the socket. */
+  /** Messages that are being sent. */
   readonly #sending = new Set<Promise<void>>();
   #againAt = 0;
 
@@ -108,7 +108,7 @@ export class UdpLog extends RemoteLog {
   }
 }
 
-/** Sends messages over one connection, made when there is something to send, and made again when it has ended. */
+/** Sends messages over one connection, opened for the first message, and again after it has ended. */
 export class TcpLog extends RemoteLog {
   readonly #waiting: string[] = [];
   #socket: Socket | undefined;
@@ -162,7 +162,7 @@ export class TcpLog extends RemoteLog {
       this.#send();
     });
     socket.on('drain', () => this.#send());
-    // A server has nothing to say; what is not read keeps its end from being seen.
+    // Received data is discarded: unread, it would hide the end of the connection.
     socket.resume();
     socket.on('error', (error) => {
       why = error.message;
@@ -175,7 +175,7 @@ export class TcpLog extends RemoteLog {
     this.#socket = undefined;
     this.#isConnected = false;
     if (this.isClosed) return;
-    // One that has lasted is made anew with the next message, and an end of it alone is no failure.
+    // The end of a connection that has worked is no failure: the next message opens another one.
     if (!hadConnection) {
       this.reports.fails(
         `${this.serverText()} cannot be reached: ${why}; ${MAX_WAITING} messages wait for it, and more are dropped`,
@@ -200,10 +200,10 @@ export class TcpLog extends RemoteLog {
   }
 }
 
-/** Messages that are given to the connection in one piece. */
+/** Messages that are written to the connection together. */
 const SENT_AT_ONCE = 100;
 
-/** Waits for something, but not for long. */
+/** Waits for a promise, up to a timeout. */
 async function within(ms: number, what: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise((resolve) => {

@@ -3,7 +3,7 @@ import type { Report } from './message.js';
 /** Interval of reports that messages were dropped while the destination works, ms. */
 const DROPS_MS = 60_000;
 
-/** Says once that a destination fails, and when it works again; messages that were dropped are counted. */
+/** Logs once that a destination fails, and when it works again, with the number of dropped messages. */
 export class Reports {
   readonly #report: Report;
   #isFailing = false;
@@ -14,7 +14,7 @@ export class Reports {
     this.#report = report;
   }
 
-  /** @param text what is wrong, and what becomes of messages */
+  /** @param text the failure, and its effect on messages */
   fails(text: string): void {
     if (this.#isFailing) return;
     this.#isFailing = true;

@@ -11,10 +11,10 @@ import { LOGGING, LOGGING_ACTION, type LogAction, logActions, logRuleOf, logRule
 /** Longest message, characters. */
 const MAX_MESSAGE = 2_048;
 
-/** An action with what takes its messages. */
+/** An action with the destination of its messages. */
 interface Action {
   name: string;
-  /** Settings that it was made of. */
+  /** Settings of the destination. */
   readonly made: string;
   readonly memory: MemoryBuffer | undefined;
   readonly destination: Destination | undefined;
@@ -22,13 +22,13 @@ interface Action {
 
 export interface LogOptions {
   readonly dataDir: string;
-  /** Takes what actions of target `echo` are given. */
+  /** Destination of actions with target `echo`. */
   readonly echo: (text: string) => void;
-  /** First id: above those of a process before, as a page that stays open must not take one message for another. */
+  /** First id, above those of earlier processes: an open page must not confuse messages. */
   readonly firstId: number;
 }
 
-/** Menus whose changes the log follows: rules, actions, and the name that servers are told. */
+/** Menus whose changes the log follows: rules, actions, and the name of the router, which is sent to servers. */
 const FOLLOWED: readonly string[] = [LOGGING, LOGGING_ACTION, '/system/identity'];
 
 /** All messages of the router: each goes to the actions of the rules that it matches. */
@@ -48,7 +48,7 @@ export class RouterLog {
     this.#configure(snapshot);
   }
 
-  /** Applies a changed configuration. Messages in memory stay, as far as their action does. */
+  /** Applies a changed configuration. Messages in memory are kept while their action exists. */
   follow(changes: readonly { readonly menu: string }[], snapshot: ConfigSnapshot): void {
     if (changes.some(({ menu }) => FOLLOWED.includes(menu))) this.#configure(snapshot);
   }
@@ -76,7 +76,7 @@ export class RouterLog {
     return this.#shown;
   }
 
-  /** Forgets what an action holds. Returns whether it is one that holds messages. */
+  /** Deletes the messages of an action. Returns whether its target is memory. */
   clear(id: number): boolean {
     const memory = this.#actions.get(id)?.memory;
     memory?.clear();
@@ -84,7 +84,7 @@ export class RouterLog {
     return memory !== undefined;
   }
 
-  /** Resolves when files and servers have got what they will get. */
+  /** Resolves when messages to files and servers are written, or have failed. */
   async close(): Promise<void> {
     for (const action of this.#actions.values()) this.#close(action);
     await this.#closing;
@@ -103,7 +103,7 @@ export class RouterLog {
       if (known.memory !== undefined) known.memory.name = name;
       kept.add(id);
     }
-    // Files of one that is closed may be those of one that is opened.
+    // A destination that is being closed may use the files of a new one.
     for (const [id, action] of before) if (!kept.has(id)) this.#close(action);
     for (const action of actions) {
       const known = before.get(action.id);

@@ -2,7 +2,7 @@ import type { RE2JS } from 're2js';
 import { posixRegex, regexProblem } from './posix-regex.js';
 import type { RuleSettings } from './settings.js';
 
-/** A rule that is in force. */
+/** An enabled and valid rule. */
 export interface LogRule {
   /** Text before each message; empty for none. */
   readonly prefix: string;
@@ -16,19 +16,19 @@ interface Compiled extends LogRule {
   readonly regex: RE2JS | undefined;
 }
 
-/** Limit of topics for which it is cached which rules match; there are a few dozen. */
+/** Limit of sets of topics whose matching rules are cached; there are a few dozen. */
 const MAX_REMEMBERED = 1_000;
 
-/** The rules that decide where messages go. */
+/** The rules that send messages to actions. */
 export class LogRules {
   readonly #rules: readonly Compiled[];
   readonly #byTopics = new Map<string, readonly Compiled[]>();
 
-  /** @param actionOf id of the action of a name; a rule without one, or whose expression is none, sends nothing */
+  /** @param actionOf id of an action by name; a rule without one, or with an invalid expression, has no effect */
   constructor(rules: readonly RuleSettings[], actionOf: (name: string) => number | undefined) {
     this.#rules = rules.flatMap(({ topics, prefix, regex, action: name }) => {
       const action = actionOf(name);
-      // One that another version has stored may be no expression of this one.
+      // An expression that another version has stored may be invalid in this one.
       if (action === undefined || (regex !== undefined && regexProblem(regex) !== undefined)) return [];
       return [
         {
