@@ -1,6 +1,6 @@
 import { editValue, type Menu, menuByPath, type Prop, propOf } from '@tollway/schema';
 import { type Row, rowIdText } from '../snapshot/snapshot.js';
-import { type RowChange, withoutRenumbered } from './draft.js';
+import { type RowChange, type RowContent, withoutRenumbered } from './draft.js';
 import { storedProps } from './items.js';
 
 /** Descriptions of changes for log, audit and history. All are limited in length; secrets are left out. */
@@ -39,7 +39,7 @@ function valueText(prop: Prop | undefined, value: string | undefined): string {
 }
 
 /** Properties of an item, including `disabled` and `comment`. */
-const propertiesOf = (row: Row | undefined): Readonly<Record<string, string>> =>
+const propertiesOf = (row: RowContent | undefined): Readonly<Record<string, string>> =>
   row === undefined
     ? {}
     : {
@@ -68,6 +68,19 @@ export function differences(menu: Menu, before: Row | undefined, after: Row | un
     return `${name} ${valueText(prop, old[name])} → ${valueText(prop, now[name])}`;
   });
   return listed(parts);
+}
+
+/** The change of a row's properties, whole and without its name; empty when they stay as they are. Without `before` it is a new one. */
+export function describeChange(menu: Menu, before: RowContent | undefined, after: RowContent): string {
+  const [old, now] = [propertiesOf(before), propertiesOf(after)];
+  const parts = Object.entries(storedProps(menu)).flatMap(([property, { kind, default: initial }]) => {
+    const text = (value: string | undefined) => (value === undefined ? undefined : editValue(kind, value));
+    const [was, is] = [text(old[property]), text(now[property])];
+    if (property === 'name' || was === is) return [];
+    if (was === undefined) return [`${property} ${is}`];
+    return [`${property} ${was} → ${is ?? (initial ? text(initial) : 'none')}`];
+  });
+  return parts.join(', ');
 }
 
 /** Text of one item. What the label says is not repeated. */

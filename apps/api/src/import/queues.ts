@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ImportLine as AnsweredLine } from '@tollway/protocol/queue-import';
 import { type Menu, menuByPath, quoted } from '@tollway/schema';
 import { invalidSimpleQueues } from '../compiler/queues.js';
-import { describeChange } from '../config/change-text.js';
+import { describeChange } from '../config/change-summary.js';
 import { circle } from '../config/checks/queues.js';
 import { Draft } from '../config/draft.js';
 import { withAutoName } from '../config/editor.js';

@@ -1,5 +1,5 @@
 import { menuByPath } from '@tollway/schema';
-import { describeChange } from '../config/change-text.js';
+import { describeChange } from '../config/change-summary.js';
 import type { RowChange } from '../config/draft.js';
 import type { ImportLine } from './queues.js';
 

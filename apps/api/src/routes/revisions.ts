@@ -10,7 +10,7 @@ import {
 import { menuByPath } from '@tollway/schema';
 import type { FastifyInstance } from 'fastify';
 import { requirePermission } from '../auth/permissions.js';
-import { describeChange } from '../config/change-text.js';
+import { describeChange } from '../config/change-summary.js';
 import { type RowChange, withoutRenumbered } from '../config/draft.js';
 import { readChangesOf, readRevision, readRevisions } from '../config/revision-storage.js';
 import type { PastRevision } from '../config/undo/revision.js';
