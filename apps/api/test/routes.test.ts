@@ -329,6 +329,24 @@ describe('routes', () => {
     client.socket.close();
     expect((rows as Record<string, string>[]).map((row) => row['dst-address'])).toEqual(['11.0.0.0/8', '8.0.0.0/5']);
   });
+
+  it('are in one order by address and length, whoever made them', async () => {
+    peer.routes = packed([...own(), bgp(0x0a40_0000, { length: 16 }), bgp(0x0a40_0000, { length: 11 })]);
+    const client = await Client.open(router.url);
+    const filter = { 'dst-address': { op: 'in', value: '10.64.0.0/10' } };
+    let id = 0;
+    const ordered = async (desc: boolean) => {
+      id += 1;
+      client.send({ op: 'subscribe', id, topic: 'menu', menu: ROUTES, filter, sort: { by: 'dst-address', desc } });
+      const { rows } = await client.next((message) => message.op === 'snapshot' && message.id === id);
+      return (rows as Record<string, string>[]).map((row) => row['dst-address']);
+    };
+    const all = ['10.64.0.0/10', '10.64.0.0/11', '10.64.0.0/16'];
+    // A window may be given a reading of the last second, with the routes of before.
+    await expect.poll(() => ordered(false), { timeout: 30_000 }).toEqual(all);
+    expect(await ordered(true)).toEqual(all.toReversed());
+    client.socket.close();
+  });
 });
 
 describe('a million routes', () => {
