@@ -176,10 +176,12 @@ describe('interfaces of several types', () => {
   it('are named by the router as no interface of another type is', async () => {
     const { draft, editor } = fresh();
     await editor.set(AUTHOR, menu('/interface'), ['ether1'], { name: 'bridge2' });
-    expect(draft.freeName('/interface/bridge', 'bridge')).toBe('bridge3');
+    draft.add('/queue/tree', { values: { name: 'bridge3' }, disabled: false, comment: '' });
+    expect(draft.freeName('/interface/bridge', 'bridge')).toBe('bridge4');
     await editor.set(AUTHOR, menu('/interface'), ['bridge1'], { name: 'ether2' });
+    draft.add('/queue/tree', { values: { name: 'ether2-1' }, disabled: false, comment: '' });
     const port = { name: 'ether2', 'mac-address': '', 'max-l2mtu': 1500, io: 'auto', 'io-reason': '' };
     adoptPorts(draft, [port as unknown as Parameters<typeof adoptPorts>[1][number]]);
-    expect(draft.rows('/interface/ethernet')).toMatchObject([{ id: 1 }, { values: { name: 'ether2-1' } }]);
+    expect(draft.rows('/interface/ethernet')).toMatchObject([{ id: 1 }, { values: { name: 'ether2-2' } }]);
   });
 });

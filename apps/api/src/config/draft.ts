@@ -1,4 +1,4 @@
-import { interfaceMenus, interfaceNameTaken } from '../snapshot/interfaces.js';
+import { interfaceMenus, interfaceNameTaken, isTreeQueue } from '../snapshot/interfaces.js';
 import { nameOf, RowsByKey } from '../snapshot/rows-by-key.js';
 import type { ConfigSnapshot, Row } from '../snapshot/snapshot.js';
 import { type ChecksByMenu, NO_CHECKS } from './menu-checks.js';
@@ -146,12 +146,13 @@ export class Draft {
     return { path, rows: this.byKey(path) };
   }
 
-  /** First of `stem1`, `stem2` … that no row of the menu is called. */
+  /** First of `stem1`, `stem2` … that no row of the menu is called; of interfaces, no other interface and no queue of the tree. */
   freeName(menu: string, stem: string): string {
     const { byKey } = this.#rowsOf(menu);
     const isInterface = interfaceMenus.includes(menu);
     const isTaken = (name: string) =>
-      byKey.having(nameOf, name).size > 0 || (isInterface && interfaceNameTaken(this.#snapshot, name));
+      byKey.having(nameOf, name).size > 0 ||
+      (isInterface && (interfaceNameTaken(this.#snapshot, name) || isTreeQueue(this.#snapshot, name)));
     let number = this.#nextName.get(menu) ?? 1;
     while (isTaken(`${stem}${number}`)) number += 1;
     this.#nextName.set(menu, number);

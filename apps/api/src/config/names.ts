@@ -1,8 +1,7 @@
 import type { Menu } from '@tollway/schema';
 import { builtinNames } from '../snapshot/builtin.js';
-import { interfaceNameTaken } from '../snapshot/interfaces.js';
+import { interfaceNameTaken, isTreeQueue } from '../snapshot/interfaces.js';
 import { nameOf } from '../snapshot/rows-by-key.js';
-import { rowsOf } from '../snapshot/snapshot.js';
 import { type FieldError, fieldError, type ProposedRow } from './proposed-row.js';
 
 /** Refuses names that another item has, and other names for builtin items. @param own id of the row; undefined for one that is added */
@@ -32,7 +31,7 @@ function checkInterfaceName(
 ): FieldError | undefined {
   if (name === undefined) return undefined;
   if (interfaceNameTaken(snapshot, name, own)) return taken('interface', name);
-  if (!given.has('name') || !rowsOf(snapshot, '/queue/tree').some((row) => row.values.name === name)) return undefined;
+  if (!given.has('name') || !isTreeQueue(snapshot, name)) return undefined;
   return fieldError(
     'name',
     `value of name: ${name} is a queue tree, and as a parent would mean both; give another name`,

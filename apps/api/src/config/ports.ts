@@ -1,16 +1,17 @@
 import type { PortInfo } from '../agent/messages.js';
-import { interfaceNameTaken } from '../snapshot/interfaces.js';
+import { interfaceNameTaken, isTreeQueue } from '../snapshot/interfaces.js';
 import type { Draft } from './draft.js';
 
 const ETHERNET = '/interface/ethernet';
 
-/** Adds a row for each new port, with its default name, or that with a number when another interface has it. */
+/** Adds a row for each new port, with its default name, or that with a number when another interface or a queue of the tree has it. */
 export function adoptPorts(draft: Draft, ports: readonly PortInfo[]): string[] {
   const known = new Set(draft.rows(ETHERNET).map((row) => row.values['default-name']));
+  const isTaken = (name: string) => interfaceNameTaken(draft.snapshot(), name) || isTreeQueue(draft.snapshot(), name);
   const found = ports.filter((port) => !known.has(port.name));
   for (const port of found) {
     let name = port.name;
-    for (let n = 1; interfaceNameTaken(draft.snapshot(), name); n += 1) name = `${port.name}-${n}`;
+    for (let n = 1; isTaken(name); n += 1) name = `${port.name}-${n}`;
     draft.add(ETHERNET, { values: { 'default-name': port.name, name }, disabled: false, comment: '' });
   }
   return found.map((port) => port.name);

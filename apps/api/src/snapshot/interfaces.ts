@@ -38,6 +38,10 @@ export function interfaceNameTaken(snapshot: ConfigSnapshot, name: string, excep
   );
 }
 
+/** Whether a queue of the tree has this name: as a parent it would mean the interface, too. */
+export const isTreeQueue = (snapshot: ConfigSnapshot, name: string): boolean =>
+  rowsOf(snapshot, '/queue/tree').some(({ values }) => values.name === name);
+
 /** Names of all interfaces by their rows. */
 export const interfaceNames = (snapshot: ConfigSnapshot): ReadonlyMap<number, string> =>
   new Map(interfacesOf(snapshot).map((row) => [row.id, interfaceName(row)]));
