@@ -3,7 +3,39 @@
 
 use tollway_wire::icmp;
 
-/// Whether a message may start a flow.
-pub fn opens(icmp_type: u8) -> bool {
-    icmp::is_query(icmp_type)
+use super::hot_state::HotState;
+use super::protocol::Protocol;
+use super::tcp::Tracker;
+use super::timeouts::Timeouts;
+use crate::packet::Meta;
+
+/// What is read of a query or an answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Message {
+    /// Type.
+    pub icmp_type: u8,
+    /// Code.
+    pub code: u8,
+}
+
+impl Protocol for Message {
+    #[inline(always)]
+    fn read(meta: &Meta, _: &[u8]) -> Option<Self> {
+        Some(Self { icmp_type: meta.tcp_flags_or_icmp_type, code: meta.icmp_code })
+    }
+
+    /// Only by a query. The state keeps its type and code, which the list of connections shows.
+    fn open(&self, _: &Timeouts) -> Option<Tracker> {
+        icmp::is_query(self.icmp_type).then(|| Tracker::of_icmp(self.icmp_type, self.code))
+    }
+
+    #[inline(always)]
+    fn lifetime(_: &HotState, timeouts: &Timeouts) -> u64 {
+        timeouts.icmp
+    }
+
+    #[inline(always)]
+    fn may_open_anew(&self) -> bool {
+        icmp::is_query(self.icmp_type)
+    }
 }

@@ -2,8 +2,8 @@
 //!
 //! A connection is two [flow entries](FlowEntry), one a direction, which are also the flow cache; one [`HotState`] that
 //! packets of both directions use; and a record of what is needed rarely. [`ConnectionTable`] owns them for
-//! one worker; [`Connection`] is all of it put together. Nothing here reads packets; the
-//! caller gives [`Tuple`](crate::packet::tuple::Tuple) and [`Transport`].
+//! one worker; [`Connection`] is all of it put together. Of a packet only its protocol's tracker reads anything, which
+//! makes a [`Transport`] of it; the caller gives that and the [`Tuple`](crate::packet::tuple::Tuple).
 
 mod buckets;
 mod connection;
@@ -12,6 +12,7 @@ mod entry;
 mod hot_state;
 mod journal;
 mod offloaded;
+mod protocol;
 pub(crate) mod table;
 pub mod tcp;
 mod timeouts;
@@ -23,13 +24,16 @@ pub mod icmp;
 pub mod udp;
 
 #[cfg(test)]
+mod sample;
+#[cfg(test)]
 mod tests;
 
 pub use connection::{Connection, NatInfo, Status, Totals, Tuples};
 pub use entry::{CachedAction, FlowEntry, action_flag};
 pub use hot_state::HotState;
 pub use journal::{Change, Translated};
+pub use protocol::Transport;
 pub use table::{Clash, ConnectionTable, Counters};
 pub use timeouts::Timeouts;
-pub use track::{Flow, InvalidReason, Tracked, Transport};
+pub use track::{Flow, InvalidReason, Tracked};
 pub use validity::{Validities, Validity};

@@ -1,24 +1,18 @@
 //! Connections with packets that were not tracked: forwarded outside the engine, which reports their number later, or
 //! while tracking was off.
 
-use tollway_wire::ipv4;
-
+use super::protocol;
 use super::table::ConnectionTable;
 use super::tcp::{State, Tracker};
 use super::timeouts::Timeouts;
-use super::{generic, udp};
 use crate::ids::{ConnRef, Direction};
 use crate::time::Now;
 
 impl ConnectionTable {
-    /// Whether packets of a connection may be forwarded without being looked at. What they do to the windows of a TCP
-    /// connection is not known from then on, so that must be all that they can change.
+    /// Whether packets of a connection may be forwarded without being looked at.
     pub(crate) fn may_offload(&self, reference: ConnRef, now: Now, timeouts: &Timeouts) -> bool {
         let Some((hot, tuples)) = self.hot(reference).zip(self.tuples(reference)) else { return false };
-        let can_offload = match tuples.original.protocol {
-            ipv4::TCP => timeouts.loose && hot.status.assured() && hot.tcp.state() == State::Established,
-            protocol => protocol == ipv4::UDP,
-        };
+        let can_offload = protocol::may_offload(tuples.original.protocol, hot, timeouts);
         can_offload && hot.status.confirmed() && hot.is_alive(now)
     }
 
@@ -57,11 +51,7 @@ impl ConnectionTable {
         let Some(tuples) = self.tuples(reference) else { return false };
         self.forget_windows(reference);
         let Some(hot) = self.get_mut(reference) else { return false };
-        let lifetime = match tuples.original.protocol {
-            ipv4::TCP => hot.tcp.timeout(timeouts),
-            ipv4::UDP => udp::timeout(hot.status, timeouts),
-            _ => generic::timeout(timeouts),
-        };
+        let lifetime = protocol::lifetime_of(tuples.original.protocol, hot, timeouts);
         hot.extend(now, lifetime);
         let index = reference.slot << 1 | direction as u32;
         self.count(index, u32::try_from(packets).unwrap_or(u32::MAX), bytes);

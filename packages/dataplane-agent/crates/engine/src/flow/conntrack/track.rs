@@ -3,33 +3,15 @@
 use tollway_config::dataplane::ConnectionState;
 
 use super::hot_state::HotState;
+use super::protocol::{Judgement, Transport};
 use super::table::ConnectionTable;
-use super::tcp::{Order, Segment, SegmentOutcome, State, Tracker};
+use super::tcp::Order;
 use super::timeouts::Timeouts;
-use super::{generic, icmp, udp};
 use crate::ids::{ConnRef, Direction};
 use crate::ids::{EntryIndex, NO_ENTRY};
 use crate::packet::key::FlowKey;
 use crate::packet::tuple::Tuple;
 use crate::time::Now;
-
-/// The part of a packet that its tracker reads. ICMP errors do not come here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Transport {
-    /// TCP.
-    Tcp(Segment),
-    /// UDP.
-    Udp,
-    /// ICMP queries and answers.
-    Icmp {
-        /// Type.
-        icmp_type: u8,
-        /// Code.
-        code: u8,
-    },
-    /// Every other protocol.
-    Other,
-}
 
 /// A packet as the flow cache has looked it up.
 #[derive(Debug, Clone, Copy)]
@@ -82,13 +64,6 @@ impl Tracked {
     }
 }
 
-/// The effect of a packet on a known connection.
-enum Judgement {
-    Accepted(Order),
-    Invalid,
-    Reopened,
-}
-
 impl ConnectionTable {
     /// Finds or makes the connection of a packet and updates it. A connection made here is
     /// *unconfirmed*: every packet that holds it must be given to [`ConnectionTable::confirm`] or
@@ -111,7 +86,9 @@ impl ConnectionTable {
             let direction = Self::direction_of(index);
             if self.connection_at(index).is_some_and(|hot| hot.is_alive(now)) {
                 match self.judge(index, direction, transport, now, timeouts) {
-                    Judgement::Accepted(order) => return Tracked { order, ..self.tracked(index, direction) },
+                    Judgement::Accepted(order) | Judgement::Ignored(order) => {
+                        return Tracked { order, ..self.tracked(index, direction) };
+                    }
                     Judgement::Invalid => return Tracked::invalid(direction, InvalidReason::State),
                     Judgement::Reopened => self.replace(index >> 1),
                 }
@@ -154,26 +131,11 @@ impl ConnectionTable {
 
     fn open(&mut self, tuple: &Tuple, transport: &Transport, now: Now, timeouts: &Timeouts) -> Tracked {
         let direction = Direction::Original;
-        let mut tracker = Tracker::default();
-        let lifetime = match transport {
-            Transport::Tcp(segment) => match Tracker::open(segment, timeouts) {
-                Some(opened) => {
-                    tracker = opened;
-                    tracker.timeout(timeouts)
-                }
-                None => return Tracked::invalid(direction, InvalidReason::NoEntry),
-            },
-            Transport::Udp => timeouts.udp,
-            Transport::Icmp { icmp_type, code } => {
-                if !icmp::opens(*icmp_type) {
-                    return Tracked::invalid(direction, InvalidReason::NoEntry);
-                }
-                tracker = Tracker::of_icmp(*icmp_type, *code);
-                timeouts.icmp
-            }
-            Transport::Other => generic::timeout(timeouts),
+        let Some(state) = transport.open(timeouts) else {
+            return Tracked::invalid(direction, InvalidReason::NoEntry);
         };
-        let Some(slot) = self.create(*tuple, tracker) else {
+        let lifetime = transport.lifetime(&HotState::new(state), timeouts);
+        let Some(slot) = self.create(*tuple, state) else {
             return Tracked::invalid(direction, InvalidReason::TableFull);
         };
         self.extend(slot, now, lifetime, timeouts);
@@ -190,39 +152,16 @@ impl ConnectionTable {
     ) -> Judgement {
         let Some(conn) = self.connection_at_mut(index) else { return Judgement::Invalid };
         let before = conn.tcp.state();
-        let mut assured = conn.status.assured();
-        let mut order = Order::InOrder;
-        let lifetime = match transport {
-            Transport::Tcp(segment) => {
-                order = conn.tcp.order(direction, segment);
-                match conn.tcp.track(direction, segment, timeouts) {
-                    SegmentOutcome::Accepted => {}
-                    SegmentOutcome::Ignored => {
-                        note_reply(conn, direction);
-                        return Judgement::Accepted(order);
-                    }
-                    SegmentOutcome::Invalid => return Judgement::Invalid,
-                    SegmentOutcome::Reopened => return Judgement::Reopened,
-                }
-                note_reply(conn, direction);
-                assured |= conn.status.seen_reply() && conn.tcp.state() == State::Established;
-                conn.tcp.timeout(timeouts)
-            }
-            Transport::Udp => {
-                assured |= udp::assures(conn.status, direction);
-                note_reply(conn, direction);
-                udp::timeout(conn.status, timeouts)
-            }
-            Transport::Icmp { .. } => {
-                note_reply(conn, direction);
-                timeouts.icmp
-            }
-            Transport::Other => {
-                note_reply(conn, direction);
-                generic::timeout(timeouts)
-            }
-        };
-        let newly_assured = assured && !conn.status.assured();
+        let judgement = transport.track(&mut conn.tcp, direction, timeouts);
+        if let Judgement::Invalid | Judgement::Reopened = judgement {
+            return judgement;
+        }
+        note_reply(conn, direction);
+        if let Judgement::Ignored(_) = judgement {
+            return judgement;
+        }
+        let lifetime = transport.lifetime(conn, timeouts);
+        let newly_assured = !conn.status.assured() && transport.assures(conn, direction);
         let moved = conn.tcp.state() != before;
         if newly_assured {
             conn.status.set_assured();
@@ -232,7 +171,7 @@ impl ConnectionTable {
             self.relist(index >> 1);
         }
         self.extend(index >> 1, now, lifetime, timeouts);
-        Judgement::Accepted(order)
+        judgement
     }
 
     /// Tracks, on the fast path, a packet in order that changes nothing but windows and timers. `false`: nothing was
@@ -299,22 +238,7 @@ impl HotState {
         if !known || !self.is_alive(now) || !status.confirmed() {
             return false;
         }
-        let lifetime = match transport {
-            Transport::Tcp(segment) => {
-                if !status.assured() || !self.tcp.track_in_order(direction, segment) {
-                    return false;
-                }
-                self.tcp.timeout(timeouts)
-            }
-            Transport::Udp => {
-                if udp::assures(status, direction) && !status.assured() {
-                    return false;
-                }
-                udp::timeout(status, timeouts)
-            }
-            Transport::Icmp { .. } => timeouts.icmp,
-            Transport::Other => generic::timeout(timeouts),
-        };
+        let Some(lifetime) = transport.track_fast(self, direction, timeouts) else { return false };
         self.extend(now, lifetime);
         true
     }

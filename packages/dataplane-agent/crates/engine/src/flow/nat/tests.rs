@@ -6,7 +6,7 @@ use tollway_wire::{checksum, icmp, ipv4, tcp, udp};
 
 use super::*;
 use crate::flow::conntrack::tcp::Segment;
-use crate::flow::conntrack::{CachedAction, ConnectionTable, Timeouts, Transport};
+use crate::flow::conntrack::{self, CachedAction, ConnectionTable, Timeouts, Transport};
 use crate::flow::outside_ports::SharedFreePorts;
 use crate::ids::{ConnRef, Direction};
 use crate::packet::tuple::{Addr, ICMP_ANSWER, Tuple, steer};
@@ -47,9 +47,9 @@ fn to(address: u32, port: Option<u16>) -> NatTarget {
 fn open(table: &mut ConnectionTable, tuple: &Tuple) -> ConnRef {
     let transport = match tuple.protocol {
         TCP => Transport::Tcp(Segment { flags: tcp::flag::SYN, window: 100, ..Segment::default() }),
-        UDP => Transport::Udp,
-        ICMP => Transport::Icmp { icmp_type: 8, code: 0 },
-        _ => Transport::Other,
+        UDP => Transport::Udp(conntrack::udp::Datagram),
+        ICMP => Transport::Icmp(conntrack::icmp::Message { icmp_type: 8, code: 0 }),
+        _ => Transport::Other(conntrack::generic::Packet),
     };
     table.track(tuple, &transport, Now(1), &Timeouts::default()).conn.unwrap()
 }

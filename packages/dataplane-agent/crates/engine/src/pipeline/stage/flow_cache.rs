@@ -28,7 +28,7 @@ use crate::pipeline::revalidate::revalidate;
 use crate::pipeline::slow_path::{Pass, reject};
 use crate::pipeline::stage::classify::count_out_of_order;
 use crate::pipeline::stage::filter::decide;
-use crate::pipeline::stage::track::{is_intact, note_order, transport};
+use crate::pipeline::stage::track::{is_intact, note_order};
 use crate::pipeline::state::WorkerState;
 use crate::pipeline::stateless;
 use crate::snapshot::{Port, Snapshot};
@@ -257,7 +257,7 @@ fn apply<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut
         return Applied::Slow(SlowReason::TooLong);
     }
     let direction = ConnectionTable::direction_of(meta.entry);
-    let Some(transport) = transport(meta, frame.head()) else {
+    let Some(transport) = Transport::read(meta, frame.head()) else {
         return Applied::Slow(slow_by_connection(meta, hot.status));
     };
     let updated = hot.update(direction, &transport, state.now, &snapshot.timeouts);

@@ -6,7 +6,7 @@ use crate::pipeline::slow_path::each_slow;
 use tollway_config::dataplane::{ConnectionState, RowId};
 use tollway_wire::{checksum, field, ipv4, tcp, udp};
 
-use crate::flow::conntrack::tcp::{Order, Segment};
+use crate::flow::conntrack::tcp::Order;
 use crate::flow::conntrack::{Flow, InvalidReason, Tracked, Transport};
 use crate::flow::nat::icmp_error::embedded_tuple;
 use crate::ids::NO_ENTRY;
@@ -122,7 +122,7 @@ fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Pac
         let len = meta.l3_len.saturating_sub(u32::from(meta.l4 - meta.l3));
         return state.table.join(&meta.tuple, meta.sequence.wrapping_add(place + len), state.now);
     }
-    let transport = transport(meta, head)?;
+    let transport = Transport::read(meta, head)?;
     if state.table.is_purging() {
         state.table.purge_flow(&meta.tuple, |row, address| !snapshot.masquerades(row, address));
     }
@@ -199,18 +199,4 @@ pub(crate) fn is_intact<F: Frame>(packet: &Packet<F>) -> bool {
         Err(_) => checksum::sum(transport),
     };
     checksum::add(checksum::pseudo_v4(src, dst, meta.tuple.protocol, len), sum) == u16::MAX
-}
-
-/// The transport header as the trackers read it; `None` when a TCP header is incomplete.
-#[inline(always)]
-pub(crate) fn transport(meta: &Meta, head: &[u8]) -> Option<Transport> {
-    Some(match meta.tuple.protocol {
-        ipv4::TCP => {
-            let payload = meta.l3_len.saturating_sub(meta.headers());
-            Transport::Tcp(Segment::parse(head.get(usize::from(meta.l4)..)?, payload)?)
-        }
-        ipv4::UDP => Transport::Udp,
-        ipv4::ICMP => Transport::Icmp { icmp_type: meta.tcp_flags_or_icmp_type, code: meta.icmp_code },
-        _ => Transport::Other,
-    })
 }

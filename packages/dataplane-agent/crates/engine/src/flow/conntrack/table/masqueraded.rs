@@ -4,28 +4,14 @@
 use tollway_config::dataplane::RowId;
 
 use super::ConnectionTable;
-use crate::flow::conntrack::icmp;
-use crate::flow::conntrack::track::{Flow, Transport};
+use crate::flow::conntrack::track::Flow;
 use crate::ids::{ConnRef, Direction};
 use crate::packet::tuple::Addr;
-
-impl Transport {
-    /// Whether a packet of a connection may open another one that takes another address. Of TCP that is a SYN: a peer
-    /// refuses any other segment from an address that it does not know.
-    #[inline(always)]
-    pub fn may_open_anew(&self) -> bool {
-        match self {
-            Self::Tcp(segment) => segment.is_syn(),
-            Self::Icmp { icmp_type, .. } => icmp::opens(*icmp_type),
-            Self::Udp | Self::Other => true,
-        }
-    }
-}
 
 impl ConnectionTable {
     /// Ends the masqueraded connection of a packet that is to open another one in its place, if `leaves_by_other` holds
     /// of it: of the interface row whose address it took, and the address that its packets go to. Only for a packet in
-    /// original direction that [may open](Transport::may_open_anew) one.
+    /// original direction of which `Transport::may_open_anew` holds.
     pub fn replace_masqueraded(
         &mut self,
         flow: &Flow<'_>,

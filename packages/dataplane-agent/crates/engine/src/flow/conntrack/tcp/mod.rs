@@ -5,14 +5,15 @@
 //! sequence number sent, the highest the peer allows and the largest window bound what may follow.
 
 mod note;
+mod segment;
 mod state;
 #[cfg(test)]
 mod tests;
 mod window;
 
+pub use segment::Segment;
 pub use state::State;
-use tollway_wire::field;
-use tollway_wire::tcp::{HEADER, Options, flag};
+use tollway_wire::tcp::flag;
 
 use self::state::{SegmentKind, Transition, transition};
 use self::window::{
@@ -21,72 +22,6 @@ use self::window::{
 };
 use super::timeouts::Timeouts;
 use crate::ids::Direction;
-
-/// Fields of a segment that tracking reads.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Segment {
-    /// Sequence number.
-    pub seq: u32,
-    /// Acknowledgement number.
-    pub ack: u32,
-    /// Payload bytes; of a super-frame all of them.
-    pub payload: u32,
-    /// Window, unscaled.
-    pub window: u16,
-    /// Flags as on the wire.
-    pub flags: u8,
-    /// Options.
-    pub options: Options,
-}
-
-impl Segment {
-    /// Segment from the bytes of a TCP header; `None` when it is not whole.
-    #[inline(always)]
-    pub fn parse(header: &[u8], payload: u32) -> Option<Self> {
-        let fixed: &[u8; HEADER] = header.first_chunk()?;
-        let len = usize::from(field::get8(fixed, 12) >> 4) * 4;
-        let options = match len {
-            HEADER => Options::default(),
-            _ => Options::parse(header.get(HEADER..len)?),
-        };
-        Some(Self {
-            seq: field::get32(fixed, 4),
-            ack: field::get32(fixed, 8),
-            payload,
-            window: field::get16(fixed, 14),
-            flags: field::get8(fixed, 13),
-            options,
-        })
-    }
-    const fn has(&self, flags: u8) -> bool {
-        self.flags & flags != 0
-    }
-    /// Sequence number after the segment: SYN and FIN count one each (RFC 9293 §3.4).
-    pub(crate) const fn end(&self) -> u32 {
-        let control = self.has(flag::SYN) as u32 + self.has(flag::FIN) as u32;
-        self.seq.wrapping_add(self.payload).wrapping_add(control)
-    }
-    /// Whether it asks for a connection.
-    #[inline(always)]
-    pub(in crate::flow::conntrack) fn is_syn(&self) -> bool {
-        self.flags & (flag::FIN | flag::SYN | flag::RST | flag::ACK) == flag::SYN
-    }
-    fn kind(&self) -> Option<SegmentKind> {
-        // URG with SYN or ACK occurs; ECN bits and PSH say nothing about state.
-        match self.flags & (flag::FIN | flag::SYN | flag::RST | flag::ACK) {
-            flag::SYN => Some(SegmentKind::Syn),
-            SYN_ACK => Some(SegmentKind::SynAck),
-            FIN_ACK => Some(SegmentKind::Fin),
-            flag::ACK => Some(SegmentKind::Ack),
-            flag::RST | RST_ACK => Some(SegmentKind::Rst),
-            _ => None,
-        }
-    }
-}
-
-const SYN_ACK: u8 = flag::SYN | flag::ACK;
-const FIN_ACK: u8 = flag::FIN | flag::ACK;
-const RST_ACK: u8 = flag::RST | flag::ACK;
 
 /// The TCP part of a connection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

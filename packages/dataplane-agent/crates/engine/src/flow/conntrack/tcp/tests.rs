@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use tollway_config::dataplane::Tracking;
+use tollway_wire::tcp::Options;
 
 use super::*;
 

@@ -16,6 +16,7 @@ use tollway_config::dataplane::{ConnectionState, Tracking};
 use tollway_wire::tcp::{Options, flag};
 
 const SECOND: u64 = 1_000_000_000;
+const UDP: Transport = Transport::Udp(udp::Datagram);
 
 fn tuple(protocol: u8, src: u32, src_port: u16) -> Tuple {
     Tuple {
@@ -110,5 +111,5 @@ fn handshake(harness: &mut Harness, flow: &Tuple) {
 fn track_looked_up(harness: &mut Harness, tuple: &Tuple, entry: EntryIndex) -> Tracked {
     let key = FlowKey::of(tuple);
     let flow = Flow { tuple, key: &key, hash: harness.table.hash_of(&key), entry };
-    harness.table.track_flow(&flow, &Transport::Udp, harness.now, &harness.timeouts)
+    harness.table.track_flow(&flow, &UDP, harness.now, &harness.timeouts)
 }

@@ -136,13 +136,13 @@ proptest! {
             let tuple = if reply { flow.reversed() } else { flow };
             slow.now = Now(slow.now.0 + seconds * SECOND);
             fast.now = slow.now;
-            let judged = slow.pass(&tuple, &Transport::Udp);
+            let judged = slow.pass(&tuple, &UDP);
             let hash = fast.table.hash(&tuple);
             let index = fast.table.verify(fast.table.probe(hash), &FlowKey::of(&tuple), &tuple);
-            if fast.table.fast_update(index, &Transport::Udp, fast.now, &fast.timeouts) {
+            if fast.table.fast_update(index, &UDP, fast.now, &fast.timeouts) {
                 prop_assert!(judged.reason.is_none());
             } else {
-                prop_assert_eq!(fast.pass(&tuple, &Transport::Udp), judged);
+                prop_assert_eq!(fast.pass(&tuple, &UDP), judged);
             }
             let [a, b] = [&slow, &fast].map(|h| {
                 let (conn, direction) = h.table.find(&tuple).unwrap();
@@ -160,8 +160,8 @@ proptest! {
         for (op, port) in ops {
             let flow = if port % 3 == 0 { v6(u128::from(port)) } else { tuple(17, 1, port) };
             match op {
-                0..3 => { harness.pass(&flow, &Transport::Udp); }
-                3 => { harness.pass(&flow.reversed(), &Transport::Udp); }
+                0..3 => { harness.pass(&flow, &UDP); }
+                3 => { harness.pass(&flow.reversed(), &UDP); }
                 4 => if let Some((conn, _)) = harness.table.find(&flow) {
                     let id = harness.table.get(conn).unwrap().id;
                     prop_assert!(harness.table.remove(id));

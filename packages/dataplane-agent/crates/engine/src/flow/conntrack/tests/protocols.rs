@@ -239,16 +239,16 @@ fn super_frames_count_whole() {
 fn udp_lives_longer_once_answered_and_is_assured_beyond_the_first_exchange() {
     let mut harness = Harness::new(10);
     let flow = tuple(17, 1, 1000);
-    let first = harness.pass(&flow, &Transport::Udp);
+    let first = harness.pass(&flow, &UDP);
     let conn = first.conn.unwrap();
     let left = |harness: &Harness| seconds_left(harness, conn);
     assert_eq!((first.state, left(&harness)), (ConnectionState::New, 30));
     let version = harness.table.get(conn).unwrap().version;
-    let answer = harness.pass(&flow.reversed(), &Transport::Udp);
+    let answer = harness.pass(&flow.reversed(), &UDP);
     assert_eq!((answer.state, left(&harness)), (ConnectionState::Established, 180));
     assert_ne!(harness.table.get(conn).unwrap().version, version);
     assert!(!harness.table.get(conn).unwrap().status.assured());
-    harness.pass(&flow, &Transport::Udp);
+    harness.pass(&flow, &UDP);
     assert!(harness.table.get(conn).unwrap().status.assured());
 }
 
@@ -258,8 +258,8 @@ fn icmp_queries_are_keyed_by_identifier_and_by_what_they_ask() {
     let flow = Tuple { dst_port: 77, ..tuple(1, 1, 77) };
     let against = Tuple { icmp: 0, ..flow.reversed() };
     let timestamps = Tuple { icmp: icmp_kind(13).unwrap(), ..flow };
-    let request = Transport::Icmp { icmp_type: 8, code: 0 };
-    let reply = Transport::Icmp { icmp_type: 0, code: 0 };
+    let request = Transport::Icmp(icmp::Message { icmp_type: 8, code: 0 });
+    let reply = Transport::Icmp(icmp::Message { icmp_type: 0, code: 0 });
     let stray = harness.pass(&against.reversed(), &reply);
     assert_eq!((stray.state, stray.reason), (ConnectionState::Invalid, Some(InvalidReason::NoEntry)));
     assert_eq!(harness.pass(&flow, &request).state, ConnectionState::New);
@@ -269,9 +269,9 @@ fn icmp_queries_are_keyed_by_identifier_and_by_what_they_ask() {
     assert_eq!(harness.pass(&against, &request).state, ConnectionState::New);
     assert_eq!(harness.pass(&against.reversed(), &reply).state, ConnectionState::Established);
     // What was asked with that identifier opens the way to nothing else.
-    let timestamp_reply = Transport::Icmp { icmp_type: 14, code: 0 };
+    let timestamp_reply = Transport::Icmp(icmp::Message { icmp_type: 14, code: 0 });
     assert_eq!(harness.pass(&timestamps.reversed(), &timestamp_reply).state, ConnectionState::Invalid);
-    let timestamp = Transport::Icmp { icmp_type: 13, code: 0 };
+    let timestamp = Transport::Icmp(icmp::Message { icmp_type: 13, code: 0 });
     assert_eq!(harness.pass(&timestamps, &timestamp).state, ConnectionState::New);
     assert_eq!(harness.pass(&timestamps.reversed(), &timestamp_reply).state, ConnectionState::Established);
     let (_, direction) = harness.table.related(&flow).unwrap();

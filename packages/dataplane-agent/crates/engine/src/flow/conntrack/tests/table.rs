@@ -10,14 +10,14 @@ use crate::packet::tuple::steer;
 fn an_entry_that_is_anothers_by_now_is_looked_up_again() {
     for [ours, other, third] in [[1, 2, 3].map(|src| tuple(17, src, 5)), [1, 2, 3].map(v6)] {
         let mut harness = Harness::new(10);
-        let conn = harness.pass(&ours, &Transport::Udp).conn.unwrap();
-        let others = harness.pass(&other, &Transport::Udp).conn.unwrap();
+        let conn = harness.pass(&ours, &UDP).conn.unwrap();
+        let others = harness.pass(&other, &UDP).conn.unwrap();
         for entry in [conn.slot << 1, conn.slot << 1 | 1, others.slot << 1, 999, NO_ENTRY] {
             assert_eq!(track_looked_up(&mut harness, &ours, entry).conn, Some(conn), "{entry}");
         }
         let id = harness.table.get(conn).unwrap().id;
         harness.table.remove(id);
-        let taker = harness.pass(&third, &Transport::Udp).conn.unwrap();
+        let taker = harness.pass(&third, &UDP).conn.unwrap();
         assert_eq!(taker.slot, conn.slot);
         let again = track_looked_up(&mut harness, &ours, conn.slot << 1);
         assert_eq!(again.state, ConnectionState::New);
@@ -30,7 +30,7 @@ fn an_entry_that_is_not_to_be_found_yet_is_not_found_by_its_number_either() {
     let mut harness = Harness::new(10);
     let flow = tuple(17, 1, 5);
     // Until it is confirmed its answers may still change.
-    let conn = harness.track(&flow, &Transport::Udp).conn.unwrap();
+    let conn = harness.track(&flow, &UDP).conn.unwrap();
     let answer = track_looked_up(&mut harness, &flow.reversed(), conn.slot << 1 | 1);
     assert_eq!((answer.state, answer.direction), (ConnectionState::New, Direction::Original));
     assert_ne!(answer.conn, Some(conn));
@@ -70,16 +70,16 @@ fn a_connection_with_the_tuples_of_an_ended_one_stays_in_the_directory() {
 fn unconfirmed_connections_go_with_the_last_packet_that_holds_them() {
     let mut harness = Harness::new(10);
     let flow = tuple(17, 1, 1000);
-    let first = harness.track(&flow, &Transport::Udp).conn.unwrap();
-    let second = harness.track(&flow, &Transport::Udp).conn.unwrap();
+    let first = harness.track(&flow, &UDP).conn.unwrap();
+    let second = harness.track(&flow, &UDP).conn.unwrap();
     assert_eq!(first, second);
     harness.table.abandon(first);
     assert!(harness.table.get(second).is_some());
     harness.table.abandon(second);
     assert!(harness.table.is_empty() && harness.table.find(&flow).is_none());
 
-    let first = harness.track(&flow, &Transport::Udp).conn.unwrap();
-    harness.track(&flow, &Transport::Udp);
+    let first = harness.track(&flow, &UDP).conn.unwrap();
+    harness.track(&flow, &UDP);
     assert!(harness.table.find(&flow.reversed()).is_none());
     harness.table.confirm(first).unwrap();
     harness.table.abandon(first);
@@ -92,7 +92,7 @@ fn ids_carry_the_worker_and_are_not_reused() {
     let mut harness = Harness::new(10);
     let mut seen = std::collections::BTreeSet::new();
     for port in 0..50 {
-        let conn = harness.pass(&tuple(17, 1, port), &Transport::Udp).conn.unwrap();
+        let conn = harness.pass(&tuple(17, 1, port), &UDP).conn.unwrap();
         let id = harness.table.get(conn).unwrap().id;
         assert_eq!(id >> 56, 1);
         assert!(seen.insert(id));
@@ -156,11 +156,11 @@ fn a_table_full_of_assured_flows_refuses() {
     for src in 0..3 {
         handshake(&mut harness, &tuple(6, src, 1));
     }
-    let refused = harness.pass(&tuple(17, 9, 9), &Transport::Udp);
+    let refused = harness.pass(&tuple(17, 9, 9), &UDP);
     assert_eq!((refused.state, refused.reason), (ConnectionState::Invalid, Some(InvalidReason::TableFull)));
     harness.table.set_max_entries(200);
     for port in 0..150 {
-        assert_eq!(harness.pass(&tuple(17, 9, port), &Transport::Udp).state, ConnectionState::New);
+        assert_eq!(harness.pass(&tuple(17, 9, port), &UDP).state, ConnectionState::New);
     }
     for src in 0..3 {
         assert_eq!(harness.state(&tuple(6, src, 1)), State::Established);
@@ -171,24 +171,24 @@ fn a_table_full_of_assured_flows_refuses() {
 fn a_new_packet_after_the_end_starts_anew_even_before_the_wheel_turns() {
     let mut harness = Harness::new(3);
     let flow = tuple(17, 1, 1);
-    harness.pass(&flow, &Transport::Udp);
-    harness.pass(&flow.reversed(), &Transport::Udp);
+    harness.pass(&flow, &UDP);
+    harness.pass(&flow.reversed(), &UDP);
     harness.now = Now(harness.now.0 + 181 * SECOND);
-    assert_eq!(harness.pass(&flow, &Transport::Udp).state, ConnectionState::New);
+    assert_eq!(harness.pass(&flow, &UDP).state, ConnectionState::New);
     assert_eq!(harness.table.len(), 1);
 }
 
 #[test]
 fn both_families_and_fasttrack_are_counted() {
     let mut harness = Harness::new(10);
-    let conn = harness.pass(&tuple(17, 1, 1), &Transport::Udp).conn.unwrap();
-    harness.pass(&v6(1), &Transport::Udp);
-    harness.pass(&v6(2), &Transport::Udp);
+    let conn = harness.pass(&tuple(17, 1, 1), &UDP).conn.unwrap();
+    harness.pass(&v6(1), &UDP);
+    harness.pass(&v6(2), &UDP);
     assert!(harness.table.set_fasttrack(conn));
     assert!(!harness.table.set_fasttrack(conn));
     let counts = harness.table.counts();
     assert_eq!((counts.ip4, counts.ip6, counts.fasttracked), (1, 2, 1));
-    assert_eq!(harness.pass(&v6(2).reversed(), &Transport::Udp).state, ConnectionState::Established);
+    assert_eq!(harness.pass(&v6(2).reversed(), &UDP).state, ConnectionState::Established);
     harness.now = Now(harness.now.0 + 400 * SECOND);
     while harness.table.expire(harness.now, 1, &harness.timeouts) > 0 {}
     assert_eq!(harness.table.counts(), Counters::default());
@@ -199,7 +199,7 @@ fn both_families_and_fasttrack_are_counted() {
 fn cached_actions_end_with_the_version_the_generation_and_the_port() {
     let mut harness = Harness::new(10);
     let flow = tuple(17, 1, 1);
-    let conn = harness.track(&flow, &Transport::Udp).conn.unwrap();
+    let conn = harness.track(&flow, &UDP).conn.unwrap();
     let action = CachedAction { cache_epoch: 3, stamp: 8, path: 9, ..CachedAction::default() };
     assert!(!harness.table.install(conn, Direction::Original, 1, action));
     harness.table.confirm(conn).unwrap();
@@ -211,7 +211,7 @@ fn cached_actions_end_with_the_version_the_generation_and_the_port() {
     assert!(harness.table.cached(index, 3, 9, 1).is_none());
     assert!(harness.table.cached(index, 3, 8, 2).is_none());
     assert!(harness.table.cached(index | 1, 3, 8, 1).is_none());
-    harness.pass(&flow.reversed(), &Transport::Udp);
+    harness.pass(&flow.reversed(), &UDP);
     assert!(harness.table.cached(index, 3, 8, 1).is_none());
     let mut bytes = Vec::new();
     assert!(harness.table.set_fasttrack(conn));
@@ -227,7 +227,7 @@ fn cached_actions_end_with_the_version_the_generation_and_the_port() {
 fn counters_that_run_over_in_the_line_go_on_beside_it() {
     let mut harness = Harness::new(10);
     let flow = tuple(17, 1, 1);
-    let conn = harness.pass(&flow, &Transport::Udp).conn.unwrap();
+    let conn = harness.pass(&flow, &UDP).conn.unwrap();
     let index = conn.slot << 1;
     for (packets, bytes) in [(1, 100), (65_535, 3 << 30), (7, 3 << 30), (200_000, 1 << 40)] {
         harness.table.count(index, packets, bytes);
@@ -245,7 +245,7 @@ fn counters_that_run_over_in_the_line_go_on_beside_it() {
     assert_eq!(fasttracked.bytes, [9, 0]);
     // Another connection in the same place begins at zero.
     harness.table.remove(harness.table.get(conn).unwrap().id);
-    let next = harness.pass(&flow, &Transport::Udp).conn.unwrap();
+    let next = harness.pass(&flow, &UDP).conn.unwrap();
     assert_eq!(next.slot, conn.slot);
     assert_eq!(harness.table.totals(next.slot), Default::default());
     assert!(harness.table.get(conn).is_none());
@@ -255,7 +255,7 @@ fn counters_that_run_over_in_the_line_go_on_beside_it() {
 fn a_table_read_in_parts_shows_once_what_lives_all_the_while() {
     let mut harness = Harness::new(200);
     let open = |harness: &mut Harness, port: u16| {
-        let conn = harness.pass(&tuple(17, 1, port), &Transport::Udp).conn.unwrap();
+        let conn = harness.pass(&tuple(17, 1, port), &UDP).conn.unwrap();
         harness.table.get(conn).unwrap().id
     };
     let ids: Vec<u64> = (0..100).map(|port| open(&mut harness, 1000 + port)).collect();
@@ -326,12 +326,12 @@ fn a_full_table_gives_up_what_is_over_then_what_is_not_assured_then_what_is_half
     assert!(!harness.table.is_full());
     let mut gone = Vec::new();
     for port in 0..100 {
-        let fresh = harness.pass(&tuple(17, 9, port), &Transport::Udp);
+        let fresh = harness.pass(&tuple(17, 9, port), &UDP);
         assert_eq!((fresh.state, fresh.reason), (ConnectionState::New, None), "{port}");
         // Every other one is answered and goes on, so that it stays.
         if port % 2 == 0 && harness.table.counts().evicted < 8 {
-            harness.pass(&tuple(17, 9, port).reversed(), &Transport::Udp);
-            harness.pass(&tuple(17, 9, port), &Transport::Udp);
+            harness.pass(&tuple(17, 9, port).reversed(), &UDP);
+            harness.pass(&tuple(17, 9, port), &UDP);
         }
         let missing = |flow: &usize| harness.table.find(&flows[*flow]).is_none();
         let now: Vec<_> = (0..8).filter(missing).filter(|flow| !gone.contains(flow)).collect();

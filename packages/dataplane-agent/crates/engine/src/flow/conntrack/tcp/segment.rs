@@ -1,0 +1,125 @@
+//! What the tracker reads of a segment, and what a segment does to a connection.
+
+use tollway_wire::field;
+use tollway_wire::tcp::{HEADER, Options, flag};
+
+use super::state::{SegmentKind, State};
+use super::{SegmentOutcome, Tracker};
+use crate::flow::conntrack::hot_state::HotState;
+use crate::flow::conntrack::protocol::{Judgement, Protocol};
+use crate::flow::conntrack::timeouts::Timeouts;
+use crate::ids::Direction;
+use crate::packet::Meta;
+
+/// Fields of a segment that tracking reads.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Segment {
+    /// Sequence number.
+    pub seq: u32,
+    /// Acknowledgement number.
+    pub ack: u32,
+    /// Payload bytes; of a super-frame all of them.
+    pub payload: u32,
+    /// Window, unscaled.
+    pub window: u16,
+    /// Flags as on the wire.
+    pub flags: u8,
+    /// Options.
+    pub options: Options,
+}
+
+impl Segment {
+    /// Segment from the bytes of a TCP header; `None` when it is not whole.
+    #[inline(always)]
+    pub fn parse(header: &[u8], payload: u32) -> Option<Self> {
+        let fixed: &[u8; HEADER] = header.first_chunk()?;
+        let len = usize::from(field::get8(fixed, 12) >> 4) * 4;
+        let options = match len {
+            HEADER => Options::default(),
+            _ => Options::parse(header.get(HEADER..len)?),
+        };
+        Some(Self {
+            seq: field::get32(fixed, 4),
+            ack: field::get32(fixed, 8),
+            payload,
+            window: field::get16(fixed, 14),
+            flags: field::get8(fixed, 13),
+            options,
+        })
+    }
+
+    pub(super) const fn has(&self, flags: u8) -> bool {
+        self.flags & flags != 0
+    }
+
+    /// Sequence number after the segment: SYN and FIN count one each (RFC 9293 §3.4).
+    pub(crate) const fn end(&self) -> u32 {
+        let control = self.has(flag::SYN) as u32 + self.has(flag::FIN) as u32;
+        self.seq.wrapping_add(self.payload).wrapping_add(control)
+    }
+
+    pub(super) fn kind(&self) -> Option<SegmentKind> {
+        // URG with SYN or ACK occurs; ECN bits and PSH say nothing about state.
+        match self.flags & STATE_FLAGS {
+            flag::SYN => Some(SegmentKind::Syn),
+            SYN_ACK => Some(SegmentKind::SynAck),
+            FIN_ACK => Some(SegmentKind::Fin),
+            flag::ACK => Some(SegmentKind::Ack),
+            flag::RST | RST_ACK => Some(SegmentKind::Rst),
+            _ => None,
+        }
+    }
+}
+
+/// Flags that say what a segment does to the state.
+const STATE_FLAGS: u8 = flag::FIN | flag::SYN | flag::RST | flag::ACK;
+const SYN_ACK: u8 = flag::SYN | flag::ACK;
+const FIN_ACK: u8 = flag::FIN | flag::ACK;
+const RST_ACK: u8 = flag::RST | flag::ACK;
+
+impl Protocol for Segment {
+    #[inline(always)]
+    fn read(meta: &Meta, head: &[u8]) -> Option<Self> {
+        let payload = meta.l3_len.saturating_sub(meta.headers());
+        Self::parse(head.get(usize::from(meta.l4)..)?, payload)
+    }
+
+    fn open(&self, timeouts: &Timeouts) -> Option<Tracker> {
+        Tracker::open(self, timeouts)
+    }
+
+    fn track(&self, state: &mut Tracker, direction: Direction, timeouts: &Timeouts) -> Judgement {
+        let order = state.order(direction, self);
+        match state.track(direction, self, timeouts) {
+            SegmentOutcome::Accepted => Judgement::Accepted(order),
+            SegmentOutcome::Ignored => Judgement::Ignored(order),
+            SegmentOutcome::Invalid => Judgement::Invalid,
+            SegmentOutcome::Reopened => Judgement::Reopened,
+        }
+    }
+
+    #[inline(always)]
+    fn track_fast(&self, hot: &mut HotState, direction: Direction) -> bool {
+        hot.status.assured() && hot.tcp.track_in_order(direction, self)
+    }
+
+    fn assures(&self, hot: &HotState, _: Direction) -> bool {
+        hot.status.seen_reply() && hot.tcp.state() == State::Established
+    }
+
+    #[inline(always)]
+    fn lifetime(hot: &HotState, timeouts: &Timeouts) -> u64 {
+        hot.tcp.timeout(timeouts)
+    }
+
+    /// Only a SYN: a peer refuses any other segment from an address that it does not know.
+    #[inline(always)]
+    fn may_open_anew(&self) -> bool {
+        self.flags & STATE_FLAGS == flag::SYN
+    }
+
+    /// What unseen packets do to the windows is not known from then on, so that must be all that they can change.
+    fn may_offload(hot: &HotState, timeouts: &Timeouts) -> bool {
+        timeouts.loose && hot.status.assured() && hot.tcp.state() == State::Established
+    }
+}
