@@ -174,3 +174,22 @@ mod tests {
         assert_eq!(names.len(), count);
     }
 }
+
+/// The table with the line that `docs/adding/drop-reason.md` adds for a worker.
+#[cfg(test)]
+mod sample {
+    worker_drops! {
+        PortGone "port-gone" "The netdev of the port to leave by is gone.";
+        Sample "sample" "Dropped by a worker that is there in tests alone.";
+    }
+
+    #[test]
+    fn a_line_gives_a_reason_its_counter_its_name_and_its_sentence() {
+        assert_eq!(WorkerDrop::ALL, [WorkerDrop::PortGone, WorkerDrop::Sample]);
+        let mut counters = [0; WorkerDrop::ALL.len()];
+        counters[WorkerDrop::Sample as usize] += 1;
+        assert_eq!(counters, [0, 1]);
+        assert_eq!(WorkerDrop::Sample.name(), "sample");
+        assert_eq!(WorkerDrop::Sample.text(), "Dropped by a worker that is there in tests alone.");
+    }
+}

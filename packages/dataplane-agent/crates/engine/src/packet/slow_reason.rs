@@ -15,6 +15,11 @@ macro_rules! slow_reasons {
             /// Every reason, in the order of the enum.
             pub const ALL: &'static [SlowReason] = &[$(SlowReason::$variant,)*];
 
+            /// Number in [`tollway_config::protocol::Stats::slow`], counted from 1.
+            pub const fn number(self) -> u8 {
+                self as u8 + 1
+            }
+
             /// Stable name, as counters carry it.
             pub fn name(self) -> &'static str {
                 match self { $(SlowReason::$variant => $name,)* }
@@ -59,13 +64,6 @@ slow_reasons! {
 /// Number of [`SlowReason`]s.
 pub const SLOW_REASONS: usize = SlowReason::ALL.len();
 
-impl SlowReason {
-    /// Number in [`tollway_config::protocol::Stats::slow`], counted from 1.
-    pub const fn number(self) -> u8 {
-        self as u8 + 1
-    }
-}
-
 /// The reasons in the form of the agent's protocol, with their counters.
 pub fn slow_stats(counts: &[u64]) -> Vec<SlowStats> {
     SlowReason::ALL
@@ -91,5 +89,22 @@ mod tests {
             assert_eq!(SlowReason::ALL.iter().filter(|other| other.name() == reason.name()).count(), 1);
         }
         assert_eq!(slow_stats(&[0; SLOW_REASONS]).len(), SLOW_REASONS);
+    }
+}
+
+/// The table with the line that `docs/adding/slow-reason.md` adds.
+#[cfg(test)]
+mod sample {
+    slow_reasons! {
+        NewConnection "new-connection" "No earlier packet of its connection was decided.";
+        Sample "sample" "Slow for a stage that is there in tests alone.";
+    }
+
+    #[test]
+    fn a_line_gives_a_reason_its_number_its_name_and_its_sentence() {
+        assert_eq!(SlowReason::ALL, [SlowReason::NewConnection, SlowReason::Sample]);
+        assert_eq!(SlowReason::ALL.iter().map(|reason| reason.number()).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(SlowReason::Sample.name(), "sample");
+        assert_eq!(SlowReason::Sample.text(), "Slow for a stage that is there in tests alone.");
     }
 }

@@ -117,3 +117,22 @@ mod tests {
         }
     }
 }
+
+/// The table with the line that `docs/adding/drop-reason.md` adds.
+#[cfg(test)]
+mod sample {
+    drop_reasons! {
+        Runt "runt" "Shorter than its headers say.";
+        Sample "sample" "Dropped by a stage that is there in tests alone.";
+    }
+
+    #[test]
+    fn a_line_gives_a_reason_its_counter_its_name_and_its_sentence() {
+        assert_eq!(DropReason::ALL, [DropReason::Runt, DropReason::Sample]);
+        let mut counters = [0; DropReason::ALL.len()];
+        counters[DropReason::Sample as usize] += 1;
+        assert_eq!(counters, [0, 1]);
+        assert_eq!(DropReason::Sample.name(), "sample");
+        assert_eq!(DropReason::Sample.text(), "Dropped by a stage that is there in tests alone.");
+    }
+}
