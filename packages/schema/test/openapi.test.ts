@@ -145,7 +145,7 @@ describe('OpenAPI of the registry', () => {
     for (const name of ['ttl', 'time', 'steps']) expect(keys(trace)).not.toContain(name);
     for (const name of ['dropped', 'packets', 'steps']) expect(keys(dry)).not.toContain(name);
     for (const path of [trace, dry]) expect(row(path)).toEqual(expect.arrayContaining(['time', 'src-port', 'steps']));
-    expect(keys('/rest/tool/profile')).toEqual(['cpu', 'duration', '.proplist']);
+    expect(keys('/rest/tool/profile')).toEqual(['cpu', 'duration', 'once', '.proplist']);
     expect(row('/rest/tool/profile')).toEqual(['name', 'cpu', 'usage']);
     expect(body('/rest/tool/profile').schema.properties.cpu).toMatchObject({
       anyOf: [{ type: ['string', 'integer'] }, { enum: ['total', 'all'] }],

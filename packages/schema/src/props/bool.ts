@@ -30,8 +30,10 @@ export const present: Kind = {
   parse: (text) => parse(text === '' ? 'true' : text),
 };
 
-/** A switch of a command: its mere presence means yes. */
+/** A switch of a command: on for any value but `false` and `no` once it is named, as in RouterOS. */
 export const switchKind: Kind = {
-  ...present,
-  jsonSchema: { type: ['string', 'boolean'], enum: ['', 'true', 'false', 'yes', 'no', true, false] },
+  ...bool,
+  accepts: 'any value; false and no turn it off',
+  parse: (text) => ({ ok: true, value: text === 'false' || text === 'no' ? 'false' : 'true' }),
+  jsonSchema: { type: ['string', 'boolean'] },
 };

@@ -1,6 +1,7 @@
 import { reading } from '../../commands.js';
 import { defineMenu } from '../../define.js';
 import { readOnly } from '../../mixins/read-only.js';
+import { switchKind } from '../../props/bool.js';
 import { duration } from '../../props/duration.js';
 import { int } from '../../props/int.js';
 import { percent } from '../../props/percent.js';
@@ -44,7 +45,7 @@ export const toolProfile = defineMenu({
     name: 'profile',
     help: 'Measures for the time given, and returns the share of each class of work.',
     target: 'menu',
-    args,
+    args: { ...args, once: { kind: switchKind, help: 'One measurement, which a profile is in any case.' } },
     result: ['name', 'cpu', 'usage'],
   }),
   refreshMs: 1_000,
