@@ -1,4 +1,4 @@
-import { FIRST_BUILTIN_ROW, type Menu, menuByPath } from '@tollway/schema';
+import { type Menu, menuByPath } from '@tollway/schema';
 import type { Row } from './snapshot.js';
 
 /** Items that always exist. What is changed of one is stored as a row with its id. */
@@ -24,7 +24,7 @@ function builtinRows(menu: Menu): readonly Row[] {
 
 /** Values of a row that always exists which nothing changes; of any other row none. */
 export function fixedValues(menu: Menu, id: number): Readonly<Record<string, string>> {
-  const item = id < FIRST_BUILTIN_ROW ? undefined : menu.builtin?.find((each) => each.id === id);
+  const item = menu.builtin?.find((each) => each.id === id);
   return Object.fromEntries(Object.entries(item?.values ?? {}).filter(([name]) => menu.props[name]?.readOnly));
 }
 
