@@ -130,7 +130,7 @@ async function drawGraphs() {
     'all',
     'modules',
   ];
-  await command('cargo', test, { ...inAgent, env: { ...process.env, TOLLWAY_GRAPH: chart } });
+  await command('cargo', test, { ...inAgent, env: { ...process.env, TOLLWAY_GRAPH: path.dirname(chart) } });
   console.log(`The modules of the engine are drawn in ${path.relative(inProject(), chart)}.`);
 }
 

@@ -1,9 +1,8 @@
-//! ICMP packets of the router itself: errors (RFC 792, RFC 1812 §4.3), echo replies.
+//! ICMP packets of the router itself: errors (RFC 792, RFC 1812 §4.3).
 
-use tollway_wire::{ethernet, field, icmp, ipv4};
+use tollway_wire::{ethernet, icmp, ipv4};
 
 use crate::packet::frame::{Frame, FrameSource};
-use crate::packet::verdict::Verdict;
 use crate::packet::{Hook, Meta, Origin, flag};
 use crate::pipeline::batch::Batch;
 use crate::pipeline::state::WorkerState;
@@ -158,78 +157,4 @@ pub(crate) fn build_error<F: Frame, S: FrameSource<F>>(
     let [high, low] = error.mtu.to_be_bytes();
     icmp::Repr { icmp_type: error.icmp_type, code: error.code, rest: [0, 0, high, low] }.emit(message);
     Some((frame, answer_meta(meta)))
-}
-
-/// Turns an echo request in place into the reply (RFC 792). `false`, changing nothing, when its checksum
-/// is wrong. `l3` is the whole IPv4 packet.
-pub(crate) fn make_echo_reply(l3: &mut [u8], header: usize, ident: u16) -> bool {
-    let (src, dst) = (field::get32(l3, ipv4::offset::SRC), field::get32(l3, ipv4::offset::DST));
-    let Some(message) = l3.get_mut(header..) else { return false };
-    let Ok(mut message) = icmp::Packet::new_checked(message) else { return false };
-    if !message.verify_checksum() {
-        return false;
-    }
-    let sum = tollway_wire::checksum::Delta::NONE
-        .replace16(u16::from(icmp::ECHO_REQUEST) << 8, u16::from(icmp::ECHO_REPLY) << 8)
-        .apply(message.checksum());
-    message.set_icmp_type(icmp::ECHO_REPLY);
-    message.set_checksum(sum);
-    // The sum of zero bytes is zero as well, which the incremental update cannot distinguish from minus zero.
-    if sum == 0 && !message.verify_checksum() {
-        message.set_checksum(!sum);
-    }
-    field::put(l3, 4, &ident.to_be_bytes());
-    // As Linux answers: the reply may be fragmented where the request came by a link that takes longer packets.
-    if let Some(flags) = l3.get_mut(6) {
-        *flags &= !0x40;
-    }
-    field::put(l3, ipv4::offset::TTL, &[TTL]);
-    field::put(l3, ipv4::offset::SRC, &dst.to_be_bytes());
-    field::put(l3, ipv4::offset::DST, &src.to_be_bytes());
-    if let Ok(mut packet) = ipv4::Packet::new_checked(l3) {
-        packet.fill_checksum();
-    }
-    true
-}
-
-/// Meta of an echo reply made from a request.
-pub(crate) fn echo_meta() -> Meta {
-    Meta {
-        hook: Hook::Output,
-        origin: Origin::Generated,
-        flags: flag::SLOW,
-        verdict: Verdict::Continue,
-        ..Meta::default()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_reply_to_an_echo_request_verifies_whatever_it_carries_and_may_be_cut() {
-        for data in [&[0_u8; 0][..], &[0; 5], &[0xff; 4], &[0xf7, 0xff], b"abcdefgh"] {
-            let mut l3 = vec![0_u8; ipv4::HEADER + icmp::HEADER + data.len()];
-            ipv4::Repr {
-                tos: 0,
-                ident: 1,
-                dont_fragment: true,
-                ttl: 64,
-                protocol: ipv4::ICMP,
-                src_addr: 0x0a00_0002,
-                dst_addr: 0x0a00_0001,
-                payload_len: (icmp::HEADER + data.len()) as u16,
-            }
-            .emit(&mut l3);
-            l3[ipv4::HEADER + icmp::HEADER..].copy_from_slice(data);
-            icmp::Repr { icmp_type: icmp::ECHO_REQUEST, code: 0, rest: [0; 4] }.emit(&mut l3[ipv4::HEADER..]);
-            assert!(make_echo_reply(&mut l3, ipv4::HEADER, 7));
-            let packet = ipv4::Packet::new_checked(&l3[..]).unwrap();
-            assert!(packet.verify_checksum() && !packet.dont_fragment());
-            let message = icmp::Packet::new_checked(&l3[ipv4::HEADER..]).unwrap();
-            assert!(message.verify_checksum(), "{data:?}");
-            assert_eq!(message.icmp_type(), icmp::ECHO_REPLY);
-        }
-    }
 }

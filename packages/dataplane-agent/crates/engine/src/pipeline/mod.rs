@@ -1,23 +1,52 @@
 //! The one ordered table of stages: production, tests, the profiler, the counters and the documentation
 //! read it, and nothing else knows the order.
 
-pub mod batch;
-pub(crate) mod cached_validity;
-pub(crate) mod flow_handover;
-pub(crate) mod fragment_out;
-pub mod handover;
-pub(crate) mod header_changes;
-pub(crate) mod icmp;
-pub(crate) mod log;
-pub(crate) mod revalidate;
-pub(crate) mod rules;
-pub(crate) mod slow_path;
-pub(crate) mod stage;
+// From the bottom up: a module uses those declared before it (tests/modules.rs).
+
+// The state of a worker.
 pub mod stage_counters;
 pub(crate) mod state;
-pub(crate) mod stateless;
+
+// Packets between workers.
+pub mod handover;
+
+// Packets on their way.
+pub mod batch;
+
+pub(crate) mod flow_handover;
 pub mod steering;
+
+// What stages read of a packet, note of it and change in it.
+pub(crate) mod header_changes;
+pub(crate) mod log;
+pub(crate) mod prefetch;
+pub(crate) mod transport_checksum;
+
+pub(crate) mod cached_validity;
+pub(crate) mod fragment_out;
+pub(crate) mod next_hop;
+pub(crate) mod out_of_order;
+pub(crate) mod revalidate;
+pub(crate) mod stateless;
+pub(crate) mod translate;
+
+// Packets of the router's own.
+pub(crate) mod icmp;
+
+pub(crate) mod echo;
 pub(crate) mod tcp_reset;
+
+// Rules, and the loop of the slow path.
+pub(crate) mod rules;
+pub(crate) mod slow_path;
+
+pub(crate) mod mangle;
+pub(crate) mod nat;
+
+// The stages, none of which uses another.
+pub(crate) mod stage;
+
+// Traces.
 mod trace_decisions;
 pub(crate) mod trace_packets;
 

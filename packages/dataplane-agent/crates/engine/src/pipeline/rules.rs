@@ -6,6 +6,7 @@ use crate::firewall::classifier::{
     AddressLists, Changes, Evaluation, ListAddition, OutcomeValidity, PacketView, Position, RuleTable,
     RuleVerdict, Side,
 };
+use crate::flow::conntrack::HotState;
 use crate::ids::NO_INTERFACE;
 use crate::packet::frame::VnetState;
 use crate::packet::membership_slot::MembershipSlot;
@@ -53,12 +54,38 @@ pub(crate) fn evaluate_rules<F>(
     outcome
 }
 
+/// Runs a packet through the filter from `start`, with everything the rules do beside the verdict.
+pub(crate) fn evaluate_filter<F>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    meta: &mut Meta,
+    vnet: &VnetState,
+    head: &[u8],
+    start: &Position,
+) -> RuleVerdict {
+    let hook = meta.hook;
+    let query = RuleQuery { table: &snapshot.filter, start, hook, resumes: snapshot.filter_resumes };
+    evaluate_rules(snapshot, state, meta, vnet, head, &query).0
+}
+
 /// Marks the connection of a packet as fasttracked: of TCP and UDP alone, as in RouterOS, and not for the router's replies.
 fn mark_fasttrack<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) {
     let is_markable = matches!(meta.tuple.protocol, ipv4::TCP | ipv4::UDP) && !meta.is(flag::ROUTER_REPLY);
     if let Some(reference) = meta.conn.filter(|_| is_markable && snapshot.settings.allow_fast_path) {
         state.table.set_fasttrack(reference);
     }
+}
+
+/// Whether a packet would skip the rules if it is to be forwarded: with `fasttrack-mode=bypass` those of TCP and UDP
+/// connections with the mark, unless they are of the kinds that always take the slow path (SYN, FIN, RST, fragments,
+/// IP options, ICMP errors).
+pub(crate) fn may_bypass<F>(snapshot: &Snapshot, state: &WorkerState<F>, meta: &Meta) -> bool {
+    const SLOW: u32 = flag::SLOW | flag::FRAGMENT | flag::ICMP_ERROR | flag::ROUTER_REPLY;
+    let marked = |hot: &HotState| hot.status.fasttrack();
+    snapshot.fasttrack_bypasses()
+        && !meta.is(SLOW)
+        && !meta.closes()
+        && meta.conn.and_then(|reference| state.table.hot(reference)).is_some_and(marked)
 }
 
 /// Notes the memberships that the outcome depends on. Beyond the room for them the rules are evaluated for every packet.

@@ -5,7 +5,8 @@ use tollway_config::dataplane::RejectWith;
 use tollway_wire::ipv4;
 
 use super::batch::Batch;
-use super::icmp::{IcmpError, echo_meta, send_error};
+use super::echo::echo_meta;
+use super::icmp::{IcmpError, send_error};
 use super::state::WorkerState;
 use super::tcp_reset::send_reset;
 use crate::packet::Packet;

@@ -6,6 +6,7 @@ use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::tuple::Addr;
 use crate::packet::verdict::Verdict;
 use crate::packet::{Meta, flag};
+use crate::pipeline::out_of_order::count_out_of_order;
 use crate::pipeline::rules::limit_validity;
 use crate::pipeline::slow_path::Pass;
 use crate::pipeline::slow_path::StageOutcome;
@@ -26,15 +27,6 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         count_out_of_order(state, &mut packet.meta);
         StageOutcome::Next
     })
-}
-
-/// Counts a packet in the queues that it passes, if it is out of order.
-#[inline]
-pub(crate) fn count_out_of_order<F: Frame>(state: &mut WorkerState<F>, meta: &mut Meta) {
-    if meta.is(flag::OUT_OF_ORDER) {
-        state.queues.count_out_of_order(meta.queue, meta.segments);
-        meta.flags &= !flag::OUT_OF_ORDER;
-    }
 }
 
 fn classify<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &mut Meta) {

@@ -1,7 +1,7 @@
 //! Destination translation: before a packet is routed.
 
-use super::nat;
 use crate::packet::frame::{Frame, FrameSource};
+use crate::pipeline::nat;
 use crate::pipeline::slow_path::Pass;
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {

@@ -2,26 +2,23 @@
 //! that are too long are fragmented.
 
 use crate::pipeline::slow_path::Pass;
-use tollway_wire::{arp, ethernet, ipv4};
+use tollway_wire::{arp, ethernet};
 
-use crate::flow::conntrack::CachedAction;
-use crate::flow::nat::{Manip, Rewrite, apply_plain, icmp_error, ident};
-use crate::ids::AdjacencyId;
-use crate::ids::NONE;
+use crate::ids::{AdjacencyId, NONE};
 use crate::ip::neighbor::arp::build;
 use crate::ip::neighbor::{Adjacency, ArpRequest};
 use crate::ip::options::{self, OptionEntry};
 use crate::packet::Packet;
 use crate::packet::frame::{Frame, FrameSource, Gso};
-use crate::packet::header::lower_ttl;
-use crate::packet::header::write_link;
+use crate::packet::header::{lower_ttl, write_link};
 use crate::packet::verdict::{DropReason, Verdict};
-use crate::packet::{Hook, Meta, Origin, flag};
+use crate::packet::{Hook, Meta, flag};
 use crate::pipeline::batch::Batch;
 use crate::pipeline::fragment_out::fragment;
 use crate::pipeline::icmp::{IcmpError, build_error};
-use crate::pipeline::stage::install::resolve;
+use crate::pipeline::next_hop::{chosen_station, resolve};
 use crate::pipeline::state::WorkerState;
+use crate::pipeline::translate::translate;
 use crate::snapshot::{Interface, Snapshot};
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
@@ -153,16 +150,6 @@ enum Wait {
     Full,
 }
 
-/// The station that a local service has chosen for a packet that leaves by the service's interface.
-pub(crate) fn chosen_station<F: Frame>(out: &Interface, packet: &Packet<F>) -> Option<[u8; 6]> {
-    let Packet { frame, meta, .. } = packet;
-    if meta.origin != Origin::LocalService || meta.tap != out.row || meta.is(flag::BROADCAST) {
-        return None;
-    }
-    let mac: [u8; 6] = *frame.as_ref()?.head().first_chunk()?;
-    (mac != [0; 6] && !ethernet::is_group(mac)).then_some(mac)
-}
-
 /// Link-layer destination of a packet.
 fn link_address<F: Frame>(
     snapshot: &Snapshot,
@@ -210,54 +197,6 @@ fn hold<F: Frame>(state: &mut WorkerState<F>, packet: &mut Packet<F>) {
     if let Some(mut out) = state.holds.push(adjacency, held) {
         state.drop(&mut out, DropReason::NeighborQueueFull);
     }
-}
-
-/// Gives a packet the translation of its connection. `fragmented`: it leaves in fragments.
-pub(crate) fn translate<F: Frame>(
-    state: &WorkerState<F>,
-    packet: &mut Packet<F>,
-    fragmented: bool,
-) -> Result<(), DropReason> {
-    if !packet.meta.is(flag::TRANSLATED) || (!fragmented && translate_plain(state, packet)) {
-        return Ok(());
-    }
-    let meta = &packet.meta;
-    let conn =
-        meta.conn.and_then(|reference| state.table.tuples(reference)).ok_or(DropReason::ConnectionGone)?;
-    let frame = packet.frame.as_mut().ok_or(DropReason::ConnectionGone)?;
-    let end = usize::from(meta.l3) + meta.l3_len as usize;
-    let head = frame.head_mut();
-    let end = end.min(head.len());
-    let l3 = head.get_mut(usize::from(meta.l3)..end).ok_or(DropReason::BadIpHeader)?;
-    let done = if meta.is(flag::ICMP_ERROR) && !meta.is(flag::LATER_FRAGMENT) {
-        icmp_error::translate(l3, &conn, meta.direction, Manip::Destination)
-            && icmp_error::translate(l3, &conn, meta.direction, Manip::Source)
-    } else {
-        if fragmented || meta.is(flag::FRAGMENT) {
-            ident::translate(l3, conn.tuple(meta.direction), &conn.target(meta.direction));
-        }
-        Rewrite::both(&conn, meta.direction).apply(l3, packet.vnet.needs_csum)
-    };
-    if done { Ok(()) } else { Err(DropReason::BadIpHeader) }
-}
-
-/// Translates a TCP or UDP packet that is no fragment and has its headers at fixed offsets, as nearly all packets.
-/// `false`, with nothing changed, for other packets and when the connection is gone.
-#[inline]
-fn translate_plain<F: Frame>(state: &WorkerState<F>, packet: &mut Packet<F>) -> bool {
-    const OTHERS: u32 = flag::ICMP_ERROR | flag::FRAGMENT | flag::OPTIONS;
-    let Packet { frame: Some(frame), vnet, meta } = packet else { return false };
-    let transport = meta.is(flag::L4_HEADER) && matches!(meta.tuple.protocol, ipv4::TCP | ipv4::UDP);
-    if !transport || meta.l4 != 34 || meta.is(OTHERS) {
-        return false;
-    }
-    let Some(head) = frame.head_mut().first_chunk_mut() else { return false };
-    let keys = meta.conn.and_then(|reference| state.table.keys(reference, meta.direction));
-    let Some((key, other)) = keys else { return false };
-    let mut action = CachedAction::default();
-    Rewrite::of_keys(key, other, meta.direction).fill(&mut action);
-    apply_plain(&action, head, meta.tuple.protocol, vnet.needs_csum);
-    true
 }
 
 /// Sends the ARP requests that came up.

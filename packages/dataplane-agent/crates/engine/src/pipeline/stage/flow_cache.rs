@@ -24,25 +24,15 @@ use crate::pipeline::batch::Batch;
 use crate::pipeline::cached_validity;
 use crate::pipeline::flow_handover;
 use crate::pipeline::header_changes::set_dscp;
+use crate::pipeline::out_of_order::{count_out_of_order, note_order};
+use crate::pipeline::prefetch::{PREFETCH_DISTANCE, TOGETHER};
 use crate::pipeline::revalidate::revalidate;
+use crate::pipeline::rules::evaluate_filter;
 use crate::pipeline::slow_path::{Pass, reject};
-use crate::pipeline::stage::classify::count_out_of_order;
-use crate::pipeline::stage::filter::decide;
-use crate::pipeline::stage::track::{is_intact, note_order};
 use crate::pipeline::state::WorkerState;
 use crate::pipeline::stateless;
+use crate::pipeline::transport_checksum::is_intact;
 use crate::snapshot::{Port, Snapshot};
-
-/// Packets that are looked up together, and whose entries and connections are fetched, while those before them are
-/// forwarded. A core has 10 to 24 line-fill buffers: a prefetch that finds none free is dropped or stalls. A prefetch also
-/// waits for its TLB miss, and page walks overlap only among prefetches that are issued close together: likely the reason
-/// why `engine/stateful-1m` is 9 % slower with each packet looked up alone, 12 before its turn. With 16 together it is 4 %
-/// slower than with 8, with 6 or 12 about 1 % (measured in turns in a virtual machine on a Xeon); `engine/stateful-64k` 3 %
-/// with 16, and 1.45 times as slow with 64 on Zen 4.
-const TOGETHER: usize = 8;
-/// Number of packets before its own turn at which the bucket of a packet is fetched, which has to be there when it is
-/// looked up.
-pub(crate) const PREFETCH_DISTANCE: usize = 3 * TOGETHER;
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     let (snapshot, state, batch, source) = pass.parts();
@@ -391,7 +381,7 @@ fn evaluate_from_resume_point<F: Frame, S: FrameSource<F>>(
     meta.out_interface = port.interface;
     meta.path = action.path;
     let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
-    let verdict = decide(snapshot, state, meta, &packet.vnet, head, &start);
+    let verdict = evaluate_filter(snapshot, state, meta, &packet.vnet, head, &start);
     let (path, packets, bytes) = (meta.path, u64::from(meta.segments), meta.wire_bytes());
     state.paths.count(path, packets, bytes);
     match verdict {

@@ -5,16 +5,15 @@ use crate::flow::conntrack::CachedAction;
 use crate::flow::nat::Rewrite;
 use crate::flow::paths::ROOT;
 use crate::ids::{NO_INTERFACE, NONE};
-use crate::ip::neighbor::Adjacency;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::slow_reason::SlowReason;
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Hook, Meta, Origin, flag};
 use crate::pipeline::cached_validity;
+use crate::pipeline::next_hop::{chosen_station, resolve};
 use crate::pipeline::slow_path::Pass;
 use crate::pipeline::slow_path::StageOutcome;
 use crate::pipeline::slow_path::each_slow;
-use crate::pipeline::stage::emit::chosen_station;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 use tollway_wire::{ipv4, tcp};
@@ -94,34 +93,6 @@ fn end_stale_actions<F>(state: &mut WorkerState<F>, meta: &Meta) {
         && let Some(hot) = state.table.get_mut(reference)
     {
         hot.invalidate();
-    }
-}
-
-/// Finds the adjacency of the next hop; the first packet to an unknown one has it asked for.
-pub(crate) fn resolve<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &mut Meta) {
-    let Some(out) = snapshot.interface(meta.out_interface) else { return };
-    if meta.is(flag::BROADCAST) {
-        return;
-    }
-    let key = (out.row, meta.next_hop);
-    let known = state.adjacencies.get(key);
-    if let Some(id) = known
-        && let Adjacency::Ready(_) | Adjacency::Incomplete = state.shared.neighbors.adjacency(id)
-    {
-        meta.adjacency = id;
-        return;
-    }
-    let ask = out.arp.learns();
-    let found = state.shared.neighbors.resolve(key, ask, snapshot.settings.max_neighbor_entries, state.now);
-    if found.full {
-        meta.flags |= flag::NO_NEIGHBOR;
-    }
-    meta.adjacency = found.id;
-    if found.id != NONE {
-        state.adjacencies.put(key, found.id);
-    }
-    if let Some(request) = found.request {
-        state.solicits.push(request);
     }
 }
 

@@ -4,15 +4,14 @@
 use crate::pipeline::slow_path::Pass;
 use crate::pipeline::slow_path::StageOutcome;
 use crate::pipeline::slow_path::each_slow;
-use tollway_wire::{ethernet, icmp, ipv4};
+use tollway_wire::{icmp, ipv4};
 
 use crate::packet::Packet;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Hook, flag};
-use crate::pipeline::icmp::make_echo_reply;
-use crate::pipeline::stage::emit::translate;
-use crate::pipeline::state::WorkerState;
+use crate::pipeline::echo::answer;
+use crate::pipeline::translate::translate;
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     each_slow(pass, |snapshot, state, packet| {
@@ -48,20 +47,4 @@ fn is_echo_request<F: Frame>(packet: &Packet<F>) -> bool {
         && meta.tcp_flags_or_icmp_type == icmp::ECHO_REQUEST
         && !meta.is(flag::FRAGMENT | flag::BROADCAST | flag::LINK_BROADCAST)
         && packet.frame.as_ref().is_some_and(|frame| frame.head().len() == frame.len())
-}
-
-/// Ends an echo request with its reply, which is to take a pass of its own.
-pub(crate) fn answer<F: Frame>(state: &mut WorkerState<F>, packet: &mut Packet<F>) -> Option<F> {
-    let ident = state.next_ident();
-    let answered = packet.frame.as_mut().is_some_and(|frame| {
-        let l3 = frame.head_mut().get_mut(ethernet::HEADER..).unwrap_or_default();
-        let header = ipv4::Packet::new_checked(&mut *l3).map(|ip| (ip.header_len(), ip.total_len()));
-        let Ok((header, total)) = header else { return false };
-        l3.get_mut(..usize::from(total)).is_some_and(|l3| make_echo_reply(l3, header, ident))
-    });
-    let reply = packet.frame.take().filter(|_| answered);
-    let reason = if answered { DropReason::EchoAnswered } else { DropReason::BadIcmpChecksum };
-    state.drop(packet, reason);
-    state.generated += u64::from(answered);
-    reply
 }

@@ -4,10 +4,11 @@ use crate::firewall::classifier::TableKind;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::verdict::Verdict;
 use crate::packet::{Hook, Origin};
+use crate::pipeline::mangle::change;
+use crate::pipeline::rules::may_bypass;
 use crate::pipeline::slow_path::Pass;
 use crate::pipeline::slow_path::StageOutcome;
 use crate::pipeline::slow_path::each_slow;
-use crate::pipeline::stage::mangle::{change, may_bypass};
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     if !pass.snapshot.knows_marks {

@@ -14,8 +14,6 @@ pub(crate) mod track;
 
 pub(crate) mod mangle_pre;
 
-mod nat;
-
 pub(crate) mod dst_nat;
 
 pub(crate) mod route;

@@ -9,7 +9,7 @@ use crate::packet::key::FlowKey;
 use crate::packet::tuple::{Addr, Tuple, icmp_kind};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Meta, Origin, flag};
-use crate::pipeline::stage::flow_cache::PREFETCH_DISTANCE;
+use crate::pipeline::prefetch::PREFETCH_DISTANCE;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 

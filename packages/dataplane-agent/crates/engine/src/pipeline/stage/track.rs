@@ -4,7 +4,7 @@ use crate::pipeline::slow_path::Pass;
 use crate::pipeline::slow_path::StageOutcome;
 use crate::pipeline::slow_path::each_slow;
 use tollway_config::dataplane::{ConnectionState, RowId};
-use tollway_wire::{checksum, field, ipv4, tcp, udp};
+use tollway_wire::{field, ipv4};
 
 use crate::flow::conntrack::tcp::Order;
 use crate::flow::conntrack::{Flow, InvalidReason, Tracked, Transport};
@@ -17,7 +17,9 @@ use crate::packet::tuple::{Addr, icmp_kind};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Meta, flag};
 use crate::pipeline::flow_handover;
+use crate::pipeline::out_of_order::note_order;
 use crate::pipeline::state::WorkerState;
+use crate::pipeline::transport_checksum::is_intact;
 use crate::snapshot::Snapshot;
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
@@ -147,56 +149,4 @@ fn leaves_by_another(snapshot: &Snapshot, row: RowId, address: Addr) -> bool {
     let Some(address) = address.as_v4().filter(|address| !is_group(*address)) else { return false };
     let out = snapshot.egress_interface(address).and_then(|interface| snapshot.interface(interface));
     out.is_some_and(|out| out.row != row && out.up)
-}
-
-/// Notes of a packet that it is out of order, if it is.
-#[inline]
-pub(crate) fn note_order<F>(state: &mut WorkerState<F>, meta: &mut Meta, order: Order) {
-    if order == Order::OutOfOrder {
-        meta.flags |= flag::OUT_OF_ORDER;
-        state.out_of_order += u64::from(meta.segments);
-    }
-}
-
-/// Whether the checksum of a packet that opens, closes or resets its connection, or is an ICMP error, is right: the
-/// receiver discards a damaged one, and the connection does not change. Other packets can only move windows. Linux
-/// checks all packets (`nf_conntrack_checksum`).
-#[inline]
-pub(crate) fn is_intact<F: Frame>(packet: &Packet<F>) -> bool {
-    const CONTROL: u8 = tcp::flag::SYN | tcp::flag::FIN | tcp::flag::RST;
-    let Packet { frame: Some(frame), vnet, meta } = packet else { return true };
-    // The sum of a part of a packet is not known; the others were summed by the device, or will be.
-    let checksum_unknown = meta.is(flag::FRAGMENT) || vnet.needs_csum || vnet.data_valid;
-    let matters = match meta.tuple.protocol {
-        ipv4::TCP => meta.tcp_flags_or_icmp_type & CONTROL != 0,
-        ipv4::UDP | ipv4::ICMP => meta.entry == NO_ENTRY,
-        _ => false,
-    };
-    if !matters || checksum_unknown {
-        return true;
-    }
-    let (l3, l4) = (usize::from(meta.l3), usize::from(meta.l4));
-    let head = frame.head();
-    let transport = head.get(l4..l3 + meta.l3_len as usize);
-    let ip: Option<&[u8; ipv4::HEADER]> = head.get(l3..).and_then(|rest| rest.first_chunk());
-    // A long packet is not in one piece.
-    let (Some(mut transport), Some(ip)) = (transport, ip) else { return true };
-    if meta.tuple.protocol == ipv4::ICMP {
-        return checksum::sum(transport) == u16::MAX;
-    }
-    if meta.tuple.protocol == ipv4::UDP {
-        // The length field of the header; a checksum of zero means none (RFC 768).
-        let claimed = usize::from(field::get16(transport, 4));
-        if field::get16(transport, udp::CHECKSUM) == 0 {
-            return true;
-        }
-        transport = transport.get(..claimed).unwrap_or(transport);
-    }
-    let Ok(len) = u16::try_from(transport.len()) else { return true };
-    let [src, dst] = [ipv4::offset::SRC, ipv4::offset::DST].map(|at| field::get32(ip, at));
-    let sum = match <&[u8; tcp::HEADER]>::try_from(transport) {
-        Ok(header) => checksum::sum_header(header),
-        Err(_) => checksum::sum(transport),
-    };
-    checksum::add(checksum::pseudo_v4(src, dst, meta.tuple.protocol, len), sum) == u16::MAX
 }

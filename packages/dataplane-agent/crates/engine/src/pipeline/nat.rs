@@ -1,4 +1,4 @@
-//! Address translation of either end: the first packet of a connection decides, every packet gets what was decided.
+//! Address translation, which the stages of both ends share: the first packet of a connection decides, every packet gets what was decided.
 //! Destinations are translated before routing, sources after the filter. The frame itself is rewritten by `emit`, so that
 //! errors quote what the sender sent.
 

@@ -1,0 +1,52 @@
+//! What the three stages of mangle share: rules evaluated, and the changes that they ask for applied.
+
+use crate::firewall::classifier::{Changes, Position};
+use crate::packet::frame::Frame;
+use crate::packet::{Hook, Packet};
+use crate::pipeline::header_changes::{lower_mss, mss_for, set_dscp};
+use crate::pipeline::rules::{RuleQuery, evaluate_rules};
+use crate::pipeline::state::WorkerState;
+use crate::snapshot::Snapshot;
+
+/// Evaluates the rules from `start` on, and applies their changes to the packet and its connection.
+pub(super) fn change<F: Frame>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    packet: &mut Packet<F>,
+    start: &Position,
+    hook: Hook,
+) {
+    let query = RuleQuery { table: &snapshot.mangle, start, hook, resumes: false };
+    let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
+    let (_, changes) = evaluate_rules(snapshot, state, &mut packet.meta, &packet.vnet, head, &query);
+    if changes != Changes::default() {
+        apply(snapshot, state, packet, &changes);
+    }
+}
+
+fn apply<F: Frame>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    packet: &mut Packet<F>,
+    changes: &Changes,
+) {
+    let meta = &mut packet.meta;
+    meta.mark = changes.packet_mark.unwrap_or(meta.mark);
+    meta.routing_mark = changes.routing_mark.unwrap_or(meta.routing_mark);
+    if let (Some(mark), Some(reference)) = (changes.connection_mark, meta.conn) {
+        meta.connection_mark = mark;
+        state.table.set_mark(reference, mark);
+    }
+    let Some(frame) = &mut packet.frame else { return };
+    if let Some(dscp) = changes.dscp {
+        set_dscp(frame.head_mut().get_mut(usize::from(meta.l3)..).unwrap_or_default(), dscp);
+        meta.new_dscp = Some(dscp);
+    }
+    // The MSS limits segments of the opposite direction, which use both interfaces, too.
+    let ways = [meta.in_interface, meta.out_interface].into_iter().filter(|_| changes.clamp_mss);
+    let mtus = ways.filter_map(|interface| snapshot.interface(interface)).map(|interface| interface.mtu);
+    let clamped = mtus.min().map(mss_for);
+    if let Some(most) = changes.mss.into_iter().chain(clamped).min() {
+        lower_mss(meta, frame.head_mut(), most, packet.vnet.needs_csum);
+    }
+}

@@ -1,0 +1,58 @@
+//! The translation of a packet's connection, written into its frame.
+
+use tollway_wire::ipv4;
+
+use crate::flow::conntrack::CachedAction;
+use crate::flow::nat::{Manip, Rewrite, apply_plain, icmp_error, ident};
+use crate::packet::frame::Frame;
+use crate::packet::verdict::DropReason;
+use crate::packet::{Packet, flag};
+use crate::pipeline::state::WorkerState;
+
+/// Gives a packet the translation of its connection. `fragmented`: it leaves in fragments.
+pub(crate) fn translate<F: Frame>(
+    state: &WorkerState<F>,
+    packet: &mut Packet<F>,
+    fragmented: bool,
+) -> Result<(), DropReason> {
+    if !packet.meta.is(flag::TRANSLATED) || (!fragmented && translate_plain(state, packet)) {
+        return Ok(());
+    }
+    let meta = &packet.meta;
+    let conn =
+        meta.conn.and_then(|reference| state.table.tuples(reference)).ok_or(DropReason::ConnectionGone)?;
+    let frame = packet.frame.as_mut().ok_or(DropReason::ConnectionGone)?;
+    let end = usize::from(meta.l3) + meta.l3_len as usize;
+    let head = frame.head_mut();
+    let end = end.min(head.len());
+    let l3 = head.get_mut(usize::from(meta.l3)..end).ok_or(DropReason::BadIpHeader)?;
+    let done = if meta.is(flag::ICMP_ERROR) && !meta.is(flag::LATER_FRAGMENT) {
+        icmp_error::translate(l3, &conn, meta.direction, Manip::Destination)
+            && icmp_error::translate(l3, &conn, meta.direction, Manip::Source)
+    } else {
+        if fragmented || meta.is(flag::FRAGMENT) {
+            ident::translate(l3, conn.tuple(meta.direction), &conn.target(meta.direction));
+        }
+        Rewrite::both(&conn, meta.direction).apply(l3, packet.vnet.needs_csum)
+    };
+    if done { Ok(()) } else { Err(DropReason::BadIpHeader) }
+}
+
+/// Translates a TCP or UDP packet that is no fragment and has its headers at fixed offsets, as nearly all packets.
+/// `false`, with nothing changed, for other packets and when the connection is gone.
+#[inline]
+fn translate_plain<F: Frame>(state: &WorkerState<F>, packet: &mut Packet<F>) -> bool {
+    const OTHERS: u32 = flag::ICMP_ERROR | flag::FRAGMENT | flag::OPTIONS;
+    let Packet { frame: Some(frame), vnet, meta } = packet else { return false };
+    let transport = meta.is(flag::L4_HEADER) && matches!(meta.tuple.protocol, ipv4::TCP | ipv4::UDP);
+    if !transport || meta.l4 != 34 || meta.is(OTHERS) {
+        return false;
+    }
+    let Some(head) = frame.head_mut().first_chunk_mut() else { return false };
+    let keys = meta.conn.and_then(|reference| state.table.keys(reference, meta.direction));
+    let Some((key, other)) = keys else { return false };
+    let mut action = CachedAction::default();
+    Rewrite::of_keys(key, other, meta.direction).fill(&mut action);
+    apply_plain(&action, head, meta.tuple.protocol, vnet.needs_csum);
+    true
+}

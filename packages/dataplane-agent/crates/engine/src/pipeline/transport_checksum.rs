@@ -1,0 +1,50 @@
+//! The checksum of the transport header, checked where it decides what becomes of a connection.
+
+use tollway_wire::{checksum, field, ipv4, tcp, udp};
+
+use crate::ids::NO_ENTRY;
+use crate::packet::frame::Frame;
+use crate::packet::{Packet, flag};
+
+/// Whether the checksum of a packet that opens, closes or resets its connection, or is an ICMP error, is right: the
+/// receiver discards a damaged one, and the connection does not change. Other packets can only move windows. Linux
+/// checks all packets (`nf_conntrack_checksum`).
+#[inline]
+pub(crate) fn is_intact<F: Frame>(packet: &Packet<F>) -> bool {
+    const CONTROL: u8 = tcp::flag::SYN | tcp::flag::FIN | tcp::flag::RST;
+    let Packet { frame: Some(frame), vnet, meta } = packet else { return true };
+    // The sum of a part of a packet is not known; the others were summed by the device, or will be.
+    let checksum_unknown = meta.is(flag::FRAGMENT) || vnet.needs_csum || vnet.data_valid;
+    let matters = match meta.tuple.protocol {
+        ipv4::TCP => meta.tcp_flags_or_icmp_type & CONTROL != 0,
+        ipv4::UDP | ipv4::ICMP => meta.entry == NO_ENTRY,
+        _ => false,
+    };
+    if !matters || checksum_unknown {
+        return true;
+    }
+    let (l3, l4) = (usize::from(meta.l3), usize::from(meta.l4));
+    let head = frame.head();
+    let transport = head.get(l4..l3 + meta.l3_len as usize);
+    let ip: Option<&[u8; ipv4::HEADER]> = head.get(l3..).and_then(|rest| rest.first_chunk());
+    // A long packet is not in one piece.
+    let (Some(mut transport), Some(ip)) = (transport, ip) else { return true };
+    if meta.tuple.protocol == ipv4::ICMP {
+        return checksum::sum(transport) == u16::MAX;
+    }
+    if meta.tuple.protocol == ipv4::UDP {
+        // The length field of the header; a checksum of zero means none (RFC 768).
+        let claimed = usize::from(field::get16(transport, 4));
+        if field::get16(transport, udp::CHECKSUM) == 0 {
+            return true;
+        }
+        transport = transport.get(..claimed).unwrap_or(transport);
+    }
+    let Ok(len) = u16::try_from(transport.len()) else { return true };
+    let [src, dst] = [ipv4::offset::SRC, ipv4::offset::DST].map(|at| field::get32(ip, at));
+    let sum = match <&[u8; tcp::HEADER]>::try_from(transport) {
+        Ok(header) => checksum::sum_header(header),
+        Err(_) => checksum::sum(transport),
+    };
+    checksum::add(checksum::pseudo_v4(src, dst, meta.tuple.protocol, len), sum) == u16::MAX
+}
