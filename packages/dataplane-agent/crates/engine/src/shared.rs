@@ -17,7 +17,7 @@ use crate::ip::icmp_rate::IcmpErrorRate;
 use crate::ip::neighbor::Neighbors;
 use crate::observe::log::Log;
 use crate::packet::names::format_mac;
-use crate::qos::queues::reconfigure::SharedQueues;
+use crate::qos::queues::shared::SharedQueues;
 use crate::snapshot::Snapshot;
 use crate::time::{Now, WallClock};
 

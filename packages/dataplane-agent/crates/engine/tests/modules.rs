@@ -1,7 +1,19 @@
 //! The order of the modules. `lib.rs` declares them from the bottom up, as does `pipeline/mod.rs`: a module uses those
-//! declared before it and none after it. The children of a module do not use each other in a circle. No stage uses another.
+//! declared before it and none after it. In no folder do modules, each with all that is in it, use each other in a circle;
+//! a folder's own file and what is in the folder may. No stage uses another.
 
 use tollway_testkit::Modules;
+
+/// A tracked protocol is a file that implements `Protocol` and a row of the table beside that, so that the one names the
+/// other. Of a connection its file reads the hot state, which holds the tracker of TCP.
+const EXCEPTIONS: [[&str; 3]; 6] = [
+    ["flow/conntrack", "generic", "protocol"],
+    ["flow/conntrack", "icmp", "protocol"],
+    ["flow/conntrack", "sample", "protocol"],
+    ["flow/conntrack", "tcp", "protocol"],
+    ["flow/conntrack", "udp", "protocol"],
+    ["flow/conntrack", "tcp", "hot_state"],
+];
 
 #[test]
 fn modules_use_only_those_below_them_and_nothing_in_a_circle() {
@@ -11,9 +23,7 @@ fn modules_use_only_those_below_them_and_nothing_in_a_circle() {
     for folder in ["", "pipeline"] {
         assert_eq!(modules.upward(folder), None);
     }
-    let mut circles = modules.circles();
-    circles.retain(|circle| !circle.contains('/') || circle.starts_with("pipeline/stage:"));
-    assert_eq!(circles, [""; 0]);
+    assert_eq!(modules.circles_without(&EXCEPTIONS), [""; 0]);
     modules.draw("engine");
 }
 

@@ -62,9 +62,21 @@ impl Modules {
     /// Modules that use each other in a circle, with their folder, at any depth: all of a folder's, of which each uses
     /// the next and the last one the first.
     pub fn circles(&self) -> Vec<String> {
+        self.circles_without(&[])
+    }
+
+    /// [`Self::circles`] without some arrows, each a folder and who uses whom in it.
+    pub fn circles_without(&self, left_out: &[[&str; 3]]) -> Vec<String> {
         let folders: BTreeSet<String> =
             self.texts.keys().filter_map(|module| Some(module.split_last()?.1.join("/"))).collect();
-        let circles = folders.iter().filter_map(|folder| Some((folder, circle(&self.arrows(folder))?)));
+        let arrows = |folder: &String| {
+            let mut arrows = self.arrows(folder);
+            for [_, from, to] in left_out.iter().filter(|[of, ..]| of == folder) {
+                arrows.get_mut(*from).and_then(|uses| uses.remove(*to));
+            }
+            arrows
+        };
+        let circles = folders.iter().filter_map(|folder| Some((folder, circle(&arrows(folder))?)));
         circles.map(|(folder, way)| format!("{folder}: {}", way.join(" -> "))).collect()
     }
 
@@ -312,6 +324,8 @@ mod tests {
         assert_eq!(modules.upward("high").as_deref(), Some("deep uses other, in {\"high/deep\"}"));
         let circles = [": high -> low", "high: deep -> other", "high/other: x -> y"];
         assert_eq!(modules.circles(), circles);
+        let left_out = [["", "low", "high"], ["high", "other", "deep"]];
+        assert_eq!(modules.circles_without(&left_out), circles[2..]);
         assert_eq!(modules.chart("high"), "flowchart TD\n  deep -->|1| other\n  other -->|1| deep\n");
         assert_eq!(modules.arrows("high/other")["x"].keys().collect::<Vec<_>>(), ["y"]);
     }

@@ -1,9 +1,9 @@
 //! Necessary conditions of a rule on the fields of the flow, in half a cache line: they exclude nearly every rule that
 //! does not match without a load of the rule itself.
 
+use tollway_config::dataplane::ConnectionState;
 use tollway_wire::ipv4::{ICMP, TCP, UDP};
 
-use super::matcher::{Matcher, state_bit};
 use super::view::PacketView;
 
 /// Interface of packets that have none.
@@ -21,6 +21,17 @@ mod need {
     pub const TCP: u8 = 4;
     /// An ICMP type.
     pub const ICMP: u8 = 8;
+}
+
+/// The bit of a state.
+pub const fn state_bit(state: ConnectionState) -> u8 {
+    match state {
+        ConnectionState::Invalid => 1,
+        ConnectionState::Established => 2,
+        ConnectionState::Related => 4,
+        ConnectionState::New => 8,
+        ConnectionState::Untracked => 16,
+    }
 }
 
 /// A field by which rules may be distinguished.
@@ -99,7 +110,7 @@ impl Fields {
 }
 
 /// Conditions that a packet must fulfil for a rule to match: implied by the rule's flow-constant ones, not
-/// equal to them. A range is its first value and how many follow it.
+/// equal to them. Of several conditions about one field the last one counts. A range is its first value and how many follow it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Check {
     src: u32,
@@ -141,17 +152,6 @@ impl Default for Check {
 }
 
 impl Check {
-    /// Check of a rule's conditions, and whether it says all that the flow decides about them. Of several conditions
-    /// about one field the last one counts.
-    pub fn new(matchers: &[Matcher]) -> (Self, bool) {
-        let mut check = Self::default();
-        let mut says_all = true;
-        for matcher in matchers {
-            says_all &= matcher.narrow(&mut check);
-        }
-        (check, says_all)
-    }
-
     /// The source address is in a range of IPv4 addresses. Like the methods below that return something: `false` when
     /// another condition has said something about the field, which counts no longer.
     pub fn source(&mut self, from: u32, to: u32) -> bool {

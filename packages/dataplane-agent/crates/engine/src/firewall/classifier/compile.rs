@@ -3,70 +3,23 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-pub use tollway_config::dataplane::MAX_JUMP_DEPTH;
 use tollway_config::dataplane::{Action, Chain, RowId};
 
 use super::action::{ActionScope, RuleAction};
 use super::check::Check;
 use super::depends::Depends;
-use super::evaluate::Position;
 use super::index::Index;
 use super::list::AddressLists;
 use super::matcher::{CompileScope, EvaluationOrder, MarkRead, Matcher};
+use super::outcome::{MAX_JUMP_DEPTH, Position};
+use super::table_kind::TableKind;
 use crate::error::BuildError;
 use crate::flow::nat::NatTarget;
 use crate::interface::InterfaceMap;
-use crate::packet::Hook;
 use crate::packet::tuple::Addr;
 
 /// Most chains of a table.
 pub const MAX_CHAINS: usize = 4096;
-
-/// Table of rules, which decides its hooks and actions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TableKind {
-    /// `/ip/firewall/filter`.
-    Filter,
-    /// `/ip/firewall/nat`.
-    Nat,
-    /// `/ip/firewall/mangle`.
-    Mangle,
-}
-
-impl TableKind {
-    /// Every table.
-    pub const ALL: [Self; 3] = [Self::Filter, Self::Nat, Self::Mangle];
-
-    /// The built-in chains: their names, and the hooks that they are evaluated at.
-    pub const fn chains(self) -> &'static [(&'static str, Hook)] {
-        use Hook::{Forward, Input, Output, Postrouting, Prerouting};
-        match self {
-            Self::Filter => &[("input", Input), ("forward", Forward), ("output", Output)],
-            Self::Nat => &[("srcnat", Postrouting), ("dstnat", Prerouting)],
-            Self::Mangle => &[
-                ("prerouting", Prerouting),
-                ("input", Input),
-                ("forward", Forward),
-                ("output", Output),
-                ("postrouting", Postrouting),
-            ],
-        }
-    }
-
-    /// The name of a built-in chain, if it is one of this table's.
-    pub(super) fn chain(self, name: &str) -> Option<&'static str> {
-        self.chains().iter().map(|(chain, _)| *chain).find(|chain| *chain == name)
-    }
-
-    /// Path of the menu whose rows the rules are.
-    pub(super) const fn menu(self) -> &'static str {
-        match self {
-            Self::Filter => "filter",
-            Self::Nat => "nat",
-            Self::Mangle => "mangle",
-        }
-    }
-}
 
 /// A compiled rule.
 #[derive(Debug, Clone)]
@@ -253,7 +206,7 @@ fn compile_rule(
         matchers.push(Matcher::compile(matcher, scope)?);
     }
     matchers.sort_by_key(Matcher::order);
-    let (check, flow_const_said) = Check::new(&matchers);
+    let (check, flow_const_said) = check_of(&matchers);
     let flow_const_matchers = matchers.partition_point(|matcher| matcher.order() < EvaluationOrder::List);
     let constant_matchers = matchers.partition_point(|matcher| matcher.order() <= EvaluationOrder::List);
     let rest = matchers.iter().skip(constant_matchers);
@@ -273,6 +226,16 @@ fn compile_rule(
         matchers: matchers.into(),
     };
     Ok((compiled, check))
+}
+
+/// Check of a rule's conditions, and whether it says all that the flow decides about them.
+pub(super) fn check_of(matchers: &[Matcher]) -> (Check, bool) {
+    let mut check = Check::default();
+    let mut says_all = true;
+    for matcher in matchers {
+        says_all &= matcher.narrow(&mut check);
+    }
+    (check, says_all)
 }
 
 /// Looks for circles, too deep nesting, and actions that a hook reaches but does not know.

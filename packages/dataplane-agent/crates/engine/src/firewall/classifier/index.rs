@@ -333,6 +333,7 @@ mod tests {
     use tollway_config::dataplane::{AddressRange, ConnectionState, Matcher, PortRange};
 
     use super::*;
+    use crate::firewall::classifier::compile::check_of;
     use crate::firewall::classifier::matcher::CompileScope;
     use crate::firewall::classifier::{AddressLists, PacketView, matcher};
     use crate::interface::InterfaceMap;
@@ -381,7 +382,7 @@ mod tests {
         let scope = CompileScope { interfaces: &interfaces, lists: &lists, row: 1 };
         let compiled: Vec<_> =
             matchers.iter().map(|matcher| matcher::Matcher::compile(matcher, &scope).unwrap()).collect();
-        Check::new(&compiled).0
+        check_of(&compiled).0
     }
 
     proptest! {

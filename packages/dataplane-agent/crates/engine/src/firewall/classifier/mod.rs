@@ -12,8 +12,11 @@ mod evaluate;
 mod index;
 mod list;
 mod matcher;
+mod outcome;
 pub mod reference;
+mod reference_input;
 mod segments;
+mod table_kind;
 mod validity;
 mod view;
 
@@ -22,11 +25,12 @@ mod stateful_tests;
 #[cfg(test)]
 mod tests;
 
-pub use compile::{MAX_CHAINS, MAX_JUMP_DEPTH, Rule, RuleTable, TableKind};
+pub use compile::{MAX_CHAINS, Rule, RuleTable};
 pub use depends::Depends;
-pub use evaluate::{Changes, Evaluation, ListAddition, Position, RuleVerdict};
 pub use list::AddressLists;
-pub use matcher::{Side, TimeOfDay};
+pub use matcher::TimeOfDay;
+pub use outcome::{Changes, Evaluation, ListAddition, MAX_JUMP_DEPTH, Position, RuleVerdict};
 pub(crate) use segments::Segments;
+pub use table_kind::TableKind;
 pub use validity::{MAX_LISTED, Membership, OutcomeValidity};
-pub use view::PacketView;
+pub use view::{PacketView, Side};

@@ -1,8 +1,7 @@
 //! Validity of an outcome that depends on volume, time, DSCP or address lists: until when it holds, so that the rules
 //! need not be evaluated for every packet.
 
-use super::matcher::Side;
-use super::view::PacketView;
+use super::view::{PacketView, Side};
 use crate::time::Now;
 
 /// Memberships that an outcome may depend on and still be remembered.

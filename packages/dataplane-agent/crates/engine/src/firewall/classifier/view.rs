@@ -6,6 +6,17 @@ use crate::ids::InterfaceIndex;
 use crate::packet::tuple::Tuple;
 use crate::time::Now;
 
+/// End of the packet that a condition looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// Source, or ingress.
+    Source,
+    /// Destination, or egress.
+    Destination,
+    /// Either.
+    Either,
+}
+
 /// A packet as rules see it at their stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketView {

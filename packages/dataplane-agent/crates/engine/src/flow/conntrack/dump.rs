@@ -3,7 +3,8 @@
 use tollway_config::protocol::record::{ConnectionRecord, PackedAddress, connection_flag};
 use tollway_wire::ipv4::{ICMP, TCP};
 
-use super::connection::{Connection, Status, Totals};
+use super::connection::{Connection, Totals};
+use super::status::Status;
 use super::table::ConnectionTable;
 use crate::ids::Direction;
 use crate::packet::slow_reason::SlowReason;

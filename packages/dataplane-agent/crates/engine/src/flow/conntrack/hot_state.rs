@@ -1,7 +1,7 @@
 //! The hot state of a connection: what every packet of it reads or writes beside the flow entry of its direction. One
 //! cache line, so that a cached packet touches two of them: the flow entry and this one.
 
-use super::connection::Status;
+use super::status::Status;
 use super::tcp::Tracker;
 use crate::ids::Direction;
 use crate::packet::slow_reason::SlowReason;

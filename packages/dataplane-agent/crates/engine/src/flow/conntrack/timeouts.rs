@@ -4,7 +4,7 @@
 
 use tollway_config::dataplane::Tracking;
 
-use super::tcp::State;
+use super::tcp_state::State;
 
 /// Timeouts in nanoseconds, and the switches of the TCP tracker.
 #[derive(Debug, Clone, PartialEq, Eq)]

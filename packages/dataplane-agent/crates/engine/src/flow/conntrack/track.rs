@@ -2,6 +2,7 @@
 
 use tollway_config::dataplane::ConnectionState;
 
+use super::flow::Flow;
 use super::hot_state::HotState;
 use super::protocol::{Judgement, Transport};
 use super::table::ConnectionTable;
@@ -12,19 +13,6 @@ use crate::ids::{EntryIndex, NO_ENTRY};
 use crate::packet::key::FlowKey;
 use crate::packet::tuple::Tuple;
 use crate::time::Now;
-
-/// A packet as the flow cache has looked it up.
-#[derive(Debug, Clone, Copy)]
-pub struct Flow<'a> {
-    /// Tuple.
-    pub tuple: &'a Tuple,
-    /// Key of the tuple.
-    pub key: &'a FlowKey,
-    /// Hash of the key, see [`ConnectionTable::hash_of`].
-    pub hash: u32,
-    /// The entry found for it, which may be another's by now; [`NO_ENTRY`] if there was none.
-    pub entry: EntryIndex,
-}
 
 /// Why a packet is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,10 @@
 //! Maps from addresses to values, built from prefixes that may be nested.
 
+use std::net::IpAddr;
+
+use tollway_config::dataplane::{Prefix, RowId};
+
+use crate::error::BuildError;
 use crate::firewall::classifier::Segments;
 use crate::qos::trie::Trie;
 
@@ -19,6 +24,17 @@ impl PrefixValue {
     fn end(&self) -> u32 {
         self.address | u32::MAX.checked_shr(self.len.into()).unwrap_or(0)
     }
+}
+
+/// The network of an IPv4 prefix. IPv6 matches nothing, as there is no IPv6 traffic.
+pub(super) fn network(row: RowId, prefix: &Prefix) -> Result<Option<(u32, u8)>, BuildError> {
+    let (most, len) = (if prefix.address.is_ipv4() { 32 } else { 128 }, prefix.prefix_len);
+    if len > most {
+        return Err(BuildError::row(row, format!("prefix length {len}: expected 0 to {most}")));
+    }
+    let IpAddr::V4(address) = prefix.address else { return Ok(None) };
+    let mask = u32::MAX.checked_shl(32 - u32::from(len)).unwrap_or(0);
+    Ok(Some((address.to_bits() & mask, len)))
 }
 
 /// A value below 2³¹ for each address.

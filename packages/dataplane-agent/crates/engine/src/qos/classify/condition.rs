@@ -3,7 +3,7 @@
 use tollway_config::dataplane::{Mark, QueueTarget, RowId, SimpleQueue};
 
 use super::QueueDirection;
-use super::siblings::network;
+use super::address_map::network;
 use crate::error::BuildError;
 use crate::firewall::classifier::TimeOfDay;
 use crate::qos::forest::Context;

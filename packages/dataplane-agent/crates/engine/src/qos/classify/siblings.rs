@@ -6,11 +6,10 @@
 //! before the first unconditional one alone, and queues without conditions cost no more than a lookup.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
-use tollway_config::dataplane::{Prefix, QueueTarget, RowId, SimpleQueue};
+use tollway_config::dataplane::{QueueTarget, RowId, SimpleQueue};
 
-use super::address_map::{AddressMap, PrefixValue};
+use super::address_map::{AddressMap, PrefixValue, network};
 use super::condition::{PacketFields, QueueCondition};
 use super::{NOBODY, QueueDirection};
 use crate::error::BuildError;
@@ -33,17 +32,6 @@ pub(super) struct Siblings {
     /// Values of `by_address`; without any those are positions.
     groups: Vec<Group>,
     positions: Vec<u32>,
-}
-
-/// The network of an IPv4 prefix. IPv6 matches nothing, as there is no IPv6 traffic.
-pub(super) fn network(row: RowId, prefix: &Prefix) -> Result<Option<(u32, u8)>, BuildError> {
-    let (most, len) = (if prefix.address.is_ipv4() { 32 } else { 128 }, prefix.prefix_len);
-    if len > most {
-        return Err(BuildError::row(row, format!("prefix length {len}: expected 0 to {most}")));
-    }
-    let IpAddr::V4(address) = prefix.address else { return Ok(None) };
-    let mask = u32::MAX.checked_shl(32 - u32::from(len)).unwrap_or(0);
-    Ok(Some((address.to_bits() & mask, len)))
 }
 
 impl Siblings {

@@ -1,9 +1,9 @@
 //! Token leases of a worker on classes that several workers use: when it rebalances, and what it requests.
 
 use super::distribution::{Lease, SLICE};
-use super::links::Ledger;
 use super::node::{Core, LISTED};
 use super::ring::NIL;
+use super::shared::Ledger;
 use super::shared::TreeState;
 use crate::qos::forest::MAX_LEVELS;
 use crate::qos::token_bucket::bits_of;

@@ -4,18 +4,9 @@
 use super::Mode;
 use super::node::{Core, LISTED, Level, Node};
 use super::ring::{Cursor, NIL, Next, PRIORITIES, Ring};
-use super::shared::TreeState;
+use super::shared::Ledger;
 use crate::qos::forest::MAX_LEVELS;
 use crate::time::Now;
-
-/// The tokens of inner classes.
-#[derive(Debug)]
-pub enum Ledger<'a> {
-    /// The shared classes: this worker is the only user of the tree.
-    Sole(&'a mut TreeState),
-    /// The leases of this worker.
-    Leased,
-}
 
 /// The owner of the ring that a class is linked in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

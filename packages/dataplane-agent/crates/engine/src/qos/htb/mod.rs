@@ -34,15 +34,15 @@ mod node;
 mod reconfigure;
 mod ring;
 mod run;
+mod runs;
 mod serve;
 mod shared;
 mod shared_class;
 
-use links::Ledger;
 use node::Core;
 use ring::NIL;
 use serve::Passage;
-use shared::{SharedTree, TreeState};
+use shared::{Ledger, SharedTree, TreeState};
 
 pub use shared::SharedTrees;
 
@@ -379,7 +379,7 @@ impl Htb {
             && let Some(shared) = self.roots.get(node.tree as usize).and_then(|root| root.try_lock())
             && let Some(class) = shared.classes.get(node.shared_index as usize)
         {
-            class_tokens = run::charged(class.class_tokens, charges);
+            class_tokens = runs::charged(class.class_tokens, charges);
         }
         class_tokens.fill(now, node.live != 0);
         let rates = class_tokens.rates();

@@ -1,33 +1,27 @@
-//! Runs: packets of leaves below the same class that pass at the same moment. What the first of them finds holds for all,
-//! so the classes above are charged once, when the run ends: when something else happens in the tree, or its batch is over.
-//!
-//! No colour changes within a run but by what it charges itself: time stands still, nothing waits in the tree, and
-//! this worker is alone with it or has leases, which nobody else touches. If another one comes to a worker that was
-//! alone, the charge is overdrawn, and charged at the next rebalance.
+//! The run of a tree, see `runs`: what it has found, and what it has sent.
 
-use super::Mode;
-use super::class_tokens::ClassTokens;
-use super::links::Ledger;
-use super::node::{BURSTS, Core, Inner, Node, meter, meter_is_due};
 use super::ring::NIL;
-use super::shared::TreeState;
 use crate::qos::token_bucket::bits_of;
 use crate::time::Now;
 
 /// An amount of packets that passed.
 #[derive(Debug, Clone, Copy, Default)]
-struct Sum {
-    segments: u64,
-    bytes: u64,
+pub struct Sum {
+    /// Wire segments.
+    pub segments: u64,
+    /// L3 bytes.
+    pub bytes: u64,
 }
 
 impl Sum {
-    fn add(&mut self, segments: u32, bytes: u64) {
+    /// Adds packets.
+    pub fn add(&mut self, segments: u32, bytes: u64) {
         self.segments = self.segments.wrapping_add(u64::from(segments));
         self.bytes = self.bytes.saturating_add(bytes);
     }
 
-    fn bits(self) -> i64 {
+    /// Bits of the bytes.
+    pub fn bits(self) -> i64 {
         bits_of(self.bytes)
     }
 }
@@ -36,22 +30,23 @@ impl Sum {
 #[derive(Debug, Clone, Copy)]
 pub struct Run {
     /// The class above the leaves; [`NIL`] without a run.
-    parent: u32,
+    pub parent: u32,
     /// Class above the leaf of the last packet that could have been one of a run.
-    last: u32,
+    pub last: u32,
     /// Level of the class that lends.
-    lender: u8,
-    /// In [`Core::runs`].
-    is_listed: bool,
+    pub lender: u8,
+    /// In [`super::node::Core::runs`].
+    pub is_listed: bool,
     /// The leases of this worker are charged.
-    is_leased: bool,
-    now: Now,
+    pub is_leased: bool,
+    /// Moment at which its packets pass.
+    pub now: Now,
     /// Bits that may be lent before a colour changes; below zero nothing may be lent.
-    room: i64,
+    pub room: i64,
     /// Bits sent by leaves with tokens of the class at level [`Self::lender`].
-    borrowed: Sum,
+    pub borrowed: Sum,
     /// Bits sent by leaves with their own tokens.
-    own: Sum,
+    pub own: Sum,
 }
 
 impl Run {
@@ -74,192 +69,19 @@ impl Run {
         self.parent != NIL
     }
 
-    const fn is_empty(&self) -> bool {
+    /// Whether no packet has passed in it.
+    pub const fn is_empty(&self) -> bool {
         self.borrowed.segments == 0 && self.own.segments == 0
     }
 
-    /// Counts at the leaf or one of its ancestors.
-    fn count(&self, node: &mut Node) {
-        node.bytes = node.bytes.wrapping_add(self.borrowed.bytes).wrapping_add(self.own.bytes);
-        node.packets = node.packets.wrapping_add(self.borrowed.segments).wrapping_add(self.own.segments);
-        if node.level < self.lender {
-            node.borrows = node.borrows.wrapping_add(self.borrowed.segments);
-        }
-    }
-
     /// Wire segments sent with tokens of the class at a level.
-    const fn lends(&self, level: u8) -> u64 {
+    pub const fn lends(&self, level: u8) -> u64 {
         if level == self.lender { self.borrowed.segments } else { 0 }
     }
 
-    /// Charges the lease on a class: tokens lent by it or by a class above go to the lease, those that classes below
-    /// had of their own past it.
-    fn charge_lease(&self, node: &mut Node, inner: &mut Inner) {
-        let (borrowed, own) = (self.borrowed.bits(), self.own.bits());
-        inner.overdrawn = inner.overdrawn.map(|overdrawn| overdrawn.saturating_add(own));
-        if node.level > self.lender {
-            inner.overdrawn = inner.overdrawn.map(|overdrawn| overdrawn.saturating_add(borrowed));
-            return;
-        }
-        node.class_tokens.charge(borrowed, node.level == self.lender);
-        inner.spent[1] = inner.spent[1].saturating_add(borrowed);
-        if node.level == self.lender {
-            inner.spent[0] = inner.spent[0].saturating_add(borrowed);
-        }
-    }
-
     /// Bits to charge to a class: as sent on its own, and at all.
-    fn charges(&self, level: u8) -> [i64; 2] {
+    pub fn charges(&self, level: u8) -> [i64; 2] {
         let (borrowed, own) = (self.borrowed.bits(), self.own.bits());
         [if level >= self.lender { own.saturating_add(borrowed) } else { own }, own.saturating_add(borrowed)]
     }
-}
-
-impl Core {
-    /// Charges and counts a packet as one of the run of its tree. Whether it may go; `None` if it is not of the run.
-    #[inline(always)]
-    pub fn pass_in_run(&mut self, slot: u32, segments: u32, bytes: u64, now: Now) -> Option<bool> {
-        let node = self.nodes.get_mut(slot as usize)?;
-        let tree = self.trees.get_mut(node.tree as usize)?;
-        let run = &mut tree.run;
-        let is_of_it = run.parent == node.parent && run.now == now;
-        if !is_of_it || tree.waiting != 0 || tree.is_blocked || node.flags & BURSTS != 0 {
-            return None;
-        }
-        if meter_is_due(node, now) {
-            meter(node, self.cold.get_mut(slot as usize), now);
-        }
-        node.class_tokens.fill(now, false);
-        let own = match node.class_tokens.mode() {
-            Mode::Red => return Some(false),
-            Mode::Green => true,
-            Mode::Yellow if run.room < 0 => return None,
-            Mode::Yellow => false,
-        };
-        let bits = bits_of(bytes);
-        run.room = run.room.saturating_sub(bits);
-        if own {
-            run.own.add(segments, bytes);
-        } else {
-            run.borrowed.add(segments, bytes);
-            node.borrows = node.borrows.wrapping_add(u64::from(segments));
-        }
-        node.bytes = node.bytes.wrapping_add(bytes);
-        node.packets = node.packets.wrapping_add(u64::from(segments));
-        node.class_tokens.charge(bits, own);
-        Some(true)
-    }
-
-    /// Begins a run with the packet after one of this leaf, which has just passed: the tokens of the classes above are
-    /// those of `now`. Not where leaves of several classes take turns: runs would be too short.
-    pub fn begin_run(&mut self, slot: u32, ledger: &Ledger, now: Now) {
-        let Some(node) = self.nodes.get(slot as usize) else { return };
-        let (tree_index, parent) = (node.tree, node.parent);
-        let Some(tree) = self.trees.get_mut(tree_index as usize) else { return };
-        let is_second = std::mem::replace(&mut tree.run.last, parent) == parent;
-        if !is_second || tree.waiting != 0 {
-            return;
-        }
-        let (lender, room) = self.lender_above(parent, ledger);
-        let Some(tree) = self.trees.get_mut(tree_index as usize) else { return };
-        let run = &mut tree.run;
-        (run.parent, run.now, run.is_leased) = (parent, now, matches!(ledger, Ledger::Leased));
-        (run.lender, run.room) = lender.map_or((0, -1), |lender| (lender, room));
-        if !std::mem::replace(&mut run.is_listed, true) {
-            self.runs.push(tree_index);
-        }
-    }
-
-    /// The level of the class that lends to those below a class, and the bits that may go before a colour changes.
-    fn lender_above(&self, slot: u32, ledger: &Ledger) -> (Option<u8>, i64) {
-        let (mut room, mut at) = (i64::MAX, slot);
-        while let Some(node) = self.node(at) {
-            let mode = match ledger {
-                Ledger::Sole(shared) => {
-                    let Some(class) = shared.classes.get(node.shared_index as usize) else { break };
-                    let mode = class.class_tokens.mode();
-                    room = room.min(class.class_tokens.headroom(mode == Mode::Green));
-                    mode
-                }
-                Ledger::Leased => {
-                    let mode = node.class_tokens.leased_mode();
-                    // Nothing goes once a lease is used up.
-                    room = room.min(node.class_tokens.headroom(mode == Mode::Green).saturating_sub(1));
-                    mode
-                }
-            };
-            match mode {
-                Mode::Red => break,
-                Mode::Green => return (Some(node.level), room),
-                Mode::Yellow => at = node.parent,
-            }
-        }
-        (None, room)
-    }
-
-    /// Ends the run of a tree: charges its classes, or, without their tokens, the leases of this worker, or notes it as
-    /// overdrawn.
-    pub fn end_run(&mut self, tree_index: u32, mut shared: Option<&mut TreeState>) {
-        let Some(tree) = self.trees.get_mut(tree_index as usize).filter(|tree| tree.run.parent != NIL) else {
-            return;
-        };
-        let Run { last, is_listed, .. } = tree.run;
-        let run = std::mem::replace(&mut tree.run, Run { last, is_listed, ..Run::NONE });
-        if run.is_empty() {
-            return;
-        }
-        let mut slot = run.parent;
-        while let Some(node) = self.nodes.get_mut(slot as usize) {
-            run.count(node);
-            let (level, shared_index, parent) = (node.level, node.shared_index, node.parent);
-            let [own, all] = run.charges(level);
-            let inner = self.inners.get_mut(node.inner as usize);
-            if let Some(inner) = inner {
-                inner.lends = inner.lends.wrapping_add(run.lends(level));
-                if run.is_leased {
-                    run.charge_lease(node, inner);
-                } else if shared.is_none() {
-                    inner.overdrawn =
-                        [inner.overdrawn[0].saturating_add(own), inner.overdrawn[1].saturating_add(all)];
-                }
-            }
-            match &mut shared {
-                Some(shared) if !run.is_leased => {
-                    if let Some(class) = shared.classes.get_mut(shared_index as usize) {
-                        class.class_tokens.charge_own(own);
-                        class.charge(all, false);
-                    }
-                }
-                _ => self.list(slot),
-            }
-            slot = parent;
-        }
-    }
-
-    /// State of a class when the run of its tree has ended: counters, wire segments that it lent, and charges to the
-    /// tokens of all workers.
-    pub fn with_run(&self, slot: u32) -> Option<(Node, u64, [i64; 2])> {
-        let mut node = self.node(slot)?.clone();
-        let run = self.trees.get(node.tree as usize).map_or(Run::NONE, |tree| tree.run);
-        if run.is_empty() || !self.with_ancestors(run.parent).any(|above| above == slot) {
-            return Some((node, 0, [0; 2]));
-        }
-        run.count(&mut node);
-        let level = node.level;
-        Some((node, run.lends(level), if run.is_leased { [0; 2] } else { run.charges(level) }))
-    }
-
-    /// A tree is listed in [`Self::runs`] no longer. Whether its run is still to be charged.
-    pub fn unlist_run(&mut self, tree_index: u32) -> bool {
-        let Some(tree) = self.trees.get_mut(tree_index as usize) else { return false };
-        tree.run.is_listed = false;
-        !tree.run.is_empty()
-    }
-}
-
-/// Tokens of a class after charges.
-pub fn charged(mut class_tokens: ClassTokens, [own, all]: [i64; 2]) -> ClassTokens {
-    class_tokens.charge_own(own);
-    class_tokens.charge(all, false);
-    class_tokens
 }

@@ -1,9 +1,9 @@
 //! Which class lends, and which classes are charged.
 
 use super::Mode;
-use super::links::Ledger;
 use super::node::{BURSTS, Core};
 use super::ring::NIL;
+use super::shared::Ledger;
 use crate::qos::token_bucket::bits_of;
 use crate::time::Now;
 

@@ -116,6 +116,15 @@ pub struct TreeState {
     pub exclusive: u32,
 }
 
+/// The tokens of inner classes.
+#[derive(Debug)]
+pub enum Ledger<'a> {
+    /// The shared classes: this worker is the only user of the tree.
+    Sole(&'a mut TreeState),
+    /// The leases of this worker.
+    Leased,
+}
+
 impl TreeState {
     fn new(workers: u32) -> Self {
         let absent = Presence { seen: Now(0), is_here: false, has_lapsed: false };

@@ -1,16 +1,19 @@
 //! A worker's queues: its leaves, the packets that wait in them, and the leaves that are due.
 
+mod change_progress;
 mod enqueue;
 mod ordered_change;
 mod pass;
 mod port;
 pub(crate) mod queue_path;
-pub mod reconfigure;
+mod queue_row;
+mod reconfigure;
 mod record;
 mod release;
 mod row_ownership;
 mod rows;
 mod schedule;
+pub mod shared;
 mod watch;
 
 use std::collections::{HashMap, VecDeque};
@@ -29,8 +32,8 @@ use crate::qos::longest::Longest;
 use crate::qos::queues::ordered_change::{OrderedChange, SLOTS};
 use crate::qos::queues::port::PortQueues;
 use crate::qos::queues::queue_path::QueuePaths;
+use crate::qos::queues::queue_row::QueueRow;
 use crate::qos::queues::record::{CarriedCounters, ResetCounters};
-use crate::qos::queues::rows::QueueRow;
 use crate::qos::queues::watch::Watches;
 use crate::qos::slab::{NodeQueue, Slab};
 use crate::time::Now;

@@ -20,17 +20,15 @@
 //! Until a slot's time comes its packets are deferred, unless nothing changes for their flow. A worker that has something
 //! to wait for looks again at once and never stops for it.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use crate::packet::frame::Frame;
-use crate::qos::classify::QueueTable;
-use crate::qos::forest::{Forest, Identity, RANKS};
+use crate::qos::forest::{Identity, RANKS};
 use crate::qos::ownership::Ownership;
-use crate::qos::queues::reconfigure::SharedQueues;
+use crate::qos::queues::change_progress::Tables;
+use crate::qos::queues::shared::SharedQueues;
 use crate::qos::queues::{Plan, Queues, Waiting};
 use crate::qos::slab::NodeQueue;
-use crate::sync::Mutex;
-use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::time::Now;
 
 /// Number of slots: of packets that have passed nothing yet, and of those that have passed a leaf of each rank.
@@ -40,82 +38,6 @@ const FIRST: u8 = RANKS as u8;
 /// Time after which a change no longer keeps the order of flows: a port that takes nothing, or a worker that is
 /// stuck, does not stop the others' packets for good.
 const CHANGE_TIMEOUT_NS: u64 = 250_000_000;
-
-/// Progress of every worker with the queue-configuration change.
-#[derive(Debug)]
-pub struct ChangeProgress {
-    workers: Vec<WorkerProgress>,
-    /// Tables that no worker reads any more, to be freed by another thread than theirs.
-    retired: Mutex<Vec<Tables>>,
-}
-
-type Tables = (Arc<Forest>, Arc<QueueTable>);
-
-/// Progress of a worker with the queue-configuration change.
-#[derive(Debug)]
-struct WorkerProgress {
-    /// The configuration, above eight bits for the slot that it has sent and those above.
-    word: AtomicU64,
-    /// Packets that it had handed over to each worker by then, for a leaf there.
-    departed: Vec<AtomicU64>,
-    /// Packets for a leaf here that came from each worker.
-    arrived: Vec<AtomicU64>,
-}
-
-impl ChangeProgress {
-    /// Progress of `workers` workers.
-    pub fn new(workers: u32) -> Self {
-        let counts = || (0..workers).map(|_| AtomicU64::new(0)).collect();
-        let progress = |_| WorkerProgress { word: AtomicU64::new(0), departed: counts(), arrived: counts() };
-        Self { workers: (0..workers).map(progress).collect(), retired: Mutex::new(Vec::new()) }
-    }
-
-    /// Frees the retired tables. A worker does not call this: freeing large ones takes long.
-    pub fn free_retired(&self) {
-        let retired = std::mem::take(&mut *self.retired.lock().unwrap_or_else(PoisonError::into_inner));
-        drop(retired);
-    }
-
-    fn retire(&self, tables: Tables) {
-        self.retired.lock().unwrap_or_else(PoisonError::into_inner).push(tables);
-    }
-
-    fn announce(&self, worker: u32, epoch: u32, slot: u8, departed: &[u64]) {
-        let Some(progress) = self.workers.get(worker as usize) else { return };
-        for (shared, count) in progress.departed.iter().zip(departed) {
-            shared.store(*count, Ordering::Release);
-        }
-        progress.word.store(word(epoch, slot), Ordering::Release);
-    }
-
-    fn note_arrived(&self, worker: u32, arrived: &[u64]) {
-        let Some(progress) = self.workers.get(worker as usize) else { return };
-        for (shared, count) in progress.arrived.iter().zip(arrived) {
-            shared.store(*count, Ordering::Release);
-        }
-    }
-
-    /// Whether every worker has sent its packets of a slot and of those above, and those have arrived that were handed over before that.
-    fn is_sent_by_all(&self, epoch: u32, slot: u8) -> bool {
-        let is_there = |progress: &WorkerProgress| {
-            let word = progress.word.load(Ordering::Acquire);
-            word >> 8 == u64::from(epoch) && word & 0xff <= u64::from(slot)
-        };
-        if !self.workers.iter().all(is_there) {
-            return false;
-        }
-        (0..).zip(&self.workers).all(|(from, sender): (usize, _)| {
-            sender.departed.iter().zip(&self.workers).all(|(departed, receiver)| {
-                let arrived = receiver.arrived.get(from).map_or(0, |count| count.load(Ordering::Acquire));
-                arrived >= departed.load(Ordering::Acquire)
-            })
-        })
-    }
-}
-
-fn word(epoch: u32, slot: u8) -> u64 {
-    u64::from(epoch) << 8 | u64::from(slot)
-}
 
 /// Flows whose packets have to wait for their slot.
 #[derive(Debug, Default)]

@@ -4,36 +4,16 @@ use crate::ids::LeafId;
 use crate::packet::frame::Frame;
 use crate::qos::burst::Burst;
 use crate::qos::forest::{Class, ClassId, Context, Forest, Identity, Part};
-use crate::qos::htb::SharedTrees;
 use crate::qos::kind::{Kind, Load};
 use crate::qos::leaf::{Scheduled, UNOWNED, leaf_flag};
-use crate::qos::ownership::{LockedOwnerships, Ownerships, PARTS};
-use crate::qos::queues::ordered_change::ChangeProgress;
-use crate::qos::queues::row_ownership::HandedOverCounts;
-use crate::qos::queues::rows::{QueueRow, own_limit};
+use crate::qos::ownership::{LockedOwnerships, PARTS};
+use crate::qos::queues::queue_row::{HandedOverCounts, QueueRow};
+use crate::qos::queues::rows::own_limit;
+use crate::qos::queues::shared::SharedQueues;
 use crate::qos::queues::{Plan, Queues, Waiting};
 use crate::qos::slab::NodeQueue;
 use crate::time::Now;
 use tollway_config::dataplane::{QueueType, RowId};
-
-/// State of the queues that all workers share.
-#[derive(Debug)]
-pub struct SharedQueues {
-    /// Owners of rows.
-    pub ownerships: Ownerships,
-    /// Tokens of trees.
-    pub shared_trees: SharedTrees,
-    /// Progress of every worker with the queue-configuration change.
-    pub progress: ChangeProgress,
-}
-
-impl SharedQueues {
-    /// Shared state of `workers` workers.
-    pub fn new(workers: u32) -> Self {
-        let (ownerships, shared_trees) = Default::default();
-        Self { ownerships, shared_trees, progress: ChangeProgress::new(workers) }
-    }
-}
 
 impl<F: Frame> Queues<F> {
     /// Takes over another configuration in place of `before`. Classes that are not touched keep tokens, counters and

@@ -11,7 +11,7 @@ use crate::qos::forest::{Class, ClassId, Forest, Identity};
 use crate::qos::htb::ClassView;
 use crate::qos::leaf::Passed;
 use crate::qos::queues::Queues;
-use crate::qos::queues::rows::QueueRow;
+use crate::qos::queues::queue_row::QueueRow;
 use crate::time::Now;
 
 /// Counters of a tree's class as they stood at the last reset.

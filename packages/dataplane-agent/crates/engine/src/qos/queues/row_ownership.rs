@@ -8,8 +8,8 @@ use crate::qos::leaf::{Leaf, UNOWNED, leaf_flag};
 use crate::qos::ownership::Claim;
 use crate::qos::queues::Queues;
 use crate::qos::queues::queue_path::RemainingPath;
-use crate::qos::queues::reconfigure::SharedQueues;
-use crate::qos::queues::rows::QueueRow;
+use crate::qos::queues::queue_row::QueueRow;
+use crate::qos::queues::shared::SharedQueues;
 use crate::time::Now;
 
 /// Packets handed over in a row, with none of the owner's own between them, after which it releases a row. Less than a
@@ -22,30 +22,6 @@ const MAX_IDLE_RELEASES: u8 = 16;
 
 /// Most rows released before one sleep. Packets that arrive meanwhile wait, some 0.3 µs for each.
 const MAX_RELEASED_AT_ONCE: usize = 256;
-
-/// Counts of packets of a row that other workers handed over to its owner.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct HandedOverCounts {
-    /// Packets to be acknowledged when they have left the router.
-    pub unacknowledged: u64,
-    /// Packets handed over since the last one of this worker's own.
-    pub in_a_row: u32,
-    /// Packets that had passed the row after the last one that was handed over.
-    pub passed: u64,
-    /// Times that the row may still be released before a sleep; 0 for a row that no other worker uses.
-    pub idle_releases: u8,
-    /// In [`Queues::shared_rows`].
-    pub is_listed: bool,
-}
-
-impl HandedOverCounts {
-    /// Notes that the row may be released before the next sleep.
-    fn list(&mut self, at: u32, shared_rows: &mut Vec<u32>) {
-        if !std::mem::replace(&mut self.is_listed, true) {
-            shared_rows.push(at);
-        }
-    }
-}
 
 impl<F: Frame> Queues<F> {
     /// Acquires the row of a leaf if it has no owner. Otherwise returns the owner, to which the packet has been counted as in

@@ -11,32 +11,8 @@ use crate::qos::burst::Burst;
 use crate::qos::forest::{Class, ClassId, Context, Forest, Identity, MAX_PATH_LEAVES, Part, PathClasses};
 use crate::qos::kind::Kind;
 use crate::qos::leaf::{Leaf, LeafQueue, leaf_flag};
-use crate::qos::ownership::{Ownership, PARTS};
-use crate::qos::queues::row_ownership::HandedOverCounts;
 use crate::qos::queues::{Plan, Queues};
 use crate::time::Now;
-
-/// A row of the configuration.
-#[derive(Debug)]
-pub struct QueueRow {
-    /// Identity of the row's first part.
-    pub identity: Identity,
-    /// Class of the first part.
-    pub class: ClassId,
-    /// Leaves of its parts; [`LeafId::NONE`] where it has none, and until a packet of it comes to this worker.
-    pub parts: [LeafId; PARTS],
-    /// Ownership of the row.
-    pub ownership: Arc<Ownership>,
-    /// Counts of packets handed over by other workers.
-    pub handed_over: HandedOverCounts,
-}
-
-impl QueueRow {
-    /// The leaves that it has at this worker.
-    pub fn leaves(&self) -> impl Iterator<Item = LeafId> + use<> {
-        self.parts.into_iter().filter(|leaf| *leaf != LeafId::NONE)
-    }
-}
 
 impl Plan<'_> {
     /// The leaves of packets between IPv4 addresses.

@@ -15,12 +15,11 @@ mod translate;
 
 use tollway_config::dataplane::{Action as A, Chain, NewMss, RowId};
 
-use super::compile::TableKind::{self, Filter, Mangle, Nat};
-use super::evaluate::{Evaluation, ListAddition, Position, RuleVerdict};
 use super::list::AddressLists;
-use super::matcher::Side;
-use super::reference::ReferenceHit;
-use super::view::PacketView;
+use super::outcome::{Evaluation, ListAddition, Position, RuleVerdict};
+use super::reference_input::ReferenceHit;
+use super::table_kind::TableKind::{self, Filter, Mangle, Nat};
+use super::view::{PacketView, Side};
 use crate::error::BuildError;
 use crate::flow::nat::NatTarget;
 use crate::packet::tuple::Addr;

@@ -5,9 +5,9 @@ use std::net::IpAddr;
 use tollway_config::dataplane::{AddressRange, Matcher as M};
 
 use super::super::check::Check;
-use super::super::reference::{ReferenceInput, in_range};
-use super::super::{AddressLists, Depends, PacketView};
-use super::{CompileScope, Condition, Side};
+use super::super::reference_input::{ReferenceInput, in_range};
+use super::super::{AddressLists, Depends, PacketView, Side};
+use super::{CompileScope, Condition};
 use crate::error::BuildError;
 use crate::packet::tuple::Addr;
 

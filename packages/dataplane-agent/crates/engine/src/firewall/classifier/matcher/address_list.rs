@@ -2,10 +2,10 @@
 
 use tollway_config::dataplane::Matcher as M;
 
-use super::super::reference::ReferenceInput;
+use super::super::reference_input::ReferenceInput;
 use super::super::validity::Membership;
-use super::super::{AddressLists, Depends, PacketView};
-use super::{CompileScope, Condition, EvaluationOrder, Side};
+use super::super::{AddressLists, Depends, PacketView, Side};
+use super::{CompileScope, Condition, EvaluationOrder};
 use crate::error::BuildError;
 use crate::packet::tuple::Addr;
 

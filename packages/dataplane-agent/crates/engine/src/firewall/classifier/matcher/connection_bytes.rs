@@ -3,7 +3,7 @@
 use tollway_config::dataplane::Matcher as M;
 use tollway_wire::ipv4::{TCP, UDP};
 
-use super::super::reference::ReferenceInput;
+use super::super::reference_input::ReferenceInput;
 use super::super::{AddressLists, Depends, OutcomeValidity, PacketView};
 use super::{CompileScope, Condition};
 use crate::error::BuildError;

@@ -2,8 +2,8 @@
 
 use tollway_config::dataplane as config;
 
-use super::super::check::Check;
-use super::super::reference::ReferenceInput;
+use super::super::check::{Check, state_bit};
+use super::super::reference_input::ReferenceInput;
 use super::super::{AddressLists, Depends, PacketView};
 use super::{CompileScope, Condition};
 use crate::error::BuildError;
@@ -13,17 +13,6 @@ use crate::error::BuildError;
 pub struct ConnectionState {
     /// Bit per state that matches, inversion applied; see [`state_bit`].
     mask: u8,
-}
-
-/// The bit of a state.
-pub const fn state_bit(state: config::ConnectionState) -> u8 {
-    match state {
-        config::ConnectionState::Invalid => 1,
-        config::ConnectionState::Established => 2,
-        config::ConnectionState::Related => 4,
-        config::ConnectionState::New => 8,
-        config::ConnectionState::Untracked => 16,
-    }
 }
 
 impl Condition for ConnectionState {

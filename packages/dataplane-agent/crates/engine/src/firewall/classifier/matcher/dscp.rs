@@ -2,7 +2,7 @@
 
 use tollway_config::dataplane::Matcher as M;
 
-use super::super::reference::ReferenceInput;
+use super::super::reference_input::ReferenceInput;
 use super::super::{AddressLists, Depends, OutcomeValidity, PacketView};
 use super::{CompileScope, Condition, MarkRead};
 use crate::error::BuildError;

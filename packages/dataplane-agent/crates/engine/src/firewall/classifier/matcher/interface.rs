@@ -3,9 +3,9 @@
 use tollway_config::dataplane::{Matcher as M, RowId};
 
 use super::super::check::Check;
-use super::super::reference::ReferenceInput;
-use super::super::{AddressLists, Depends, PacketView};
-use super::{CompileScope, Condition, Side};
+use super::super::reference_input::ReferenceInput;
+use super::super::{AddressLists, Depends, PacketView, Side};
+use super::{CompileScope, Condition};
 use crate::error::BuildError;
 
 /// The interface is one of a set. No interface is in no set.

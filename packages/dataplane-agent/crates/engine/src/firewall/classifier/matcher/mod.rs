@@ -28,25 +28,13 @@ use tollway_config::dataplane::{Matcher as M, RowId};
 use super::check::Check;
 use super::depends::Depends;
 use super::list::AddressLists;
-use super::reference::ReferenceInput;
+use super::reference_input::ReferenceInput;
 use super::validity::OutcomeValidity;
 use super::view::PacketView;
 use crate::error::BuildError;
 use crate::interface::InterfaceMap;
 
-pub(super) use connection_state::state_bit;
 pub use time::TimeOfDay;
-
-/// End of the packet that a condition looks at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Side {
-    /// Source, or ingress.
-    Source,
-    /// Destination, or egress.
-    Destination,
-    /// Either.
-    Either,
-}
 
 /// Interfaces and address lists that a condition is compiled with.
 pub struct CompileScope<'a> {

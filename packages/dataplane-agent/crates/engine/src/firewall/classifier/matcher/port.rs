@@ -4,9 +4,9 @@ use tollway_config::dataplane::{Matcher as M, PortRange};
 use tollway_wire::ipv4::{TCP, UDP};
 
 use super::super::check::Check;
-use super::super::reference::{ReferenceInput, in_ports};
-use super::super::{AddressLists, Depends, PacketView};
-use super::{CompileScope, Condition, Side};
+use super::super::reference_input::{ReferenceInput, in_ports};
+use super::super::{AddressLists, Depends, PacketView, Side};
+use super::{CompileScope, Condition};
 use crate::error::BuildError;
 
 /// The port is one of some ranges. Packets without ports never match, inverted or not.

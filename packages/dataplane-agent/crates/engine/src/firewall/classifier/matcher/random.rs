@@ -2,7 +2,7 @@
 
 use tollway_config::dataplane::{Matcher as M, RowId};
 
-use super::super::reference::ReferenceInput;
+use super::super::reference_input::ReferenceInput;
 use super::super::{AddressLists, Depends, PacketView};
 use super::shared_count::SharedCount;
 use super::{CompileScope, Condition, EvaluationOrder};

@@ -4,7 +4,7 @@
 
 use tollway_config::dataplane::Matcher as M;
 
-use super::super::reference::ReferenceInput;
+use super::super::reference_input::ReferenceInput;
 use super::super::{AddressLists, Depends, PacketView};
 use super::{CompileScope, Condition};
 use crate::error::BuildError;

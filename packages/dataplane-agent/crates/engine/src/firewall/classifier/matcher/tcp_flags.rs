@@ -5,7 +5,7 @@ use tollway_wire::ipv4::TCP;
 use tollway_wire::tcp;
 
 use super::super::check::Check;
-use super::super::reference::ReferenceInput;
+use super::super::reference_input::ReferenceInput;
 use super::super::{AddressLists, Depends, PacketView};
 use super::{CompileScope, Condition};
 use crate::error::BuildError;

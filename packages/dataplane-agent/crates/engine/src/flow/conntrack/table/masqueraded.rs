@@ -4,7 +4,7 @@
 use tollway_config::dataplane::RowId;
 
 use super::ConnectionTable;
-use crate::flow::conntrack::track::Flow;
+use crate::flow::conntrack::flow::Flow;
 use crate::ids::{ConnRef, Direction};
 use crate::packet::tuple::Addr;
 

@@ -12,6 +12,7 @@ mod copy;
 mod evict;
 mod expiry;
 mod find;
+mod journaled;
 mod masqueraded;
 mod opened;
 mod store;

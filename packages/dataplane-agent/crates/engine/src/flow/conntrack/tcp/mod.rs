@@ -12,7 +12,6 @@ mod tests;
 mod window;
 
 pub use segment::Segment;
-pub use state::State;
 use tollway_wire::tcp::flag;
 
 use self::state::{SegmentKind, Transition, transition};
@@ -22,6 +21,8 @@ use self::window::{
 };
 use super::timeouts::Timeouts;
 use crate::ids::Direction;
+
+pub use super::tcp_state::State;
 
 /// The TCP part of a connection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -10,9 +10,10 @@
 
 use tollway_wire::tcp::{Options, flag};
 
-use super::state::{SegmentKind, State};
+use super::state::SegmentKind;
 use super::window::{MAX_SCALE, SACK, SCALE, SIMULTANEOUS, SideState, Traits, before};
 use super::{CHALLENGED, LAST_OF_REPLY, SYN_NOTED, Segment, SegmentOutcome, Tracker};
+use crate::flow::conntrack::tcp_state::State;
 use crate::ids::Direction;
 
 /// In the lower bits of [`Tracker::last_flags`] with [`SYN_NOTED`]: window scale; above all valid ones without the option.

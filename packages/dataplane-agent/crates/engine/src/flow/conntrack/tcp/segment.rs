@@ -3,10 +3,11 @@
 use tollway_wire::field;
 use tollway_wire::tcp::{HEADER, Options, flag};
 
-use super::state::{SegmentKind, State};
+use super::state::SegmentKind;
 use super::{SegmentOutcome, Tracker};
 use crate::flow::conntrack::hot_state::HotState;
 use crate::flow::conntrack::protocol::{Judgement, Protocol};
+use crate::flow::conntrack::tcp_state::State;
 use crate::flow::conntrack::timeouts::Timeouts;
 use crate::ids::Direction;
 use crate::packet::Meta;

@@ -2,8 +2,8 @@
 
 use tollway_wire::tcp::{Options, flag};
 
-use super::state::State;
 use super::{Segment, Tracker};
+use crate::flow::conntrack::tcp_state::State;
 use crate::flow::conntrack::timeouts::Timeouts;
 use crate::ids::Direction;
 

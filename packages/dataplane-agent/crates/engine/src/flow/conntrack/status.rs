@@ -1,0 +1,71 @@
+//! Status bits of a connection.
+
+/// Status bits; the values of the lower eight are those of the connection dump.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Status(pub u16);
+
+macro_rules! status_bits {
+    ($($(#[$doc:meta])* $name:ident, $set:ident = $bit:literal;)*) => {
+        impl Status {
+            $(
+                $(#[$doc])*
+                pub const fn $name(self) -> bool {
+                    self.0 & $bit != 0
+                }
+                pub(crate) const fn $set(&mut self) {
+                    self.0 |= $bit;
+                }
+            )*
+        }
+    };
+}
+
+impl Status {
+    /// Notes that the hash structure holds neither direction.
+    pub(crate) const fn clear_indexed(&mut self) {
+        self.0 &= !0x1800;
+    }
+
+    /// Notes that the directory has it no more as a flow of this worker.
+    pub(crate) const fn clear_published(&mut self) {
+        self.0 &= !0x400;
+    }
+
+    /// Notes that all packets are forwarded here again.
+    pub(crate) const fn clear_offloaded(&mut self) {
+        self.0 &= !128;
+    }
+}
+
+status_bits! {
+    /// A packet of the reply direction was seen.
+    seen_reply, set_seen_reply = 1;
+    /// Not evicted when the table is full, unless it is being closed.
+    assured, set_assured = 2;
+    /// A packet of it has left the router.
+    confirmed, set_confirmed = 4;
+    /// A `fasttrack-connection` rule matched.
+    fasttrack, set_fasttrack = 8;
+    /// Source is translated.
+    srcnat, set_srcnat = 16;
+    /// Destination is translated.
+    dstnat, set_dstnat = 32;
+    /// Flow moves to another worker, the only one that can allocate the reply tuple.
+    moved, set_moved = 0x8000;
+    /// Something outside the engine forwards packets of it.
+    offloaded, set_offloaded = 128;
+    /// The destination is decided, perhaps as "unchanged".
+    destination_bound, set_destination_bound = 0x100;
+    /// The source is decided, perhaps as "unchanged"; the reply tuple is reserved.
+    source_bound, set_source_bound = 0x200;
+    /// The directory holds the original tuple, because its packets are steered to another worker.
+    published, set_published = 0x400;
+    /// The hash structure holds the original direction.
+    original_indexed, set_original_indexed = 0x800;
+    /// The hash structure holds the reply direction.
+    reply_indexed, set_reply_indexed = 0x1000;
+    /// The place is in use.
+    used, set_used = 0x2000;
+    /// Counters have overflowed: part of them is outside the hot state.
+    spilled, set_spilled = 0x4000;
+}
