@@ -116,22 +116,14 @@ async function drawGraphs() {
   const file = path.join(cacheDir, 'graph', 'typescript.svg');
   await command(process.execPath, [importGraph, '--draw', file]);
   console.log(`The import graph of the TypeScript side is drawn in ${path.relative(inProject(), file)}.`);
-  // The engine's own test of its modules reads the imports, and draws them as a Mermaid flow chart.
-  const chart = path.join(cacheDir, 'graph', 'engine.mmd');
-  const test = [
-    'test',
-    '--locked',
-    '--quiet',
-    '-p',
-    'tollway-engine',
-    '--profile',
-    'checked',
-    '--test',
-    'all',
-    'modules',
-  ];
-  await command('cargo', test, { ...inAgent, env: { ...process.env, TOLLWAY_GRAPH: path.dirname(chart) } });
-  console.log(`The modules of the engine are drawn in ${path.relative(inProject(), chart)}.`);
+  // The crates' own tests of their modules read the imports, and draw them as Mermaid flow charts.
+  const charts = path.join(cacheDir, 'graph');
+  const test = ['test', '--locked', '--quiet', '--profile', 'checked'];
+  const others = ['wire', 'io', 'worker', 'bench', 'testkit'].flatMap((name) => ['-p', `tollway-${name}`]);
+  const inCharts = { ...inAgent, env: { ...process.env, TOLLWAY_GRAPH: charts } };
+  await command('cargo', [...test, '-p', 'tollway-engine', '--test', 'all', 'modules'], inCharts);
+  await command('cargo', [...test, ...others, '--lib', 'modules'], inCharts);
+  console.log(`The modules of each crate are drawn in ${path.relative(inProject(), charts)}.`);
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {

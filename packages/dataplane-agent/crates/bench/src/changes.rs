@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::clock::{Tsc, Windows};
-use crate::engine_cases::{CaseResult, Marks, PACKETS, WINDOW, timed};
+use crate::measure::{CaseResult, Marks, PACKETS, WINDOW, timed};
 use crate::pin;
 use crate::timed_engine::TimedEngine;
 

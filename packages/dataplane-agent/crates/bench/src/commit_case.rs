@@ -9,7 +9,7 @@ use tollway_worker::{Options, Stop};
 
 use crate::agent::{Agent, scenario_of};
 use crate::args::Args;
-use crate::engine_cases::CaseResult;
+use crate::measure::CaseResult;
 use crate::scenario::{Scenario, filter_10k, filter_25};
 use crate::traffic::{GENERATOR_MAC, SINK_MAC};
 

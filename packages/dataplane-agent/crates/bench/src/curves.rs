@@ -5,7 +5,7 @@ use tollway_config::dataplane::Chain;
 
 use crate::args::Args;
 use crate::clock::{Tsc, Windows};
-use crate::engine_cases::timed;
+use crate::measure::timed;
 use crate::packet::FRAME;
 use crate::pin;
 use crate::route_cases;

@@ -1,8 +1,8 @@
 //! The flow cache with as many flows as the connection table may hold, and what a connection takes.
 
 use crate::clock::Tsc;
-use crate::engine_cases::{CaseResult, against_floor};
 use crate::floor::FlowTable;
+use crate::measure::{CaseResult, against_floor};
 use crate::scenario::Scenario;
 use crate::timed_engine::{Setup, TimedEngine};
 use crate::traffic::Traffic;

@@ -18,6 +18,7 @@ mod generator;
 mod htb;
 mod list_cases;
 mod mark_cases;
+mod measure;
 mod nat_cases;
 mod nft;
 mod packet;
@@ -31,6 +32,9 @@ mod steady;
 mod timed_engine;
 mod traffic;
 mod worker_cases;
+
+#[cfg(test)]
+mod modules_tests;
 
 pub use steady::Steady;
 

@@ -9,7 +9,7 @@ use tollway_engine::time::Now;
 
 use crate::changes::{Changing, while_changing};
 use crate::clock::Tsc;
-use crate::engine_cases::{CaseResult, compare};
+use crate::measure::{CaseResult, compare};
 use crate::scenario::Scenario;
 use crate::timed_engine::{Setup, TimedEngine};
 use crate::traffic::Traffic;

@@ -6,7 +6,7 @@ use tollway_config::dataplane::{
     Action, AddressRange, Chain, Mark, Matcher, QueueLimit, Rule, TreeParent, TreeQueue,
 };
 
-use crate::engine_cases::{CaseResult, compare};
+use crate::measure::{CaseResult, compare};
 use crate::scenario::{SOURCES, Scenario, queue};
 use crate::timed_engine::Setup;
 use crate::traffic::Traffic;

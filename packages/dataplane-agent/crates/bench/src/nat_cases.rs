@@ -6,7 +6,7 @@ use tollway_engine::pipeline::batch::BATCH;
 use tollway_wire::tcp::flag;
 
 use crate::clock::{Tsc, Windows};
-use crate::engine_cases::{CaseResult, WINDOW, timed};
+use crate::measure::{CaseResult, WINDOW, timed};
 use crate::packet::{Ends, FRAME, bare_tcp};
 use crate::scenario::{DESTINATIONS, SOURCES, Scenario};
 use crate::timed_engine::{LAN_PORT, Setup, TimedEngine, stage_costs};

@@ -10,8 +10,8 @@ use tollway_engine::pipeline::batch::BATCH;
 
 use crate::clock::{Tsc, Windows};
 use crate::commit_case::change_rule;
-use crate::engine_cases::{CaseResult, Marks, PACKETS, WINDOW, compare, timed};
 use crate::flow_cases::Memory;
+use crate::measure::{CaseResult, Marks, PACKETS, WINDOW, compare, timed};
 use crate::scenario::{SOURCES, Scenario, queue};
 use crate::timed_engine::{Setup, TimedEngine};
 use crate::traffic::Traffic;

@@ -12,7 +12,7 @@ use tollway_engine::snapshot::Snapshot;
 use crate::alloc;
 use crate::changes::{Changing, while_changing};
 use crate::clock::{Tsc, Windows};
-use crate::engine_cases::{CaseResult, Marks, PACKETS, WINDOW, timed};
+use crate::measure::{CaseResult, Marks, PACKETS, WINDOW, timed};
 use crate::packet::Ends;
 use crate::prefixes::{Random, prefixes};
 use crate::scenario::{SINK, SOURCES, Scenario, WAN, neighbor, route};

@@ -6,7 +6,7 @@ use tollway_engine::pipeline::batch::BATCH;
 use tollway_wire::tcp::flag;
 
 use crate::clock::{Tsc, Windows};
-use crate::engine_cases::{CaseResult, Marks, compare, timed};
+use crate::measure::{CaseResult, Marks, compare, timed};
 use crate::packet::{FRAME, answering, bare_tcp};
 use crate::scenario::{Scenario, filter_10k as rules_10k};
 use crate::timed_engine::{LAN_PORT, Setup, TimedEngine, WAN_PORT};

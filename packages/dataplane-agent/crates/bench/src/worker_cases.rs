@@ -8,7 +8,7 @@ use tollway_engine::observe::profiler::CycleClock;
 use tollway_worker::handover_ring;
 
 use crate::clock::{Tsc, Windows, probe};
-use crate::engine_cases::{CaseResult, PACKETS};
+use crate::measure::{CaseResult, PACKETS};
 use crate::pin;
 use crate::scenario::Scenario;
 use crate::timed_engine::{Links, Setup, TimedEngine};

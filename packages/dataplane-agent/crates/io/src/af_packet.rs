@@ -12,7 +12,7 @@ use crate::mmsg::{MmsgBuffers, Outgoing, Received};
 use crate::packet_ring::PacketRing;
 use crate::packet_socket::{PacketSocket, RingWatch, option};
 use crate::pool::{Partition, PoolFrame};
-use crate::port::{PortIo, Sent};
+use crate::port_io::{PortIo, Sent};
 
 /// Bytes that may wait for the worker in the socket's queue before the kernel drops. Super-frames count with
 /// their true size: 8 MiB are about 7 ms at 10 Gbit/s.

@@ -21,6 +21,7 @@ pub mod packet_ring;
 pub mod packet_socket;
 pub mod pool;
 pub mod port;
+pub mod port_io;
 pub mod routes;
 pub mod tap;
 pub mod thread;
@@ -28,5 +29,9 @@ pub mod vnet;
 pub mod wake;
 pub mod xdp;
 
+#[cfg(test)]
+mod modules_tests;
+
 pub use pool::{Partition, PoolFrame};
-pub use port::{Port, PortIo};
+pub use port::Port;
+pub use port_io::PortIo;

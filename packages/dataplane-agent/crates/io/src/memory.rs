@@ -8,7 +8,7 @@ use tollway_engine::packet::frame::VnetState;
 
 use crate::mmsg::{MmsgBuffers, Outgoing, Received};
 use crate::pool::{Partition, PoolFrame};
-use crate::port::{PortIo, Sent};
+use crate::port_io::{PortIo, Sent};
 use crate::wake::Wake;
 
 /// A worker's end of a memory port.

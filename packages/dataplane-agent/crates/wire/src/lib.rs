@@ -16,6 +16,9 @@ pub mod tcp;
 pub mod transport;
 pub mod udp;
 
+#[cfg(test)]
+mod modules_tests;
+
 /// Why bytes are not the header they should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Error {

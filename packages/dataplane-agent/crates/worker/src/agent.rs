@@ -1,6 +1,7 @@
 //! The agent: starts everything, runs the control loop, stops everything.
 
 mod control;
+mod requests;
 mod start;
 mod stop;
 

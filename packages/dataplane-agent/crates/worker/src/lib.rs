@@ -8,7 +8,6 @@ pub mod busy_poll;
 pub mod commands;
 pub mod core_time;
 pub mod counters;
-mod flow_offload;
 pub mod frame_budget;
 mod guard;
 pub mod handover_ring;
@@ -21,13 +20,15 @@ mod port_backend;
 pub mod ports;
 mod profile;
 pub mod report;
-pub mod requests;
 pub mod router_namespace;
 pub mod routes;
 pub mod server;
 pub mod traces;
 pub mod worker;
 pub mod workers;
+
+#[cfg(test)]
+mod modules_tests;
 
 pub use agent::{Stop, check, run};
 pub use options::{AgentError, Options};

@@ -1,5 +1,6 @@
 //! The ports as the control thread knows them: which netdev, its state, its sockets, its counters.
 
+mod flow_offload;
 mod open;
 
 use std::os::fd::OwnedFd;
@@ -21,8 +22,8 @@ use tollway_io::xdp;
 
 use crate::commands::Command;
 use crate::counters::{PortCounters, PortTotals};
-use crate::flow_offload::FlowOffload;
 use crate::workers::{WorkerLost, Workers};
+use flow_offload::FlowOffload;
 use open::{claimed, fit_mtu, open};
 
 /// Largest L2 payload of a port, bytes: what the head of a frame and the stages are made for.

@@ -5,6 +5,12 @@ use std::time::Duration;
 
 use crate::pool::{Descriptor, PoolFrame, Umem};
 
+/// Bytes that the kernel keeps free before a received frame (`XDP_PACKET_HEADROOM`).
+const HEADROOM: usize = 256;
+
+/// Longest frame, bytes, without FCS: one chunk, as frames in several are not taken.
+pub const MAX_FRAME: usize = Umem::CHUNK - HEADROOM;
+
 /// Time for which a driver with zero-copy may go on writing into frames after its socket was closed: the kernel
 /// takes them from it in the background.
 const LINGER: Duration = Duration::from_millis(100);

@@ -20,5 +20,6 @@ mod ring;
 mod sys;
 
 pub use bpf::Mode;
-pub use open::{MAX_FRAME, MAX_MTU, Opened, open};
+pub use kernel_frames::MAX_FRAME;
+pub use open::{MAX_MTU, Opened, open};
 pub use port::XdpPort;

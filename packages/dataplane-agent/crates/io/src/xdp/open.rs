@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::bpf::{Attached, Mode};
 use super::device::Device;
-use super::kernel_frames::KernelFrames;
+use super::kernel_frames::{KernelFrames, MAX_FRAME};
 use super::port::{Netdev, Receiver, Transmitter, XdpPort};
 use super::ring::{Consumer, Producer};
 use super::sys;
@@ -20,12 +20,6 @@ const COMPLETION_RING: u32 = 2 * RING;
 
 /// Bytes that may be in flight from a socket to the peer of a virtual link.
 const SEND_BUFFER: libc::c_int = 8 << 20;
-
-/// Bytes that the kernel keeps free before a received frame (`XDP_PACKET_HEADROOM`).
-const HEADROOM: usize = 256;
-
-/// Longest frame, bytes, without FCS: one chunk, as frames in several are not taken.
-pub const MAX_FRAME: usize = Umem::CHUNK - HEADROOM;
 
 /// Link-layer header and two VLAN tags, bytes.
 const LINK_LAYER: usize = 22;

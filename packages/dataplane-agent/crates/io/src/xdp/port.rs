@@ -8,13 +8,12 @@ use tollway_engine::qos::segment::Layout;
 
 use super::bpf::Attached;
 use super::checksum;
-use super::kernel_frames::KernelFrames;
-use super::open::MAX_FRAME;
+use super::kernel_frames::{KernelFrames, MAX_FRAME};
 use super::ring::{Consumer, Producer};
 use super::sys;
 use crate::mmsg::{MmsgBuffers, Outgoing, Received};
 use crate::pool::{Descriptor, Partition, PoolFrame};
-use crate::port::{PortIo, Sent};
+use crate::port_io::{PortIo, Sent};
 
 /// Frames that a queue should have to receive into, 40 ms of 100,000 packets a second, and has at least while
 /// frames are few.

@@ -15,14 +15,13 @@ use tollway_io::link::LinkMonitor;
 use tollway_io::memory::MemoryPort;
 use tollway_io::wake;
 
-use super::{Agent, Stop};
+use super::{Agent, Stop, requests};
 use crate::active::{self, Active, Found};
 use crate::commands::Command;
 use crate::guard::GuardWatch;
 use crate::learned_routes::LearnedRoutes;
 use crate::options::AgentError;
 use crate::ports::Ports;
-use crate::requests;
 use crate::server::Server;
 use crate::workers::WorkerLost;
 

@@ -13,8 +13,8 @@ use tollway_io::xdp::device::Device;
 use tollway_io::xdp::{self, Mode};
 
 use super::PortState;
+use super::flow_offload::FlowOffload;
 use crate::commands::Command;
-use crate::flow_offload::FlowOffload;
 use crate::port_backend::{Choice, choose};
 use crate::workers::{WorkerLost, Workers};
 

@@ -13,8 +13,8 @@ use tollway_engine::observe::trace::collect::Noted;
 use tollway_engine::snapshot::BuildError;
 use tollway_io::clock;
 
+use super::{Agent, Prepared};
 use crate::address_lists;
-use crate::agent::{Agent, Prepared};
 use crate::commands::{Answer, Command, Dump, WorkerReport};
 use crate::report::{self, StatsInput};
 use crate::routes;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use tollway_io::flowtable::{Flowtable, Link, disconnect};
 
+use super::PortState;
 use crate::commands::Command;
 use crate::offloaded_flows::OffloadResources;
-use crate::ports::PortState;
 use crate::workers::{WorkerLost, Workers};
 
 /// The table while there is one, and the ports whose packets it forwards.
