@@ -116,7 +116,7 @@ pub(crate) fn send_error<F: Frame, S: FrameSource<F>>(
 }
 
 /// The frame of an ICMP error about a packet with this front.
-pub(crate) fn build_error<F: Frame, S: FrameSource<F>>(
+fn build_error<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     meta: &Meta,

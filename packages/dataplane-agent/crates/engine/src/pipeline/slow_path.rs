@@ -6,9 +6,11 @@ use tollway_wire::ipv4;
 
 use super::batch::Batch;
 use super::echo::echo_meta;
+use super::fragment_out::fragment;
 use super::icmp::{IcmpError, send_error};
 use super::state::WorkerState;
 use super::tcp_reset::send_reset;
+use crate::ids::PortId;
 use crate::packet::Packet;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::verdict::DropReason;
@@ -50,6 +52,8 @@ pub(crate) enum StageOutcome<F> {
     Reject(RejectWith),
     /// Answered echo request, with the reply.
     Reply(F),
+    /// Complete but for its length: it leaves by this port in fragments that fit its interface.
+    Fragment(PortId),
 }
 
 /// Shows `stage` the packets of the slow path in their order, and ends those that it ends. Returns how many entered the
@@ -73,6 +77,11 @@ pub(crate) fn each_slow<F: Frame, S: FrameSource<F>>(
             }
             StageOutcome::Reject(with) => reject(snapshot, state, batch, index, with, source),
             StageOutcome::Reply(reply) => batch.push_generated(reply, echo_meta()),
+            StageOutcome::Fragment(port) => {
+                if let Some(out) = snapshot.interface(packet.meta.out_interface) {
+                    fragment(state, batch, index, out, port, source);
+                }
+            }
         }
         entered += 1;
     }

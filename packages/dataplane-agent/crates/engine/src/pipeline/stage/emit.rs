@@ -1,7 +1,7 @@
 //! Writes the headers a packet leaves with. Packets whose next hop is not known yet wait here; those
 //! that are too long are fragmented.
 
-use crate::pipeline::slow_path::Pass;
+use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 use tollway_wire::{arp, ethernet};
 
 use crate::ids::{AdjacencyId, NONE};
@@ -14,36 +14,31 @@ use crate::packet::header::{lower_ttl, write_link};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Hook, Meta, flag};
 use crate::pipeline::batch::Batch;
-use crate::pipeline::fragment_out::fragment;
-use crate::pipeline::icmp::{IcmpError, build_error};
+use crate::pipeline::icmp::IcmpError;
 use crate::pipeline::next_hop::{chosen_station, resolve};
 use crate::pipeline::state::WorkerState;
 use crate::pipeline::translate::translate;
 use crate::snapshot::{Interface, Snapshot};
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
-    let (snapshot, state, batch, source) = pass.parts();
-    let released = if state.holds.is_empty() { 0 } else { release(state, batch) };
-    let mut entered = 0;
+    if !pass.state.holds.is_empty() {
+        release(pass.state, pass.batch);
+    }
     let mut last = None;
-    // Released packets are older than those of this batch, and stand before them.
-    for index in batch.first..batch.first + released {
-        entered += 1;
-        leave(snapshot, state, batch, index, &mut last, source);
-    }
-    for at in 0..batch.slow.len() {
-        let Some((index, packet)) = batch.slow_packet(at) else { continue };
-        if packet.meta.verdict == Verdict::Forward {
-            entered += 1;
-            leave(snapshot, state, batch, index, &mut last, source);
+    let entered = each_slow(pass, |snapshot, state, packet| {
+        if packet.meta.verdict != Verdict::Forward {
+            return StageOutcome::Skip;
         }
-    }
+        leave(snapshot, state, packet, &mut last)
+    });
+    let (snapshot, state, batch, source) = pass.parts();
     request(snapshot, state, batch, source);
     entered
 }
 
-/// Puts packets whose next hop is resolved, or has failed to be, in front of the batch. Returns their number.
-fn release<F: Frame>(state: &mut WorkerState<F>, batch: &mut Batch<F>) -> usize {
+/// Puts packets whose next hop is resolved, or has failed to be, in front of the batch and of its slow packets, as they are
+/// older.
+fn release<F: Frame>(state: &mut WorkerState<F>, batch: &mut Batch<F>) {
     let mut released = 0;
     let neighbors = &state.shared.neighbors;
     while let Some(waiting) = state.holds.take(|id| neighbors.adjacency(id) != Adjacency::Incomplete) {
@@ -57,28 +52,23 @@ fn release<F: Frame>(state: &mut WorkerState<F>, batch: &mut Batch<F>) -> usize 
         for index in &mut batch.slow {
             *index += released as u32;
         }
+        let places = (batch.first..batch.first + released).map(|index| index as u32);
+        batch.slow.splice(0..0, places);
     }
-    released
 }
 
 /// Sends one packet on its way. `last` is where the one before went, which most packets of a batch do, too.
-fn leave<F: Frame, S: FrameSource<F>>(
+#[inline]
+fn leave<F: Frame>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
-    batch: &mut Batch<F>,
-    index: usize,
+    packet: &mut Packet<F>,
     last: &mut Option<(AdjacencyId, [u8; 6])>,
-    source: &mut S,
-) {
-    let Some(packet) = batch.packets.get_mut(index) else { return };
+) -> StageOutcome<F> {
     let Some(out) = snapshot.interface(packet.meta.out_interface).filter(|out| out.up) else {
-        state.drop(packet, DropReason::OutInterfaceDown);
-        return;
+        return StageOutcome::Drop(DropReason::OutInterfaceDown);
     };
-    let Some(port) = out.port else {
-        state.drop(packet, DropReason::OutInterfaceDown);
-        return;
-    };
+    let Some(port) = out.port else { return StageOutcome::Drop(DropReason::OutInterfaceDown) };
     let as_before = last.filter(|(id, _)| {
         *id == packet.meta.adjacency && !packet.meta.is(flag::BROADCAST | flag::NO_NEIGHBOR)
     });
@@ -93,31 +83,18 @@ fn leave<F: Frame, S: FrameSource<F>>(
         }
         Err(Wait::Hold) => {
             hold(state, packet);
-            return;
+            return StageOutcome::Next;
         }
-        Err(Wait::Full) => {
-            state.drop(packet, DropReason::NeighborTableFull);
-            return;
-        }
-        Err(Wait::Failed) => {
-            let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
-            let error = build_error(snapshot, state, &packet.meta, head, IcmpError::HOST, source);
-            state.drop(packet, DropReason::NeighborFailed);
-            if let Some((frame, meta)) = error {
-                state.generated += 1;
-                batch.push_generated(frame, meta);
-            }
-            return;
-        }
+        Err(Wait::Full) => return StageOutcome::Drop(DropReason::NeighborTableFull),
+        Err(Wait::Failed) => return StageOutcome::Error(DropReason::NeighborFailed, IcmpError::HOST),
     };
     let too_long = packet.meta.largest_segment(&packet.vnet) > u32::from(out.mtu);
     let fragmented = too_long && packet.vnet.gso != Gso::Tcp4;
     if let Err(reason) = translate(state, packet, fragmented) {
-        state.drop(packet, reason);
-        return;
+        return StageOutcome::Drop(reason);
     }
     let meta = &mut packet.meta;
-    let Some(frame) = &mut packet.frame else { return };
+    let Some(frame) = &mut packet.frame else { return StageOutcome::Next };
     let head = frame.head_mut();
     if meta.hook == Hook::Forward
         && let Some(l3) = head.get_mut(usize::from(meta.l3)..)
@@ -140,8 +117,9 @@ fn leave<F: Frame, S: FrameSource<F>>(
         meta.segments = packet.vnet.segments(payload as usize);
         meta.verdict = Verdict::Tx(port);
     } else {
-        fragment(state, batch, index, out, port, source);
+        return StageOutcome::Fragment(port);
     }
+    StageOutcome::Next
 }
 
 enum Wait {
