@@ -7,7 +7,6 @@ use std::os::fd::RawFd;
 use std::time::Duration;
 
 use tollway_engine::packet::frame::Frame;
-use tollway_io::PortIo;
 use tollway_io::af_packet::{self, AfPacketPort, Receive};
 use tollway_io::command::ip;
 use tollway_io::link::LinkMonitor;
@@ -17,7 +16,7 @@ use tollway_io::packet_socket::RingWatch;
 use tollway_io::pool::{PartitionSize, partitions};
 use tollway_io::tap::{self, Tap};
 use tollway_io::vnet::VNET_HEADER;
-use tollway_io::wake;
+use tollway_io::{PortIo, wake};
 
 /// `VIRTIO_NET_HDR_F_NEEDS_CSUM` (linux/virtio_net.h).
 const F_NEEDS_CSUM: u8 = 1;

@@ -6,16 +6,15 @@
 use std::time::{Duration, Instant};
 
 use tollway_engine::packet::frame::{Frame, FrameSource, Gso, VnetState};
-use tollway_io::PortIo;
 use tollway_io::af_packet::{self, AfPacketPort, Receive};
 use tollway_io::command::ip;
 use tollway_io::link::{Link, LinkMonitor};
 use tollway_io::mmsg::{MmsgBuffers, Outgoing, Received};
 use tollway_io::netns::Namespace;
 use tollway_io::pool::{Partition, PartitionSize, Umem, partitions};
-use tollway_io::wake;
 use tollway_io::xdp::device::Device;
 use tollway_io::xdp::{self, Mode, XdpPort};
+use tollway_io::{PortIo, wake};
 
 const SIZE: PartitionSize = PartitionSize { heads: PartitionSize::WORKER.heads + 2000, tails: 64 };
 

@@ -10,7 +10,6 @@ use tollway_config::dataplane::{DataplaneConfig, IoChoice};
 use tollway_config::protocol::{IoBackend, PortInfo};
 use tollway_engine::ids::PortId;
 use tollway_engine::snapshot::PortFacts;
-use tollway_io::Port;
 use tollway_io::af_packet::Receive;
 use tollway_io::claim::Claim;
 use tollway_io::clock::wall_ms;
@@ -18,7 +17,7 @@ use tollway_io::link::{Link, LinkMonitor};
 use tollway_io::memory::MemoryPort;
 use tollway_io::packet_socket::RingWatch;
 use tollway_io::pool::Umem;
-use tollway_io::xdp;
+use tollway_io::{Port, xdp};
 
 use crate::commands::Command;
 use crate::counters::{PortCounters, PortTotals};

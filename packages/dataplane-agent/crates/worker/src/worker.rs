@@ -16,9 +16,7 @@ use tollway_engine::time::Now;
 use tollway_io::clock::{self, Tsc};
 use tollway_io::mmsg::{BURST, MmsgBuffers};
 use tollway_io::pool::Partition;
-use tollway_io::thread;
-use tollway_io::wake;
-use tollway_io::{PoolFrame, PortIo};
+use tollway_io::{PoolFrame, PortIo, thread, wake};
 
 use crate::busy_poll::BusyPoll;
 use crate::commands::WorkerEnds;

@@ -1,9 +1,9 @@
 //! Counters of one engine as plain data; additive over workers.
 
-use crate::packet::count::Count;
 use tollway_config::dataplane::RowId;
 use tollway_config::protocol::{DropStats, QueueTotals, RuleStats, StageStats};
 
+use crate::packet::count::Count;
 use crate::packet::slow_reason::SLOW_REASONS;
 use crate::packet::verdict::{DROP_REASONS, DropReason};
 use crate::pipeline::STAGES;

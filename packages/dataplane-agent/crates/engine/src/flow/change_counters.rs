@@ -9,9 +9,9 @@
 //! Writers make a change visible first and count it afterwards. A reader that decided by the old table has the
 //! old count then, and looks again.
 
-use crate::packet::membership_slot::{MembershipSlot, SLOT_BITS};
 use std::sync::PoisonError;
 
+use crate::packet::membership_slot::{MembershipSlot, SLOT_BITS};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 

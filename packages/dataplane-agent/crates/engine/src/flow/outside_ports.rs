@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tollway_config::dataplane::PortRange;
+use tollway_wire::ipv4::{ICMP, TCP, UDP};
 
 use crate::packet::tuple::{Addr, Tuple, steer};
-use tollway_wire::ipv4::{ICMP, TCP, UDP};
 
 /// Maps that a worker keeps at a time.
 const MAPS: usize = 64;

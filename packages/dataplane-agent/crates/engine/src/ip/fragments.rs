@@ -5,8 +5,7 @@ use std::collections::{HashMap, VecDeque};
 
 use arrayvec::ArrayVec;
 
-use crate::packet::Packet;
-use crate::packet::{Meta, flag};
+use crate::packet::{Meta, Packet, flag};
 use crate::time::Now;
 
 /// Longest time for the fragments of a datagram to arrive, ns. Shorter than RFC 791's 15 s because a 16-bit

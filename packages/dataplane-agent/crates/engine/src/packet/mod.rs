@@ -10,20 +10,16 @@ pub mod slow_reason;
 pub mod tuple;
 pub mod verdict;
 
+use tollway_config::dataplane::{ConnectionState, Mark, RowId};
 use tollway_wire::{ipv4, tcp};
 
-use crate::ids::{NO_INTERFACE, NONE};
+use crate::ids::{ConnRef, Direction, NO_INTERFACE, NONE, QueueRef};
 use crate::packet::frame::{Gso, VnetState};
-use crate::packet::verdict::DropReason;
-use tollway_config::dataplane::{ConnectionState, Mark, RowId};
-
-use crate::ids::QueueRef;
-use crate::ids::{ConnRef, Direction};
 use crate::packet::key::FlowKey;
 use crate::packet::membership_slot::MembershipSlot;
 use crate::packet::slow_reason::SlowReason;
 use crate::packet::tuple::Tuple;
-use crate::packet::verdict::Verdict;
+use crate::packet::verdict::{DropReason, Verdict};
 
 /// Origin of a packet, which decides the hooks it passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,7 +1,8 @@
 //! What becomes of a packet, and the closed list of reasons for dropping one.
 
-use crate::ids::PortId;
 use tollway_config::dataplane::RowId;
+
+use crate::ids::PortId;
 
 /// The state of a packet in the pipeline. Every packet leaves the pipeline with a final one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,22 +1,16 @@
 //! A batch of packets on its way through the stages.
 
-use crate::packet::Packet;
-use crate::pipeline::handover::FlowHandover;
-use crate::pipeline::handover::FlowHandovers;
-use crate::pipeline::handover::Handover;
-use crate::pipeline::handover::HandoverContents;
-use crate::pipeline::handover::HandoverMeta;
-use crate::pipeline::handover::HandoverPurpose;
-use crate::pipeline::handover::QueueHandovers;
-use crate::pipeline::handover::purpose;
 use tollway_config::dataplane::RowId;
 
-use crate::ids::PortId;
-use crate::ids::QueueRef;
+use crate::ids::{PortId, QueueRef};
 use crate::packet::frame::{Frame, VnetState};
 use crate::packet::tuple::Tuple;
 use crate::packet::verdict::{DropReason, Verdict};
-use crate::packet::{Meta, Origin, flag};
+use crate::packet::{Meta, Origin, Packet, flag};
+use crate::pipeline::handover::{
+    FlowHandover, FlowHandovers, Handover, HandoverContents, HandoverMeta, HandoverPurpose, QueueHandovers,
+    purpose,
+};
 use crate::pipeline::state::WorkerState;
 
 /// Most frames the worker puts in per call.

@@ -8,9 +8,7 @@
 use tollway_config::dataplane::ConnectionState;
 
 use crate::flow::nat::NatTarget;
-use crate::ids::ConnRef;
-use crate::ids::NO_INTERFACE;
-use crate::ids::{QueueRef, QueueRefKind};
+use crate::ids::{ConnRef, NO_INTERFACE, QueueRef, QueueRefKind};
 use crate::packet::frame::Frame;
 use crate::packet::tuple::{Addr, Tuple, steer};
 use crate::packet::verdict::Verdict;

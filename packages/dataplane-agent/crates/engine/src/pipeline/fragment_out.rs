@@ -3,10 +3,9 @@
 use tollway_wire::{checksum, field, ipv4, udp};
 
 use crate::ids::PortId;
-use crate::packet::Meta;
-use crate::packet::Packet;
 use crate::packet::frame::{Frame, FrameSource, Gso, VnetState};
 use crate::packet::verdict::{DropReason, Verdict};
+use crate::packet::{Meta, Packet};
 use crate::pipeline::batch::Batch;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Interface;

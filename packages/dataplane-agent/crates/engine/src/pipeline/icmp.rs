@@ -1,5 +1,6 @@
 //! ICMP packets of the router itself: errors (RFC 792, RFC 1812 §4.3).
 
+use tollway_config::dataplane::ConnectionState;
 use tollway_wire::{ethernet, icmp, ipv4};
 
 use crate::packet::frame::{Frame, FrameSource};
@@ -7,7 +8,6 @@ use crate::packet::{Hook, Meta, Origin, flag};
 use crate::pipeline::batch::Batch;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
-use tollway_config::dataplane::ConnectionState;
 
 /// Time to live of the router's own packets (RFC 1700).
 pub(super) const TTL: u8 = 64;

@@ -1,7 +1,5 @@
 //! Log lines of firewall rules.
 
-use crate::packet::names::flag_names;
-use crate::packet::names::state_name;
 use std::fmt::Write;
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -9,7 +7,7 @@ use tollway_wire::{field, icmp, ipv4};
 
 use crate::firewall::classifier::{PacketView, RuleTable};
 use crate::observe::log::LogLine;
-use crate::packet::names::format_mac;
+use crate::packet::names::{flag_names, format_mac, state_name};
 use crate::packet::{Meta, Origin};
 use crate::shared::Shared;
 use crate::snapshot::Snapshot;

@@ -4,8 +4,7 @@
 
 use tollway_wire::icmp;
 
-use crate::firewall::classifier::TableKind;
-use crate::firewall::classifier::{Position, Rule, RuleVerdict};
+use crate::firewall::classifier::{Position, Rule, RuleVerdict, TableKind};
 use crate::flow::conntrack::Status;
 use crate::flow::nat::{BindContext, Manip, NatTarget, SourceBinding, bind_destination, bind_source};
 use crate::ids::{ConnRef, Direction, QueueRef};
@@ -13,12 +12,11 @@ use crate::packet::frame::{Frame, FrameSource, VnetState};
 use crate::packet::tuple::{Addr, Tuple};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Hook, Meta, Origin, Packet, flag};
-use crate::pipeline::flow_handover;
 use crate::pipeline::handover::{FlowHandover, FlowHandovers, NatTargetV4};
-use crate::pipeline::log;
 use crate::pipeline::rules::{add_to_lists, view};
 use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 use crate::pipeline::state::WorkerState;
+use crate::pipeline::{flow_handover, log};
 use crate::snapshot::Snapshot;
 
 /// The stage at one end: `SOURCE` is a parameter of the type so that each end has code of its own.

@@ -1,12 +1,13 @@
 //! Revalidation of a flow action: whether it still holds although routes or address lists have changed.
 
+use tollway_config::dataplane::RpFilter;
+
 use crate::flow::conntrack::{CachedAction, action_flag};
 use crate::ip::fib::Lookup;
 use crate::packet::Meta;
 use crate::packet::membership_slot::MembershipSlot;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
-use tollway_config::dataplane::RpFilter;
 
 /// Revalidates the flow action of a packet: if all that it depends on is as it was, it is good until the next change.
 /// Costs a look at up to seven cells for changes that concern others, and one at the routes for those to the same

@@ -1,18 +1,14 @@
 //! The fast path without connection tracking: a flow is nothing but its route.
 
-use crate::ids::AdjacencyId;
-use crate::ids::PortId;
+use crate::ids::{AdjacencyId, PortId};
 use crate::ip::fib::Lookup;
 use crate::ip::is_group;
 use crate::ip::neighbor::Adjacency;
-use crate::packet::Meta;
-use crate::packet::Packet;
 use crate::packet::frame::Frame;
-use crate::packet::header::lower_ttl;
-use crate::packet::header::write_link;
+use crate::packet::header::{lower_ttl, write_link};
 use crate::packet::slow_reason::SlowReason;
 use crate::packet::verdict::Verdict;
-use crate::packet::{Origin, flag};
+use crate::packet::{Meta, Origin, Packet, flag};
 use crate::pipeline::batch::Batch;
 use crate::pipeline::state::WorkerState;
 use crate::qos::forest::Context;

@@ -1,10 +1,10 @@
 //! The decision of a stage about a packet, derived from the packet's metadata before and after the stage.
 
+use tollway_config::dataplane::RowId;
+
 use crate::firewall::classifier::TableKind;
 use crate::flow::conntrack::ConnectionTable;
-use crate::ids::PortId;
-use crate::ids::QueueDirection;
-use crate::ids::{ConnRef, NO_ENTRY};
+use crate::ids::{ConnRef, NO_ENTRY, PortId, QueueDirection};
 use crate::ip::is_group;
 use crate::observe::trace::{Decision, Mangled};
 use crate::packet::frame::Frame;
@@ -16,7 +16,6 @@ use crate::pipeline::Stage;
 use crate::pipeline::state::WorkerState;
 use crate::qos::forest::Part;
 use crate::snapshot::Snapshot;
-use tollway_config::dataplane::RowId;
 
 /// Addresses and ports with which a packet came in, and those by which a filter may know it, where a stage
 /// has brought them to light: its own, and what its connection makes of them.

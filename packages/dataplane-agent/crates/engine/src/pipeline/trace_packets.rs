@@ -1,18 +1,14 @@
 //! Traces of packets: what is known of a packet before and after each stage.
 
-use crate::pipeline::trace_decisions::as_it_came;
-use crate::pipeline::trace_decisions::decision;
-use crate::pipeline::trace_decisions::row_of;
-use crate::pipeline::trace_decisions::row_of_port;
+use crate::pipeline::trace_decisions::{as_it_came, decision, row_of, row_of_port};
 
 use crate::ids::QueueRef;
 use crate::observe::trace::waiting::{WaitingPacket, is_tag, tag};
 use crate::observe::trace::{Decision, StageDecision, TraceRecord, Tracer};
-use crate::packet::Packet;
 use crate::packet::frame::Frame;
 use crate::packet::tuple::Tuple;
 use crate::packet::verdict::{DropReason, Verdict};
-use crate::packet::{Meta, Origin, flag};
+use crate::packet::{Meta, Origin, Packet, flag};
 use crate::pipeline::Stage;
 use crate::pipeline::batch::Batch;
 use crate::pipeline::state::WorkerState;

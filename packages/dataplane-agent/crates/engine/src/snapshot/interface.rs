@@ -3,8 +3,7 @@
 use tollway_config::dataplane::{ArpMode, DataplaneConfig, RowId};
 
 use crate::error::BuildError;
-use crate::ids::NO_INTERFACE;
-use crate::ids::PortId;
+use crate::ids::{NO_INTERFACE, PortId};
 use crate::interface::InterfaceMap;
 use crate::ip::neighbor::StaticNeighbor;
 

@@ -1,5 +1,6 @@
-use super::*;
 use tollway_engine::packet::frame::{Frame, FrameSource};
+
+use super::*;
 
 const SMALL: PartitionSize = PartitionSize { heads: 4, tails: 2 };
 

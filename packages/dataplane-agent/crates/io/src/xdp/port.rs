@@ -7,10 +7,9 @@ use tollway_engine::packet::frame::{Frame, FrameSource, Gso, VnetState};
 use tollway_engine::qos::segment::Layout;
 
 use super::bpf::Attached;
-use super::checksum;
 use super::kernel_frames::{KernelFrames, MAX_FRAME};
 use super::ring::{Consumer, Producer};
-use super::sys;
+use super::{checksum, sys};
 use crate::mmsg::{MmsgBuffers, Outgoing, Received};
 use crate::pool::{Descriptor, Partition, PoolFrame};
 use crate::port_io::{PortIo, Sent};

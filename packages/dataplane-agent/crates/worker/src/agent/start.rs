@@ -9,12 +9,11 @@ use tollway_engine::EngineLimits;
 use tollway_engine::shared::Shared;
 use tollway_engine::snapshot::Snapshot;
 use tollway_io::claim::{Claim, ClaimError};
-use tollway_io::clock;
 use tollway_io::generator::Generator;
 use tollway_io::link::LinkMonitor;
-use tollway_io::owner_only_files;
 use tollway_io::pool::{Partition, partitions};
 use tollway_io::thread::{cores, physical_memory, random_u64};
+use tollway_io::{clock, owner_only_files};
 
 use super::control::{set_wall_clock, starts_with};
 use super::{Agent, Stop};

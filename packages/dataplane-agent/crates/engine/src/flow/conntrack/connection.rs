@@ -1,11 +1,11 @@
 //! One connection as a whole, put together from the table's arrays.
 
-use crate::ids::Direction;
 use tollway_config::dataplane::RowId;
 
 use super::hot_state::{self, HotState};
 use super::status::Status;
 use super::tcp::Tracker;
+use crate::ids::Direction;
 use crate::packet::slow_reason::SlowReason;
 use crate::packet::tuple::Tuple;
 use crate::time::Now;

@@ -3,11 +3,7 @@
 
 use crate::flow::change_counters::Stamp;
 use crate::ids::QueueRef;
-use crate::packet::key::FAMILY;
-use crate::packet::key::FlowKey;
-use crate::packet::key::IN_PORT;
-use crate::packet::key::V6;
-use crate::packet::key::V6_ONLY;
+use crate::packet::key::{FAMILY, FlowKey, IN_PORT, V6, V6_ONLY};
 use crate::packet::membership_slot::MembershipSlot;
 
 /// Bits of [`CachedAction::flags`].

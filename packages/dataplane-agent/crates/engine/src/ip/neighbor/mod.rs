@@ -5,7 +5,6 @@
 //! them to ARP) runs under a mutex that only the slow path takes. Building and parsing ARP packets is in
 //! [`arp`]; packets that wait for an answer are in [`hold`].
 
-use crate::ids::AdjacencyId;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -13,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use tollway_config::dataplane::RowId;
 use tollway_config::protocol::NeighborStatus;
 
-use crate::ids::NONE;
+use crate::ids::{AdjacencyId, NONE};
 use crate::time::Now;
 
 mod aging;

@@ -21,8 +21,7 @@ pub use filter::PacketFilter;
 
 pub(crate) use waiting::{Ended, tag};
 
-use crate::ids::QueueDirection;
-use crate::ids::{ConnRef, Direction};
+use crate::ids::{ConnRef, Direction, QueueDirection};
 use crate::packet::Meta;
 use crate::packet::slow_reason::SlowReason;
 use crate::packet::tuple::{Addr, Tuple};

@@ -9,8 +9,7 @@ use tollway_wire::ipv4;
 
 use super::{Decision, Mangled, TraceRecord};
 use crate::firewall::marks::MarkNames;
-use crate::ids::Direction;
-use crate::ids::QueueDirection;
+use crate::ids::{Direction, QueueDirection};
 use crate::packet::names::{flag_names, state_name};
 use crate::packet::slow_reason::SlowReason;
 use crate::packet::tuple::Addr;

@@ -1,6 +1,5 @@
 //! ARP (RFC 826): learns the link-layer addresses of neighbours, and answers requests.
 
-use crate::pipeline::slow_path::Pass;
 use tollway_config::dataplane::ArpMode;
 use tollway_wire::{arp, ethernet};
 
@@ -10,6 +9,7 @@ use crate::ip::neighbor::arp::build;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Meta, flag};
+use crate::pipeline::slow_path::Pass;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::{Interface, Snapshot};
 

@@ -1,21 +1,20 @@
 //! Writes the headers a packet leaves with. Packets whose next hop is not known yet wait here; those
 //! that are too long are fragmented.
 
-use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 use tollway_wire::{arp, ethernet};
 
 use crate::ids::{AdjacencyId, NONE};
 use crate::ip::neighbor::arp::build;
 use crate::ip::neighbor::{Adjacency, ArpRequest};
 use crate::ip::options::{self, OptionEntry};
-use crate::packet::Packet;
 use crate::packet::frame::{Frame, FrameSource, Gso};
 use crate::packet::header::{lower_ttl, write_link};
 use crate::packet::verdict::{DropReason, Verdict};
-use crate::packet::{Hook, Meta, flag};
+use crate::packet::{Hook, Meta, Packet, flag};
 use crate::pipeline::batch::Batch;
 use crate::pipeline::icmp::IcmpError;
 use crate::pipeline::next_hop::{chosen_station, resolve};
+use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 use crate::pipeline::state::WorkerState;
 use crate::pipeline::translate::translate;
 use crate::snapshot::{Interface, Snapshot};

@@ -4,7 +4,6 @@
 //! While some packets are worked on, the memory that later ones need is on its way: the key lines and the connections of
 //! the next few, the hash buckets of those a little later.
 
-use crate::packet::header::write_link;
 use tollway_wire::{ipv4, tcp};
 
 use crate::firewall::classifier::RuleVerdict;
@@ -13,16 +12,13 @@ use crate::flow::nat::icmp_error::embedded_tuple;
 use crate::flow::nat::{apply_cached, apply_plain};
 use crate::ids::NO_ENTRY;
 use crate::ip::neighbor::Adjacency;
-use crate::packet::Packet;
 use crate::packet::frame::{Frame, FrameSource};
-use crate::packet::header::lower_ttl;
+use crate::packet::header::{lower_ttl, write_link};
 use crate::packet::slow_reason::SlowReason;
 use crate::packet::tuple::steer;
 use crate::packet::verdict::{DropReason, Verdict};
-use crate::packet::{Hook, MAX_HANDOVERS, Meta, flag};
+use crate::packet::{Hook, MAX_HANDOVERS, Meta, Packet, flag};
 use crate::pipeline::batch::Batch;
-use crate::pipeline::cached_validity;
-use crate::pipeline::flow_handover;
 use crate::pipeline::header_changes::set_dscp;
 use crate::pipeline::out_of_order::{count_out_of_order, note_order};
 use crate::pipeline::prefetch::{PREFETCH_DISTANCE, TOGETHER};
@@ -30,8 +26,8 @@ use crate::pipeline::revalidate::revalidate;
 use crate::pipeline::rules::evaluate_filter;
 use crate::pipeline::slow_path::{Pass, reject};
 use crate::pipeline::state::WorkerState;
-use crate::pipeline::stateless;
 use crate::pipeline::transport_checksum::is_intact;
+use crate::pipeline::{cached_validity, flow_handover, stateless};
 use crate::snapshot::{Port, Snapshot};
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {

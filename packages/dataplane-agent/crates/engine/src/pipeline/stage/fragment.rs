@@ -1,6 +1,5 @@
 //! Gives every fragment the ports of its datagram, so that it can be tracked and translated.
 
-use crate::pipeline::slow_path::Pass;
 use tollway_wire::{field, ipv4};
 
 use crate::flow::conntrack::tcp::Segment;
@@ -9,6 +8,7 @@ use crate::packet::flag;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::tuple::{Tuple, steer};
 use crate::packet::verdict::{DropReason, Verdict};
+use crate::pipeline::slow_path::Pass;
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     let (snapshot, state, batch, _) = pass.parts();

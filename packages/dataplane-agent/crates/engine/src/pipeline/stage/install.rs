@@ -1,6 +1,8 @@
 //! The end of all decisions: confirms or abandons connections, resolves next hops, and writes the cached action for
 //! later packets of the flow.
 
+use tollway_wire::{ipv4, tcp};
+
 use crate::flow::conntrack::CachedAction;
 use crate::flow::nat::Rewrite;
 use crate::flow::paths::ROOT;
@@ -11,12 +13,9 @@ use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Hook, Meta, Origin, flag};
 use crate::pipeline::cached_validity;
 use crate::pipeline::next_hop::{chosen_station, resolve};
-use crate::pipeline::slow_path::Pass;
-use crate::pipeline::slow_path::StageOutcome;
-use crate::pipeline::slow_path::each_slow;
+use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
-use tollway_wire::{ipv4, tcp};
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     // Most packets of a batch have the next hop of the one before.

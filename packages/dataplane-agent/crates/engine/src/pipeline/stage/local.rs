@@ -1,16 +1,13 @@
 //! Packets for the router itself: answers echo requests (those with a queue when it releases them), and delivers all
 //! others to the TAP of the interface.
 
-use crate::pipeline::slow_path::Pass;
-use crate::pipeline::slow_path::StageOutcome;
-use crate::pipeline::slow_path::each_slow;
 use tollway_wire::{icmp, ipv4};
 
-use crate::packet::Packet;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::verdict::{DropReason, Verdict};
-use crate::packet::{Hook, flag};
+use crate::packet::{Hook, Packet, flag};
 use crate::pipeline::echo::answer;
+use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 use crate::pipeline::translate::translate;
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {

@@ -9,9 +9,7 @@ use crate::packet::verdict::Verdict;
 use crate::packet::{Hook, Meta, flag};
 use crate::pipeline::mangle::change;
 use crate::pipeline::rules::may_bypass;
-use crate::pipeline::slow_path::Pass;
-use crate::pipeline::slow_path::StageOutcome;
-use crate::pipeline::slow_path::each_slow;
+use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 

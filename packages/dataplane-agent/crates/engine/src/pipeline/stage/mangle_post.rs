@@ -5,9 +5,7 @@ use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::verdict::Verdict;
 use crate::packet::{Hook, flag};
 use crate::pipeline::mangle::change;
-use crate::pipeline::slow_path::Pass;
-use crate::pipeline::slow_path::StageOutcome;
-use crate::pipeline::slow_path::each_slow;
+use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     let Some(start) = pass.snapshot.start(TableKind::Mangle, Hook::Postrouting) else { return 0 };

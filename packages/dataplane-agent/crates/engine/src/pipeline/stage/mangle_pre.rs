@@ -6,9 +6,7 @@ use crate::packet::verdict::Verdict;
 use crate::packet::{Hook, Origin};
 use crate::pipeline::mangle::change;
 use crate::pipeline::rules::may_bypass;
-use crate::pipeline::slow_path::Pass;
-use crate::pipeline::slow_path::StageOutcome;
-use crate::pipeline::slow_path::each_slow;
+use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     if !pass.snapshot.knows_marks {

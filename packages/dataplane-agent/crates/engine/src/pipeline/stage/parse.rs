@@ -1,15 +1,14 @@
 //! Bytes to [`Meta`]: Ethernet, IPv4 and the front of the transport header.
 
-use crate::pipeline::slow_path::Pass;
 use tollway_wire::{checksum, ethernet, field, icmp, ipv4, udp};
 
-use crate::packet::Packet;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::key::FlowKey;
 use crate::packet::tuple::{Addr, Tuple, icmp_kind};
 use crate::packet::verdict::{DropReason, Verdict};
-use crate::packet::{Meta, Origin, flag};
+use crate::packet::{Meta, Origin, Packet, flag};
 use crate::pipeline::prefetch::PREFETCH_DISTANCE;
+use crate::pipeline::slow_path::Pass;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 

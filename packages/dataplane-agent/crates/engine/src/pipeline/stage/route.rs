@@ -1,5 +1,7 @@
 //! Routing: to the router itself, or out of an interface by a next hop.
 
+use tollway_config::dataplane::RpFilter;
+
 use crate::ids::NO_INTERFACE;
 use crate::ip::fib::{Discard, Lookup};
 use crate::ip::is_group;
@@ -7,11 +9,8 @@ use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Hook, Meta, Origin, flag};
 use crate::pipeline::icmp::IcmpError;
-use crate::pipeline::slow_path::Pass;
-use crate::pipeline::slow_path::StageOutcome;
-use crate::pipeline::slow_path::each_slow;
+use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 use crate::snapshot::Snapshot;
-use tollway_config::dataplane::RpFilter;
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     each_slow(pass, |snapshot, _, packet| {

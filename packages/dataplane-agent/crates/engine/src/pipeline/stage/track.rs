@@ -1,8 +1,5 @@
 //! Which connection a packet belongs to, and the state that rules see.
 
-use crate::pipeline::slow_path::Pass;
-use crate::pipeline::slow_path::StageOutcome;
-use crate::pipeline::slow_path::each_slow;
 use tollway_config::dataplane::{ConnectionState, RowId};
 use tollway_wire::{field, ipv4};
 
@@ -11,13 +8,13 @@ use crate::flow::conntrack::{Flow, InvalidReason, Tracked, Transport};
 use crate::flow::nat::icmp_error::embedded_tuple;
 use crate::ids::NO_ENTRY;
 use crate::ip::is_group;
-use crate::packet::Packet;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::tuple::{Addr, icmp_kind};
 use crate::packet::verdict::{DropReason, Verdict};
-use crate::packet::{Meta, flag};
+use crate::packet::{Meta, Packet, flag};
 use crate::pipeline::flow_handover;
 use crate::pipeline::out_of_order::note_order;
+use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 use crate::pipeline::state::WorkerState;
 use crate::pipeline::transport_checksum::is_intact;
 use crate::snapshot::Snapshot;

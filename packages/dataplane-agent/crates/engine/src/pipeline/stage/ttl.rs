@@ -1,13 +1,10 @@
 //! Time to live and size of packets that are forwarded (RFC 1812 §5.3.1, RFC 1191 §4).
 
-use crate::packet::Packet;
 use crate::packet::frame::{Frame, FrameSource, Gso, VnetState};
 use crate::packet::verdict::{DropReason, Verdict};
-use crate::packet::{Hook, Meta, flag};
+use crate::packet::{Hook, Meta, Packet, flag};
 use crate::pipeline::icmp::IcmpError;
-use crate::pipeline::slow_path::Pass;
-use crate::pipeline::slow_path::StageOutcome;
-use crate::pipeline::slow_path::each_slow;
+use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     each_slow(pass, |snapshot, _, packet| {

@@ -3,8 +3,7 @@
 use super::distribution::{Lease, SLICE};
 use super::node::{Core, LISTED};
 use super::ring::NIL;
-use super::shared::Ledger;
-use super::shared::TreeState;
+use super::shared::{Ledger, TreeState};
 use crate::qos::forest::MAX_LEVELS;
 use crate::qos::token_bucket::bits_of;
 use crate::time::Now;

@@ -1,5 +1,7 @@
 //! Reconfiguration of a worker's queues: tokens, counters and packets stay with their classes.
 
+use tollway_config::dataplane::{QueueType, RowId};
+
 use crate::ids::LeafId;
 use crate::packet::frame::Frame;
 use crate::qos::burst::Burst;
@@ -13,7 +15,6 @@ use crate::qos::queues::shared::SharedQueues;
 use crate::qos::queues::{Plan, Queues, Waiting};
 use crate::qos::slab::NodeQueue;
 use crate::time::Now;
-use tollway_config::dataplane::{QueueType, RowId};
 
 impl<F: Frame> Queues<F> {
     /// Takes over another configuration in place of `before`. Classes that are not touched keep tokens, counters and

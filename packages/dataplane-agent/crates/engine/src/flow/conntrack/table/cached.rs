@@ -5,8 +5,7 @@ use crate::flow::change_counters::Stamp;
 use crate::flow::conntrack::connection::Totals;
 use crate::flow::conntrack::entry::{CachedAction, FlowEntry, action_flag};
 use crate::flow::conntrack::validity::Validity;
-use crate::ids::EntryIndex;
-use crate::ids::{ConnRef, Direction};
+use crate::ids::{ConnRef, Direction, EntryIndex};
 
 impl ConnectionTable {
     /// The cached action of an entry, if it still holds for packets from this port.

@@ -1,15 +1,15 @@
 //! Copying single connections from one table to another, for the dry run of a packet.
 
+use tollway_wire::ipv4;
+
 use super::ConnectionTable;
 use super::evict::Evictables;
 use crate::flow::conntrack::connection::{Connection, Totals};
 use crate::flow::conntrack::entry::CachedAction;
 use crate::flow::conntrack::hot_state::HotState;
 use crate::flow::conntrack::validity::Validity;
-use crate::ids::Direction;
-use crate::ids::QueueRef;
+use crate::ids::{Direction, QueueRef};
 use crate::packet::tuple::Tuple;
-use tollway_wire::ipv4;
 
 /// A connection as it was.
 #[derive(Debug, Clone)]

@@ -1,8 +1,7 @@
 //! Lookup of a packet's flow entry, in three steps so that each can be prefetched.
 
 use super::ConnectionTable;
-use crate::ids::{ConnRef, Direction};
-use crate::ids::{EntryIndex, NO_ENTRY};
+use crate::ids::{ConnRef, Direction, EntryIndex, NO_ENTRY};
 use crate::packet::Meta;
 use crate::packet::key::FlowKey;
 use crate::packet::tuple::{Addr, Tuple};

@@ -5,15 +5,15 @@ mod protocols;
 mod scripts;
 mod table;
 
+use tollway_config::dataplane::{ConnectionState, Tracking};
+use tollway_wire::tcp::{Options, flag};
+
 use super::tcp::{Order, Segment, SegmentOutcome, State, Tracker};
 use super::*;
-use crate::ids::ConnRef;
-use crate::ids::EntryIndex;
+use crate::ids::{ConnRef, EntryIndex};
 use crate::packet::key::FlowKey;
 use crate::packet::tuple::{Addr, Tuple};
 use crate::time::Now;
-use tollway_config::dataplane::{ConnectionState, Tracking};
-use tollway_wire::tcp::{Options, flag};
 
 const SECOND: u64 = 1_000_000_000;
 const UDP: Transport = Transport::Udp(udp::Datagram);

@@ -1,10 +1,10 @@
 //! The fast way against the whole one, and the table against a model.
 
-use crate::ids::Direction;
-use crate::packet::key::FlowKey;
 use proptest::prelude::*;
 
 use super::*;
+use crate::ids::Direction;
+use crate::packet::key::FlowKey;
 
 fn segments() -> impl Strategy<Value = (bool, Segment)> {
     let flags = prop_oneof![

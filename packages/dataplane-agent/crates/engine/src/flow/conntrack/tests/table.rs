@@ -1,8 +1,7 @@
 //! Slots, tuples, eviction and what is cached.
 
 use super::*;
-use crate::ids::Direction;
-use crate::ids::NO_ENTRY;
+use crate::ids::{Direction, NO_ENTRY};
 use crate::packet::key::FlowKey;
 use crate::packet::tuple::steer;
 

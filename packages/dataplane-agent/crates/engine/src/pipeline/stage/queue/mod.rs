@@ -8,10 +8,9 @@ pub(crate) use release::{count_dropped, release_at_most, restore_packet, resume_
 
 use crate::ids::{LeafId, QueueRef, QueueRefKind};
 use crate::observe::trace::tag;
-use crate::packet::Packet;
 use crate::packet::frame::{Frame, FrameSource, VnetState};
 use crate::packet::verdict::{DropReason, Verdict};
-use crate::packet::{Meta, flag};
+use crate::packet::{Meta, Packet, flag};
 use crate::pipeline::batch::Batch;
 use crate::pipeline::echo::{answer, echo_meta};
 use crate::pipeline::handover::QueueHandover;

@@ -3,11 +3,10 @@
 use super::{enqueue_for_port, walk};
 use crate::ids::QueueRef;
 use crate::observe::trace::tag;
-use crate::packet::Packet;
 use crate::packet::frame::{Frame, FrameSource, VnetState};
 use crate::packet::tuple::{Addr, Tuple};
 use crate::packet::verdict::{DropReason, Verdict};
-use crate::packet::{Meta, Origin, flag};
+use crate::packet::{Meta, Origin, Packet, flag};
 use crate::pipeline::batch::Batch;
 use crate::pipeline::echo::{answer, echo_meta};
 use crate::pipeline::handover::QueueHandovers;
