@@ -16,6 +16,7 @@ const project = (
     setupFiles: [path.join(import.meta.dirname, 'vitest.random.ts')],
     // Deadlines only catch what hangs: the machine may be busy with other things. A soak runs a hundred times the cases.
     testTimeout: process.env.TOLLWAY_SOAK === undefined ? 900_000 : 3_600_000,
+    expect: { poll: { timeout: 90_000 } },
   },
 });
 

@@ -22,6 +22,7 @@ export default defineConfig({
     // Deadlines only catch what hangs: the machine may be busy with other things.
     testTimeout: 600_000,
     hookTimeout: 300_000,
+    expect: { poll: { timeout: 90_000 } },
     projects: [
       { extends: true, test: { name: 'network', include: ['*.test.ts'], exclude: MEASURING } },
       { extends: true, test: { name: 'measuring', include: MEASURING, retry: 2 } },

@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { localDay } from '../src/accounting/queue-days.js';
+import { eventually } from './eventually.js';
 import { PASSWORD, Router } from './router.js';
 
 let router: Router;
@@ -122,7 +123,7 @@ it('gives metrics in the text format of Prometheus to who may read the router', 
   count(10, 20);
   expect((await fetch(`${router.url}/metrics`)).status).toBe(401);
   // Scrapers may share a reading that is up to a second old.
-  const answer = await vi.waitFor(async () => {
+  const answer = await eventually(async () => {
     const answer = await get('/metrics');
     expect(answer.status).toBe(200);
     expect(await answer.clone().text()).toMatch(/^tollway_queue_bytes_total\{.*\} 10$/m);

@@ -59,7 +59,7 @@ describe('menus', () => {
         (m) => m.id === 1 && m.op === 'snapshot' && Array.isArray(m.rows) && m.rows.length === 1_000,
         500,
       );
-    });
+    }, 60_000);
     other.socket.close();
     expect(
       (await router.rest('POST', `${menu}/remove`, { '.id': queues.map(({ name }) => name).join(',') })).status,

@@ -209,7 +209,7 @@ describe('feeds that open at once', () => {
       (_, id) => new MenuFeed(id, menu, view, QUERY, 60_000, sink, new CellQuota().reserve(1)),
     );
     const sent = () => [...turns.values()].reduce((sum, count) => sum + count, 0);
-    await vi.waitFor(() => expect(sent()).toBe(feeds.length));
+    await vi.waitFor(() => expect(sent()).toBe(feeds.length), { timeout: 60_000 });
     watching = false;
     for (const feed of feeds) feed.close();
     expect(Math.max(...turns.values())).toBe(1);

@@ -17,24 +17,24 @@ test('names are asked for each time that they are about to be shown, and once wh
   sent.mockImplementation(async () => Response.json(['LAN', 'WAN']));
   load();
   load();
-  await vi.waitFor(() => expect(taken).toEqual([['LAN', 'WAN']]));
+  await vi.waitFor(() => expect(taken).toEqual([['LAN', 'WAN']]), 60_000);
   expect(sent).toHaveBeenCalledOnce();
   expect(sent.mock.calls[0]?.[0]).toBe('/api/v1/values?menu=%2Finterface%2Flist&property=name');
 
   // One was renamed meanwhile.
   sent.mockImplementation(async () => Response.json(['LAN', 'uplinks']));
   load();
-  await vi.waitFor(() => expect(taken.at(-1)).toEqual(['LAN', 'uplinks']));
+  await vi.waitFor(() => expect(taken.at(-1)).toEqual(['LAN', 'uplinks']), 60_000);
 
   sent.mockImplementation(async () => Response.json({ detail: 'no' }, { status: 400 }));
   load();
-  await vi.waitFor(() => expect(sent).toHaveBeenCalledTimes(3));
+  await vi.waitFor(() => expect(sent).toHaveBeenCalledTimes(3), 60_000);
   await new Promise((resolve) => setTimeout(resolve));
   expect(taken).toHaveLength(2);
   // That it failed once keeps none of the next from being asked for.
   sent.mockImplementation(async () => Response.json(['LAN']));
   load();
-  await vi.waitFor(() => expect(taken.at(-1)).toEqual(['LAN']));
+  await vi.waitFor(() => expect(taken.at(-1)).toEqual(['LAN']), 60_000);
 });
 
 test('a kind without references asks for nothing', () => {
