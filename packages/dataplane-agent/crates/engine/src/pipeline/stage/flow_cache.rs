@@ -341,6 +341,8 @@ fn rewrite(
 }
 
 /// Lets the rules from the resume point on decide about a packet of a cached flow.
+// A call: in line, `engine/stateful-64k`, where no packet comes here, takes 0.7 % more instructions.
+#[inline(never)]
 fn evaluate_from_resume_point<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
