@@ -118,15 +118,16 @@ pub fn program(workers: u32) -> Vec<libc::sock_filter> {
         .jump(libc::BPF_JEQ, TCP.into(), Some("ports6"), None)
         .jump(libc::BPF_JEQ, UDP.into(), None, Some("addresses6"))
         .label("ports6")
-        .op(LOAD | libc::BPF_H, NET + 40)
+        .op(LOAD | libc::BPF_H, NET + ipv6::HEADER as u32)
         .op(libc::BPF_MISC | libc::BPF_TAX, 0)
-        .op(LOAD | libc::BPF_H, NET + 42)
+        .op(LOAD | libc::BPF_H, NET + ipv6::HEADER as u32 + 2)
         .op(libc::BPF_ALU | libc::BPF_XOR | libc::BPF_X, 0)
         .jump(libc::BPF_JEQ, 0, None, Some("fold"))
         .label("addresses6")
         .op(LOAD | libc::BPF_W, NET + ipv6::offset::SRC as u32);
-    for offset in (12..40).step_by(4) {
-        xor_next(&mut code, offset);
+    // The first word is loaded.
+    for offset in (ipv6::offset::SRC..ipv6::HEADER).step_by(4).skip(1) {
+        xor_next(&mut code, offset as u32);
     }
 
     code.label("halves")

@@ -1,5 +1,6 @@
 //! IPv4 headers (RFC 791).
 
+use crate::options::{HeaderOptions, HeaderOptionsMut};
 use crate::{Error, checksum, field};
 
 /// Length of the header without options, bytes.
@@ -10,13 +11,29 @@ pub const ICMP: u8 = 1;
 pub const TCP: u8 = 6;
 /// Protocol number of UDP.
 pub const UDP: u8 = 17;
-/// Bits of the field at [`offset::FRAGMENT`] that only fragments have: more fragments, and the offset.
-pub const FRAGMENTED: u16 = 0x3fff;
+/// Protocol number of DCCP (RFC 4340).
+pub const DCCP: u8 = 33;
+/// Protocol number of SCTP (RFC 9260).
+pub const SCTP: u8 = 132;
+/// Protocol number of UDP-Lite (RFC 3828).
+pub const UDP_LITE: u8 = 136;
+/// Bit of the field at [`offset::FRAGMENT`]: the packet must not be fragmented.
+pub const DONT_FRAGMENT: u16 = 0x4000;
+/// Bit there: another fragment follows.
+pub const MORE_FRAGMENTS: u16 = 0x2000;
+/// Bits there: offset of the fragment, in units of 8 bytes.
+pub const OFFSET_MASK: u16 = 0x1fff;
+/// Bits there that only fragments have.
+pub const FRAGMENTED: u16 = MORE_FRAGMENTS | OFFSET_MASK;
 
 /// Offsets of the fields, bytes from the start of the header.
 pub mod offset {
+    /// DSCP and ECN.
+    pub const TOS: usize = 1;
     /// Total length.
     pub const TOTAL_LEN: usize = 2;
+    /// Identification.
+    pub const IDENT: usize = 4;
     /// Flags and fragment offset.
     pub const FRAGMENT: usize = 6;
     /// Time to live.
@@ -29,6 +46,30 @@ pub mod offset {
     pub const SRC: usize = 12;
     /// Destination address.
     pub const DST: usize = 16;
+}
+
+/// Kinds of options.
+pub mod option {
+    /// Record Route.
+    pub const RECORD_ROUTE: u8 = 7;
+    /// Internet Timestamp.
+    pub const TIMESTAMP: u8 = 68;
+    /// Loose source route.
+    pub const LOOSE_SOURCE_ROUTE: u8 = 131;
+    /// Strict source route.
+    pub const STRICT_SOURCE_ROUTE: u8 = 137;
+    /// Bit of the kinds that each fragment has; the others are in the first one alone.
+    pub const COPIED: u8 = 0x80;
+}
+
+/// The options of a header, from the bytes behind its first [`HEADER`].
+pub const fn options(list: &[u8]) -> HeaderOptions<'_> {
+    HeaderOptions::new(list)
+}
+
+/// The options as [`options`] gives them, writable.
+pub const fn options_mut(list: &mut [u8]) -> HeaderOptionsMut<'_> {
+    HeaderOptionsMut::new(list)
 }
 
 /// View of an IPv4 packet. The bytes may end before the packet does (the front of a super-frame, or the
@@ -63,7 +104,7 @@ impl<T: AsRef<[u8]>> Packet<T> {
     }
     /// DSCP and ECN.
     pub fn tos(&self) -> u8 {
-        field::get8(self.0.as_ref(), 1)
+        field::get8(self.0.as_ref(), offset::TOS)
     }
     /// Length of the packet, bytes, as the header claims.
     pub fn total_len(&self) -> u16 {
@@ -71,15 +112,15 @@ impl<T: AsRef<[u8]>> Packet<T> {
     }
     /// Identification.
     pub fn ident(&self) -> u16 {
-        field::get16(self.0.as_ref(), 4)
+        field::get16(self.0.as_ref(), offset::IDENT)
     }
     /// Don't fragment.
     pub fn dont_fragment(&self) -> bool {
-        field::get8(self.0.as_ref(), offset::FRAGMENT) & 0x40 != 0
+        field::get16(self.0.as_ref(), offset::FRAGMENT) & DONT_FRAGMENT != 0
     }
     /// Fragment offset, bytes.
     pub fn fragment_offset(&self) -> u16 {
-        (field::get16(self.0.as_ref(), offset::FRAGMENT) & 0x1fff) << 3
+        (field::get16(self.0.as_ref(), offset::FRAGMENT) & OFFSET_MASK) << 3
     }
     /// Whether the packet is a fragment, the first one included.
     pub fn is_fragment(&self) -> bool {
@@ -188,7 +229,8 @@ impl Repr {
         field::put(&mut header, 0, &[0x45, self.tos]);
         field::put(&mut header, 2, &self.payload_len.saturating_add(HEADER as u16).to_be_bytes());
         field::put(&mut header, 4, &self.ident.to_be_bytes());
-        field::put(&mut header, 6, &[if self.dont_fragment { 0x40 } else { 0 }, 0]);
+        let fragment = if self.dont_fragment { DONT_FRAGMENT } else { 0 };
+        field::put(&mut header, offset::FRAGMENT, &fragment.to_be_bytes());
         field::put(&mut header, 8, &[self.ttl, self.protocol]);
         field::put(&mut header, 12, &self.src_addr.to_be_bytes());
         field::put(&mut header, 16, &self.dst_addr.to_be_bytes());

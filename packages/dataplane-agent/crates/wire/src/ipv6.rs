@@ -4,6 +4,14 @@ use crate::{Error, field};
 
 /// Length of the fixed header, bytes.
 pub const HEADER: usize = 40;
+/// Type of the hop-by-hop options header (RFC 8200 §4.3).
+pub const HOP_BY_HOP: u8 = 0;
+/// Type of the routing header (RFC 8200 §4.4).
+pub const ROUTING: u8 = 43;
+/// Type of the fragment header (RFC 8200 §4.5).
+pub const FRAGMENT: u8 = 44;
+/// Type of the destination options header (RFC 8200 §4.6).
+pub const DESTINATION_OPTIONS: u8 = 60;
 
 /// Offsets of the fields, bytes from the start of the header.
 pub mod offset {

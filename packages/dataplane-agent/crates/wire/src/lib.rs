@@ -12,6 +12,7 @@ pub mod field;
 pub mod icmp;
 pub mod ipv4;
 pub mod ipv6;
+pub mod options;
 pub mod tcp;
 pub mod transport;
 pub mod udp;

@@ -1,5 +1,6 @@
 //! TCP headers and the options that connection tracking reads (RFC 9293, RFC 7323, RFC 2018).
 
+use crate::options::HeaderOptions;
 use crate::{Error, checksum, field};
 
 /// Length of the header without options, bytes.
@@ -35,6 +36,28 @@ pub mod flag {
     pub const ECE: u8 = 64;
     /// Congestion window reduced.
     pub const CWR: u8 = 128;
+    /// Flags of segments that open, close or reset a connection.
+    pub const CONTROL: u8 = SYN | FIN | RST;
+}
+
+/// Kinds of options.
+pub mod option {
+    /// Maximum segment size (RFC 9293 §3.7.1).
+    pub const MSS: u8 = 2;
+    /// Window scale (RFC 7323 §2).
+    pub const WINDOW_SCALE: u8 = 3;
+    /// Selective acknowledgements are permitted (RFC 2018 §2).
+    pub const SACK_PERMITTED: u8 = 4;
+    /// Selective acknowledgement (RFC 2018 §3).
+    pub const SACK: u8 = 5;
+    /// Timestamps (RFC 7323 §3).
+    pub const TIMESTAMPS: u8 = 8;
+}
+
+/// The options of a header, from the bytes behind its first [`HEADER`].
+#[inline]
+pub const fn options(list: &[u8]) -> HeaderOptions<'_> {
+    HeaderOptions::new(list)
 }
 
 /// View of a TCP segment; the payload may end beyond the bytes.
@@ -184,23 +207,13 @@ impl Options {
     }
 
     #[inline(never)]
-    fn parse_each(mut bytes: &[u8]) -> Self {
+    fn parse_each(bytes: &[u8]) -> Self {
         let (mut window_scale, mut sack_permitted, mut sack_right) = (None, false, None);
-        while let Some((&kind, rest)) = bytes.split_first() {
-            match kind {
-                0 => break,
-                1 => {
-                    bytes = rest;
-                    continue;
-                }
-                _ => {}
-            }
-            let len = usize::from(rest.first().copied().unwrap_or(0));
-            let (Some(value), Some(next)) = (bytes.get(2..len), bytes.get(len..)) else { break };
-            match (kind, value) {
-                (3, [scale]) => window_scale = Some((*scale).min(14)),
-                (4, []) => sack_permitted = true,
-                (5, blocks) => {
+        for read in options(bytes).map_while(Result::ok) {
+            match (read.kind, read.value) {
+                (option::WINDOW_SCALE, [scale]) => window_scale = Some((*scale).min(14)),
+                (option::SACK_PERMITTED, []) => sack_permitted = true,
+                (option::SACK, blocks) => {
                     for block in blocks.chunks_exact(8) {
                         let right = field::get32(block, 4);
                         sack_right = Some(match sack_right {
@@ -211,7 +224,6 @@ impl Options {
                 }
                 _ => {}
             }
-            bytes = next;
         }
         Self::new(window_scale, sack_permitted, sack_right)
     }

@@ -5,7 +5,7 @@
 //! UDP connection. What every packet must be looked at for stays here: rules that ask for each packet, limits by
 //! time or volume, queues, traces. So does what changes more than addresses, ports and the time to live.
 
-use tollway_wire::ipv4;
+use tollway_wire::{ethernet, ipv4};
 
 use crate::engine::Engine;
 use crate::flow::cache_epoch::CacheEpoch;
@@ -26,7 +26,7 @@ use crate::snapshot::Snapshot;
 use crate::time::Now;
 
 /// Bytes of an Ethernet header, which counters of ports count.
-const LINK_HEADER: u64 = 14;
+const LINK_HEADER: u64 = ethernet::HEADER as u64;
 
 /// A flow as a forwarder outside the engine needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

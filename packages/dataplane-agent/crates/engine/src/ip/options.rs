@@ -1,9 +1,8 @@
 //! Options that routers fill in: Record Route and Internet Timestamp (RFC 791 section 3.1, RFC 1812 section 5.3.13).
 
+use tollway_wire::ipv4::option::{RECORD_ROUTE, TIMESTAMP};
 use tollway_wire::{field, ipv4};
 
-const RECORD_ROUTE: u8 = 7;
-const TIMESTAMP: u8 = 68;
 const DAY_MS: i64 = 86_400_000;
 
 /// The data that a router enters into options.
@@ -28,21 +27,14 @@ impl OptionEntry {
 #[cold]
 pub(crate) fn fill(l3: &mut [u8], entry: OptionEntry, is_local: impl Fn(u32) -> bool) {
     let header = usize::from(field::get8(l3, 0) & 15) * 4;
-    let Some(mut rest) = l3.get_mut(ipv4::HEADER..header) else { return };
+    let Some(list) = l3.get_mut(ipv4::HEADER..header) else { return };
     let mut changed = false;
-    while let [kind, after @ ..] = rest {
-        let len = match (*kind, after.first()) {
-            (0, _) | (_, None) => break,
-            (1, _) => 1,
-            (_, Some(&len)) => usize::from(len).max(2),
-        };
-        let Some((option, next)) = rest.split_at_mut_checked(len) else { break };
+    for option in ipv4::options_mut(list) {
         changed |= match option.first() {
             Some(&RECORD_ROUTE) => enter(option, 3, &entry.address.to_be_bytes()),
             Some(&TIMESTAMP) => stamp(option, entry, &is_local),
             _ => false,
         };
-        rest = next;
     }
     if changed && let Ok(mut header) = ipv4::Packet::new_checked(l3) {
         header.fill_checksum();

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use tollway_wire::icmp;
+use tollway_wire::ipv4::ICMP;
 
 /// An address of either family; IPv4 is held as `::ffff:a.b.c.d` (RFC 4291 §2.5.5.2).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -77,9 +78,6 @@ impl Tuple {
         }
     }
 }
-
-/// IP protocol number of ICMP (RFC 792).
-pub const ICMP: u8 = 1;
 
 /// In [`Tuple::icmp`]: the messages are answers, not queries.
 pub const ICMP_ANSWER: u8 = 8;

@@ -1,5 +1,6 @@
 //! Packets that are longer than the MTU of the interface they leave by, in fragments (RFC 791 §3.2).
 
+use tollway_wire::options::NO_OPERATION;
 use tollway_wire::{checksum, field, ipv4, udp};
 
 use crate::ids::PortId;
@@ -12,7 +13,6 @@ use crate::snapshot::Interface;
 
 /// Bytes that a frame of any source holds contiguously.
 const CONTIGUOUS: usize = 2048;
-const UDP_HEADER: usize = 8;
 
 /// Fragments a packet; of a super-frame, the datagrams that are too long. The pieces follow it in the batch.
 pub(crate) fn fragment<F: Frame, S: FrameSource<F>>(
@@ -64,7 +64,7 @@ fn fragment_frame<F: Frame, S: FrameSource<F>>(
     let (l3, l4) = (usize::from(meta.l3), usize::from(meta.l4));
     let end = l3 + meta.l3_len as usize;
     let segmented = vnet.gso == Gso::Udp && vnet.gso_size != 0;
-    let front = if segmented { l4 + UDP_HEADER } else { l4 };
+    let front = if segmented { l4 + udp::HEADER } else { l4 };
     let Some(payload) = end.checked_sub(front) else { return false };
     let size = if segmented { usize::from(vnet.gso_size) } else { payload.max(1) };
     for (number, offset) in (0..payload).step_by(size).enumerate() {
@@ -88,13 +88,13 @@ fn fragment_frame<F: Frame, S: FrameSource<F>>(
 
 /// Makes one of several datagrams of a super-frame whole: each has an identification and a checksum of its own.
 fn finish_datagram(datagram: &mut [u8], l3: usize, l4: usize, number: u16) {
-    let ident = field::get16(datagram, l3 + 4).wrapping_add(number);
-    field::put(datagram, l3 + 4, &ident.to_be_bytes());
+    let ident = field::get16(datagram, l3 + ipv4::offset::IDENT).wrapping_add(number);
+    field::put(datagram, l3 + ipv4::offset::IDENT, &ident.to_be_bytes());
     let (src, dst) =
         (field::get32(datagram, l3 + ipv4::offset::SRC), field::get32(datagram, l3 + ipv4::offset::DST));
     let Some(segment) = datagram.get_mut(l4..) else { return };
     let len = segment.len() as u16;
-    field::put(segment, 4, &len.to_be_bytes());
+    field::put(segment, udp::LENGTH, &len.to_be_bytes());
     field::put(segment, udp::CHECKSUM, &[0; 2]);
     let sum = !checksum::add(checksum::pseudo_v4(src, dst, ipv4::UDP, len), checksum::sum(segment));
     field::put(segment, udp::CHECKSUM, &checksum::no_zero(sum).to_be_bytes());
@@ -123,7 +123,7 @@ fn fragment_datagram<F: Frame, S: FrameSource<F>>(
     if room == 0 {
         return false;
     }
-    let word = field::get16(datagram, l3 + 6);
+    let word = field::get16(datagram, l3 + ipv4::offset::FRAGMENT);
     for (offset, piece) in (0..).step_by(room).zip(payload.chunks(room)) {
         let Some(mut new) = source.take(l4 + piece.len()) else { return false };
         let Some((to_headers, to)) =
@@ -138,10 +138,10 @@ fn fragment_datagram<F: Frame, S: FrameSource<F>>(
             drop_uncopied_options(ip.get_mut(ipv4::HEADER..header).unwrap_or_default());
         }
         let last = offset + piece.len() == payload.len();
-        let more = if last { word & 0x2000 } else { 0x2000 };
-        let place = (word & 0x1fff) + (offset / 8) as u16;
-        field::put(ip, 2, &((header + piece.len()) as u16).to_be_bytes());
-        field::put(ip, 6, &(more | place).to_be_bytes());
+        let more = if last { word & ipv4::MORE_FRAGMENTS } else { ipv4::MORE_FRAGMENTS };
+        let place = (word & ipv4::OFFSET_MASK) + (offset / 8) as u16;
+        field::put(ip, ipv4::offset::TOTAL_LEN, &((header + piece.len()) as u16).to_be_bytes());
+        field::put(ip, ipv4::offset::FRAGMENT, &(more | place).to_be_bytes());
         if let Ok(mut view) = ipv4::Packet::new_checked(ip) {
             view.fill_checksum();
         }
@@ -151,20 +151,10 @@ fn fragment_datagram<F: Frame, S: FrameSource<F>>(
 }
 
 /// Later fragments carry only the options whose copied flag is set (RFC 791 §3.1); others become NOPs.
-fn drop_uncopied_options(mut options: &mut [u8]) {
-    while let Some(&kind) = options.first() {
-        let len = match kind {
-            0 => break,
-            1 => 1,
-            _ => usize::from(options.get(1).copied().unwrap_or(0)).max(2),
-        };
-        if len > options.len() {
-            break;
+fn drop_uncopied_options(options: &mut [u8]) {
+    for option in ipv4::options_mut(options) {
+        if field::get8(option, 0) & ipv4::option::COPIED == 0 {
+            option.fill(NO_OPERATION);
         }
-        let (option, rest) = options.split_at_mut(len);
-        if kind & 0x80 == 0 {
-            option.fill(1);
-        }
-        options = rest;
     }
 }

@@ -9,13 +9,8 @@ use crate::packet::{Meta, flag};
 const ECN: u8 = 3;
 /// Bytes of an IPv4 and a TCP header without options, which no segment size counts (RFC 6691 §2).
 const FIXED_HEADERS: u32 = 40;
-/// TCP options (RFC 9293 §3.2): end of the list, nothing, largest segment size with its length.
-const END: u8 = 0;
-const NOTHING: u8 = 1;
-const MSS: u8 = 2;
-const MSS_LEN: usize = 4;
-/// Byte of the TCP header whose upper half is its length in words.
-const DATA_OFFSET: usize = 12;
+/// Bytes of a maximum segment size.
+const MSS_VALUE: usize = 2;
 
 /// DSCP of a packet; `head` is the front of the frame.
 #[inline]
@@ -50,7 +45,7 @@ pub(crate) fn lower_mss(meta: &Meta, head: &mut [u8], most: u16, needs_csum: boo
         return;
     }
     let Some(segment) = head.get_mut(usize::from(meta.l4)..) else { return };
-    let header = usize::from(segment.get(DATA_OFFSET).copied().unwrap_or(0) >> 4) * 4;
+    let header = usize::from(segment.get(tcp::offset::DATA_OFFSET).copied().unwrap_or(0) >> 4) * 4;
     let Some(segment) = segment.get_mut(..header) else { return };
     let Some(at) = mss_option(segment).map(|option| option + 2) else { return };
     if field::get16(segment, at) <= most {
@@ -72,20 +67,10 @@ pub(crate) fn lower_mss(meta: &Meta, head: &mut [u8], most: u16, needs_csum: boo
 
 /// Offset of the maximum segment size option in a TCP header.
 fn mss_option(header: &[u8]) -> Option<usize> {
-    let mut at = tcp::HEADER;
-    loop {
-        match *header.get(at)? {
-            END => return None,
-            NOTHING => at += 1,
-            kind => {
-                let len = usize::from(*header.get(at + 1)?);
-                if kind == MSS && len == MSS_LEN {
-                    return (at + MSS_LEN <= header.len()).then_some(at);
-                }
-                at += len.max(2);
-            }
-        }
-    }
+    tcp::options(header.get(tcp::HEADER..)?)
+        .flatten()
+        .find(|option| option.kind == tcp::option::MSS && option.value.len() == MSS_VALUE)
+        .map(|option| tcp::HEADER + option.start)
 }
 
 #[cfg(test)]
@@ -113,7 +98,7 @@ mod tests {
         let repr =
             tcp::Repr { src_port: 1, dst_port: 2, seq: 3, ack: 0, flags: tcp::flag::SYN, window: 1000 };
         repr.emit(segment, src_addr, dst_addr);
-        segment[DATA_OFFSET] = (len as u8 / 4) << 4;
+        segment[tcp::offset::DATA_OFFSET] = (len as u8 / 4) << 4;
         segment[tcp::HEADER..].copy_from_slice(options);
         field::put(segment, tcp::CHECKSUM, &[0, 0]);
         let sum = !checksum(segment);

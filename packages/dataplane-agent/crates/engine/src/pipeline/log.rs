@@ -83,7 +83,7 @@ fn wire_ident(meta: &Meta, view: &PacketView, head: &[u8]) -> Option<u16> {
 
 /// Fragments but the first have no ports on the wire (RFC 791 §3.1: the offset is the lower 13 bits).
 fn is_later_fragment(meta: &Meta, head: &[u8]) -> bool {
-    field::get16(head, usize::from(meta.l3) + 6) & 0x1fff != 0
+    field::get16(head, usize::from(meta.l3) + ipv4::offset::FRAGMENT) & ipv4::OFFSET_MASK != 0
 }
 
 /// Addresses and ports that differ from those in the frame: `NAT (192.0.2.1:80->192.168.88.10:8080)->…`.

@@ -66,7 +66,7 @@ impl Steering {
 fn owner(head: &[u8], workers: u32) -> Option<u32> {
     let head: &[u8; PORTS_END] = head.first_chunk()?;
     let other = (field::get32(head, 12) >> 8 != 0x0008_0045)
-        | (field::get16(head, 20) & 0x3fff != 0)
+        | (field::get16(head, 20) & ipv4::FRAGMENTED != 0)
         | !((head[23] == ipv4::TCP) | (head[23] == ipv4::UDP));
     if other {
         return None;

@@ -11,12 +11,11 @@ use crate::packet::{Packet, flag};
 /// checks all packets (`nf_conntrack_checksum`).
 #[inline]
 pub(crate) fn is_intact<F: Frame>(packet: &Packet<F>) -> bool {
-    const CONTROL: u8 = tcp::flag::SYN | tcp::flag::FIN | tcp::flag::RST;
     let Packet { frame: Some(frame), vnet, meta } = packet else { return true };
     // The sum of a part of a packet is not known; the others were summed by the device, or will be.
     let checksum_unknown = meta.is(flag::FRAGMENT) || vnet.needs_csum || vnet.data_valid;
     let matters = match meta.tuple.protocol {
-        ipv4::TCP => meta.tcp_flags_or_icmp_type & CONTROL != 0,
+        ipv4::TCP => meta.tcp_flags_or_icmp_type & tcp::flag::CONTROL != 0,
         ipv4::UDP | ipv4::ICMP => meta.entry == NO_ENTRY,
         _ => false,
     };
@@ -34,7 +33,7 @@ pub(crate) fn is_intact<F: Frame>(packet: &Packet<F>) -> bool {
     }
     if meta.tuple.protocol == ipv4::UDP {
         // The length field of the header; a checksum of zero means none (RFC 768).
-        let claimed = usize::from(field::get16(transport, 4));
+        let claimed = usize::from(field::get16(transport, udp::LENGTH));
         if field::get16(transport, udp::CHECKSUM) == 0 {
             return true;
         }

@@ -8,9 +8,6 @@ use crate::packet::frame::{Frame, FrameSource, Gso, VnetState};
 /// Bytes that a frame of any source holds contiguously.
 const CONTIGUOUS: usize = 2048;
 
-const TCP_HEADER: usize = 20;
-const UDP_HEADER: usize = 8;
-
 /// A piece of a super-frame.
 #[derive(Debug)]
 pub struct Piece<F> {
@@ -65,15 +62,12 @@ impl Layout {
     /// Layout like [`Self::of`], from a frame that has not been parsed and its offload state, which says where the
     /// headers end.
     pub fn of_headers(head: &[u8], vnet: &VnetState) -> Option<Self> {
-        const ETHERNET: usize = 14;
-        const TAG: usize = 4;
-        let tagged = |at: usize| ethernet::is_tag(field::get16(head, at));
-        let l3 = ETHERNET + if tagged(12) { TAG + if tagged(16) { TAG } else { 0 } } else { 0 };
+        let (l3, _) = ethernet::network_header(head)?;
         let ip = ipv4::Packet::new_checked(head.get(l3..)?).ok()?;
         let (l4, headers) = (l3 + ip.header_len(), usize::from(vnet.hdr_len));
         let (protocol, least) = match vnet.gso {
-            Gso::Tcp4 => (ipv4::TCP, TCP_HEADER),
-            Gso::Udp => (ipv4::UDP, UDP_HEADER),
+            Gso::Tcp4 => (ipv4::TCP, tcp::HEADER),
+            Gso::Udp => (ipv4::UDP, udp::HEADER),
             Gso::None | Gso::Tcp6 => return None,
         };
         let size = usize::from(vnet.gso_size);
@@ -140,9 +134,9 @@ impl Layout {
         }
         let ip = bytes.get_mut(self.l3..)?;
         let total = ip.len() as u16;
-        let ident = field::get16(ip, 4).wrapping_add((offset / self.size) as u16);
-        field::put(ip, 2, &total.to_be_bytes());
-        field::put(ip, 4, &ident.to_be_bytes());
+        let ident = field::get16(ip, ipv4::offset::IDENT).wrapping_add((offset / self.size) as u16);
+        field::put(ip, ipv4::offset::TOTAL_LEN, &total.to_be_bytes());
+        field::put(ip, ipv4::offset::IDENT, &ident.to_be_bytes());
         if let Ok(mut packet) = ipv4::Packet::new_checked(&mut *ip) {
             packet.fill_checksum();
         }
@@ -153,7 +147,7 @@ impl Layout {
             tcp::CHECKSUM
         } else {
             let len = segment.len() as u16;
-            field::put(segment, 4, &len.to_be_bytes());
+            field::put(segment, udp::LENGTH, &len.to_be_bytes());
             udp::CHECKSUM
         };
         let pseudo = checksum::pseudo_v4(src, dst, self.protocol, segment.len() as u16);
@@ -170,15 +164,15 @@ impl Layout {
     /// The header of one of several segments: FIN and PSH belong to the last one (RFC 9293 §3.8.6), CWR to
     /// the first one (RFC 3168 §6.1.2).
     fn write_tcp(&self, segment: &mut [u8], offset: usize, len: usize) {
-        let seq = field::get32(segment, 4).wrapping_add(offset as u32);
-        field::put(segment, 4, &seq.to_be_bytes());
-        let mut flags = field::get8(segment, 13);
+        let seq = field::get32(segment, tcp::offset::SEQUENCE).wrapping_add(offset as u32);
+        field::put(segment, tcp::offset::SEQUENCE, &seq.to_be_bytes());
+        let mut flags = field::get8(segment, tcp::offset::FLAGS);
         if offset + len < self.payload {
             flags &= !(tcp::flag::FIN | tcp::flag::PSH);
         }
         if offset != 0 {
             flags &= !tcp::flag::CWR;
         }
-        field::put(segment, 13, &[flags]);
+        field::put(segment, tcp::offset::FLAGS, &[flags]);
     }
 }

@@ -128,7 +128,12 @@ pub(super) fn decide(maps: &Maps) -> Vec<Instruction> {
     look_up(c, &maps.slots, INDEX, "decided");
     c.op(Move, R7, R0).load(Double, R2, R7, offset::EPOCH).jump_value(If::Equal, R2, 0, "decided");
     read(c, 0, SHORTEST, "decided");
-    c.load(Half, R2, R10, FRAME + 12).jump_value(If::Differs, R2, ethernet::IPV4.to_be().into(), "decided");
+    c.load(Half, R2, R10, FRAME + ethernet::ADDRESSES as i16).jump_value(
+        If::Differs,
+        R2,
+        ethernet::IPV4.to_be().into(),
+        "decided",
+    );
     c.load(Byte, R2, R10, l3(0)).jump_value(If::Differs, R2, 0x45, "decided");
     c.load(Half, R2, R10, l3(ipv4::offset::FRAGMENT));
     c.jump_value(If::Bits, R2, ipv4::FRAGMENTED.to_be().into(), "decided");
@@ -157,13 +162,13 @@ pub(super) fn decide(maps: &Maps) -> Vec<Instruction> {
     c.jump_value(If::Greater, R9, SHORTEST_TCP - 1, "with tcp").go_to("decided");
     c.label("with tcp").load(Byte, R3, R10, l3(ipv4::offset::PROTOCOL)).load(Word, R5, R7, offset::MODE);
     c.jump_value(If::Differs, R5, 0, "key").load(Byte, R2, R10, l4(tcp::offset::FLAGS));
-    c.jump_value(If::Bits, R2, (tcp::flag::FIN | tcp::flag::SYN | tcp::flag::RST).into(), "decided");
+    c.jump_value(If::Bits, R2, tcp::flag::CONTROL.into(), "decided");
     c.jump_value(If::Bits, R2, tcp::flag::ACK.into(), "key").go_to("decided");
 
     c.label("udp").load(Half, R2, R10, l4(udp::LENGTH)).swap_half(R2);
     c.load(Half, R4, R10, l3(ipv4::offset::TOTAL_LEN)).swap_half(R4);
     c.op_value(Subtract, R4, ipv4::HEADER as i32).jump(If::Greater, R2, R4, "decided");
-    c.jump_value(If::Greater, R2, 7, "key").go_to("decided");
+    c.jump_value(If::Greater, R2, udp::HEADER as i32 - 1, "key").go_to("decided");
 
     c.label("key").jump_value(If::Equal, R5, 0, "flow");
     c.op_value(Move, R3, 0).store(Word, R10, KEY + 8, R3);
@@ -260,7 +265,7 @@ pub(super) fn forward(maps: &Maps) -> Vec<Instruction> {
     c.op_value(Add, R3, l3(changed).into()).op_value(Move, R4, (ipv4::HEADER - changed) as i32);
     c.op_value(Move, R5, 0).call(helper::STORE_BYTES);
     c.op(Move, R1, R6).op_value(Move, R2, 0).op(Move, R3, R9).op_value(Add, R3, offset::MACS.into());
-    c.op_value(Move, R4, 12).op_value(Move, R5, 0).call(helper::STORE_BYTES);
+    c.op_value(Move, R4, ethernet::ADDRESSES as i32).op_value(Move, R5, 0).call(helper::STORE_BYTES);
     c.load(Word, R1, R9, offset::OUT_IFINDEX).op_value(Move, R2, 0).call(helper::REDIRECT).exit();
 
     c.label("leave").op_value(Move, R0, NEXT).exit();

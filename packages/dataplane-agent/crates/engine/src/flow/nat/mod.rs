@@ -16,12 +16,7 @@ mod tests;
 pub use bind::{BindContext, BindError, NatTarget, SourceBinding, bind_destination, bind_source};
 pub use rewrite::{Manip, Rewrite, apply_cached, apply_plain};
 
-use tollway_wire::ipv4::{ICMP, TCP, UDP};
-
-/// IP protocol number of DCCP.
-const DCCP: u8 = 33;
-/// IP protocol number of UDP-Lite.
-const UDP_LITE: u8 = 136;
+use tollway_wire::ipv4::{DCCP, ICMP, TCP, UDP, UDP_LITE};
 
 /// Offset of an L4 checksum that covers the pseudo-header, from the start of the L4 header.
 const fn checksum_offset(protocol: u8) -> Option<usize> {

@@ -89,8 +89,7 @@ fn look_up<F>(state: &WorkerState<F>, packet: &mut Packet<F>) {
 /// Whether a packet may change the TCP state of its connection, judged by its flags.
 #[inline]
 fn changes_state(meta: &Meta) -> bool {
-    const CONTROL: u8 = tcp::flag::SYN | tcp::flag::FIN | tcp::flag::RST;
-    meta.tcp_flags_or_icmp_type & CONTROL != 0 && meta.tuple.protocol == ipv4::TCP
+    meta.tcp_flags_or_icmp_type & tcp::flag::CONTROL != 0 && meta.tuple.protocol == ipv4::TCP
 }
 
 /// Forwards packets with a valid cached action, and puts the others into `batch.slow`. Returns the number of both.

@@ -38,17 +38,17 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         }
         let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
         let ip = head.get(usize::from(meta.l3)..).unwrap_or_default();
-        let word = field::get16(ip, 6);
+        let word = field::get16(ip, ipv4::offset::FRAGMENT);
         let key = (
             field::get32(ip, ipv4::offset::SRC),
             field::get32(ip, ipv4::offset::DST),
-            field::get16(ip, 4),
+            field::get16(ip, ipv4::offset::IDENT),
             meta.tuple.protocol,
         );
         let range = FragmentRange {
-            offset: u32::from(word & 0x1fff) * 8,
+            offset: u32::from(word & ipv4::OFFSET_MASK) * 8,
             len: meta.l3_len.saturating_sub(u32::from(meta.l4 - meta.l3)),
-            more: word & 0x2000 != 0,
+            more: word & ipv4::MORE_FRAGMENTS != 0,
         };
         if range.offset == 0 && meta.tuple.protocol == ipv4::TCP {
             // Only the header of the segment is read; its length is known from the other fragments.

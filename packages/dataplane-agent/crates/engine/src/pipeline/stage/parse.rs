@@ -1,5 +1,6 @@
 //! Bytes to [`Meta`]: Ethernet, IPv4 and the front of the transport header.
 
+use tollway_wire::ipv4::option::{LOOSE_SOURCE_ROUTE, STRICT_SOURCE_ROUTE};
 use tollway_wire::{checksum, ethernet, field, icmp, ipv4, udp};
 
 use crate::packet::frame::{Frame, FrameSource};
@@ -152,7 +153,7 @@ fn parse_plain<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> bool {
         | (field::get32(head, 12) >> 8 != 0x0008_0045)
         | (start_of_payload(l4_len) > total + ethernet::HEADER)
         | (total + ethernet::HEADER > len)
-        | (field::get16(head, 20) & 0x3fff != 0)
+        | (field::get16(head, 20) & ipv4::FRAGMENTED != 0)
         | (head[22] <= 1)
         | (checksum::sum_header(ip) != 0xffff)
         | !is_plain(src)
@@ -268,17 +269,18 @@ fn parse<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> Result<(), Dr
     if meta.ttl <= 1 {
         meta.flags |= flag::SLOW;
     }
-    let fragment = field::get16(ip, 6);
-    if fragment & 0x4000 != 0 {
+    let fragment = field::get16(ip, ipv4::offset::FRAGMENT);
+    if fragment & ipv4::DONT_FRAGMENT != 0 {
         meta.flags |= flag::DONT_FRAGMENT;
     }
     let protocol = ip[9];
     meta.tuple = Tuple { src: Addr::v4(src), dst: Addr::v4(dst), protocol, ..Tuple::default() };
-    let offset = usize::from(fragment & 0x1fff) * 8;
-    if fragment & 0x3fff != 0 {
+    let offset = usize::from(fragment & ipv4::OFFSET_MASK) * 8;
+    if fragment & ipv4::FRAGMENTED != 0 {
         meta.flags |= flag::FRAGMENT | flag::SLOW;
         let payload = total - header;
-        if offset + payload > 0xffff || (fragment & 0x2000 != 0 && payload % 8 != 0) || payload == 0 {
+        let ragged = fragment & ipv4::MORE_FRAGMENTS != 0 && payload % 8 != 0;
+        if offset + payload > 0xffff || ragged || payload == 0 {
             return Err(DropReason::FragmentInvalid);
         }
     }
@@ -384,19 +386,12 @@ fn check_addresses(src: u32, dst: u32) -> Result<(), DropReason> {
 }
 
 /// Option lengths (RFC 791 §3.1); source routing is refused (RFC 7126 §4.3).
-fn check_options(mut options: &[u8]) -> Result<(), DropReason> {
-    const LOOSE_SOURCE_ROUTE: u8 = 131;
-    const STRICT_SOURCE_ROUTE: u8 = 137;
-    while let Some((&kind, rest)) = options.split_first() {
-        options = match kind {
-            0 => break,
-            1 => rest,
-            LOOSE_SOURCE_ROUTE | STRICT_SOURCE_ROUTE => return Err(DropReason::BadIpOptions),
-            _ => match rest.first().map(|&len| usize::from(len)) {
-                Some(len) if len >= 2 => options.get(len..).ok_or(DropReason::BadIpOptions)?,
-                _ => return Err(DropReason::BadIpOptions),
-            },
-        };
+fn check_options(list: &[u8]) -> Result<(), DropReason> {
+    for option in ipv4::options(list) {
+        let option = option.map_err(|_| DropReason::BadIpOptions)?;
+        if let LOOSE_SOURCE_ROUTE | STRICT_SOURCE_ROUTE = option.kind {
+            return Err(DropReason::BadIpOptions);
+        }
     }
     Ok(())
 }

@@ -117,7 +117,7 @@ fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Pac
         // Its segment's header is in another packet: it belongs to the connection, and moves nothing but the end of what
         // has been sent, which the peer acknowledges as a whole.
         let ip = head.get(usize::from(meta.l3)..)?;
-        let place = u32::from(field::get16(ip, 6) & 0x1fff) * 8;
+        let place = u32::from(field::get16(ip, ipv4::offset::FRAGMENT) & ipv4::OFFSET_MASK) * 8;
         let len = meta.l3_len.saturating_sub(u32::from(meta.l4 - meta.l3));
         return state.table.join(&meta.tuple, meta.sequence.wrapping_add(place + len), state.now);
     }

@@ -1,16 +1,11 @@
 //! Header fields that queue kinds read from a waiting frame, and the ECN and DSCP bits that they may write.
 
-use tollway_wire::{checksum::Delta, ethernet, field, ipv4, tcp};
+use tollway_wire::{checksum::Delta, ethernet, field, ipv4, ipv6, tcp};
 
 use crate::packet::frame::Frame;
 use crate::packet::tuple::Addr;
 use crate::qos::slab::Waiting;
 
-const ETHERNET: usize = 14;
-const TAG: usize = 4;
-const UDP_LITE: u8 = 136;
-const DCCP: u8 = 33;
-const SCTP: u8 = 132;
 /// IPv6 extension headers that are walked at most; a packet with more has no ports.
 const EXTENSIONS: usize = 8;
 
@@ -32,14 +27,10 @@ struct Network {
 impl Network {
     #[inline]
     fn of(head: &[u8]) -> Option<Self> {
-        let tagged = |at: usize| ethernet::is_tag(field::get16(head, at));
-        let mut at = ETHERNET;
-        if tagged(12) {
-            at += if tagged(16) { 2 * TAG } else { TAG };
-        }
-        let (version, header) = match field::get16(head, at - 2) {
-            0x0800 => (Version::V4, ipv4::HEADER),
-            0x86dd => (Version::V6, tollway_wire::ipv6::HEADER),
+        let (at, ethertype) = ethernet::network_header(head)?;
+        let (version, header) = match ethertype {
+            ethernet::IPV4 => (Version::V4, ipv4::HEADER),
+            ethernet::IPV6 => (Version::V6, ipv6::HEADER),
             _ => return None,
         };
         let number = field::get8(head, at) >> 4;
@@ -50,7 +41,7 @@ impl Network {
     #[inline]
     fn traffic_class(self, head: &[u8]) -> u8 {
         match self.version {
-            Version::V4 => field::get8(head, self.at + 1),
+            Version::V4 => field::get8(head, self.at + ipv4::offset::TOS),
             Version::V6 => (field::get16(head, self.at) >> 4) as u8,
         }
     }
@@ -99,7 +90,8 @@ pub struct HeaderFields {
 
 impl HeaderFields {
     /// The fields of the head of a frame; all zero if it is not IP.
-    #[inline]
+    // Measured: a call is 12 instructions more for each packet that FQ-CoDel takes.
+    #[inline(always)]
     pub fn of(head: &[u8]) -> Self {
         match Network::of(head) {
             Some(Network { version: Version::V4, at }) => Self::of_v4(head, at),
@@ -118,15 +110,15 @@ impl HeaderFields {
         fields
     }
 
-    #[inline]
+    #[inline(always)]
     fn of_v4(head: &[u8], at: usize) -> Self {
         let header = usize::from(field::get8(head, at) & 0xf) * 4;
-        let fragment = field::get16(head, at + 6) & 0x3fff != 0;
+        let fragment = field::get16(head, at + ipv4::offset::FRAGMENT) & ipv4::FRAGMENTED != 0;
         let fields = Self {
             src: Addr::v4(field::get32(head, at + ipv4::offset::SRC)),
             dst: Addr::v4(field::get32(head, at + ipv4::offset::DST)),
             protocol: field::get8(head, at + ipv4::offset::PROTOCOL),
-            traffic_class: field::get8(head, at + 1),
+            traffic_class: field::get8(head, at + ipv4::offset::TOS),
             end: (at + usize::from(field::get16(head, at + ipv4::offset::TOTAL_LEN))) as u32,
             is_v4: true,
             ..Self::default()
@@ -136,22 +128,21 @@ impl HeaderFields {
 
     fn of_v6(head: &[u8], at: usize) -> Self {
         let mut fields = Self {
-            src: Addr(field::get128(head, at + 8)),
-            dst: Addr(field::get128(head, at + 24)),
-            protocol: field::get8(head, at + 6),
+            src: Addr(field::get128(head, at + ipv6::offset::SRC)),
+            dst: Addr(field::get128(head, at + ipv6::offset::DST)),
+            protocol: field::get8(head, at + ipv6::offset::NEXT_HEADER),
             traffic_class: (field::get16(head, at) >> 4) as u8,
-            end: (at + tollway_wire::ipv6::HEADER + usize::from(field::get16(head, at + 4))) as u32,
+            end: (at + ipv6::HEADER + usize::from(field::get16(head, at + ipv6::offset::PAYLOAD_LEN))) as u32,
             ..Self::default()
         };
-        let mut at = at + tollway_wire::ipv6::HEADER;
+        let mut at = at + ipv6::HEADER;
         for _ in 0..EXTENSIONS {
             match fields.protocol {
-                // Hop-by-hop, routing, destination options (RFC 8200 §4).
-                0 | 43 | 60 => {
+                ipv6::HOP_BY_HOP | ipv6::ROUTING | ipv6::DESTINATION_OPTIONS => {
                     fields.protocol = field::get8(head, at);
                     at += 8 + usize::from(field::get8(head, at + 1)) * 8;
                 }
-                44 => {
+                ipv6::FRAGMENT => {
                     fields.protocol = field::get8(head, at);
                     return fields;
                 }
@@ -163,7 +154,9 @@ impl HeaderFields {
 
     #[inline]
     fn with_ports(mut self, head: &[u8], at: usize) -> Self {
-        if matches!(self.protocol, ipv4::TCP | ipv4::UDP | UDP_LITE | DCCP | SCTP) && head.len() >= at + 4 {
+        if matches!(self.protocol, ipv4::TCP | ipv4::UDP | ipv4::UDP_LITE | ipv4::DCCP | ipv4::SCTP)
+            && head.len() >= at + 4
+        {
             self.src_port = field::get16(head, at);
             self.dst_port = field::get16(head, at + 2);
             self.transport = at as u16;

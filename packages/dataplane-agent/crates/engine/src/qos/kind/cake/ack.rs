@@ -5,14 +5,12 @@
 //! (RFC 5681 §2), a report of a duplicate segment (RFC 2883) and an echo of congestion that the later one does not
 //! repeat (RFC 3168 §6.1.3) all stay.
 
-use tollway_wire::field;
+use tollway_wire::options::HeaderOption;
+use tollway_wire::tcp::option::{SACK, TIMESTAMPS};
+use tollway_wire::{field, tcp};
 
 use crate::qos::kind::header::{HeaderFields, PureAck};
 
-const END: u8 = 0;
-const NOP: u8 = 1;
-const SACK: u8 = 5;
-const TIMESTAMPS: u8 = 8;
 /// Most SACK blocks of a header.
 const BLOCKS: usize = 4;
 
@@ -26,30 +24,21 @@ struct Options {
 
 impl Options {
     /// `None` if there are others, or they are malformed.
-    fn parse(mut bytes: &[u8]) -> Option<Self> {
+    fn parse(list: &[u8]) -> Option<Self> {
         let mut options = Self::default();
-        while let Some((&kind, rest)) = bytes.split_first() {
-            if kind == END {
-                break;
-            }
-            if kind == NOP {
-                bytes = rest;
-                continue;
-            }
-            let len = usize::from(*rest.first()?);
-            let body = bytes.get(2..len)?;
+        for option in tcp::options(list) {
+            let HeaderOption { kind, value, .. } = option.ok()?;
             match kind {
-                SACK if body.len().is_multiple_of(8) => {
-                    for block in body.chunks_exact(8) {
+                SACK if value.len().is_multiple_of(8) => {
+                    for block in value.chunks_exact(8) {
                         *options.blocks.get_mut(options.len)? =
                             (field::get32(block, 0), field::get32(block, 4));
                         options.len += 1;
                     }
                 }
-                TIMESTAMPS if body.len() == 8 => options.timestamps = Some(field::get32(body, 0)),
+                TIMESTAMPS if value.len() == 8 => options.timestamps = Some(field::get32(value, 0)),
                 _ => return None,
             }
-            bytes = bytes.get(len..)?;
         }
         Some(options)
     }
