@@ -9,6 +9,7 @@ use tollway_wire::tcp::flag;
 
 use crate::args::Args;
 use crate::packet::{self, Ends, FRAME};
+use crate::random::Random;
 use crate::scenario::{DESTINATIONS, SOURCES};
 
 /// Most packets per `sendmmsg`.
@@ -46,16 +47,13 @@ pub fn run(args: &Args) -> Result<(), String> {
     crate::pin::exact_timers();
     let socket = open(&interface)?;
     let started = Instant::now();
-    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let (mut sent, mut next) = (0, 0);
     while sent < count {
         let due = ((started.elapsed().as_secs_f64() * rate) as u64).min(count);
         let burst = due.saturating_sub(sent).min(CATCH_UP) as usize;
         if burst == 0 {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            std::thread::sleep(PAUSE.mul_f64(0.5 + (random >> 40) as f64 / (1 << 24) as f64));
+            std::thread::sleep(PAUSE.mul_f64(0.5 + (random.bits() >> 40) as f64 / (1 << 24) as f64));
             continue;
         }
         let end = (next + burst.min(BATCH)).min(frames.len());

@@ -25,6 +25,7 @@ mod packet;
 mod pin;
 mod prefixes;
 mod queue_cases;
+mod random;
 mod route_cases;
 mod scenario;
 mod slow_cases;

@@ -4,30 +4,14 @@ use std::collections::HashSet;
 
 use tollway_engine::ip::fib::Prefix;
 
+use crate::random::Random;
+
 /// Prefixes of each length from /8 to /24 in a table of a million or so, as BGP collectors saw them in
 /// 2024 and 2025, rounded.
 const LENGTHS: [u32; 17] = [
     16, 14, 41, 106, 300, 590, 1_200, 2_060, 13_700, 8_500, 14_200, 25_400, 44_900, 52_000, 110_000, 98_000,
     585_000,
 ];
-
-/// Numbers that look random and are the same in every run (xorshift64).
-pub struct Random(pub u64);
-
-impl Random {
-    /// The next one.
-    pub fn next(&mut self) -> u32 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 16) as u32
-    }
-
-    /// Below `limit`.
-    pub fn below(&mut self, limit: u32) -> u32 {
-        ((u64::from(self.next()) * u64::from(limit)) >> 32) as u32
-    }
-}
 
 /// `count` different prefixes, first address and length, spread evenly over the unicast addresses that the
 /// measured topology does not use itself: no cache finds a pattern in them.

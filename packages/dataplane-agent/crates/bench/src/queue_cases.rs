@@ -12,6 +12,7 @@ use crate::clock::{Tsc, Windows};
 use crate::commit_case::change_rule;
 use crate::flow_cases::Memory;
 use crate::measure::{CaseResult, Marks, PACKETS, WINDOW, compare, timed};
+use crate::random::Random;
 use crate::scenario::{SOURCES, Scenario, queue};
 use crate::timed_engine::{Setup, TimedEngine};
 use crate::traffic::Traffic;
@@ -80,12 +81,9 @@ pub fn latency(windows: usize) -> Result<CaseResult, String> {
     let mut reference = TimedEngine::new(with(Vec::new(), 1, None), tsc)?;
     // Poisson arrivals at half the limit, so that packets often come close together.
     let mean_ns = 2 * PACKET_BITS * 1_000_000_000 / rate;
-    let mut random = 0x2545_f491_4f6c_dd1d_u64;
+    let mut random = Random(0x2545_f491_4f6c_dd1d);
     let mut gap = || {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        let uniform = (random >> 11) as f64 / (1u64 << 53) as f64;
+        let uniform = (random.bits() >> 11) as f64 / (1u64 << 53) as f64;
         (-(1.0 - uniform).ln() * mean_ns as f64) as u64
     };
     let scale = tsc.nanoseconds_per_tick();

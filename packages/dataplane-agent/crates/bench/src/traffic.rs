@@ -6,6 +6,7 @@ use tollway_engine::packet::tuple::{Addr, Tuple, steer};
 use tollway_wire::tcp::flag;
 
 use crate::packet::{self, Ends, FRAME};
+use crate::random::Random;
 use crate::scenario::{DESTINATIONS, SOURCES};
 
 /// Link-layer address of the router's `lan` port.
@@ -148,12 +149,9 @@ pub fn ends(flow: u32) -> Ends {
 /// 0…count-1 in a fixed random order.
 fn shuffled(count: u32) -> Vec<u32> {
     let mut order: Vec<u32> = (0..count).collect();
-    let mut random = 0x2545_f491_4f6c_dd1d_u64;
+    let mut random = Random(0x2545_f491_4f6c_dd1d);
     for i in (1..order.len()).rev() {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        order.swap(i, (random >> 11) as usize % (i + 1));
+        order.swap(i, (random.bits() >> 11) as usize % (i + 1));
     }
     order
 }

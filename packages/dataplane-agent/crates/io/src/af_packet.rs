@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use tollway_engine::packet::frame::VnetState;
 
+use crate::bpf::classic::Assembler;
 use crate::fanout;
 use crate::mmsg::{MmsgBuffers, Outgoing, Received};
 use crate::packet_ring::PacketRing;
@@ -126,8 +127,10 @@ impl AfPacketPort {
         option(&socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &one)?;
         option(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &RECEIVE_BUFFER)?;
         option(&socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &SEND_BUFFER)?;
-        let nothing = libc::sock_filter { code: (libc::BPF_RET | libc::BPF_K) as u16, jt: 0, jf: 0, k: 0 };
-        let filter = libc::sock_fprog { len: 1, filter: std::ptr::from_ref(&nothing).cast_mut() };
+        let mut keeps_nothing = Assembler::default();
+        keeps_nothing.op(libc::BPF_RET | libc::BPF_K, 0);
+        let program = keeps_nothing.finish();
+        let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
         option(&socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &filter)?;
         // SAFETY: all-zero is a valid sockaddr_ll.
         let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };

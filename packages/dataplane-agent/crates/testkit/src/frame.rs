@@ -1,6 +1,6 @@
 //! Frames on the heap.
 
-use tollway_engine::packet::frame::{Frame, FrameSource, HEAD_MIN};
+use tollway_engine::packet::frame::{CONTIGUOUS, Frame, FrameSource, HEAD_MIN};
 
 /// A frame on the heap. A super-frame shows only its first [`HEAD_MIN`] bytes, as a port with scattered
 /// buffers would.
@@ -9,9 +9,6 @@ pub struct HeapFrame {
     bytes: Vec<u8>,
     contiguous: usize,
 }
-
-/// Longest frame that is contiguous, bytes.
-pub const CONTIGUOUS: usize = 2048;
 
 impl HeapFrame {
     /// From the bytes of an Ethernet frame.

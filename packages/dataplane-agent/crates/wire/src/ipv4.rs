@@ -72,6 +72,22 @@ pub const fn options_mut(list: &mut [u8]) -> HeaderOptionsMut<'_> {
     HeaderOptionsMut::new(list)
 }
 
+/// Sets DSCP and ECN of a header, but for the bits in `keep`, and adjusts the checksum (RFC 1624). Bytes without a whole
+/// header stay as they are.
+#[inline]
+pub fn set_tos(header: &mut [u8], tos: u8, keep: u8) {
+    if header.len() < HEADER {
+        return;
+    }
+    // The checksum sums the byte before it with it.
+    let before = field::get16(header, 0);
+    let [version, old] = before.to_be_bytes();
+    let after = u16::from_be_bytes([version, tos & !keep | old & keep]);
+    field::put(header, 0, &after.to_be_bytes());
+    let sum = checksum::Delta::NONE.replace16(before, after).apply(field::get16(header, offset::CHECKSUM));
+    field::put(header, offset::CHECKSUM, &sum.to_be_bytes());
+}
+
 /// View of an IPv4 packet. The bytes may end before the packet does (the front of a super-frame, or the
 /// packet quoted by an ICMP error), and may go on after it (Ethernet padding).
 #[derive(Debug, Clone, Copy)]
@@ -163,17 +179,6 @@ impl<T: AsRef<[u8]>> Packet<T> {
 }
 
 impl<T: AsRef<[u8]> + AsMut<[u8]>> Packet<T> {
-    /// Takes one from the time to live and adjusts the checksum (RFC 1624). A time to live of 0 stays.
-    pub fn decrement_ttl(&mut self) {
-        let old = field::get16(self.0.as_ref(), offset::TTL);
-        if old < 0x100 {
-            return;
-        }
-        let new = old - 0x100;
-        let sum = checksum::Delta::NONE.replace16(old, new).apply(self.checksum());
-        field::put(self.0.as_mut(), offset::TTL, &new.to_be_bytes());
-        self.set_checksum(sum);
-    }
     /// Sets the checksum.
     pub fn set_checksum(&mut self, sum: u16) {
         field::put(self.0.as_mut(), offset::CHECKSUM, &sum.to_be_bytes());
@@ -270,17 +275,19 @@ mod tests {
     }
 
     #[test]
-    fn ttl_decrement_keeps_the_checksum_right_down_to_zero() {
+    fn set_tos_keeps_the_checksum_right() {
         let mut bytes = [0u8; 24];
         repr().emit(&mut bytes);
-        let mut packet = Packet::new_checked(&mut bytes[..]).unwrap();
-        for ttl in (0..64).rev() {
-            packet.decrement_ttl();
-            assert_eq!(packet.ttl(), ttl);
+        for tos in [0xb8, 0, 0xff, 3] {
+            set_tos(&mut bytes, tos, 0);
+            let packet = Packet::new_checked(&bytes[..]).unwrap();
+            assert_eq!(packet.tos(), tos);
             assert!(packet.verify_checksum());
         }
-        packet.decrement_ttl();
-        assert_eq!(packet.ttl(), 0);
+        set_tos(&mut bytes[..HEADER - 1], 7, 0);
+        assert_eq!(bytes[1], 3);
+        set_tos(&mut bytes, 0xb8, 3);
+        assert_eq!(bytes[1], 0xbb);
     }
 
     proptest! {
@@ -289,7 +296,6 @@ mod tests {
         #[test]
         fn any_bytes_are_read_without_panic(mut bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
             if let Ok(mut packet) = Packet::new_checked(&mut bytes[..]) {
-                packet.decrement_ttl();
                 packet.fill_checksum();
                 prop_assert!(packet.verify_checksum());
                 packet.payload_mut().fill(0);

@@ -11,3 +11,9 @@ pub(crate) mod options;
 pub(crate) const fn is_group(address: u32) -> bool {
     address == u32::MAX || address >> 28 == 0xe
 }
+
+/// Network mask of a prefix length, host order; all bits from 32 on.
+#[inline]
+pub(crate) const fn mask(len: u8) -> u32 {
+    u32::MAX.unbounded_shl(32_u32.saturating_sub(len as u32))
+}

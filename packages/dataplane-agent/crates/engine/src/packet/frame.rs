@@ -40,10 +40,13 @@ pub trait Frame: Send {
 /// tags, the longest IPv4 header, the longest TCP header, and the quoted packet of an ICMP error.
 pub const HEAD_MIN: usize = 256;
 
+/// Bytes of a frame of any source that are contiguous if it is no longer.
+pub const CONTIGUOUS: usize = 2048;
+
 /// Source of frames for packets of the engine's own (ARP, ICMP errors, resets, fragments).
 pub trait FrameSource<F: Frame> {
     /// A frame of `len` bytes with unspecified content, `None` when the pool is empty or `len` is more
-    /// than a pool frame holds contiguously (at least 2048 bytes).
+    /// than a frame of the source holds contiguously (at least [`CONTIGUOUS`]).
     fn take(&mut self, len: usize) -> Option<F>;
 }
 

@@ -4,15 +4,13 @@ use tollway_wire::options::NO_OPERATION;
 use tollway_wire::{checksum, field, ipv4, udp};
 
 use crate::ids::PortId;
-use crate::packet::frame::{Frame, FrameSource, Gso, VnetState};
+use crate::packet::frame::{CONTIGUOUS, Frame, FrameSource, Gso, VnetState};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Meta, Packet};
 use crate::pipeline::batch::Batch;
 use crate::pipeline::state::WorkerState;
+use crate::qos::segment::finish_headers;
 use crate::snapshot::Interface;
-
-/// Bytes that a frame of any source holds contiguously.
-const CONTIGUOUS: usize = 2048;
 
 /// Fragments a packet; of a super-frame, the datagrams that are too long. The pieces follow it in the batch.
 pub(crate) fn fragment<F: Frame, S: FrameSource<F>>(
@@ -75,36 +73,19 @@ fn fragment_frame<F: Frame, S: FrameSource<F>>(
             return false;
         }
         if segmented {
-            finish_datagram(&mut datagram, l3, l4, number as u16);
+            let Some(ip) = datagram.get_mut(l3..) else { return false };
+            let number = number as u16;
+            if finish_headers(ip, l4.saturating_sub(l3), ipv4::UDP, number, false).is_none() {
+                return false;
+            }
         } else if vnet.needs_csum {
-            finish_checksum(&mut datagram, vnet.csum_start, vnet.csum_offset);
+            checksum::complete(&mut datagram, vnet.csum_start, vnet.csum_offset);
         }
         if !fragment_datagram(&datagram, l3, l4, mtu, source, pieces) {
             return false;
         }
     }
     true
-}
-
-/// Makes one of several datagrams of a super-frame whole: each has an identification and a checksum of its own.
-fn finish_datagram(datagram: &mut [u8], l3: usize, l4: usize, number: u16) {
-    let ident = field::get16(datagram, l3 + ipv4::offset::IDENT).wrapping_add(number);
-    field::put(datagram, l3 + ipv4::offset::IDENT, &ident.to_be_bytes());
-    let (src, dst) =
-        (field::get32(datagram, l3 + ipv4::offset::SRC), field::get32(datagram, l3 + ipv4::offset::DST));
-    let Some(segment) = datagram.get_mut(l4..) else { return };
-    let len = segment.len() as u16;
-    field::put(segment, udp::LENGTH, &len.to_be_bytes());
-    field::put(segment, udp::CHECKSUM, &[0; 2]);
-    let sum = !checksum::add(checksum::pseudo_v4(src, dst, ipv4::UDP, len), checksum::sum(segment));
-    field::put(segment, udp::CHECKSUM, &checksum::no_zero(sum).to_be_bytes());
-}
-
-/// Completes a partial checksum; all bytes must be there.
-fn finish_checksum(datagram: &mut [u8], start: u16, offset: u16) {
-    let (start, at) = (usize::from(start), usize::from(start) + usize::from(offset));
-    let sum = !checksum::sum(datagram.get(start..).unwrap_or_default());
-    field::put(datagram, at, &checksum::no_zero(sum).to_be_bytes());
 }
 
 /// Makes the fragments of a datagram, or one piece if it fits; `false` without frames for all of them.

@@ -15,20 +15,12 @@ const MSS_VALUE: usize = 2;
 /// DSCP of a packet; `head` is the front of the frame.
 #[inline]
 pub(crate) fn dscp_of(meta: &Meta, head: &[u8]) -> u8 {
-    head.get(usize::from(meta.l3) + 1).copied().unwrap_or(0) >> 2
+    head.get(usize::from(meta.l3) + ipv4::offset::TOS).copied().unwrap_or(0) >> 2
 }
 
-/// Writes the DSCP (RFC 2474), with the header checksum (RFC 1624).
+/// Writes the DSCP (RFC 2474), with the header checksum.
 pub(crate) fn set_dscp(l3: &mut [u8], dscp: u8) {
-    if l3.len() < ipv4::HEADER {
-        return;
-    }
-    let before = field::get16(l3, 0);
-    let [version, tos] = before.to_be_bytes();
-    let after = u16::from_be_bytes([version, dscp << 2 | tos & ECN]);
-    field::put(l3, 0, &after.to_be_bytes());
-    let sum = Delta::NONE.replace16(before, after).apply(field::get16(l3, ipv4::offset::CHECKSUM));
-    field::put(l3, ipv4::offset::CHECKSUM, &sum.to_be_bytes());
+    ipv4::set_tos(l3, dscp << 2, ECN);
 }
 
 /// Largest segment size that fits an MTU (RFC 879, RFC 6691), bytes.

@@ -17,6 +17,7 @@ use crate::packet::verdict::{DROP_REASONS, DropReason};
 use crate::packet::{Meta, Packet, flag};
 use crate::pipeline::stage_counters::StageTable;
 use crate::qos::queues::Queues;
+use crate::random;
 use crate::shared::Shared;
 use crate::time::Now;
 
@@ -169,13 +170,10 @@ impl<F> WorkerState<F> {
         self.ident
     }
 
-    /// A number that is hard to guess from outside when the seed is (SplitMix64).
+    /// A number that is hard to guess from outside when the seed is.
     pub(crate) fn random(&mut self) -> u32 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.random;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed >> 32) as u32
+        self.random = self.random.wrapping_add(random::STEP);
+        (random::split_mix(self.random) >> 32) as u32
     }
 }
 

@@ -7,11 +7,12 @@ use tollway_config::dataplane::{QueueLimit, QueueType};
 use super::burst::Burst;
 use super::forest::{ClassId, Identity, Part};
 use super::kind::Kind;
+pub use super::meter::Passed;
+use super::meter::{self, Meter};
 use super::token_bucket::TokenBucket;
 use crate::ids::LeafId;
+use crate::random;
 use crate::time::Now;
-
-const NS_PER_SECOND: u64 = 1_000_000_000;
 
 /// The part of a leaf that every packet accesses; one cache line.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +26,7 @@ pub struct Leaf {
     bytes: u64,
     /// Wire segments that passed.
     packets: u64,
-    /// Second in which [`Meter::begin`] was read, above eight bits of [`leaf_flag`].
+    /// Second in which [`LeafQueue::meter`] was read, above eight bits of [`leaf_flag`].
     word: u32,
     /// Wire segments that wait; [`UNOWNED`] while another worker may have the queue.
     pub waiting: u32,
@@ -54,35 +55,6 @@ const SECONDS: u32 = (1 << SECOND_BITS) - 1;
 pub const UNOWNED: u32 = u32::MAX;
 
 const _: () = assert!(size_of::<Leaf>() == 64);
-
-/// Packets and bytes that passed by some time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Passed {
-    /// Wire segments.
-    pub packets: u64,
-    /// L3 bytes.
-    pub bytes: u64,
-}
-
-impl Passed {
-    /// The difference from an earlier count.
-    #[must_use]
-    pub fn since(self, before: Self) -> Self {
-        Self {
-            packets: self.packets.wrapping_sub(before.packets),
-            bytes: self.bytes.wrapping_sub(before.bytes),
-        }
-    }
-
-    /// The sum of both.
-    #[must_use]
-    pub fn plus(self, other: Self) -> Self {
-        Self {
-            packets: self.packets.wrapping_add(other.packets),
-            bytes: self.bytes.wrapping_add(other.bytes),
-        }
-    }
-}
 
 /// The part of a leaf that is accessed when packets wait, once a second, and by queries. An enqueue needs the first cache
 /// line, a dequeue the first two.
@@ -132,14 +104,6 @@ pub enum Scheduled {
     Timer,
     /// The leaf is in the list of leaves that are due.
     Due,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Meter {
-    /// Count at the beginning of the leaf's present second.
-    begin: Passed,
-    /// Packets and bytes of the second before.
-    last: Passed,
 }
 
 /// Waiting times of packets that left.
@@ -200,6 +164,11 @@ impl Leaf {
 
     fn second(&self) -> u32 {
         self.word >> 8
+    }
+
+    /// Seconds since the one in which its meter was read last.
+    fn age(&self, now: Now) -> u32 {
+        second(now).wrapping_sub(self.second()) & SECONDS
     }
 
     /// Whether another worker may have the queue.
@@ -264,9 +233,8 @@ impl LeafQueue {
 
     /// Begins a new second of the meter: the counts of the present one become those of the last second.
     pub fn begin_second(&mut self, hot: &mut Leaf, now: Now) {
-        self.meter.last = self.last_second(hot, now);
+        self.meter.begin_second(hot.age(now), hot.passed());
         self.waits = Waits { begun: Waited::default(), last: self.waited(hot, now) };
-        self.meter.begin = hot.passed();
         hot.word = second(now) << 8 | hot.word & leaf_flag::ALL;
     }
 
@@ -319,7 +287,7 @@ impl LeafQueue {
 
     /// Waiting times of packets that left in the last full second.
     pub fn waited(&self, hot: &Leaf, now: Now) -> Waited {
-        match second(now).wrapping_sub(hot.second()) & SECONDS {
+        match hot.age(now) {
             0 => self.waits.last,
             1 => self.waits.begun,
             _ => Waited::default(),
@@ -340,11 +308,7 @@ impl LeafQueue {
 
     /// Packets and bytes of the last full second.
     pub fn last_second(&self, hot: &Leaf, now: Now) -> Passed {
-        match second(now).wrapping_sub(hot.second()) & SECONDS {
-            0 => self.meter.last,
-            1 => hot.passed().since(self.meter.begin),
-            _ => Passed::default(),
-        }
+        self.meter.last_second(hot.age(now), hot.passed())
     }
 
     /// Packets and bytes since the counters were reset.
@@ -361,17 +325,13 @@ impl LeafQueue {
 }
 
 fn second(now: Now) -> u32 {
-    (now.0 / NS_PER_SECOND) as u32 & SECONDS
+    meter::second(now) & SECONDS
 }
 
 /// Leaves hash and draw each in its way.
 fn seed(identity: Identity, salt: u64) -> u64 {
     let name = u64::from(identity.row) << 8 | identity.part as u64;
-    // SplitMix64 (Steele et al., 2014).
-    let mixed = (salt ^ name.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ mixed >> 31
+    random::split_mix((salt ^ name.wrapping_mul(random::STEP)).wrapping_add(random::STEP))
 }
 
 #[cfg(test)]

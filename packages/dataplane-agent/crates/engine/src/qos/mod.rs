@@ -18,6 +18,7 @@ pub mod htb;
 pub mod kind;
 mod leaf;
 mod longest;
+mod meter;
 pub mod ownership;
 pub(crate) mod prefetch;
 pub mod queues;

@@ -3,10 +3,7 @@
 use tollway_wire::{checksum, ethernet, field, ipv4, tcp, udp};
 
 use crate::packet::Meta;
-use crate::packet::frame::{Frame, FrameSource, Gso, VnetState};
-
-/// Bytes that a frame of any source holds contiguously.
-const CONTIGUOUS: usize = 2048;
+use crate::packet::frame::{CONTIGUOUS, Frame, FrameSource, Gso, VnetState};
 
 /// A piece of a super-frame.
 #[derive(Debug)]
@@ -132,32 +129,13 @@ impl Layout {
         if !frame.copy_to(self.headers + offset, bytes.get_mut(self.headers..)?) {
             return None;
         }
+        let number = (offset / self.size) as u16;
+        let (ip_header, partial) = (self.l4 - self.l3, vnet.needs_csum);
         let ip = bytes.get_mut(self.l3..)?;
-        let total = ip.len() as u16;
-        let ident = field::get16(ip, ipv4::offset::IDENT).wrapping_add((offset / self.size) as u16);
-        field::put(ip, ipv4::offset::TOTAL_LEN, &total.to_be_bytes());
-        field::put(ip, ipv4::offset::IDENT, &ident.to_be_bytes());
-        if let Ok(mut packet) = ipv4::Packet::new_checked(&mut *ip) {
-            packet.fill_checksum();
+        if self.protocol == ipv4::TCP {
+            self.write_tcp(ip.get_mut(ip_header..)?, offset, len);
         }
-        let (src, dst) = (field::get32(ip, ipv4::offset::SRC), field::get32(ip, ipv4::offset::DST));
-        let segment = ip.get_mut(self.l4 - self.l3..)?;
-        let at = if self.protocol == ipv4::TCP {
-            self.write_tcp(segment, offset, len);
-            tcp::CHECKSUM
-        } else {
-            let len = segment.len() as u16;
-            field::put(segment, udp::LENGTH, &len.to_be_bytes());
-            udp::CHECKSUM
-        };
-        let pseudo = checksum::pseudo_v4(src, dst, self.protocol, segment.len() as u16);
-        let sum = if vnet.needs_csum {
-            pseudo
-        } else {
-            field::put(segment, at, &[0; 2]);
-            checksum::no_zero(!checksum::add(pseudo, checksum::sum(segment)))
-        };
-        field::put(segment, at, &sum.to_be_bytes());
+        finish_headers(ip, ip_header, self.protocol, number, partial)?;
         Some(piece)
     }
 
@@ -175,4 +153,42 @@ impl Layout {
         }
         field::put(segment, tcp::offset::FLAGS, &[flags]);
     }
+}
+
+/// Writes what differs between the segments of a super-frame in their IPv4 and UDP headers, lengths, identification and
+/// checksums. `ip` is the `number`-th segment from its IPv4 header on, which is `header` bytes long; with `partial` its
+/// transport checksum is left to whoever sends it. `None` if the headers are not there.
+#[inline(always)]
+pub(crate) fn finish_headers(
+    ip: &mut [u8],
+    header: usize,
+    protocol: u8,
+    number: u16,
+    partial: bool,
+) -> Option<()> {
+    let total = ip.len() as u16;
+    let ident = field::get16(ip, ipv4::offset::IDENT).wrapping_add(number);
+    field::put(ip, ipv4::offset::TOTAL_LEN, &total.to_be_bytes());
+    field::put(ip, ipv4::offset::IDENT, &ident.to_be_bytes());
+    if let Ok(mut packet) = ipv4::Packet::new_checked(&mut *ip) {
+        packet.fill_checksum();
+    }
+    let (src, dst) = (field::get32(ip, ipv4::offset::SRC), field::get32(ip, ipv4::offset::DST));
+    let segment = ip.get_mut(header..)?;
+    let len = segment.len() as u16;
+    let at = if protocol == ipv4::TCP {
+        tcp::CHECKSUM
+    } else {
+        field::put(segment, udp::LENGTH, &len.to_be_bytes());
+        udp::CHECKSUM
+    };
+    let pseudo = checksum::pseudo_v4(src, dst, protocol, len);
+    let sum = if partial {
+        pseudo
+    } else {
+        field::put(segment, at, &[0; 2]);
+        checksum::no_zero(!checksum::add(pseudo, checksum::sum(segment)))
+    };
+    field::put(segment, at, &sum.to_be_bytes());
+    Some(())
 }

@@ -3,6 +3,10 @@
 //! Tokens are bits. A packet may pass while the bucket is not below zero, and is charged in full, so that
 //! over any time `t` at most `rate × t + depth + one packet` passes. What a refill leaves of a bit is
 //! carried, so no rounding adds up.
+//!
+//! A class of a tree has [`ClassTokens`](super::htb::class_tokens::ClassTokens) instead: two balances that are filled at once,
+//! debts that are forgotten some day, and a rate that is none, which a bucket does not tell from unlimited. The arithmetic
+//! of both is below; as a type of its own, a balance with its remainder would not fit into the 36 bytes of a bucket.
 
 use crate::time::Now;
 

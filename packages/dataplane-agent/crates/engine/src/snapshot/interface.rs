@@ -5,6 +5,7 @@ use tollway_config::dataplane::{ArpMode, DataplaneConfig, RowId};
 use crate::error::BuildError;
 use crate::ids::{NO_INTERFACE, PortId};
 use crate::interface::InterfaceMap;
+use crate::ip::mask;
 use crate::ip::neighbor::StaticNeighbor;
 
 /// State of a port that is not in the configuration.
@@ -67,10 +68,6 @@ impl Interface {
         let same = |&&(own, len): &&(u32, u8)| (neighbor ^ own) & mask(len) == 0;
         self.addresses.iter().find(same).or(self.addresses.first()).map(|(own, _)| *own)
     }
-}
-
-const fn mask(len: u8) -> u32 {
-    if len == 0 { 0 } else { u32::MAX << (32 - len as u32 % 33) }
 }
 
 /// Fields of a port that a received or sent frame needs.

@@ -33,16 +33,7 @@ pub fn finish<F: Frame>(frame: &mut F, vnet: &VnetState) -> bool {
     if !vnet.needs_csum {
         return true;
     }
-    let (start, offset) = (usize::from(vnet.csum_start), usize::from(vnet.csum_offset));
-    let Some(segment) = frame.head_mut().get_mut(start..) else { return false };
-    let sum = checksum::no_zero(!checksum::sum(segment));
-    match segment.get_mut(offset..).and_then(<[u8]>::first_chunk_mut) {
-        Some(field) => {
-            *field = sum.to_be_bytes();
-            true
-        }
-        None => false,
-    }
+    checksum::complete(frame.head_mut(), vnet.csum_start, vnet.csum_offset)
 }
 
 #[cfg(test)]

@@ -161,10 +161,9 @@ impl ConnectionTable {
         judgement
     }
 
-    /// Tracks, on the fast path, a packet in order that changes nothing but windows and timers. `false`: nothing was
-    /// changed, and the packet must pass [`ConnectionTable::track`].
-    #[inline]
-    pub fn fast_update(
+    /// [`HotState::update`] of a connection by one of its entries.
+    #[cfg(test)]
+    pub(super) fn fast_update(
         &mut self,
         index: EntryIndex,
         transport: &Transport,
@@ -211,7 +210,8 @@ impl ConnectionTable {
 }
 
 impl HotState {
-    /// See [`ConnectionTable::fast_update`].
+    /// Tracks, on the fast path, a packet in order that changes nothing but windows and timers. `false`: nothing was
+    /// changed, and the packet must pass [`ConnectionTable::track`].
     #[inline(always)]
     pub(crate) fn update(
         &mut self,

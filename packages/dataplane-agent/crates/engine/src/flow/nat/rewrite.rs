@@ -84,6 +84,7 @@ pub struct Rewrite {
 
 impl Rewrite {
     /// A part of the translation of a direction.
+    #[cfg(test)]
     pub fn of(connection: &Tuples, direction: Direction, manip: Manip) -> Self {
         Self::parts(connection, direction, manip == Manip::Source, manip == Manip::Destination)
     }

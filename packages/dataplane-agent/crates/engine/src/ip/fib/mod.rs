@@ -28,13 +28,14 @@ use tollway_config::dataplane::{DataplaneConfig, Route, RowId};
 use crate::error::BuildError;
 use crate::ids::InterfaceIndex;
 use crate::interface::InterfaceMap;
+use crate::ip::mask;
 use cells::Cells;
 use control::{Control, Published};
 pub use listing::{ListedRoute, RouteSource};
 use lookup::NextHops;
 pub use lookup::{Discard, Lookup};
 pub use plan::Planned;
-use plan::{ConnectedBase, NextHopTarget, RouteInfo, RouteOrigin, mask};
+use plan::{ConnectedBase, NextHopTarget, RouteInfo, RouteOrigin};
 pub use table::Prefix;
 
 /// Number of no route.

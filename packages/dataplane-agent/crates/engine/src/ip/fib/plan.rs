@@ -9,6 +9,7 @@ use super::table::Prefix;
 use crate::error::BuildError;
 use crate::ids::InterfaceIndex;
 use crate::interface::InterfaceMap;
+use crate::ip::mask;
 
 /// Longest prefix, bits.
 const MAX_LEN: u8 = 32;
@@ -275,11 +276,6 @@ impl ConnectedBase {
         };
         Ok(Planned { prefix: (network & mask(len), len), info, row: route.row })
     }
-}
-
-/// Network mask of a prefix length of 0 to 32 bits, host order.
-pub const fn mask(len: u8) -> u32 {
-    if len == 0 { 0 } else { u32::MAX << (32 - len) }
 }
 
 fn checked_len(row: RowId, len: u8) -> Result<u8, BuildError> {

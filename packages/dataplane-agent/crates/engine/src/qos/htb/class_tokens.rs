@@ -1,4 +1,6 @@
-//! Tokens of a class: of its `limit-at` and of its `max-limit`.
+//! Tokens of a class: of its `limit-at` and of its `max-limit`. Two balances with one time at which they were filled; that
+//! of a leaf without a tree is a [`TokenBucket`](token_bucket::TokenBucket), which is charged for packets, not for bits, has one
+//! rate, and takes half the memory. What both compute is in [`token_bucket`].
 
 use tollway_config::dataplane::QueueLimit;
 

@@ -23,6 +23,7 @@ use std::sync::Arc;
 use tollway_config::dataplane::RowId;
 
 use super::forest::{ClassId, Forest};
+use crate::qos::meter::Passed;
 use crate::sync::MutexGuard;
 use crate::time::Now;
 
@@ -372,7 +373,7 @@ impl Htb {
         let slot = *self.slots.get(class.0 as usize)?;
         let ((node, lends, charges), cold) = (self.core.with_run(slot)?, self.core.cold.get(slot as usize)?);
         let node = &node;
-        let [second_bytes, second_packets] = node::last_second(node, cold, now);
+        let Passed { packets: second_packets, bytes: second_bytes } = node::last_second(node, cold, now);
         let inner = self.core.inners.get(node.inner as usize);
         let mut class_tokens = node.class_tokens;
         if inner.is_some()

@@ -12,6 +12,7 @@ use super::shared::LeafState;
 use super::shared_class::rates;
 use crate::qos::burst::Burst;
 use crate::qos::forest::{Class, ClassId, Identity, MAX_LEVELS};
+use crate::qos::meter::{Meter, Passed, second};
 use crate::time::Now;
 use crate::time::wheel::Wheel;
 
@@ -114,9 +115,7 @@ pub struct Cold {
     pub burst: Option<Box<Burst>>,
     /// Bytes that a leaf may still send in its turn, by level of the class that lends.
     pub deficits: [i32; MAX_LEVELS],
-    /// Bytes and packets when the second of the meter began, and what passed in the second before.
-    pub begin: [u64; 2],
-    pub last: [u64; 2],
+    pub meter: Meter,
 }
 
 /// Classes of a level.
@@ -237,7 +236,6 @@ impl Core {
             live: 0,
             flags: if burst.is_some() { BURSTS } else { 0 },
         });
-        let zero = [0; 2];
         let deficits = [0; MAX_LEVELS];
         self.cold.push(Cold {
             id,
@@ -245,8 +243,7 @@ impl Core {
             limit: *class.limit,
             burst,
             deficits,
-            begin: zero,
-            last: zero,
+            meter: Meter::default(),
         });
         self.number(slot);
         slot
@@ -380,21 +377,21 @@ pub fn meter_is_due(node: &Node, now: Now) -> bool {
 #[cold]
 pub fn meter(node: &mut Node, cold: Option<&mut Cold>, now: Now) {
     if let Some(cold) = cold {
-        cold.last = last_second(node, cold, now);
-        cold.begin = [node.bytes, node.packets];
+        cold.meter.begin_second(age(node, now), passed(node));
     }
     node.second = second(now);
 }
 
-/// Bytes and packets of the last full second.
-pub fn last_second(node: &Node, cold: &Cold, now: Now) -> [u64; 2] {
-    match second(now).wrapping_sub(node.second) {
-        0 => cold.last,
-        1 => [node.bytes - cold.begin[0], node.packets - cold.begin[1]],
-        _ => [0; 2],
-    }
+/// Packets and bytes of the last full second.
+pub fn last_second(node: &Node, cold: &Cold, now: Now) -> Passed {
+    cold.meter.last_second(age(node, now), passed(node))
 }
 
-fn second(now: Now) -> u32 {
-    (now.0 / 1_000_000_000) as u32
+fn passed(node: &Node) -> Passed {
+    Passed { packets: node.packets, bytes: node.bytes }
+}
+
+/// Seconds since the one in which the meter of a class was read last.
+fn age(node: &Node, now: Now) -> u32 {
+    second(now).wrapping_sub(node.second)
 }

@@ -143,7 +143,7 @@ impl Htb {
         (node.bytes, node.packets, node.borrows) = (was.bytes, was.packets, was.borrows);
         node.second = was.second;
         node.flags |= was.flags & OWNED;
-        (new_cold.begin, new_cold.last) = (cold.begin, cold.last);
+        new_cold.meter = cold.meter;
         if let (Some(inner), Some(was)) =
             (self.core.inners.get_mut(node.inner as usize), old.inners.get(was.inner as usize))
         {

@@ -1,6 +1,6 @@
 //! Header fields that queue kinds read from a waiting frame, and the ECN and DSCP bits that they may write.
 
-use tollway_wire::{checksum::Delta, ethernet, field, ipv4, ipv6, tcp};
+use tollway_wire::{ethernet, field, ipv4, ipv6, tcp};
 
 use crate::packet::frame::Frame;
 use crate::packet::tuple::Addr;
@@ -46,19 +46,12 @@ impl Network {
         }
     }
 
-    /// Writes DSCP and ECN, and what follows from them for the IPv4 header checksum (RFC 1624).
+    /// Writes DSCP and ECN, with the IPv4 header checksum.
     fn set_traffic_class(self, head: &mut [u8], class: u8) {
-        let old = field::get16(head, self.at);
         match self.version {
-            Version::V4 => {
-                let new = old & 0xff00 | u16::from(class);
-                let checksum = self.at + ipv4::offset::CHECKSUM;
-                let sum = Delta::NONE.replace16(old, new).apply(field::get16(head, checksum));
-                field::put(head, self.at, &new.to_be_bytes());
-                field::put(head, checksum, &sum.to_be_bytes());
-            }
+            Version::V4 => ipv4::set_tos(head.get_mut(self.at..).unwrap_or_default(), class, 0),
             Version::V6 => {
-                let new = old & 0xf00f | u16::from(class) << 4;
+                let new = field::get16(head, self.at) & 0xf00f | u16::from(class) << 4;
                 field::put(head, self.at, &new.to_be_bytes());
             }
         }

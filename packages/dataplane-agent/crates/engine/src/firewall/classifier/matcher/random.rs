@@ -7,6 +7,7 @@ use super::super::{AddressLists, Depends, PacketView};
 use super::shared_count::SharedCount;
 use super::{CompileScope, Condition, EvaluationOrder};
 use crate::error::BuildError;
+use crate::random::{STEP, split_mix};
 
 /// Matches a share of the packets that get this far. What the n-th of them gets follows from the seed, so that
 /// as many match however many workers there are. A super-frame is one packet.
@@ -54,10 +55,7 @@ impl Condition for Random {
     }
 }
 
-/// The n-th number of a sequence (SplitMix64).
+/// The n-th number of a sequence.
 const fn draw(key: u64, n: u64) -> u32 {
-    let mut mixed = key.wrapping_add(n.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((mixed ^ mixed >> 31) >> 32) as u32
+    (split_mix(key.wrapping_add(n.wrapping_add(1).wrapping_mul(STEP))) >> 32) as u32
 }
