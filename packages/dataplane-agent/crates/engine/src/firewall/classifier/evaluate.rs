@@ -102,7 +102,7 @@ impl RuleTable {
         let lists = rule.constant_matchers.saturating_sub(rule.flow_const_matchers);
         let (lists, rest) = rest.split_at_checked(lists).unwrap_or((&[], rest));
         for matcher in lists {
-            let Matcher::AddressList(member) = matcher else { continue };
+            let Some(member) = matcher.list_member() else { continue };
             out.note_membership(member.listed(), position);
             let (list, address) = (member.listed().list, member.address(view));
             let added = out.adds.iter().any(|add| add.list == list && add.address == address)

@@ -61,6 +61,11 @@ impl Condition for ListMember {
         lists.contains(self.list, self.address(view)) != self.negate
     }
 
+    #[inline(always)]
+    fn list_member(&self) -> Option<&ListMember> {
+        Some(self)
+    }
+
     fn reference(matcher: &M, asked: &mut ReferenceInput<'_>) -> bool {
         match matcher {
             M::SrcAddressList { list, negate } => asked.in_list(*list, asked.view.tuple.src) != *negate,

@@ -124,6 +124,13 @@ pub(super) trait Condition: Sized {
         MarkRead::Neither
     }
 
+    /// The list membership that decides, of a condition with [`EvaluationOrder::List`]: the outcome rests on it, and on what
+    /// the same evaluation has added to the list.
+    #[inline(always)]
+    fn list_member(&self) -> Option<&address_list::ListMember> {
+        None
+    }
+
     /// Reference implementation of [`Self::compile`] and [`Self::matches`] together, from the configuration and as slowly
     /// as it reads, for the [reference](super::reference). It shares no code with them, so that each can be wrong on its
     /// own.
@@ -217,6 +224,14 @@ macro_rules! matchers {
             pub(super) fn mark_read(&self) -> MarkRead {
                 match self {
                     $($(#[cfg($cfg)])? Self::$variant(matcher) => matcher.mark_read(),)*
+                }
+            }
+
+            /// See [`Condition::list_member`].
+            #[inline(always)]
+            pub(super) fn list_member(&self) -> Option<&address_list::ListMember> {
+                match self {
+                    $($(#[cfg($cfg)])? Self::$variant(matcher) => matcher.list_member(),)*
                 }
             }
 
