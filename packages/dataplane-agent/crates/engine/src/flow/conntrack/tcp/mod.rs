@@ -311,6 +311,7 @@ impl Tracker {
         self.track_data::<false>(direction, segment)
     }
 
+    // Not always in line: then the window functions are calls, and `engine/stateful-64k` takes 6.6 % more instructions.
     #[inline]
     fn track_data<const IN_ORDER: bool>(&mut self, direction: Direction, segment: &Segment) -> bool {
         let plain = segment.flags & !flag::PSH == flag::ACK;
