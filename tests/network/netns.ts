@@ -78,7 +78,7 @@ export class Host {
 
   /** Number of echo replies to `count` requests, 10 a second. */
   ping(address: string, count: number): number {
-    const { stdout } = this.run('ping', '-n', '-i', '0.1', '-W', '1', '-c', String(count), address);
+    const { stdout } = this.run('ping', '-n', '-i', '0.1', '-W', '4', '-c', String(count), address);
     return Number(/(\d+) received/.exec(stdout)?.[1] ?? 0);
   }
 }

@@ -138,20 +138,32 @@ fn forward_tracked<F: Frame, S: FrameSource<F>>(
                 Applied::Slow(reason) => reason,
             }
         };
-        let Some(packet) = batch.packets.get_mut(index) else { break };
-        if is_own(state, packet) {
-            state.table.prefetch_timer(packet.meta.entry);
-            batch.slow.push(index as u32);
-            state.count_slow_packet(&mut packet.meta, reason);
-        } else if packet.meta.is(flag::FLOW_MIGRATING) {
-            flow_handover::hand_over_again(
-                &mut packet.meta,
-                &batch.flow_handovers_in,
-                &mut batch.flow_handovers_out,
-            );
-        }
+        take_slow_path(state, batch, index, reason);
     }
     entered
+}
+
+/// Puts a packet into `batch.slow`, unless its flow is another worker's.
+// A call, which leaves its registers to the packets that are forwarded.
+#[inline(never)]
+fn take_slow_path<F: Frame>(
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    index: usize,
+    reason: SlowReason,
+) {
+    let Some(packet) = batch.packets.get_mut(index) else { return };
+    if is_own(state, packet) {
+        state.table.prefetch_timer(packet.meta.entry);
+        batch.slow.push(index as u32);
+        state.count_slow_packet(&mut packet.meta, reason);
+    } else if packet.meta.is(flag::FLOW_MIGRATING) {
+        flow_handover::hand_over_again(
+            &mut packet.meta,
+            &batch.flow_handovers_in,
+            &mut batch.flow_handovers_out,
+        );
+    }
 }
 
 /// Result of applying a cached action.
@@ -249,7 +261,7 @@ fn apply<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut
     let (frame, vnet, meta, entry, hot) = if updated {
         (frame, vnet, meta, entry, hot)
     } else {
-        if let Err(reason) = track_out_of_order_or_closing(snapshot, state, packet, &transport) {
+        if let Err(reason) = track_out_of_order_or_closing(snapshot, state, packet) {
             return Applied::Slow(reason);
         }
         // Tracking needed the whole table; entry and hot state, borrowed again, hold the same action.
@@ -292,16 +304,20 @@ fn track_out_of_order_or_closing<F: Frame>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
-    transport: &Transport,
 ) -> Result<(), SlowReason> {
     let entry = packet.meta.entry;
     let status = state.table.connection_at(entry).map_or(Status::default(), |hot| hot.status);
+    let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
+    // Read again: a reference to what the fast path has read would keep that out of registers there.
+    let Some(transport) = Transport::read(&packet.meta, head) else {
+        return Err(slow_by_connection(&packet.meta, status));
+    };
     // With FastTrack as RouterOS has it, what closes a connection meets the rules.
     if snapshot.fasttrack_bypasses() && packet.meta.closes() && status.fasttrack() {
         return Err(SlowReason::TcpControl);
     }
     let order = if is_intact(packet) {
-        state.table.track_out_of_order_or_closing(entry, transport, state.now, &snapshot.timeouts)
+        state.table.track_out_of_order_or_closing(entry, &transport, state.now, &snapshot.timeouts)
     } else {
         None
     };
