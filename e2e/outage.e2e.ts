@@ -62,7 +62,7 @@ test('with the packet engine silent the page says so, and what it counted is gre
   }
 });
 
-test('who logs out in one tab is told so in the others, and not that the router does not answer', async ({ ui }) => {
+test('who logs out in one tab is shown so in the others, and not that the router does not answer', async ({ ui }) => {
   const other = new Console(await ui.page.context().newPage(), ui.url);
   await other.page.goto(ui.url);
   await expect(other.tree).toBeVisible();
@@ -71,7 +71,7 @@ test('who logs out in one tab is told so in the others, and not that the router 
   await other.page.evaluate(() => {
     new MutationObserver(() => {
       const note = document.querySelector('.stale-note')?.textContent;
-      if (note) document.documentElement.dataset.told = note;
+      if (note) document.documentElement.dataset.reported = note;
     }).observe(document.body, { subtree: true, childList: true });
   });
   await ui.page.getByLabel('User admin').click();
@@ -82,7 +82,7 @@ test('who logs out in one tab is told so in the others, and not that the router 
   // Longer than a connection may be silent.
   await other.page.waitForTimeout(4_000);
   await expect(other.page.getByText('No answer from the router')).toHaveCount(0);
-  expect(await other.page.evaluate(() => document.documentElement.dataset.told)).toBeUndefined();
+  expect(await other.page.evaluate(() => document.documentElement.dataset.reported)).toBeUndefined();
   await expect(other.page.locator('.link')).toHaveText('logged out');
 
   await again.getByLabel('Password').fill(PASSWORD);

@@ -54,7 +54,7 @@ test('what is known not to be removed is counted instead of asked about', async 
   await rest.remove('/queue/type', type);
 });
 
-test('of neighbours that were learned no Undo is told of', async ({ ui, router: { rest } }) => {
+test('of neighbours that were learned no Undo is reported', async ({ ui, router: { rest } }) => {
   const learned = (await rest.list('/ip/arp')).find(({ dynamic }) => dynamic === 'true');
   if (learned === undefined) throw new Error('the lab has no neighbours');
   await rest.add('/ip/arp', {

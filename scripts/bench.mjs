@@ -109,7 +109,7 @@ async function runCase(entry, { bench, quick, minutes }) {
 
 /**
  * Machine that the figures were measured on. A virtual machine often has a name for its processor that fits several generations, so
- * its numbers are told as well (proc_cpuinfo; only x86 has them).
+ * its numbers are reported as well (proc_cpuinfo; only x86 has them).
  */
 function machine() {
   const cores = cpus();

@@ -37,7 +37,7 @@ export class Sections {
             time = seconds(started);
           });
         });
-        // A failure is told in its turn.
+        // A failure is reported in its turn.
         before = done.catch(() => undefined).finally(() => out.end());
         return { title, out, done, time: () => time };
       });
@@ -52,7 +52,7 @@ export class Sections {
   }
 
   /**
-   * Runs a part; a failure is told and noted, and the next parts still run.
+   * Runs a part; a failure is reported and noted, and the next parts still run.
    * @param {string} title
    * @param {() => Promise<void>} body throws when it fails
    * @param {{ needed?: boolean }} [options] `needed`: when it fails the parts after it cannot run

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { held } from './browser-heap.mjs';
 
-it('what the page made is told from compiled code and from what is the browser’s', () => {
+it('what the page made is distinguished from compiled code and from what is the browser’s', () => {
   const kinds = ['hidden', 'array', 'string', 'object', 'code', 'closure', 'native', 'synthetic', 'object shape'];
   const meta = { node_fields: ['type', 'name', 'self_size'], node_types: /** @type {[string[]]} */ ([kinds]) };
   const nodes = kinds.flatMap((_, kind) => [kind, 0, 10 ** kind]);

@@ -97,7 +97,7 @@ test('an agent that is started again goes on without a port whose name is taken,
     await eventually(() => it.healthy());
     await eventually(async () => (await logged(it, 'ether2 (eth2) cannot keep its name')) === 1);
     const next = it.pid('agent');
-    // Word of a change has it try again, which is not told again.
+    // Word of a change has it try again, which is not reported again.
     for (const state of ['down', 'up']) box.must('ip', 'link', 'set', 'eth3', state);
     box.must('ip', 'link', 'property', 'del', 'dev', 'eth3', 'altname', 'eth2');
     await eventually(() => left.ping('10.10.2.2', 1) === 1);

@@ -58,7 +58,7 @@ test('a network device that is taken down costs no time, and is used again when 
   await sleep(1000);
   const before = cpuSeconds(it.pid('agent'));
   await sleep(2000);
-  // A worker that is told of the error again and again takes a whole core.
+  // A worker that gets the error again and again takes a whole core.
   expect((cpuSeconds(it.pid('agent')) - before) / 2).toBeLessThan(0.3);
   box.must('ip', 'link', 'set', 'eth2', 'up');
   await eventually(() => left.ping('10.10.2.2', 1) === 1);

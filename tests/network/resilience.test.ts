@@ -79,7 +79,7 @@ test('without the data folder nothing is begun anew: both processes are back whe
   await eventually(() => lan.ping(SERVER, 1) === 1);
 });
 
-test('an agent that stands still is told of by the terminal, as is that it goes on', async () => {
+test('an agent that stands still is reported by the terminal, as is that it goes on', async () => {
   const agent = router.pid('agent');
   process.kill(agent, 'SIGSTOP');
   try {

@@ -136,7 +136,7 @@ it('gives metrics in the text format of Prometheus to who may read the router', 
   expect(text).toContain(`# TYPE tollway_queue_bytes_total counter\n`);
   expect(text).toContain(`tollway_queue_bytes_total${labels('upload')} 10\n`);
   expect(text).toContain(`tollway_queue_bytes_total${labels('download')} 20\n`);
-  // Every line is a comment or a sample, and every family is told once.
+  // Every line is a comment or a sample, and every family is reported once.
   const lines = text.trimEnd().split('\n');
   for (const line of lines) expect(line).toMatch(/^# (HELP|TYPE) \w+ .+$|^\w+(\{.*\})? -?[\d.e+-]+$/);
   const types = lines.filter((line) => line.startsWith('# TYPE'));

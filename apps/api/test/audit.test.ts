@@ -13,13 +13,13 @@ afterAll(() => router.close());
 
 const authorization = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`;
 /** Texts of the newest revision, the audit and the log. */
-async function told(): Promise<{ summary: string; audit: string; log: string }> {
+async function reported(): Promise<{ summary: string; audit: string; log: string }> {
   const { rows } = await router.request('GET', '/api/v1/revisions', undefined, { authorization });
   const audit = await router.db.audit.findFirst({ where: { action: 'config' }, orderBy: { id: 'desc' } });
   const log = (await router.rest('GET', '/log')).rows.at(-1)?.message ?? '';
   return { summary: rows[0]?.summary ?? '', audit: audit?.detail ?? '', log };
 }
-const summary = async (): Promise<string> => (await told()).summary;
+const summary = async (): Promise<string> => (await reported()).summary;
 const put = async (path: string, body: object): Promise<string> => {
   const answer = await router.rest('PUT', path, body);
   expect(answer).toMatchObject({ status: 201 });
@@ -30,7 +30,7 @@ describe('log, audit and history', () => {
   it('name the item, the properties with old and new values, who it was and by what', async () => {
     const id = await put('/queue/simple', { name: 'lan', target: '10.0.0.0/24', 'max-limit': '10M/10M' });
     const added = `add /queue/simple lan (${id}): target 10.0.0.0/24, max-limit 10M/10M`;
-    expect(await told()).toMatchObject({
+    expect(await reported()).toMatchObject({
       summary: added,
       audit: `${added} via rest`,
       log: expect.stringMatching(/ by admin from 127\.0\.0\.1 via rest \(revision \d+\)$/),
@@ -42,14 +42,14 @@ describe('log, audit and history', () => {
       { cookie, 'x-tollway': '1' },
     );
     const set = `set /queue/simple lan (${id}): max-limit 10M/10M → 20M/10M, comment none → "of us"`;
-    const { summary, audit, log } = await told();
+    const { summary, audit, log } = await reported();
     expect(summary).toBe(set);
     expect(audit).toBe(`${set} via web`);
     expect(log).toMatch(`${set} by admin from 127.0.0.1 via web (revision `);
     await router.rest('POST', '/queue/simple/disable', { numbers: 'lan' });
-    expect(await told()).toMatchObject({ summary: `disable /queue/simple lan "of us" (${id}): disabled no → yes` });
+    expect(await reported()).toMatchObject({ summary: `disable /queue/simple lan "of us" (${id}): disabled no → yes` });
     await router.rest('DELETE', `/queue/simple/${id}`);
-    expect((await told()).summary).toBe(
+    expect((await reported()).summary).toBe(
       `remove /queue/simple lan "of us" (${id}): target 10.0.0.0/24, max-limit 20M/10M, disabled yes`,
     );
   });
@@ -104,7 +104,7 @@ describe('users', () => {
     expect((await router.rest('PATCH', `/user/${id}`, { name: 'SYSTEM' })).status).toBe(400);
   });
 
-  it('are told with what changed of them, and never their passwords', async () => {
+  it('are reported with what changed of them, and never their passwords', async () => {
     const password = 'a long secret 77';
     const id = await put('/user', { name: 'bob', group: 'read', password });
     await router.rest('PATCH', `/user/${id}`, { group: 'write', password: `${password}8`, comment: 'helps' });

@@ -42,7 +42,7 @@ describe('rules with a time of day', () => {
   });
 });
 
-it('moments are told by the clock that conditions on the time of day go by, and follow it', async () => {
+it('moments are given by the clock that conditions on the time of day go by, and follow it', async () => {
   const LISTS = '/ip/firewall/address-list';
   vi.spyOn(Date, 'now').mockReturnValue(Date.UTC(2026, 2, 1, 20));
   const clock = vi.spyOn(Date.prototype, 'getTimezoneOffset').mockReturnValue(-330);

@@ -247,7 +247,7 @@ describe('a start with a database that', () => {
     expect(readdirSync(directory).filter((name) => /^tollway\.db-(wal|journal)$/.test(name))).toEqual([]);
   });
 
-  it.runIf(process.getuid?.() === 0)('cannot be written is told, and is used again when it can be', async () => {
+  it.runIf(process.getuid?.() === 0)('cannot be written is reported, and is used again when it can be', async () => {
     await start({}, readOnly());
     await refusesWith(/cannot be written: the file or its file system is read-only/, /Make it writable/);
     await stop();

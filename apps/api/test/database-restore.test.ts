@@ -70,8 +70,8 @@ describe('--restore', () => {
     expect(found).not.toContain('later');
     expect(peer.revision).toBeGreaterThan(revision + 1);
     // The history says what that did, and no id stands for two rows.
-    const { body: told } = await ask('GET', `/api/v1/revisions/${peer.revision}`);
-    expect(told).toMatchObject({ rows: 1, changes: [{ menu: FILTER, action: 'remove', '.id': idOf(later) }] });
+    const { body: reported } = await ask('GET', `/api/v1/revisions/${peer.revision}`);
+    expect(reported).toMatchObject({ rows: 1, changes: [{ menu: FILTER, action: 'remove', '.id': idOf(later) }] });
     const fresh = await ask('PUT', `/rest${FILTER}`, { chain: 'forward', action: 'accept' });
     expect(idOf(fresh)).not.toBe(idOf(later));
     await stop();
@@ -170,7 +170,7 @@ describe('--restore', () => {
     expect(refused.code).toBe(1);
     const number = /^What was kept last is damaged \(.+\.rows\).* --restore (\d+)\n$/.exec(refused.stderr)?.[1];
     expect(restoring('--check')).toEqual(refused);
-    // Whoever is told to restore is told the number at once.
+    // Who orders a restore gets the number at once.
     await start();
     const { body } = await ask('GET', '/healthz');
     expect(body).toMatchObject({

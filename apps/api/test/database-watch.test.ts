@@ -17,24 +17,24 @@ beforeAll(async () => {
 });
 afterAll(() => router.close());
 
-it('a full disk is told of before something could not be written, and while it is', async () => {
+it('a full disk is reported before something could not be written, and while it is', async () => {
   let free = 0;
-  const told: string[] = [];
+  const reported: string[] = [];
   const watch = new DatabaseWatch(
     `${router.directory}/tollway.db`,
     router.db,
-    ({ kind }) => told.push(kind),
+    ({ kind }) => reported.push(kind),
     () => true,
     () => 3 << 20,
     () => free,
   );
   expect(() => watch.refuseIfFaulty()).toThrow(DatabaseFault);
-  await expect.poll(() => told, { timeout: 60_000 }).toEqual(['full']);
+  await expect.poll(() => reported, { timeout: 60_000 }).toEqual(['full']);
   expect(watch.fault?.text).toMatch(/the disk is full\. Free some space/);
   // The agent keeps the file that it has until it has the next one.
   free = 3 << 20;
   expect(() => watch.refuseIfFaulty()).not.toThrow();
-  await expect.poll(() => told, { timeout: 60_000 }).toEqual(['full', 'no-room']);
+  await expect.poll(() => reported, { timeout: 60_000 }).toEqual(['full', 'no-room']);
   expect(watch.fault?.text).toMatch(
     /has no room beside it for another configuration: the disk is nearly full \(it takes up to 4 MiB\)\. Free some space/,
   );
@@ -52,18 +52,18 @@ it('what could not be written beside it has it tried whether it can be written',
       return Promise.reject(new Error('SQLITE_READONLY: attempt to write a readonly database'));
     },
   };
-  const told: string[] = [];
+  const reported: string[] = [];
   const file = `${router.directory}/tollway.db`;
-  const watch = new DatabaseWatch(file, failing as unknown as typeof router.db, ({ kind }) => told.push(kind));
+  const watch = new DatabaseWatch(file, failing as unknown as typeof router.db, ({ kind }) => reported.push(kind));
   try {
     await new Promise((resolve) => setTimeout(resolve, 2_500));
     expect(writes).toBe(0);
     watch.requestCheck();
-    await expect.poll(() => told, { timeout: 60_000 }).toEqual(['read-only']);
+    await expect.poll(() => reported, { timeout: 60_000 }).toEqual(['read-only']);
   } finally {
     watch.close();
   }
-  const good = new DatabaseWatch(file, router.db, ({ kind }) => told.push(kind));
+  const good = new DatabaseWatch(file, router.db, ({ kind }) => reported.push(kind));
   try {
     good.requestCheck();
     await new Promise((resolve) => setTimeout(resolve, 2_500));
@@ -136,19 +136,19 @@ it('that the disk is nearly full hides nothing that is wrong already', async () 
 
 const root = process.getuid?.() === 0;
 
-it('a file that nobody may write any more is told of before something could not be written', async () => {
+it('a file that nobody may write any more is reported before something could not be written', async () => {
   const file = `${router.directory}/tollway.db`;
   // What root may do is not asked of the file's mode.
   const harm = () => (root ? execFileSync('mount', ['--bind', '-o', 'ro', file, file]) : chmodSync(file, 0o444));
   const mend = () => (root ? execFileSync('umount', [file]) : chmodSync(file, 0o600));
-  const told: string[] = [];
-  const watch = new DatabaseWatch(file, router.db, ({ kind }) => told.push(kind));
+  const reported: string[] = [];
+  const watch = new DatabaseWatch(file, router.db, ({ kind }) => reported.push(kind));
   try {
     expect(() => watch.refuseIfFaulty()).not.toThrow();
     harm();
     try {
       expect(() => watch.refuseIfFaulty()).toThrow(/cannot be written: the file or its file system is read-only/);
-      await expect.poll(() => told, { timeout: 60_000 }).toEqual(['read-only']);
+      await expect.poll(() => reported, { timeout: 60_000 }).toEqual(['read-only']);
       expect(watch.fault?.text).toMatch(/Make it writable; management goes on by itself then/);
     } finally {
       mend();

@@ -26,7 +26,7 @@ async function unchanged(revision: number): Promise<void> {
 }
 
 describe('an agent that does not answer', () => {
-  it('to prepare: all writers are told after 5 s, nothing is stored, and it counts as down', async () => {
+  it('to prepare: all writers get an answer after 5 s, nothing is stored, and it counts as down', async () => {
     const { revision } = peer;
     peer.mute = ['prepare', 'hello'];
     const started = Date.now();
@@ -91,7 +91,7 @@ describe('an agent that is away', () => {
 
 describe('a browser, while the agent is away', () => {
   it.each(['/ip/firewall/connection', '/ip/firewall/address-list', '/ip/arp', '/ip/route', '/ip/settings/fast-path'])(
-    'is told that items of %s are missing, also of one that it looks at, until it is back',
+    'gets a report that items of %s are missing, also of one that it looks at, until it is back',
     async (menu) => {
       const client = await Client.open(router.url);
       const filter = { '.id': '*8000000010A000001' };
@@ -99,8 +99,8 @@ describe('a browser, while the agent is away', () => {
       const ask = (id: number) =>
         client.send({ op: 'subscribe', id, topic: 'menu', menu, intervalMs: 200, ...windows[id] });
       /** The member `incomplete` of the newest message of each window. */
-      const told = () => windows.map((_, at) => client.messages.findLast(({ id }) => id === at)?.incomplete);
-      const become = (...expected: unknown[]) => expect.poll(told, { timeout: 60_000 }).toEqual(expected);
+      const reported = () => windows.map((_, at) => client.messages.findLast(({ id }) => id === at)?.incomplete);
+      const become = (...expected: unknown[]) => expect.poll(reported, { timeout: 60_000 }).toEqual(expected);
       const heard = (id: number) => client.messages.some((message) => message.id === id);
       try {
         ask(0);

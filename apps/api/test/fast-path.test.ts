@@ -45,8 +45,8 @@ describe('why packets are slow', () => {
     const { rows } = await router.rest('GET', FAST);
     for (const { name = '', active, packets, bytes } of rows) {
       const prefix = name.startsWith('ipv4-') ? name : `ipv4-${name}`;
-      const told = [item[`${prefix}-active`], item[`${prefix}-packets`], item[`${prefix}-bytes`]];
-      expect(told, name).toEqual([active, packets, bytes]);
+      const reported = [item[`${prefix}-active`], item[`${prefix}-packets`], item[`${prefix}-bytes`]];
+      expect(reported, name).toEqual([active, packets, bytes]);
     }
     expect(item).toMatchObject({ 'ipv4-fast-path-packets': '3', 'ipv4-flow-cache-packets': '489' });
   });

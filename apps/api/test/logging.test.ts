@@ -249,10 +249,10 @@ describe('actions', () => {
     writeFileSync(join(router.directory, 'log'), '');
     await added(RULES, { action: 'disk' });
     await say('one');
-    const told = async () => (await held()).filter((text) => text.startsWith('log action disk: '));
-    await eventually(async () => expect(await told()).toHaveLength(1));
+    const reported = async () => (await held()).filter((text) => text.startsWith('log action disk: '));
+    await eventually(async () => expect(await reported()).toHaveLength(1));
     await say('two');
-    expect(await told()).toEqual([expect.stringContaining('cannot be written')]);
+    expect(await reported()).toEqual([expect.stringContaining('cannot be written')]);
     expect(await held()).toEqual(expect.arrayContaining(['one', 'two']));
   });
 
@@ -308,13 +308,13 @@ describe('actions', () => {
     });
     await added(RULES, { topics: 'script', action: 'remote' });
     await say('one');
-    const told = async () => (await held()).filter((line) => line.startsWith('log action remote: '));
-    await eventually(async () => expect(await told()).toHaveLength(1));
-    expect((await told())[0]).toContain('ECONNREFUSED');
+    const reported = async () => (await held()).filter((line) => line.startsWith('log action remote: '));
+    await eventually(async () => expect(await reported()).toHaveLength(1));
+    expect((await reported())[0]).toContain('ECONNREFUSED');
     await say('two');
     await listen(port);
     await eventually(() => expect(text).toBe('script,info one\nscript,info two\n'));
-    expect(await told()).toEqual([expect.stringContaining('cannot be reached'), 'log action remote: works again']);
+    expect(await reported()).toEqual([expect.stringContaining('cannot be reached'), 'log action remote: works again']);
     await router.shut();
     await new Promise((resolve) => server.close(resolve));
     await router.open();

@@ -124,7 +124,7 @@ describe('behind a reverse proxy logins', () => {
     return rows.at(-1)?.message;
   };
 
-  it.each(['127.0.0.1', '::ffff:127.0.0.1'])('are told apart by what it says (%s)', async (proxy) => {
+  it.each(['127.0.0.1', '::ffff:127.0.0.1'])('are distinguished by what it says (%s)', async (proxy) => {
     router = await Router.start({ loginLimits: limits, trustedProxies: ['192.0.2.1', proxy] });
     for (const status of [401, 401, 429]) expect(await from('203.0.113.7', 'wrong')).toBe(status);
     expect(await from('203.0.113.8', 'wrong')).toBe(401);

@@ -212,7 +212,7 @@ describe('a live trace', () => {
     expect(peer.traces).toBe(0);
   });
 
-  it('by REST tells packets in the order of their arrival, whenever it is told of them', async () => {
+  it('by REST tells packets in the order of their arrival, whenever they are reported', async () => {
     const ms = (more: number) => ({ 'time-ms': Date.UTC(2026, 2, 1, 12) + more });
     peer.traced = [packet(1, { ...ms(7), length: 107 }), packet(2, { ...ms(3), length: 103 })];
     const { rows } = await router.rest('POST', TRACE, { packets: '2', duration: '1s', '.proplist': 'length' });

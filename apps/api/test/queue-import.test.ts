@@ -136,8 +136,8 @@ describe('an import', () => {
 
   it('tells first, then does all of it in one revision', async () => {
     const csv = '# our customers\nname,target,upload,download\nalice,10.0.0.1,5M,20M\nbob,10.0.0.2,1M,2M\n';
-    const told = await send({ csv, 'dry-run': true });
-    expect(told).toEqual({
+    const reported = await send({ csv, 'dry-run': true });
+    expect(reported).toEqual({
       status: 200,
       digest: expect.any(String),
       lines: [
@@ -170,8 +170,8 @@ describe('an import', () => {
     const csv = 'name;Max Limit (kept);comment\n';
     expect((await send({ csv, 'dry-run': true })).lines[0]?.text).toMatch(/column 2: Max Limit \(kept\) is no setting/);
     const changes = 'Subscriber;IP Address;Download;note\na;10.0.0.1;3M;\nb;;;better\nd;10.0.0.4;9M;\n';
-    const told = await send({ csv: changes, 'dry-run': true, remove: true });
-    expect(told.lines.map(({ line, action, name, text }) => [line, action, name, text])).toEqual([
+    const reported = await send({ csv: changes, 'dry-run': true, remove: true });
+    expect(reported.lines.map(({ line, action, name, text }) => [line, action, name, text])).toEqual([
       [2, 'change', 'a', 'max-limit 1M/1M → 1M/3M'],
       [3, 'change', 'b', 'comment better'],
       [4, 'add', 'd', 'target 10.0.0.4/32, max-limit 0/9M'],
@@ -206,15 +206,15 @@ describe('an import', () => {
     await send({
       csv: 'name,target,parent\ntop,10.0.0.0/8,\nmiddle,10.0.0.0/16,top\nlow,10.0.0.1,middle\nother,10.9.0.1,',
     });
-    const told = await send({ csv: 'low,10.0.0.1', remove: true });
-    expect(told.lines.map(({ action, name }) => `${action} ${name}`)).toEqual(['same low', 'remove other']);
+    const reported = await send({ csv: 'low,10.0.0.1', remove: true });
+    expect(reported.lines.map(({ action, name }) => `${action} ${name}`)).toEqual(['same low', 'remove other']);
   });
 
   it('knows parents of later lines, and keeps the order of the list', async () => {
     const csv =
       'name,target,parent\nlow,10.0.0.1,middle\nbob,10.0.0.2,\nmiddle,10.0.0.0/16,top\ntop,10.0.0.0/8,\nlast,10.1.0.1,top';
-    const told = await send({ csv });
-    expect(told.lines.map(({ line, action, name }) => `${line} ${action} ${name}`)).toEqual([
+    const reported = await send({ csv });
+    expect(reported.lines.map(({ line, action, name }) => `${line} ${action} ${name}`)).toEqual([
       '2 add low',
       '3 add bob',
       '4 add middle',
@@ -282,15 +282,15 @@ describe('an import', () => {
   it('tells every wrong line, and changes nothing then', async () => {
     const csv =
       'a,10.0.0.1,1M,1M\nb,10.0.0.300,1M,1M\na,10.0.0.9,1M,1M\nc,10.0.0.4,fast,1M\nd,10.0.0.5,1M,1M,1M,1M,1M,1s,more\n';
-    const told = await send({ csv, 'dry-run': true });
-    expect(told.lines.map(({ line, action }) => `${line} ${action}`)).toEqual([
+    const reported = await send({ csv, 'dry-run': true });
+    expect(reported.lines.map(({ line, action }) => `${line} ${action}`)).toEqual([
       '1 add',
       '2 error',
       '3 error',
       '4 error',
       '5 error',
     ]);
-    expect(told.lines.map(({ text }) => text).slice(1)).toEqual([
+    expect(reported.lines.map(({ text }) => text).slice(1)).toEqual([
       expect.stringMatching(/^column 2: value of target: 10.0.0.300 is not/),
       'line 1 names the same queue',
       expect.stringMatching(/^column 3: value of max-limit \(upload\): fast is not a rate in bits per second/),
@@ -356,8 +356,8 @@ describe('an import', () => {
     ['a parent', 'name,target,parent\na,10.0.0.1,b', 2, /^column 3: .* parent: b is none of none/],
     ['a name twice', 'name,target\na,10.0.0.1\nb,10.0.0.2\na,10.0.0.3', 4, /^line 2 names the same queue$/],
   ])('says where the mistake is, and what would be right: %s', async (_what, csv, line, text) => {
-    const told = await send({ csv, 'dry-run': true });
-    const wrong = told.lines.filter(({ action }) => action === 'error');
+    const reported = await send({ csv, 'dry-run': true });
+    const wrong = reported.lines.filter(({ action }) => action === 'error');
     expect(wrong).toEqual([expect.objectContaining({ line, text: expect.stringMatching(text) })]);
     const refused = await send({ csv });
     expect([refused.status, refused.detail]).toEqual([400, `line ${line}: ${wrong[0]?.text}`]);
@@ -365,8 +365,8 @@ describe('an import', () => {
   });
 
   it('leaves out empty columns and cells at the end, as spreadsheets write them', async () => {
-    const told = await send({ csv: 'Name;IP;;;\r\na;10.0.0.1;;;\r\nb;10.0.0.2;;;;;\r\n', 'dry-run': true });
-    expect(told.lines.map(({ action, name, text }) => `${action} ${name} ${text}`)).toEqual([
+    const reported = await send({ csv: 'Name;IP;;;\r\na;10.0.0.1;;;\r\nb;10.0.0.2;;;;;\r\n', 'dry-run': true });
+    expect(reported.lines.map(({ action, name, text }) => `${action} ${name} ${text}`)).toEqual([
       'add a target 10.0.0.1/32',
       'add b target 10.0.0.2/32',
     ]);
@@ -376,8 +376,8 @@ describe('an import', () => {
     const some = (count: number, parent: string, from: number) =>
       Array.from({ length: count }, (_, at) => `s${from + at},10.${at >> 8}.${at & 255}.1,${parent}`);
     const csv = ['name,target,parent', ...some(12_000, '', 0), ...some(12_000, 'nobody', 12_000)].join('\n');
-    const told = await send({ csv, 'dry-run': true });
-    expect(told.lines.filter(({ action }) => action === 'error')).toHaveLength(12_000);
+    const reported = await send({ csv, 'dry-run': true });
+    expect(reported.lines.filter(({ action }) => action === 'error')).toHaveLength(12_000);
   });
 
   it('names the line that the data plane refuses', async () => {
@@ -394,7 +394,7 @@ describe('an import', () => {
     expect(await list()).toEqual([]);
   });
 
-  it('that was told by a dry run does nothing else than that', async () => {
+  it('that was reported by a dry run does nothing else than that', async () => {
     await router.rest('PUT', QUEUES, { name: 'old', target: '10.0.0.9' });
     const body = { csv: 'name,target\nalice,10.0.0.1', remove: true };
     const { digest } = await send({ ...body, 'dry-run': true });
@@ -427,8 +427,8 @@ describe('an import', () => {
       return `subscriber-${index},10.${a >> 8}.${a & 255}.${b},10M,50M,20M,100M,8M,16s`;
     });
     const csv = lines.join('\n');
-    const told = await send({ csv, 'dry-run': true });
-    expect(told.lines.filter(({ action }) => action === 'add')).toHaveLength(25_000);
+    const reported = await send({ csv, 'dry-run': true });
+    expect(reported.lines.filter(({ action }) => action === 'add')).toHaveLength(25_000);
     const done = await send({ csv });
     expect(done.revision).toBeGreaterThan(0);
     expect(router.peer?.active?.['simple-queues']).toHaveLength(25_000);
@@ -442,9 +442,9 @@ describe('an import', () => {
   it('takes no list without a line for the wish to have no queues', async () => {
     await send({ csv: 'name,target\nalone,10.77.0.1\n' });
     for (const csv of ['name,target\n', '', '\n\n']) {
-      const told = await send({ csv, remove: true });
-      expect(told.status).toBe(400);
-      expect(told.detail).toMatch(/no queue is in the list|title/);
+      const reported = await send({ csv, remove: true });
+      expect(reported.status).toBe(400);
+      expect(reported.detail).toMatch(/no queue is in the list|title/);
       expect(await list()).toHaveLength(1);
     }
   });

@@ -343,7 +343,7 @@ describe('the milliseconds of a queue', () => {
     rate: 1_000 * (first + 4),
   });
 
-  it('are told once they are whole, of all workers together', async () => {
+  it('are reported once they are whole, of all workers together', async () => {
     const queue = await add(SIMPLE, { name: 'a', target: '10.0.0.1' });
     const { peer } = router;
     if (peer === undefined) throw new Error('no peer');
@@ -396,7 +396,7 @@ describe('the milliseconds of a queue', () => {
     expect(asked?.length).toBeLessThan(5);
   });
 
-  it('are told of queues in which packets pass; of others it is told why there are none', async () => {
+  it('are reported for queues in which packets pass; for others it is reported why there are none', async () => {
     await add(SIMPLE, { name: 'line', target: '10.0.0.0/24', 'max-limit': '10M/10M' });
     const child = await add(SIMPLE, { name: 'desk', target: '10.0.0.1', parent: 'line' });
     await add(TREE, { name: 'up', parent: 'global', 'max-limit': '10M' });
@@ -406,22 +406,22 @@ describe('the milliseconds of a queue', () => {
     peer.scope = () => Buffer.alloc(0);
     const client = await Client.open(router.url);
     const asked = () => peer.asked.flatMap(({ op, row }) => (op === 'token-bucket' ? [row] : []));
-    const told = async (id: number, text: RegExp) =>
+    const reported = async (id: number, text: RegExp) =>
       expect((await client.next(({ op, id: of }) => op === 'error' && of === id)).detail).toMatch(text);
     try {
       const before = asked().length;
       client.send({ op: 'subscribe', id: 1, topic: 'token-bucket', menu: SIMPLE, queue: 'line' });
-      await told(1, /^Packets pass in the queues below this one/);
+      await reported(1, /^Packets pass in the queues below this one/);
       client.send({ op: 'subscribe', id: 2, topic: 'token-bucket', menu: TREE, queue: 'up' });
-      await told(2, /^Packets pass in the queues below this one/);
+      await reported(2, /^Packets pass in the queues below this one/);
       expect(asked()).toHaveLength(before);
 
       client.send({ op: 'subscribe', id: 3, topic: 'token-bucket', menu: SIMPLE, queue: 'desk' });
       await client.next(({ op, id }) => op === 'token-bucket' && id === 3);
       await call('POST', `${SIMPLE}/disable`, { numbers: 'line' });
-      await told(3, /^The queue does not work: parent: line is disabled\.$/);
+      await reported(3, /^The queue does not work: parent: line is disabled\.$/);
       await call('POST', `${SIMPLE}/disable`, { numbers: 'desk' });
-      await told(3, /^The queue is disabled/);
+      await reported(3, /^The queue is disabled/);
       await call('PATCH', `${SIMPLE}/${child['.id']}`, { disabled: 'no', parent: 'none' });
       await client.next(({ op, id }) => op === 'token-bucket' && id === 3);
     } finally {
@@ -460,7 +460,7 @@ describe('the milliseconds of a queue', () => {
     }
   });
 
-  it('are told of four queues at a time, however many look at one of them', async () => {
+  it('are reported for four queues at a time, however many look at one of them', async () => {
     const names = ['a', 'b', 'c', 'd', 'e'];
     for (const [at, name] of names.entries()) await add(SIMPLE, { name, target: `10.0.0.${at + 1}` });
     if (router.peer !== undefined) router.peer.scope = () => Buffer.alloc(0);
@@ -516,7 +516,7 @@ describe('the milliseconds of a queue', () => {
     }
   });
 
-  it('that nobody was told of are a gap', async () => {
+  it('that were reported to nobody are a gap', async () => {
     await add(SIMPLE, { name: 'a', target: '10.0.0.1' });
     const { peer } = router;
     if (peer === undefined) throw new Error('no peer');

@@ -14,7 +14,7 @@ it('keeps every revision that is stored, and all users, also when it is stopped 
   const known = new Set<number>();
   const { peer } = router;
   if (peer === undefined) throw new Error('there is no peer');
-  // Between what is stored and what is told of lies an answer of the agent.
+  // Between what is stored and what is reported lies an answer of the agent.
   peer.delayMs = 30;
   for (const round of [1, 2, 3]) {
     let answered = 0;

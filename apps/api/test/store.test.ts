@@ -54,7 +54,7 @@ describe('an agent that is away', () => {
     expect(answer.error.detail).toMatch(/agent/);
     expect(Date.now() - started).toBeGreaterThan(4_000);
     expect((await router.rest('GET', '/ip/address')).body).toEqual([]);
-    // What the data plane alone knows is neither guessed nor told as nothing.
+    // What the data plane alone knows is neither guessed nor reported as nothing.
     const [ether1] = (await router.rest('GET', '/interface')).rows;
     expect(ether1).toMatchObject({ name: 'ether1', disabled: 'false' });
     expect(ether1).not.toHaveProperty('running');

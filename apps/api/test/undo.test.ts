@@ -40,7 +40,7 @@ async function add(...names: string[]): Promise<string[]> {
 }
 
 describe('a port with a queue of its own', () => {
-  it('has its changes told and undone, whichever menu they were made by', async () => {
+  it('has its changes reported and undone, whichever menu they were made by', async () => {
     const [port] = (await router.rest('GET', '/queue/interface')).rows;
     const id = port?.['.id'] ?? '';
     const first = await router.rest('PATCH', `/queue/interface/${id}`, { queue: 'default-small' });
@@ -163,13 +163,13 @@ describe('a change', () => {
     const entries = '/ip/firewall/address-list';
     const put = (address: string) => router.rest('PUT', entries, { list: 'gone', address });
     const remove = (...numbers: string[]) => router.rest('POST', `${entries}/remove`, { numbers });
-    const told = async (number: number) => {
+    const reported = async (number: number) => {
       const lines = (await api('GET', '')).body as { revision: number; undo?: string }[];
       return lines.find(({ revision }) => revision === number)?.undo;
     };
     const isKept = async (number: number, by: number) => {
       const why = new RegExp(`^${entries} \\*\\w+ was removed again after revision ${by}(, and 1 more)?$`);
-      expect(await told(number)).toMatch(why);
+      expect(await reported(number)).toMatch(why);
       const refused = await undo(number);
       expect(refused.status).toBe(400);
       expect(refused.error.detail).toContain(`was removed again after revision ${by}`);
@@ -191,15 +191,15 @@ describe('a change', () => {
     const both = revisionOf(await remove(third.id, fourth.id));
     const bothBack = revisionOf(await undo(both));
     await remove(third.id);
-    expect(await told(both)).toMatch(/, and 1 more$/);
+    expect(await reported(both)).toMatch(/, and 1 more$/);
     await remove(fourth.id);
     await isKept(both, bothBack);
     // The removal that counts is offered, and so is one whose return was undone.
-    expect(await told(last)).toBe('');
+    expect(await reported(last)).toBe('');
     const fifth = await put('10.9.9.5');
     const gone = revisionOf(await remove(fifth.id));
     expect((await undo(revisionOf(await undo(gone)))).status).toBe(200);
-    expect(await told(gone)).toBe('');
+    expect(await reported(gone)).toBe('');
     expect((await undo(gone)).status).toBe(200);
     expect((await router.rest('GET', `${entries}/${fifth.id}`)).status).toBe(200);
   });
@@ -328,16 +328,16 @@ describe('a change', () => {
 
   it('is not offered while others use names that would go with it', async () => {
     const put = async (body: object) => revisionOf(await router.rest('PUT', QUEUES, body));
-    const told = async (revision: number) =>
+    const reported = async (revision: number) =>
       (await api('GET', '')).rows.find((line) => Number(line.revision) === revision)?.undo;
     const root = await put({ name: 'root', target: '10.0.0.0/8' });
     const c1 = await put({ name: 'c1', target: '10.1.0.0/16', parent: 'root' });
     const c3 = await put({ name: 'c3', target: '10.1.1.0/24', parent: 'c1' });
     const reason = `${QUEUES} c1 is in use by ${QUEUES} c3, which names it since then`;
-    expect(await told(c1)).toBe(reason);
+    expect(await reported(c1)).toBe(reason);
     expect((await undo(c1)).error.detail).toContain(reason);
-    expect(await told(root)).toBe(`${QUEUES} root is in use by ${QUEUES} c1, which names it since then`);
-    expect(await told(c3)).toBe('');
+    expect(await reported(root)).toBe(`${QUEUES} root is in use by ${QUEUES} c1, which names it since then`);
+    expect(await reported(c3)).toBe('');
 
     // What goes along uses nothing then; a row that comes later does, also by a new name.
     const both = revisionOf(
@@ -346,17 +346,17 @@ describe('a change', () => {
         { name: 'q', target: '10.2.1.0/24', parent: 'p' },
       ]),
     );
-    expect(await told(both)).toBe('');
+    expect(await reported(both)).toBe('');
     const renamed = revisionOf(await router.rest('PATCH', `${QUEUES}/p`, { name: 'isp' }));
-    expect(await told(renamed)).toBe('');
+    expect(await reported(renamed)).toBe('');
     const late = await put({ name: 'late', target: '10.2.2.0/24', parent: 'isp' });
-    expect(await told(renamed)).toBe(`${QUEUES} isp is in use by ${QUEUES} late, which names it since then`);
+    expect(await reported(renamed)).toBe(`${QUEUES} isp is in use by ${QUEUES} late, which names it since then`);
     expect((await undo(renamed)).status).toBe(400);
     await undo(late);
-    expect(await told(renamed)).toBe('');
+    expect(await reported(renamed)).toBe('');
     expect((await undo(renamed)).status).toBe(200);
     await undo(c3);
-    expect(await told(c1)).toBe('');
+    expect(await reported(c1)).toBe('');
   });
 
   it('that gave a mark is undone where whoever names it did so before, and not offered where others do since', async () => {
@@ -366,7 +366,7 @@ describe('a change', () => {
       expect(answer.status, JSON.stringify(answer.body)).toBe(201);
       return { id: answer.id, revision: revisionOf(answer) };
     };
-    const told = async (revision: number) =>
+    const reported = async (revision: number) =>
       (await api('GET', '')).rows.find((line) => Number(line.revision) === revision)?.undo;
     const rule = (mark: object) => ({ chain: 'prerouting', protocol: 'udp', ...mark });
     const voip = rule({ action: 'mark-packet', 'new-packet-mark': 'voip' });
@@ -374,21 +374,21 @@ describe('a change', () => {
     const simple = await put(QUEUES, { name: 'office', target: '10.0.0.0/8', 'packet-marks': 'bulk,voip' });
     const other = await put('/queue/tree', { name: 'other', parent: 'global' });
     const packet = await put(MANGLE, voip);
-    expect(await told(packet.revision)).toBe('');
+    expect(await reported(packet.revision)).toBe('');
     expect((await undo(packet.revision)).status).toBe(200);
 
     const connection = await put(FILTER, { chain: 'forward', action: 'drop', 'connection-mark': 'slow' });
     const slow = await put(MANGLE, rule({ action: 'mark-connection', 'new-connection-mark': 'slow' }));
-    expect([await told(slow.revision), (await undo(slow.revision)).status]).toEqual(['', 200]);
+    expect([await reported(slow.revision), (await undo(slow.revision)).status]).toEqual(['', 200]);
 
     // Another mark than before; a comment since does not count, a row that names it since does.
     const again = await put(MANGLE, rule({ action: 'mark-packet', 'new-packet-mark': 'none yet' }));
     const patched = revisionOf(await router.rest('PATCH', `${MANGLE}/${again.id}`, { 'new-packet-mark': 'voip' }));
     await router.rest('PATCH', `/queue/tree/${tree.id}`, { comment: 'phones' });
-    expect(await told(patched)).toBe('');
+    expect(await reported(patched)).toBe('');
     const named = await router.rest('PATCH', `/queue/tree/${other.id}`, { 'packet-mark': 'voip' });
     const reason = `${MANGLE} ${again.id} gives packet mark voip, which is in use by /queue/tree other since then`;
-    expect(await told(patched)).toBe(reason);
+    expect(await reported(patched)).toBe(reason);
     const refused = await undo(patched);
     expect([refused.status, refused.error.detail]).toEqual([
       400,
@@ -396,10 +396,10 @@ describe('a change', () => {
     ]);
     // By another rule, too, it is no reason.
     const second = await put(MANGLE, voip);
-    expect([await told(patched), await told(second.revision)]).toEqual(['', '']);
+    expect([await reported(patched), await reported(second.revision)]).toEqual(['', '']);
     expect((await undo(second.revision)).status).toBe(200);
     expect((await undo(revisionOf(named))).status).toBe(200);
-    expect([await told(patched), (await undo(patched)).status]).toEqual(['', 200]);
+    expect([await reported(patched), (await undo(patched)).status]).toEqual(['', 200]);
     for (const [menu, { id }] of [
       [MANGLE, again],
       ['/queue/tree', tree],

@@ -99,7 +99,7 @@ describe('OpenAPI of the registry', () => {
   };
 
   it.each(['remove', 'enable', 'comment', 'move', 'set', 'unset', 'reset', 'reset-counters'])(
-    '%s has to be told its items, by numbers or .id',
+    '%s needs its items, by numbers or .id',
     (command) => {
       expect(body(`/rest/ip/firewall/filter/${command}`)).toMatchObject({
         required: true,

@@ -10,7 +10,7 @@ export interface MenuChecks {
   readonly keys?: readonly KeyOf[];
   /** Rows jump to others: a change is refused by which some that it does not itself change stop working. */
   readonly jumps?: true;
-  /** Actions that keep packets out: that a row with one of them cannot work, somebody has to be told. */
+  /** Actions that keep packets out: a row with one of them that cannot work is reported, as it lets packets pass. */
   readonly droppingActions?: readonly string[];
 }
 

@@ -68,56 +68,47 @@ function setUsers(
   args: Arguments,
   notFound: (item: string) => ApiError,
 ): Promise<void> {
-  return oneAtATime.run(() => change(services, by, menu, items, args, notFound));
-}
-
-async function change(
-  services: Services,
-  by: Principal,
-  menu: Menu,
-  items: readonly string[],
-  args: Arguments,
-  notFound: (item: string) => ApiError,
-): Promise<void> {
-  const changes = items.map((item): { user: User; before: Row; content: UserContent } => {
-    const user = findUser(services, item, notFound);
-    const { name, group, disabled, comment } = user;
-    const before = { id: user.id, values: { name, group }, disabled, comment };
-    const row = { id: user.id, values: { name, group, ...UNCHANGED_PASSWORD }, disabled, comment };
-    const content = userContent(verifiedContent(verifySet(services.store.checks, menu, row, args, NO_CONFIGURATION)));
-    if (Object.hasOwn(args, 'password')) {
-      refuseWeak(content.password);
-      return { user, before, content };
+  return oneAtATime.run(async () => {
+    const changes = items.map((item): { user: User; before: Row; content: UserContent } => {
+      const user = findUser(services, item, notFound);
+      const { name, group, disabled, comment } = user;
+      const before = { id: user.id, values: { name, group }, disabled, comment };
+      const row = { id: user.id, values: { name, group, ...UNCHANGED_PASSWORD }, disabled, comment };
+      const content = userContent(verifiedContent(verifySet(services.store.checks, menu, row, args, NO_CONFIGURATION)));
+      if (Object.hasOwn(args, 'password')) {
+        refuseWeak(content.password);
+        return { user, before, content };
+      }
+      const { password: _password, ...rest } = content;
+      return { user, before, content: rest };
+    });
+    const names = new Set<string>();
+    for (const { user, content } of changes) {
+      const look = lookOf(content.name);
+      if (names.has(look)) throw nameTaken();
+      names.add(look);
+      // A name that was given before stays good.
+      if (content.name !== user.name) refuseTakenName(services, content.name, user.id);
     }
-    const { password: _password, ...rest } = content;
-    return { user, before, content: rest };
+    const losing = new Set(
+      changes.flatMap(({ user, content }) => (content.group === 'full' && !content.disabled ? [] : [user.id])),
+    );
+    const regrouped = changes.some(({ user, content }) => user.group === 'full' && content.group !== 'full');
+    const property = regrouped ? 'group' : 'disabled';
+    refuseWithoutFullUser(services, losing, 'disabled or moved to another group', property);
+    await store(
+      services,
+      by,
+      changes.map(({ user: { id }, before, content }) => {
+        const changed = differences(menu, before, rowOf(id, content));
+        const detail = `set user ${before.values.name}${changed === '' ? '' : `: ${changed}`}`;
+        return { change: { do: 'set', id, content }, detail };
+      }),
+    );
+    for (const { user, content } of changes) {
+      if (content.password !== undefined || content.disabled) await services.sessions.endAllOf(user.id, by.session);
+    }
   });
-  const names = new Set<string>();
-  for (const { user, content } of changes) {
-    const look = lookOf(content.name);
-    if (names.has(look)) throw nameTaken();
-    names.add(look);
-    // A name that was given before stays good.
-    if (content.name !== user.name) refuseTakenName(services, content.name, user.id);
-  }
-  const losing = new Set(
-    changes.flatMap(({ user, content }) => (content.group === 'full' && !content.disabled ? [] : [user.id])),
-  );
-  const regrouped = changes.some(({ user, content }) => user.group === 'full' && content.group !== 'full');
-  const property = regrouped ? 'group' : 'disabled';
-  refuseWithoutFullUser(services, losing, 'disabled or moved to another group', property);
-  await store(
-    services,
-    by,
-    changes.map(({ user: { id }, before, content }) => {
-      const changed = differences(menu, before, rowOf(id, content));
-      const detail = `set user ${before.values.name}${changed === '' ? '' : `: ${changed}`}`;
-      return { change: { do: 'set', id, content }, detail };
-    }),
-  );
-  for (const { user, content } of changes) {
-    if (content.password !== undefined || content.disabled) await services.sessions.endAllOf(user.id, by.session);
-  }
 }
 
 /** Changes the password of the user of the request. @throws ApiError naming `property` for one that is guessed too easily. */

@@ -94,11 +94,11 @@ async function at(time: string, upload: number): Promise<void> {
 
 /** Bytes of upload by day. */
 async function uploads(row?: number): Promise<Record<string, number>> {
-  const told: Record<string, number> = {};
+  const reported: Record<string, number> = {};
   for await (const days of accounting.days('0000-01-01', '9999-12-31', row)) {
-    for (const { day, upload } of days) told[day] = (told[day] ?? 0) + Number(upload);
+    for (const { day, upload } of days) reported[day] = (reported[day] ?? 0) + Number(upload);
   }
-  return told;
+  return reported;
 }
 
 describe('the clock', () => {
@@ -151,20 +151,22 @@ it('adds up what all workers say', async () => {
     [1, 1, 7],
   ];
   await accounting.flush();
-  const told = [];
-  for await (const days of accounting.days('2026-11-22', '2026-11-22')) told.push(...days);
-  expect(told).toEqual([{ row: 1, day: '2026-11-22', menu: '/queue/simple', name: 'q1', upload: 140n, download: 7n }]);
+  const reported = [];
+  for await (const days of accounting.days('2026-11-22', '2026-11-22')) reported.push(...days);
+  expect(reported).toEqual([
+    { row: 1, day: '2026-11-22', menu: '/queue/simple', name: 'q1', upload: 140n, download: 7n },
+  ]);
 });
 
 it('tells the queues of a day by their names, and those of one name by their numbers', async () => {
   vi.setSystemTime(new Date('2026-11-22T12:00:00'));
   rows = Array.from({ length: 1_500 }, (_, n) => queue(n + 1, `q${(n * 7_919) % 500}`));
   counters = rows.map(({ id }) => [id, 0, 1] as const);
-  const told: QueueDay[] = [];
-  for await (const days of accounting.days('2026-11-22', '2026-11-22')) told.push(...days);
-  const inOrder = told.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.row - b.row));
-  expect(told).toHaveLength(rows.length);
-  expect(told).toEqual(inOrder);
+  const reported: QueueDay[] = [];
+  for await (const days of accounting.days('2026-11-22', '2026-11-22')) reported.push(...days);
+  const inOrder = reported.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.row - b.row));
+  expect(reported).toHaveLength(rows.length);
+  expect(reported).toEqual(inOrder);
 });
 
 it('tells what is not stored yet, once', async () => {
@@ -228,7 +230,7 @@ it('has what a reset ended when the program ends at once after it', async () => 
     counters = [[1, 0, 0]];
     return last;
   });
-  // It begins anew, and nobody has told the one before to store anything.
+  // It begins anew, and nobody has asked the one before to store anything.
   start();
   counters = [[1, 0, 5]];
   await accounting.read();

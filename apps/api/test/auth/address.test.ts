@@ -19,7 +19,7 @@ describe('who limits hold for', () => {
     expect(networkOf(address)).toBe(network);
   });
 
-  it('of the machine itself is told by addresses, not by texts that begin alike', () => {
+  it('of the machine itself is known by addresses, not by texts that begin alike', () => {
     expect(['127.0.0.1', '127.9.9.9:80', '::1', '[::1]:80', '::ffff:127.0.0.1'].every(isLoopback)).toBe(true);
     expect(['127.x', '127.0.0.1.example.net', '128.0.0.1', ''].some(isLoopback)).toBe(false);
   });

@@ -213,7 +213,7 @@ describe('rules', () => {
     ]);
   });
 
-  it('reject answers as told, by default network unreachable', () => {
+  it('reject answers as configured, by default network unreachable', () => {
     const { filter } = compiled([
       { chain: 'input', action: 'reject' },
       { chain: 'input', action: 'reject', 'reject-with': 'tcp-reset' },

@@ -342,7 +342,7 @@ describe('queue trees and queues of interfaces', () => {
     expect(config['queue-types']).toEqual([{ kind: 'pfifo', limit: 10 }]);
   });
 
-  it('of interfaces are told where they keep packets beside the port', () => {
+  it('of interfaces are reported where they keep packets beside the port', () => {
     const snapshot = snapshotOf({
       '/interface/ethernet': [
         { name: 'ether1', 'default-name': 'ether1', queue: 'default' },

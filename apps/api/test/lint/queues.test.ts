@@ -190,7 +190,7 @@ describe('targets of queues', () => {
 
   const both = (...queues: Written[]) => about('both-match', lint(queues)).map((text) => text.split(' ')[0]);
 
-  it('that are taken in part are told', () => {
+  it('that are taken in part are reported', () => {
     expect(both(queue('a'), { name: 'b', target: '10.0.0.97/32,10.0.0.5/32' })).toEqual(['b']);
     expect(both(queue('a'), { name: 'rest', target: '10.0.0.0/8' })).toEqual([]);
   });
@@ -202,13 +202,13 @@ describe('targets of queues', () => {
     );
   });
 
-  it('that are whole networks of the router meet in what goes between them: told once', () => {
+  it('that are whole networks of the router meet in what goes between them: reported once', () => {
     const lans = [
       { address: '10.1.0.1/24', interface: 'ether1' },
       { address: '10.2.0.1/24', interface: 'ether2' },
       { address: '10.3.0.1/24', interface: 'ether2', disabled: 'true' },
     ];
-    const told = (...queues: Written[]) => {
+    const reported = (...queues: Written[]) => {
       const menus = { '/interface/ethernet': ports(2), '/ip/address': lans, '/queue/simple': queues };
       return runToEnd(lintSteps(snapshotOf(menus), new Map())).map(({ name, message }) => `${name}: ${message}`);
     };
@@ -217,12 +217,12 @@ describe('targets of queues', () => {
       target: `10.${number}.0.0/24`,
       ...more,
     });
-    expect(told(lan(1), queue('a'), lan(2), lan(3))).toEqual([
+    expect(reported(lan(1), queue('a'), lan(2), lan(3))).toEqual([
       'lan1: traffic between its target and that of lan2 fits both; the earlier queue takes it',
     ]);
-    expect(told(lan(1), { name: 'some', target: '10.2.0.0/25' })).toEqual([]);
-    expect(told(lan(1), { name: 'rest', target: '10.0.0.0/8' })).toEqual([]);
-    expect(told(lan(1), lan(2, { dst: '1.1.1.1/32' }))).toEqual([]);
+    expect(reported(lan(1), { name: 'some', target: '10.2.0.0/25' })).toEqual([]);
+    expect(reported(lan(1), { name: 'rest', target: '10.0.0.0/8' })).toEqual([]);
+    expect(reported(lan(1), lan(2, { dst: '1.1.1.1/32' }))).toEqual([]);
   });
 
   it('that are an interface are met by the packets of queues below', () => {

@@ -131,7 +131,7 @@ it('a file that is moved away is made anew', async () => {
   expect(texts('log.0.txt')).toEqual(['after']);
 });
 
-it('a disk that takes nothing is told of once, and again when it takes messages', async () => {
+it('a disk that takes nothing is reported once, and again when it takes messages', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   // The folder cannot be made where there is a file.
   writeFileSync(folder, '');
@@ -179,7 +179,7 @@ it('files are for their owner only', async () => {
 });
 
 it.runIf(process.getuid?.() === 0)(
-  'a full disk is told of once; lines stay whole, and go on when there is room',
+  'a full disk is reported once; lines stay whole, and go on when there is room',
   async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     mkdirSync(folder);

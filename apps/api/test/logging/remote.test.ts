@@ -97,7 +97,7 @@ describe('messages by UDP', () => {
     expect(server.from).toEqual(['127.0.0.9']);
   });
 
-  it('that cannot be sent are told of once', async () => {
+  it('that cannot be sent are reported once', async () => {
     // No machine has an address for documentation.
     const log = remote({ port: 9, srcAddress: '192.0.2.77' });
     say(log, 'one');

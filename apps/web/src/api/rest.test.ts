@@ -37,7 +37,7 @@ test('without an answer nobody knows whether a change was made; what changes not
   }
 });
 
-test('an answer that breaks off is told as such', async () => {
+test('an answer that breaks off is reported as such', async () => {
   const broken = new ReadableStream({ pull: (controller) => controller.error(new TypeError('terminated')) });
   vi.stubGlobal('fetch', () => Promise.resolve(new Response(broken, { status: 200 })));
   await expect(send('PUT', '/rest/ip/address', {})).rejects.toMatchObject({ status: 0, message: /broke off/ });

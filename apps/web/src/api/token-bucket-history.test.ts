@@ -26,7 +26,7 @@ test('bins hold what passed in them, the last one is whole, and what is unknown 
   expect(history.totals(0, 14)).toEqual({ most: 23, sum: 23 });
 });
 
-test('what is told again counts once; an old millisecond does not come back', () => {
+test('what is reported again counts once; an old millisecond does not come back', () => {
   const history = new TokenBucketHistory();
   history.append([slot(5, 10, { dropped: 1, wait: 7 })], 5, 5);
   history.append([slot(5, 10, { dropped: 1 }), slot(6, 20, { dropped: 2 })], 5, 6);

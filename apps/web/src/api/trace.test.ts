@@ -23,7 +23,7 @@ const packet: Required<PacketTrace> = {
 };
 
 /** A message of the trace. */
-const told = (numbers: readonly number[], lost: number, done = false): ServerMessage => ({
+const reported = (numbers: readonly number[], lost: number, done = false): ServerMessage => ({
   id: 1,
   op: 'trace',
   packets: numbers.map((number) => ({ ...packet, number })),
@@ -59,12 +59,12 @@ test('a dry run is asked once and ends with its answer', async () => {
   const answer = dryRun({ packet: 'x' }, socket);
   const [one] = socket.asked;
   expect(one?.request).toEqual({ topic: 'trace', dry: true, arguments: { packet: 'x' } });
-  one?.receive(told([1], 0, true));
+  one?.receive(reported([1], 0, true));
   await expect(answer).resolves.toEqual({ packets: [packet], done: true, lost: 0, breaks: 0 });
   expect(one?.closed).toBe(true);
 });
 
-test('what is wrong is told with its property', async () => {
+test('what is wrong is reported with its property', async () => {
   const socket = connection();
   const answer = dryRun({}, socket);
   socket.asked[0]?.receive({ op: 'error', id: 1, detail: 'no', property: 'packet' });
@@ -76,9 +76,9 @@ test('a live trace is not asked for again once it has its packets', () => {
   const heard: unknown[] = [];
   followTrace({}, { onNews: (news) => heard.push(news), onError: () => undefined }, socket);
   const [one] = socket.asked;
-  one?.receive(told([], 3));
+  one?.receive(reported([], 3));
   expect(one?.closed).toBe(false);
-  one?.receive(told([], 3, true));
+  one?.receive(reported([], 3, true));
   expect(one?.closed).toBe(true);
   expect(heard).toEqual([
     { packets: [], done: false, lost: 3, breaks: 0 },
@@ -92,10 +92,10 @@ test('a trace that goes on over a new connection says so, and counts what was lo
   const onNews = ({ breaks, lost, packets }: TraceNews) => heard.push([breaks, lost, packets[0]?.number]);
   followTrace({}, { onNews, onError: () => undefined }, socket);
   const [one] = socket.asked;
-  one?.receive(told([1], 3));
+  one?.receive(reported([1], 3));
   one?.anew?.();
-  one?.receive(told([1], 0));
-  one?.receive(told([2], 2));
+  one?.receive(reported([1], 0));
+  one?.receive(reported([2], 2));
   expect(heard).toEqual([
     [0, 3, 1],
     [1, 3, 1],

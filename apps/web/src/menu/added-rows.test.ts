@@ -25,7 +25,7 @@ test('a row that comes into the loaded part is shown at its place, and nothing i
   expect(search).not.toHaveBeenCalled();
 });
 
-test('the place of a row outside of it is asked for; one that Find hides is told of', async () => {
+test('the place of a row outside of it is asked for; one that Find hides is reported', async () => {
   const far = awaiting(['*1', '*2', '*9']);
   far.row.wait('*9');
   await vi.advanceTimersByTimeAsync(2_000);

@@ -35,7 +35,7 @@ test('a row that shows nothing of it says where it holds it', () => {
   expect(hiddenMatch(connections, columns, translated, '')).toBeUndefined();
 });
 
-test('a comment above the row can be seen; without the line it is told', () => {
+test('a comment above the row can be seen; without the line it is reported', () => {
   const rule = { '.id': '*1', chain: 'input', action: 'drop', comment: 'Nobody from outside' };
   expect(hiddenMatch(filter, tableColumns(filter, {}), rule, 'nobody')).toBeUndefined();
   const inline = tableColumns(filter, { columns: ['action', 'comment'], kept: ['comment'] });

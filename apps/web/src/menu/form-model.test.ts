@@ -96,17 +96,17 @@ test('leaves out of a PATCH what was filled in for an action that is chosen no m
   expect(changes(mangle, accepting, { ...edits, action: 'mark-packet' })).toMatchObject({ 'new-packet-mark': 'bulk' });
 });
 
-test('a value that is being edited and that somebody else changes meanwhile is told', () => {
+test('a value that is being edited and that somebody else changes meanwhile is reported', () => {
   const origins = { 'dst-port': '80', protocol: 'tcp' };
-  const told = (base: typeof rule | Omit<typeof rule, 'dst-port'>, value: string | null) =>
+  const reported = (base: typeof rule | Omit<typeof rule, 'dst-port'>, value: string | null) =>
     conflicts(filter, base, { 'dst-port': value }, origins);
   const { 'dst-port': _, ...unset } = rule;
-  expect(told(rule, '443')).toEqual({});
-  expect(told({ ...rule, protocol: 'udp' }, '443')).toEqual({});
-  expect(told({ ...rule, 'dst-port': '8080' }, '443')).toEqual({ 'dst-port': '8080' });
-  expect(told({ ...rule, 'dst-port': '443' }, '443')).toEqual({});
-  expect(told(unset, '443')).toEqual({ 'dst-port': '' });
-  expect(told(unset, null)).toEqual({});
+  expect(reported(rule, '443')).toEqual({});
+  expect(reported({ ...rule, protocol: 'udp' }, '443')).toEqual({});
+  expect(reported({ ...rule, 'dst-port': '8080' }, '443')).toEqual({ 'dst-port': '8080' });
+  expect(reported({ ...rule, 'dst-port': '443' }, '443')).toEqual({});
+  expect(reported(unset, '443')).toEqual({ 'dst-port': '' });
+  expect(reported(unset, null)).toEqual({});
 });
 
 test('changes to the item meanwhile are kept: only the edit is sent', () => {
@@ -227,7 +227,7 @@ test('a field that is left is judged once, twice where blanks may be what is wro
   expect(validateTyped(prop, '')).toEqual({ value: '', error: undefined });
 });
 
-test('what was being edited is told when it can only be looked at any more', () => {
+test('what was being edited is reported when it can only be looked at any more', () => {
   expect(unsavedText(filter, rule, {})).toBeUndefined();
   expect(unsavedText(filter, rule, { action: rule.action ?? '' })).toBeUndefined();
   expect(unsavedText(filter, { ...rule, protocol: 'tcp' }, { action: 'accept', protocol: null })).toBe(

@@ -48,7 +48,7 @@ test('what was removed comes back by its revision, whatever its number, and goes
 test.each([
   ['/ip/arp', 'ARP List', '1 of them learned, which Undo does not bring back'],
   ['/ip/firewall/address-list', 'Address Lists', '1 of them for good'],
-])('what no Undo brings back is told of, and is no part of what was undone: %s', async (path, title, lost) => {
+])('what no Undo brings back is reported, and is no part of what was undone: %s', async (path, title, lost) => {
   const menu = menuByPath(path);
   if (menu === undefined) throw new Error('the menu is missing');
   await removeItems(menu, ['*1', '*80000001'], new Set(['*80000001']));

@@ -94,7 +94,7 @@ test('of entries with a timeout, which no Undo brings back, be it one, is asked 
     lost: ['*1', '*2'],
   });
   expect(removeConfirmation(lists, removal(1, entries([true])))?.final).toBe('This cannot be undone.');
-  // The router learns those anew: they need no confirmation, but are told of.
+  // The router learns those anew: they need no confirmation, but are reported.
   expect(removeConfirmation(arp, removal(1, entries([true])))).toBeUndefined();
   const { ids, rows: neighbours } = entries([false, true]);
   expect(removeConfirmation(arp, removal(2, { ids, rows: neighbours }))).toBeUndefined();

@@ -17,7 +17,7 @@ import { showError } from '../ui/toasts.ts';
 import { flagLetters } from './cells/text.ts';
 import { excludeGone, inOrder, noSelection, retain, type Selection } from './selection.ts';
 
-/** Selected rows that are looked at for what may be done with them; more of them are told apart by the server. */
+/** Selected rows that are looked at for what may be done with them; more of them are distinguished by the server. */
 const MAX_STATES = 500;
 /** Time after rows have come or gone until it is asked which of the selected ones that are not loaded are there, ms. */
 const ASK_MS = 2_000;
@@ -49,7 +49,7 @@ export const matchingIds = (menu: Menu, query: Query): Promise<readonly string[]
 
 /**
  * Makes the selection wait for ids from the router, and takes them before anything else is done with it. That they do not come
- * is told of.
+ * is reported.
  * @param what name of what is done, for people
  */
 export function awaitListing(

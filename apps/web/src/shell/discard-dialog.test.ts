@@ -6,6 +6,6 @@ it.each([
   [['Identity', 'Clock'], 'Identity and Clock'],
   [['a', 'b', 'c', 'd'], 'a, b, c and d'],
   [['a', 'b', 'c', 'd', 'e'], 'a, b, c and 2 more windows'],
-])('windows %j are told as %s', (titles, text) => {
+])('windows %j are reported as %s', (titles, text) => {
   expect(together(titles)).toBe(text);
 });

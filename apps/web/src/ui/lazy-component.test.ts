@@ -18,7 +18,7 @@ test('code is fetched once, however many ask for it', async () => {
   expect([fetched, news]).toEqual([1, 1]);
 });
 
-test('a failure is told, and the next one who asks tries again', async () => {
+test('a failure is reported, and the next one who asks tries again', async () => {
   let isAway = true;
   const lazy = new LazyComponent<object>(async () => {
     if (isAway) throw new TypeError('Failed to fetch dynamically imported module');

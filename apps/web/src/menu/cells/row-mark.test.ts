@@ -32,7 +32,7 @@ test('without a limit, or out of use, there is nothing to compare', () => {
   expect(rowMark(rules, { '.id': '*1' })).toBeUndefined();
 });
 
-test('a node of a queue tree has one rate; a hint is told with the load', () => {
+test('a node of a queue tree has one rate; a hint is reported with the load', () => {
   const tree = { ...queues, path: '/queue/tree' };
   expect(rowMark(tree, { '.id': '*1', 'max-limit': '1000', rate: '600', hint: 'no effect' })).toEqual({
     load: 'middle',

@@ -91,7 +91,7 @@ test('packets are kept once, the newest of them', () => {
   expect(many[0]?.key).toBe('2.0.1');
 });
 
-test('packets stand in the order of their arrival, whenever they are told of', () => {
+test('packets stand in the order of their arrival, whenever they are reported', () => {
   const at = (number: number, timeMs: number): PacketTrace => ({ ...packet(number), timeMs });
   const news = (...packets: PacketTrace[]) => ({ packets, done: false, lost: 0, breaks: 0 });
   const kept = keep(keep([], 1, news(at(1, 10), at(2, 30))), 1, news(at(3, 20), at(4, 30)));

@@ -43,7 +43,7 @@ function ImportForm({ allowed }: { readonly allowed: boolean }) {
   const [remove, setRemove] = useState(false);
   const [report, setReport] = useState<ImportReport>();
   const [problem, setProblem] = useState('');
-  /** True while the router reads the list, which stays as it is, so that what is applied is what was told of. */
+  /** True while the router reads the list, which stays as it is, so that what is applied is what was reported. */
   const [busy, setBusy] = useState(false);
   const [show, setShow] = useState<Show>('all');
   /** Result of the last list. */
