@@ -714,7 +714,7 @@ export type QueueType =
        */
       mpu: number;
       /**
-       * Hosts and flows are told apart by addresses before source translation, and after that of the destination.
+       * Hosts and flows are distinguished by addresses before source translation, and after that of the destination.
        */
       nat: boolean;
       /**

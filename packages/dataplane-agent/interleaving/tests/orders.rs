@@ -6,13 +6,13 @@ use loom::thread;
 use tollway_engine::flow::directory::Directory;
 use tollway_engine::flow::change_counters::ChangeCounters;
 use tollway_engine::packet::tuple::{Addr, Tuple};
-use tollway_engine::qos::forest::{Identity, Part};
-use tollway_engine::qos::ownership::{Claim, Ownerships};
+use tollway_engine::qos::forest::{Identity, RowPart};
+use tollway_engine::qos::ownership::{AcquireOutcome, Ownerships};
 use tollway_engine::time::Now;
 use tollway_io::wake::SleepFlag;
 
 /// Any row.
-const ROW: Identity = Identity { row: 7, part: Part::Upload };
+const ROW: Identity = Identity { row: 7, part: RowPart::Upload };
 
 fn tuple(port: u16) -> Tuple {
     Tuple { src: Addr::v4(1), dst: Addr::v4(2), src_port: port, dst_port: 80, protocol: 6, icmp: 0 }
@@ -71,7 +71,7 @@ fn a_flow_that_moves_has_one_owner() {
     });
 }
 
-/// Two workers claim one tuple: one gets it, the other is told who, and nobody's claim is overwritten.
+/// Two workers claim one tuple: one gets it, the other learns who, and nobody's claim is overwritten.
 #[test]
 fn a_claim_is_never_overwritten() {
     loom::model(|| {
@@ -153,15 +153,15 @@ fn a_queue_has_one_owner_and_is_kept_while_a_packet_is_on_its_way() {
             .map(|worker| {
                 let ownership = std::sync::Arc::clone(&ownership);
                 let (owners, on_the_way) = (Arc::clone(&owners), Arc::clone(&on_the_way));
-                thread::spawn(move || match ownership.claim(worker) {
-                    Claim::Taken => {
+                thread::spawn(move || match ownership.acquire(worker) {
+                    AcquireOutcome::Taken => {
                         assert_eq!(owners.fetch_add(1, Ordering::AcqRel), 0, "two workers have the queue");
                         owners.fetch_sub(1, Ordering::AcqRel);
                         if ownership.release(worker, [(0, Now(0)); 3]) {
                             assert_eq!(on_the_way.load(Ordering::Acquire), 0, "a packet was overtaken");
                         }
                     }
-                    Claim::OwnedBy(owner) => {
+                    AcquireOutcome::OwnedBy(owner) => {
                         assert_ne!(owner, worker);
                         on_the_way.fetch_add(1, Ordering::AcqRel);
                         on_the_way.fetch_sub(1, Ordering::AcqRel);
@@ -181,13 +181,13 @@ fn a_queue_has_one_owner_and_is_kept_while_a_packet_is_on_its_way() {
 fn tokens_go_with_the_queue() {
     loom::model(|| {
         let ownership = std::sync::Arc::clone(&Ownerships::default().lock().of(ROW));
-        assert_eq!(ownership.claim(0), Claim::Taken);
+        assert_eq!(ownership.acquire(0), AcquireOutcome::Taken);
         let other = std::sync::Arc::clone(&ownership);
-        let next = thread::spawn(move || match other.claim(1) {
-            Claim::Taken => {
+        let next = thread::spawn(move || match other.acquire(1) {
+            AcquireOutcome::Taken => {
                 assert_eq!(other.tokens(), [(5, Now(9)), (6, Now(9)), (7, Now(9))]);
             }
-            Claim::OwnedBy(_) => other.acknowledge(1),
+            AcquireOutcome::OwnedBy(_) => other.acknowledge(1),
         });
         ownership.release(0, [(5, Now(9)), (6, Now(9)), (7, Now(9))]);
         next.join().unwrap();

@@ -100,7 +100,7 @@ const LIMIT_AT: u64 = 100_000_000;
 
 /// Limit of a queue, bits/s.
 const MAX_LIMIT: u64 = 1_000_000_000;
-/// Packets that may wait in it: more than a TCP window, since iperf3 sends faster than it was told to after
+/// Packets that may wait in it: more than a TCP window, since iperf3 sends faster than it was set to after
 /// a pause, to catch up.
 const PACKET_LIMIT: u32 = 5000;
 /// Addresses that sources are taken from by the cases with queues: 172.16.0.0/20 and the one after it.

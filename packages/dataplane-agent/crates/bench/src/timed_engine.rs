@@ -15,7 +15,7 @@ use tollway_engine::shared::Shared;
 use tollway_engine::snapshot::{PortFacts, Snapshot};
 use tollway_engine::time::Now;
 use tollway_io::pool::{Partition, PartitionSize, PoolFrame, partitions};
-use tollway_testkit::workers::{Workers, renew};
+use tollway_testkit::workers::{Workers, rebuild};
 
 use crate::alloc;
 use crate::clock::Tsc;
@@ -252,7 +252,7 @@ impl TimedEngine {
 
     /// Builds another configuration in place of the one that the router has, for [`Self::apply`].
     pub fn prepare(&mut self, before: &DataplaneConfig, after: &DataplaneConfig) -> Result<(), String> {
-        self.snapshot = renew(&self.shared, (before, &self.snapshot), after, &ports())?;
+        self.snapshot = rebuild(&self.shared, (before, &self.snapshot), after, &ports())?;
         Ok(())
     }
 

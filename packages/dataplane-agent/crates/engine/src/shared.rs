@@ -12,7 +12,7 @@ use crate::firewall::address_set::AddressSets;
 use crate::flow::change_counters::ChangeCounters;
 use crate::flow::directory::Directory;
 use crate::flow::outside_ports::SharedFreePorts;
-use crate::ip::fib::{DynamicRoute, FibFull, Planned, RouteChange};
+use crate::ip::fib::{CheckedRoute, DynamicRoute, FibFull, RouteChange};
 use crate::ip::icmp_rate::IcmpErrorRate;
 use crate::ip::neighbor::Neighbors;
 use crate::observe::log::Log;
@@ -26,12 +26,15 @@ use crate::time::{Now, WallClock};
 pub struct Shared {
     workers: u32,
     seed: u64,
+    /// Neighbours (ARP, RFC 826).
     pub(crate) neighbors: Neighbors,
+    /// Which worker owns a connection.
     pub(crate) directory: Arc<Directory>,
     /// Outside ports that workers have free.
     pub(crate) free_ports: Arc<SharedFreePorts>,
     /// Change counts of the tables that all workers read.
     pub change_counters: Arc<ChangeCounters>,
+    /// What workers share of the queues.
     pub(crate) queues: SharedQueues,
     /// Contents of the address lists.
     pub address_sets: Arc<AddressSets>,
@@ -80,6 +83,7 @@ impl Shared {
         self.workers
     }
 
+    /// Key of hash functions.
     pub(crate) fn seed(&self) -> u64 {
         self.seed
     }
@@ -122,7 +126,7 @@ impl Shared {
         &self,
         old: &Snapshot,
         new: &Snapshot,
-        routes: Option<&[Planned]>,
+        routes: Option<&[CheckedRoute]>,
     ) -> Result<(), FibFull> {
         if let Some(routes) = routes {
             self.change_counters.routes_changed(new.fib().replace_static(routes)?);

@@ -113,7 +113,7 @@ fn rows(packet: &TracedPacket, stage: &str) -> Vec<u32> {
     steps.flat_map(|step| step.rows.iter().copied()).collect()
 }
 
-/// Describes a packet, then sends it under a trace that has noted `last` packets. Gives what both told.
+/// Describes a packet, then sends it under a trace that has noted `last` packets. Gives what both reported.
 fn check(
     router: &mut Router,
     packet: &Described,
@@ -324,7 +324,7 @@ fn a_translation_whose_ports_are_all_taken_is_foretold_or_cannot_be_told() {
         assert_eq!(router.connections().len(), usize::from(ports));
         let next = Described::udp(HOSTS[1], 4_000, SERVERS[0], 53);
         match (ports, router.dry_run(&next.description())) {
-            (100, Ok(told)) => assert_eq!(told.outcome, TraceOutcome::Dropped),
+            (100, Ok(reported)) => assert_eq!(reported.outcome, TraceOutcome::Dropped),
             (400, Err(DryRunError::Crowded)) => {}
             other => panic!("{other:?}"),
         }
@@ -332,7 +332,7 @@ fn a_translation_whose_ports_are_all_taken_is_foretold_or_cannot_be_told() {
         assert_eq!(router.connections().len(), usize::from(ports));
         // With another destination they are free.
         let other = Described::udp(HOSTS[1], 4_000, SERVERS[1], 53);
-        assert_eq!(router.dry_run(&other.description()).expect("told").outcome, TraceOutcome::Forwarded);
+        assert_eq!(router.dry_run(&other.description()).expect("an answer").outcome, TraceOutcome::Forwarded);
     }
 }
 
@@ -460,8 +460,8 @@ fn descriptions_that_are_no_packets_here_are_refused_by_name() {
 fn only_a_packet_that_a_route_was_sought_for_names_one() {
     let router = build(base(), 1);
     let routes = |src: &str, dst: &str| {
-        let told = router.dry_run(&Described::udp(src, 5, dst, 7).description()).expect("told");
-        rows(&told, "route").len()
+        let reported = router.dry_run(&Described::udp(src, 5, dst, 7).description()).expect("an answer");
+        rows(&reported, "route").len()
     };
     assert_eq!(routes(HOSTS[0], "203.0.113.5"), 1);
     for (src, dst) in [

@@ -358,10 +358,10 @@ fn what_is_too_big_is_cut_or_refused() {
     assert_eq!(bytes[..], big.build_l3()[28..]);
     assert!(pieces.iter().all(|piece| piece.checksums_right && piece.ttl == 63));
     expect_counters!(router, Generated: 1);
-    // However many there are: those of other connections have to be told as well.
-    let told =
+    // However many there are: those of other connections are to be reported as well.
+    let reported =
         (0..50).filter(|_| router.send(0, &big).first().is_some_and(|out| out.packet().icmp == Some((3, 4))));
-    assert_eq!(told.count(), 50);
+    assert_eq!(reported.count(), 50);
 }
 
 /// The UDP datagrams that some frames carry, whole again: payloads in the order in which they came.

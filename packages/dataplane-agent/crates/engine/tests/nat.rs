@@ -80,9 +80,9 @@ fn log_lines_tell_the_identifier_of_a_ping_as_it_came() {
     assert_ne!(translated, 7);
     router.send(1, &PacketBuilder::ipv4("203.0.113.5", "10.2.0.1").echo_reply(translated, 1));
     let lines: Vec<String> = router.shared().log.take().into_iter().map(|line| line.message).collect();
-    let told: Vec<&str> = lines.iter().map(|line| line.split_once("proto ").unwrap().1).collect();
+    let reported: Vec<&str> = lines.iter().map(|line| line.split_once("proto ").unwrap().1).collect();
     assert_eq!(
-        told,
+        reported,
         [
             "ICMP (type 8, code 0), id 7, 192.168.88.10->203.0.113.5, len 28".to_owned(),
             "ICMP (type 8, code 0), id 7, 192.168.88.11->203.0.113.5, len 28".to_owned(),
@@ -223,7 +223,7 @@ fn redirects_about_translated_flows_are_dropped_and_others_pass() {
     router.moved();
     assert_eq!(router.send(1, &redirect("10.2.0.1", &quoted)), []);
     expect_counters!(router, Drop(IcmpRedirect): 1);
-    // A forwarded port: the inside host is told of a gateway outside, or somebody outside of one inside.
+    // A forwarded port: the inside host learns of a gateway outside, or somebody outside of one inside.
     let forward = plain().nat("dstnat", rule().protocol(17).dst_port(53).dst_nat("192.168.88.10", 5353));
     let mut router = Router::new(forward);
     let quoted = PacketBuilder::ipv4("203.0.113.5", "10.2.0.1").udp(5555, 53);

@@ -106,9 +106,9 @@ fn a_route_that_discards_answers_as_its_type_says() {
         let answers: Vec<_> = out.iter().map(|output| (output.to, output.packet().icmp)).collect();
         let answer = icmp.map(|icmp| (To::Port(0), Some(icmp)));
         assert_eq!(answers, answer.into_iter().collect::<Vec<_>>(), "{discard:?}");
-        let told: Vec<_> =
+        let reported: Vec<_> =
             router.traced(trace).packets.into_iter().map(|packet| packet.drop_reason).collect();
-        assert_eq!(told, [Some(reason.to_owned())]);
+        assert_eq!(reported, [Some(reason.to_owned())]);
         router.change_routes(&[gone("100.64.1.0/24")]);
     }
     // No more of them than of other ICMP errors.
@@ -147,14 +147,14 @@ fn a_refused_configuration_leaves_the_routes_alone() {
     let basis = Basis { config: &config, snapshot: &snapshot };
     let mut wrong = config.clone();
     wrong.routes = vec![route(41, "100.65.0.0/16", "10.2.0.2"), route(42, "100.66.0.0/33", "10.2.0.2")];
-    let error = Snapshot::renew(basis, &wrong, &ports(), 2).unwrap_err();
+    let error = Snapshot::rebuild(basis, &wrong, &ports(), 2).unwrap_err();
     assert_eq!(error.row, Some(42));
     // Nor does one that is possible, before it is put to work.
     wrong.routes.truncate(1);
-    let renewed = Snapshot::renew(basis, &wrong, &ports(), 2).unwrap();
-    assert!(renewed.routes.is_some());
+    let rebuilt = Snapshot::rebuild(basis, &wrong, &ports(), 2).unwrap();
+    assert!(rebuilt.routes.is_some());
     assert_eq!(snapshot.fib().routes(), before);
-    assert_eq!(renewed.snapshot.fib().routes(), before);
+    assert_eq!(rebuilt.snapshot.fib().routes(), before);
 }
 
 fn shared_parts(one: &Snapshot, other: &Snapshot) -> Vec<SnapshotPart> {
@@ -169,8 +169,8 @@ fn only_what_changed_is_made_anew() {
     let shared = |change: &dyn Fn(&mut tollway_config::dataplane::DataplaneConfig)| {
         let mut other = config.clone();
         change(&mut other);
-        let renewed = Snapshot::renew(basis, &other, &ports(), 2).unwrap();
-        (shared_parts(&renewed.snapshot, &snapshot), renewed.routes.is_some())
+        let rebuilt = Snapshot::rebuild(basis, &other, &ports(), 2).unwrap();
+        (shared_parts(&rebuilt.snapshot, &snapshot), rebuilt.routes.is_some())
     };
     let but = |gone: &[SnapshotPart]| {
         SnapshotPart::ALL.into_iter().filter(|part| !gone.contains(part)).collect::<Vec<_>>()
@@ -192,8 +192,8 @@ fn only_what_changed_is_made_anew() {
     });
     assert_eq!(both, (but(&[SnapshotPart::Routes, SnapshotPart::Filter]), false));
     let down = [ports()[0].clone(), PortFacts { running: false, ..ports()[1].clone() }, ports()[2].clone()];
-    let renewed = Snapshot::renew(basis, &config, &down, 2).unwrap();
-    assert_eq!(shared_parts(&renewed.snapshot, &snapshot), but(&[SnapshotPart::Routes]));
+    let rebuilt = Snapshot::rebuild(basis, &config, &down, 2).unwrap();
+    assert_eq!(shared_parts(&rebuilt.snapshot, &snapshot), but(&[SnapshotPart::Routes]));
 }
 
 /// A tracked flow from port 0 to a destination behind port 1, in both directions until its packets are cached.

@@ -146,7 +146,7 @@ fn drops_alone_can_be_asked_for_and_name_reason_and_rule() {
     router.send(0, &PacketBuilder::ipv4("192.168.88.10", "192.168.88.1").echo_request(1, 1));
     router.send(0, &query().ttl(1));
     let noted = router.traced(trace);
-    let told: Vec<_> = noted
+    let reported: Vec<_> = noted
         .packets
         .iter()
         .map(|packet| {
@@ -156,7 +156,7 @@ fn drops_alone_can_be_asked_for_and_name_reason_and_rule() {
         })
         .collect();
     assert_eq!(
-        told,
+        reported,
         [
             (80, Some("filter-drop"), "filter", &[1000][..]),
             (22, Some("filter-drop"), "filter", &[1001][..]),
@@ -383,8 +383,8 @@ fn what_a_queue_drops_is_told_as_that_and_what_it_keeps_as_waiting() {
     // It keeps the newest acknowledgement alone.
     let waits = ("waits in its queue".to_owned(), vec![5000]);
     let thinned = (full.0, Vec::new());
-    let told = [&waits, &thinned, &waits, &thinned, &waits].map(Clone::clone);
-    assert_eq!(queued(&QueueType::Cake(CAKE)), told);
+    let reported = [&waits, &thinned, &waits, &thinned, &waits].map(Clone::clone);
+    assert_eq!(queued(&QueueType::Cake(CAKE)), reported);
 }
 
 /// A router whose LAN sends at 8 kbit/s, with the queue type, and has used up what its queue has tokens for at first.

@@ -141,6 +141,7 @@ impl LinkMonitor {
     }
 }
 
+/// A number in native byte order, as netlink(7) has it.
 pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(*bytes.get(offset..)?.first_chunk()?))
 }

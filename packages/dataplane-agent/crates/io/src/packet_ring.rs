@@ -107,7 +107,7 @@ impl PacketRing {
     }
 
     /// Gives slots back to the kernel.
-    fn release(&mut self, count: usize) {
+    fn return_slots(&mut self, count: usize) {
         for after in 0..count {
             self.status(after).store(libc::TP_STATUS_KERNEL, Ordering::Release);
         }
@@ -146,7 +146,7 @@ impl PacketRing {
                 }
                 // The queue is empty although the slot says otherwise: the frame is lost, the ring continues.
                 let lost = usize::from(received.taken == 0);
-                self.release(received.taken + lost);
+                self.return_slots(received.taken + lost);
                 result.taken += received.taken + lost;
                 result.unusable += received.unusable + lost;
                 continue;
@@ -166,7 +166,7 @@ impl PacketRing {
                     pool.recycle(frame);
                 }
             }
-            self.release(1);
+            self.return_slots(1);
             result.taken += 1;
         }
         Ok(result)

@@ -33,10 +33,12 @@ struct Counts {
 }
 
 impl PacketSocket {
+    /// Takes over a bound socket.
     pub(crate) fn new(fd: OwnedFd) -> Self {
         Self { fd, accepted: AtomicU64::new(0), dropped: AtomicU64::new(0) }
     }
 
+    /// The descriptor, for poll(2) and options.
     pub(crate) fn as_raw_fd(&self) -> RawFd {
         self.fd.as_raw_fd()
     }
@@ -111,6 +113,7 @@ pub struct RingWatch {
 }
 
 impl RingWatch {
+    /// Watches a socket, without keeping it open.
     pub(crate) fn new(socket: &Arc<PacketSocket>) -> Self {
         Self { socket: Arc::downgrade(socket), stillness: Stillness::default() }
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tollway_engine::packet::frame::{Frame, FrameSource, Gso, VnetState};
 use tollway_io::af_packet::{self, AfPacketPort, Receive};
 use tollway_io::command::ip;
-use tollway_io::flowtable::{Action, Flowtable, Key, Link, Mode, Share};
+use tollway_io::flowtable::{Action, Flowtable, Key, KeyKind, Link, Share};
 use tollway_io::link::LinkMonitor;
 use tollway_io::mmsg::{MmsgBuffers, Outgoing};
 use tollway_io::netns::Namespace;
@@ -378,7 +378,7 @@ fn segments_that_nobody_has_counted_are_counted() {
 #[test]
 fn pairs_of_addresses_stand_for_all_their_packets() {
     let mut cables = Cables::new("pairs");
-    cables.share.table().set_mode(Mode::Pairs);
+    cables.share.table().set_key_kind(KeyKind::Pairs);
     let epoch = cables.share.epoch();
     let action = action(&cables, None);
     cables.share.install(Key::address_pair(cables.near, CLIENT, SERVER), &action, epoch).unwrap();

@@ -13,7 +13,7 @@ use tollway_io::mmsg::{MmsgBuffers, Outgoing, Received};
 use tollway_io::netns::Namespace;
 use tollway_io::pool::{Partition, PartitionSize, Umem, partitions};
 use tollway_io::xdp::device::Device;
-use tollway_io::xdp::{self, Mode, XdpPort};
+use tollway_io::xdp::{self, XdpMode, XdpPort};
 use tollway_io::{PortIo, wake};
 
 const SIZE: PartitionSize = PartitionSize { heads: PartitionSize::WORKER.heads + 2000, tails: 64 };
@@ -49,7 +49,7 @@ impl Cable {
         }
     }
 
-    fn open(&self, umem: &'static Umem, workers: usize, mode: Mode) -> (Vec<XdpPort>, String) {
+    fn open(&self, umem: &'static Umem, workers: usize, mode: XdpMode) -> (Vec<XdpPort>, String) {
         let link = self.link("near");
         let opened = self.namespace.within(|| {
             let device = Device::of("near", link.index);
@@ -123,7 +123,7 @@ fn number(frame: &impl Frame) -> u32 {
     u32::from_be_bytes(*frame.head()[14..].first_chunk().unwrap())
 }
 
-fn both_ways(test: &str, mode: Mode) {
+fn both_ways(test: &str, mode: XdpMode) {
     let cable = Cable::new(test, 1);
     let mut pools = partitions(&[SIZE, SIZE]).unwrap();
     let mut outside = pools.pop().unwrap();
@@ -176,12 +176,12 @@ fn both_ways(test: &str, mode: Mode) {
 
 #[test]
 fn native_frames_of_every_size_cross_both_ways() {
-    both_ways("native", Mode::Native);
+    both_ways("native", XdpMode::Native);
 }
 
 #[test]
 fn generic_frames_of_every_size_cross_both_ways() {
-    both_ways("generic", Mode::Generic);
+    both_ways("generic", XdpMode::Generic);
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn every_queue_is_received_and_every_worker_sends() {
         let device = cable.namespace.within(|| Device::of("near", link.index)).unwrap();
         assert_eq!((device.queues, device.driver.as_str()), (queues, "veth"));
         assert!(device.native_xdp);
-        let (mut ports, how) = cable.open(umem, workers, Mode::Native);
+        let (mut ports, how) = cable.open(umem, workers, XdpMode::Native);
         assert_eq!(ports.len(), workers, "{how}");
         let mut far = cable.far();
         for (port, pool) in ports.iter_mut().zip(&mut pools) {
@@ -232,7 +232,7 @@ fn super_frames_leave_as_wire_segments_with_whole_checksums() {
     let cable = Cable::new("cut", 1);
     let mut pools = partitions(&[SIZE, SIZE]).unwrap();
     let (mut outside, mut pool) = (pools.pop().unwrap(), pools.pop().unwrap());
-    let (mut ports, _) = cable.open(pool.umem(), 1, Mode::Native);
+    let (mut ports, _) = cable.open(pool.umem(), 1, XdpMode::Native);
     let mut near = ports.remove(0);
     near.start(&mut pool);
     let mut far = cable.far();
@@ -276,7 +276,7 @@ fn a_queue_without_frames_says_so_at_once_for_it_shows_nothing_from_then_on() {
     let cable = Cable::new("none", 1);
     let mut pools = partitions(&[SIZE, SIZE]).unwrap();
     let (mut outside, mut pool) = (pools.pop().unwrap(), pools.pop().unwrap());
-    let (mut ports, _) = cable.open(pool.umem(), 1, Mode::Native);
+    let (mut ports, _) = cable.open(pool.umem(), 1, XdpMode::Native);
     let mut near = ports.remove(0);
     near.start(&mut pool);
     let mut far = cable.far();
@@ -311,7 +311,7 @@ fn reception_goes_on_while_frames_wait_and_costs_a_copy() {
     let mut pools = partitions(&[SIZE, SIZE]).unwrap();
     let (mut outside, mut pool) = (pools.pop().unwrap(), pools.pop().unwrap());
     let umem = pool.umem();
-    let (mut ports, _) = cable.open(umem, 1, Mode::Native);
+    let (mut ports, _) = cable.open(umem, 1, XdpMode::Native);
     let mut near = ports.remove(0);
     near.start(&mut pool);
     let mut far = cable.far();
@@ -344,7 +344,7 @@ fn an_mtu_that_no_chunk_holds_and_a_foreign_program_are_refused() {
     let umem = pools.pop().unwrap().umem();
     let device = Device { queues: 1, driver: "veth".to_owned(), native_xdp: true };
     let open = |link: &Link| {
-        let modes = [Mode::Native, Mode::Generic];
+        let modes = [XdpMode::Native, XdpMode::Generic];
         cable.namespace.within(|| xdp::open(umem, link, &device, 1, &modes)).unwrap()
     };
     let mut link = cable.link("near");

@@ -169,7 +169,7 @@ fn declared(text: &str) -> Vec<String> {
 }
 
 /// Every path of an import tree, from its root on: `crate::{a::B, c}` gives `crate::a::B` and `crate::c`.
-fn leaves(tree: &str) -> Vec<String> {
+fn paths_of(tree: &str) -> Vec<String> {
     let Some((prefix, rest)) = tree.split_once('{') else { return vec![tree.trim().to_owned()] };
     let inner = rest.trim_end().strip_suffix('}').unwrap_or(rest);
     let (mut depth, mut from, mut paths) = (0, 0, Vec::new());
@@ -180,7 +180,7 @@ fn leaves(tree: &str) -> Vec<String> {
             ',' if depth == 0 => {
                 let part = inner[from..at].trim();
                 if !part.is_empty() {
-                    paths.extend(leaves(part).iter().map(|leaf| format!("{}{leaf}", prefix.trim())));
+                    paths.extend(paths_of(part).iter().map(|leaf| format!("{}{leaf}", prefix.trim())));
                 }
                 from = at + 1;
             }
@@ -201,7 +201,7 @@ fn named_paths(code: &str) -> Vec<String> {
             }
             if code[..at].ends_with("use ") {
                 let tree = code[at..].split(';').next().unwrap_or_default();
-                paths.extend(leaves(&tree.replace('\n', " ")));
+                paths.extend(paths_of(&tree.replace('\n', " ")));
             } else {
                 let end = |c: char| !(c.is_alphanumeric() || c == '_' || c == ':');
                 paths.push(code[at..].split(end).next().unwrap_or_default().to_owned());
@@ -218,7 +218,7 @@ fn exports(module: &[String], code: &str) -> BTreeMap<String, Module> {
         if !before.trim_end().ends_with("pub") && !before.trim_end().ends_with(')') {
             continue;
         }
-        for leaf in leaves(&tree.replace('\n', " ")) {
+        for leaf in paths_of(&tree.replace('\n', " ")) {
             let (path, alias) = leaf.split_once(" as ").map_or((leaf.as_str(), None), |(p, a)| (p, Some(a)));
             let Some(name) = alias.or(path.rsplit("::").next()) else { continue };
             // Without a root it is one of the module's own children.
@@ -294,7 +294,7 @@ mod tests {
     use crate::folder::Folder;
 
     #[test]
-    fn paths_of_imports_and_code_are_read_and_comments_and_tests_are_not() {
+    fn paths_in_imports_and_code_are_read_and_comments_and_tests_are_not() {
         let text = "pub use self::a::A;\n#[cfg(doc)]\nuse super::no::N;\nuse crate::a::{b::C, d};\nfn f() { crate::e::g(); super::h::i() }\n\
              // crate::no::t\n#[cfg(test)]\nmod tests {\n    use crate::no::T;\n}\n";
         let code = code(text);

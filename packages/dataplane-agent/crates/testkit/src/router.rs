@@ -23,7 +23,7 @@ use crate::config::RouterConfig;
 use crate::counters::Counter;
 use crate::frame::{HeapFrame, HeapSource};
 use crate::packet::ip;
-use crate::workers::{Workers, renew};
+use crate::workers::{Workers, rebuild};
 
 pub use output::{Output, To};
 
@@ -57,6 +57,7 @@ struct Delayed {
 
 /// The router.
 pub struct Router {
+    /// One engine a worker.
     pub(crate) engines: Vec<Engine<HeapFrame>>,
     /// Frames received by the worker whose turn it is, for other workers.
     elsewhere: Vec<(u32, Handover<HeapFrame>)>,
@@ -215,7 +216,7 @@ impl Router {
     pub fn prepare(&mut self, change: impl FnOnce(&mut DataplaneConfig)) {
         let before = self.config.clone();
         change(&mut self.config);
-        self.snapshot = renew(&self.shared, (&before, &self.snapshot), &self.config, &self.ports)
+        self.snapshot = rebuild(&self.shared, (&before, &self.snapshot), &self.config, &self.ports)
             .expect("a possible configuration");
     }
 

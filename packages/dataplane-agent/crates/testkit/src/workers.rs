@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tollway_config::dataplane::DataplaneConfig;
 use tollway_engine::packet::frame::Frame;
 use tollway_engine::shared::Shared;
-use tollway_engine::snapshot::{Basis, BuildError, PortFacts, Renewed, Snapshot};
+use tollway_engine::snapshot::{Basis, BuildError, PortFacts, Rebuilt, Snapshot};
 use tollway_engine::{Engine, EngineLimits};
 
 /// Seed of the hashes that the workers share.
@@ -47,15 +47,15 @@ impl<F: Frame> Workers<F> {
 ///
 /// # Errors
 /// When the configuration cannot work.
-pub fn renew(
+pub fn rebuild(
     shared: &Shared,
     before: (&DataplaneConfig, &Snapshot),
     config: &DataplaneConfig,
     ports: &[PortFacts],
 ) -> Result<Arc<Snapshot>, String> {
     let basis = Basis { config: before.0, snapshot: before.1 };
-    let renewed = Snapshot::renew(basis, config, ports, before.1.generation() + 1);
-    let Renewed { snapshot, routes } = renewed.map_err(|error| error.to_string())?;
+    let rebuilt = Snapshot::rebuild(basis, config, ports, before.1.generation() + 1);
+    let Rebuilt { snapshot, routes } = rebuilt.map_err(|error| error.to_string())?;
     shared.take_over_routes(before.1, &snapshot, routes.as_deref()).map_err(|error| format!("{error:?}"))?;
     shared.take_over_lists(&snapshot);
     Ok(Arc::new(snapshot))

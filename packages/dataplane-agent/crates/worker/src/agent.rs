@@ -13,7 +13,7 @@ use tollway_config::digest::Digest;
 use tollway_config::protocol::Event;
 use tollway_engine::ip::fib::FibFull;
 use tollway_engine::shared::Shared;
-use tollway_engine::snapshot::{Basis, BuildError, Renewed, Snapshot};
+use tollway_engine::snapshot::{Basis, BuildError, Rebuilt, Snapshot};
 use tollway_io::clock::wall_ms;
 
 use crate::active::{self, Active, Staged};
@@ -29,7 +29,7 @@ pub use start::{check, run};
 pub use stop::Stop;
 
 /// Log line for a table of routes that cannot take another next hop.
-const FULL: &str = "the routes have too many different next hops: at most 32,766 can be told apart";
+const FULL: &str = "the routes have too many different next hops: at most 32,766 can be distinguished";
 
 /// A configuration that is ready to be activated.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ pub struct Prepared {
     /// The configuration.
     pub config: Arc<DataplaneConfig>,
     /// Tables of the configuration.
-    pub tables: Renewed,
+    pub tables: Rebuilt,
     /// The file, not yet in its place: a full disk refuses the configuration before it is active.
     pub staged: Staged,
     /// [`Agent::facts_version`] that the tables were built for.
@@ -98,15 +98,15 @@ impl Agent {
     ///
     /// # Errors
     /// Names the row that cannot work.
-    pub fn build(&mut self, config: &DataplaneConfig) -> Result<Renewed, BuildError> {
+    pub fn build(&mut self, config: &DataplaneConfig) -> Result<Rebuilt, BuildError> {
         self.generation += 1;
         let basis = Basis { config: &self.built_from, snapshot: &self.snapshot };
-        Snapshot::renew(basis, config, &self.ports.facts(), self.generation)
+        Snapshot::rebuild(basis, config, &self.ports.facts(), self.generation)
     }
 
     /// Activates tables on every worker.
-    fn swap_tables(&mut self, config: &Arc<DataplaneConfig>, tables: Renewed) -> Result<(), WorkerLost> {
-        let Renewed { snapshot, routes } = tables;
+    fn swap_tables(&mut self, config: &Arc<DataplaneConfig>, tables: Rebuilt) -> Result<(), WorkerLost> {
+        let Rebuilt { snapshot, routes } = tables;
         let snapshot = Arc::new(snapshot);
         if let Err(FibFull) = self.shared.take_over_routes(&self.snapshot, &snapshot, routes.as_deref()) {
             self.log("route,error", FULL.to_owned());
@@ -197,7 +197,7 @@ impl Agent {
             return Ok(());
         };
         self.facts_version += 1;
-        self.swap_tables(&config, Renewed { snapshot, routes: None })?;
+        self.swap_tables(&config, Rebuilt { snapshot, routes: None })?;
         if let Err(FibFull) = self.change_routes(&learned) {
             self.log("route,error", FULL.to_owned());
         }

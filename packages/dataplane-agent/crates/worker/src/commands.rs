@@ -32,11 +32,11 @@ pub enum Command {
     Apply(Arc<Snapshot>),
     /// [`Answer::Stats`].
     Stats,
-    /// Pack a part of a table. [`Answer::Part`].
-    Dump(Dump, Part),
-    /// Append the records of what a queue did after a millisecond to this buffer. [`Answer::Part`].
+    /// Pack a part of a table. [`Answer::Records`].
+    Dump(Dump, DumpRange),
+    /// Append the records of what a queue did after a millisecond to this buffer. [`Answer::Records`].
     TokenBucket(RowId, u64, Vec<u8>),
-    /// Set queues' counters to zero and append the records of their values before to this buffer. [`Answer::Part`].
+    /// Set queues' counters to zero and append the records of their values before to this buffer. [`Answer::Records`].
     ResetQueueCounters(Arc<[RowId]>, Vec<u8>),
     /// [`Answer::Count`].
     RemoveConnections(Arc<[u64]>),
@@ -72,7 +72,7 @@ impl Command {
     /// rules, are about all packets. Further parts of a table use what was found for the first one, as reading all flows
     /// takes longer than a part may.
     pub(crate) fn needs_flow_counters(&self) -> bool {
-        !matches!(self, Self::Dump(_, Part { from: 1.., .. }))
+        !matches!(self, Self::Dump(_, DumpRange { from: 1.., .. }))
     }
 }
 
@@ -92,7 +92,7 @@ impl Dump {
 
 /// The part of a table that is asked for.
 #[derive(Debug)]
-pub struct Part {
+pub struct DumpRange {
     /// First place.
     pub from: u32,
     /// Buffer for the records; empty, with room for them, so that the worker does not allocate.
@@ -107,7 +107,7 @@ pub enum Answer {
     /// Counters.
     Stats(Box<WorkerReport>),
     /// The part; `None` in place of `from`: the table ends here.
-    Part(Vec<u8>, Option<u32>),
+    Records(Vec<u8>, Option<u32>),
     /// The worker's state of the flow.
     Probe(Box<Probe>),
     /// The buffer that was in use.
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn flow_counters_are_read_once_for_a_table_and_not_for_every_part_of_it() {
-        let part = |from| Command::Dump(Dump::Connections, Part { from, records: Vec::new() });
+        let part = |from| Command::Dump(Dump::Connections, DumpRange { from, records: Vec::new() });
         assert!(part(0).needs_flow_counters());
         assert!(!part(Dump::PLACES).needs_flow_counters());
         assert!(Command::Stats.needs_flow_counters());

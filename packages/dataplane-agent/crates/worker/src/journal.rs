@@ -322,7 +322,7 @@ mod tests {
         let mode = || std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
         assert!(Journal::open(&path).1.is_none());
         assert_eq!(mode(), 0o600);
-        // The file, and what a killed agent was about to put in its place, as an earlier release left them.
+        // The file, and what a killed agent was about to put in its place, as an earlier version left them.
         let new = path.with_extension("journal.new");
         std::fs::write(&new, b"").unwrap();
         for open in [&path, &new] {

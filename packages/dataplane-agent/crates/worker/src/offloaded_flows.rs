@@ -11,7 +11,7 @@ use tollway_engine::packet::tuple::Tuple;
 use tollway_engine::pipeline::batch::Batch;
 use tollway_engine::time::Now;
 use tollway_io::PoolFrame;
-use tollway_io::flowtable::{Action, Flowtable, GRACE, Installed, Key, Mode, Share};
+use tollway_io::flowtable::{Action, Flowtable, GRACE, Installed, Key, KeyKind, Share};
 use tollway_wire::checksum::Delta;
 
 /// Interval at which flows are looked at, ns.
@@ -71,7 +71,7 @@ impl OffloadedFlows {
     /// Returns all flows to the workers, those of other workers too. Later ones are keyed by connection with `tracking`, by
     /// addresses alone without.
     pub fn invalidate(&self, tracking: bool) {
-        self.share.table().set_mode(if tracking { Mode::Flows } else { Mode::Pairs });
+        self.share.table().set_key_kind(if tracking { KeyKind::Flows } else { KeyKind::Pairs });
     }
 
     /// When [`Self::look`] wants to be called; `None` when there are no flows.
@@ -170,7 +170,7 @@ impl OffloadedFlows {
                 }
                 Some(since) if now.0.saturating_sub(since) > GRACE => {
                     let flow = self.flows.swap_remove(at);
-                    self.share.release(flow.installed);
+                    self.share.free_slot(flow.installed);
                     continue;
                 }
                 Some(_) => {}

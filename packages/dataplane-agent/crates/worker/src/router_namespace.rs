@@ -17,7 +17,7 @@ pub const ROUTE_PROTOCOL: u8 = 84;
 
 /// The state of a TAP, present or wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct TapPlan {
+struct TapState {
     altname: Option<String>,
     mtu: u16,
     up: bool,
@@ -29,7 +29,7 @@ struct TapPlan {
 #[derive(Debug)]
 pub struct RouterNamespace {
     namespace: Namespace,
-    taps: BTreeMap<RowId, TapPlan>,
+    taps: BTreeMap<RowId, TapState>,
     routes: BTreeSet<String>,
 }
 
@@ -66,8 +66,8 @@ impl RouterNamespace {
         fib: &Fib,
         workers: &mut Workers,
     ) -> Result<Vec<String>, WorkerLost> {
-        let wanted = plan_taps(config);
-        let routes = plan_routes(fib, &wanted);
+        let wanted = wanted_taps(config);
+        let routes = wanted_routes(fib, &wanted);
         let mut problems = Vec::new();
 
         let stale = self.routes.difference(&routes).map(|route| format!("route del {route}"));
@@ -88,7 +88,7 @@ impl RouterNamespace {
 
         let removals = lines.len();
         lines.extend(freed_names(&self.taps, &wanted));
-        for (&row, plan) in &wanted {
+        for (&row, wanted) in &wanted {
             if !self.taps.contains_key(&row) {
                 match self.make_tap(row, workers.len()) {
                     Ok(queues) => {
@@ -102,8 +102,8 @@ impl RouterNamespace {
                     }
                 }
             }
-            lines.extend(tap_lines(row, self.taps.get(&row), plan));
-            self.taps.insert(row, plan.clone());
+            lines.extend(tap_lines(row, self.taps.get(&row), wanted));
+            self.taps.insert(row, wanted.clone());
         }
         // Routes are removed with devices and addresses, so all of them are set again.
         let known = if lines.len() == removals && !changed { &self.routes } else { &BTreeSet::new() };
@@ -141,8 +141,8 @@ pub fn row_of(device: &str) -> Option<RowId> {
     device.strip_prefix("tw")?.parse().ok()
 }
 
-fn plan_taps(config: &DataplaneConfig) -> BTreeMap<RowId, TapPlan> {
-    let mut plans = BTreeMap::new();
+fn wanted_taps(config: &DataplaneConfig) -> BTreeMap<RowId, TapState> {
+    let mut taps = BTreeMap::new();
     for interface in &config.interfaces {
         let addresses: BTreeSet<String> = config
             .addresses
@@ -158,9 +158,9 @@ fn plan_taps(config: &DataplaneConfig) -> BTreeMap<RowId, TapPlan> {
                 && name.len() < 128
                 && name.chars().all(|c| c.is_ascii_graphic() && !"/\"'\\#%".contains(c))
         };
-        plans.insert(
+        taps.insert(
             interface.row,
-            TapPlan {
+            TapState {
                 altname: Some(interface.name.clone()).filter(plain),
                 mtu: interface.mtu,
                 up: !interface.disabled,
@@ -168,7 +168,7 @@ fn plan_taps(config: &DataplaneConfig) -> BTreeMap<RowId, TapPlan> {
             },
         );
     }
-    plans
+    taps
 }
 
 fn address_words(address: &InterfaceAddress) -> Option<String> {
@@ -185,7 +185,7 @@ fn address_words(address: &InterfaceAddress) -> Option<String> {
 }
 
 /// Renames the TAPs that are to have other names to temporary ones: all of them first, as one may get the name of another.
-fn freed_names(has: &BTreeMap<RowId, TapPlan>, wanted: &BTreeMap<RowId, TapPlan>) -> Vec<String> {
+fn freed_names(has: &BTreeMap<RowId, TapState>, wanted: &BTreeMap<RowId, TapState>) -> Vec<String> {
     let freed = has.iter().filter_map(|(row, has)| {
         let altname = has.altname.as_ref()?;
         let stays = wanted.get(row)?.altname.as_ref() == Some(altname);
@@ -194,28 +194,28 @@ fn freed_names(has: &BTreeMap<RowId, TapPlan>, wanted: &BTreeMap<RowId, TapPlan>
     freed.collect()
 }
 
-fn tap_lines(row: RowId, has: Option<&TapPlan>, plan: &TapPlan) -> Vec<String> {
+fn tap_lines(row: RowId, has: Option<&TapState>, wanted: &TapState) -> Vec<String> {
     let name = device(row);
     let mut lines = Vec::new();
     if has.is_none() {
         lines.push(format!("link set dev {name} arp off"));
     }
-    if has.is_none_or(|has| has.mtu != plan.mtu) {
-        lines.push(format!("link set dev {name} mtu {}", plan.mtu));
+    if has.is_none_or(|has| has.mtu != wanted.mtu) {
+        lines.push(format!("link set dev {name} mtu {}", wanted.mtu));
     }
-    if has.and_then(|has| has.altname.as_ref()) != plan.altname.as_ref() {
-        let altname = plan.altname.as_ref();
+    if has.and_then(|has| has.altname.as_ref()) != wanted.altname.as_ref() {
+        let altname = wanted.altname.as_ref();
         lines.extend(altname.map(|altname| format!("link property add dev {name} altname {altname}")));
     }
-    if has.is_none_or(|has| has.up != plan.up) {
-        lines.push(format!("link set dev {name} {}", if plan.up { "up" } else { "down" }));
+    if has.is_none_or(|has| has.up != wanted.up) {
+        lines.push(format!("link set dev {name} {}", if wanted.up { "up" } else { "down" }));
     }
     let none = BTreeSet::new();
     let addresses = has.map_or(&none, |has| &has.addresses);
-    for words in addresses.difference(&plan.addresses) {
+    for words in addresses.difference(&wanted.addresses) {
         lines.push(format!("address del {} dev {name}", words.trim_end_matches(" brd +")));
     }
-    for words in plan.addresses.difference(addresses) {
+    for words in wanted.addresses.difference(addresses) {
         lines.push(format!("address add {words} dev {name}"));
     }
     lines
@@ -223,23 +223,23 @@ fn tap_lines(row: RowId, has: Option<&TapPlan>, plan: &TapPlan) -> Vec<String> {
 
 /// Static routes that the router can use as words of `ip route`; connected ones follow from the addresses. The kernel
 /// has one route for each destination and metric: of several the first, as the router itself.
-fn plan_routes(fib: &Fib, taps: &BTreeMap<RowId, TapPlan>) -> BTreeSet<String> {
+fn wanted_routes(fib: &Fib, taps: &BTreeMap<RowId, TapState>) -> BTreeSet<String> {
     let mut taken = BTreeSet::new();
-    let mut planned = BTreeSet::new();
+    let mut lines = BTreeSet::new();
     fib.for_each_static(|route| {
         let key = (route.destination, route.prefix_len, route.distance);
         if !taken.contains(&key)
             && let Some(words) = route_words(route, taps)
         {
             taken.insert(key);
-            planned.insert(words);
+            lines.insert(words);
         }
     });
-    planned
+    lines
 }
 
 /// `None` for a route that the router cannot use, and for one by an interface that has no TAP.
-fn route_words(route: &ListedRoute, taps: &BTreeMap<RowId, TapPlan>) -> Option<String> {
+fn route_words(route: &ListedRoute, taps: &BTreeMap<RowId, TapState>) -> Option<String> {
     let prefix = format!("{}/{}", Ipv4Addr::from_bits(route.destination), route.prefix_len);
     let tail = format!("proto {ROUTE_PROTOCOL} metric {}", route.distance);
     let kind = match route.discard {
@@ -254,7 +254,7 @@ fn route_words(route: &ListedRoute, taps: &BTreeMap<RowId, TapPlan>) -> Option<S
     if !taps.contains_key(&route.interface) {
         return None;
     }
-    let way = match route.gateway {
+    let next_hop = match route.gateway {
         Some(gateway) => {
             format!("via {} dev {} onlink", Ipv4Addr::from_bits(gateway), device(route.interface))
         }
@@ -264,7 +264,7 @@ fn route_words(route: &ListedRoute, taps: &BTreeMap<RowId, TapPlan>) -> Option<S
         0 => String::new(),
         source => format!(" src {}", Ipv4Addr::from_bits(source)),
     };
-    Some(format!("{prefix} {way} {tail}{source}"))
+    Some(format!("{prefix} {next_hop} {tail}{source}"))
 }
 
 #[cfg(test)]
@@ -305,10 +305,10 @@ mod tests {
 
     #[test]
     fn only_addressed_interfaces_get_a_tap() {
-        let plans = plan_taps(&config());
-        assert_eq!(plans.keys().copied().collect::<Vec<_>>(), [1, 2]);
+        let taps = wanted_taps(&config());
+        assert_eq!(taps.keys().copied().collect::<Vec<_>>(), [1, 2]);
         assert_eq!(
-            tap_lines(1, None, &plans[&1]),
+            tap_lines(1, None, &taps[&1]),
             [
                 "link set dev tw1 arp off",
                 "link set dev tw1 mtu 1500",
@@ -317,10 +317,10 @@ mod tests {
                 "address add 192.168.88.1/24 brd + dev tw1",
             ]
         );
-        assert_eq!(plans[&2].altname, None);
-        assert!(plans[&2].addresses.contains("10.0.0.1 peer 10.0.0.2/32"));
-        assert!(tap_lines(1, Some(&plans[&1]), &plans[&1]).is_empty());
-        assert!(freed_names(&plans, &plans).is_empty());
+        assert_eq!(taps[&2].altname, None);
+        assert!(taps[&2].addresses.contains("10.0.0.1 peer 10.0.0.2/32"));
+        assert!(tap_lines(1, Some(&taps[&1]), &taps[&1]).is_empty());
+        assert!(freed_names(&taps, &taps).is_empty());
     }
 
     #[test]
@@ -330,7 +330,7 @@ mod tests {
             for (interface, name) in config.interfaces.iter_mut().zip([first, second]) {
                 interface.name = name.into();
             }
-            plan_taps(&config)
+            wanted_taps(&config)
         };
         let (has, wanted) = (named("lan", "wan"), named("wan", "lan"));
         assert_eq!(
@@ -338,12 +338,12 @@ mod tests {
             ["link property del dev tw1 altname lan", "link property del dev tw2 altname wan"]
         );
         let added: Vec<String> =
-            wanted.iter().flat_map(|(row, plan)| tap_lines(*row, has.get(row), plan)).collect();
+            wanted.iter().flat_map(|(row, wanted)| tap_lines(*row, has.get(row), wanted)).collect();
         assert_eq!(added, ["link property add dev tw1 altname wan", "link property add dev tw2 altname lan"]);
     }
 
     /// The routes of the namespace while these interfaces have a carrier.
-    fn planned(config: &DataplaneConfig, running: impl Fn(&str) -> bool) -> Vec<String> {
+    fn wanted_words(config: &DataplaneConfig, running: impl Fn(&str) -> bool) -> Vec<String> {
         let facts = |interface: &Interface| PortFacts {
             name: interface.port.clone(),
             mac: [2, 0, 0, 0, 0, interface.row as u8],
@@ -351,7 +351,7 @@ mod tests {
         };
         let facts: Vec<PortFacts> = config.interfaces.iter().map(facts).collect();
         let snapshot = Snapshot::build(config, &facts, 1, 1).unwrap();
-        plan_routes(snapshot.fib(), &plan_taps(config)).into_iter().collect()
+        wanted_routes(snapshot.fib(), &wanted_taps(config)).into_iter().collect()
     }
 
     #[test]
@@ -380,7 +380,7 @@ mod tests {
             route([10, 6, 0, 0], 16, gateway([192, 168, 88, 2])),
         ];
         assert_eq!(
-            planned(&config, |_| true),
+            wanted_words(&config, |_| true),
             [
                 "0.0.0.0/0 via 192.168.88.254 dev tw1 onlink proto 84 metric 1 src 192.168.88.1",
                 "10.6.0.0/16 via 192.168.88.2 dev tw1 onlink proto 84 metric 1 src 192.168.88.1",
@@ -416,7 +416,7 @@ mod tests {
         let first = "10.9.0.0/16 via 192.168.88.66 dev tw1 onlink proto 84 metric 1";
         let second = "10.9.0.0/16 via 192.168.88.95 dev tw1 onlink proto 84 metric 2";
         let third = "10.9.0.0/16 via 10.0.0.2 dev tw2 onlink proto 84 metric 3";
-        assert_eq!(planned(&config, |_| true), [third, first, second]);
-        assert_eq!(planned(&config, |port| port != "ether1"), [third]);
+        assert_eq!(wanted_words(&config, |_| true), [third, first, second]);
+        assert_eq!(wanted_words(&config, |port| port != "ether1"), [third]);
     }
 }

@@ -13,7 +13,7 @@ use tollway_io::clock::TickOrigin;
 use tollway_io::pool::Partition;
 use tollway_io::wake::{self, Wake};
 
-use crate::commands::{Answer, Command, ControlEnds, Dump, Part, rings};
+use crate::commands::{Answer, Command, ControlEnds, Dump, DumpRange, rings};
 use crate::counters::PortCounters;
 use crate::worker::{self, WorkerParts};
 
@@ -175,11 +175,11 @@ impl Workers {
             let mut next = Some(0);
             while let Some(from) = next {
                 records.clear();
-                let part = Part { from, records };
+                let part = DumpRange { from, records };
                 let answer = handle.send(Command::Dump(dump, part));
                 let answer = answer.and_then(|()| handle.wait(&self.wake, Instant::now() + ANSWER_TIMEOUT));
                 (records, next) = match answer.map_err(|()| WorkerLost(index))? {
-                    Answer::Part(records, next) => (records, next),
+                    Answer::Records(records, next) => (records, next),
                     _ => (Vec::new(), None),
                 };
                 all.extend_from_slice(&records);

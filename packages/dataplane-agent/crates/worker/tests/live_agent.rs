@@ -156,7 +156,7 @@ fn two_workers_tell_of_one_bucket() {
         client.stats().workers.iter().map(|worker| worker.handover_packets).sum::<u64>() > 20
     });
 
-    let (mut after, mut milliseconds, mut passed, mut told, mut rates) =
+    let (mut after, mut milliseconds, mut passed, mut reported, mut rates) =
         (0, Vec::new(), 0_u64, 0, Vec::new());
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(4) {
@@ -172,13 +172,13 @@ fn two_workers_tell_of_one_bucket() {
             passed += u64::from(u32_at(8));
             assert!(rate == LIMIT || rate == 0 && u32_at(8) == 0, "a bucket of {rate} bits/s");
             assert!(tokens <= depth, "{tokens} bits in a bucket of {depth}");
-            told += u32::from(rate == LIMIT);
+            reported += u32::from(rate == LIMIT);
             milliseconds.push(u64_at(0));
         }
         rates.push(rate_of(&mut client, row));
         std::thread::sleep(Duration::from_millis(100));
     }
-    assert!(told > 20, "{told} milliseconds of {}", milliseconds.len());
+    assert!(reported > 20, "{reported} milliseconds of {}", milliseconds.len());
     let seconds = (milliseconds.iter().max().unwrap() - milliseconds.iter().min().unwrap()) as f64 / 1000.0;
     let most = seconds * LIMIT as f64 + depth as f64 + 12_000.0;
     assert!((passed * 8) as f64 <= most, "{} bits passed in {seconds} s, {most} may", passed * 8);

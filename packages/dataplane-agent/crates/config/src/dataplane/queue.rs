@@ -302,7 +302,7 @@ pub struct Cake {
     pub diffserv: CakeDiffserv,
     /// Definition of a flow.
     pub flowmode: CakeFlowmode,
-    /// Hosts and flows are told apart by addresses before source translation, and after that of the destination.
+    /// Hosts and flows are distinguished by addresses before source translation, and after that of the destination.
     pub nat: bool,
     /// Clear the DSCP after it has chosen the tin.
     pub wash: bool,

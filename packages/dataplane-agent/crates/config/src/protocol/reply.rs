@@ -172,10 +172,12 @@ pub enum ReplyBody {
 mod bytes {
     use serde::{Deserializer, Serializer, de};
 
+    /// As a byte string.
     pub fn serialize<S: Serializer>(value: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_bytes(value)
     }
 
+    /// From a byte string.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
         struct Visitor;
         impl de::Visitor<'_> for Visitor {

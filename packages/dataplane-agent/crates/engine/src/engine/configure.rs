@@ -17,6 +17,8 @@ use crate::snapshot::{Interface, Snapshot};
 use crate::time::Now;
 
 impl<F: Frame> Engine<F> {
+    /// Gives the neighbour table the static neighbours of the configuration, and removes those of interfaces that are
+    /// down or learn none.
     pub(super) fn sync_neighbors(&self) {
         let snapshot = &self.snapshot;
         let keep = |row: RowId| {
@@ -35,8 +37,8 @@ impl<F: Frame> Engine<F> {
         let state = &mut self.state;
         state.now = now;
         if !new.shares_cache_epoch_with(&old) {
-            state.cache_epoch.renew();
-            state.paths.renew(new.rule_rows());
+            state.cache_epoch.advance();
+            state.paths.replace_rules(new.rule_rows());
             state.resumes.clear();
             // Replies to connections masqueraded behind an address that is gone would not arrive.
             let stays = |interface: &Interface| {
@@ -60,9 +62,9 @@ impl<F: Frame> Engine<F> {
         if !new.shares_cache_epoch_with(&old) {
             state.utc_offset_ns = state.shared.wall_clock.offset_ns();
             let utc_ns = state.utc_ns();
-            let (before, plan) = (old.plan(utc_ns), new.plan(utc_ns));
+            let (before, lookup) = (old.leaf_lookup(utc_ns), new.leaf_lookup(utc_ns));
             let named = (new.cache_epoch(), new.port_interfaces());
-            state.queues.reconfigure(&before, &plan, (named.0, &named.1), &state.shared.queues, now);
+            state.queues.reconfigure(&before, &lookup, (named.0, &named.1), &state.shared.queues, now);
             renumber(state, &old, new);
             self.sync_neighbors();
         }

@@ -28,7 +28,7 @@ use crate::pipeline::handover::{HandoverMeta, HandoverPurpose};
 use crate::pipeline::state::{AdjacencyCache, WorkerState};
 use crate::pipeline::steering::Steering;
 use crate::pipeline::{self, flow_handover, stage, trace_packets};
-use crate::qos::queues::{Plan, Queues};
+use crate::qos::queues::{LeafLookup, Queues};
 use crate::shared::Shared;
 use crate::snapshot::Snapshot;
 use crate::time::Now;
@@ -80,12 +80,12 @@ impl<F: Frame> Engine<F> {
         let seed = shared.seed();
         let most = (capacity.queue_frames, capacity.queue_bytes);
         let mut queues = Queues::new(worker, workers.max(1), most, seed);
-        let none = Plan { forest: &Arc::default(), table: &Arc::default(), utc_ns: 0 };
+        let none = LeafLookup { forest: &Arc::default(), table: &Arc::default(), utc_ns: 0 };
         let ports = snapshot.port_interfaces();
         let named = (snapshot.cache_epoch(), ports.as_slice());
         queues.reconfigure(
             &none,
-            &snapshot.plan(shared.wall_clock.offset_ns()),
+            &snapshot.leaf_lookup(shared.wall_clock.offset_ns()),
             named,
             &shared.queues,
             Now(0),
@@ -156,7 +156,7 @@ impl<F: Frame> Engine<F> {
     }
 
     /// Runs every stage over the batch. Afterwards each packet has a final verdict, and packets the
-    /// router makes itself (ARP, ICMP, resets, released holds) have been added.
+    /// router makes itself (ARP, ICMP, resets, held packets) have been added.
     pub fn process<S: FrameSource<F>, C: CycleClock>(
         &mut self,
         batch: &mut Batch<F>,
@@ -188,7 +188,7 @@ impl<F: Frame> Engine<F> {
         }
         self.state.table.free_ended();
         batch.queue_handovers_in.clear();
-        flow_handover::release_unclaimed(&mut self.state, batch);
+        flow_handover::remove_unused(&mut self.state, batch);
         if self.state.trace.is_some() {
             trace_packets::finish(&self.snapshot, &mut self.state);
         }
@@ -204,10 +204,10 @@ impl<F: Frame> Engine<F> {
         if !self.state.queues.has_sendable() {
             return 0;
         }
-        let (plan, now) = (self.snapshot.plan(self.state.utc_ns()), self.state.now);
+        let (lookup, now) = (self.snapshot.leaf_lookup(self.state.utc_ns()), self.state.now);
         let queues = &mut self.state.queues;
         let deferred =
-            std::iter::from_fn(|| queues.take_sendable(&plan, now)).map(stage::queue::restore_packet);
+            std::iter::from_fn(|| queues.take_sendable(&lookup, now)).map(stage::queue::restore_packet);
         let before = batch.packets.len();
         batch.packets.splice(0..0, deferred);
         let first = batch.packets.len() - before;
@@ -228,23 +228,26 @@ impl<F: Frame> Engine<F> {
         // The queue stage may have nothing to do in this batch, or there may be no pass at all.
         stage::queue::count_dropped(&mut self.state);
         if self.state.trace.is_some() {
-            trace_packets::left(&mut self.state, batch.packets.get_mut(..first).unwrap_or_default());
+            trace_packets::record_dequeued(
+                &mut self.state,
+                batch.packets.get_mut(..first).unwrap_or_default(),
+            );
         }
         first
     }
 
     /// Sends what is due of the queues, at most a batch; it passes no stage again.
-    fn release<S: FrameSource<F>, C: CycleClock>(&mut self, batch: &mut Batch<F>, source: &mut S, clock: &C) {
+    fn dequeue<S: FrameSource<F>, C: CycleClock>(&mut self, batch: &mut Batch<F>, source: &mut S, clock: &C) {
         let state = &mut self.state;
         if state.queues.is_idle() {
             return;
         }
         let before = clock.cycles();
         let before_these = batch.packets.len();
-        stage::queue::release_at_most(&self.snapshot, state, batch, source, BATCH);
+        stage::queue::dequeue_at_most(&self.snapshot, state, batch, source, BATCH);
         stage::queue::count_dropped(state);
         if state.trace.is_some() {
-            trace_packets::left(state, batch.packets.get_mut(before_these..).unwrap_or_default());
+            trace_packets::record_dequeued(state, batch.packets.get_mut(before_these..).unwrap_or_default());
         }
         if let Some(counters) = state.stages.last_mut() {
             counters.cycles += clock.cycles().saturating_sub(before);
@@ -281,7 +284,7 @@ impl<F: Frame> Engine<F> {
         }
         batch.queue_handovers_out.clear();
         batch.first = self.send_deferred(batch, source);
-        self.release(batch, source, clock);
+        self.dequeue(batch, source, clock);
         let unfinished = batch.packets.iter().position(|packet| packet.meta.verdict == Verdict::Continue);
         if unfinished.is_some() || !self.state.holds.is_empty() || !self.state.solicits.is_empty() {
             batch.first = unfinished.unwrap_or(batch.packets.len());

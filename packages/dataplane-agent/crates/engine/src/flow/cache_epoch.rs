@@ -21,7 +21,7 @@ impl Default for CacheEpoch {
 
 impl CacheEpoch {
     /// Begins a new epoch: every cached action becomes invalid.
-    pub fn renew(&mut self) {
+    pub fn advance(&mut self) {
         self.number = self.number.checked_add(1).unwrap_or(1);
     }
 
@@ -33,7 +33,7 @@ impl CacheEpoch {
         self.stamp = count as Stamp;
         let all = self.window.follow(count);
         if all {
-            self.renew();
+            self.advance();
         }
         all
     }

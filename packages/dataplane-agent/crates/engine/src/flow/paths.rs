@@ -256,7 +256,7 @@ impl Paths {
 
     /// Takes over the rules of another generation, by their rows, ascending. Every path ends; counters stay
     /// with their rows.
-    pub fn renew(&mut self, rows: &[RowId]) {
+    pub fn replace_rules(&mut self, rows: &[RowId]) {
         let mut known = self.totals();
         known.iter_mut().for_each(|slot| slot.present = false);
         let mut slots = Vec::with_capacity(rows.len() + known.len());
@@ -327,7 +327,7 @@ mod tests {
         let mut paths = Paths::new(&[10, 11]);
         let path = paths.step(ROOT, 11).unwrap();
         paths.count(path, 5, 50);
-        paths.renew(&[11, 12]);
+        paths.replace_rules(&[11, 12]);
         let path = paths.step(ROOT, 11).unwrap();
         paths.count(path, 1, 1);
         assert_eq!(paths.rules(), [(11, count(6, 51)), (12, count(0, 0))]);
@@ -341,13 +341,13 @@ mod tests {
         let twice = paths.step(first, 12).and_then(|path| paths.step(path, 10)).unwrap();
         let remembered = paths.remember(twice);
         paths.count_remembered(remembered, 1, 10);
-        paths.renew(&[11, 12]);
+        paths.replace_rules(&[11, 12]);
         let other = paths.step(ROOT, 11).unwrap();
         assert_eq!(paths.rules(), [(10, count(2, 20)), (11, count(0, 0)), (12, count(1, 10))]);
         paths.count_remembered(remembered, 2, 20);
         paths.count_remembered(paths.remember(other), 4, 40);
         assert_eq!(paths.rules(), [(10, count(6, 60)), (11, count(4, 40)), (12, count(3, 30))]);
-        paths.renew(&[11, 12]);
+        paths.replace_rules(&[11, 12]);
         paths.count_remembered(remembered, 8, 80);
         assert_eq!(paths.rules(), [(10, count(6, 60)), (11, count(4, 40)), (12, count(3, 30))]);
     }
@@ -357,10 +357,10 @@ mod tests {
         let mut paths = Paths::new(&[10, 11]);
         let path = paths.step(ROOT, 10).unwrap();
         let remembered = paths.remember(path);
-        paths.renew(&[11]);
+        paths.replace_rules(&[11]);
         assert_eq!(paths.rules(), [(11, count(0, 0))]);
         paths.count_remembered(remembered, 1, 10);
-        paths.renew(&[10, 11]);
+        paths.replace_rules(&[10, 11]);
         assert_eq!(paths.rules(), [(10, count(1, 10)), (11, count(0, 0))]);
     }
 
@@ -373,7 +373,7 @@ mod tests {
         }
         paths.reset(&[10]);
         assert_eq!(paths.rules(), [(10, count(0, 0)), (11, count(3, 30))]);
-        paths.renew(&[10]);
+        paths.replace_rules(&[10]);
         let path = paths.step(ROOT, 10).unwrap();
         paths.count(path, 1, 2);
         assert_eq!(paths.rules(), [(10, count(1, 2)), (11, count(3, 30))]);
@@ -393,13 +393,13 @@ mod tests {
         let rows: Vec<RowId> = (0..MAX_ABSENT as u32 + 10).collect();
         let mut paths = Paths::new(&rows);
         rows.iter().for_each(|row| paths.count_rule(*row, 1, 1));
-        paths.renew(&[20_000]);
+        paths.replace_rules(&[20_000]);
         let left = paths.rules();
         assert_eq!(left.len(), MAX_ABSENT + 1);
         assert_eq!(left.first(), Some(&(10, count(1, 1))));
         paths.reset(&[20, 30]);
         assert_eq!(paths.rules()[10..12], [(20, count(0, 0)), (21, count(1, 1))]);
-        paths.renew(&rows);
+        paths.replace_rules(&rows);
         assert_eq!(paths.rules()[..2], [(0, count(0, 0)), (1, count(0, 0))]);
         assert_eq!(paths.rules()[19..22], [(19, count(1, 1)), (20, count(0, 0)), (21, count(1, 1))]);
     }

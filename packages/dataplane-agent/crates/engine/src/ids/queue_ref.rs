@@ -78,11 +78,13 @@ impl QueueRef {
         self.0 & PATH != 0
     }
 
+    /// Index of the path.
     #[inline]
     pub(crate) const fn path_index(self) -> u32 {
         (self.0 & !(PATH | SHORT)) >> 2
     }
 
+    /// Step of the path.
     #[inline]
     pub(crate) const fn path_step(self) -> u8 {
         (self.0 & 3) as u8

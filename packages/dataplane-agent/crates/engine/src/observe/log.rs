@@ -80,6 +80,7 @@ impl Log {
         self.pending.load(Ordering::Relaxed)
     }
 
+    /// Adds a line; the oldest one is dropped when there are [`LOG_LINES`].
     pub(crate) fn push(&self, line: LogLine) {
         let mut ring = self.ring();
         if ring.lines.len() >= LOG_LINES {

@@ -3,6 +3,7 @@
 use tollway_config::dataplane::ConnectionState;
 use tollway_wire::tcp::flag as tcp_flag;
 
+/// Name of a connection state, as rules have it.
 pub(crate) fn state_name(state: ConnectionState) -> &'static str {
     match state {
         ConnectionState::Invalid => "invalid",
@@ -13,6 +14,7 @@ pub(crate) fn state_name(state: ConnectionState) -> &'static str {
     }
 }
 
+/// TCP flags as text, separated by commas.
 pub(crate) fn flag_names(flags: u8) -> String {
     let names = [
         (tcp_flag::SYN, "SYN"),

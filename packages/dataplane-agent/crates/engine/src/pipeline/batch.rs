@@ -19,6 +19,7 @@ pub const BATCH: usize = 256;
 /// Packets under way, reused from call to call.
 #[derive(Debug)]
 pub struct Batch<F> {
+    /// Packets, in order.
     pub(crate) packets: Vec<Packet<F>>,
     /// First packet of the pass that is running: packets the router makes itself take a pass of their
     /// own.
@@ -198,6 +199,7 @@ impl<F: Frame> Batch<F> {
         }
     }
 
+    /// Adds a packet of the router's own.
     pub(crate) fn push_generated(&mut self, frame: F, meta: Meta) {
         let meta = Meta { origin: Origin::Generated, ..meta };
         self.packets.push(Packet { frame: Some(frame), vnet: VnetState::default(), meta });

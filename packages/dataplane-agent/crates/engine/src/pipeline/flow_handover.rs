@@ -158,7 +158,7 @@ pub(super) fn apply_handover<F>(
 
 /// Removes from the directory, after a batch, the flows that moved here and for which no connection was made.
 #[inline]
-pub(crate) fn release_unclaimed<F: Frame>(state: &mut WorkerState<F>, batch: &mut Batch<F>) {
+pub(crate) fn remove_unused<F: Frame>(state: &mut WorkerState<F>, batch: &mut Batch<F>) {
     for (original, _) in batch.flow_handovers_in.drain(..) {
         if state.table.find(&original).is_none() {
             state.shared.directory.remove(&original, state.worker);

@@ -210,10 +210,12 @@ pub struct HandoverMeta {
     trace_part: u8,
     origin: Origin,
     slow: Option<SlowReason>,
+    /// Why it is handed over.
     pub(crate) purpose: HandoverPurpose,
 }
 
 impl HandoverMeta {
+    /// What the headers of a packet say.
     #[inline]
     pub(super) fn new(meta: &Meta, purpose: HandoverPurpose) -> Self {
         let Tuple { src, dst, src_port, dst_port, protocol, icmp } = meta.tuple;

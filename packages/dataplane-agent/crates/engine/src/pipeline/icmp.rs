@@ -48,7 +48,9 @@ impl IcmpError {
 
 /// The fields of a packet that an answer to it needs.
 pub(super) struct Offender {
+    /// Source address as its sender wrote it.
     pub src: u32,
+    /// Destination address as its sender wrote it.
     pub dst: u32,
     tos: u8,
 }

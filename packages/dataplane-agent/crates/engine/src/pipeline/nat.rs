@@ -83,7 +83,7 @@ pub(super) fn run<F: Frame, S: FrameSource<F>, const SOURCE: bool>(pass: &mut Pa
             && status.srcnat()
             && status.confirmed()
             && meta.direction == Direction::Original
-            && leaves(meta)
+            && has_out_interface(meta)
         {
             let out = snapshot.interface(meta.out_interface).map_or(0, |out| out.row);
             if state.table.end_masqueraded_by_other(reference, out) {
@@ -203,7 +203,7 @@ fn decide_source<F: Frame>(
 }
 
 /// Whether a packet of its connection leaves by an interface.
-fn leaves(meta: &Meta) -> bool {
+fn has_out_interface(meta: &Meta) -> bool {
     !matches!(meta.hook, Hook::Input) && !meta.is(flag::TO_ROUTER | flag::ICMP_ERROR)
 }
 

@@ -18,6 +18,7 @@ use crate::snapshot::Snapshot;
 
 /// The table and the position at which evaluation starts.
 pub(crate) struct RuleQuery<'a> {
+    /// The table of the rules.
     pub table: &'a RuleTable,
     /// A built-in chain, or a resume point.
     pub start: &'a Position,

@@ -64,17 +64,8 @@ fn forward<F: Frame>(
     if meta.is(flag::SLOW | flag::ICMP_ERROR) || meta.origin != Origin::Port {
         return Err(slow_by_headers(snapshot, meta));
     }
-    let (Some(src), Some(dst)) = (meta.tuple.src.as_v4(), meta.tuple.dst.as_v4()) else {
-        return Err(SlowReason::NotRoutable);
-    };
-    if is_group(dst) {
-        return Err(SlowReason::Broadcast);
-    }
-    let (out, next_hop) = route(snapshot, dst)?;
+    let (out, next_hop) = plain_route(snapshot, meta)?;
     let port = out.port.ok_or(SlowReason::NotRoutable)?;
-    if snapshot.is_local_or_broadcast(src) {
-        return Err(SlowReason::NotRoutable);
-    }
     if meta.largest_segment(&packet.vnet) > u32::from(out.mtu) {
         return Err(SlowReason::TooLong);
     }
@@ -126,18 +117,24 @@ fn not_plain<F>(snapshot: &Snapshot, packet: &Packet<F>) -> SlowReason {
 
 /// Why there is no plain route for a packet; `None` when there is one.
 fn not_routable(snapshot: &Snapshot, meta: &Meta) -> Option<SlowReason> {
-    let (Some(src), Some(dst)) = (meta.tuple.src.as_v4(), meta.tuple.dst.as_v4()) else {
-        return Some(SlowReason::NotRoutable);
-    };
-    if !snapshot.settings.ip_forward {
-        Some(SlowReason::NotRoutable)
-    } else if is_group(dst) {
-        Some(SlowReason::Broadcast)
-    } else if let Err(reason) = route(snapshot, dst) {
-        Some(reason)
+    if snapshot.settings.ip_forward {
+        plain_route(snapshot, meta).err()
     } else {
-        snapshot.is_local_or_broadcast(src).then_some(SlowReason::NotRoutable)
+        Some(SlowReason::NotRoutable)
     }
+}
+
+/// The interface and next hop of a packet that is forwarded by its route alone, or why it is not.
+#[inline(always)]
+fn plain_route<'a>(snapshot: &'a Snapshot, meta: &Meta) -> Result<(&'a Interface, u32), SlowReason> {
+    let (Some(src), Some(dst)) = (meta.tuple.src.as_v4(), meta.tuple.dst.as_v4()) else {
+        return Err(SlowReason::NotRoutable);
+    };
+    if is_group(dst) {
+        return Err(SlowReason::Broadcast);
+    }
+    let route = route(snapshot, dst)?;
+    if snapshot.is_local_or_broadcast(src) { Err(SlowReason::NotRoutable) } else { Ok(route) }
 }
 
 /// Port and neighbour that lead to a destination; `None` when that takes more than a look.

@@ -14,7 +14,7 @@ use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Hook, Meta, flag};
 use crate::pipeline::Stage;
 use crate::pipeline::state::WorkerState;
-use crate::qos::forest::Part;
+use crate::qos::forest::RowPart;
 use crate::snapshot::Snapshot;
 
 /// Addresses and ports with which a packet came in, and those by which a filter may know it, where a stage
@@ -125,12 +125,12 @@ pub(super) fn decision<F: Frame>(
             }
             rows.extend(leaves.iter().map(|leaf| leaf.row));
             let direction = |part| match part {
-                Part::Upload => Some(QueueDirection::Upload),
-                Part::Download => Some(QueueDirection::Download),
-                Part::Total | Part::Whole | Part::Interface => None,
+                RowPart::Upload => Some(QueueDirection::Upload),
+                RowPart::Download => Some(QueueDirection::Download),
+                RowPart::Total | RowPart::Whole | RowPart::Interface => None,
             };
             let simple = leaves.iter().find_map(|leaf| direction(leaf.part));
-            Some(Decision::InQueue { tree: leaves.iter().any(|leaf| leaf.part == Part::Whole), simple })
+            Some(Decision::InQueue { tree: leaves.iter().any(|leaf| leaf.part == RowPart::Whole), simple })
         }
         Stage::Install if asked => ended.or_else(|| decided(snapshot, state, meta)),
         Stage::Local if asked => ended.or(match meta.verdict {
@@ -277,10 +277,12 @@ fn in_queue<F: Frame>(
     }
 }
 
+/// Row of a port's interface; 0 without one.
 pub(super) fn row_of_port(snapshot: &Snapshot, port: PortId) -> RowId {
     snapshot.port(port).map_or(0, |port| row_of(snapshot, port.interface))
 }
 
+/// Row of an interface; 0 without one.
 pub(super) fn row_of(snapshot: &Snapshot, interface: u16) -> RowId {
     snapshot.interface(interface).map_or(0, |interface| interface.row)
 }

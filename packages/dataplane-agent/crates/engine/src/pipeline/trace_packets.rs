@@ -42,10 +42,10 @@ pub(crate) fn after<F: Frame>(
 
 /// Records packets that have left their queues without passing the stages.
 #[cold]
-pub(crate) fn left<F: Frame>(state: &mut WorkerState<F>, packets: &mut [Packet<F>]) {
+pub(crate) fn record_dequeued<F: Frame>(state: &mut WorkerState<F>, packets: &mut [Packet<F>]) {
     let Some(mut tracer) = state.trace.take() else { return };
     for packet in packets.iter_mut().filter(|packet| is_tag(packet.meta.trace)) {
-        tracer.leaves(state, &mut packet.meta);
+        tracer.record_dequeue(state, &mut packet.meta);
     }
     tracer.ends(state);
     tracer.cursor = 0;
@@ -91,14 +91,14 @@ impl Tracer {
     ) {
         if is_tag(packet.meta.trace) {
             if stage == Stage::Queue {
-                self.leaves(state, &mut packet.meta);
+                self.record_dequeue(state, &mut packet.meta);
             } else {
                 // The worker in whose queue it waited traces no more.
                 packet.meta.trace = 0;
             }
             return;
         }
-        // Its release from the queue has been recorded; the packet may take part in a further pass.
+        // That it was dequeued has been recorded; the packet may take part in a further pass.
         if packet.meta.trace != 0 && packet.meta.queue == QueueRef::DONE {
             return;
         }
@@ -139,7 +139,7 @@ impl Tracer {
     }
 
     /// A packet has left the queue of this worker in which it waited, and has a tag instead of its number.
-    fn leaves<F>(&mut self, state: &WorkerState<F>, meta: &mut Meta) {
+    fn record_dequeue<F>(&mut self, state: &WorkerState<F>, meta: &mut Meta) {
         let Some(waited) = self.waiting.take(tag(meta.trace)) else {
             meta.trace = 0;
             return;

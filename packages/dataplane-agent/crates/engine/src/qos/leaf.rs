@@ -5,7 +5,7 @@ use std::mem::offset_of;
 use tollway_config::dataplane::{QueueLimit, QueueType};
 
 use super::burst::Burst;
-use super::forest::{ClassId, Identity, Part};
+use super::forest::{ClassId, Identity, RowPart};
 use super::kind::Kind;
 pub use super::meter::Passed;
 use super::meter::{self, Meter};
@@ -258,7 +258,7 @@ impl LeafQueue {
 
     /// Whether it is the queue of an interface.
     pub fn is_port(&self) -> bool {
-        self.identity.part == Part::Interface
+        self.identity.part == RowPart::Interface
     }
 
     /// Sets the rate of the bucket to what bursts allow now.
@@ -337,12 +337,12 @@ fn seed(identity: Identity, salt: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::qos::forest::{NO_LIMIT, Part};
+    use crate::qos::forest::{NO_LIMIT, RowPart};
 
     #[test]
     fn the_meter_shows_the_last_full_second_and_goes_to_zero_when_idle() {
         let mut hot = Leaf::new(ClassId(0), &NO_LIMIT, Now::from_ms(5_200));
-        let name = Identity { row: 1, part: Part::Upload };
+        let name = Identity { row: 1, part: RowPart::Upload };
         let mut queue = LeafQueue::new(name, 0, &QueueType::Pfifo { limit: 10 }, 0);
         let pass = |hot: &mut Leaf, queue: &mut LeafQueue, ms| {
             let now = Now::from_ms(ms);

@@ -112,7 +112,7 @@ mod tests {
     use crate::ids::QueueRef;
     use crate::packet::frame::{HeapFrame, VnetState};
     use crate::packet::verdict::Verdict;
-    use crate::qos::forest::{Identity, Part};
+    use crate::qos::forest::{Identity, RowPart};
     use crate::qos::kind::Dequeued;
     use crate::qos::slab::{NodeQueue, Slab, Waiting};
     use crate::time::Now;
@@ -141,7 +141,7 @@ mod tests {
             steps in proptest::collection::vec((0u32..12, any::<bool>(), 1u32..9, any::<bool>()), 1..200),
         ) {
             let leaf = |row| {
-                let identity = Identity { row, part: Part::Upload };
+                let identity = Identity { row, part: RowPart::Upload };
                 LeafQueue::new(identity, row, &QueueType::Pfifo { limit: 10_000 }, 0)
             };
             let mut queues: Vec<LeafQueue> = (0..12).map(leaf).collect();

@@ -9,7 +9,7 @@
 //!
 //! A queue kind (`kind/`) decides which packets wait, which are dropped and in which order they leave; the token bucket
 //! ([`token_bucket`], or a tree of them: [`htb`]) decides when.
-//! Time is an argument: [`queues::Queues::release`] sends the packets that are due at it.
+//! Time is an argument: [`queues::Queues::dequeue`] sends the packets that are due at it.
 
 pub mod burst;
 pub mod classify;

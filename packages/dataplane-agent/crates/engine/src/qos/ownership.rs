@@ -28,23 +28,23 @@ const IN_FLIGHT_BITS: u32 = 47;
 const IN_FLIGHT: u64 = (1 << IN_FLIGHT_BITS) - 1;
 
 /// Most leaves of a row: upload, download and total.
-pub const PARTS: usize = 3;
+pub const ROW_PARTS: usize = 3;
 
 /// The owner of a queue, and the tokens of its buckets while it has none.
 #[derive(Debug)]
 pub struct Ownership {
     word: AtomicU64,
     /// Tokens of each part of the queue, bits, and when they were counted.
-    buckets: [(AtomicI64, AtomicU64); PARTS],
+    buckets: [(AtomicI64, AtomicU64); ROW_PARTS],
     /// Averages of those that have bursts.
-    bursts: Mutex<[Option<Box<Burst>>; PARTS]>,
+    bursts: Mutex<[Option<Box<Burst>>; ROW_PARTS]>,
     /// Number plus one of the worker that owned it last.
     last_owner: AtomicU32,
 }
 
-/// Result of [`Ownership::claim`].
+/// Result of [`Ownership::outcome`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Claim {
+pub enum AcquireOutcome {
     /// The worker that asked owns the queue now.
     Taken,
     /// This worker owns it, and a packet to it has been counted as in flight.
@@ -60,15 +60,15 @@ impl Ownership {
     }
 
     /// Takes the queue for `worker` if it has no owner; else counts a packet in flight to the owner.
-    pub fn claim(&self, worker: u32) -> Claim {
+    pub fn acquire(&self, worker: u32) -> AcquireOutcome {
         let mut word = self.word.load(Ordering::Acquire);
         loop {
             let owner = word >> IN_FLIGHT_BITS;
             let mine = owner == 0 || owner == owned_by(worker) >> IN_FLIGHT_BITS;
             let next = if mine { owned_by(worker) | word & IN_FLIGHT } else { one_more_in_flight(word) };
             match self.word.compare_exchange_weak(word, next, Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) if mine => return Claim::Taken,
-                Ok(_) => return Claim::OwnedBy((owner - 1) as u32),
+                Ok(_) if mine => return AcquireOutcome::Taken,
+                Ok(_) => return AcquireOutcome::OwnedBy((owner - 1) as u32),
                 Err(seen) => word = seen,
             }
         }
@@ -91,7 +91,7 @@ impl Ownership {
 
     /// Releases the queue, with the tokens of its buckets (bits, and when they were counted), unless packets are in
     /// flight to `worker`, the owner.
-    pub fn release(&self, worker: u32, tokens: [(i64, Now); PARTS]) -> bool {
+    pub fn release(&self, worker: u32, tokens: [(i64, Now); ROW_PARTS]) -> bool {
         let own = owned_by(worker);
         if self.word.load(Ordering::Acquire) != own {
             return false;
@@ -111,7 +111,7 @@ impl Ownership {
 
     /// Stores the averages of its bursts for the next owner of the queue. Only the present owner calls it, just before it
     /// releases the queue.
-    pub fn store_bursts(&self, bursts: [Option<&Burst>; PARTS]) {
+    pub fn store_bursts(&self, bursts: [Option<&Burst>; ROW_PARTS]) {
         for (left, burst) in self.bursts.lock().unwrap_or_else(PoisonError::into_inner).iter_mut().zip(bursts)
         {
             match (left, burst) {
@@ -138,7 +138,7 @@ impl Ownership {
 
     /// Tokens of the buckets as they were when the queue was released, bits, and when that was. Only for the worker that
     /// has just taken it.
-    pub fn tokens(&self) -> [(i64, Now); PARTS] {
+    pub fn tokens(&self) -> [(i64, Now); ROW_PARTS] {
         self.buckets
             .each_ref()
             .map(|(bits, at)| (bits.load(Ordering::Relaxed), Now(at.load(Ordering::Relaxed))))
@@ -195,39 +195,39 @@ impl LockedOwnerships<'_> {
 mod tests {
     use super::*;
 
-    use crate::qos::forest::Part;
+    use crate::qos::forest::RowPart;
 
-    const FULL: [(i64, Now); PARTS] = [(7, Now(1)), (9, Now(2)), (4, Now(3))];
+    const FULL: [(i64, Now); ROW_PARTS] = [(7, Now(1)), (9, Now(2)), (4, Now(3))];
 
     const fn row(row: u32) -> Identity {
-        Identity { row, part: Part::Upload }
+        Identity { row, part: RowPart::Upload }
     }
 
     #[test]
     fn a_queue_is_released_when_nothing_is_in_flight() {
         let queue = Ownership::new();
-        assert_eq!(queue.claim(3), Claim::Taken);
-        assert_eq!(queue.claim(0), Claim::OwnedBy(3));
-        assert_eq!(queue.claim(0), Claim::OwnedBy(3));
+        assert_eq!(queue.acquire(3), AcquireOutcome::Taken);
+        assert_eq!(queue.acquire(0), AcquireOutcome::OwnedBy(3));
+        assert_eq!(queue.acquire(0), AcquireOutcome::OwnedBy(3));
         assert!(!queue.release(3, FULL));
         queue.acknowledge(1);
         assert!(!queue.release(3, FULL));
         queue.acknowledge(1);
         assert!(!queue.release(2, FULL), "only the owner can release it");
         assert!(queue.release(3, FULL));
-        assert_eq!(queue.claim(0), Claim::Taken);
+        assert_eq!(queue.acquire(0), AcquireOutcome::Taken);
         assert_eq!(queue.tokens(), FULL);
         assert!(queue.was_last_owner(3) && !queue.was_last_owner(0));
-        assert_eq!(queue.claim(3), Claim::OwnedBy(0));
+        assert_eq!(queue.acquire(3), AcquireOutcome::OwnedBy(0));
     }
 
     #[test]
     fn a_port_that_takes_nothing_for_long_does_not_make_the_count_wrong() {
         let queue = Ownership::new();
-        queue.claim(0);
+        queue.acquire(0);
         let many = (1 << 24) + 5;
         for _ in 0..many {
-            queue.claim(1);
+            queue.acquire(1);
         }
         queue.acknowledge(many - 1);
         assert!(!queue.release(0, FULL), "one is in flight");
@@ -238,13 +238,13 @@ mod tests {
     #[test]
     fn more_may_arrive_than_is_known_of() {
         let queue = Ownership::new();
-        queue.claim(0);
-        queue.claim(1);
+        queue.acquire(0);
+        queue.acquire(1);
         queue.release_unconditionally(1);
-        assert_eq!(queue.claim(1), Claim::OwnedBy(0));
+        assert_eq!(queue.acquire(1), AcquireOutcome::OwnedBy(0));
         queue.release_unconditionally(0);
         queue.acknowledge(5);
-        assert_eq!(queue.claim(1), Claim::Taken);
+        assert_eq!(queue.acquire(1), AcquireOutcome::Taken);
         assert!(queue.release(1, FULL));
     }
 
@@ -270,7 +270,7 @@ mod tests {
                 move || {
                     let mut taken = 0;
                     for _ in 0..20_000 {
-                        if queue.claim(number) != Claim::Taken {
+                        if queue.acquire(number) != AcquireOutcome::Taken {
                             // The packet arrives at once.
                             queue.acknowledge(1);
                             continue;
@@ -282,7 +282,7 @@ mod tests {
                         assert_eq!(tokens, if before == 0 { i64::MAX } else { before as i64 });
                         inside.store(0, Ordering::Relaxed);
                         let left = before as i64 + 1;
-                        while !queue.release(number, [(left, Now(0)); PARTS]) {
+                        while !queue.release(number, [(left, Now(0)); ROW_PARTS]) {
                             std::hint::spin_loop();
                         }
                     }
@@ -312,7 +312,7 @@ mod tests {
                 let _ = wrong.set(packet);
             }
         };
-        let leave = |(flow, number): (usize, u64)| {
+        let send_out = |(flow, number): (usize, u64)| {
             check(left[flow].swap(number, Ordering::Relaxed) + 1 == number, (flow, number));
         };
         let (rings, ends): (Vec<_>, Vec<_>) =
@@ -327,7 +327,7 @@ mod tests {
                         let mut unacknowledged = 0;
                         while let Ok(packet) = ring.try_recv() {
                             check(has, packet);
-                            leave(packet);
+                            send_out(packet);
                             unacknowledged += 1;
                         }
                         queue.acknowledge(unacknowledged);
@@ -337,14 +337,14 @@ mod tests {
                         }
                         for _ in 0..3.min(PACKETS - sent) {
                             sent += 1;
-                            let claim = if has { Claim::Taken } else { queue.claim(own as u32) };
-                            match claim {
-                                Claim::Taken => {
+                            let outcome = if has { AcquireOutcome::Taken } else { queue.acquire(own as u32) };
+                            match outcome {
+                                AcquireOutcome::Taken => {
                                     moves += u32::from(!has);
                                     has = true;
-                                    leave((own, sent));
+                                    send_out((own, sent));
                                 }
-                                Claim::OwnedBy(owner) => {
+                                AcquireOutcome::OwnedBy(owner) => {
                                     check(rings[owner as usize].send((own, sent)).is_ok(), (own, sent))
                                 }
                             }

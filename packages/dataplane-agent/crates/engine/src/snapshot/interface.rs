@@ -102,6 +102,7 @@ fn parse_mac(row: RowId, text: &str) -> Result<[u8; 6], BuildError> {
     if parts.next().is_some() || group || mac == [0; 6] { Err(wrong()) } else { Ok(mac) }
 }
 
+/// The interfaces in configured order. Errors name the row.
 pub(super) fn build_interfaces(
     config: &DataplaneConfig,
     ports: &[PortFacts],
@@ -150,6 +151,7 @@ pub(super) fn same_numbers(one: &DataplaneConfig, other: &DataplaneConfig) -> bo
     rows(one) == rows(other)
 }
 
+/// Adds the addresses to their interfaces.
 pub(super) fn add_networks(config: &DataplaneConfig, map: &InterfaceMap, interfaces: &mut [Interface]) {
     for address in &config.addresses {
         let interface = map.index(address.interface).and_then(|index| interfaces.get_mut(usize::from(index)));
@@ -159,6 +161,7 @@ pub(super) fn add_networks(config: &DataplaneConfig, map: &InterfaceMap, interfa
     }
 }
 
+/// The configured neighbours. Errors name the row.
 pub(super) fn build_static_neighbors(
     config: &DataplaneConfig,
     map: &InterfaceMap,
@@ -186,6 +189,7 @@ pub(super) fn build_static_neighbors(
     Ok(neighbors)
 }
 
+/// The ports, each with its interface.
 pub(super) fn build_ports(facts: &[PortFacts], interfaces: &[Interface]) -> Vec<Port> {
     facts
         .iter()

@@ -13,7 +13,7 @@ use crate::firewall::classifier::{AddressLists, Position, RuleTable, TableKind};
 use crate::firewall::marks::MarkNames;
 use crate::flow::conntrack::Timeouts;
 use crate::interface::InterfaceMap;
-use crate::ip::fib::{Fib, Planned};
+use crate::ip::fib::{CheckedRoute, Fib};
 use crate::ip::neighbor::StaticNeighbor;
 use crate::packet::Hook;
 use crate::qos::classify::QueueTable;
@@ -124,12 +124,12 @@ pub struct Basis<'a> {
 
 /// A snapshot that shares parts with the one before.
 #[derive(Debug)]
-pub struct Renewed {
+pub struct Rebuilt {
     /// The new snapshot.
     pub snapshot: Snapshot,
     /// Configured routes that are to replace those in the table that both share; see
     /// [`Shared::take_over_routes`](crate::shared::Shared::take_over_routes).
-    pub routes: Option<Vec<Planned>>,
+    pub routes: Option<Vec<CheckedRoute>>,
 }
 
 /// Blocks without routes from which on a commit that changes routes gets a new table.
@@ -150,7 +150,7 @@ impl Snapshot {
         workers: u32,
         generation: u32,
     ) -> Result<Snapshot, BuildError> {
-        Self::assemble(config, ports, workers, generation, None).map(|renewed| renewed.snapshot)
+        Self::assemble(config, ports, workers, generation, None).map(|rebuilt| rebuilt.snapshot)
     }
 
     /// Builds like [`Self::build`], but parts that did not change are taken from the snapshot before. Nothing that is in
@@ -158,12 +158,12 @@ impl Snapshot {
     ///
     /// # Errors
     /// Names the row that makes the configuration impossible.
-    pub fn renew(
+    pub fn rebuild(
         basis: Basis<'_>,
         config: &DataplaneConfig,
         ports: &[PortFacts],
         generation: u32,
-    ) -> Result<Renewed, BuildError> {
+    ) -> Result<Rebuilt, BuildError> {
         Self::assemble(config, ports, basis.snapshot.workers, generation, Some(basis))
     }
 
@@ -173,7 +173,7 @@ impl Snapshot {
         workers: u32,
         generation: u32,
         basis: Option<Basis<'_>>,
-    ) -> Result<Renewed, BuildError> {
+    ) -> Result<Rebuilt, BuildError> {
         let map = InterfaceMap::new(&config.interfaces)?;
         let mut interfaces = build_interfaces(config, ports)?;
         let (fib, routes) = build_routes(config, &map, &interfaces, basis)?;
@@ -264,7 +264,7 @@ impl Snapshot {
         if let Some(basis) = basis.filter(|basis| snapshot.decides_as(basis, config)) {
             snapshot.cache_epoch = basis.snapshot.cache_epoch;
         }
-        Ok(Renewed { snapshot, routes })
+        Ok(Rebuilt { snapshot, routes })
     }
 
     /// Whether flows are decided as with another snapshot, but for routes in the table that both share.
@@ -339,7 +339,7 @@ fn build_routes(
     map: &InterfaceMap,
     interfaces: &[Interface],
     basis: Option<Basis<'_>>,
-) -> Result<(Arc<Fib>, Option<Vec<Planned>>), BuildError> {
+) -> Result<(Arc<Fib>, Option<Vec<CheckedRoute>>), BuildError> {
     let running: Vec<bool> = interfaces.iter().map(|interface| interface.up).collect();
     let stays = |basis: &Basis<'_>| {
         let states = |interfaces: &[Interface]| -> Vec<_> {
@@ -354,9 +354,9 @@ fn build_routes(
         }
         let few = fib.len() <= FEW_ROUTES && config.routes.len() <= FEW_ROUTES;
         if !(few && differs_in_more(basis.config, config)) {
-            let planned = fib.plan(&config.routes)?;
-            if fib.has_room(&planned) && fib.unused_blocks() < UNUSED_BLOCKS {
-                return Ok((Arc::clone(fib), Some(planned)));
+            let checked = fib.check(&config.routes)?;
+            if fib.has_room(&checked) && fib.unused_blocks() < UNUSED_BLOCKS {
+                return Ok((Arc::clone(fib), Some(checked)));
             }
         }
     }

@@ -13,7 +13,7 @@ use crate::ip::fib::{Fib, Lookup};
 use crate::packet::tuple::Addr;
 use crate::packet::{Hook, Meta, flag};
 use crate::qos::forest::Context;
-use crate::qos::queues::Plan;
+use crate::qos::queues::LeafLookup;
 
 impl Snapshot {
     /// The address lists, and what the configuration holds in them.
@@ -64,6 +64,7 @@ impl Snapshot {
         self.ports.get(usize::from(port))
     }
 
+    /// Number of ports.
     pub(crate) fn ports(&self) -> usize {
         self.ports.len()
     }
@@ -146,6 +147,7 @@ impl Snapshot {
         self.fib.source_for(destination)
     }
 
+    /// The rules of a table.
     pub(super) fn table(&self, kind: TableKind) -> &Arc<RuleTable> {
         match kind {
             TableKind::Filter => &self.filter,
@@ -171,10 +173,10 @@ impl Snapshot {
         self.hooks.get(table, hook)
     }
 
-    /// Plan by which packets find their leaves at a time, ns since 1970 UTC.
+    /// LeafLookup by which packets find their leaves at a time, ns since 1970 UTC.
     #[inline]
-    pub(crate) fn plan(&self, utc_ns: i64) -> Plan<'_> {
-        Plan { forest: &self.forest, table: &self.queues, utc_ns }
+    pub(crate) fn leaf_lookup(&self, utc_ns: i64) -> LeafLookup<'_> {
+        LeafLookup { forest: &self.forest, table: &self.queues, utc_ns }
     }
 
     /// Rows of the interfaces of ports.

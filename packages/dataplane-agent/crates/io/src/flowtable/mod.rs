@@ -32,7 +32,7 @@ const BEFORE_OTHERS: u32 = 1 << 3;
 
 /// Most flows' directions in the table.
 pub const CAPACITY: u32 = 1 << 16;
-/// Time from [`Share::remove`] of a flow to [`Share::release`], ns: longer than a packet can be between the two programs.
+/// Time from [`Share::remove`] of a flow to [`Share::free_slot`], ns: longer than a packet can be between the two programs.
 pub const GRACE: u64 = 1_000_000_000;
 
 /// A direction of a flow, key of the hash map.
@@ -90,7 +90,7 @@ pub struct Action {
 
 /// The kind of keys of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum KeyKind {
     /// [`Key::flow`].
     Flows,
     /// [`Key::address_pair`].
@@ -160,10 +160,10 @@ impl Flowtable {
     }
 
     /// Invalidates every flow; from now on keys are of this kind.
-    pub fn set_mode(&self, mode: Mode) {
+    pub fn set_key_kind(&self, kind: KeyKind) {
         self.invalidate();
         if let Some(control) = self.slots.get(0) {
-            control.set_mode(u32::from(mode == Mode::Pairs));
+            control.set_key_kind(u32::from(kind == KeyKind::Pairs));
         }
     }
 
@@ -259,7 +259,7 @@ impl Share {
     }
 
     /// Frees the slot of a removed flow, [`GRACE`] after that.
-    pub fn release(&mut self, flow: Installed) {
+    pub fn free_slot(&mut self, flow: Installed) {
         self.free.push(flow.slot);
     }
 }

@@ -54,10 +54,12 @@ pub(super) const SLOT: usize = size_of::<Slot>();
 const _: () = assert!(SLOT == 128);
 
 impl Slot {
+    /// Epoch in which the flow was installed; in the first slot the current one.
     pub fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::Acquire)
     }
 
+    /// See [`Self::epoch`]; 0 is none.
     pub fn set_epoch(&self, epoch: u64) {
         self.epoch.store(epoch, Ordering::Release);
     }
@@ -67,8 +69,9 @@ impl Slot {
         self.epoch.fetch_add(1, Ordering::AcqRel);
     }
 
-    pub fn set_mode(&self, mode: u32) {
-        self.out_ifindex.store(mode, Ordering::Release);
+    /// In the first slot: 1 if keys are address pairs, 0 if they are flows.
+    pub fn set_key_kind(&self, kind: u32) {
+        self.out_ifindex.store(kind, Ordering::Release);
     }
 
     /// Writes everything but the epoch; the counters begin at zero.

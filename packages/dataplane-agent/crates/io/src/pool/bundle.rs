@@ -31,6 +31,7 @@ impl Bundle {
         Self { returns, first: Some(into_chunk(frame)), bundled: 0 }
     }
 
+    /// Whether it returns to this list.
     #[inline]
     pub(super) fn is_for(&self, returns: &ReturnList) -> bool {
         ptr::eq(self.returns, returns)

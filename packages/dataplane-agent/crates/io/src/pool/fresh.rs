@@ -9,6 +9,7 @@ use super::HUGE_PAGE;
 pub(super) struct Fresh {
     start: *mut u8,
     next: usize,
+    /// Chunks that have not been taken.
     pub(super) left: usize,
     step: usize,
 }
@@ -25,6 +26,7 @@ impl Fresh {
         Self { start, next: 0, left: count, step }
     }
 
+    /// The next chunk; `None` when all have been taken.
     pub(super) fn take<T>(&mut self) -> Option<NonNull<T>> {
         self.left = self.left.checked_sub(1)?;
         let in_page = HUGE_PAGE / self.step;

@@ -18,6 +18,7 @@ const RESERVE: usize = 2048;
 
 /// A worker's share of the pool.
 pub struct Partition {
+    /// List by which its frames return.
     pub(super) returns: &'static ReturnList,
     umem: &'static Umem,
     /// Heads outside the UMEM.

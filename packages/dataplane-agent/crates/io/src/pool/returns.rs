@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 /// Header at the start of a free head chunk on a return list. Tails return with a head only.
 #[repr(C)]
 pub(super) struct FreeChunk {
+    /// The chunk below it on the list.
     pub(super) next: *mut FreeChunk,
+    /// Tail of the same frame; null without one.
     pub(super) tail: *mut u8,
     /// Chunks without tails that return with this one; their addresses follow the header (see `bundle`).
     pub(super) bundled: usize,

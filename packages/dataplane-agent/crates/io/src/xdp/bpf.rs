@@ -20,19 +20,19 @@ const RX_QUEUE_INDEX: i16 = 16;
 
 /// Mode in which the program is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum XdpMode {
     /// In the driver.
     Native,
     /// In the kernel's network core, on socket buffers.
     Generic,
 }
 
-impl Mode {
+impl XdpMode {
     /// `XDP_FLAGS_…` (linux/if_link.h).
     const fn flags(self) -> u32 {
         match self {
-            Mode::Generic => 1 << 1,
-            Mode::Native => 1 << 2,
+            XdpMode::Generic => 1 << 1,
+            XdpMode::Native => 1 << 2,
         }
     }
 }
@@ -58,7 +58,7 @@ impl Attached {
     ///
     /// # Errors
     /// When the kernel or the driver refuses, or the netdev has an XDP program already.
-    pub fn new(ifindex: u32, queues: u32, mode: Mode) -> std::io::Result<Self> {
+    pub fn new(ifindex: u32, queues: u32, mode: XdpMode) -> std::io::Result<Self> {
         let shape = MapShape { kind: MAP_TYPE_XSKMAP, key_size: 4, value_size: 4, entries: queues, flags: 0 };
         let map = bpf::map(shape)?;
         let program = bpf::load(&program(&map), PROG_TYPE_XDP, ATTACH_XDP, XDP_HAS_FRAGS)?;

@@ -19,7 +19,7 @@ mod port;
 mod ring;
 mod sys;
 
-pub use bpf::Mode;
+pub use bpf::XdpMode;
 pub use kernel_frames::MAX_FRAME;
 pub use open::{MAX_MTU, Opened, open};
 pub use port::XdpPort;

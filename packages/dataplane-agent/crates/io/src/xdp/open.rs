@@ -3,7 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
 
-use super::bpf::{Attached, Mode};
+use super::bpf::{Attached, XdpMode};
 use super::device::Device;
 use super::kernel_frames::{KernelFrames, MAX_FRAME};
 use super::port::{Netdev, Receiver, Transmitter, XdpPort};
@@ -45,7 +45,7 @@ pub fn open(
     link: &Link,
     device: &Device,
     workers: usize,
-    modes: &[Mode],
+    modes: &[XdpMode],
 ) -> Result<Opened, String> {
     if link.mtu > MAX_MTU {
         return Err(format!(
@@ -63,8 +63,8 @@ pub fn open(
                 return Ok(opened);
             }
             Err(error) => problems.push(match mode {
-                Mode::Native => format!("the driver {} has no XDP: {error}", device.driver),
-                Mode::Generic => format!("generic XDP: {error}"),
+                XdpMode::Native => format!("the driver {} has no XDP: {error}", device.driver),
+                XdpMode::Generic => format!("generic XDP: {error}"),
             }),
         }
     }
@@ -76,18 +76,18 @@ fn open_in(
     ifindex: u32,
     device: &Device,
     workers: usize,
-    mode: Mode,
+    mode: XdpMode,
 ) -> std::io::Result<Opened> {
     let queues = device.queues.max(1);
     let attached = Attached::new(ifindex, queues, mode)?;
     let mut how = match mode {
-        Mode::Native => "native XDP of the driver".to_owned(),
-        Mode::Generic => "generic XDP of the kernel".to_owned(),
+        XdpMode::Native => "native XDP of the driver".to_owned(),
+        XdpMode::Generic => "generic XDP of the kernel".to_owned(),
     };
     // Whether the driver supports zero-copy is known only by trying.
     let zero_copy = match mode {
-        Mode::Native => Bound::new(umem, ifindex, 0, libc::XDP_ZEROCOPY),
-        Mode::Generic => Err(std::io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
+        XdpMode::Native => Bound::new(umem, ifindex, 0, libc::XDP_ZEROCOPY),
+        XdpMode::Generic => Err(std::io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
     };
     let (first, flag) = match zero_copy {
         Ok(bound) => {
@@ -96,7 +96,7 @@ fn open_in(
         }
         Err(error) => {
             how += ", frames are copied";
-            if mode == Mode::Native {
+            if mode == XdpMode::Native {
                 how += &format!(" (zero-copy was refused: {error})");
             }
             (Bound::new(umem, ifindex, 0, libc::XDP_COPY)?, libc::XDP_COPY)

@@ -22,12 +22,15 @@ const FILL_LEAST: u32 = 128;
 /// The state that the sockets of a netdev share. It is dropped after all of them.
 #[derive(Debug)]
 pub(super) struct Netdev {
+    /// Frames that the kernel holds.
     pub(super) kernel_frames: KernelFrames,
     /// Frames are not copied between device and UMEM (`XDP_ZEROCOPY`).
     pub(super) zero_copy: bool,
     /// Frames may have partial checksums.
     pub(super) partial_checksums: bool,
+    /// The program, attached for as long as this lives.
     pub(super) _attached: Attached,
+    /// Socket that keeps the netdev in promiscuous mode (packet(7)).
     pub(super) _promiscuous: OwnedFd,
 }
 
@@ -52,6 +55,7 @@ pub(super) struct Transmitter {
 }
 
 impl Transmitter {
+    /// A transmitter; without a socket it sends by that of its first queue.
     pub(super) fn new(
         socket: Option<OwnedFd>,
         ring: Producer<libc::xdp_desc>,
@@ -95,6 +99,7 @@ impl FrameSource<PoolFrame> for UmemFrames<'_> {
 }
 
 impl XdpPort {
+    /// The sockets of a worker.
     pub(super) fn new(
         netdev: Arc<Netdev>,
         receivers: Vec<Receiver>,

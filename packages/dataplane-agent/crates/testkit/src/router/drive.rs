@@ -151,6 +151,7 @@ impl Router {
         self.now.0 += ns;
     }
 
+    /// Lets timers expire at all workers.
     pub(super) fn tick(&mut self, out: &mut Vec<Output>) {
         self.shared.expire_list_entries(self.now, usize::MAX);
         for worker in 0..self.engines.len() {

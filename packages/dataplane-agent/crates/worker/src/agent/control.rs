@@ -98,6 +98,7 @@ impl Agent {
         self.update_router_namespace().map_err(lost)
     }
 
+    /// Serves requests and events until `stop` says so.
     pub(super) fn control_loop(
         &mut self,
         stop: &Stop,

@@ -210,17 +210,17 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
 /// Queues whose counters are reset at a time: packets wait for as long as that takes.
 const RESET_TOGETHER: usize = 500;
 /// Most records of a queue at one worker.
-const PARTS: usize = 5;
+const RECORDS_PER_QUEUE: usize = 5;
 
 fn reset_queue_counters(agent: &mut Agent, rows: &[RowId]) -> Result<ReplyBody, Refusal> {
     let mut records = Vec::new();
     let all = rows.is_empty().then_some(rows);
     for rows in rows.chunks(RESET_TOGETHER).chain(all) {
-        let room = rows.len() * PARTS * QUEUE_RECORD;
+        let room = rows.len() * RECORDS_PER_QUEUE * QUEUE_RECORD;
         let rows: Arc<[RowId]> = rows.into();
         let reset = |_| Command::ResetQueueCounters(Arc::clone(&rows), Vec::with_capacity(room));
         for answer in agent.workers.ask(reset)? {
-            if let Answer::Part(part, _) = answer {
+            if let Answer::Records(part, _) = answer {
                 records.extend(part);
             }
         }
@@ -234,7 +234,7 @@ fn token_bucket(agent: &mut Agent, row: RowId, after: u64) -> Result<ReplyBody, 
     let answers = agent.workers.ask(|_| Command::TokenBucket(row, after, Vec::with_capacity(room)))?;
     let mut all = Vec::new();
     for answer in answers {
-        if let Answer::Part(part, _) = answer {
+        if let Answer::Records(part, _) = answer {
             all.extend_from_slice(&part);
         }
     }
@@ -254,7 +254,7 @@ fn dry_run_packet(agent: &mut Agent, packet: &PacketDescription) -> Result<Trace
         DryRunError::Description(message) => refusal(ErrorCode::BadRequest, message),
         DryRunError::Crowded => refusal(
             ErrorCode::BadRequest,
-            "the translation finds its first ports taken, as most are; whether one is left for this packet cannot be told"
+            "the translation finds its first ports taken, as most are; whether one is left for this packet cannot be determined"
                 .to_owned(),
         ),
         DryRunError::Probe(lost) => lost.into(),

@@ -8,6 +8,7 @@ use tollway_io::wake::Wake;
 /// Ends a running agent, from any thread or a signal handler's.
 #[derive(Debug, Clone)]
 pub struct Stop {
+    /// Wakes the control thread.
     pub(super) wake: Arc<Wake>,
     wanted: Arc<AtomicBool>,
 }
@@ -27,6 +28,7 @@ impl Stop {
         self.wake.signal();
     }
 
+    /// Whether the agent is to end.
     pub(super) fn wanted(&self) -> bool {
         self.wanted.load(Ordering::Acquire)
     }

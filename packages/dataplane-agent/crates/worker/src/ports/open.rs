@@ -10,7 +10,7 @@ use tollway_io::claim::Claim;
 use tollway_io::link::Link;
 use tollway_io::pool::Umem;
 use tollway_io::xdp::device::Device;
-use tollway_io::xdp::{self, Mode};
+use tollway_io::xdp::{self, XdpMode};
 
 use super::PortState;
 use super::flow_offload::FlowOffload;
@@ -125,7 +125,7 @@ fn sockets(
     if backend == IoBackend::AfXdp {
         let opened = umem
             .ok_or_else(|| "there is no frame pool for it".to_owned())
-            .and_then(|umem| xdp::open(umem, link, device, workers, &[Mode::Native, Mode::Generic]));
+            .and_then(|umem| xdp::open(umem, link, device, workers, &[XdpMode::Native, XdpMode::Generic]));
         match opened {
             Ok(opened) => {
                 let ends = opened.ports.into_iter().map(Port::Xdp).collect();

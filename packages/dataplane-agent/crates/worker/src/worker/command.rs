@@ -7,7 +7,7 @@ use tollway_io::{PortIo, clock};
 
 use super::Worker;
 use super::worker_port::{WorkerTap, count};
-use crate::commands::{Answer, Command, Dump, Part, WorkerReport};
+use crate::commands::{Answer, Command, Dump, DumpRange, WorkerReport};
 use crate::counters::{WorkerDrop, on_the_wire};
 use crate::offloaded_flows::{OffloadResources, OffloadedFlows};
 use crate::profile::Activity;
@@ -37,20 +37,20 @@ impl Worker {
                 Answer::Applied(old)
             }
             Command::Stats => Answer::Stats(Box::new(self.report())),
-            Command::Dump(dump, Part { from, mut records }) => {
+            Command::Dump(dump, DumpRange { from, mut records }) => {
                 let next = match dump {
                     Dump::Connections => self.engine.connections(from, Dump::PLACES, now, &mut records),
                     Dump::Queues => self.engine.queues(from, Dump::PLACES, now, &mut records),
                 };
-                Answer::Part(records, next)
+                Answer::Records(records, next)
             }
             Command::TokenBucket(row, after, mut records) => {
                 self.engine.token_bucket(row, after, now, &mut records);
-                Answer::Part(records, None)
+                Answer::Records(records, None)
             }
             Command::ResetQueueCounters(rows, mut records) => {
                 self.engine.reset_queue_counters(&rows, &mut records);
-                Answer::Part(records, None)
+                Answer::Records(records, None)
             }
             Command::RemoveConnections(ids) => {
                 let removed = self.engine.remove_connections(&ids) as u64;

@@ -16,7 +16,7 @@ use crate::counters::{PortCounters, WorkerDrop, WorkerDrops};
 /// Frames that may wait for a port that is blocked.
 pub(super) const TRANSMIT_QUEUE: usize = 512;
 /// Frames that are gathered for a port before they are sent. Only queues that are removed with their configuration
-/// release more at once.
+/// send more at once.
 pub(super) const TRANSMIT_GATHER: usize = TRANSMIT_QUEUE + 2 * BATCH;
 
 /// A port as one worker uses it.
@@ -29,7 +29,7 @@ pub(super) struct WorkerPort {
     pub(super) queue: Vec<Outgoing>,
     /// The port takes nothing until its descriptor is writable.
     pub(super) blocked: bool,
-    /// The engine has been told that the port is blocked.
+    /// The engine knows that the port is blocked.
     pub(super) is_known_blocked: bool,
     /// There was no frame to receive into. The descriptor may then not be readable, so that the port is polled in every
     /// turn.

@@ -45,7 +45,7 @@ pub enum Added {
     /// The entry is new.
     New,
     /// The entry existed; its timeout starts anew.
-    Renewed,
+    Rebuilt,
     /// The configuration holds it already.
     Configured,
     /// No room: there are too many entries.
@@ -113,7 +113,7 @@ impl AddressSets {
                 record.expires = expires;
             }
             self.arm(writer, number, expires);
-            return Added::Renewed;
+            return Added::Rebuilt;
         }
         if writer.dynamic() >= MAX_DYNAMIC {
             writer.refused += 1;

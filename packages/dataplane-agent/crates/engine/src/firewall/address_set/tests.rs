@@ -72,7 +72,7 @@ proptest! {
                 Step::Add(list, (address, len), timeout) => {
                     let known = dynamic.contains_key(&(list, address, len));
                     let added = sets.add_to(NAMES[list], address, len, timeout, now, &change_counters);
-                    prop_assert_eq!(added, if known { Added::Renewed } else { Added::New });
+                    prop_assert_eq!(added, if known { Added::Rebuilt } else { Added::New });
                     let ends = if timeout == 0 { u64::MAX } else { now_ms + timeout };
                     dynamic.insert((list, address, len), ends);
                 }
@@ -140,7 +140,7 @@ fn who_asked_about_an_address_hears_of_its_coming_and_going() {
     };
     assert_eq!(sets.add(number, address, 1000, Now(0), &change_counters), Added::New);
     changed((true, false));
-    assert_eq!(sets.add(number, address, 1000, Now(0), &change_counters), Added::Renewed);
+    assert_eq!(sets.add(number, address, 1000, Now(0), &change_counters), Added::Rebuilt);
     changed((false, false));
     sets.expire(Now::from_ms(1200), 10, &change_counters);
     changed((true, false));

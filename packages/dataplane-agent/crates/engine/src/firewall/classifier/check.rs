@@ -52,6 +52,7 @@ pub(super) enum Field {
 }
 
 impl Field {
+    /// All fields.
     pub const ALL: [Self; 6] =
         [Self::Source, Self::Destination, Self::DestinationPort, Self::SourcePort, Self::In, Self::Out];
 }
@@ -71,6 +72,7 @@ pub(super) struct Fields {
 }
 
 impl Fields {
+    /// The values of a packet's fields.
     #[inline]
     pub fn new(view: &PacketView) -> Self {
         let tuple = &view.tuple;

@@ -190,7 +190,7 @@ struct Builder<'a> {
 }
 
 /// A field and values by which the rules of a node can be split.
-struct SplitPlan {
+struct SplitCandidate {
     field: Field,
     /// First values of the segments.
     starts: Vec<u32>,
@@ -207,9 +207,12 @@ impl Builder<'_> {
         if rules.len() <= self.list || lists < 2 {
             return self.leaf(rules);
         }
-        let plans = Field::ALL.iter().filter_map(|field| self.plan(*field, rules));
-        match plans.max_by_key(|plan| plan.gain).filter(|plan| plan.gain >= self.list.max(rules.len() / 16)) {
-            Some(plan) => self.split(&plan, rules, lists),
+        let candidates = Field::ALL.iter().filter_map(|field| self.candidate(*field, rules));
+        match candidates
+            .max_by_key(|candidate| candidate.gain)
+            .filter(|candidate| candidate.gain >= self.list.max(rules.len() / 16))
+        {
+            Some(candidate) => self.split(&candidate, rules, lists),
             None => self.leaf(rules),
         }
     }
@@ -222,9 +225,9 @@ impl Builder<'_> {
         (node, 1)
     }
 
-    fn split(&mut self, plan: &SplitPlan, rules: &[u32], lists: usize) -> (IndexNode, usize) {
-        let mut by_segment: Vec<Vec<u32>> = vec![Vec::new(); plan.starts.len()];
-        for (rule, first, last) in &plan.narrow {
+    fn split(&mut self, candidate: &SplitCandidate, rules: &[u32], lists: usize) -> (IndexNode, usize) {
+        let mut by_segment: Vec<Vec<u32>> = vec![Vec::new(); candidate.starts.len()];
+        for (rule, first, last) in &candidate.narrow {
             let covered = by_segment.get_mut(*first as usize..=*last as usize).unwrap_or_default();
             covered.iter_mut().for_each(|list| list.push(*rule));
         }
@@ -247,17 +250,17 @@ impl Builder<'_> {
             };
             narrow.push(node);
         }
-        let mut split = plan.narrow.iter().map(|(rule, ..)| *rule).peekable();
+        let mut split = candidate.narrow.iter().map(|(rule, ..)| *rule).peekable();
         let wide: Vec<u32> = rules.iter().copied().filter(|rule| split.next_if_eq(rule).is_none()).collect();
         let (wide, more) = if wide.is_empty() { (NOTHING, 0) } else { self.node(&wide, lists - visited) };
         let at = self.index.splits.len() as u32;
-        let segments = Segments::new(&plan.starts);
-        self.index.splits.push(Split { field: plan.field, segments, narrow, wide });
+        let segments = Segments::new(&candidate.starts);
+        self.index.splits.push(Split { field: candidate.field, segments, narrow, wide });
         (IndexNode { at, len: SPLIT }, visited + more)
     }
 
     /// Split of the rules by a field; `None` when hardly any is narrow in it.
-    fn plan(&self, field: Field, rules: &[u32]) -> Option<SplitPlan> {
+    fn candidate(&self, field: Field, rules: &[u32]) -> Option<SplitCandidate> {
         let range = |rule: &u32| Some((*rule, self.source.get(*rule as usize)?.range(field)?));
         let mut ranged: Vec<Ranged> = rules.iter().filter_map(range).collect();
         for most in NARROW {
@@ -271,7 +274,7 @@ impl Builder<'_> {
             let copies: usize = narrow.iter().map(|(_, first, last)| (last - first) as usize + 1).sum();
             if copies <= narrow.len() * MAX_COPIES {
                 let gain = narrow.len().saturating_sub(longest(&narrow, starts.len()));
-                return Some(SplitPlan { field, starts, narrow, gain });
+                return Some(SplitCandidate { field, starts, narrow, gain });
             }
         }
         None

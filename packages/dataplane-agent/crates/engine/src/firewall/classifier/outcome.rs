@@ -27,14 +27,17 @@ pub enum RuleVerdict {
 /// A position in a table: a rule, and the rules to return to at the end of its chain and of those that jumped to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Position {
+    /// Number of the chain.
     pub(super) chain: u16,
     depth: u16,
+    /// Index of the next rule.
     pub(super) rule: u32,
     /// Next rule of each caller and above it its chain, outermost first: whole words, which are set to zero all at once.
     callers: [u64; MAX_JUMP_DEPTH],
 }
 
 impl Position {
+    /// A position outside of any jump.
     #[inline]
     pub(super) const fn at(chain: u16, rule: u32) -> Self {
         Self { chain, depth: 0, rule, callers: [0; MAX_JUMP_DEPTH] }
@@ -124,6 +127,7 @@ pub struct ListAddition {
 }
 
 impl Evaluation {
+    /// Empties it for the next evaluation.
     #[inline]
     pub(super) fn reset(&mut self) {
         self.verdict = RuleVerdict::Accept;

@@ -50,6 +50,7 @@ impl HashBucket {
     }
 }
 
+/// The hash table: slots that hold tags and indices of entries.
 #[derive(Debug)]
 pub struct Buckets {
     buckets: Vec<HashBucket>,

@@ -112,6 +112,7 @@ pub struct Connection {
 }
 
 impl Connection {
+    /// A copy of a connection's state.
     #[inline]
     pub(super) fn new(hot: &HotState, id: u64, mark: u32, masquerade: RowId, tuples: Tuples) -> Self {
         let status = hot.status;
@@ -148,4 +149,5 @@ impl Connection {
     }
 }
 
+/// No connection.
 pub(super) const NIL: u32 = u32::MAX;

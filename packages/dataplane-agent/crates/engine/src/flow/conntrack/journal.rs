@@ -51,6 +51,7 @@ pub(super) struct Journal {
 }
 
 impl Journal {
+    /// Number of changes that wait.
     pub(super) fn len(&self) -> usize {
         self.ends.len() + self.others.len()
     }
@@ -60,6 +61,7 @@ impl Journal {
         self.next
     }
 
+    /// Adds a change, unless `limit` of them wait.
     pub(super) fn push(&mut self, change: Change, limit: usize) {
         if self.len() < limit {
             let number = self.number();
@@ -75,6 +77,7 @@ impl Journal {
         }
     }
 
+    /// Takes the oldest change.
     pub(super) fn pop(&mut self) -> Option<Change> {
         let first = |number: Option<u64>| number.unwrap_or(u64::MAX);
         let (end, other) = (self.ends.front().map(|end| end.0), self.others.front().map(|other| other.0));

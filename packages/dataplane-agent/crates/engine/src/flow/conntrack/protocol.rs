@@ -150,7 +150,7 @@ macro_rules! trackers {
 // What it is, its protocol number, and the file with what is read of a packet.
 trackers! {
     #[cfg(test)]
-    "Of the tests: requests and answers, told apart by their first byte."
+    "Of the tests: requests and answers, distinguished by their first byte."
         sample::PROTOCOL => Sample(sample::Message);
     "TCP."
         ipv4::TCP => Tcp(tcp::Segment);

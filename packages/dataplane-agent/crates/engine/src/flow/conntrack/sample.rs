@@ -1,4 +1,4 @@
-//! The protocol of `docs/adding/protocol.md`: requests, which open connections, and answers, told apart by their first
+//! The protocol of `docs/adding/protocol.md`: requests, which open connections, and answers, distinguished by their first
 //! byte. It is there in tests alone, with a number that RFC 3692 keeps for experiments.
 
 use super::hot_state::HotState;

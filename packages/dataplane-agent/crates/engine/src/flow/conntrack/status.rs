@@ -12,6 +12,7 @@ macro_rules! status_bits {
                 pub const fn $name(self) -> bool {
                     self.0 & $bit != 0
                 }
+                /// Sets the bit.
                 pub(crate) const fn $set(&mut self) {
                     self.0 |= $bit;
                 }

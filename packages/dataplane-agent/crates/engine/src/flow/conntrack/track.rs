@@ -240,6 +240,7 @@ fn note_reply(conn: &mut HotState, direction: Direction) {
 }
 
 impl Now {
+    /// The time `ns` later.
     pub(super) fn after(self, ns: u64) -> Self {
         Self(self.0.saturating_add(ns))
     }

@@ -51,7 +51,7 @@ impl Validities {
     }
 
     /// Gives the memory back.
-    pub fn release(&mut self) {
+    pub fn free(&mut self) {
         self.0 = Vec::new();
     }
 

@@ -205,6 +205,7 @@ impl Rewrite {
     }
 }
 
+/// An IPv4 address in host order; 0 for another.
 pub(super) fn v4(address: Addr) -> u32 {
     address.as_v4().unwrap_or(0)
 }

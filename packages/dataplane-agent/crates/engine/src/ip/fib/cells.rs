@@ -29,7 +29,7 @@ pub const ROOT: usize = 1 << 16;
 const MIDDLE: usize = 1 << 24;
 /// Deep blocks are numbered within a part of the address space that has as many /24 networks as 15 bits
 /// can tell apart.
-pub const PARTS: usize = MIDDLE >> 15;
+pub const DEEP_PARTS: usize = MIDDLE >> 15;
 /// Blocks of a part's first chunk; each further chunk doubles what there is.
 const FIRST_CHUNK: usize = 64;
 /// 64 × 2⁹ = 2¹⁵.
@@ -65,11 +65,12 @@ fn part_of(address: u32) -> usize {
 }
 
 impl Cells {
+    /// Cells that lead to number 0.
     pub fn new() -> Self {
         Self {
             root: bytemuck::zeroed_box(),
             middle: bytemuck::zeroed_box(),
-            deep: (0..PARTS).map(|_| OnceLock::new()).collect(),
+            deep: (0..DEEP_PARTS).map(|_| OnceLock::new()).collect(),
         }
     }
 
@@ -107,6 +108,7 @@ impl Cells {
         self.root[usize::from(network)].load(Ordering::Relaxed)
     }
 
+    /// Sets the cell of a /16 network.
     pub fn set_root(&self, network: u16, cell: u16) {
         self.root[usize::from(network)].store(cell, Ordering::Release);
     }
@@ -116,6 +118,7 @@ impl Cells {
         self.middle[(address >> 8) as usize].load(Ordering::Relaxed)
     }
 
+    /// Sets the cell of the /24 network of an address.
     pub fn set_middle(&self, address: u32, cell: u16) {
         self.middle[(address >> 8) as usize].store(cell, Ordering::Release);
     }

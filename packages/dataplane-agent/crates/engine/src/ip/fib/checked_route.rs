@@ -83,7 +83,7 @@ pub enum NextHopTarget {
 
 /// A route of the configuration, checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Planned {
+pub struct CheckedRoute {
     /// Destination.
     pub(super) prefix: Prefix,
     /// Everything but the destination.
@@ -102,7 +102,7 @@ pub struct ConnectedBase {
     /// Own addresses with their prefix lengths, by interface, in configured order.
     pub addresses: Vec<Vec<(u32, u8)>>,
     /// Own addresses, broadcasts and connected networks, by prefix.
-    pub fixed: Vec<Planned>,
+    pub fixed: Vec<CheckedRoute>,
     /// The router's addresses and the broadcast addresses of their networks, sorted.
     own: Vec<u32>,
     /// Connected networks for `/ip/route`, in configured order; those of interfaces without carrier too.
@@ -163,15 +163,15 @@ impl ConnectedBase {
                 info,
             });
             let Some(info) = info else { continue };
-            connected_base.fixed.push(Planned { prefix, info, row: address.row });
+            connected_base.fixed.push(CheckedRoute { prefix, info, row: address.row });
             if len <= 30 {
                 connected_base.host(address.row, prefix.0 | !mask(len), Lookup::Broadcast { interface }, own);
             }
         }
         // Of equal prefixes and origins the first one configured wins.
-        connected_base.fixed.sort_by_key(|planned| (planned.prefix, planned.info.origin));
-        let own = connected_base.fixed.iter().filter(|planned| planned.info.origin == RouteOrigin::Own);
-        connected_base.own = own.map(|planned| planned.prefix.0).collect();
+        connected_base.fixed.sort_by_key(|checked| (checked.prefix, checked.info.origin));
+        let own = connected_base.fixed.iter().filter(|checked| checked.info.origin == RouteOrigin::Own);
+        connected_base.own = own.map(|checked| checked.prefix.0).collect();
         Ok(connected_base)
     }
 
@@ -187,7 +187,7 @@ impl ConnectedBase {
             target: NextHopTarget::Resolved(lookup),
             source,
         };
-        self.fixed.push(Planned { prefix: (address, MAX_LEN), info, row });
+        self.fixed.push(CheckedRoute { prefix: (address, MAX_LEN), info, row });
     }
 
     fn runs(&self, interface: InterfaceIndex) -> bool {
@@ -247,13 +247,13 @@ impl ConnectedBase {
     }
 
     /// The configured routes by prefix, then in configured order. Errors name the row.
-    pub fn plan(&self, routes: &[Route]) -> Result<Vec<Planned>, BuildError> {
-        let mut planned = routes.iter().map(|route| self.plan_one(route)).collect::<Result<Vec<_>, _>>()?;
-        planned.sort_by_key(|planned| planned.prefix);
-        Ok(planned)
+    pub fn check(&self, routes: &[Route]) -> Result<Vec<CheckedRoute>, BuildError> {
+        let mut checked = routes.iter().map(|route| self.check_one(route)).collect::<Result<Vec<_>, _>>()?;
+        checked.sort_by_key(|checked| checked.prefix);
+        Ok(checked)
     }
 
-    fn plan_one(&self, route: &Route) -> Result<Planned, BuildError> {
+    fn check_one(&self, route: &Route) -> Result<CheckedRoute, BuildError> {
         let network = v4(route.row, "destination", route.destination)?;
         let len = checked_len(route.row, route.prefix_len)?;
         let target = match &route.target {
@@ -274,7 +274,7 @@ impl ConnectedBase {
             target,
             source: source.unwrap_or(0),
         };
-        Ok(Planned { prefix: (network & mask(len), len), info, row: route.row })
+        Ok(CheckedRoute { prefix: (network & mask(len), len), info, row: route.row })
     }
 }
 

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, HashMap};
 use tollway_config::dataplane::RowId;
 
 use super::cells::Cells;
+use super::checked_route::{CheckedRoute, ConnectedBase, RouteInfo, RouteOrigin};
 use super::lookup::{HOPS, NextHops};
-use super::plan::{ConnectedBase, Planned, RouteInfo, RouteOrigin};
 use super::table::{Prefix, RouteTable};
 use super::{DynamicRoute, FibFull, RouteChange};
 
@@ -114,7 +114,7 @@ impl Control {
     }
 
     /// Number of route infos of these routes that would be new, at most `enough`.
-    pub fn new_paths(&self, routes: &[Planned], enough: usize) -> usize {
+    pub fn new_paths(&self, routes: &[CheckedRoute], enough: usize) -> usize {
         let mut new = std::collections::HashSet::new();
         for route in routes {
             if new.len() < enough && !self.numbers.contains_key(&route.info) {
@@ -130,9 +130,9 @@ impl Control {
         published: Published<'_>,
         changed: &mut Vec<Prefix>,
     ) -> Result<(), FibFull> {
-        for planned in std::mem::take(&mut self.connected_base.fixed) {
-            let number = self.number(published, &planned.info)?;
-            self.fixed.push((planned.prefix, number));
+        for checked in std::mem::take(&mut self.connected_base.fixed) {
+            let number = self.number(published, &checked.info)?;
+            self.fixed.push((checked.prefix, number));
         }
         for at in 0..self.fixed.len() {
             if let Some((prefix, _)) = self.fixed.get(at).copied() {
@@ -146,7 +146,7 @@ impl Control {
     pub fn replace_statics(
         &mut self,
         published: Published<'_>,
-        routes: &[Planned],
+        routes: &[CheckedRoute],
         changed: &mut Vec<Prefix>,
     ) -> Result<(), FibFull> {
         let mut statics = Vec::with_capacity(routes.len());

@@ -2,8 +2,8 @@
 
 use tollway_config::dataplane::RowId;
 
+use super::checked_route::{RouteInfo, RouteOrigin};
 use super::control::Control;
-use super::plan::{RouteInfo, RouteOrigin};
 use super::{Discard, Fib, Prefix};
 
 /// Origin of a listed route.

@@ -94,6 +94,7 @@ impl Lookup {
 /// A shared next hop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NextHop {
+    /// Result of lookups that lead to it.
     pub lookup: Lookup,
     /// Source for the router's own packets; 0 without one.
     pub source: u32,
@@ -116,12 +117,14 @@ impl NextHops {
         Self { lookups: bytemuck::zeroed_box(), sources: bytemuck::zeroed_box() }
     }
 
+    /// Result of lookups that lead to a number.
     #[inline]
     pub fn lookup(&self, number: u16) -> Lookup {
         let slot = &self.lookups[usize::from(number) % HOPS];
         Lookup::unpacked(slot.load(Ordering::Relaxed))
     }
 
+    /// Source address for the router's own packets; 0 without one.
     pub fn source(&self, number: u16) -> u32 {
         self.sources[usize::from(number) % HOPS].load(Ordering::Relaxed)
     }

@@ -10,12 +10,12 @@
 //! routes depend on, interfaces and addresses, does not change: then a new table is built.
 
 mod cells;
+mod checked_route;
 mod control;
 mod listing;
 mod lookup;
 #[cfg(test)]
 mod model;
-mod plan;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -30,12 +30,12 @@ use crate::ids::InterfaceIndex;
 use crate::interface::InterfaceMap;
 use crate::ip::mask;
 use cells::Cells;
+pub use checked_route::CheckedRoute;
+use checked_route::{ConnectedBase, NextHopTarget, RouteInfo, RouteOrigin};
 use control::{Control, Published};
 pub use listing::{ListedRoute, RouteSource};
 use lookup::NextHops;
 pub use lookup::{Discard, Lookup};
-pub use plan::Planned;
-use plan::{ConnectedBase, NextHopTarget, RouteInfo, RouteOrigin};
 pub use table::Prefix;
 
 /// Number of no route.
@@ -156,7 +156,7 @@ impl Fib {
         running: &[bool],
     ) -> Result<Self, BuildError> {
         let connected_base = ConnectedBase::new(config, interfaces, running)?;
-        let planned = connected_base.plan(&config.routes)?;
+        let checked = connected_base.check(&config.routes)?;
         let fib = Self {
             cells: Cells::new(),
             hops: NextHops::new(),
@@ -170,7 +170,7 @@ impl Fib {
             let mut changed = Vec::new();
             let result = control
                 .install_connected(fib.published(), &mut changed)
-                .and_then(|()| control.replace_statics(fib.published(), &planned, &mut changed));
+                .and_then(|()| control.replace_statics(fib.published(), &checked, &mut changed));
             fib.follow_default(&control);
             result.map_err(|FibFull| BuildError {
                 row: None,
@@ -196,12 +196,12 @@ impl Fib {
 
     /// Checks the configured routes against the interfaces and addresses of this table, which they must
     /// have been made with. Errors name the row.
-    pub fn plan(&self, routes: &[Route]) -> Result<Vec<Planned>, BuildError> {
-        self.control().connected_base.plan(routes)
+    pub fn check(&self, routes: &[Route]) -> Result<Vec<CheckedRoute>, BuildError> {
+        self.control().connected_base.check(routes)
     }
 
     /// Whether [`Self::replace_static`] can take these routes: there are numbers left for their next hops.
-    pub fn has_room(&self, routes: &[Planned]) -> bool {
+    pub fn has_room(&self, routes: &[CheckedRoute]) -> bool {
         let control = self.control();
         let room = control.room();
         control.new_paths(routes, room + 1) <= room
@@ -209,7 +209,7 @@ impl Fib {
 
     /// Puts these configured routes in the place of those before; routes that stay are not touched.
     /// Returns the destinations that lead elsewhere now. After an error some routes may be those before.
-    pub fn replace_static(&self, routes: &[Planned]) -> Result<Vec<Prefix>, FibFull> {
+    pub fn replace_static(&self, routes: &[CheckedRoute]) -> Result<Vec<Prefix>, FibFull> {
         let mut control = self.control();
         let mut changed = Vec::new();
         let result = control.replace_statics(self.published(), routes, &mut changed);

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::cells::{BLOCK, Cells, DEEPER, PARTS, ROOT};
+use super::cells::{BLOCK, Cells, DEEP_PARTS, DEEPER, ROOT};
 
 /// Bits a level resolves below the one above.
 const STRIDE: u32 = 8;
@@ -95,13 +95,14 @@ fn longest(bucket: &[u32], mut heap: u32, base: u16) -> u16 {
 }
 
 impl RouteTable {
+    /// A table without routes.
     pub fn new() -> Self {
         Self {
             short: bytemuck::zeroed_slice_box(2 * ROOT),
             index: bytemuck::zeroed_slice_box(ROOT),
             middle: Vec::new(),
             deep: BTreeMap::new(),
-            deep_blocks: vec![0; PARTS].into(),
+            deep_blocks: vec![0; DEEP_PARTS].into(),
             len: 0,
         }
     }

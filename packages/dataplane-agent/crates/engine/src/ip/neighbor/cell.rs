@@ -28,6 +28,7 @@ pub enum Adjacency {
 pub(super) struct Cell(pub(super) u64);
 
 impl Cell {
+    /// The word of a neighbour whose slot has been used `reuse` times before.
     pub(super) fn new(mac: [u8; 6], status: NeighborStatus, reuse: u16) -> Self {
         let [a, b, c, d, e, f] = mac;
         let mac = u64::from_be_bytes([0, 0, a, b, c, d, e, f]);
@@ -41,6 +42,7 @@ impl Cell {
         };
         Self(u64::from(reuse & 0xfff) << 52 | status << 48 | mac)
     }
+    /// The state as packets see it; [`Adjacency::Gone`] when the slot belongs to another neighbour now.
     #[inline]
     pub(super) fn adjacency(self, id: AdjacencyId) -> Adjacency {
         if (self.0 >> 52) as u32 != id >> INDEX_BITS {

@@ -127,7 +127,7 @@ pub enum Decision {
     },
     /// Given to the router's services.
     Delivered,
-    /// An echo request, answered when its queue releases it.
+    /// An echo request, answered when its queue dequeues it.
     Echo,
     /// Waits for its next hop's link-layer address.
     WaitsForNeighbor,

@@ -13,6 +13,7 @@ use crate::pipeline::slow_path::Pass;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::{Interface, Snapshot};
 
+/// Runs the stage. Returns the number of packets that entered it.
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     let (snapshot, state, batch, source) = pass.parts();
     if !std::mem::take(&mut state.arp_pending) {

@@ -13,6 +13,7 @@ use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 use crate::time::Now;
 
+/// Runs the stage. Returns the number of packets that entered it.
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     if pass.snapshot.queues.is_empty() {
         return 0;

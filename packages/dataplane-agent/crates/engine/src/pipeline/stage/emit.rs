@@ -19,16 +19,17 @@ use crate::pipeline::state::WorkerState;
 use crate::pipeline::translate::translate;
 use crate::snapshot::{Interface, Snapshot};
 
+/// Runs the stage. Returns the number of packets that entered it.
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     if !pass.state.holds.is_empty() {
-        release(pass.state, pass.batch);
+        requeue_resolved(pass.state, pass.batch);
     }
     let mut last = None;
     let entered = each_slow(pass, |snapshot, state, packet| {
         if packet.meta.verdict != Verdict::Forward {
             return StageOutcome::Skip;
         }
-        leave(snapshot, state, packet, &mut last)
+        transmit(snapshot, state, packet, &mut last)
     });
     let (snapshot, state, batch, source) = pass.parts();
     request(snapshot, state, batch, source);
@@ -37,28 +38,28 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
 
 /// Puts packets whose next hop is resolved, or has failed to be, in front of the batch and of its slow packets, as they are
 /// older.
-fn release<F: Frame>(state: &mut WorkerState<F>, batch: &mut Batch<F>) {
-    let mut released = 0;
+fn requeue_resolved<F: Frame>(state: &mut WorkerState<F>, batch: &mut Batch<F>) {
+    let mut resolved = 0;
     let neighbors = &state.shared.neighbors;
     while let Some(waiting) = state.holds.take(|id| neighbors.adjacency(id) != Adjacency::Incomplete) {
         for packet in waiting.packets {
-            batch.packets.insert(batch.first + released, packet);
-            released += 1;
+            batch.packets.insert(batch.first + resolved, packet);
+            resolved += 1;
         }
     }
-    if released != 0 {
-        batch.end += released;
+    if resolved != 0 {
+        batch.end += resolved;
         for index in &mut batch.slow {
-            *index += released as u32;
+            *index += resolved as u32;
         }
-        let places = (batch.first..batch.first + released).map(|index| index as u32);
+        let places = (batch.first..batch.first + resolved).map(|index| index as u32);
         batch.slow.splice(0..0, places);
     }
 }
 
 /// Sends one packet on its way. `last` is where the one before went, which most packets of a batch do, too.
 #[inline]
-fn leave<F: Frame>(
+fn transmit<F: Frame>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,

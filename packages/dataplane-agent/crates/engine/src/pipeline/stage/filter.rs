@@ -7,6 +7,7 @@ use crate::packet::verdict::{DropReason, Verdict};
 use crate::pipeline::rules::evaluate_filter;
 use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 
+/// Runs the stage. Returns the number of packets that entered it.
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     if pass.snapshot.filter.is_empty() {
         return 0;

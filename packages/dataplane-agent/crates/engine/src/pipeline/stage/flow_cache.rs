@@ -30,6 +30,7 @@ use crate::pipeline::transport_checksum::is_intact;
 use crate::pipeline::{cached_validity, flow_handover, stateless};
 use crate::snapshot::{Port, Snapshot};
 
+/// Runs the stage. Returns the number of packets that entered it.
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     let (snapshot, state, batch, source) = pass.parts();
     batch.slow.clear();

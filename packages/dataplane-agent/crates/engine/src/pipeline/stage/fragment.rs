@@ -10,6 +10,7 @@ use crate::packet::tuple::{Tuple, steer};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::pipeline::slow_path::Pass;
 
+/// Runs the stage. Returns the number of packets that entered it.
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     let (snapshot, state, batch, _) = pass.parts();
     if !std::mem::take(&mut state.fragments_pending) || !snapshot.tracking() {

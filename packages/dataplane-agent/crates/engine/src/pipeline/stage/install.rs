@@ -17,6 +17,7 @@ use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 
+/// Runs the stage. Returns the number of packets that entered it.
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     // Most packets of a batch have the next hop of the one before.
     let mut last = (NO_INTERFACE, 0, NONE);

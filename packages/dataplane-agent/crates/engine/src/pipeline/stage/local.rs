@@ -1,4 +1,4 @@
-//! Packets for the router itself: answers echo requests (those with a queue when it releases them), and delivers all
+//! Packets for the router itself: answers echo requests (those with a queue when it dequeues them), and delivers all
 //! others to the TAP of the interface.
 
 use tollway_wire::{icmp, ipv4};
@@ -10,6 +10,7 @@ use crate::pipeline::echo::answer;
 use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 use crate::pipeline::translate::translate;
 
+/// Runs the stage. Returns the number of packets that entered it.
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     each_slow(pass, |snapshot, state, packet| {
         if packet.meta.verdict != Verdict::Continue || !packet.meta.is(flag::TO_ROUTER) {

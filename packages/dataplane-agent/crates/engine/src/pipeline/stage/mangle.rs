@@ -13,6 +13,7 @@ use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 
+/// Runs the stage. Returns the number of packets that entered it.
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     let bypass = pass.snapshot.fasttrack_bypasses();
     if pass.snapshot.mangle.is_empty() && !bypass {

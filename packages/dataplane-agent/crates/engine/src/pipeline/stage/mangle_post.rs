@@ -7,6 +7,7 @@ use crate::packet::{Hook, flag};
 use crate::pipeline::mangle::change;
 use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 
+/// Runs the stage. Returns the number of packets that entered it.
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     let Some(start) = pass.snapshot.start(TableKind::Mangle, Hook::Postrouting) else { return 0 };
     each_slow(pass, |snapshot, state, packet| {

@@ -8,6 +8,7 @@ use crate::pipeline::mangle::change;
 use crate::pipeline::rules::may_bypass;
 use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 
+/// Runs the stage. Returns the number of packets that entered it.
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     if !pass.snapshot.knows_marks {
         return 0;

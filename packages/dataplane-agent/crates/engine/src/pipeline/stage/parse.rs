@@ -20,6 +20,7 @@ const ICMP_HEADER: u16 = icmp::HEADER as u16;
 
 // A function of its own, with the registers to itself: in line among the stages it takes up to 32 instructions more, by
 // which of the others are in line beside it.
+/// Runs the stage. Returns the number of packets that entered it.
 #[inline(never)]
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     let (snapshot, state, batch, _) = pass.parts();

@@ -12,6 +12,7 @@ use crate::pipeline::icmp::IcmpError;
 use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 use crate::snapshot::Snapshot;
 
+/// Runs the stage. Returns the number of packets that entered it.
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     each_slow(pass, |snapshot, _, packet| {
         if packet.meta.verdict != Verdict::Continue {

@@ -19,6 +19,7 @@ use crate::pipeline::state::WorkerState;
 use crate::pipeline::transport_checksum::is_intact;
 use crate::snapshot::Snapshot;
 
+/// Runs the stage. Returns the number of packets that entered it.
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     if !pass.snapshot.tracking() {
         return 0;

@@ -6,6 +6,7 @@ use crate::packet::{Hook, Meta, Packet, flag};
 use crate::pipeline::icmp::IcmpError;
 use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 
+/// Runs the stage. Returns the number of packets that entered it.
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     each_slow(pass, |snapshot, _, packet| {
         let Packet { meta, vnet, .. } = packet;

@@ -13,9 +13,11 @@ const MANY: usize = 512;
 
 /// A prefix with its value.
 pub(super) struct PrefixValue {
+    /// First address.
     pub address: u32,
     /// 0…32.
     pub len: u8,
+    /// Result for its addresses.
     pub value: u32,
 }
 

@@ -15,6 +15,7 @@ pub(super) struct PacketFields<'a> {
     pub src: u32,
     /// Destination after its translation.
     pub dst: u32,
+    /// The properties of the packet beside its addresses.
     pub context: &'a Context,
     /// Wall clock, ns since 1970.
     pub utc_ns: i64,

@@ -17,7 +17,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use tollway_config::dataplane::{DataplaneConfig, QueueTarget, RowId, SimpleQueue, TreeQueue};
 
-use super::forest::{ClassId, Context, Forest, Identity, Part, PathClasses};
+use super::forest::{ClassId, Context, Forest, Identity, PathClasses, RowPart};
 use crate::error::BuildError;
 use crate::ids::QueueDirection;
 use crate::packet::tuple::Addr;
@@ -248,7 +248,7 @@ fn total(
     // The forest has refused circles.
     loop {
         let queue = queues.get(position as usize)?;
-        if let Some(id) = forest.find(Identity { row: queue.row, part: Part::Total }) {
+        if let Some(id) = forest.find(Identity { row: queue.row, part: RowPart::Total }) {
             return forest.class(id).filter(|class| class.is_leaf).map(|_| id);
         }
         position = parent(queue)?;

@@ -99,7 +99,7 @@ fn fits(queue: &SimpleQueue, asked: &Asked, direction: QueueDirection) -> bool {
 }
 
 /// Reads the list: rows and parts of the classes.
-fn one_by_one(config: &DataplaneConfig, asked: &Asked) -> Vec<(RowId, Part)> {
+fn one_by_one(config: &DataplaneConfig, asked: &Asked) -> Vec<(RowId, RowPart)> {
     let mut found = Vec::new();
     let mut leaf_of = |interface: Option<RowId>| {
         let has_child =
@@ -123,7 +123,7 @@ fn one_by_one(config: &DataplaneConfig, asked: &Asked) -> Vec<(RowId, Part)> {
             .collect();
         let marked = leaves.iter().find(|node| node.packet_marks.contains(&asked.context.mark));
         let leaf = marked.or_else(|| leaves.iter().find(|node| node.packet_marks.is_empty()));
-        found.extend(leaf.map(|leaf| (leaf.row, Part::Whole)));
+        found.extend(leaf.map(|leaf| (leaf.row, RowPart::Whole)));
         std::mem::take(&mut found)
     };
     let mut classes = leaf_of(None);
@@ -146,7 +146,7 @@ fn one_by_one(config: &DataplaneConfig, asked: &Asked) -> Vec<(RowId, Part)> {
     if let Some((queue, direction)) = taken {
         classes.push((
             queue.row,
-            if direction == QueueDirection::Upload { Part::Upload } else { Part::Download },
+            if direction == QueueDirection::Upload { RowPart::Upload } else { RowPart::Download },
         ));
         let mut at = Some(queue);
         while let Some(queue) = at.filter(|queue| queue.total.is_none()) {
@@ -156,13 +156,13 @@ fn one_by_one(config: &DataplaneConfig, asked: &Asked) -> Vec<(RowId, Part)> {
             let mut children = config.simple_queues.iter();
             children.any(|child| child.parent == Some(queue.row) && child.total.is_some())
         };
-        classes.extend(at.filter(|queue| !shared(queue)).map(|queue| (queue.row, Part::Total)));
+        classes.extend(at.filter(|queue| !shared(queue)).map(|queue| (queue.row, RowPart::Total)));
     }
     classes.extend(last);
     classes
 }
 
-fn named(classes: PathClasses, forest: &Forest) -> Vec<(RowId, Part)> {
+fn named(classes: PathClasses, forest: &Forest) -> Vec<(RowId, RowPart)> {
     let name = |id| forest.class(id).map(|class| (class.identity.row, class.identity.part));
     classes.iter().filter_map(name).collect()
 }
@@ -275,7 +275,7 @@ proptest! {
             prop_assert_eq!(classes, table.path_classes(src, dst, &context, later));
             let fast: Vec<_> = named(table.interface_path_classes(&context), &forest);
             let last = one_by_one(&config, &asked).into_iter().filter(|(row, _)| {
-                *row >= TREE && forest.class(forest.find(Identity { row: *row, part: Part::Whole }).unwrap())
+                *row >= TREE && forest.class(forest.find(Identity { row: *row, part: RowPart::Whole }).unwrap())
                     .unwrap().interface.is_some()
             });
             prop_assert_eq!(fast, last.collect::<Vec<_>>());
@@ -293,10 +293,10 @@ fn a_target_that_has_both_ends_is_download_and_a_dst_bounds_the_other_side() {
     let direction = |src: u32, dst: u32| {
         named(table.path_classes(Addr::v4(src), Addr::v4(dst), &Context::default(), 0), &forest)[0]
     };
-    assert_eq!(direction(0x0a00_0001, 0x0a00_0002), (2, Part::Download));
-    assert_eq!(direction(0x0a00_0001, 0x0808_0808), (1, Part::Upload));
-    assert_eq!(direction(0x0808_0808, 0x0a00_0001), (1, Part::Download));
-    assert_eq!(direction(0x0a00_0001, 0x0909_0909), (2, Part::Upload));
+    assert_eq!(direction(0x0a00_0001, 0x0a00_0002), (2, RowPart::Download));
+    assert_eq!(direction(0x0a00_0001, 0x0808_0808), (1, RowPart::Upload));
+    assert_eq!(direction(0x0808_0808, 0x0a00_0001), (1, RowPart::Download));
+    assert_eq!(direction(0x0a00_0001, 0x0909_0909), (2, RowPart::Upload));
 }
 
 #[test]
@@ -313,8 +313,8 @@ fn many_children_of_one_queue_are_found_as_fast_as_many_queues() {
     for host in [0, 1, 777, hosts - 1] {
         let (host_address, other) = (Addr::v4(0x0a00_0000 | host), Addr::v4(0x0909_0909));
         let of = |src, dst| named(table.path_classes(src, dst, &Context::default(), 0), &forest);
-        assert_eq!(of(other, host_address), [(10 + host, Part::Download)]);
-        assert_eq!(of(host_address, other), [(10 + host, Part::Upload)]);
+        assert_eq!(of(other, host_address), [(10 + host, RowPart::Download)]);
+        assert_eq!(of(host_address, other), [(10 + host, RowPart::Upload)]);
         // In the parent, but in none of its children.
         assert_eq!(of(Addr::v4(0x0aff_ffff), other), []);
     }

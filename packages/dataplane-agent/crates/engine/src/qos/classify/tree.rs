@@ -42,6 +42,7 @@ pub(super) struct TreeClassifier {
 }
 
 impl TreeClassifier {
+    /// The nodes of `/queue/tree` by their parents.
     pub fn new(config: &DataplaneConfig, forest: &Forest) -> Self {
         let mut tree = Self::default();
         for (position, node) in (0u32..).zip(&config.tree_queues) {

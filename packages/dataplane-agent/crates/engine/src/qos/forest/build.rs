@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tollway_config::dataplane::{DataplaneConfig, QueueLimit, RowId, TreeParent};
 
-use super::{Class, ClassId, Forest, Identity, MAX_LEVELS, NO_LIMIT, Part};
+use super::{Class, ClassId, Forest, Identity, MAX_LEVELS, NO_LIMIT, RowPart};
 use crate::error::BuildError;
 use crate::qos::token_bucket::{MAX_DEPTH_MS, MAX_RATE};
 
@@ -19,14 +19,14 @@ impl Forest {
         let mut forest = Self { types: config.queue_types.clone(), ..Self::default() };
         for queue in &config.simple_queues {
             let parts = [
-                (Part::Upload, Some(&queue.upload)),
-                (Part::Download, Some(&queue.download)),
-                (Part::Total, queue.total.as_ref()),
+                (RowPart::Upload, Some(&queue.upload)),
+                (RowPart::Download, Some(&queue.download)),
+                (RowPart::Total, queue.total.as_ref()),
             ];
             for (part, limit) in parts {
                 let Some(limit) = limit else { continue };
                 let id = forest.add(Identity { row: queue.row, part }, None, limit)?;
-                if part == Part::Upload {
+                if part == RowPart::Upload {
                     forest.simple.push(id);
                 }
             }
@@ -36,18 +36,18 @@ impl Forest {
                 TreeParent::Interface { interface } => Some(interface),
                 TreeParent::Global | TreeParent::Queue { .. } => None,
             };
-            let id = forest.add(Identity { row: node.row, part: Part::Whole }, interface, &node.limit)?;
+            let id = forest.add(Identity { row: node.row, part: RowPart::Whole }, interface, &node.limit)?;
             forest.tree.push(id);
         }
         for queue in &config.interface_queues {
             let limit = QueueLimit { queue_type: queue.queue_type, ..NO_LIMIT };
-            let identity = Identity { row: queue.interface, part: Part::Interface };
+            let identity = Identity { row: queue.interface, part: RowPart::Interface };
             forest.add(identity, Some(queue.interface), &limit)?;
         }
         forest.link(config)?;
         forest.measure()?;
         forest.order();
-        (forest.plans, forest.by_identity) = (HashSet::new(), HashMap::new());
+        (forest.limits, forest.by_identity) = (HashSet::new(), HashMap::new());
         Ok(forest)
     }
 
@@ -61,8 +61,8 @@ impl Forest {
             return Err(BuildError { row: None, message: "more than 268435455 queues".to_owned() });
         }
         self.check(identity.row, limit)?;
-        let plan = self.plans.get(limit).map_or_else(|| Arc::new(*limit), Arc::clone);
-        self.plans.insert(Arc::clone(&plan));
+        let limit = self.limits.get(limit).map_or_else(|| Arc::new(*limit), Arc::clone);
+        self.limits.insert(Arc::clone(&limit));
         let id = ClassId(self.classes.len() as u32);
         if self.by_identity.insert(identity, id).is_some() {
             return Err(BuildError::row(identity.row, "the queue row occurs twice"));
@@ -74,7 +74,7 @@ impl Forest {
             interface,
             is_leaf: true,
             level: 0,
-            limit: plan,
+            limit,
         });
         Ok(id)
     }
@@ -105,16 +105,16 @@ impl Forest {
     fn link(&mut self, config: &DataplaneConfig) -> Result<(), BuildError> {
         let simple = config.simple_queues.iter().filter_map(|queue| Some((queue.row, queue.parent?)));
         for (row, parent) in simple {
-            if !self.by_identity.contains_key(&Identity { row: parent, part: Part::Upload }) {
+            if !self.by_identity.contains_key(&Identity { row: parent, part: RowPart::Upload }) {
                 return Err(BuildError::row(row, format!("parent {parent} does not exist")));
             }
-            for part in [Part::Upload, Part::Download, Part::Total] {
+            for part in [RowPart::Upload, RowPart::Download, RowPart::Total] {
                 self.set_parent(Identity { row, part }, Identity { row: parent, part });
             }
         }
         for node in &config.tree_queues {
             let TreeParent::Queue { row: parent } = node.parent else { continue };
-            let part = Part::Whole;
+            let part = RowPart::Whole;
             if !self.set_parent(Identity { row: node.row, part }, Identity { row: parent, part }) {
                 return Err(BuildError::row(node.row, format!("parent {parent} does not exist")));
             }
@@ -163,8 +163,9 @@ impl Forest {
     }
 
     fn order(&mut self) {
-        let is_first =
-            |class: &Class| matches!(class.identity.part, Part::Upload | Part::Whole | Part::Interface);
+        let is_first = |class: &Class| {
+            matches!(class.identity.part, RowPart::Upload | RowPart::Whole | RowPart::Interface)
+        };
         let mut rows: Vec<_> = (0u32..)
             .zip(&self.classes)
             .filter(|(_, class)| is_first(class))
@@ -215,7 +216,7 @@ mod tests {
         ];
         let forest = Forest::build(&config).unwrap();
         let class = |row, part| forest.class(forest.find(Identity { row, part }).unwrap()).unwrap();
-        for part in [Part::Upload, Part::Download] {
+        for part in [RowPart::Upload, RowPart::Download] {
             let levels: Vec<u8> = (1..=4).map(|row| class(row, part).level).collect();
             assert_eq!(levels, [2, 1, 0, 0]);
             assert!(
@@ -225,14 +226,14 @@ mod tests {
             assert_eq!(parent.identity, Identity { row: 2, part });
         }
         // Its parent has no total, so it is a root.
-        assert_eq!(class(2, Part::Total).parent, None);
-        assert_eq!(class(8, Part::Whole).interface, Some(77));
-        assert_eq!(class(10, Part::Whole).interface, None);
+        assert_eq!(class(2, RowPart::Total).parent, None);
+        assert_eq!(class(8, RowPart::Whole).interface, Some(77));
+        assert_eq!(class(10, RowPart::Whole).interface, None);
         assert_eq!(
             forest.simple(1, QueueDirection::Download),
-            forest.find(Identity { row: 2, part: Part::Download })
+            forest.find(Identity { row: 2, part: RowPart::Download })
         );
-        assert_eq!(forest.tree(1), forest.find(Identity { row: 9, part: Part::Whole }));
+        assert_eq!(forest.tree(1), forest.find(Identity { row: 9, part: RowPart::Whole }));
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub struct ClassId(pub u32);
 /// Part of its row that a class is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
-pub enum Part {
+pub enum RowPart {
     /// Upload: from the targets of a simple queue.
     Upload = queue_part::UPLOAD,
     /// To the targets of a simple queue.
@@ -35,7 +35,7 @@ pub enum Part {
     Interface = queue_part::INTERFACE,
 }
 
-impl Part {
+impl RowPart {
     /// Among the parts of its row: 0, 1 and 2 for upload, download and total, 0 for what is the only one.
     pub const fn index(self) -> usize {
         match self {
@@ -94,7 +94,7 @@ pub struct Identity {
     /// Row.
     pub row: RowId,
     /// Part of the row.
-    pub part: Part,
+    pub part: RowPart,
 }
 
 impl Identity {
@@ -102,8 +102,8 @@ impl Identity {
     #[must_use]
     pub const fn first(self) -> Self {
         match self.part {
-            Part::Upload | Part::Whole | Part::Interface => self,
-            Part::Download | Part::Total => Self { part: Part::Upload, ..self },
+            RowPart::Upload | RowPart::Whole | RowPart::Interface => self,
+            RowPart::Download | RowPart::Total => Self { part: RowPart::Upload, ..self },
         }
     }
 }
@@ -135,11 +135,11 @@ impl Class {
     /// a tree below an interface, and the queue of the interface.
     pub const fn rank(&self) -> usize {
         match (self.identity.part, self.interface) {
-            (Part::Whole, None) => 0,
-            (Part::Upload | Part::Download, _) => 1,
-            (Part::Total, _) => 2,
-            (Part::Whole, Some(_)) => 3,
-            (Part::Interface, _) => 4,
+            (RowPart::Whole, None) => 0,
+            (RowPart::Upload | RowPart::Download, _) => 1,
+            (RowPart::Total, _) => 2,
+            (RowPart::Whole, Some(_)) => 3,
+            (RowPart::Interface, _) => 4,
         }
     }
 }
@@ -157,8 +157,8 @@ pub struct Forest {
     tree: Vec<ClassId>,
     /// First class of each row, by ascending identity. The classes of a row follow each other.
     rows: Vec<ClassId>,
-    /// Limits that classes have in common: subscribers share a handful of plans. Known while the forest is built.
-    plans: HashSet<Arc<QueueLimit>>,
+    /// Limits that classes have in common: subscribers share a handful of tariffs. Known while the forest is built.
+    limits: HashSet<Arc<QueueLimit>>,
 }
 
 impl Forest {
@@ -167,7 +167,7 @@ impl Forest {
         &self.rows
     }
 
-    /// The classes of a row, of which this is the first, by [`Part::index`].
+    /// The classes of a row, of which this is the first, by [`RowPart::index`].
     pub fn parts(&self, first: ClassId) -> [Option<ClassId>; 3] {
         let mut parts = [None; 3];
         let row = self.class(first).map(|class| class.identity);

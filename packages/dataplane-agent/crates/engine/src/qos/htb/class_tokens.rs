@@ -1,10 +1,11 @@
 //! Tokens of a class: of its `limit-at` and of its `max-limit`. Two balances with one time at which they were filled; that
-//! of a leaf without a tree is a [`TokenBucket`](token_bucket::TokenBucket), which is charged for packets, not for bits, has one
-//! rate, and takes half the memory. What both compute is in [`token_bucket`].
+//! of a leaf without a tree is a [`TokenBucket`](token_bucket::TokenBucket), which is charged for packets, not for bits, and
+//! has one rate. Two of those, 36 bytes each, would take a [`Node`](super::node::Node) past its two cache lines. What both
+//! compute is in [`token_bucket`].
 
 use tollway_config::dataplane::QueueLimit;
 
-use super::Mode;
+use super::ClassMode;
 use crate::qos::burst::Burst;
 use crate::qos::token_bucket::{self, MAX_RATE, cap, paid_at, refill};
 use crate::time::Now;
@@ -95,13 +96,13 @@ impl ClassTokens {
 
     /// Colour of a class whose tokens are a lease: red without tokens.
     #[inline]
-    pub const fn leased_mode(&self) -> Mode {
+    pub const fn leased_mode(&self) -> ClassMode {
         if self.rates.ceiling != UNLIMITED && self.ceiling_tokens <= 0 {
-            Mode::Red
+            ClassMode::Red
         } else if self.rates.rate == UNLIMITED || (self.rates.rate != 0 && self.tokens > 0) {
-            Mode::Green
+            ClassMode::Green
         } else {
-            Mode::Yellow
+            ClassMode::Yellow
         }
     }
 
@@ -141,6 +142,7 @@ impl ClassTokens {
 
     /// Adds what came in since the last time.
     // Measured: as a function of its own it is a quarter of what a leaf in a tree takes.
+    /// Adds the tokens that came in since the last call. `waiting`: packets wait for them.
     #[inline(always)]
     pub fn fill(&mut self, now: Now, waiting: bool) {
         if now <= self.filled {
@@ -169,13 +171,13 @@ impl ClassTokens {
 
     /// Colour, as it was filled last.
     #[inline]
-    pub const fn mode(&self) -> Mode {
+    pub const fn mode(&self) -> ClassMode {
         if self.rates.ceiling != UNLIMITED && self.ceiling_tokens < 0 {
-            Mode::Red
+            ClassMode::Red
         } else if self.rates.rate == UNLIMITED || (self.rates.rate != 0 && self.tokens >= 0) {
-            Mode::Green
+            ClassMode::Green
         } else {
-            Mode::Yellow
+            ClassMode::Yellow
         }
     }
 
@@ -207,13 +209,13 @@ impl ClassTokens {
     /// When its colour changes for the better if nothing is charged until then. `None` if never.
     pub fn event(&self) -> Option<Now> {
         match self.mode() {
-            Mode::Red => {
+            ClassMode::Red => {
                 Some(paid_at(self.filled, self.ceiling_tokens, self.ceiling_remainder, self.rates.ceiling))
             }
-            Mode::Yellow if self.rates.rate != 0 => {
+            ClassMode::Yellow if self.rates.rate != 0 => {
                 Some(paid_at(self.filled, self.tokens, self.remainder, self.rates.rate))
             }
-            Mode::Yellow | Mode::Green => None,
+            ClassMode::Yellow | ClassMode::Green => None,
         }
     }
 }

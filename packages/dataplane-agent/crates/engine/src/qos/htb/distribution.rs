@@ -41,15 +41,20 @@ pub struct Lease {
 
 /// Distribution of the tokens, or ceiling tokens, of a class.
 pub(super) struct Distribution<'a> {
+    /// Demands by worker.
     pub(super) demands: &'a mut [Demand],
+    /// Number of the worker that asks.
     pub(super) me: usize,
     /// 0 tokens, 1 ceiling tokens.
     pub(super) side: usize,
+    /// Rate of the class, bits/s.
     pub(super) rate: u64,
+    /// Tokens that no worker has leased, bits.
     pub(super) pool: &'a mut i64,
 }
 
 impl Distribution<'_> {
+    /// Gives the worker its share of the pool, as part of its lease.
     pub(super) fn distribute(&mut self, lease: &mut Lease) {
         let Some(&credit) = lease.credit.get(self.side) else { return };
         let mut credit = credit;

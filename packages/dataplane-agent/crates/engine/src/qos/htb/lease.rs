@@ -108,6 +108,7 @@ impl Core {
         self.trees.get(tree_index as usize)?.listed.get(level)?.get(at).copied()
     }
 
+    /// What this worker has leased of an inner class and spent of it.
     pub(super) fn lease_of(&self, slot: u32) -> Lease {
         let Some(node) = self.node(slot) else { return Lease::default() };
         let Some(inner) = self.inners.get(node.inner as usize) else { return Lease::default() };
@@ -120,6 +121,7 @@ impl Core {
         }
     }
 
+    /// Takes over what the rebalance made of a lease.
     pub(super) fn store_lease(&mut self, slot: u32, lease: &Lease) {
         let Some(node) = self.nodes.get_mut(slot as usize) else { return };
         let Some(inner) = self.inners.get_mut(node.inner as usize) else { return };

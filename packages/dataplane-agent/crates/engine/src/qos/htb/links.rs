@@ -1,7 +1,7 @@
 //! The rings in which classes with waiting packets are linked: a green one in the ring of its level, a yellow one in that
 //! of its parent, which has something to send thereby; a red one in none.
 
-use super::Mode;
+use super::ClassMode;
 use super::node::{Core, LISTED, Level, Node};
 use super::ring::{Cursor, NIL, Next, PRIORITIES, Ring};
 use super::shared::Ledger;
@@ -18,14 +18,14 @@ enum RingOwner {
 
 impl Core {
     /// Brings the tokens of a class up to date; its colour.
-    pub fn update_mode(&mut self, slot: u32, ledger: &mut Ledger, now: Now) -> Mode {
-        let Some(node) = self.nodes.get_mut(slot as usize) else { return Mode::Red };
+    pub fn update_mode(&mut self, slot: u32, ledger: &mut Ledger, now: Now) -> ClassMode {
+        let Some(node) = self.nodes.get_mut(slot as usize) else { return ClassMode::Red };
         if node.is_leaf() {
             node.class_tokens.fill(now, node.live != 0);
             if node.flags & super::node::BURSTS != 0 {
                 self.apply_burst(slot, now);
             }
-            return self.node(slot).map_or(Mode::Red, |node| node.class_tokens.mode());
+            return self.node(slot).map_or(ClassMode::Red, |node| node.class_tokens.mode());
         }
         match ledger {
             Ledger::Sole(shared) => shared.update_mode(node.shared_index, node.live != 0, now),
@@ -104,7 +104,7 @@ impl Core {
     }
 
     /// Gives a class another colour.
-    pub fn recolor(&mut self, slot: u32, mode: Mode, ledger: &mut Ledger, now: Now) {
+    pub fn recolor(&mut self, slot: u32, mode: ClassMode, ledger: &mut Ledger, now: Now) {
         let Some(&Node { active, live, mode: before, .. }) = self.node(slot) else { return };
         if before == mode {
             return;
@@ -112,13 +112,13 @@ impl Core {
         for priority in bits(active) {
             self.unlink(slot, priority);
         }
-        for priority in bits(live).filter(|_| mode == Mode::Red) {
+        for priority in bits(live).filter(|_| mode == ClassMode::Red) {
             self.remove_weight(slot, priority);
         }
         if let Some(node) = self.node_mut(slot) {
             node.mode = mode;
         }
-        for priority in bits(live).filter(|_| before == Mode::Red) {
+        for priority in bits(live).filter(|_| before == ClassMode::Red) {
             self.add_weight(slot, priority, ledger, now);
         }
         self.note_shortage(slot, ledger);
@@ -180,7 +180,7 @@ impl Core {
 
     /// The class that may lend to a class; none for a root, or while the class is red.
     fn lending_parent(&self, slot: u32) -> Option<u32> {
-        let node = self.node(slot).filter(|node| node.mode != Mode::Red)?;
+        let node = self.node(slot).filter(|node| node.mode != ClassMode::Red)?;
         (node.parent != NIL).then_some(node.parent)
     }
 
@@ -207,8 +207,10 @@ impl Core {
 
     fn ring_owner(&self, slot: u32) -> RingOwner {
         match self.node(slot) {
-            Some(node) if node.mode == Mode::Green => RingOwner::Level(node.tree),
-            Some(node) if node.mode == Mode::Yellow && node.parent != NIL => RingOwner::Parent(node.parent),
+            Some(node) if node.mode == ClassMode::Green => RingOwner::Level(node.tree),
+            Some(node) if node.mode == ClassMode::Yellow && node.parent != NIL => {
+                RingOwner::Parent(node.parent)
+            }
             _ => RingOwner::Unlinked,
         }
     }

@@ -76,9 +76,9 @@ pub struct Turn {
     pub bytes: u64,
 }
 
-/// Colour of a class.
+/// Whether a class may send (`enum htb_cmode` of Linux).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum ClassMode {
     /// Above its `max-limit`: sends nothing.
     Red,
     /// Above its `limit-at`: sends what a class above lends.
@@ -109,7 +109,7 @@ pub struct ClassView {
     /// Bits that it may send at all; `i64::MAX` without `max-limit`. Of all workers.
     pub ceiling_tokens: i64,
     /// Colour.
-    pub mode: Mode,
+    pub mode: ClassMode,
 }
 
 /// The tokens of a tree, if this worker is its only user. If it finds that it is not, it goes on with what it has leased.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use tollway_config::dataplane::{QueueLimit, RowId};
 
-use super::Mode;
+use super::ClassMode;
 use super::class_tokens::{ClassTokens, Rates};
 use super::ring::{Cursor, NIL, PRIORITIES, Ring};
 use super::run::Run;
@@ -36,6 +36,7 @@ pub struct Node {
     pub borrows: u64,
     /// The class above.
     pub parent: u32,
+    /// Index of its tree in [`Core::trees`].
     pub tree: u32,
     /// Index in [`Core::inners`]; [`NIL`] of a leaf.
     pub inner: u32,
@@ -54,11 +55,12 @@ pub struct Node {
     /// Priority of a leaf, from 0.
     pub priority: u8,
     /// Mode under which the class is linked; current only for live classes.
-    pub mode: Mode,
+    pub mode: ClassMode,
     /// Priorities, one bit each, at which packets wait in a leaf, or classes below wait for this one to lend.
     pub active: u8,
     /// Priorities at which packets wait in or below it that this class lets pass or might.
     pub live: u8,
+    /// Bits: [`LISTED`], [`OWNED`], [`BURSTS`].
     pub flags: u8,
 }
 
@@ -72,6 +74,7 @@ pub const OWNED: u8 = 2;
 pub const BURSTS: u8 = 4;
 
 impl Node {
+    /// Whether packets wait in it.
     pub const fn is_leaf(&self) -> bool {
         self.inner == NIL
     }
@@ -79,9 +82,9 @@ impl Node {
     /// Whether an inner class would send more if this worker had leased more.
     pub const fn wants_tokens(&self) -> bool {
         match self.mode {
-            Mode::Red => true,
-            Mode::Yellow => self.class_tokens.rates().rate != 0,
-            Mode::Green => false,
+            ClassMode::Red => true,
+            ClassMode::Yellow => self.class_tokens.rates().rate != 0,
+            ClassMode::Green => false,
         }
     }
 }
@@ -101,20 +104,26 @@ pub struct Inner {
     pub lends: u64,
     /// Charged bits since the last rebalance: to the lease, past it.
     pub spent: [i64; 2],
+    /// Charged past the lease: sent by classes below with their own tokens, bits.
     pub overdrawn: [i64; 2],
+    /// Bits of a packet that need not wait if there is credit for it.
     pub requested: i64,
 }
 
 /// The part of a class that is seldom accessed.
 #[derive(Debug)]
 pub struct Cold {
+    /// The class in the configuration.
     pub id: ClassId,
+    /// What it is called from one configuration to the next.
     pub identity: Identity,
+    /// Limits of the class.
     pub limit: QueueLimit,
     /// Bursts of a leaf.
     pub burst: Option<Box<Burst>>,
     /// Bytes that a leaf may still send in its turn, by level of the class that lends.
     pub deficits: [i32; MAX_LEVELS],
+    /// Rate of the last seconds.
     pub meter: Meter,
 }
 
@@ -130,12 +139,15 @@ pub struct Level {
 /// A tree.
 #[derive(Debug)]
 pub struct Tree {
+    /// Classes by level, from the leaves up.
     pub levels: Box<[Level]>,
     /// Rings of [`Level::rows`] that are not empty: bit 8 × level + priority.
     pub mask: u64,
     /// Slot of its root.
     pub root: u32,
+    /// Row of the interface that it shapes; `None` for `global` and simple queues.
     pub interface: Option<RowId>,
+    /// The port of the interface takes nothing.
     pub is_blocked: bool,
     /// In [`Core::ready`].
     pub is_ready: bool,
@@ -151,15 +163,20 @@ pub struct Tree {
     pub listed: [Vec<u32>; MAX_LEVELS],
     /// Leaves that packets wait in.
     pub waiting: u32,
+    /// What may be sent without looking at the classes again.
     pub run: Run,
 }
 
 /// The classes and trees of a worker.
 #[derive(Debug)]
 pub struct Core {
+    /// Classes by slot.
     pub nodes: Vec<Node>,
+    /// The seldom accessed part of the classes, by slot.
     pub cold: Vec<Cold>,
+    /// The part of inner classes, by [`Node::inner`].
     pub inners: Vec<Inner>,
+    /// The trees.
     pub trees: Vec<Tree>,
     /// Event times by slot. That of a root is the time of the next rebalance while its tree is leased.
     pub wheel: Wheel<TICK>,
@@ -170,6 +187,7 @@ pub struct Core {
 }
 
 impl Core {
+    /// No class.
     pub fn new(now: Now) -> Self {
         let mut wheel = Wheel::new(0);
         wheel.follow(now);
@@ -231,7 +249,7 @@ impl Core {
             rank: 0,
             level: class.level,
             priority: class.limit.priority.clamp(1, 8) - 1,
-            mode: Mode::Red,
+            mode: ClassMode::Red,
             active: 0,
             live: 0,
             flags: if burst.is_some() { BURSTS } else { 0 },
@@ -308,11 +326,13 @@ impl Core {
         (self.trees.len() - 1) as u32
     }
 
+    /// The class of a slot.
     #[inline]
     pub fn node(&self, slot: u32) -> Option<&Node> {
         self.nodes.get(slot as usize)
     }
 
+    /// The class of a slot.
     #[inline]
     pub fn node_mut(&mut self, slot: u32) -> Option<&mut Node> {
         self.nodes.get_mut(slot as usize)

@@ -30,7 +30,7 @@ impl Htb {
         }
         for node in old.nodes.iter().filter(|node| !node.is_leaf()) {
             if let Some(root) = old_roots.get(node.tree as usize) {
-                root.lock().leave(node.shared_index);
+                root.lock().remove_user(node.shared_index);
             }
         }
         for (node, cold) in old.nodes.iter().zip(&old.cold) {

@@ -4,6 +4,7 @@
 //! so that a class that leaves and returns within a round, as one does that changes its colour with every packet, neither
 //! loses its turn nor gains another one.
 
+/// No slot.
 pub const NIL: u32 = u32::MAX;
 
 /// Priorities; a class is in a ring of each.

@@ -5,7 +5,7 @@
 //! this worker is alone with it or has leases, which nobody else touches. If another one comes to a worker that was
 //! alone, the charge is overdrawn, and charged at the next rebalance.
 
-use super::Mode;
+use super::ClassMode;
 use super::class_tokens::ClassTokens;
 use super::node::{BURSTS, Core, Inner, Node, meter, meter_is_due};
 use super::ring::NIL;
@@ -57,10 +57,10 @@ impl Core {
         }
         node.class_tokens.fill(now, false);
         let own = match node.class_tokens.mode() {
-            Mode::Red => return Some(false),
-            Mode::Green => true,
-            Mode::Yellow if run.room < 0 => return None,
-            Mode::Yellow => false,
+            ClassMode::Red => return Some(false),
+            ClassMode::Green => true,
+            ClassMode::Yellow if run.room < 0 => return None,
+            ClassMode::Yellow => false,
         };
         let bits = bits_of(bytes);
         run.room = run.room.saturating_sub(bits);
@@ -104,20 +104,20 @@ impl Core {
                 Ledger::Sole(shared) => {
                     let Some(class) = shared.classes.get(node.shared_index as usize) else { break };
                     let mode = class.class_tokens.mode();
-                    room = room.min(class.class_tokens.headroom(mode == Mode::Green));
+                    room = room.min(class.class_tokens.headroom(mode == ClassMode::Green));
                     mode
                 }
                 Ledger::Leased => {
                     let mode = node.class_tokens.leased_mode();
                     // Nothing goes once a lease is used up.
-                    room = room.min(node.class_tokens.headroom(mode == Mode::Green).saturating_sub(1));
+                    room = room.min(node.class_tokens.headroom(mode == ClassMode::Green).saturating_sub(1));
                     mode
                 }
             };
             match mode {
-                Mode::Red => break,
-                Mode::Green => return (Some(node.level), room),
-                Mode::Yellow => at = node.parent,
+                ClassMode::Red => break,
+                ClassMode::Green => return (Some(node.level), room),
+                ClassMode::Yellow => at = node.parent,
             }
         }
         (None, room)

@@ -1,6 +1,6 @@
 //! Which class lends, and which classes are charged.
 
-use super::Mode;
+use super::ClassMode;
 use super::node::{BURSTS, Core};
 use super::ring::NIL;
 use super::shared::Ledger;
@@ -25,10 +25,10 @@ impl Core {
         let (mut at, priority, tree) = (slot, usize::from(node.priority), node.tree);
         let lender = loop {
             match self.update_mode(at, ledger, now) {
-                Mode::Green => break self.node(at).map_or(0, |node| node.level),
-                Mode::Red if at == slot => return Passage::Closed,
-                Mode::Red => return Passage::NoTokens,
-                Mode::Yellow => at = self.parent(at),
+                ClassMode::Green => break self.node(at).map_or(0, |node| node.level),
+                ClassMode::Red if at == slot => return Passage::Closed,
+                ClassMode::Red => return Passage::NoTokens,
+                ClassMode::Yellow => at = self.parent(at),
             }
             if at == NIL {
                 return Passage::NoTokens;
@@ -134,12 +134,12 @@ impl Core {
         let mut at = leaf;
         while at != NIL {
             match self.update_mode(at, ledger, now) {
-                Mode::Green => {
+                ClassMode::Green => {
                     let lender = self.node(at).map_or(0, |node| node.level);
                     return self.headroom(leaf, lender, ledger);
                 }
-                Mode::Red => return 0,
-                Mode::Yellow => at = self.parent(at),
+                ClassMode::Red => return 0,
+                ClassMode::Yellow => at = self.parent(at),
             }
         }
         0

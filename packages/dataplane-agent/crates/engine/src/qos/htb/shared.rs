@@ -18,7 +18,7 @@ use std::sync::{Arc, PoisonError, TryLockError, Weak};
 
 use tollway_config::dataplane::QueueLimit;
 
-use super::Mode;
+use super::ClassMode;
 use super::class_tokens::ClassTokens;
 use super::distribution::{Demand, SLICE};
 use super::shared_class::{SharedClass, rates};
@@ -90,8 +90,11 @@ impl SharedTree {
 /// The state of a leaf that no worker owns.
 #[derive(Debug, Clone)]
 pub struct LeafState {
+    /// Tokens, bits.
     pub class_tokens: ClassTokens,
+    /// State of its burst, if it has one.
     pub burst: Option<Box<Burst>>,
+    /// Bytes that it may still send in its turn, by level of the class that lends.
     pub deficits: [i32; MAX_LEVELS],
 }
 
@@ -108,8 +111,10 @@ struct Presence {
 #[derive(Debug)]
 pub struct TreeState {
     indices: HashMap<Identity, u32>,
+    /// Inner classes, by [`super::node::Node::shared_index`].
     pub classes: Vec<SharedClass>,
     free: Vec<u32>,
+    /// States of leaves that no worker owns, unless all of their tokens are there.
     pub idle_leaves: HashMap<Identity, LeafState>,
     workers: Box<[Presence]>,
     /// The worker that works on the tokens themselves.
@@ -185,7 +190,7 @@ impl TreeState {
     }
 
     /// A worker or configuration no longer knows a class.
-    pub fn leave(&mut self, index: u32) {
+    pub fn remove_user(&mut self, index: u32) {
         let Some(class) = self.classes.get_mut(index as usize) else { return };
         class.users = class.users.saturating_sub(1);
         if class.users == 0 && self.indices.remove(&class.identity).is_some() {
@@ -193,10 +198,10 @@ impl TreeState {
         }
     }
 
-    /// Fills the tokens of a class; its colour.
+    /// Fills the tokens of a class; whether it may send.
     #[inline]
-    pub fn update_mode(&mut self, index: u32, waiting: bool, now: Now) -> Mode {
-        let Some(class) = self.classes.get_mut(index as usize) else { return Mode::Red };
+    pub fn update_mode(&mut self, index: u32, waiting: bool, now: Now) -> ClassMode {
+        let Some(class) = self.classes.get_mut(index as usize) else { return ClassMode::Red };
         class.fill(now, waiting);
         class.class_tokens.mode()
     }

@@ -11,12 +11,17 @@ use crate::time::Now;
 /// An inner class.
 #[derive(Debug)]
 pub struct SharedClass {
+    /// What it is called from one configuration to the next.
     pub(super) identity: Identity,
     /// Workers that know the class.
     pub(super) users: u32,
+    /// Its limits.
     pub(super) limit: QueueLimit,
+    /// It has no class above, so it cannot borrow.
     pub(super) is_root: bool,
+    /// Tokens that no worker has leased, bits.
     pub class_tokens: ClassTokens,
+    /// State of its burst, if it has one.
     pub(super) burst: Option<Box<Burst>>,
     /// Demands by worker.
     pub(super) demands: Box<[Demand]>,
@@ -49,6 +54,7 @@ impl SharedClass {
         Some(self.burst.as_ref().map_or(event, |burst| event.min(burst.ends())))
     }
 
+    /// Takes over other limits; tokens stay as far as they allow.
     pub(super) fn change(&mut self, limit: &QueueLimit, is_root: bool, now: Now) {
         if (limit, is_root) == (&self.limit, self.is_root) {
             return;

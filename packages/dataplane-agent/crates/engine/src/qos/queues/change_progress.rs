@@ -15,6 +15,7 @@ pub struct ChangeProgress {
     retired: Mutex<Vec<Tables>>,
 }
 
+/// Forest and classification of a configuration.
 pub(super) type Tables = (Arc<Forest>, Arc<QueueTable>);
 
 /// Progress of a worker with the queue-configuration change.
@@ -42,10 +43,13 @@ impl ChangeProgress {
         drop(retired);
     }
 
+    /// Keeps the tables of a former configuration until they are dropped off the packet path.
     pub(super) fn retire(&self, tables: Tables) {
         self.retired.lock().unwrap_or_else(PoisonError::into_inner).push(tables);
     }
 
+    /// Publishes how far a worker is: the epoch, the lowest slot whose packets may go, and packets sent to others by
+    /// slot.
     pub(super) fn announce(&self, worker: u32, epoch: u32, slot: u8, departed: &[u64]) {
         let Some(progress) = self.workers.get(worker as usize) else { return };
         for (shared, count) in progress.departed.iter().zip(departed) {
@@ -54,6 +58,7 @@ impl ChangeProgress {
         progress.word.store(word(epoch, slot), Ordering::Release);
     }
 
+    /// Publishes the packets that a worker has received from others, by slot.
     pub(super) fn note_arrived(&self, worker: u32, arrived: &[u64]) {
         let Some(progress) = self.workers.get(worker as usize) else { return };
         for (shared, count) in progress.arrived.iter().zip(arrived) {

@@ -8,33 +8,33 @@ use crate::qos::leaf::{LeafQueue, Scheduled, leaf_flag};
 use crate::qos::queues::ordered_change::SLOTS;
 use crate::qos::queues::queue_path::QueuePaths;
 use crate::qos::queues::watch::Event;
-use crate::qos::queues::{Plan, QUANTUM, Queues, TICK, Waiting};
+use crate::qos::queues::{LeafLookup, QUANTUM, Queues, TICK, Waiting};
 use crate::qos::slab::{NodeId, NodeQueue};
 use crate::time::Now;
 
 impl<F: Frame> Queues<F> {
-    /// Releases frames of one leaf that is due, at most `most`; leaves take turns. The queue of a frame that is sent
+    /// Dequeues frames of one leaf that is due, at most `most`; leaves take turns. The queue of a frame that is sent
     /// leads to its remaining leaves: the caller passes it to them before the next call, or frames would be reordered.
     /// `None` when no leaf is due.
-    pub fn release(
+    pub fn dequeue(
         &mut self,
-        plan: &Plan<'_>,
+        lookup: &LeafLookup<'_>,
         now: Now,
         most: usize,
         mut send: impl FnMut(Waiting<F>),
     ) -> Option<usize> {
         self.serve_trees_next = !self.serve_trees_next;
         if self.serve_trees_next {
-            let sent = self.serve_tree(plan, now, most.min(QUANTUM), &mut send);
+            let sent = self.serve_tree(lookup, now, most.min(QUANTUM), &mut send);
             if sent != 0 {
                 return Some(sent);
             }
         }
         if let Some(leaf) = self.due.pop_front() {
             self.prefetch_due();
-            return Some(self.serve_leaf(leaf, plan, now, most.min(QUANTUM), &mut send));
+            return Some(self.serve_leaf(leaf, lookup, now, most.min(QUANTUM), &mut send));
         }
-        let sent = self.serve_tree(plan, now, most.min(QUANTUM), &mut send);
+        let sent = self.serve_tree(lookup, now, most.min(QUANTUM), &mut send);
         (sent != 0).then_some(sent)
     }
 
@@ -42,12 +42,12 @@ impl<F: Frame> Queues<F> {
     fn serve_leaf(
         &mut self,
         leaf: LeafId,
-        plan: &Plan<'_>,
+        lookup: &LeafLookup<'_>,
         now: Now,
         most: usize,
         send: &mut impl FnMut(Waiting<F>),
     ) -> usize {
-        let (sent, until) = self.serve(leaf, plan, now, most, send);
+        let (sent, until) = self.serve(leaf, lookup, now, most, send);
         let (Some(hot), Some(queue)) =
             (self.leaves.get(leaf.index()), self.leaf_queues.get_mut(leaf.index()))
         else {
@@ -75,7 +75,7 @@ impl<F: Frame> Queues<F> {
     fn serve(
         &mut self,
         leaf: LeafId,
-        plan: &Plan<'_>,
+        lookup: &LeafLookup<'_>,
         now: Now,
         most: usize,
         send: &mut impl FnMut(Waiting<F>),
@@ -98,7 +98,7 @@ impl<F: Frame> Queues<F> {
                 return (sent, None);
             }
             match self.take_next(leaf, now) {
-                Ok(node) => self.release_frame(leaf, node, plan, now, send),
+                Ok(node) => self.dequeue_frame(leaf, node, lookup, now, send),
                 Err(until) => return (sent, until),
             }
         }
@@ -124,11 +124,11 @@ impl<F: Frame> Queues<F> {
     }
 
     /// Lets a frame that has waited pass its leaf.
-    fn release_frame(
+    fn dequeue_frame(
         &mut self,
         leaf: LeafId,
         node: NodeId,
-        plan: &Plan<'_>,
+        lookup: &LeafLookup<'_>,
         now: Now,
         send: &mut impl FnMut(Waiting<F>),
     ) {
@@ -149,7 +149,7 @@ impl<F: Frame> Queues<F> {
         }
         if self.is_changing() {
             let passed = Some(self.rank(leaf));
-            if self.waits_for_older(plan, passed, addresses) {
+            if self.waits_for_older(lookup, passed, addresses) {
                 if let Some(waiting) = self.slab.remove(node) {
                     self.push_deferred(passed, waiting);
                 }
@@ -159,11 +159,11 @@ impl<F: Frame> Queues<F> {
         if self.leaf_queues.get(leaf.index()).is_some_and(LeafQueue::is_port) {
             queue = QueueRef::DONE;
         } else if !queue.is_none() {
-            queue = self.next_queue(leaf, queue, addresses, plan, now);
+            queue = self.next_queue(leaf, queue, addresses, lookup, now);
         } else if enqueued <= self.reconfigured_at {
             // It may have been the only one of an older configuration.
             let rank = self.rank(leaf);
-            queue = self.queue_after_rank(plan, addresses, Context::default(), rank, now);
+            queue = self.queue_after_rank(lookup, addresses, Context::default(), rank, now);
         }
         // Only here is it moved, to where it goes.
         if let Some(waiting) = self.slab.remove(node) {
@@ -174,7 +174,7 @@ impl<F: Frame> Queues<F> {
     /// Serves the leaf whose turn it is in a tree. Returns the number of frames sent.
     fn serve_tree(
         &mut self,
-        plan: &Plan<'_>,
+        lookup: &LeafLookup<'_>,
         now: Now,
         most: usize,
         send: &mut impl FnMut(Waiting<F>),
@@ -197,7 +197,7 @@ impl<F: Frame> Queues<F> {
                     let load = Load::of(&self.slab, node);
                     (frames, bytes) = (frames + 1, bytes + load.bytes);
                     self.htb.sent(turn.leaf, load.segments, load.bytes, now);
-                    self.release_frame(leaf, node, plan, now, send);
+                    self.dequeue_frame(leaf, node, lookup, now, send);
                 }
                 Err(Some(until)) => {
                     self.htb.deactivate(turn.leaf);
@@ -220,20 +220,20 @@ impl<F: Frame> Queues<F> {
         leaf: LeafId,
         waited_on: QueueRef,
         addresses: (u32, u32),
-        plan: &Plan<'_>,
+        lookup: &LeafLookup<'_>,
         now: Now,
     ) -> QueueRef {
         let next = self.paths.after_wait(waited_on).unwrap_or_else(|context| {
             // It was found for an older configuration.
             let class = self.class(leaf);
-            let classes = plan.path_classes(addresses, &context);
+            let classes = lookup.path_classes(addresses, &context);
             let Some(step) = classes.iter().position(|passed| Some(passed) == class) else {
                 return QueueRef::NONE;
             };
-            let queue = self.queue_ref(plan.forest, &classes, context, now);
+            let queue = self.queue_ref(lookup.forest, &classes, context, now);
             self.paths.after(queue, step as u8)
         });
-        self.paths.release(waited_on);
+        self.paths.remove_waiting(waited_on);
         next
     }
 
@@ -244,7 +244,7 @@ impl<F: Frame> Queues<F> {
 
     /// Takes the next of those that must not wait any longer where they did. Those that were farther on their path come
     /// first. The queue leads to what is still before it.
-    pub fn take_sendable(&mut self, plan: &Plan<'_>, now: Now) -> Option<Waiting<F>> {
+    pub fn take_sendable(&mut self, lookup: &LeafLookup<'_>, now: Now) -> Option<Waiting<F>> {
         let allowed = self.ordered_change.lowest_allowed()..;
         let slot = (0..SLOTS)
             .zip(&self.deferred)
@@ -254,9 +254,9 @@ impl<F: Frame> Queues<F> {
         let node = self.deferred.get_mut(slot)?.pop(&mut self.slab)?;
         let mut waiting = self.slab.remove(node)?;
         let context = Self::context(&self.paths, &waiting);
-        self.paths.release(waiting.queue);
+        self.paths.remove_waiting(waiting.queue);
         if let Some(rank) = slot.checked_sub(1) {
-            waiting.queue = self.queue_after_rank(plan, waiting.addresses, context, rank, now);
+            waiting.queue = self.queue_after_rank(lookup, waiting.addresses, context, rank, now);
         }
         Some(waiting)
     }

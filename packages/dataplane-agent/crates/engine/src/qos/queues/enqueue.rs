@@ -13,13 +13,14 @@ use crate::time::Now;
 impl<F: Frame> Queues<F> {
     /// Enqueues a frame in a leaf. What is dropped instead is counted for [`Self::take_dropped`].
     // In line, as it is put together where it waits then, not copied there.
+    /// Lets a frame wait in a leaf.
     #[inline(always)]
     pub fn enqueue(&mut self, leaf: LeafId, waiting: Waiting<F>, now: Now) -> EnqueueOutcome {
         let load = Load::frame(waiting.segments, waiting.bytes);
         if let Err(refused) = self.make_room(leaf, load, waiting.frame.footprint() as u64, now) {
             return refused;
         }
-        self.paths.hold(waiting.queue);
+        self.paths.add_waiting(waiting.queue);
         let node = self.slab.insert(Waiting { enqueued: now, ..waiting });
         self.put(leaf, node, now)
     }
@@ -119,6 +120,7 @@ impl<F: Frame> Queues<F> {
         self.totals.dropped_packets += u64::from(segments);
     }
 
+    /// Whether somebody watches the leaf's token bucket.
     pub(super) fn is_watched(&self, leaf: LeafId) -> bool {
         self.leaves.get(leaf.index()).is_some_and(|hot| hot.is(leaf_flag::WATCHED))
     }
@@ -129,7 +131,7 @@ impl<F: Frame> Queues<F> {
         while let Some(node) = gone.pop(&mut self.slab) {
             found |= this == Some(node);
             if let Some(waiting) = self.slab.remove(node) {
-                self.paths.release(waiting.queue);
+                self.paths.remove_waiting(waiting.queue);
                 self.refuse(leaf, waiting.segments);
                 self.ended.note(waiting.trace, DropReason::QueueFull);
             }
@@ -147,7 +149,7 @@ impl<F: Frame> Queues<F> {
         let Some(waiting) = gone.pop(&mut self.slab).and_then(|node| self.slab.remove(node)) else {
             return false;
         };
-        self.paths.release(waiting.queue);
+        self.paths.remove_waiting(waiting.queue);
         self.ended.note(waiting.trace, DropReason::QueueMemory);
         self.dropped.memory = self.dropped.memory.saturating_add(waiting.segments);
         self.count_drop(leaf, waiting.segments);

@@ -1,6 +1,7 @@
 //! A worker's queues: its leaves, the packets that wait in them, and the leaves that are due.
 
 mod change_progress;
+mod dequeue;
 mod enqueue;
 mod ordered_change;
 mod pass;
@@ -9,7 +10,6 @@ pub(crate) mod queue_path;
 mod queue_row;
 mod reconfigure;
 mod record;
-mod release;
 mod row_ownership;
 mod rows;
 mod schedule;
@@ -70,7 +70,7 @@ pub enum EnqueueOutcome {
 
 /// Classification and tree with which packets find their leaves.
 #[derive(Debug, Clone, Copy)]
-pub struct Plan<'a> {
+pub struct LeafLookup<'a> {
     /// The leaves.
     pub forest: &'a Arc<Forest>,
     /// Table that says which of them a packet passes.

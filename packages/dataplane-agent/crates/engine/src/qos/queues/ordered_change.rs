@@ -27,7 +27,7 @@ use crate::qos::forest::{Identity, RANKS};
 use crate::qos::ownership::Ownership;
 use crate::qos::queues::change_progress::Tables;
 use crate::qos::queues::shared::SharedQueues;
-use crate::qos::queues::{Plan, Queues, Waiting};
+use crate::qos::queues::{LeafLookup, Queues, Waiting};
 use crate::qos::slab::NodeQueue;
 use crate::time::Now;
 
@@ -70,6 +70,7 @@ pub(super) struct OrderedChange {
 }
 
 impl OrderedChange {
+    /// No change is under way.
     pub fn new(workers: u32) -> Self {
         Self {
             epoch: None,
@@ -102,8 +103,8 @@ impl<F: Frame> Queues<F> {
     /// Begins the change to another configuration.
     pub(super) fn begin_ordered_change(
         &mut self,
-        before: &Plan<'_>,
-        plan: &Plan<'_>,
+        before: &LeafLookup<'_>,
+        lookup: &LeafLookup<'_>,
         epoch: u32,
         shared: &SharedQueues,
         now: Now,
@@ -113,12 +114,12 @@ impl<F: Frame> Queues<F> {
         if self.ordered_change.departed.len() < 2 {
             return;
         }
-        let is_same = plan.table.matches_as(before.table);
+        let is_same = lookup.table.matches_as(before.table);
         if is_first || is_same && !is_pending {
             return shared.progress.announce(self.worker, epoch, 0, &self.ordered_change.departed);
         }
         if !(is_same && self.ordered_change.lowest_allowed != 0) {
-            let asks_context = before.table.asks_context() || plan.table.asks_context();
+            let asks_context = before.table.asks_context() || lookup.table.asks_context();
             let affected = if is_pending || asks_context {
                 AffectedFlows::All
             } else {
@@ -145,24 +146,29 @@ impl<F: Frame> Queues<F> {
     /// Whether a packet between these addresses that has passed a leaf of a rank, or none, has to wait until older ones
     /// of its flow have gone.
     #[inline]
-    pub fn waits_for_older(&self, plan: &Plan<'_>, passed: Option<usize>, addresses: (u32, u32)) -> bool {
-        slot_after(passed) < self.ordered_change.lowest_allowed() && self.is_affected(plan, addresses)
+    pub fn waits_for_older(
+        &self,
+        lookup: &LeafLookup<'_>,
+        passed: Option<usize>,
+        addresses: (u32, u32),
+    ) -> bool {
+        slot_after(passed) < self.ordered_change.lowest_allowed() && self.is_affected(lookup, addresses)
     }
 
-    fn is_affected(&self, plan: &Plan<'_>, addresses: (u32, u32)) -> bool {
+    fn is_affected(&self, lookup: &LeafLookup<'_>, addresses: (u32, u32)) -> bool {
         let (forest, table) = match &self.ordered_change.affected {
             AffectedFlows::None => return false,
             AffectedFlows::All => return true,
             AffectedFlows::Since((forest, table)) => (forest, table),
         };
-        let before = Plan { forest, table, ..*plan };
-        let identities = |plan: &Plan<'_>| {
-            let classes = plan.path_classes(addresses, &Default::default());
+        let before = LeafLookup { forest, table, ..*lookup };
+        let identities = |lookup: &LeafLookup<'_>| {
+            let classes = lookup.path_classes(addresses, &Default::default());
             let mut classes = classes.iter();
             [(); crate::qos::forest::MAX_PATH_LEAVES]
-                .map(|()| classes.next().and_then(|id| plan.forest.class(id)).map(|class| class.identity))
+                .map(|()| classes.next().and_then(|id| lookup.forest.class(id)).map(|class| class.identity))
         };
-        identities(&before) != identities(plan)
+        identities(&before) != identities(lookup)
     }
 
     /// Defers a packet until its slot may go. `false` when there was no memory for it.
@@ -171,7 +177,7 @@ impl<F: Frame> Queues<F> {
             self.drop_for_memory(waiting.segments);
             return false;
         }
-        self.paths.hold(waiting.queue);
+        self.paths.add_waiting(waiting.queue);
         self.push_deferred(passed, waiting);
         true
     }
@@ -185,17 +191,17 @@ impl<F: Frame> Queues<F> {
     }
 
     /// Classifies packets again that have passed nothing, and were deferred while yet another configuration came.
-    pub(super) fn reclassify_unpassed(&mut self, plan: &Plan<'_>, now: Now) {
+    pub(super) fn reclassify_unpassed(&mut self, lookup: &LeafLookup<'_>, now: Now) {
         let Some(unpassed) = self.deferred.first_mut() else { return };
         let mut all = std::mem::take(unpassed);
         let mut reclassified = NodeQueue::default();
         while let Some(node) = all.pop(&mut self.slab) {
             if let Some(waiting) = self.slab.get(node) {
                 let (context, old) = (Self::context(&self.paths, waiting), waiting.queue);
-                let classes = plan.path_classes(waiting.addresses, &context);
-                let queue = self.queue_ref(plan.forest, &classes, context, now);
-                self.paths.hold(queue);
-                self.paths.release(old);
+                let classes = lookup.path_classes(waiting.addresses, &context);
+                let queue = self.queue_ref(lookup.forest, &classes, context, now);
+                self.paths.add_waiting(queue);
+                self.paths.remove_waiting(old);
                 if let Some(waiting) = self.slab.get_mut(node) {
                     waiting.queue = queue;
                 }
@@ -228,7 +234,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Advances the change as far as the other workers are. All packets released so far have left the router.
+    /// Advances the change as far as the other workers are. All packets dequeued so far have left the router.
     pub(super) fn advance_ordered_change(&mut self, shared: &SharedQueues) {
         let Some(epoch) = self.ordered_change.epoch else { return };
         shared.progress.note_arrived(self.worker, &self.ordered_change.arrived);

@@ -32,7 +32,7 @@ pub struct PortQueues {
 
 impl PortQueues {
     /// Takes the rows of the ports' interfaces of another configuration; their leaves are to be added.
-    pub fn renew(&mut self, interfaces: &[Option<RowId>]) {
+    pub fn set_interfaces(&mut self, interfaces: &[Option<RowId>]) {
         self.queued = false;
         self.all.resize_with(interfaces.len(), PortQueue::default);
         for (port, interface) in self.all.iter_mut().zip(interfaces) {
@@ -93,6 +93,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
+    /// Lets a leaf wait for its port, or lets it go on.
     pub(super) fn block(&mut self, leaf: LeafId, blocked: bool, now: Now) {
         if let Some(hot) = self.leaves.get_mut(leaf.index()) {
             hot.set(leaf_flag::BLOCKED, blocked);

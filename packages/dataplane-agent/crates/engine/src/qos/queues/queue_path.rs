@@ -102,7 +102,7 @@ impl QueuePaths {
     }
 
     /// Counts a packet that begins to wait on a queue.
-    pub fn hold(&mut self, queue: QueueRef) {
+    pub fn add_waiting(&mut self, queue: QueueRef) {
         if let QueueRefKind::Path(index, _) = queue.kind()
             && let Some(path) = self.all.get_mut(index as usize)
         {
@@ -111,7 +111,7 @@ impl QueuePaths {
     }
 
     /// Takes a packet from the count that no longer waits on a queue.
-    pub fn release(&mut self, queue: QueueRef) {
+    pub fn remove_waiting(&mut self, queue: QueueRef) {
         if let QueueRefKind::Path(index, _) = queue.kind()
             && let Some(path) = self.all.get_mut(index as usize)
         {
@@ -125,7 +125,7 @@ impl QueuePaths {
     /// Another configuration: paths on which packets wait remain until these have left, the others are removed. Unless
     /// `keeps_context`, contexts are cleared: packets that came under a configuration without contexts have none, and those
     /// before them in the same flow must not pass other leaves.
-    pub fn renew(&mut self, keeps_context: bool) {
+    pub fn retire_all(&mut self, keeps_context: bool) {
         self.indices.clear();
         for (index, path) in (0u32..).zip(&mut self.all) {
             if !keeps_context {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::ids::LeafId;
 use crate::qos::forest::{ClassId, Identity};
-use crate::qos::ownership::{Ownership, PARTS};
+use crate::qos::ownership::{Ownership, ROW_PARTS};
 
 /// A row of the configuration.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub struct QueueRow {
     /// Class of the first part.
     pub class: ClassId,
     /// Leaves of its parts; [`LeafId::NONE`] where it has none, and until a packet of it comes to this worker.
-    pub parts: [LeafId; PARTS],
+    pub parts: [LeafId; ROW_PARTS],
     /// Ownership of the row.
     pub ownership: Arc<Ownership>,
     /// Counts of packets handed over by other workers.

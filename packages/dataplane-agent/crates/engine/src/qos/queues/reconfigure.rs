@@ -5,14 +5,14 @@ use tollway_config::dataplane::{QueueType, RowId};
 use crate::ids::LeafId;
 use crate::packet::frame::Frame;
 use crate::qos::burst::Burst;
-use crate::qos::forest::{Class, ClassId, Context, Forest, Identity, Part};
+use crate::qos::forest::{Class, ClassId, Context, Forest, Identity, RowPart};
 use crate::qos::kind::{Kind, Load};
 use crate::qos::leaf::{Scheduled, UNOWNED, leaf_flag};
-use crate::qos::ownership::{LockedOwnerships, PARTS};
+use crate::qos::ownership::{LockedOwnerships, ROW_PARTS};
 use crate::qos::queues::queue_row::{HandedOverCounts, QueueRow};
 use crate::qos::queues::rows::own_limit;
 use crate::qos::queues::shared::SharedQueues;
-use crate::qos::queues::{Plan, Queues, Waiting};
+use crate::qos::queues::{LeafLookup, Queues, Waiting};
 use crate::qos::slab::NodeQueue;
 use crate::time::Now;
 
@@ -23,51 +23,53 @@ impl<F: Frame> Queues<F> {
     /// of the configuration, by which the workers know that all have it; `interfaces` are the rows of the ports' interfaces.
     pub fn reconfigure(
         &mut self,
-        before: &Plan<'_>,
-        plan: &Plan<'_>,
+        before: &LeafLookup<'_>,
+        lookup: &LeafLookup<'_>,
         (epoch, interfaces): (u32, &[Option<RowId>]),
         shared: &SharedQueues,
         now: Now,
     ) {
-        self.begin_ordered_change(before, plan, epoch, shared, now);
-        if plan.shares_queues_with(before) && self.ports.are_of(interfaces) {
+        self.begin_ordered_change(before, lookup, epoch, shared, now);
+        if lookup.shares_queues_with(before) && self.ports.are_of(interfaces) {
             // Other rules or neighbours: nothing here would be otherwise, and a worker with 25,000 rows would stand still for 1.5 ms.
             return;
         }
         self.reconfigured_at = now;
-        let forest = plan.forest;
-        let entries = std::mem::take(&mut self.rows);
+        let forest = lookup.forest;
+        let queue_rows = std::mem::take(&mut self.rows);
         self.unacknowledged.clear();
         self.shared_rows.clear();
         self.class_leaves.clear();
         self.class_leaves.resize(forest.classes().len(), LeafId::NONE);
-        self.paths.renew(plan.table.keeps_context_of(before.table));
-        self.ports.renew(interfaces);
+        self.paths.retire_all(lookup.table.keeps_context_of(before.table));
+        self.ports.set_interfaces(interfaces);
         let mut changed = Vec::new();
-        let mut old = entries.into_iter().peekable();
+        let mut old = queue_rows.into_iter().peekable();
         let mut ownerships = shared.ownerships.lock();
-        let mut entries = Vec::with_capacity(forest.rows().len());
+        let mut queue_rows = Vec::with_capacity(forest.rows().len());
         for &first in forest.rows() {
             let Some(row) = forest.class(first).map(|class| class.identity) else { continue };
-            while let Some(gone) = old.next_if(|entry| entry.identity < row) {
+            while let Some(gone) = old.next_if(|queue_row| queue_row.identity < row) {
                 self.remove_row(gone, now);
             }
-            let at = entries.len() as u32;
-            let entry = match old.next_if(|entry| entry.identity == row) {
-                Some(entry) => self.keep_row(entry, (at, first), before.forest, forest, now, &mut changed),
+            let at = queue_rows.len() as u32;
+            let queue_row = match old.next_if(|queue_row| queue_row.identity == row) {
+                Some(queue_row) => {
+                    self.keep_row(queue_row, (at, first), before.forest, forest, now, &mut changed)
+                }
                 None => new_row(row, first, &mut ownerships),
             };
-            if entry.handed_over.unacknowledged != 0 {
+            if queue_row.handed_over.unacknowledged != 0 {
                 self.unacknowledged.push(at);
             }
-            if entry.handed_over.is_listed {
+            if queue_row.handed_over.is_listed {
                 self.shared_rows.push(at);
             }
-            entries.push(entry);
+            queue_rows.push(queue_row);
         }
         old.for_each(|gone| self.remove_row(gone, now));
         drop(ownerships);
-        self.rows = entries;
+        self.rows = queue_rows;
         self.carry_inner(before.forest, forest, now);
         self.htb.reconfigure(forest, &shared.shared_trees, now);
         self.forget_resets(before.forest, forest);
@@ -76,29 +78,29 @@ impl<F: Frame> Queues<F> {
         self.apply_changes(forest, changed, now);
         self.pass_over_removed();
         self.reserve(forest.classes().len());
-        let is_plain = |class: &Class| matches!(class.identity.part, Part::Upload | Part::Download);
+        let is_plain = |class: &Class| matches!(class.identity.part, RowPart::Upload | RowPart::Download);
         if !forest.classes().iter().all(is_plain) {
             self.paths.reserve(forest.classes().len());
         }
-        if !plan.table.matches_as(before.table) {
-            self.flush_reclassified(plan, now);
+        if !lookup.table.matches_as(before.table) {
+            self.flush_reclassified(lookup, now);
         }
-        self.reclassify_unpassed(plan, now);
+        self.reclassify_unpassed(lookup, now);
     }
 
     /// Keeps a row: its leaves get their new class ids, and those that have changed are noted.
     fn keep_row(
         &mut self,
-        mut entry: QueueRow,
+        mut queue_row: QueueRow,
         (at, first): (u32, ClassId),
         before: &Forest,
         forest: &Forest,
         now: Now,
         changed: &mut Vec<LeafId>,
     ) -> QueueRow {
-        let was_begun = entry.leaves().next().is_some();
+        let was_begun = queue_row.leaves().next().is_some();
         for (index, new) in forest.parts(first).into_iter().enumerate() {
-            let Some(known) = entry.parts.get_mut(index).filter(|leaf| **leaf != LeafId::NONE) else {
+            let Some(known) = queue_row.parts.get_mut(index).filter(|leaf| **leaf != LeafId::NONE) else {
                 continue;
             };
             let leaf = *known;
@@ -126,11 +128,11 @@ impl<F: Frame> Queues<F> {
             }
             self.place_before_port(leaf, class, now);
         }
-        (entry.class, entry.identity) = (first, entry.identity);
-        if was_begun && entry.leaves().next().is_none() {
-            self.ordered_change.release_removed_row(self.worker, entry.identity, &entry.ownership);
+        (queue_row.class, queue_row.identity) = (first, queue_row.identity);
+        if was_begun && queue_row.leaves().next().is_none() {
+            self.ordered_change.release_removed_row(self.worker, queue_row.identity, &queue_row.ownership);
         }
-        entry
+        queue_row
     }
 
     /// Changes what has to be, and gives leaves to rows that have some and need more.
@@ -142,16 +144,16 @@ impl<F: Frame> Queues<F> {
             }
         }
         for at in 0..self.rows.len() {
-            let Some(entry) = self.rows.get(at) else { break };
-            let is_port = entry.identity.part == Part::Interface;
-            let sibling = entry.leaves().next();
+            let Some(queue_row) = self.rows.get(at) else { break };
+            let is_port = queue_row.identity.part == RowPart::Interface;
+            let sibling = queue_row.leaves().next();
             if is_port && sibling.is_none() {
                 self.begin_interface_queue(at, forest, now);
             } else if let Some(sibling) = sibling
-                && entry.parts.contains(&LeafId::NONE)
+                && queue_row.parts.contains(&LeafId::NONE)
                 && !is_port
             {
-                let (parts, away) = (entry.parts, self.is_unowned(sibling));
+                let (parts, away) = (queue_row.parts, self.is_unowned(sibling));
                 self.begin_row(at, forest, now);
                 if !away {
                     self.own_added_leaves(at, parts, now);
@@ -161,9 +163,11 @@ impl<F: Frame> Queues<F> {
     }
 
     /// Makes leaves this worker's that have been added to a row which it owns.
-    fn own_added_leaves(&mut self, at: usize, before: [LeafId; PARTS], now: Now) {
-        let Some(entry) = self.rows.get(at) else { return };
-        for leaf in entry.parts.into_iter().zip(before).filter(|(new, old)| new != old).map(|(new, _)| new) {
+    fn own_added_leaves(&mut self, at: usize, before: [LeafId; ROW_PARTS], now: Now) {
+        let Some(queue_row) = self.rows.get(at) else { return };
+        for leaf in
+            queue_row.parts.into_iter().zip(before).filter(|(new, old)| new != old).map(|(new, _)| new)
+        {
             if let Some(hot) = self.leaves.get_mut(leaf.index()) {
                 hot.waiting = 0;
                 if hot.is(leaf_flag::TREE) {
@@ -175,10 +179,10 @@ impl<F: Frame> Queues<F> {
 
     /// Begins the queue of an interface, which is there from the start: it has to know when its port takes nothing.
     fn begin_interface_queue(&mut self, at: usize, forest: &Forest, now: Now) {
-        let Some(entry) = self.rows.get(at) else { return };
-        let kind = forest.class(entry.class).and_then(|class| forest.type_of(class));
+        let Some(queue_row) = self.rows.get(at) else { return };
+        let kind = forest.class(queue_row.class).and_then(|class| forest.type_of(class));
         let waits = kind.is_some_and(|kind| *kind != QueueType::None);
-        if waits && self.ports.has(entry.identity.row) {
+        if waits && self.ports.has(queue_row.identity.row) {
             self.begin_row(at, forest, now);
         }
     }
@@ -245,15 +249,15 @@ impl<F: Frame> Queues<F> {
     }
 
     /// Removes a row.
-    fn remove_row(&mut self, entry: QueueRow, now: Now) {
+    fn remove_row(&mut self, queue_row: QueueRow, now: Now) {
         let mut begun = false;
-        for leaf in entry.leaves() {
+        for leaf in queue_row.leaves() {
             begun = true;
             self.remove_leaf(leaf, now);
         }
-        entry.ownership.acknowledge(entry.handed_over.unacknowledged);
+        queue_row.ownership.acknowledge(queue_row.handed_over.unacknowledged);
         if begun {
-            self.ordered_change.release_removed_row(self.worker, entry.identity, &entry.ownership);
+            self.ordered_change.release_removed_row(self.worker, queue_row.identity, &queue_row.ownership);
         }
     }
 
@@ -272,18 +276,18 @@ impl<F: Frame> Queues<F> {
     }
 
     /// Flushes packets that wait in a leaf which is not on their path any more.
-    fn flush_reclassified(&mut self, plan: &Plan<'_>, now: Now) {
+    fn flush_reclassified(&mut self, lookup: &LeafLookup<'_>, now: Now) {
         for leaf in self.waiting_leaves() {
             let Some(class) = self.class(leaf) else { continue };
             if !self.leaf_queues.get(leaf.index()).is_some_and(|queue| queue.is_port()) {
                 self.flush_matching(leaf, now, |waiting, context| {
-                    !plan.passes(waiting.addresses, context, class)
+                    !lookup.passes(waiting.addresses, context, class)
                 });
             }
         }
     }
 
-    /// Charges packets that a leaf releases before their turn, as it is no longer on their path.
+    /// Charges packets that a leaf dequeues before their turn, as it is no longer on their path.
     #[cold]
     pub fn charge(&mut self, leaf: LeafId, segments: u32, bytes: u64, now: Now) {
         if let (Some(hot), Some(queue)) =
@@ -326,7 +330,7 @@ fn new_row(identity: Identity, class: ClassId, ownerships: &mut LockedOwnerships
     QueueRow {
         identity,
         class,
-        parts: [LeafId::NONE; PARTS],
+        parts: [LeafId::NONE; ROW_PARTS],
         ownership,
         handed_over: HandedOverCounts::default(),
     }

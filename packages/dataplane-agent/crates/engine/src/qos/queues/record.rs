@@ -45,28 +45,29 @@ impl<F: Frame> Queues<F> {
         now: Now,
         out: &mut Vec<u8>,
     ) -> Option<RowId> {
-        let first = self.rows.partition_point(|entry| entry.identity.row < from);
+        let first = self.rows.partition_point(|queue_row| queue_row.identity.row < from);
         let rest = self.rows.get(first..).unwrap_or_default();
         // Classes of the same row as the last one belong to the same part.
-        let last = rest.get((most as usize).saturating_sub(1)).map(|entry| entry.identity.row);
-        let end = last.map_or(rest.len(), |last| rest.partition_point(|entry| entry.identity.row <= last));
+        let last = rest.get((most as usize).saturating_sub(1)).map(|queue_row| queue_row.identity.row);
+        let end =
+            last.map_or(rest.len(), |last| rest.partition_point(|queue_row| queue_row.identity.row <= last));
         let (part, more) = rest.split_at_checked(end).unwrap_or((rest, &[]));
         let mut queued = None;
-        for entry in part {
-            self.dump_row(forest, entry, &mut queued, now, out);
+        for queue_row in part {
+            self.dump_row(forest, queue_row, &mut queued, now, out);
         }
-        more.first().map(|entry| entry.identity.row)
+        more.first().map(|queue_row| queue_row.identity.row)
     }
 
     fn dump_row(
         &self,
         forest: &Forest,
-        entry: &QueueRow,
+        queue_row: &QueueRow,
         queued: &mut Option<Queued>,
         now: Now,
         out: &mut Vec<u8>,
     ) {
-        for (id, &leaf) in forest.parts(entry.class).into_iter().zip(&entry.parts) {
+        for (id, &leaf) in forest.parts(queue_row.class).into_iter().zip(&queue_row.parts) {
             let Some((id, class)) = id.and_then(|id| Some((id, forest.class(id)?))) else { continue };
             let record = if class.is_leaf {
                 self.leaf_record(id, class, leaf, now)
@@ -204,15 +205,15 @@ impl<F: Frame> Queues<F> {
     pub fn reset(&mut self, forest: &Forest, rows: &[RowId], now: Now, out: &mut Vec<u8>) {
         let all = rows.is_empty().then_some(0..self.rows.len());
         let of = |row: &RowId| {
-            let end = |to: u64| self.rows.partition_point(|entry| u64::from(entry.identity.row) < to);
+            let end = |to: u64| self.rows.partition_point(|queue_row| u64::from(queue_row.identity.row) < to);
             end(u64::from(*row))..end(u64::from(*row) + 1)
         };
         let indices: Vec<usize> = all.into_iter().chain(rows.iter().map(of)).flatten().collect();
         let mut queued = None;
         for at in indices {
-            let Some(entry) = self.rows.get(at) else { break };
-            self.dump_row(forest, entry, &mut queued, now, out);
-            for (id, leaf) in forest.parts(entry.class).into_iter().zip(entry.parts) {
+            let Some(queue_row) = self.rows.get(at) else { break };
+            self.dump_row(forest, queue_row, &mut queued, now, out);
+            for (id, leaf) in forest.parts(queue_row.class).into_iter().zip(queue_row.parts) {
                 if let Some(class) = id.and_then(|id| forest.class(id)) {
                     self.carried.remove(&class.identity);
                 }

@@ -5,7 +5,7 @@ use crate::packet::frame::Frame;
 use crate::qos::forest::{ClassId, Context, Identity, PathClasses};
 use crate::qos::htb::Htb;
 use crate::qos::leaf::{Leaf, UNOWNED, leaf_flag};
-use crate::qos::ownership::Claim;
+use crate::qos::ownership::AcquireOutcome;
 use crate::qos::queues::Queues;
 use crate::qos::queues::queue_path::RemainingPath;
 use crate::qos::queues::queue_row::QueueRow;
@@ -29,23 +29,23 @@ impl<F: Frame> Queues<F> {
     #[cold]
     pub fn acquire_row(&mut self, leaf: LeafId, now: Now) -> Option<u32> {
         let at = self.leaf_queues.get(leaf.index())?.row;
-        let entry = self.rows.get_mut(at as usize)?;
-        match entry.ownership.claim(self.worker) {
-            Claim::OwnedBy(worker) => {
-                entry.handed_over.idle_releases = MAX_IDLE_RELEASES;
+        let queue_row = self.rows.get_mut(at as usize)?;
+        match queue_row.ownership.acquire(self.worker) {
+            AcquireOutcome::OwnedBy(worker) => {
+                queue_row.handed_over.idle_releases = MAX_IDLE_RELEASES;
                 Some(worker)
             }
-            Claim::Taken => {
+            AcquireOutcome::Taken => {
                 // `unacknowledged` stays: it may hold packets that passed the row at an owner before.
-                (entry.handed_over.in_a_row, entry.handed_over.passed) = (0, 0);
-                if entry.handed_over.idle_releases != 0 {
+                (queue_row.handed_over.in_a_row, queue_row.handed_over.passed) = (0, 0);
+                if queue_row.handed_over.idle_releases != 0 {
                     // No other worker took it meanwhile.
-                    let in_vain = entry.ownership.was_last_owner(self.worker);
-                    entry.handed_over.idle_releases =
-                        if in_vain { entry.handed_over.idle_releases - 1 } else { MAX_IDLE_RELEASES };
-                    entry.handed_over.list(at, &mut self.shared_rows);
+                    let in_vain = queue_row.ownership.was_last_owner(self.worker);
+                    queue_row.handed_over.idle_releases =
+                        if in_vain { queue_row.handed_over.idle_releases - 1 } else { MAX_IDLE_RELEASES };
+                    queue_row.handed_over.list(at, &mut self.shared_rows);
                 }
-                let left = entry.parts.into_iter().zip(entry.ownership.tokens());
+                let left = queue_row.parts.into_iter().zip(queue_row.ownership.tokens());
                 for (part, (leaf, (tokens, counted))) in left.enumerate() {
                     let (Some(hot), Some(queue)) =
                         (self.leaves.get_mut(leaf.index()), self.leaf_queues.get_mut(leaf.index()))
@@ -53,7 +53,7 @@ impl<F: Frame> Queues<F> {
                         continue;
                     };
                     if let Some(burst) = &mut queue.burst {
-                        entry.ownership.restore_burst(part, burst);
+                        queue_row.ownership.restore_burst(part, burst);
                         burst.advance(now);
                         hot.bucket.set_rate(burst.ceiling(queue.max_limit), now, false);
                     }
@@ -82,8 +82,8 @@ impl<F: Frame> Queues<F> {
         let before = step.checked_sub(1).and_then(|step| self.paths.at(queue, step));
         let before =
             before.filter(|leaf| !self.is_unowned(*leaf)).and_then(|leaf| self.leaf_queues.get(leaf.index()));
-        if let Some(entry) = before.and_then(|before| self.rows.get(before.row as usize)) {
-            entry.ownership.note_in_flight();
+        if let Some(queue_row) = before.and_then(|before| self.rows.get(before.row as usize)) {
+            queue_row.ownership.note_in_flight();
         }
         let before = before.map(|before| before.identity.first());
         let rank = usize::from(leaf_queue.rank);
@@ -93,16 +93,16 @@ impl<F: Frame> Queues<F> {
     /// Takes back the count of a packet in flight that will not arrive.
     pub fn cancel_handover(&self, remaining: &RemainingPath) {
         for row in [Some(remaining.leaf.first()), remaining.before].into_iter().flatten() {
-            if let Some(entry) = self.row_of(row).and_then(|at| self.rows.get(at)) {
-                entry.ownership.acknowledge(1);
+            if let Some(queue_row) = self.row_of(row).and_then(|at| self.rows.get(at)) {
+                queue_row.ownership.acknowledge(1);
             }
         }
     }
 
     /// Acknowledges a packet that came for a leaf which this worker does not have.
     pub fn acknowledge_missed(&self, remaining: &RemainingPath) {
-        if let Some(entry) = self.row_of(remaining.leaf.first()).and_then(|at| self.rows.get(at)) {
-            entry.ownership.acknowledge(1);
+        if let Some(queue_row) = self.row_of(remaining.leaf.first()).and_then(|at| self.rows.get(at)) {
+            queue_row.ownership.acknowledge(1);
         }
     }
 
@@ -115,11 +115,11 @@ impl<F: Frame> Queues<F> {
     }
 
     fn note_to_acknowledge(&mut self, at: u32) {
-        let Some(entry) = self.rows.get_mut(at as usize) else { return };
-        if entry.handed_over.unacknowledged == 0 {
+        let Some(queue_row) = self.rows.get_mut(at as usize) else { return };
+        if queue_row.handed_over.unacknowledged == 0 {
             self.unacknowledged.push(at);
         }
-        entry.handed_over.unacknowledged = entry.handed_over.unacknowledged.saturating_add(1);
+        queue_row.handed_over.unacknowledged = queue_row.handed_over.unacknowledged.saturating_add(1);
     }
 
     /// Counts a packet of another worker that is about to enter a leaf.
@@ -139,8 +139,8 @@ impl<F: Frame> Queues<F> {
     pub fn leave_handed_over(&mut self, leaf: LeafId) {
         let Some(at) = self.leaf_queues.get(leaf.index()).map(|queue| queue.row) else { return };
         let passed = self.passed(at);
-        if let Some(entry) = self.rows.get_mut(at as usize) {
-            entry.handed_over.passed = passed;
+        if let Some(queue_row) = self.rows.get_mut(at as usize) {
+            queue_row.handed_over.passed = passed;
         }
     }
 
@@ -151,7 +151,7 @@ impl<F: Frame> Queues<F> {
         leaves.map(packets).fold(0, u64::wrapping_add)
     }
 
-    /// Called when all packets released so far have left the router: acknowledges those of other workers, and
+    /// Called when all packets dequeued so far have left the router: acknowledges those of other workers, and
     /// releases rows that only other workers use.
     pub fn acknowledge(&mut self, shared: &SharedQueues, now: Now) {
         if self.is_changing() {
@@ -164,9 +164,9 @@ impl<F: Frame> Queues<F> {
             return;
         }
         while let Some(at) = self.unacknowledged.pop() {
-            let Some(entry) = self.rows.get_mut(at as usize) else { continue };
-            entry.ownership.acknowledge(std::mem::take(&mut entry.handed_over.unacknowledged));
-            if entry.handed_over.in_a_row >= MAX_HANDED_OVER_RUN {
+            let Some(queue_row) = self.rows.get_mut(at as usize) else { continue };
+            queue_row.ownership.acknowledge(std::mem::take(&mut queue_row.handed_over.unacknowledged));
+            if queue_row.handed_over.in_a_row >= MAX_HANDED_OVER_RUN {
                 self.release_row(at, now);
             }
         }
@@ -185,12 +185,12 @@ impl<F: Frame> Queues<F> {
         }
         for _ in 0..MAX_RELEASED_AT_ONCE {
             let Some(at) = self.shared_rows.pop() else { break };
-            let Some(entry) = self.rows.get_mut(at as usize) else { continue };
-            entry.handed_over.is_listed = false;
+            let Some(queue_row) = self.rows.get_mut(at as usize) else { continue };
+            queue_row.handed_over.is_listed = false;
             let hot = |leaf: LeafId| self.leaves.get(leaf.index());
             // The state of a kind that has rates of its own does not move with the row.
             let may_go = |hot: &Leaf| !hot.is_unowned() && !hot.is(leaf_flag::METERED);
-            if entry.handed_over.idle_releases != 0 && entry.leaves().filter_map(hot).all(may_go) {
+            if queue_row.handed_over.idle_releases != 0 && queue_row.leaves().filter_map(hot).all(may_go) {
                 self.release_row(at, now);
             }
         }
@@ -198,12 +198,12 @@ impl<F: Frame> Queues<F> {
     }
 
     fn release_row(&mut self, at: u32, now: Now) {
-        let Some(entry) = self.rows.get(at as usize) else { return };
+        let Some(queue_row) = self.rows.get(at as usize) else { return };
         let idle = |leaf: LeafId| self.leaves.get(leaf.index()).is_some_and(|hot| hot.waiting == 0);
-        if !entry.leaves().all(idle) {
+        if !queue_row.leaves().all(idle) {
             return;
         }
-        let tokens = entry.parts.map(|leaf| {
+        let tokens = queue_row.parts.map(|leaf| {
             let Some(hot) = self.leaves.get(leaf.index()) else { return (0, now) };
             let tokens = match hot.is(leaf_flag::TREE) {
                 true => i64::from(self.htb.release(hot.class, now)),
@@ -211,18 +211,18 @@ impl<F: Frame> Queues<F> {
             };
             (tokens, hot.bucket.counted())
         });
-        let bursts = entry.parts.map(|leaf| self.leaf_queues.get(leaf.index())?.burst.as_deref());
+        let bursts = queue_row.parts.map(|leaf| self.leaf_queues.get(leaf.index())?.burst.as_deref());
         if bursts.iter().any(Option::is_some) {
-            entry.ownership.store_bursts(bursts);
+            queue_row.ownership.store_bursts(bursts);
         }
-        if entry.ownership.release(self.worker, tokens) {
-            for leaf in entry.leaves() {
+        if queue_row.ownership.release(self.worker, tokens) {
+            for leaf in queue_row.leaves() {
                 if let Some(hot) = self.leaves.get_mut(leaf.index()) {
                     hot.waiting = UNOWNED;
                 }
             }
         } else {
-            for (leaf, (tokens, _)) in entry.parts.into_iter().zip(tokens) {
+            for (leaf, (tokens, _)) in queue_row.parts.into_iter().zip(tokens) {
                 if let Some(hot) = self.leaves.get(leaf.index()).filter(|hot| hot.is(leaf_flag::TREE)) {
                     acquire_leaf_in_tree(&mut self.htb, hot.class, tokens, now);
                 }

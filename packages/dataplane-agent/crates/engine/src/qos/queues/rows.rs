@@ -8,13 +8,13 @@ use crate::ids::{LeafId, QueueRef, QueueRefKind};
 use crate::packet::frame::Frame;
 use crate::packet::tuple::Addr;
 use crate::qos::burst::Burst;
-use crate::qos::forest::{Class, ClassId, Context, Forest, Identity, MAX_PATH_LEAVES, Part, PathClasses};
+use crate::qos::forest::{Class, ClassId, Context, Forest, Identity, MAX_PATH_LEAVES, PathClasses, RowPart};
 use crate::qos::kind::Kind;
 use crate::qos::leaf::{Leaf, LeafQueue, leaf_flag};
-use crate::qos::queues::{Plan, Queues};
+use crate::qos::queues::{LeafLookup, Queues};
 use crate::time::Now;
 
-impl Plan<'_> {
+impl LeafLookup<'_> {
     /// The leaves of packets between IPv4 addresses.
     pub fn path_classes(&self, (src, dst): (u32, u32), context: &Context) -> PathClasses {
         self.table.path_classes(Addr::v4(src), Addr::v4(dst), context, self.utc_ns)
@@ -62,16 +62,16 @@ impl<F: Frame> Queues<F> {
     /// any path, since packets before it may wait there.
     pub fn queue_after_rank(
         &mut self,
-        plan: &Plan<'_>,
+        lookup: &LeafLookup<'_>,
         addresses: (u32, u32),
         context: Context,
         rank: usize,
         now: Now,
     ) -> QueueRef {
-        let classes = plan.path_classes(addresses, &context);
-        let later = |id: ClassId| plan.forest.class(id).is_some_and(|class| class.rank() > rank);
+        let classes = lookup.path_classes(addresses, &context);
+        let later = |id: ClassId| lookup.forest.class(id).is_some_and(|class| class.rank() > rank);
         match classes.iter().position(later) {
-            Some(step) => self.queue_ref(plan.forest, &classes, context, now).at(step as u8),
+            Some(step) => self.queue_ref(lookup.forest, &classes, context, now).at(step as u8),
             None => QueueRef::NONE,
         }
     }
@@ -107,15 +107,16 @@ impl<F: Frame> Queues<F> {
 
     /// Gives a row the leaves that it does not have yet.
     pub(super) fn begin_row(&mut self, at: usize, forest: &Forest, now: Now) {
-        let Some(first) = self.rows.get(at).map(|entry| entry.class) else { return };
+        let Some(first) = self.rows.get(at).map(|queue_row| queue_row.class) else { return };
         for (index, class) in forest.parts(first).into_iter().enumerate() {
             let Some((id, class)) = class.and_then(|id| Some((id, forest.class(id)?))) else { continue };
-            let has = self.rows.get(at).and_then(|entry| entry.parts.get(index)) != Some(&LeafId::NONE);
+            let has =
+                self.rows.get(at).and_then(|queue_row| queue_row.parts.get(index)) != Some(&LeafId::NONE);
             if has || !class.is_leaf {
                 continue;
             }
             let leaf = self.begin_leaf(at as u32, id, class, forest, now);
-            if let Some(part) = self.rows.get_mut(at).and_then(|entry| entry.parts.get_mut(index)) {
+            if let Some(part) = self.rows.get_mut(at).and_then(|queue_row| queue_row.parts.get_mut(index)) {
                 *part = leaf;
             }
             if let Some(known) = self.class_leaves.get_mut(id.0 as usize) {
@@ -140,9 +141,9 @@ impl<F: Frame> Queues<F> {
         hot.set(leaf_flag::BURST, queue.burst.is_some());
         hot.set(
             leaf_flag::WATCHED,
-            self.watches.has(class.identity.first()) && class.identity.part != Part::Total,
+            self.watches.has(class.identity.first()) && class.identity.part != RowPart::Total,
         );
-        if class.identity.part == Part::Interface {
+        if class.identity.part == RowPart::Interface {
             hot.waiting = 0;
         }
         let leaf = self.free.pop().unwrap_or(LeafId(self.leaves.len() as u32));
@@ -160,7 +161,7 @@ impl<F: Frame> Queues<F> {
     /// Takes a leaf to the ports behind it.
     pub(super) fn place_before_port(&mut self, leaf: LeafId, class: &Class, now: Now) {
         let Some(interface) = class.interface.filter(|_| class.parent.is_none()) else { return };
-        if class.identity.part == Part::Interface {
+        if class.identity.part == RowPart::Interface {
             self.ports.add_queue(interface, leaf);
         } else {
             self.ports.add_below(interface, leaf);
@@ -168,8 +169,9 @@ impl<F: Frame> Queues<F> {
         self.block(leaf, self.ports.is_blocked(interface), now);
     }
 
+    /// Position of a row in [`Self::rows`].
     pub(super) fn row_of(&self, row: Identity) -> Option<usize> {
-        self.rows.binary_search_by_key(&row, |entry| entry.identity).ok()
+        self.rows.binary_search_by_key(&row, |queue_row| queue_row.identity).ok()
     }
 
     /// The leaf of a class of this configuration.
@@ -180,16 +182,16 @@ impl<F: Frame> Queues<F> {
 
     /// The leaf of an identity.
     pub fn leaf_of(&self, identity: Identity) -> Option<LeafId> {
-        let entry = self.rows.get(self.row_of(identity.first())?)?;
-        let leaf = entry.parts.get(identity.part.index()).copied()?;
+        let queue_row = self.rows.get(self.row_of(identity.first())?)?;
+        let leaf = queue_row.parts.get(identity.part.index()).copied()?;
         let is_it = |queue: &LeafQueue| queue.identity == identity;
         self.leaf_queues.get(leaf.index()).filter(|queue| is_it(queue)).map(|_| leaf)
     }
 
     /// Whether this worker has a row.
     pub(super) fn has_row(&self, row: Identity) -> bool {
-        let entry = self.row_of(row).and_then(|at| self.rows.get(at));
-        entry.is_some_and(|entry| entry.leaves().any(|leaf| !self.is_unowned(leaf)))
+        let queue_row = self.row_of(row).and_then(|at| self.rows.get(at));
+        queue_row.is_some_and(|queue_row| queue_row.leaves().any(|leaf| !self.is_unowned(leaf)))
     }
 
     /// Identity of a leaf.

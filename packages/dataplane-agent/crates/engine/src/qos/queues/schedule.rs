@@ -99,7 +99,7 @@ impl<F: Frame> Queues<F> {
         self.longest.all(&self.leaf_queues)
     }
 
-    /// Collects the leaves whose time has come, for [`Self::release`].
+    /// Collects the leaves whose time has come, for [`Self::dequeue`].
     pub fn wake(&mut self, now: Now) {
         self.due.extend(self.due_after_port.drain(..));
         let known = self.due.len();
@@ -139,7 +139,7 @@ impl<F: Frame> Queues<F> {
         });
     }
 
-    /// When [`Self::release`] wants to run next; `now` when it was not finished. `None` when nothing waits.
+    /// When [`Self::dequeue`] wants to run next; `now` when it was not finished. `None` when nothing waits.
     pub fn next_deadline(&self, now: Now) -> Option<Now> {
         if self.is_changing() {
             return Some(now);

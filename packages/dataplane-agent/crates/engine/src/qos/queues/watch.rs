@@ -9,7 +9,7 @@ use tollway_config::protocol::record::{TokenBucketPart, TokenBucketRecord};
 
 use crate::ids::LeafId;
 use crate::packet::frame::Frame;
-use crate::qos::forest::{Identity, Part};
+use crate::qos::forest::{Identity, RowPart};
 use crate::qos::leaf::leaf_flag;
 use crate::qos::queues::Queues;
 use crate::time::Now;
@@ -139,7 +139,7 @@ impl<F: Frame> Queues<F> {
             self.watches.all.remove(at);
             return hot.set(leaf_flag::WATCHED, false);
         }
-        let index = usize::from(part == Part::Download);
+        let index = usize::from(part == RowPart::Download);
         let Some(sample) = watch.current(now).and_then(|current| current.directions.get_mut(index)) else {
             return;
         };
@@ -156,9 +156,12 @@ impl<F: Frame> Queues<F> {
     /// that was not queried for longest is watched no more.
     pub fn token_bucket(&mut self, row: RowId, after: u64, now: Now, out: &mut Vec<u8>) {
         let named = |part| Identity { row, part };
-        let is_there =
-            |identity: &Identity| self.rows.binary_search_by_key(identity, |entry| entry.identity).is_ok();
-        let Some(row) = [named(Part::Upload), named(Part::Whole)].into_iter().find(is_there) else { return };
+        let is_there = |identity: &Identity| {
+            self.rows.binary_search_by_key(identity, |queue_row| queue_row.identity).is_ok()
+        };
+        let Some(row) = [named(RowPart::Upload), named(RowPart::Whole)].into_iter().find(is_there) else {
+            return;
+        };
         self.watch(row, now);
         let Some(watch) = self.watches.all.iter_mut().find(|watch| watch.row == row) else { return };
         watch.asked = now;
@@ -185,10 +188,12 @@ impl<F: Frame> Queues<F> {
             }
             all.push(watch);
         }
-        let entry = self.rows.binary_search_by_key(&row, |entry| entry.identity);
-        for leaf in entry.ok().and_then(|at| self.rows.get(at)).into_iter().flat_map(|entry| entry.parts) {
+        let queue_row = self.rows.binary_search_by_key(&row, |queue_row| queue_row.identity);
+        for leaf in
+            queue_row.ok().and_then(|at| self.rows.get(at)).into_iter().flat_map(|queue_row| queue_row.parts)
+        {
             let is_way =
-                self.leaf_queues.get(leaf.index()).is_some_and(|queue| queue.identity.part != Part::Total);
+                self.leaf_queues.get(leaf.index()).is_some_and(|queue| queue.identity.part != RowPart::Total);
             if let Some(hot) = self.leaves.get_mut(leaf.index()).filter(|_| is_way) {
                 hot.set(leaf_flag::WATCHED, true);
             }

@@ -11,7 +11,9 @@ const REFRESH_MS: u64 = 1000;
 
 /// An address of the packet is put into a list.
 pub(super) struct AddToList {
+    /// Number of the list.
     pub list: u32,
+    /// Which address of the packet is added.
     pub side: Side,
     /// Life of the entry, ms; 0 has no end.
     pub timeout_ms: u64,

@@ -4,7 +4,9 @@ use super::{ActionScope, BuildError, ChainExit, Hit, ReferenceHit, RuleAction};
 
 /// The DSCP is written.
 pub(super) struct ChangeDscp {
+    /// New DSCP, 0 to 63.
     pub dscp: u8,
+    /// Whether the following rules are evaluated, too.
     pub passthrough: bool,
 }
 

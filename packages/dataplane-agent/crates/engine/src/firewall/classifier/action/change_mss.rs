@@ -4,7 +4,9 @@ use super::{ChainExit, Hit, NewMss, ReferenceHit, RuleAction};
 
 /// The segment size that a SYN announces is limited. Of several rules the smallest holds.
 pub(super) struct ChangeMss {
+    /// New MSS of SYN segments.
     pub mss: NewMss,
+    /// Whether the following rules are evaluated, too.
     pub passthrough: bool,
 }
 

@@ -13,8 +13,11 @@ pub(super) enum Marked {
 
 /// A mark is set; 0 takes it away.
 pub(super) struct SetMark {
+    /// What is marked: packet, connection or routing.
     pub of: Marked,
+    /// The mark.
     pub mark: Mark,
+    /// Whether the following rules are evaluated, too.
     pub passthrough: bool,
 }
 

@@ -11,6 +11,7 @@ pub(super) const MARK: Mark = u32::MAX - 1;
 
 /// The packet is marked with its number of segments.
 pub(super) struct Sample {
+    /// Whether the following rules are evaluated, too.
     pub passthrough: bool,
 }
 

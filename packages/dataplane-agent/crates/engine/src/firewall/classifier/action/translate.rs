@@ -19,8 +19,11 @@ pub(super) enum To {
 
 /// The rule decides the translation of the connection.
 pub(super) struct Translate {
+    /// Addresses to translate to.
     pub to: To,
+    /// Ports to translate to; `None` keeps the port if it is free.
     pub to_ports: Option<PortRange>,
+    /// Whether a port is chosen at random.
     pub randomise_ports: bool,
 }
 

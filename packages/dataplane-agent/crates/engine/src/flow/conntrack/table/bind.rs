@@ -36,6 +36,7 @@ impl ConnectionTable {
         Some(slot)
     }
 
+    /// A slot for a new connection, from the free ones or at the end.
     #[inline(always)]
     pub(super) fn take_slot(&mut self, hot: HotState) -> Option<u32> {
         if self.free == NIL {
@@ -53,6 +54,7 @@ impl ConnectionTable {
         Some(slot)
     }
 
+    /// Whether the tuple of a direction is in the hash table.
     #[inline]
     pub(super) fn is_indexed(&self, slot: u32, direction: Direction) -> bool {
         self.hot.get(slot as usize).is_some_and(|hot| match direction {
@@ -61,6 +63,7 @@ impl ConnectionTable {
         })
     }
 
+    /// Adds the tuple of a direction to the hash table.
     pub(super) fn enter(&mut self, slot: u32, direction: Direction, tuple: &Tuple) {
         let key = self.set_tuple(slot, direction, tuple);
         let entered = self.buckets.insert(self.hash_of(&key), Self::index(slot, direction));

@@ -46,6 +46,7 @@ impl Evictables {
         self.0.iter().map(|list| list.oldest).find(|slot| *slot != NIL)
     }
 
+    /// Whether nothing can be evicted.
     pub fn is_empty(&self) -> bool {
         self.first().is_none()
     }

@@ -178,6 +178,7 @@ impl ConnectionTable {
         self.wheel.next_deadline()
     }
 
+    /// Removes a connection.
     pub(in crate::flow::conntrack) fn remove_slot(&mut self, slot: u32) {
         if self.end(slot, self.hashes(slot)) {
             self.free_slot(slot);

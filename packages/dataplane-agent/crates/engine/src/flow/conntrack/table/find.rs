@@ -81,6 +81,7 @@ impl ConnectionTable {
         }
     }
 
+    /// Index of a tuple's entry; [`NO_ENTRY`] when there is none.
     #[cold]
     #[inline(never)]
     pub(super) fn search(&self, key: &FlowKey, tuple: &Tuple) -> EntryIndex {
@@ -88,6 +89,7 @@ impl ConnectionTable {
         found.unwrap_or(NO_ENTRY)
     }
 
+    /// Whether an entry is that of a tuple.
     #[inline]
     pub(super) fn is_entry_of(&self, index: EntryIndex, tuple: &Tuple, key: &FlowKey) -> bool {
         let Some(entry) = self.entries.get(index as usize) else { return false };
@@ -98,11 +100,13 @@ impl ConnectionTable {
                 .is_none_or(|place| self.v6.get(place, Self::direction_of(index)) == (tuple.src, tuple.dst))
     }
 
+    /// Index of a tuple's entry; `hash` is that of its key.
     #[inline]
     pub(in crate::flow::conntrack) fn find_entry(&self, tuple: &Tuple, hash: u32) -> Option<EntryIndex> {
         self.find_key(tuple, &FlowKey::of(tuple), hash)
     }
 
+    /// [`Self::find_entry`] when the key is known.
     #[inline]
     pub(in crate::flow::conntrack) fn find_key(
         &self,

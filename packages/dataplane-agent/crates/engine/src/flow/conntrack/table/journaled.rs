@@ -40,6 +40,7 @@ impl ConnectionTable {
         self.journal.pop()
     }
 
+    /// Adds to the journal that a connection is assured now.
     pub(in crate::flow::conntrack) fn note_assured(&mut self, slot: u32) {
         if self.is_kept_at(slot)
             && let Some(conn) = self.connection(slot)

@@ -64,6 +64,7 @@ const SLOT_BITS: u32 = 26;
 pub struct ConnectionTable {
     buckets: Buckets,
     entries: Vec<FlowEntry>,
+    /// State of the connections by slot, one cache line each.
     pub(in crate::flow::conntrack) hot: Vec<HotState>,
     records: Vec<ColdState>,
     v6: V6,
@@ -94,6 +95,7 @@ pub struct ConnectionTable {
     unpublished: Vec<Tuple>,
     /// Free ports, where they are scarce.
     ports: FreePortMaps,
+    /// Changes that another process is to know.
     pub(in crate::flow::conntrack) journal: Journal,
     validities: Validities,
     keeps_validities: bool,
@@ -197,7 +199,7 @@ impl ConnectionTable {
         if keeps_validities {
             self.validities.reserve(self.hot.capacity() * 2);
         } else {
-            self.validities.release();
+            self.validities.free();
         }
     }
 
@@ -338,6 +340,7 @@ impl ConnectionTable {
         Some((self.tuple(reference.slot, direction), other.reversed()))
     }
 
+    /// Both tuples of a connection.
     #[inline(always)]
     pub(in crate::flow::conntrack) fn tuples_of(&self, slot: u32) -> Tuples {
         let tuple = |direction| self.tuple(slot, direction);
@@ -358,6 +361,7 @@ impl ConnectionTable {
         self.hot.get_mut(slot)
     }
 
+    /// A copy of a connection's state.
     pub(in crate::flow::conntrack) fn connection(&self, slot: u32) -> Option<Connection> {
         let hot = self.hot.get(slot as usize)?;
         let record = self.records.get(slot as usize)?;

@@ -49,6 +49,7 @@ impl Segment {
         })
     }
 
+    /// Whether one of the flags is set.
     pub(super) const fn has(&self, flags: u8) -> bool {
         self.flags & flags != 0
     }
@@ -59,6 +60,7 @@ impl Segment {
         self.seq.wrapping_add(self.payload).wrapping_add(control)
     }
 
+    /// What the flags say to the state machine; `None` for flags that do not belong together.
     pub(super) fn kind(&self) -> Option<SegmentKind> {
         // URG with SYN or ACK occurs; ECN bits and PSH say nothing about state.
         match self.flags & STATE_FLAGS {

@@ -183,6 +183,7 @@ impl Tracker {
         }
     }
 
+    /// Sequence and acknowledgement numbers of a segment, as far as they can be compared with the windows.
     #[inline]
     pub(super) fn span(&self, direction: Direction, segment: &Segment) -> SegmentSpan {
         let (sender, receiver) = pick(&self.sides, direction);
@@ -231,6 +232,7 @@ impl Tracker {
         }
     }
 
+    /// Moves the windows on by a segment that lies within them.
     #[inline]
     pub(super) fn advance(&mut self, direction: Direction, segment: &Segment, at: &SegmentSpan) {
         let (sender, receiver) = pick_mut(&mut self.sides, direction);
@@ -263,6 +265,7 @@ impl Tracker {
 }
 
 impl Traits {
+    /// Takes over the window scale and whether SACK is permitted from a SYN segment's options (RFC 7323, RFC 2018).
     pub(super) fn read_options(&mut self, options: &Options) {
         if let Some(scale) = options.window_scale() {
             self.scale = scale;

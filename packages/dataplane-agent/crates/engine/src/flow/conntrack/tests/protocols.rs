@@ -201,7 +201,7 @@ fn tcp_retransmissions_and_unacknowledged_data_shorten_the_timeout() {
     assert_eq!(left(&harness), 100);
     harness.tcp(&flow.reversed(), segment(flag::ACK, 5001, 111, 0));
     assert_eq!(left(&harness), 86_400);
-    // The wheel was told of the sooner end and later finds the later one.
+    // The wheel was given the sooner end and later finds the later one.
     harness.now = Now(harness.now.0 + 201 * SECOND);
     assert_eq!(harness.table.expire(harness.now, 100, &harness.timeouts), 0);
     assert_eq!(harness.table.len(), 1);

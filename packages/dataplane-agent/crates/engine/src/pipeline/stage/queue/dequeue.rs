@@ -16,21 +16,21 @@ use crate::snapshot::Snapshot;
 
 /// Adds what is due, at most so many packets, to the end of the batch. Replies to echo requests that have
 /// waited are still to take a pass.
-pub(crate) fn release_at_most<F: Frame, S: FrameSource<F>>(
+pub(crate) fn dequeue_at_most<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     batch: &mut Batch<F>,
     source: &mut S,
     most: usize,
 ) {
-    let plan = snapshot.plan(state.utc_ns());
+    let lookup = snapshot.leaf_lookup(state.utc_ns());
     state.queues.wake(state.now);
     let mut left = most;
     while left > 0 {
         let before = batch.packets.len();
         let packets = &mut batch.packets;
         let sent =
-            state.queues.release(&plan, state.now, left, |waiting| packets.push(restore_packet(waiting)));
+            state.queues.dequeue(&lookup, state.now, left, |waiting| packets.push(restore_packet(waiting)));
         let Some(sent) = sent else { break };
         left -= sent.min(left);
         for packet in batch.packets.iter_mut().skip(before) {
@@ -89,6 +89,7 @@ fn check_out_interface<F: Frame>(
 
 /// Restores a packet that has waited and goes now, to what its queue still leads to.
 // In line, as it is put together in the batch then, not copied there.
+/// The packet that waited, with the metadata that it needs to be sent.
 #[inline(always)]
 pub(crate) fn restore_packet<F>(waiting: Waiting<F>) -> Packet<F> {
     let meta = restored_meta(&waiting);
@@ -115,6 +116,7 @@ fn restored_meta<F>(waiting: &Waiting<F>) -> Meta {
     }
 }
 
+/// Counts packets that queues have dropped since the last call.
 pub(crate) fn count_dropped<F>(state: &mut WorkerState<F>) {
     let dropped = state.queues.take_dropped();
     state.count_drop(DropReason::QueueFull, dropped.full);

@@ -2,9 +2,9 @@
 //! worker that has the queue. A packet passes its leaves one after the other; behind them is its port, which may have a
 //! queue too.
 
-mod release;
+mod dequeue;
 
-pub(crate) use release::{count_dropped, release_at_most, restore_packet, resume_path};
+pub(crate) use dequeue::{count_dropped, dequeue_at_most, restore_packet, resume_path};
 
 use crate::ids::{LeafId, QueueRef, QueueRefKind};
 use crate::observe::trace::tag;
@@ -34,6 +34,7 @@ enum LeafResult {
     OtherWorker(u32, QueueHandover),
 }
 
+/// Runs the stage. Returns the number of packets that entered it.
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     let (snapshot, state, batch, source) = pass.parts();
     if state.queues.is_idle() && batch.queue_handovers_in.is_empty() {
@@ -51,7 +52,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         false => pass_all::<F, S, false>(snapshot, state, batch, source),
     };
     let room = batch.room();
-    release_at_most(snapshot, state, batch, source, room);
+    dequeue_at_most(snapshot, state, batch, source, room);
     state.queues.end_batch();
     count_dropped(state);
     entered
@@ -271,7 +272,7 @@ fn receive_handover<F: Frame, S: FrameSource<F>>(
     let (classes, step) = if is_present {
         (remaining.classes, Some(remaining.step))
     } else {
-        let classes = snapshot.plan(state.utc_ns()).path_classes(handover.addresses, &context);
+        let classes = snapshot.leaf_lookup(state.utc_ns()).path_classes(handover.addresses, &context);
         let class = state.queues.class(leaf);
         (classes, classes.iter().position(|passed| Some(passed) == class).map(|step| step as u8))
     };
@@ -316,16 +317,16 @@ fn resume_after_rank<F: Frame, S: FrameSource<F>>(
     rank: usize,
     source: &mut S,
 ) -> Option<(u32, QueueHandover)> {
-    let plan = snapshot.plan(state.utc_ns());
-    let context = plan.table.still_relevant(handover.remaining.context, handover.generation);
+    let lookup = snapshot.leaf_lookup(state.utc_ns());
+    let context = lookup.table.still_relevant(handover.remaining.context, handover.generation);
     if state.queues.is_changing() {
-        let classes = plan.path_classes(handover.addresses, &context);
+        let classes = lookup.path_classes(handover.addresses, &context);
         packet.meta.queue = state.queues.queue_ref(&snapshot.forest, &classes, context, state.now);
         if defer_if_older_pending(snapshot, state, packet, Some(rank), handover.addresses) {
             return None;
         }
     }
-    packet.meta.queue = state.queues.queue_after_rank(&plan, handover.addresses, context, rank, state.now);
+    packet.meta.queue = state.queues.queue_after_rank(&lookup, handover.addresses, context, rank, state.now);
     walk(snapshot, state, packet, source)
 }
 
@@ -360,7 +361,7 @@ fn defer_if_older_pending<F: Frame>(
     passed: Option<usize>,
     addresses: (u32, u32),
 ) -> bool {
-    if !state.queues.waits_for_older(&snapshot.plan(state.utc_ns()), passed, addresses) {
+    if !state.queues.waits_for_older(&snapshot.leaf_lookup(state.utc_ns()), passed, addresses) {
         return false;
     }
     let Some(frame) = packet.frame.take() else { return false };

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use tollway_config::dataplane::{DataplaneConfig, QueueLimit, QueueType, RowId, TreeParent, TreeQueue};
 
 use super::*;
-use crate::qos::forest::{Identity, Part};
+use crate::qos::forest::{Identity, RowPart};
 
 mod fairness;
 mod oracle;
@@ -57,7 +57,7 @@ fn forest(specs: &[Spec]) -> Arc<Forest> {
 }
 
 fn class(forest: &Forest, row: RowId) -> ClassId {
-    forest.find(Identity { row, part: Part::Whole }).unwrap()
+    forest.find(Identity { row, part: RowPart::Whole }).unwrap()
 }
 
 /// A worker and its leaves, packets of 1,500 bytes.

@@ -16,8 +16,8 @@ fn check(htb: &Htb) -> Result<(), TestCaseError> {
         for (slot, leaf) in leaves.filter(|(_, node)| node.active != 0) {
             waiting += 1;
             let (mut at, mut lender) = (slot, None);
-            while let Some(node) = core.node(at).filter(|node| node.mode != Mode::Red) {
-                if lender.is_none() && node.mode == Mode::Green {
+            while let Some(node) = core.node(at).filter(|node| node.mode != ClassMode::Red) {
+                if lender.is_none() && node.mode == ClassMode::Green {
                     lender = Some((node.level, leaf.priority));
                 }
                 at = node.parent;
@@ -54,7 +54,9 @@ fn check_colours(htb: &Htb) -> Result<(), TestCaseError> {
         };
         let mut earlier = now;
         earlier.fill(Now(htb.now.0.saturating_sub(200_000)), true);
-        let rank = |mode| [Mode::Red, Mode::Yellow, Mode::Green].iter().position(|other| *other == mode);
+        let rank = |mode| {
+            [ClassMode::Red, ClassMode::Yellow, ClassMode::Green].iter().position(|other| *other == mode)
+        };
         // Tokens that were filled since then cannot tell what they were: then the wheel is about to bring it up.
         let is_due = earlier == now && htb.core.wheel.is_armed_by(slot, htb.now);
         prop_assert!(rank(earlier.mode()) <= rank(node.mode) || is_due, "{:?} {:?}", earlier, node);
@@ -170,10 +172,10 @@ fn simple_classes(specs: &[Spec], active: &[RowId], now: Now) -> Vec<Simple> {
 fn simple_candidates(classes: &[Simple]) -> Vec<(u8, u8, usize)> {
     let candidate = |(at, leaf): (usize, &Simple)| {
         let mut lender = at;
-        while classes[lender].class_tokens.mode() == Mode::Yellow {
+        while classes[lender].class_tokens.mode() == ClassMode::Yellow {
             lender = classes[lender].parent?;
         }
-        let is_green = classes[lender].class_tokens.mode() == Mode::Green;
+        let is_green = classes[lender].class_tokens.mode() == ClassMode::Green;
         is_green.then_some((classes[lender].level, leaf.priority, at))
     };
     let all: Vec<_> =

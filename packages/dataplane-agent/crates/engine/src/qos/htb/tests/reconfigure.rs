@@ -37,9 +37,9 @@ fn another_limit_holds_at_once_and_keeps_debts() {
     sim.htb.reconfigure(&sim.forest, &sim.shared_trees, sim.now);
     assert_eq!(sim.htb.next(sim.now), None);
     let mode = |sim: &Sim| sim.htb.view(sim.class(2), sim.now).unwrap().mode;
-    assert_eq!(mode(&sim), Mode::Red);
+    assert_eq!(mode(&sim), ClassMode::Red);
     sim.run(999);
-    assert_eq!(mode(&sim), Mode::Red);
+    assert_eq!(mode(&sim), ClassMode::Red);
     assert_near(&sim.rates(&[2], 5000), &[8.0], 0.01);
 }
 
