@@ -64,8 +64,10 @@ fn forward<F: Frame>(
     if meta.is(flag::SLOW | flag::ICMP_ERROR) || meta.origin != Origin::Port {
         return Err(slow_by_headers(snapshot, meta));
     }
-    let (out, next_hop) = plain_route(snapshot, meta)?;
-    let port = out.port.ok_or(SlowReason::NotRoutable)?;
+    let (Some(src), Some(dst)) = (meta.tuple.src.as_v4(), meta.tuple.dst.as_v4()) else {
+        return Err(SlowReason::NotRoutable);
+    };
+    let (out, next_hop, port) = plain_route(snapshot, src, dst)?;
     if meta.largest_segment(&packet.vnet) > u32::from(out.mtu) {
         return Err(SlowReason::TooLong);
     }
@@ -117,24 +119,24 @@ fn not_plain<F>(snapshot: &Snapshot, packet: &Packet<F>) -> SlowReason {
 
 /// Why there is no plain route for a packet; `None` when there is one.
 fn not_routable(snapshot: &Snapshot, meta: &Meta) -> Option<SlowReason> {
-    if snapshot.settings.ip_forward {
-        plain_route(snapshot, meta).err()
-    } else {
-        Some(SlowReason::NotRoutable)
+    match (meta.tuple.src.as_v4(), meta.tuple.dst.as_v4()) {
+        (Some(src), Some(dst)) if snapshot.settings.ip_forward => plain_route(snapshot, src, dst).err(),
+        _ => Some(SlowReason::NotRoutable),
     }
 }
 
-/// The interface and next hop of a packet that is forwarded by its route alone, or why it is not.
+/// Interface, next hop and port of packets that are forwarded by their route alone, or why they are not.
 #[inline(always)]
-fn plain_route<'a>(snapshot: &'a Snapshot, meta: &Meta) -> Result<(&'a Interface, u32), SlowReason> {
-    let (Some(src), Some(dst)) = (meta.tuple.src.as_v4(), meta.tuple.dst.as_v4()) else {
-        return Err(SlowReason::NotRoutable);
-    };
+fn plain_route(snapshot: &Snapshot, src: u32, dst: u32) -> Result<(&Interface, u32, PortId), SlowReason> {
     if is_group(dst) {
         return Err(SlowReason::Broadcast);
     }
-    let route = route(snapshot, dst)?;
-    if snapshot.is_local_or_broadcast(src) { Err(SlowReason::NotRoutable) } else { Ok(route) }
+    let (out, next_hop) = route(snapshot, dst)?;
+    let port = out.port.ok_or(SlowReason::NotRoutable)?;
+    if snapshot.is_local_or_broadcast(src) {
+        return Err(SlowReason::NotRoutable);
+    }
+    Ok((out, next_hop, port))
 }
 
 /// Port and neighbour that lead to a destination; `None` when that takes more than a look.
