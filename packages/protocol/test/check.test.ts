@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkOf } from '../src/check.js';
-import { subscriptions } from '../src/live/requests.js';
+import { subscriptions } from '../src/live/client-messages.js';
 import { queueAccounting } from '../src/queue-accounting.js';
 import { queueImport } from '../src/queue-import.js';
 

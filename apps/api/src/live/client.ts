@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ServerMessage } from '@tollway/protocol/live/answers';
 import type { ProfileUpdate } from '@tollway/protocol/live/profile';
+import type { ServerMessage } from '@tollway/protocol/live/server-messages';
 import type { Status } from '@tollway/protocol/live/status';
 import type { TrafficSample } from '@tollway/protocol/live/traffic';
 import type { Menu } from '@tollway/schema';

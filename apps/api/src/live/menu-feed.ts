@@ -1,4 +1,4 @@
-import type { ServerMessage } from '@tollway/protocol/live/answers';
+import type { ServerMessage } from '@tollway/protocol/live/server-messages';
 import type { Menu } from '@tollway/schema';
 import { Cancelled, startSlicer } from '../scheduling/time-slicer.js';
 import type { RowSet, View } from '../view/rows.js';

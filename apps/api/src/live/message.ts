@@ -1,6 +1,5 @@
 import { checkOf, type Refusal } from '@tollway/protocol/check';
 import type { Data, ObjectSchema } from '@tollway/protocol/data';
-import { MAX_ROWS } from '@tollway/protocol/live/limits';
 import {
   numbered,
   operation,
@@ -9,7 +8,8 @@ import {
   subscriptions,
   topic,
   type Unsubscribe,
-} from '@tollway/protocol/live/requests';
+} from '@tollway/protocol/live/client-messages';
+import { MAX_ROWS } from '@tollway/protocol/live/limits';
 import {
   type Asked,
   type Condition,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Failure, Unnumbered } from '@tollway/protocol/live/answers';
+import type { Failure, Unnumbered } from '@tollway/protocol/live/server-messages';
 import type { TokenBucketMessage } from '@tollway/protocol/live/token-bucket';
 import { hasOneDirection } from '@tollway/protocol/queue-menus';
 import { startSlicer } from '../scheduling/time-slicer.js';

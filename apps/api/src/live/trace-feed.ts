@@ -1,4 +1,4 @@
-import type { Failure, Unnumbered } from '@tollway/protocol/live/answers';
+import type { Failure, Unnumbered } from '@tollway/protocol/live/server-messages';
 import type { TraceMessage } from '@tollway/protocol/live/trace';
 import { menuByPath } from '@tollway/schema';
 import type { Trace } from '../agent/messages.js';

@@ -1,5 +1,5 @@
 import { MAX_TOKEN_BUCKETS } from '@tollway/dataplane-agent/records';
-import type { Subscribe } from '@tollway/protocol/live/requests';
+import type { Subscribe } from '@tollway/protocol/live/client-messages';
 import type { AgentPort } from '../agent/port.js';
 import type { ConfigStore } from '../config/store.js';
 import { FairShare, type Slot } from '../scheduling/fair-share.js';

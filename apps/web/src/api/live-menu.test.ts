@@ -1,6 +1,6 @@
-import type { ServerMessage } from '@tollway/protocol/live/answers';
-import type { Subscription } from '@tollway/protocol/live/requests';
+import type { Subscription } from '@tollway/protocol/live/client-messages';
 import type { Condition, RowQueryPart } from '@tollway/protocol/live/row-query';
+import type { ServerMessage } from '@tollway/protocol/live/server-messages';
 import { expect, test } from 'vitest';
 import { LiveMenu, mapItems } from './live-menu.ts';
 

@@ -1,9 +1,9 @@
 /** A subscription to rows of a menu, by scroll position, sort order, filter and search text. Listeners get the changes. */
 
-import type { Failure, ServerMessage } from '@tollway/protocol/live/answers';
+import type { Subscription } from '@tollway/protocol/live/client-messages';
 import { MAX_ROWS } from '@tollway/protocol/live/limits';
-import type { Subscription } from '@tollway/protocol/live/requests';
 import type { Condition, Operator, RowQueryPart } from '@tollway/protocol/live/row-query';
+import type { Failure, ServerMessage } from '@tollway/protocol/live/server-messages';
 import { applyMessage, type Change, heldOrder, type LiveRows, noRows } from './live-rows.ts';
 import { RequestError } from './rest.ts';
 import type { Row } from './row.ts';

@@ -1,8 +1,9 @@
 /**
  * The rows of a menu that the browser has. Pure: messages of the live feed in, the next state and its changes out.
  */
-import type { ServerMessage, Unnumbered } from '@tollway/protocol/live/answers';
+
 import type { Delta, Snapshot } from '@tollway/protocol/live/menu';
+import type { ServerMessage, Unnumbered } from '@tollway/protocol/live/server-messages';
 import { type Row, rowId } from './row.ts';
 
 /** The rows that the browser has of a menu: a range of those that match. */

@@ -1,5 +1,5 @@
-import type { ServerMessage } from '@tollway/protocol/live/answers';
-import type { Subscription } from '@tollway/protocol/live/requests';
+import type { Subscription } from '@tollway/protocol/live/client-messages';
+import type { ServerMessage } from '@tollway/protocol/live/server-messages';
 import { expect, test } from 'vitest';
 import { RowsTopic } from './rows-topic.ts';
 

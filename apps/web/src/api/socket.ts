@@ -2,10 +2,11 @@
  * The one WebSocket to `/live`. Subscriptions survive reconnects: after each one they are sent again and start
  * with a fresh snapshot. Reconnects come after 0.25 s, doubling to 2 s.
  */
-import type { ServerMessage } from '@tollway/protocol/live/answers';
+
+import type { ClientMessage, Subscription as Request } from '@tollway/protocol/live/client-messages';
 import { SESSION_OVER } from '@tollway/protocol/live/limits';
-import type { ClientMessage, Subscription as Request } from '@tollway/protocol/live/requests';
 import type { RowQueryPart } from '@tollway/protocol/live/row-query';
+import type { ServerMessage } from '@tollway/protocol/live/server-messages';
 import { isObject } from './rest.ts';
 
 /** A subscription: the present request and the receiver of its messages. */

@@ -1,4 +1,4 @@
-import type { ServerMessage } from '@tollway/protocol/live/answers';
+import type { ServerMessage } from '@tollway/protocol/live/server-messages';
 import { expect, test } from 'vitest';
 import { Topic } from './topic.ts';
 

@@ -1,6 +1,7 @@
 /** A live topic that several parts of the page listen to by one subscription, which runs while somebody listens. */
-import type { ServerMessage } from '@tollway/protocol/live/answers';
-import type { Subscription } from '@tollway/protocol/live/requests';
+
+import type { Subscription } from '@tollway/protocol/live/client-messages';
+import type { ServerMessage } from '@tollway/protocol/live/server-messages';
 import type { LiveSocket, SubscriptionHandle } from './socket.ts';
 
 export class Topic {

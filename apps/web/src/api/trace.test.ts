@@ -1,5 +1,5 @@
-import type { ServerMessage } from '@tollway/protocol/live/answers';
-import type { Subscription } from '@tollway/protocol/live/requests';
+import type { Subscription } from '@tollway/protocol/live/client-messages';
+import type { ServerMessage } from '@tollway/protocol/live/server-messages';
 import type { PacketTrace, TracedRow } from '@tollway/protocol/live/trace';
 import { expect, test } from 'vitest';
 import { dryRun, followTrace, type TraceNews } from './trace.ts';

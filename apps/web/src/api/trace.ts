@@ -1,5 +1,5 @@
 /** Packet traces: what the stages of the router do with packets. They run only while somebody listens. */
-import type { ServerMessage } from '@tollway/protocol/live/answers';
+import type { ServerMessage } from '@tollway/protocol/live/server-messages';
 import type { TraceMessage } from '@tollway/protocol/live/trace';
 import type { PacketArguments } from '@tollway/schema';
 import { live } from './live.ts';

@@ -4,7 +4,7 @@ import { refreshSession, useSession } from '../api/session.ts';
 import { FormError } from '../ui/FormError.tsx';
 import { LoginBox } from './LoginBox.tsx';
 
-/** Interval at which it is asked whether it is over, ms. */
+/** Interval at which the router is asked whether it works again, ms. */
 const AGAIN_MS = 3_000;
 
 export function Unavailable() {

@@ -6,7 +6,7 @@ export const OnLoaded = createContext<() => void>(() => {});
 
 /** A component whose code may not be there yet; {@link Lazy} draws it. */
 export class LazyComponent<P extends object> {
-  /** Fetch the code of those whose code did not come. */
+  /** Fetch functions of components whose code could not be fetched; one retry calls all of them. */
   static readonly #failed = new Set<() => Promise<void>>();
 
   #state: 'absent' | 'failed' | ComponentType<P> = 'absent';

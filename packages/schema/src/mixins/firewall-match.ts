@@ -20,7 +20,7 @@ import { weekdayTimes } from '../props/weekday-times.js';
 import { NO_MARK } from './queue.js';
 
 /** Help of conditions that count packets. */
-const UNCUT = 'Segments that their sender left uncut (TSO) are one.';
+const SUPER_FRAMES = 'Segments that arrive as one super-frame (TSO, GRO) are one packet.';
 
 type Tab = 'General' | 'Advanced' | 'Extra';
 
@@ -54,7 +54,7 @@ export const CONNECTION_STATES = ['invalid', 'established', 'related', 'new', 'u
 
 const ports = 'Needs protocol tcp or udp.';
 
-/** Conditions that filter and NAT rules share, in the order of the dialog. */
+/** Conditions that filter, mangle and NAT rules share, in the order of the dialog. */
 export const firewallMatch: Readonly<Record<string, Prop>> = {
   'src-address': match(ipRange, 'Src. Address', 'General', 'Source address, prefix or range.'),
   'dst-address': match(ipRange, 'Dst. Address', 'General', 'Destination address, prefix or range.'),
@@ -110,13 +110,13 @@ export const rateMatch: Readonly<Record<string, Prop>> = {
     'Extra',
     'Tokens per time and how many may wait: 10,5:packet. Matches while there are tokens.',
   ),
-  nth: match(nth, 'Nth', 'Extra', `One packet of each group: 3,1 is the first of three. ${UNCUT}`),
+  nth: match(nth, 'Nth', 'Extra', `One packet of each group: 3,1 is the first of three. ${SUPER_FRAMES}`),
   time: match(weekdayTimes, 'Time', 'Extra', 'Time of day and days of the week by the clock of the router.'),
   random: plainMatch(
     int({ min: 1, max: 99, unit: '%' }),
     'Random',
     'Extra',
-    `Share of the packets in percent. ${UNCUT}`,
+    `Share of the packets in percent. ${SUPER_FRAMES}`,
   ),
 };
 
@@ -141,7 +141,7 @@ export const markMatch: Readonly<Record<string, Prop>> = {
   dscp: match(int({ min: 0, max: 63 }), 'DSCP', 'Advanced', 'Differentiated services code point of the IP header.'),
 };
 
-/** Conditions on the connection; only filter rules see every packet of one. */
+/** Conditions on the connection; only filter and mangle rules see every packet of one. */
 export const connectionMatch: Readonly<Record<string, Prop>> = {
   'connection-state': match(
     setOf(CONNECTION_STATES),
@@ -157,7 +157,7 @@ export const connectionMatch: Readonly<Record<string, Prop>> = {
   ),
 };
 
-/** Condition on the flags of a TCP segment; only filter rules see every segment of a connection. */
+/** Condition on the flags of a TCP segment; only filter and mangle rules see every segment of a connection. */
 export const tcpFlagsMatch: Readonly<Record<string, Prop>> = {
   'tcp-flags': {
     kind: triStateSetOf(TCP_FLAGS),
@@ -184,7 +184,7 @@ export const logging: Readonly<Record<string, Prop>> = {
   log: {
     kind: bool,
     label: 'Log',
-    help: 'Write a log line for each packet that matches; segments that their sender left uncut (TSO) share one, which counts them.',
+    help: 'Write a log line for each packet that matches; segments of a super-frame (TSO, GRO) share one, which counts them.',
     tab: 'Action',
     default: 'false',
     dataplane: true,

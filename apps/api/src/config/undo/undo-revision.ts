@@ -92,7 +92,7 @@ const otherDatabase = (number: number, newest: number, stored: number) =>
       `database ${stored}. The database is not the one that the router was started with: restart it`,
   );
 
-/** Changed rows in all that {@link undoReasons} examines; and rows of a menu up to which it looks for moves. */
+/** Most changed rows that {@link undoReasons} examines; in menus with more rows than that it does not look for moves. */
 const MAX_ROWS = 2_000;
 /** Size of those changes in the database at most, bytes, renumbered rows included. */
 const MAX_BYTES = 4 * 1024 * 1024;

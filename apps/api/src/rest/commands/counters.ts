@@ -8,7 +8,7 @@ type ResetOp = 'reset-counters' | 'reset-queue-counters' | 'reset-interface-coun
 
 /** `reset-counters` and `reset-counters-all` of a menu. */
 export const counterCommands = (op: ResetOp): Readonly<Record<string, Handler>> => ({
-  /** Resets the counters of items. Without items it is an error, where not all are meant then. */
+  /** Resets the counters of items. Without items: those of all items where the menu says so, else an error. */
   'reset-counters': async ({ services, menu, args }) => {
     const rows = storedRowsOf(services.store.snapshot, menu.path);
     const byDefault = menu.commands.get('reset-counters')?.allByDefault === true;

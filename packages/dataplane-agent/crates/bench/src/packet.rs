@@ -130,7 +130,7 @@ fn frame(ends: &Ends, protocol: u8, length: usize, emit: impl FnOnce(&mut [u8]))
 #[cfg(test)]
 mod tests {
     use tollway_wire::checksum;
-    use tollway_wire::transport::Transport;
+    use tollway_wire::transport::TransportHeader;
 
     use super::*;
 
@@ -146,7 +146,7 @@ mod tests {
     /// Whether both checksums are right.
     fn checksums_are_right_of(frame: &[u8; FRAME]) -> bool {
         let ip = ipv4::Packet::new_checked(&frame[ethernet::HEADER..]).unwrap();
-        let found = Transport::locate(frame).unwrap();
+        let found = TransportHeader::locate(frame).unwrap();
         let pseudo = found.pseudo(found.claimed_len(frame).unwrap().into());
         ip.verify_checksum() && checksum::add(pseudo, checksum::sum(ip.payload())) == 0xffff
     }

@@ -26,9 +26,9 @@ fn main() -> Result<(), String> {
     ] {
         write(into, "control", name, &encode_request(&Request { id: 1, body })?)?;
     }
-    let file = into.join("staged");
-    let staged = active::stage(&file, 1, 1, &config).and_then(active::Staged::activate);
-    staged.map_err(|error| error.to_string())?;
+    let file = into.join("written");
+    let written = active::write_pending(&file, 1, 1, &config).and_then(active::PendingFile::activate);
+    written.map_err(|error| error.to_string())?;
     let bytes = std::fs::read(&file).map_err(|error| error.to_string())?;
     write(into, "active", "router", &bytes)?;
     std::fs::remove_file(&file).map_err(|error| error.to_string())?;

@@ -6,7 +6,7 @@
 //! buffer, which need not be that of the headers. Both are corrected where frames enter.
 
 use tollway_engine::packet::frame::{Frame, Gso, VnetState};
-use tollway_wire::transport::Transport;
+use tollway_wire::transport::TransportHeader;
 use tollway_wire::{field, ipv4, tcp, udp};
 
 /// Brings the state of a received super-frame in order. `false` when its headers do not fit the kind of
@@ -21,7 +21,7 @@ pub fn normalise<F: Frame>(frame: &mut F, state: &mut VnetState) -> bool {
 
 fn normalise_segmented<F: Frame>(frame: &mut F, state: &mut VnetState) -> Option<()> {
     let length = frame.len();
-    let transport = Transport::locate(frame.head())?;
+    let transport = TransportHeader::locate(frame.head())?;
     let start = transport.start;
     let header = match (state.gso, transport.protocol) {
         (Gso::Tcp4 | Gso::Tcp6, ipv4::TCP) => {

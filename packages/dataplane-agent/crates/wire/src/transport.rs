@@ -7,7 +7,7 @@ use crate::{checksum, ethernet, field, ipv4, ipv6, tcp, udp};
 
 /// The transport header of an Ethernet frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Transport {
+pub struct TransportHeader {
     /// Start of the network header, bytes from the start of the frame.
     pub network: usize,
     /// EtherType behind VLAN tags: [`ethernet::IPV4`] or [`ethernet::IPV6`].
@@ -20,7 +20,7 @@ pub struct Transport {
     pub addresses: u16,
 }
 
-impl Transport {
+impl TransportHeader {
     /// Behind up to two VLAN tags. `None` of what is not IP, and of a frame that ends before the header.
     pub fn locate(frame: &[u8]) -> Option<Self> {
         let (network, ethertype) = ethernet::network_header(frame)?;
@@ -104,7 +104,7 @@ mod tests {
     fn the_header_is_found_behind_tags() {
         for tags in 0..=2 {
             let mut frame = datagram(tags);
-            let found = Transport::locate(&frame).unwrap();
+            let found = TransportHeader::locate(&frame).unwrap();
             let network = ethernet::HEADER + tags * ethernet::TAG;
             assert_eq!((found.network, found.start, found.protocol), (network, network + 20, ipv4::UDP));
             assert_eq!(found.claimed_len(&frame), Some(12));
@@ -127,7 +127,7 @@ mod tests {
             payload_len: 20,
         };
         repr.emit(&mut frame[ethernet::HEADER..]);
-        let found = Transport::locate(&frame).unwrap();
+        let found = TransportHeader::locate(&frame).unwrap();
         assert_eq!((found.start, found.claimed_len(&frame)), (54, Some(20)));
         assert_eq!(found.pseudo(0x1_0000), 2 + 6 + 1);
     }
@@ -140,7 +140,7 @@ mod tests {
             if let Some(field) = bytes.get_mut(12..14) {
                 field.copy_from_slice(&if v6 { ethernet::IPV6 } else { ethernet::IPV4 }.to_be_bytes());
             }
-            if let Some(found) = Transport::locate(&bytes) {
+            if let Some(found) = TransportHeader::locate(&bytes) {
                 let _ = (found.claimed_len(&bytes), found.pseudo(u32::MAX), found.checksum_offset());
             }
         }

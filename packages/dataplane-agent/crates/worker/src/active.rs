@@ -51,24 +51,29 @@ impl Active {
 /// A configuration in a file beside the active one, to be renamed to it by [`Self::activate`]. Dropped without, the file is
 /// removed.
 #[derive(Debug)]
-pub struct Staged {
+pub struct PendingFile {
     temporary: PathBuf,
     path: PathBuf,
 }
 
-impl Drop for Staged {
+impl Drop for PendingFile {
     fn drop(&mut self) {
         // After its activation there is no file of this name any more.
         let _ = fs::remove_file(&self.temporary);
     }
 }
 
-/// Writes a configuration to a file beside `path` and syncs it. `token` makes its name unique among those staged at a
+/// Writes a configuration to a file beside `path` and syncs it. `token` makes its name unique among those pending at a
 /// time.
 ///
 /// # Errors
 /// When the disk does not take it; then nothing has changed.
-pub fn stage(path: &Path, token: u64, revision: u64, config: &DataplaneConfig) -> std::io::Result<Staged> {
+pub fn write_pending(
+    path: &Path,
+    token: u64,
+    revision: u64,
+    config: &DataplaneConfig,
+) -> std::io::Result<PendingFile> {
     let body = to_msgpack(config).map_err(std::io::Error::other)?;
     let mut head = Vec::with_capacity(HEAD);
     head.extend_from_slice(&MAGIC);
@@ -76,18 +81,19 @@ pub fn stage(path: &Path, token: u64, revision: u64, config: &DataplaneConfig) -
     head.extend_from_slice(&config.format.to_le_bytes());
     head.extend_from_slice(&revision.to_le_bytes());
     let digest = Sha256::new().chain_update(&head).chain_update(&body).finalize();
-    let staged = Staged { temporary: path.with_extension(format!("{token}.new")), path: path.to_owned() };
+    let pending =
+        PendingFile { temporary: path.with_extension(format!("{token}.new")), path: path.to_owned() };
     // Somebody may have removed the folder since the start.
     path.parent().map_or(Ok(()), owner_only_files::create_folder)?;
-    let mut file = owner_only_files::create(&staged.temporary)?;
+    let mut file = owner_only_files::create(&pending.temporary)?;
     file.write_all(&head)?;
     file.write_all(&digest)?;
     file.write_all(&body)?;
     file.sync_all()?;
-    Ok(staged)
+    Ok(pending)
 }
 
-impl Staged {
+impl PendingFile {
     /// Puts it in the place of the active one, which is kept as the newest of those before.
     ///
     /// # Errors
@@ -125,8 +131,8 @@ fn keep(path: &Path) {
     }
 }
 
-/// Removes what a killed agent had staged.
-pub fn remove_staged(path: &Path) {
+/// Removes what a killed agent had pending.
+pub fn remove_pending(path: &Path) {
     let (Some(folder), Some(stem)) = (path.parent(), path.file_stem().and_then(|stem| stem.to_str())) else {
         return;
     };

@@ -16,7 +16,7 @@ use tollway_engine::shared::Shared;
 use tollway_engine::snapshot::{Basis, BuildError, Rebuilt, Snapshot};
 use tollway_io::clock::wall_ms;
 
-use crate::active::{self, Active, Staged};
+use crate::active::{self, Active, PendingFile};
 use crate::interface_rates::Rates;
 use crate::journal::Journal;
 use crate::learned_routes::{Learned, LearnedRoutes};
@@ -45,7 +45,7 @@ pub struct Prepared {
     /// Tables of the configuration.
     pub tables: Rebuilt,
     /// The file, not yet in its place: a full disk refuses the configuration before it is active.
-    pub staged: Staged,
+    pub pending: PendingFile,
     /// [`Agent::facts_version`] that the tables were built for.
     pub facts_version: u64,
     /// When it was made, monotonic, ns.
@@ -123,7 +123,7 @@ impl Agent {
     /// # Errors
     /// When its file cannot be put in place or a worker is lost; the reason is for people.
     pub fn activate(&mut self, prepared: Prepared) -> Result<(), String> {
-        let Prepared { config, tables, staged, revision, facts_version, .. } = prepared;
+        let Prepared { config, tables, pending, revision, facts_version, .. } = prepared;
         let tables = if facts_version == self.facts_version {
             tables
         } else {
@@ -133,7 +133,7 @@ impl Agent {
         self.digest = Digest::of(&config, Some((&self.active.config, &self.digest)));
         self.active = Active { revision, config };
         self.reopen |= self.ports.configure(&self.active.config);
-        staged.activate().map_err(|error| format!("{}: {error}", self.active_path.display()))?;
+        pending.activate().map_err(|error| format!("{}: {error}", self.active_path.display()))?;
         self.offload_flows().map_err(|lost| lost.to_string())?;
         self.update_router_namespace().map_err(|lost| lost.to_string())
     }
@@ -142,8 +142,13 @@ impl Agent {
     ///
     /// # Errors
     /// When the disk does not take it; the reason is for people.
-    pub fn stage(&self, token: u64, revision: u64, config: &DataplaneConfig) -> Result<Staged, String> {
-        active::stage(&self.active_path, token, revision, config).map_err(|error| {
+    pub fn write_pending(
+        &self,
+        token: u64,
+        revision: u64,
+        config: &DataplaneConfig,
+    ) -> Result<PendingFile, String> {
+        active::write_pending(&self.active_path, token, revision, config).map_err(|error| {
             let path = self.active_path.display();
             format!("the data plane cannot store the configuration in {path}: {error}")
         })

@@ -81,9 +81,10 @@ impl<F: Frame> Engine<F> {
         self.state.table.dump(from, places, now, out)
     }
 
-    /// Appends a packed record (see [`tollway_config::protocol::ReplyBody::Queues`]) for each simple queue
-    /// that has passed packets at this worker, and of those that have at none its share; at most `most`, with rows
-    /// from `from` on. Says from where to go on; `None` when that was the end. The workers' records of a queue add up.
+    /// Appends a packed record (see [`tollway_config::protocol::ReplyBody::Queues`]) for each queue
+    /// of `/queue/simple` and `/queue/tree` that has passed packets at this worker; queues that no worker has are divided
+    /// between the workers. At most `most` rows, from `from` on. Returns the row to go on from; `None` at the end. The
+    /// records of a queue from all workers add up.
     pub fn queues(&self, from: RowId, most: u32, now: Now, out: &mut Vec<u8>) -> Option<RowId> {
         self.state.queues.dump(&self.snapshot.forest, from, most, now, out)
     }

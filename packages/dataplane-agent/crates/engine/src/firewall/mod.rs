@@ -1,5 +1,5 @@
 //! Firewall: rules, address sets, marks.
 
 pub mod address_set;
-pub mod classifier;
 pub mod marks;
+pub mod rules;

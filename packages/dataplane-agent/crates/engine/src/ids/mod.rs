@@ -18,7 +18,7 @@ pub const NONE: u32 = u32::MAX;
 pub const NO_INTERFACE: u16 = u16::MAX;
 
 /// A neighbour's slot and the use of the slot it was given for: an id kept for long never names a later
-/// neighbour in the same slot. When the generations of a slot are used up, it is not used until nobody has an id any
+/// neighbour in the same slot. When the reuses of a slot are used up, it is not used until nobody has an id any
 /// more: see `Neighbors::age` in [`crate::ip::neighbor`].
 pub type AdjacencyId = u32;
 

@@ -13,7 +13,7 @@ pub mod verdict;
 use tollway_config::dataplane::{ConnectionState, Mark, RowId};
 use tollway_wire::{ipv4, tcp};
 
-use crate::ids::{ConnRef, Direction, NO_INTERFACE, NONE, QueueRef};
+use crate::ids::{AdjacencyId, ConnRef, Direction, NO_INTERFACE, NONE, QueueRef};
 use crate::packet::frame::{Gso, VnetState};
 use crate::packet::key::FlowKey;
 use crate::packet::membership_slot::MembershipSlot;
@@ -138,7 +138,7 @@ pub struct Meta {
     /// L3 bytes of both directions of the connection up to this packet.
     pub connection_bytes: u64,
     /// Next hop's neighbour, or [`NONE`].
-    pub adjacency: u32,
+    pub adjacency: AdjacencyId,
     /// Next hop, IPv4 in host order.
     pub next_hop: u32,
     /// Length of the IP packet (of the whole super-frame), bytes.
@@ -266,7 +266,7 @@ impl Meta {
 
     /// Whether the router or a service in its namespace made it.
     #[inline]
-    pub fn is_own(&self) -> bool {
+    pub fn is_locally_generated(&self) -> bool {
         self.origin != Origin::Port
     }
 

@@ -245,7 +245,7 @@ impl<F> Iterator for Drain<'_, F> {
                 vnet: packet.vnet,
                 outcome,
                 fast: meta.is(flag::FAST),
-                own: meta.is_own(),
+                own: meta.is_locally_generated(),
                 segments: meta.segments,
             });
         }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use tollway_wire::{field, icmp, ipv4};
 
-use crate::firewall::classifier::{PacketView, RuleTable};
+use crate::firewall::rules::{PacketView, RuleTable};
 use crate::observe::log::LogLine;
 use crate::packet::names::{flag_names, format_mac, state_name};
 use crate::packet::{Meta, Origin};

@@ -1,6 +1,6 @@
 //! What the three stages of mangle share: rules evaluated, and the changes that they ask for applied.
 
-use crate::firewall::classifier::{Changes, Position};
+use crate::firewall::rules::{Changes, Position};
 use crate::packet::frame::Frame;
 use crate::packet::{Hook, Packet};
 use crate::pipeline::header_changes::{lower_mss, mss_for, set_dscp};

@@ -4,7 +4,7 @@
 
 use tollway_wire::icmp;
 
-use crate::firewall::classifier::{Position, Rule, RuleVerdict, TableKind};
+use crate::firewall::rules::{Position, Rule, RuleVerdict, TableKind};
 use crate::flow::conntrack::Status;
 use crate::flow::nat::{BindContext, Manip, NatTarget, SourceBinding, bind_destination, bind_source};
 use crate::ids::{ConnRef, Direction, QueueRef};

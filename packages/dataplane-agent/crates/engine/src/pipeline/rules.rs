@@ -2,7 +2,7 @@
 
 use tollway_wire::ipv4;
 
-use crate::firewall::classifier::{
+use crate::firewall::rules::{
     AddressLists, Changes, Evaluation, ListAddition, OutcomeValidity, PacketView, Position, RuleTable,
     RuleVerdict, Side,
 };

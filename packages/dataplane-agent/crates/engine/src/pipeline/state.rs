@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::firewall::classifier::{Evaluation, OutcomeValidity, Position};
+use crate::firewall::rules::{Evaluation, OutcomeValidity, Position};
 use crate::flow::cache_epoch::CacheEpoch;
 use crate::flow::conntrack::ConnectionTable;
 use crate::flow::paths::Paths;

@@ -2,7 +2,7 @@
 
 use tollway_config::dataplane::RowId;
 
-use crate::firewall::classifier::TableKind;
+use crate::firewall::rules::TableKind;
 use crate::flow::conntrack::ConnectionTable;
 use crate::ids::{ConnRef, NO_ENTRY, PortId, QueueDirection};
 use crate::ip::is_group;
@@ -224,7 +224,7 @@ fn translation(destination: bool, seen: &Meta, meta: &Meta, no_rule: bool) -> Op
     }
 }
 
-/// Whether a route was sought for a packet: not for one to a group, nor for one that its source address has ended.
+/// Whether a route was looked up for a packet: not for one to a group, nor for one dropped for its source address before.
 fn has_looked_up(meta: &Meta, dst: u32) -> bool {
     const BEFORE: [DropReason; 2] = [DropReason::MartianSource, DropReason::ReversePath];
     !is_group(dst) && !BEFORE.iter().any(|reason| meta.verdict == Verdict::Drop(*reason))

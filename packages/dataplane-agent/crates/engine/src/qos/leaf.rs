@@ -6,7 +6,7 @@ use tollway_config::dataplane::{QueueLimit, QueueType};
 
 use super::burst::Burst;
 use super::forest::{ClassId, Identity, RowPart};
-use super::kind::Kind;
+use super::kind::LeafQdisc;
 pub use super::meter::Passed;
 use super::meter::{self, Meter};
 use super::token_bucket::TokenBucket;
@@ -37,7 +37,7 @@ pub mod leaf_flag {
     /// The leaf borrows from a class above: the tree decides.
     pub const TREE: u32 = 1;
     /// The queue kind sees every packet.
-    pub const METERED: u32 = 2;
+    pub const EVERY_PACKET: u32 = 2;
     /// The leaf has bursts.
     pub const BURST: u32 = 4;
     /// The leaf is watched: see `queues/watch.rs`.
@@ -51,7 +51,7 @@ pub mod leaf_flag {
 const SECOND_BITS: u32 = 24;
 const SECONDS: u32 = (1 << SECOND_BITS) - 1;
 
-/// Value of [`Leaf::waiting`] while another worker owns the queue, or may.
+/// Value of [`Leaf::waiting`] while this worker does not own the queue.
 pub const UNOWNED: u32 = u32::MAX;
 
 const _: () = assert!(size_of::<Leaf>() == 64);
@@ -62,7 +62,7 @@ const _: () = assert!(size_of::<Leaf>() == 64);
 #[repr(C, align(64))]
 pub struct LeafQueue {
     /// The packets, and the discipline of its queue type.
-    pub kind: Kind,
+    pub kind: LeafQdisc,
     /// The leaf before it in the list of its class of lengths.
     pub previous: LeafId,
     /// The leaf after it there.
@@ -212,7 +212,7 @@ impl LeafQueue {
     /// An empty one. `salt`: see [`Self::seed`].
     pub fn new(identity: Identity, row: u32, kind: &QueueType, salt: u64) -> Self {
         Self {
-            kind: Kind::new(kind, seed(identity, salt)),
+            kind: LeafQdisc::new(kind, seed(identity, salt)),
             previous: LeafId::NONE,
             next: LeafId::NONE,
             listed: 0,
@@ -300,7 +300,7 @@ impl LeafQueue {
     }
 
     /// Takes another queue type: another kind of queue is filled with what the old one held, in its order.
-    pub fn replace(&mut self, kind: Kind) -> Kind {
+    pub fn replace(&mut self, kind: LeafQdisc) -> LeafQdisc {
         // Counters go on.
         self.marked = self.marked.wrapping_sub(self.kind.marked());
         std::mem::replace(&mut self.kind, kind)

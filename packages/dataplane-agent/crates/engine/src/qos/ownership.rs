@@ -42,7 +42,7 @@ pub struct Ownership {
     last_owner: AtomicU32,
 }
 
-/// Result of [`Ownership::outcome`].
+/// Result of [`Ownership::acquire`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AcquireOutcome {
     /// The worker that asked owns the queue now.

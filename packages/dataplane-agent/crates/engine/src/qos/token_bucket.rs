@@ -4,7 +4,7 @@
 //! over any time `t` at most `rate × t + depth + one packet` passes. What a refill leaves of a bit is
 //! carried, so no rounding adds up.
 //!
-//! A class of a tree has [`ClassTokens`](super::htb::class_tokens::ClassTokens) instead: two balances that are filled at once,
+//! A class of a tree has `ClassTokens` (`htb/class_tokens.rs`) instead: two balances that are filled at once,
 //! debts that are forgotten some day, and a rate that is none, which a bucket does not tell from unlimited. The arithmetic
 //! of both is below; as a type of its own, a balance with its remainder would not fit into the 36 bytes of a bucket.
 

@@ -9,8 +9,8 @@ use tollway_config::dataplane::{Action, Chain, DataplaneConfig, IpSettings, RowI
 
 pub use crate::error::BuildError;
 use crate::firewall::address_set::Contents;
-use crate::firewall::classifier::{AddressLists, Position, RuleTable, TableKind};
 use crate::firewall::marks::MarkNames;
+use crate::firewall::rules::{AddressLists, Position, RuleTable, TableKind};
 use crate::flow::conntrack::Timeouts;
 use crate::interface::InterfaceMap;
 use crate::ip::fib::{CheckedRoute, Fib};

@@ -6,8 +6,8 @@ use tollway_config::dataplane::{FasttrackMode, RowId, RpFilter};
 
 use super::{Interface, Port, Snapshot};
 use crate::firewall::address_set::Contents;
-use crate::firewall::classifier::{AddressLists, Position, RuleTable, TableKind};
 use crate::firewall::marks::MarkNames;
+use crate::firewall::rules::{AddressLists, Position, RuleTable, TableKind};
 use crate::ids::PortId;
 use crate::ip::fib::{Fib, Lookup};
 use crate::packet::tuple::Addr;

@@ -5,7 +5,7 @@
 //! complete (one in 65,536) loses nothing by being computed once more.
 
 use tollway_engine::packet::frame::{Frame, VnetState};
-use tollway_wire::transport::Transport;
+use tollway_wire::transport::TransportHeader;
 use tollway_wire::{checksum, field};
 
 /// The state of a received frame: with a partial checksum if the field holds one.
@@ -15,7 +15,7 @@ pub fn state_of(head: &[u8]) -> VnetState {
 }
 
 fn partial(head: &[u8]) -> Option<VnetState> {
-    let transport = Transport::locate(head)?;
+    let transport = TransportHeader::locate(head)?;
     let csum_offset = transport.checksum_offset()?;
     let field = field::read16(head, transport.start + csum_offset)?;
     let length = transport.claimed_len(head)?;

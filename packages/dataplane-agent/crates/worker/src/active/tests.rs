@@ -27,7 +27,7 @@ impl Files {
     /// Activates these revisions, one after the other.
     fn activate(&self, revisions: std::ops::RangeInclusive<u64>) {
         for revision in revisions {
-            stage(&self.path(), revision, revision, &config(revision)).unwrap().activate().unwrap();
+            write_pending(&self.path(), revision, revision, &config(revision)).unwrap().activate().unwrap();
         }
     }
 
@@ -54,9 +54,9 @@ fn config(revision: u64) -> Arc<DataplaneConfig> {
 fn what_was_stored_is_loaded() {
     let folder = Files::new("roundtrip");
     assert_eq!(folder.start(), (None, Vec::new()), "a first start says nothing");
-    let staged = stage(&folder.path(), 1, 5_000_000_000, &config(5_000_000_000)).unwrap();
+    let pending = write_pending(&folder.path(), 1, 5_000_000_000, &config(5_000_000_000)).unwrap();
     assert_eq!(folder.start(), (None, Vec::new()));
-    staged.activate().unwrap();
+    pending.activate().unwrap();
     assert_eq!(folder.start(), (Some((5_000_000_000, 0)), Vec::new()));
 }
 
@@ -72,14 +72,14 @@ fn a_folder_that_was_removed_is_made_anew() {
 }
 
 #[test]
-fn what_was_only_staged_leaves_nothing() {
-    let folder = Files::new("staged");
+fn what_was_only_pending_leaves_nothing() {
+    let folder = Files::new("pending");
     folder.activate(3..=3);
-    drop(stage(&folder.path(), 2, 4, &config(4)).unwrap());
+    drop(write_pending(&folder.path(), 2, 4, &config(4)).unwrap());
     assert_eq!(folder.names(), ["active.tollway"]);
-    std::mem::forget(stage(&folder.path(), 3, 4, &config(4)).unwrap());
+    std::mem::forget(write_pending(&folder.path(), 3, 4, &config(4)).unwrap());
     assert_eq!(folder.names().len(), 2);
-    remove_staged(&folder.path());
+    remove_pending(&folder.path());
     assert_eq!(folder.names(), ["active.tollway"]);
     assert_eq!(folder.start().0, Some((3, 0)));
 }

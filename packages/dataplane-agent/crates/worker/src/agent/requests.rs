@@ -74,7 +74,7 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
             let tables = agent.build(&config)?;
             agent.token += 1;
             let token = agent.token;
-            let staged = agent.stage(token, revision, &config).map_err(|reason| {
+            let pending = agent.write_pending(token, revision, &config).map_err(|reason| {
                 agent.log("system,error,critical", format!("A change was refused: {reason}."));
                 refusal(ErrorCode::Internal, reason)
             })?;
@@ -89,7 +89,7 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
                 revision,
                 config,
                 tables,
-                staged,
+                pending,
                 facts_version: agent.facts_version,
                 made_ns: now,
             });

@@ -78,7 +78,7 @@ pub fn run(options: &Options, stop: &Stop) -> Result<(), AgentError> {
     let generator_pool = if options.memory { pools.pop() } else { None };
 
     let active_path = state.join("active.tollway");
-    active::remove_staged(&active_path);
+    active::remove_pending(&active_path);
     let mut problems = Vec::new();
     let found = active::load(&active_path, 0, &mut problems);
     if !problems.is_empty() {

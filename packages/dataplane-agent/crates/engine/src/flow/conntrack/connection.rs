@@ -4,7 +4,7 @@ use tollway_config::dataplane::RowId;
 
 use super::hot_state::{self, HotState};
 use super::status::Status;
-use super::tcp::Tracker;
+use super::tcp::ProtocolState;
 use crate::ids::Direction;
 use crate::packet::slow_reason::SlowReason;
 use crate::packet::tuple::Tuple;
@@ -90,8 +90,8 @@ impl Tuples {
 /// for listings, too much for the packet path.
 #[derive(Debug, Clone)]
 pub struct Connection {
-    /// TCP windows and state; untouched for other protocols.
-    pub tcp: Tracker,
+    /// TCP windows and state; of ICMP its first type and code; unused for other protocols.
+    pub protocol_state: ProtocolState,
     /// Status bits.
     pub status: Status,
     /// Changes whenever state, mark or NAT change what cached actions of both directions depend on.
@@ -123,9 +123,9 @@ impl Connection {
             published: status.published(),
         };
         let Tuples { original, reply } = tuples;
-        let (tcp, version) = (hot.tcp, hot.version);
+        let (protocol_state, version) = (hot.protocol_state, hot.version);
         let (expires, slow) = (hot.expires, hot.slow);
-        Self { tcp, status, version, id, mark, nat, original, reply, expires, slow }
+        Self { protocol_state, status, version, id, mark, nat, original, reply, expires, slow }
     }
     /// Both tuples.
     pub fn tuples(&self) -> Tuples {

@@ -74,14 +74,14 @@ fn record(
 ) -> ConnectionRecord {
     let Connection { original, reply, .. } = conn;
     let protocol = original.protocol;
-    let (icmp_type, icmp_code) = if protocol == ICMP { conn.tcp.icmp_kind() } else { (0, 0) };
+    let (icmp_type, icmp_code) = if protocol == ICMP { conn.protocol_state.icmp_kind() } else { (0, 0) };
     let cell = |cells: &[u64; 2], direction: Direction| cells.get(direction.index()).copied().unwrap_or(0);
     ConnectionRecord {
         id: conn.id,
         protocol,
         family: if original.src.as_v4().is_some() { 4 } else { 6 },
         flags: conn.status.0 & SHOWN,
-        tcp_state: if protocol == TCP { conn.tcp.state() as u8 } else { 255 },
+        tcp_state: if protocol == TCP { conn.protocol_state.state() as u8 } else { 255 },
         icmp_type,
         icmp_code,
         slow_reason,

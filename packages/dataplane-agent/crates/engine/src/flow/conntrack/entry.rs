@@ -2,7 +2,7 @@
 //! path applies on a hit. One cache line.
 
 use crate::flow::change_counters::Stamp;
-use crate::ids::QueueRef;
+use crate::ids::{AdjacencyId, QueueRef};
 use crate::packet::key::{FAMILY, FlowKey, IN_PORT, V6, V6_ONLY};
 use crate::packet::membership_slot::MembershipSlot;
 
@@ -47,8 +47,8 @@ pub struct CachedAction {
     pub cache_epoch: u32,
     /// Changes of routes and lists at install, or when it was found that they do not matter.
     pub stamp: Stamp,
-    /// Adjacency: the ready L2 header.
-    pub adjacency: u32,
+    /// The next hop's neighbour, whose MAC address the frame gets.
+    pub adjacency: AdjacencyId,
     /// Queue reference of the packets, valid within this cache epoch.
     pub queue: QueueRef,
     /// Path id: the rules counted.

@@ -2,7 +2,7 @@
 //! cache line, so that a cached packet touches two of them: the flow entry and this one.
 
 use super::status::Status;
-use super::tcp::Tracker;
+use super::tcp::ProtocolState;
 use crate::ids::Direction;
 use crate::packet::slow_reason::SlowReason;
 use crate::time::Now;
@@ -27,8 +27,8 @@ pub(super) fn left(deadline: u32, now: Now) -> u64 {
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
 pub struct HotState {
-    /// TCP windows and state; untouched for other protocols.
-    pub tcp: Tracker,
+    /// TCP windows and state; of ICMP its first type and code; unused for other protocols.
+    pub protocol_state: ProtocolState,
     /// L3 bytes per direction that are not counted elsewhere yet.
     bytes: [u32; 2],
     /// Wire segments likewise.
@@ -48,11 +48,11 @@ pub struct HotState {
 
 impl HotState {
     /// The state of a connection that is being created.
-    pub(super) fn new(tcp: Tracker) -> Self {
+    pub(super) fn new(protocol_state: ProtocolState) -> Self {
         let mut status = Status::default();
         status.set_used();
         Self {
-            tcp,
+            protocol_state,
             bytes: [0; 2],
             packets: [0; 2],
             expires: 0,

@@ -5,7 +5,7 @@ use tollway_wire::icmp;
 
 use super::hot_state::HotState;
 use super::protocol::Protocol;
-use super::tcp::Tracker;
+use super::tcp::ProtocolState;
 use super::timeouts::Timeouts;
 use crate::packet::Meta;
 
@@ -25,8 +25,8 @@ impl Protocol for Message {
     }
 
     /// Only by a query. The state keeps its type and code, which the list of connections shows.
-    fn open(&self, _: &Timeouts) -> Option<Tracker> {
-        icmp::is_query(self.icmp_type).then(|| Tracker::of_icmp(self.icmp_type, self.code))
+    fn open(&self, _: &Timeouts) -> Option<ProtocolState> {
+        icmp::is_query(self.icmp_type).then(|| ProtocolState::of_icmp(self.icmp_type, self.code))
     }
 
     #[inline(always)]

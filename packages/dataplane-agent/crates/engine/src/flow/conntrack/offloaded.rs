@@ -3,7 +3,7 @@
 
 use super::protocol;
 use super::table::ConnectionTable;
-use super::tcp::{State, Tracker};
+use super::tcp::{ProtocolState, State};
 use super::timeouts::Timeouts;
 use crate::ids::{ConnRef, Direction};
 use crate::time::Now;
@@ -19,9 +19,9 @@ impl ConnectionTable {
     /// Makes the windows of a connection unknown: they are taken from the next segments.
     pub(crate) fn forget_windows(&mut self, reference: ConnRef) {
         if let Some(hot) = self.get_mut(reference)
-            && hot.tcp.state() == State::Established
+            && hot.protocol_state.state() == State::Established
         {
-            hot.tcp = Tracker::with_unknown_windows();
+            hot.protocol_state = ProtocolState::with_unknown_windows();
         }
     }
 
@@ -30,10 +30,10 @@ impl ConnectionTable {
     /// states, in the order of memory.
     pub(crate) fn forget_all_windows(&mut self) {
         for hot in self.hot.iter_mut().filter(|hot| hot.status.used()) {
-            match hot.tcp.state() {
+            match hot.protocol_state.state() {
                 // Other protocols have no windows, and a handshake is over soon.
                 State::None | State::SynSent | State::SynRecv | State::SynSent2 => {}
-                _ => hot.tcp = hot.tcp.without_windows(),
+                _ => hot.protocol_state = hot.protocol_state.without_windows(),
             }
         }
     }

@@ -6,7 +6,7 @@ use tollway_wire::ipv4;
 use super::hot_state::HotState;
 #[cfg(test)]
 use super::sample;
-use super::tcp::{Order, Tracker};
+use super::tcp::{Order, ProtocolState};
 use super::timeouts::Timeouts;
 use super::{generic, icmp, tcp, udp};
 use crate::ids::Direction;
@@ -32,12 +32,12 @@ pub(crate) trait Protocol: Sized {
     fn read(meta: &Meta, head: &[u8]) -> Option<Self>;
 
     /// The state of the connection that the packet opens; `None` if it cannot open one.
-    fn open(&self, _timeouts: &Timeouts) -> Option<Tracker> {
-        Some(Tracker::default())
+    fn open(&self, _timeouts: &Timeouts) -> Option<ProtocolState> {
+        Some(ProtocolState::default())
     }
 
     /// Tracks a packet of a known connection.
-    fn track(&self, _state: &mut Tracker, _direction: Direction, _timeouts: &Timeouts) -> Judgement {
+    fn track(&self, _state: &mut ProtocolState, _direction: Direction, _timeouts: &Timeouts) -> Judgement {
         Judgement::Accepted(Order::InOrder)
     }
 
@@ -87,14 +87,14 @@ macro_rules! trackers {
             }
 
             /// See [`Protocol::open`].
-            pub(super) fn open(&self, timeouts: &Timeouts) -> Option<Tracker> {
+            pub(super) fn open(&self, timeouts: &Timeouts) -> Option<ProtocolState> {
                 match self { $($(#[cfg($cfg)])? Self::$variant(packet) => packet.open(timeouts),)* }
             }
 
             /// See [`Protocol::track`].
             pub(super) fn track(
                 &self,
-                state: &mut Tracker,
+                state: &mut ProtocolState,
                 direction: Direction,
                 timeouts: &Timeouts,
             ) -> Judgement {

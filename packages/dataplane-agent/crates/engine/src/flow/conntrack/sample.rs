@@ -3,7 +3,7 @@
 
 use super::hot_state::HotState;
 use super::protocol::Protocol;
-use super::tcp::Tracker;
+use super::tcp::ProtocolState;
 use super::timeouts::Timeouts;
 use crate::ids::Direction;
 use crate::packet::Meta;
@@ -26,8 +26,8 @@ impl Protocol for Message {
         head.get(usize::from(meta.l4)).map(|kind| Self { is_request: *kind == REQUEST })
     }
 
-    fn open(&self, _: &Timeouts) -> Option<Tracker> {
-        self.is_request.then(Tracker::default)
+    fn open(&self, _: &Timeouts) -> Option<ProtocolState> {
+        self.is_request.then(ProtocolState::default)
     }
 
     /// By its first answer.

@@ -92,7 +92,7 @@ impl ConnectionTable {
         let index = self.find_entry(tuple, self.hash(tuple))?;
         let direction = Self::direction_of(index);
         let hot = self.connection_at_mut(index).filter(|hot| hot.is_alive(now))?;
-        hot.tcp.extend(direction, end);
+        hot.protocol_state.extend(direction, end);
         Some(self.tracked(index, direction))
     }
 
@@ -138,8 +138,8 @@ impl ConnectionTable {
         timeouts: &Timeouts,
     ) -> Judgement {
         let Some(conn) = self.connection_at_mut(index) else { return Judgement::Invalid };
-        let before = conn.tcp.state();
-        let judgement = transport.track(&mut conn.tcp, direction, timeouts);
+        let before = conn.protocol_state.state();
+        let judgement = transport.track(&mut conn.protocol_state, direction, timeouts);
         if let Judgement::Invalid | Judgement::Reopened = judgement {
             return judgement;
         }
@@ -149,7 +149,7 @@ impl ConnectionTable {
         }
         let lifetime = transport.lifetime(conn, timeouts);
         let newly_assured = !conn.status.assured() && transport.assures(conn, direction);
-        let moved = conn.tcp.state() != before;
+        let moved = conn.protocol_state.state() != before;
         if newly_assured {
             conn.status.set_assured();
             self.note_assured(index >> 1);
@@ -194,15 +194,15 @@ impl ConnectionTable {
         if !known || !hot.is_alive(now) || !status.confirmed() || !status.assured() {
             return None;
         }
-        let order = hot.tcp.order(direction, segment);
-        if hot.tcp.track_out_of_order(direction, segment) {
-            hot.extend(now, hot.tcp.timeout(timeouts));
+        let order = hot.protocol_state.order(direction, segment);
+        if hot.protocol_state.track_out_of_order(direction, segment) {
+            hot.extend(now, hot.protocol_state.timeout(timeouts));
             return Some(order);
         }
-        if !hot.tcp.track_closing(direction, segment, timeouts) {
+        if !hot.protocol_state.track_closing(direction, segment, timeouts) {
             return None;
         }
-        let lifetime = hot.tcp.timeout(timeouts);
+        let lifetime = hot.protocol_state.timeout(timeouts);
         self.relist(index >> 1);
         self.extend(index >> 1, now, lifetime, timeouts);
         Some(order)

@@ -1,7 +1,8 @@
 //! Translating ICMP errors inside and out (RFC 5508 §4.2).
 //!
-//! An error about a packet of one direction travels in the other. Its outer addresses are translated as
-//! those of that other direction's packets; the quoted packet's as those of its reverse.
+//! An error about a packet of one direction travels in the other direction. Its outer header is translated like any packet
+//! of the direction in which it travels. The quoted packet travelled the opposite way, so it gets the inverse translation:
+//! what was its source is translated as a destination would be, and vice versa.
 
 use tollway_wire::checksum::Delta;
 use tollway_wire::{field, icmp, ipv4};

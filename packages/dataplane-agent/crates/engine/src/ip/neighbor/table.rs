@@ -49,7 +49,7 @@ pub(super) struct NeighborTable {
     pub entries: Vec<NeighborEntry>,
     /// Free slots.
     pub free: Vec<u32>,
-    /// Free slots whose generations are used up.
+    /// Free slots whose reuses are used up.
     pub exhausted: Vec<u32>,
     /// Exhausted slots after the ids were invalidated, and when they may be used again, ns.
     pub quarantined: Option<(Vec<u32>, u64)>,

@@ -1,7 +1,7 @@
 //! Which queue takes a packet. Here the destination is the one after its translation, and the source the
 //! one before its own: both directions of a flow are seen from the side of the LAN.
 
-use crate::firewall::classifier::OutcomeValidity;
+use crate::firewall::rules::OutcomeValidity;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::tuple::Addr;
 use crate::packet::verdict::Verdict;

@@ -1,6 +1,6 @@
 //! The firewall filter: input, forward or output.
 
-use crate::firewall::classifier::{RuleVerdict, TableKind};
+use crate::firewall::rules::{RuleVerdict, TableKind};
 use crate::packet::flag;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::verdict::{DropReason, Verdict};

@@ -6,7 +6,7 @@
 
 use tollway_wire::{ipv4, tcp};
 
-use crate::firewall::classifier::RuleVerdict;
+use crate::firewall::rules::RuleVerdict;
 use crate::flow::conntrack::{CachedAction, ConnectionTable, Status, Transport, action_flag};
 use crate::flow::nat::icmp_error::embedded_tuple;
 use crate::flow::nat::{apply_cached, apply_plain};
@@ -154,7 +154,7 @@ fn take_slow_path<F: Frame>(
     reason: SlowReason,
 ) {
     let Some(packet) = batch.packets.get_mut(index) else { return };
-    if is_own(state, packet) {
+    if keep_or_hand_over(state, packet) {
         state.table.prefetch_timer(packet.meta.entry);
         batch.slow.push(index as u32);
         state.count_slow_packet(&mut packet.meta, reason);
@@ -420,7 +420,7 @@ fn evaluate_from_resume_point<F: Frame, S: FrameSource<F>>(
 
 /// Whether a packet that did not take the fast path belongs to this worker. Later packets of its connection in this batch
 /// take the slow path too, so that they do not overtake it. A packet of another worker's flow is handed over.
-fn is_own<F: Frame>(state: &mut WorkerState<F>, packet: &mut Packet<F>) -> bool {
+fn keep_or_hand_over<F: Frame>(state: &mut WorkerState<F>, packet: &mut Packet<F>) -> bool {
     let now = state.now;
     let meta = &mut packet.meta;
     if meta.is(flag::ROUTER_REPLY) {

@@ -1,6 +1,6 @@
 //! Mangle: input, forward or output; and what skips it with `fasttrack-mode=bypass`.
 
-use crate::firewall::classifier::TableKind;
+use crate::firewall::rules::TableKind;
 use crate::flow::paths::ROOT;
 use crate::packet::count::Count;
 use crate::packet::frame::{Frame, FrameSource};

@@ -1,6 +1,6 @@
 //! Mangle before the source is translated: the chain `postrouting`.
 
-use crate::firewall::classifier::TableKind;
+use crate::firewall::rules::TableKind;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::verdict::Verdict;
 use crate::packet::{Hook, flag};

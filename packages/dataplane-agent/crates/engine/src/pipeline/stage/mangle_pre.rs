@@ -1,6 +1,6 @@
 //! Mangle before the destination is translated: the chain `prerouting`.
 
-use crate::firewall::classifier::TableKind;
+use crate::firewall::rules::TableKind;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::verdict::Verdict;
 use crate::packet::{Hook, Origin};

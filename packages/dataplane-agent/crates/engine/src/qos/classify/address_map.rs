@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use tollway_config::dataplane::{Prefix, RowId};
 
 use crate::error::BuildError;
-use crate::firewall::classifier::Segments;
+use crate::firewall::rules::Intervals;
 use crate::qos::trie::Trie;
 
 /// Prefixes from which on a trie, whose root has its price, is worth it.
@@ -44,8 +44,8 @@ pub(super) fn network(row: RowId, prefix: &Prefix) -> Result<Option<(u32, u8)>, 
 pub(super) enum AddressMap {
     /// Two or three reads.
     Trie(Trie),
-    /// Reads: the logarithm to base 16 of the number of segments.
-    Segments(Segments, Vec<u32>),
+    /// Reads: the logarithm to base 16 of the number of intervals.
+    Intervals(Intervals, Vec<u32>),
 }
 
 impl AddressMap {
@@ -53,7 +53,7 @@ impl AddressMap {
     /// for the longest one that holds the address. Of equal ones each lies in the one before it.
     pub fn new(mut entries: Vec<PrefixValue>, outside: u32, within: impl Fn(u32, u32) -> u32) -> Self {
         if entries.len() < MANY {
-            return Self::segments(entries, outside, within);
+            return Self::intervals(entries, outside, within);
         }
         entries.sort_by_key(|entry| (entry.len, entry.address));
         let mut trie = Trie::new(outside);
@@ -67,7 +67,7 @@ impl AddressMap {
         Self::Trie(trie)
     }
 
-    fn segments(mut entries: Vec<PrefixValue>, outside: u32, within: impl Fn(u32, u32) -> u32) -> Self {
+    fn intervals(mut entries: Vec<PrefixValue>, outside: u32, within: impl Fn(u32, u32) -> u32) -> Self {
         entries.sort_by_key(|entry| (entry.address, entry.len));
         let (mut starts, mut values) = (vec![0], vec![outside]);
         let mut begin = |start: u32, value: u32| {
@@ -99,7 +99,7 @@ impl AddressMap {
             open.push((entry.end(), value));
         }
         close(&mut open, &mut begin, None);
-        Self::Segments(Segments::new(&starts), values)
+        Self::Intervals(Intervals::new(&starts), values)
     }
 
     /// The value for an address.
@@ -107,8 +107,8 @@ impl AddressMap {
     pub fn of(&self, address: u32) -> u32 {
         match self {
             Self::Trie(trie) => trie.lookup(address),
-            Self::Segments(segments, values) => {
-                values.get(segments.find(address)).copied().unwrap_or(super::NOBODY)
+            Self::Intervals(intervals, values) => {
+                values.get(intervals.find(address)).copied().unwrap_or(super::NOBODY)
             }
         }
     }

@@ -5,7 +5,7 @@ use tollway_config::dataplane::{Mark, QueueTarget, RowId, SimpleQueue};
 use super::QueueDirection;
 use super::address_map::network;
 use crate::error::BuildError;
-use crate::firewall::classifier::TimeOfDay;
+use crate::firewall::rules::TimeOfDay;
 use crate::qos::forest::Context;
 
 /// The fields of a packet by which its queues are found.

@@ -52,7 +52,7 @@ pub struct QueueTable {
     has_time: bool,
     /// A result depends on more than addresses and time.
     asks_context: bool,
-    /// If so, the first generation of those up to this one that all do.
+    /// If `asks_context`: the generation since which every table has done so.
     asks_since: u32,
     /// Digest of everything that classification depends on.
     digest: [u64; 2],
@@ -124,8 +124,8 @@ impl QueueTable {
         if self.asks_context { context } else { Context::default() }
     }
 
-    /// The part of an older generation's context that is still valid. Nothing if one between them did not ask: what came
-    /// meanwhile has no context, and packets before it may not pass other leaves than it does.
+    /// The part of a context noted under an older generation that is still valid. Empty if a generation in between did not
+    /// ask for contexts: packets of the same flow that came then have none, and must pass the same leaves.
     pub fn still_relevant(&self, context: Context, generation: u32) -> Context {
         if generation < self.asks_since { Context::default() } else { self.relevant(context) }
     }

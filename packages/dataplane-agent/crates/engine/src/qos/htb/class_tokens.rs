@@ -142,7 +142,6 @@ impl ClassTokens {
 
     /// Adds what came in since the last time.
     // Measured: as a function of its own it is a quarter of what a leaf in a tree takes.
-    /// Adds the tokens that came in since the last call. `waiting`: packets wait for them.
     #[inline(always)]
     pub fn fill(&mut self, now: Now, waiting: bool) {
         if now <= self.filled {

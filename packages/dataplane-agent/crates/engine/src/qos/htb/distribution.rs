@@ -123,7 +123,7 @@ impl Distribution<'_> {
         }
     }
 
-    /// Deals out what there is. The priority that did not get all.
+    /// Distributes the pool by priority, highest first. Returns the first priority whose share could not be filled.
     fn distribute_by_priority(&mut self, totals: &[u64; PRIORITIES], slice: i64) -> Option<usize> {
         for (priority, &total) in totals.iter().enumerate() {
             if total != 0 && !self.distribute_to(priority, total, slice) {
@@ -133,7 +133,8 @@ impl Distribution<'_> {
         None
     }
 
-    /// Deals out to those of a priority by weight, up to their shares of a slice. Whether all have theirs.
+    /// Distributes the pool to the workers of a priority by weight, up to their shares of a slice. Returns whether all have
+    /// their share.
     fn distribute_to(&mut self, priority: usize, total: u64, slice: i64) -> bool {
         loop {
             let mut weights = 0u64;

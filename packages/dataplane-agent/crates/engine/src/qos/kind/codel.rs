@@ -4,7 +4,7 @@ use tollway_config::dataplane::{self as config, QueueType};
 
 use super::frame_queue::FrameQueue;
 use super::header::mark;
-use super::{Dequeued, Discipline, Load};
+use super::{Dequeued, Load, Qdisc};
 use crate::packet::frame::Frame;
 use crate::qos::slab::{NodeId, NodeQueue, Slab, Waiting};
 use crate::time::Now;
@@ -192,7 +192,7 @@ pub struct Codel {
     limit: u32,
 }
 
-impl Discipline for Codel {
+impl Qdisc for Codel {
     fn new(config: &QueueType, _seed: u64) -> Option<Self> {
         let QueueType::Codel(codel) = config else { return None };
         let (queue, control) = (FrameQueue::default(), Control::default());

@@ -3,7 +3,7 @@
 
 use tollway_config::dataplane::QueueType;
 
-use super::{Dequeued, Discipline, End, Load, split_off};
+use super::{Dequeued, End, Load, Qdisc, split_off};
 use crate::packet::frame::Frame;
 use crate::qos::slab::{NodeId, NodeQueue, Slab, Waiting};
 use crate::time::Now;
@@ -42,7 +42,7 @@ impl Default for Fifo {
     }
 }
 
-impl Discipline for Fifo {
+impl Qdisc for Fifo {
     fn new(config: &QueueType, _seed: u64) -> Option<Self> {
         Limit::of(config).map(|limit| Self { limit, ..Self::default() })
     }

@@ -7,7 +7,7 @@ use super::codel::{Control, Params};
 use super::frame_queue::FrameQueue;
 use super::header::HeaderFields;
 use super::pool::{Lengths, Pool, SubQueueList};
-use super::{Dequeued, Discipline, LEAST_TURN, Load, footprint};
+use super::{Dequeued, LEAST_TURN, Load, Qdisc, footprint};
 use crate::packet::frame::Frame;
 use crate::qos::slab::{NodeId, NodeQueue, Slab, Waiting};
 use crate::time::Now;
@@ -141,7 +141,7 @@ fn bucket_of(hash: u64, buckets: u32) -> u32 {
     ((u64::from(hash as u32) * u64::from(buckets)) >> 32) as u32
 }
 
-impl Discipline for FqCodel {
+impl Qdisc for FqCodel {
     fn new(config: &QueueType, seed: u64) -> Option<Self> {
         let QueueType::FqCodel { codel, flows, quantum, memory_limit } = config else { return None };
         Some(Self {

@@ -1,6 +1,6 @@
 //! Queue kinds: which packets of a leaf wait, which are dropped or marked, and in which order they go.
 //!
-//! [`Kind`] is what a leaf holds. Behind it is one [`Discipline`] for each kind, one file and one line of `kinds!`
+//! [`LeafQdisc`] is what a leaf holds. Behind it is one [`Qdisc`] for each kind, one file and one line of `kinds!`
 //! each. A kind that keeps much is boxed, and takes memory for what it keeps when the first packet waits.
 //!
 //! Packets are wire segments, bytes are L3: a frame of several segments is one thing to a kind, which counts all of
@@ -28,7 +28,7 @@ use crate::time::Now;
 /// for each packet.
 const LEAST_TURN: u32 = 256;
 
-/// The result of [`Kind::dequeue`].
+/// The result of [`LeafQdisc::dequeue`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dequeued {
     /// Dequeued frame.
@@ -95,8 +95,8 @@ pub enum End {
 ///
 /// Every frame that was offered is given back once: by `next`, by `take_out`, or in `gone`, where it was dropped.
 /// Frames of one flow are given back in the order in which they were offered.
-trait Discipline: Sized {
-    /// Whether frames are dropped by lot as they come: that one was says nothing of the next.
+trait Qdisc: Sized {
+    /// Whether frames are dropped at random on arrival, so that a drop does not mean that the queue is full.
     const DROPS_AT_RANDOM: bool = false;
     /// An empty queue; `None` if the configuration is of another kind.
     fn new(config: &QueueType, seed: u64) -> Option<Self>;
@@ -148,8 +148,8 @@ trait Discipline: Sized {
     }
 }
 
-/// Kinds with much state are boxed, so that [`Kind`] stays small.
-impl<D: Discipline> Discipline for Box<D> {
+/// Kinds with much state are boxed, so that [`LeafQdisc`] stays small.
+impl<D: Qdisc> Qdisc for Box<D> {
     const DROPS_AT_RANDOM: bool = D::DROPS_AT_RANDOM;
     #[inline]
     fn prefetch<F>(&self, _slab: &Slab<F>, _end: End) {
@@ -208,15 +208,15 @@ macro_rules! kinds {
     ($($configured:pat => $variant:ident($kind:ty);)+) => {
         /// The queue of a leaf.
         #[derive(Debug)]
-        pub enum Kind {
+        pub enum LeafQdisc {
             $(#[doc = concat!("`", stringify!($kind), "`")] $variant($kind),)+
         }
 
-        impl Kind {
+        impl LeafQdisc {
             /// An empty queue. Leaves with different seeds hash and draw differently.
             pub fn new(config: &QueueType, seed: u64) -> Self {
                 let kind = match config {
-                    $($configured => <$kind as Discipline>::new(config, seed).map(Self::$variant),)+
+                    $($configured => <$kind as Qdisc>::new(config, seed).map(Self::$variant),)+
                 };
                 debug_assert!(kind.is_some(), "the row of `kinds!` gives its kind {config:?}");
                 kind.unwrap_or_else(|| Self::Fifo(fifo::Fifo::default()))
@@ -232,7 +232,7 @@ macro_rules! kinds {
             /// or changes packets.
             pub fn needs_every_packet(config: &QueueType) -> bool {
                 match config {
-                    $($configured => <$kind as Discipline>::needs_every_packet(config),)+
+                    $($configured => <$kind as Qdisc>::needs_every_packet(config),)+
                 }
             }
 
@@ -249,15 +249,15 @@ macro_rules! kinds {
                 match self { $(Self::$variant(kind) => kind.admits(frame, covered),)+ }
             }
 
-            /// Whether frames are dropped by lot as they come: that one was says nothing of the next.
+            /// Whether frames are dropped at random on arrival, so that a drop does not mean that the queue is full.
             pub const fn drops_at_random(&self) -> bool {
-                match self { $(Self::$variant(_) => <$kind as Discipline>::DROPS_AT_RANDOM,)+ }
+                match self { $(Self::$variant(_) => <$kind as Qdisc>::DROPS_AT_RANDOM,)+ }
             }
 
             /// Prefetches what [`Self::dequeue`] or [`Self::enqueue`] will need.
             #[inline]
             pub fn prefetch<F>(&self, slab: &Slab<F>, end: End) {
-                match self { $(Self::$variant(kind) => Discipline::prefetch(kind, slab, end),)+ }
+                match self { $(Self::$variant(kind) => Qdisc::prefetch(kind, slab, end),)+ }
             }
 
             /// Wire segments of so many bytes each that a super-frame may have; longer ones are to be segmented.
@@ -324,7 +324,7 @@ kinds! {
     QueueType::Cake(_) => Cake(Box<cake::Cake>);
 }
 
-impl Kind {
+impl LeafQdisc {
     /// Frames that wait.
     #[inline]
     pub fn frames(&self) -> u32 {
@@ -344,7 +344,7 @@ impl Kind {
     }
 }
 
-const _: () = assert!(size_of::<Kind>() <= 64);
+const _: () = assert!(size_of::<LeafQdisc>() <= 64);
 
 /// Memory that a frame keeps, bytes.
 fn footprint<F: Frame>(slab: &Slab<F>, node: NodeId) -> u64 {

@@ -9,7 +9,7 @@ use tollway_config::dataplane::{PcqClassifier, QueueLimit, QueueType};
 use super::frame_queue::FrameQueue;
 use super::header::{HeaderFields, hash_addr, mix};
 use super::pool::{Lengths, Pool, SubQueueList};
-use super::{Dequeued, Discipline, Load};
+use super::{Dequeued, Load, Qdisc};
 use crate::packet::frame::Frame;
 use crate::packet::tuple::Addr;
 use crate::qos::burst::Burst;
@@ -283,7 +283,7 @@ impl Pcq {
     }
 }
 
-impl Discipline for Pcq {
+impl Qdisc for Pcq {
     fn new(config: &QueueType, seed: u64) -> Option<Self> {
         Parameters::of(config).map(|parameters| Self {
             subs: Pool::default(),

@@ -4,7 +4,7 @@ use tollway_config::dataplane::QueueType;
 
 use super::frame_queue::FrameQueue;
 use super::random::Random;
-use super::{Dequeued, Discipline, Load};
+use super::{Dequeued, Load, Qdisc};
 use crate::packet::frame::Frame;
 use crate::qos::slab::{NodeId, NodeQueue, Slab, Waiting};
 use crate::time::Now;
@@ -141,7 +141,7 @@ fn decay(average: u64, weight: u32, packets: u64) -> u64 {
     ((u128::from(average) * power) >> FRACTION) as u64
 }
 
-impl Discipline for Red {
+impl Qdisc for Red {
     const DROPS_AT_RANDOM: bool = true;
 
     fn new(config: &QueueType, seed: u64) -> Option<Self> {

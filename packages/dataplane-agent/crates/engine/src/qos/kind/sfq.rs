@@ -7,7 +7,7 @@ use super::frame_queue::FrameQueue;
 use super::header::HeaderFields;
 use super::pool::{Pool, SubQueueList};
 use super::random::Random;
-use super::{Dequeued, Discipline, LEAST_TURN, Load};
+use super::{Dequeued, LEAST_TURN, Load, Qdisc};
 use crate::packet::frame::Frame;
 use crate::qos::slab::{NodeId, NodeQueue, Slab, Waiting};
 use crate::time::Now;
@@ -96,7 +96,7 @@ impl Sfq {
     }
 }
 
-impl Discipline for Sfq {
+impl Qdisc for Sfq {
     fn new(config: &QueueType, seed: u64) -> Option<Self> {
         let (allot, perturb) = parameters(config)?;
         Some(Self {

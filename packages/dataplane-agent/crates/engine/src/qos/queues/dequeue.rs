@@ -242,8 +242,8 @@ impl<F: Frame> Queues<F> {
         paths.of(waiting.queue).map_or(Context::default(), |path| path.context)
     }
 
-    /// Takes the next of those that must not wait any longer where they did. Those that were farther on their path come
-    /// first. The queue leads to what is still before it.
+    /// Takes the next packet that an ordered change has removed from its leaf and that may go on. Packets farther on their
+    /// queue path come first. Its queue reference is the rest of its path.
     pub fn take_sendable(&mut self, lookup: &LeafLookup<'_>, now: Now) -> Option<Waiting<F>> {
         let allowed = self.ordered_change.lowest_allowed()..;
         let slot = (0..SLOTS)

@@ -12,8 +12,7 @@ use crate::time::Now;
 
 impl<F: Frame> Queues<F> {
     /// Enqueues a frame in a leaf. What is dropped instead is counted for [`Self::take_dropped`].
-    // In line, as it is put together where it waits then, not copied there.
-    /// Lets a frame wait in a leaf.
+    // In line: the caller then builds `Waiting` in the slab, and does not copy it there.
     #[inline(always)]
     pub fn enqueue(&mut self, leaf: LeafId, waiting: Waiting<F>, now: Now) -> EnqueueOutcome {
         let load = Load::frame(waiting.segments, waiting.bytes);

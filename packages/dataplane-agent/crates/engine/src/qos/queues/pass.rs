@@ -83,7 +83,7 @@ impl<F: Frame> Queues<F> {
     #[inline(never)]
     fn pass_flagged(&mut self, leaf: LeafId, segments: u32, bytes: u64, now: Now) -> bool {
         let Some(hot) = self.leaves.get_mut(leaf.index()) else { return true };
-        if hot.waiting != 0 || hot.is(leaf_flag::METERED | leaf_flag::BLOCKED) {
+        if hot.waiting != 0 || hot.is(leaf_flag::EVERY_PACKET | leaf_flag::BLOCKED) {
             return false;
         }
         if hot.is(leaf_flag::TREE) {

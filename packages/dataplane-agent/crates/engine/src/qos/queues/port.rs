@@ -116,7 +116,7 @@ impl<F: Frame> Queues<F> {
     pub fn before_port(&self, port: PortId) -> Option<LeafId> {
         let leaf = self.ports.all.get(usize::from(port))?.leaf?;
         let hot = self.leaves.get(leaf.index())?;
-        (hot.waiting != 0 || hot.is(leaf_flag::BLOCKED | leaf_flag::METERED)).then_some(leaf)
+        (hot.waiting != 0 || hot.is(leaf_flag::BLOCKED | leaf_flag::EVERY_PACKET)).then_some(leaf)
     }
 
     /// Whether packets wait for a port.

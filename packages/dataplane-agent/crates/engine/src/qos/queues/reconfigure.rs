@@ -6,7 +6,7 @@ use crate::ids::LeafId;
 use crate::packet::frame::Frame;
 use crate::qos::burst::Burst;
 use crate::qos::forest::{Class, ClassId, Context, Forest, Identity, RowPart};
-use crate::qos::kind::{Kind, Load};
+use crate::qos::kind::{LeafQdisc, Load};
 use crate::qos::leaf::{Scheduled, UNOWNED, leaf_flag};
 use crate::qos::ownership::{LockedOwnerships, ROW_PARTS};
 use crate::qos::queues::queue_row::{HandedOverCounts, QueueRow};
@@ -205,7 +205,7 @@ impl<F: Frame> Queues<F> {
             hot.bucket.set_rate(burst.ceiling(limit.max_limit), now, waits);
         }
         hot.set(leaf_flag::BURST, queue.burst.is_some());
-        hot.set(leaf_flag::METERED, Kind::needs_every_packet(kind));
+        hot.set(leaf_flag::EVERY_PACKET, LeafQdisc::needs_every_packet(kind));
         hot.set(leaf_flag::TREE, class.parent.is_some());
         if class.parent.is_some() || class.interface.is_none() {
             hot.set(leaf_flag::BLOCKED, false);
@@ -232,7 +232,7 @@ impl<F: Frame> Queues<F> {
             return;
         }
         let before = queue.kind.load();
-        let mut new = Kind::new(kind, queue.seed(self.salt));
+        let mut new = LeafQdisc::new(kind, queue.seed(self.salt));
         let mut all = NodeQueue::default();
         queue.kind.take_out(&mut self.slab, &mut all, |_| true);
         let mut gone = NodeQueue::default();

@@ -189,7 +189,7 @@ impl<F: Frame> Queues<F> {
             queue_row.handed_over.is_listed = false;
             let hot = |leaf: LeafId| self.leaves.get(leaf.index());
             // The state of a kind that has rates of its own does not move with the row.
-            let may_go = |hot: &Leaf| !hot.is_unowned() && !hot.is(leaf_flag::METERED);
+            let may_go = |hot: &Leaf| !hot.is_unowned() && !hot.is(leaf_flag::EVERY_PACKET);
             if queue_row.handed_over.idle_releases != 0 && queue_row.leaves().filter_map(hot).all(may_go) {
                 self.release_row(at, now);
             }

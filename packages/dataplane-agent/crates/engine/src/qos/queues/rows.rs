@@ -9,7 +9,7 @@ use crate::packet::frame::Frame;
 use crate::packet::tuple::Addr;
 use crate::qos::burst::Burst;
 use crate::qos::forest::{Class, ClassId, Context, Forest, Identity, MAX_PATH_LEAVES, PathClasses, RowPart};
-use crate::qos::kind::Kind;
+use crate::qos::kind::LeafQdisc;
 use crate::qos::leaf::{Leaf, LeafQueue, leaf_flag};
 use crate::qos::queues::{LeafLookup, Queues};
 use crate::time::Now;
@@ -137,7 +137,7 @@ impl<F: Frame> Queues<F> {
             hot.bucket.set_rate(burst.ceiling(limit.max_limit), now, false);
         }
         hot.set(leaf_flag::TREE, class.parent.is_some());
-        hot.set(leaf_flag::METERED, Kind::needs_every_packet(kind));
+        hot.set(leaf_flag::EVERY_PACKET, LeafQdisc::needs_every_packet(kind));
         hot.set(leaf_flag::BURST, queue.burst.is_some());
         hot.set(
             leaf_flag::WATCHED,

@@ -9,7 +9,7 @@ use super::{Clash, ConnectionTable};
 use crate::flow::conntrack::connection::NIL;
 use crate::flow::conntrack::entry::FlowEntry;
 use crate::flow::conntrack::hot_state::HotState;
-use crate::flow::conntrack::tcp::Tracker;
+use crate::flow::conntrack::tcp::ProtocolState;
 use crate::flow::outside_ports::{FreePorts, PortSpace, SharedFreePorts};
 use crate::ids::{ConnRef, Direction};
 use crate::packet::tuple::{Addr, Tuple, steer};
@@ -17,7 +17,7 @@ use crate::packet::tuple::{Addr, Tuple, steer};
 impl ConnectionTable {
     /// Makes an unconfirmed connection, found by its original tuple only. It is to be given a lifetime.
     #[inline(always)]
-    pub(in crate::flow::conntrack) fn create(&mut self, tuple: Tuple, tracker: Tracker) -> Option<u32> {
+    pub(in crate::flow::conntrack) fn create(&mut self, tuple: Tuple, tracker: ProtocolState) -> Option<u32> {
         if self.live >= self.max_entries && !self.evict() {
             return None;
         }

@@ -46,7 +46,6 @@ impl ConnectionTable {
     /// Caches an action for a direction, for the connection as it is and packets from `in_port`. `false`
     /// when the connection is gone or not yet confirmed.
     // The action is written field by field: a copy of it would wait for the store buffer.
-    /// Caches the action of a direction of a connection. Returns whether it could: it must be confirmed.
     #[inline(always)]
     pub fn install(
         &mut self,

@@ -37,7 +37,8 @@ impl Copied {
 
     /// Sequence number and acknowledgement of the next segment of the sender of a tuple; `None` when it is not TCP.
     pub(crate) fn expected(&self, tuple: &Tuple) -> Option<(u32, u32)> {
-        (tuple.protocol == ipv4::TCP).then(|| self.connection.tcp.expected(self.direction_of(tuple)))
+        (tuple.protocol == ipv4::TCP)
+            .then(|| self.connection.protocol_state.expected(self.direction_of(tuple)))
     }
 
     /// Whether rules are evaluated for each packet of a direction although it is cached.
@@ -70,7 +71,7 @@ impl ConnectionTable {
     /// without room.
     pub(crate) fn paste(&mut self, copied: &Copied, cached: bool, cache_epoch: u32) -> bool {
         let from = &copied.connection;
-        let Some(slot) = self.create(from.original, from.tcp) else { return false };
+        let Some(slot) = self.create(from.original, from.protocol_state) else { return false };
         if from.status.reply_indexed() {
             self.enter(slot, Direction::Reply, &from.reply);
         } else {

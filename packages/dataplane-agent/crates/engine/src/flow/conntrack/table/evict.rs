@@ -59,7 +59,7 @@ fn kind(hot: &HotState) -> Option<Evictable> {
     if !status.used() || !status.confirmed() || ended {
         return None;
     }
-    match hot.tcp.state() {
+    match hot.protocol_state.state() {
         State::TimeWait | State::Close => Some(Evictable::Over),
         _ if !hot.status.assured() => Some(Evictable::Unassured),
         State::FinWait | State::CloseWait | State::LastAck => Some(Evictable::Closing),

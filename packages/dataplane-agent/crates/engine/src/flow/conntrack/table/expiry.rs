@@ -147,7 +147,9 @@ impl ConnectionTable {
     fn shortest_timeout(&self, slot: u32, timeouts: &Timeouts) -> u64 {
         match self.hot.get(slot as usize) {
             // Others have no TCP state; their entry need not be read.
-            Some(hot) if hot.tcp.state() != State::None => hot.tcp.shortest_timeout(timeouts),
+            Some(hot) if hot.protocol_state.state() != State::None => {
+                hot.protocol_state.shortest_timeout(timeouts)
+            }
             _ => u64::MAX,
         }
     }
@@ -215,7 +217,7 @@ impl ConnectionTable {
         let Some(hot) = self.hot.get_mut(slot as usize).filter(|hot| hot.status.used()) else {
             return false;
         };
-        let (status, state) = (hot.status, hot.tcp.state());
+        let (status, state) = (hot.status, hot.protocol_state.state());
         hot.status.clear_indexed();
         let (original, reply) = (self.tuple(slot, Direction::Original), self.tuple(slot, Direction::Reply));
         let [original_hash, reply_hash] = hashes;

@@ -6,7 +6,7 @@ use super::ConnectionTable;
 use crate::flow::conntrack::connection::Connection;
 use crate::flow::conntrack::journal::{Change, PENDING, Translated};
 use crate::flow::conntrack::status::Status;
-use crate::flow::conntrack::tcp::{State, Tracker};
+use crate::flow::conntrack::tcp::{ProtocolState, State};
 use crate::flow::conntrack::timeouts::Timeouts;
 use crate::ids::{ConnRef, Direction};
 use crate::time::Now;
@@ -88,7 +88,7 @@ impl ConnectionTable {
         if self.find(&saved.original).is_some() || self.find(&saved.reply).is_some() {
             return None;
         }
-        let slot = self.create(saved.original, Tracker::restored())?;
+        let slot = self.create(saved.original, ProtocolState::restored())?;
         self.extend(slot, now, RESTORED_TIMEOUT_NS, timeouts);
         let reference = self.reference(slot << 1)?;
         if let Some(hot) = self.get_mut(reference) {
@@ -199,7 +199,7 @@ mod tests {
             .iter()
             .map(|(of, transport)| {
                 table.track(of, transport, Now(10), &timeouts);
-                table.connections().next().map(|connection| connection.tcp.state())
+                table.connections().next().map(|connection| connection.protocol_state.state())
             })
             .collect();
             assert_eq!(states[..4], [Some(State::Established); 4], "{flags}");

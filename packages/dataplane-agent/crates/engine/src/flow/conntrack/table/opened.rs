@@ -59,8 +59,9 @@ impl ConnectionTable {
         self.opened.clear();
     }
 
-    /// Notes that a packet opens a connection, unless one of this pass that goes the other way has opened it: then this
-    /// one's place is known when that one's way is decided. To be asked for each packet that no connection is found for.
+    /// Notes that a packet opens a connection, unless a packet of this pass in the opposite direction has opened it: then
+    /// this one is its reply, and is tracked in a later pass, when the translation of the other is decided. To be called for
+    /// each packet for which no connection is found.
     #[inline]
     pub fn is_opened_from_other_side(&mut self, tuple: &Tuple) -> bool {
         self.opened.insert(tuple) && self.has_unconfirmed(&tuple.reversed()) && self.find(tuple).is_none()

@@ -27,7 +27,7 @@ pub use super::tcp_state::State;
 /// The TCP part of a connection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
-pub struct Tracker {
+pub struct ProtocolState {
     sides: [SideState; 2],
     traits: [Traits; 2],
     /// Fingerprint of the last segment, or of a number in it that the peer will answer with, see [`note`]. ICMP
@@ -39,14 +39,14 @@ pub struct Tracker {
     last_flags: u8,
 }
 
-/// In [`Tracker::last_flags`]: the last segment was the responder's.
+/// In [`ProtocolState::last_flags`]: the last segment was the responder's.
 const LAST_OF_REPLY: u8 = 0x80;
-/// In [`Tracker::last_flags`]: a challenge ACK may come, or in the state `SynSent` has come.
+/// In [`ProtocolState::last_flags`]: a challenge ACK may come, or in the state `SynSent` has come.
 const CHALLENGED: u8 = 0x40;
-/// In [`Tracker::last_flags`]: a SYN was the last segment and was let through without effect. The lower bits say what it
+/// In [`ProtocolState::last_flags`]: a SYN was the last segment and was let through without effect. The lower bits say what it
 /// offered.
 const SYN_NOTED: u8 = 0x20;
-/// In [`Tracker::last_flags`]: how often the last segment came again, up to [`RETRANSMITTED`].
+/// In [`ProtocolState::last_flags`]: how often the last segment came again, up to [`RETRANSMITTED`].
 const RETRANSMISSIONS: u8 = 7;
 /// Retransmissions from which on `tcp-max-retrans-timeout` applies: more than three.
 const RETRANSMITTED: u8 = 4;
@@ -83,7 +83,7 @@ pub enum SegmentOutcome {
     Reopened,
 }
 
-impl Tracker {
+impl ProtocolState {
     /// State now.
     pub fn state(&self) -> State {
         self.state

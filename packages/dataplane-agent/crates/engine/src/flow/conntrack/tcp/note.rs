@@ -12,11 +12,11 @@ use tollway_wire::tcp::{Options, flag};
 
 use super::state::SegmentKind;
 use super::window::{MAX_SCALE, SACK, SCALE, SIMULTANEOUS, SideState, Traits, before};
-use super::{CHALLENGED, LAST_OF_REPLY, SYN_NOTED, Segment, SegmentOutcome, Tracker};
+use super::{CHALLENGED, LAST_OF_REPLY, ProtocolState, SYN_NOTED, Segment, SegmentOutcome};
 use crate::flow::conntrack::tcp_state::State;
 use crate::ids::Direction;
 
-/// In the lower bits of [`Tracker::last_flags`] with [`SYN_NOTED`]: window scale; above all valid ones without the option.
+/// In the lower bits of [`ProtocolState::last_flags`] with [`SYN_NOTED`]: window scale; above all valid ones without the option.
 const NOTED_SCALE: u8 = 15;
 /// Bit there: the SYN permitted selective acknowledgements.
 const NOTED_SACK: u8 = 16;
@@ -39,7 +39,7 @@ const fn noted(options: &Options) -> u8 {
     scale | if options.sack_permitted() { NOTED_SACK } else { 0 }
 }
 
-impl Tracker {
+impl ProtocolState {
     /// Notes a segment that was let through without effect.
     pub(super) fn note(&mut self, direction: Direction, kind: SegmentKind, segment: &Segment) {
         match (kind, direction, self.state) {
@@ -75,7 +75,7 @@ impl Tracker {
         kind == SegmentKind::SynAck && direction == Direction::Reply && self.answers_noted_syn(segment)
     }
 
-    /// Tracker as if the SYN that was noted, which `end` acknowledges, had opened the connection.
+    /// ProtocolState as if the SYN that was noted, which `end` acknowledges, had opened the connection.
     pub(super) fn begun_by_noted_syn(&self, end: u32) -> Self {
         let mut sent = Traits::default();
         if self.last_flags & NOTED_SCALE != NOTED_SCALE {

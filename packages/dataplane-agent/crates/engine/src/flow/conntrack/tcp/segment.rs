@@ -4,7 +4,7 @@ use tollway_wire::field;
 use tollway_wire::tcp::{HEADER, Options, flag};
 
 use super::state::SegmentKind;
-use super::{SegmentOutcome, Tracker};
+use super::{ProtocolState, SegmentOutcome};
 use crate::flow::conntrack::hot_state::HotState;
 use crate::flow::conntrack::protocol::{Judgement, Protocol};
 use crate::flow::conntrack::tcp_state::State;
@@ -87,11 +87,11 @@ impl Protocol for Segment {
         Self::parse(head.get(usize::from(meta.l4)..)?, payload)
     }
 
-    fn open(&self, timeouts: &Timeouts) -> Option<Tracker> {
-        Tracker::open(self, timeouts)
+    fn open(&self, timeouts: &Timeouts) -> Option<ProtocolState> {
+        ProtocolState::open(self, timeouts)
     }
 
-    fn track(&self, state: &mut Tracker, direction: Direction, timeouts: &Timeouts) -> Judgement {
+    fn track(&self, state: &mut ProtocolState, direction: Direction, timeouts: &Timeouts) -> Judgement {
         let order = state.order(direction, self);
         match state.track(direction, self, timeouts) {
             SegmentOutcome::Accepted => Judgement::Accepted(order),
@@ -103,16 +103,16 @@ impl Protocol for Segment {
 
     #[inline(always)]
     fn track_fast(&self, hot: &mut HotState, direction: Direction) -> bool {
-        hot.status.assured() && hot.tcp.track_in_order(direction, self)
+        hot.status.assured() && hot.protocol_state.track_in_order(direction, self)
     }
 
     fn assures(&self, hot: &HotState, _: Direction) -> bool {
-        hot.status.seen_reply() && hot.tcp.state() == State::Established
+        hot.status.seen_reply() && hot.protocol_state.state() == State::Established
     }
 
     #[inline(always)]
     fn lifetime(hot: &HotState, timeouts: &Timeouts) -> u64 {
-        hot.tcp.timeout(timeouts)
+        hot.protocol_state.timeout(timeouts)
     }
 
     /// Only a SYN: a peer refuses any other segment from an address that it does not know.
@@ -123,6 +123,6 @@ impl Protocol for Segment {
 
     /// What unseen packets do to the windows is not known from then on, so that must be all that they can change.
     fn may_offload(hot: &HotState, timeouts: &Timeouts) -> bool {
-        timeouts.loose && hot.status.assured() && hot.tcp.state() == State::Established
+        timeouts.loose && hot.status.assured() && hot.protocol_state.state() == State::Established
     }
 }

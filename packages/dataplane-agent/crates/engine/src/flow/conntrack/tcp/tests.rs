@@ -34,7 +34,7 @@ proptest! {
     ) {
         let timeouts = Timeouts::new(&Tracking { liberal_tcp_tracking: liberal, ..Tracking::default() });
         let mut opened = stream.into_iter();
-        let Some(mut tracker) = opened.find_map(|(_, segment)| Tracker::open(&segment, &timeouts)) else {
+        let Some(mut tracker) = opened.find_map(|(_, segment)| ProtocolState::open(&segment, &timeouts)) else {
             return Ok(());
         };
         for (reply, segment) in opened {
@@ -47,7 +47,7 @@ proptest! {
             prop_assert_eq!(tracker.track(direction, &segment, &timeouts), expected, "{:?}", segment);
             prop_assert_eq!(&tracker, &whole, "{:?}", segment);
             if expected == SegmentOutcome::Reopened {
-                match Tracker::open(&segment, &timeouts) {
+                match ProtocolState::open(&segment, &timeouts) {
                     Some(anew) => tracker = anew,
                     None => return Ok(()),
                 }

@@ -2,7 +2,7 @@
 
 use tollway_wire::tcp::{Options, flag};
 
-use super::{Segment, Tracker};
+use super::{ProtocolState, Segment};
 use crate::flow::conntrack::tcp_state::State;
 use crate::flow::conntrack::timeouts::Timeouts;
 use crate::ids::Direction;
@@ -104,7 +104,7 @@ pub(super) struct SegmentSpan {
     sack: u32,
 }
 
-impl Tracker {
+impl ProtocolState {
     /// Sequence number and acknowledgement of the next segment that is expected from a side.
     pub fn expected(&self, direction: Direction) -> (u32, u32) {
         let (own, peer) = pick(&self.sides, direction);

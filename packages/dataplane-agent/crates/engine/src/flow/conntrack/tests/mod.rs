@@ -8,7 +8,7 @@ mod table;
 use tollway_config::dataplane::{ConnectionState, Tracking};
 use tollway_wire::tcp::{Options, flag};
 
-use super::tcp::{Order, Segment, SegmentOutcome, State, Tracker};
+use super::tcp::{Order, ProtocolState, Segment, SegmentOutcome, State};
 use super::*;
 use crate::ids::{ConnRef, EntryIndex};
 use crate::packet::key::FlowKey;
@@ -79,7 +79,7 @@ impl Harness {
     }
     fn state(&self, tuple: &Tuple) -> State {
         let (conn, _) = self.table.find(tuple).unwrap();
-        self.table.get(conn).unwrap().tcp.state()
+        self.table.get(conn).unwrap().protocol_state.state()
     }
 }
 

@@ -69,7 +69,7 @@ proptest! {
             let [a, b] = [&slow, &fast].map(|h| {
                 let (conn, direction) = h.table.find(&tuple)?;
                 let conn = h.table.get(conn)?;
-                Some((direction, conn.tcp, conn.left(h.now), conn.status, conn.version, conn.id))
+                Some((direction, conn.protocol_state, conn.left(h.now), conn.status, conn.version, conn.id))
             });
             prop_assert_eq!(a, b);
         }
@@ -98,7 +98,7 @@ proptest! {
             }
             let [a, b] = [&slow, &fast].map(|h| {
                 let conn = h.table.get(h.table.find(&tuple)?.0)?;
-                Some((conn.tcp, conn.left(h.now), conn.status, conn.version, conn.id))
+                Some((conn.protocol_state, conn.left(h.now), conn.status, conn.version, conn.id))
             });
             prop_assert_eq!(a, b);
             prop_assert!(slow.table.lists_agree() && fast.table.lists_agree());

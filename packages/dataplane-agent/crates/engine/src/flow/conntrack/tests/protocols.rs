@@ -81,7 +81,7 @@ fn tcp_out_of_window_and_impossible_flags_are_invalid_and_change_nothing() {
     let flow = tuple(6, 1, 1000);
     handshake(&mut harness, &flow);
     let (conn, _) = harness.table.find(&flow).unwrap();
-    let before = harness.table.get(conn).unwrap().tcp;
+    let before = harness.table.get(conn).unwrap().protocol_state;
     for bad in [
         segment(flag::ACK, 101 + 1_000_000, 5001, 10),
         segment(flag::ACK, 101, 5001 + 1_000_000, 10),
@@ -93,7 +93,7 @@ fn tcp_out_of_window_and_impossible_flags_are_invalid_and_change_nothing() {
         let tracked = harness.tcp(&flow, bad);
         assert_eq!(tracked.state, ConnectionState::Invalid, "{bad:?}");
         assert_eq!((tracked.conn, tracked.reason), (None, Some(InvalidReason::State)));
-        assert_eq!(harness.table.get(conn).unwrap().tcp, before);
+        assert_eq!(harness.table.get(conn).unwrap().protocol_state, before);
     }
     let tracking = Tracking { liberal_tcp_tracking: true, ..Tracking::default() };
     harness.timeouts = Timeouts::new(&tracking);
@@ -137,7 +137,7 @@ fn tcp_reset_belongs_to_a_connection_whose_peer_has_not_been_seen() {
         (2, flag::RST, 5000, SegmentOutcome::Accepted),
         (2, flag::RST, 5000_u32.wrapping_add(1 << 31), SegmentOutcome::Invalid),
     ] {
-        let mut tracker = Tracker::with_unknown_windows();
+        let mut tracker = ProtocolState::with_unknown_windows();
         for index in 0..seen {
             let taken = tracker.track(Direction::Original, &data(4000 + index * 1000), &timeouts);
             assert_eq!(taken, SegmentOutcome::Accepted);
@@ -164,7 +164,7 @@ fn tcp_mid_stream_is_picked_up_only_when_loose() {
 
 #[test]
 fn tcp_one_way_pick_up_survives_unseen_answers() {
-    let mut tracker = Tracker::open(&segment(flag::ACK, 1000, 500, 100), &Timeouts::default()).unwrap();
+    let mut tracker = ProtocolState::open(&segment(flag::ACK, 1000, 500, 100), &Timeouts::default()).unwrap();
     for step in 1..50u32 {
         let segment = segment(flag::ACK, 1000 + step * 100, 500 + step * 100_000, 100);
         assert_eq!(

@@ -102,7 +102,7 @@ fn run(script: &str) {
         }
         let known = |harness: &Harness| {
             let conn = harness.table.get(harness.table.find(&flow)?.0)?;
-            Some((conn.tcp, conn.status, conn.left(harness.now), conn.id))
+            Some((conn.protocol_state, conn.status, conn.left(harness.now), conn.id))
         };
         assert_eq!(judged.state, seen, "{text}\nin{script}");
         assert_eq!(known(&slow).map(|(tcp, ..)| tcp.state()), state, "{text}\nin{script}");

@@ -376,5 +376,5 @@ fn a_flood_into_a_table_full_of_ended_connections_finds_room_and_spares_establis
         assert_eq!(harness.state(flow), State::Established);
     }
     assert_eq!(harness.table.counts().evicted, 100_000);
-    assert!(!harness.table.connections().any(|conn| conn.tcp.state() == State::TimeWait));
+    assert!(!harness.table.connections().any(|conn| conn.protocol_state.state() == State::TimeWait));
 }

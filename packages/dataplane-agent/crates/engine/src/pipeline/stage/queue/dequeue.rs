@@ -87,9 +87,8 @@ fn check_out_interface<F: Frame>(
     }
 }
 
-/// Restores a packet that has waited and goes now, to what its queue still leads to.
-// In line, as it is put together in the batch then, not copied there.
-/// The packet that waited, with the metadata that it needs to be sent.
+/// The packet of a frame that was dequeued; its metadata is what the rest of its queue path needs.
+// In line: the packet is then built in the batch, and not copied there.
 #[inline(always)]
 pub(crate) fn restore_packet<F>(waiting: Waiting<F>) -> Packet<F> {
     let meta = restored_meta(&waiting);

@@ -367,7 +367,8 @@ fn defer_if_older_pending<F: Frame>(
     let Some(frame) = packet.frame.take() else { return false };
     let (meta, vnet) = (packet.meta, packet.vnet);
     let (final_verdict, bytes, segments) = (meta.verdict, meta.wire_bytes(), meta.segments);
-    let (fast, own, queue, enqueued) = (meta.is(flag::FAST), meta.is_own(), meta.queue, state.now);
+    let (fast, own, queue, enqueued) =
+        (meta.is(flag::FAST), meta.is_locally_generated(), meta.queue, state.now);
     let trace = tag(meta.trace);
     let waiting =
         Waiting { frame, vnet, final_verdict, bytes, segments, fast, own, trace, addresses, queue, enqueued };
@@ -390,7 +391,7 @@ fn enqueue<F: Frame, S: FrameSource<F>>(
     let (vnet, meta, enqueued) = (packet.vnet, &packet.meta, state.now);
     let (final_verdict, segments, bytes) = (meta.verdict, meta.segments, meta.wire_bytes());
     let (fast, own, trace, queue) =
-        (meta.is(flag::FAST), meta.is_own(), tag(meta.trace), path_queue_of(meta));
+        (meta.is(flag::FAST), meta.is_locally_generated(), tag(meta.trace), path_queue_of(meta));
     // Only here is it moved, to where it waits.
     let Some(frame) = packet.frame.take() else { return };
     let waiting =
@@ -423,7 +424,7 @@ fn enqueue_segmented<F: Frame, S: FrameSource<F>>(
         return false;
     }
     let (final_verdict, fast, own, queue) =
-        (meta.verdict, meta.is(flag::FAST), meta.is_own(), path_queue_of(meta));
+        (meta.verdict, meta.is(flag::FAST), meta.is_locally_generated(), path_queue_of(meta));
     let mut trace = tag(meta.trace);
     let (mut pieces, mut waits, mut last) = (0u64, false, None);
     let left = layout.split(frame, &vnet, together, source, |piece| {

@@ -1,5 +1,5 @@
 //! COBALT: CoDel and BLUE together (J. Palmei, S. Gupta, P. Imputato, J. Morton, M. Tahiliani, S. Avallone, D. Täht,
-//! "Design and Evaluation of COBALT Queue Discipline", 2019). CoDel looks at delay and counts down instead of
+//! "Design and Evaluation of COBALT Queue Qdisc", 2019). CoDel looks at delay and counts down instead of
 //! forgetting when the delay is gone; BLUE (W. Feng et al., 2002) drops at random what does not listen to CoDel and
 //! fills the queue.
 

@@ -17,7 +17,7 @@ use self::shaper::{Autorate, Clock, Framing};
 use super::header::{HeaderFields, mark, wash};
 use super::pool::SubQueueList;
 use super::random::Random;
-use super::{Dequeued, Discipline, Load, footprint};
+use super::{Dequeued, Load, Qdisc, footprint};
 use crate::packet::frame::Frame;
 use crate::qos::slab::{NodeId, NodeQueue, Slab, Waiting};
 use crate::time::Now;
@@ -312,7 +312,7 @@ impl Cake {
     }
 }
 
-impl Discipline for Cake {
+impl Qdisc for Cake {
     fn new(config: &QueueType, seed: u64) -> Option<Self> {
         let QueueType::Cake(config) = config else { return None };
         let mut cake = Self {

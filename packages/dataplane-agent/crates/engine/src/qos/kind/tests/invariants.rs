@@ -10,7 +10,7 @@ use tollway_testkit::PacketBuilder;
 
 use super::support::{Leaf, set_class};
 use crate::packet::frame::{Gso, HeapFrame, VnetState};
-use crate::qos::kind::{Kind, Load};
+use crate::qos::kind::{LeafQdisc, Load};
 use crate::qos::slab::NodeQueue;
 use crate::time::Now;
 
@@ -150,7 +150,8 @@ impl Ledger {
         let all = self.waiting.values().fold(Load::default(), |all, (_, load)| all.plus(*load));
         prop_assert_eq!(leaf.kind.load(), all);
         prop_assert_eq!(leaf.slab.len(), all.frames);
-        let has_sub_queues = !matches!(leaf.kind, Kind::Fifo(_) | Kind::Red(_) | Kind::Codel(_));
+        let has_sub_queues =
+            !matches!(leaf.kind, LeafQdisc::Fifo(_) | LeafQdisc::Red(_) | LeafQdisc::Codel(_));
         prop_assert!((leaf.kind.sub_queues() != 0) == (has_sub_queues && all.frames != 0));
         prop_assert!(leaf.kind.sub_queues() <= all.frames);
         Ok(())
@@ -274,11 +275,11 @@ proptest! {
 #[test]
 fn every_configuration_has_its_kind_and_no_other() {
     for config in configs() {
-        let mut kind = Kind::new(&config, 1);
+        let mut kind = LeafQdisc::new(&config, 1);
         assert!(kind.change(&config), "{config:?}");
         for other in configs() {
-            let is_same = std::mem::discriminant(&Kind::new(&other, 1)) == std::mem::discriminant(&kind);
-            assert!(is_same || !Kind::new(&config, 1).change(&other), "{config:?} to {other:?}");
+            let is_same = std::mem::discriminant(&LeafQdisc::new(&other, 1)) == std::mem::discriminant(&kind);
+            assert!(is_same || !LeafQdisc::new(&config, 1).change(&other), "{config:?} to {other:?}");
         }
     }
 }

@@ -6,7 +6,7 @@ use tollway_config::dataplane::QueueType;
 use super::support::{udp, waiting};
 use crate::packet::frame::Frame;
 use crate::qos::kind::frame_queue::FrameQueue;
-use crate::qos::kind::{Dequeued, Discipline, End, Load, fifo};
+use crate::qos::kind::{Dequeued, End, Load, Qdisc, fifo};
 use crate::qos::slab::{NodeId, NodeQueue, Slab, Waiting};
 use crate::time::Now;
 
@@ -17,7 +17,7 @@ pub struct Sample {
     limit: u32,
 }
 
-impl Discipline for Sample {
+impl Qdisc for Sample {
     fn new(config: &QueueType, _seed: u64) -> Option<Self> {
         let &QueueType::MqPfifo { limit } = config else { return None };
         Some(Self { queue: FrameQueue::default(), limit })
@@ -77,10 +77,13 @@ kinds! {
 fn a_kind_is_one_file_and_one_line_of_the_table() {
     let config = QueueType::MqPfifo { limit: 3 };
     let (mut slab, mut gone) = (Slab::new(8, u64::MAX), NodeQueue::default());
-    let mut kind = Kind::new(&config, 1);
-    assert!(matches!(kind, Kind::Sample(_)) && matches!(Kind::new(&QueueType::None, 1), Kind::Fifo(_)));
+    let mut kind = LeafQdisc::new(&config, 1);
+    assert!(
+        matches!(kind, LeafQdisc::Sample(_))
+            && matches!(LeafQdisc::new(&QueueType::None, 1), LeafQdisc::Fifo(_))
+    );
     assert!(kind.change(&config) && !kind.change(&QueueType::None));
-    assert!(!Kind::needs_every_packet(&config) && !kind.drops_at_random());
+    assert!(!LeafQdisc::needs_every_packet(&config) && !kind.drops_at_random());
     assert_eq!((kind.sub_queues(), kind.marked(), kind.max_segments(1000)), (0, 0, u32::MAX));
     let mut nodes = Vec::new();
     while kind.admits(Load::frame(1, 100), Load::default()) {

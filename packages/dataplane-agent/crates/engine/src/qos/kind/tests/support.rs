@@ -6,7 +6,7 @@ use tollway_testkit::PacketBuilder;
 use crate::ids::QueueRef;
 use crate::packet::frame::{HeapFrame, VnetState};
 use crate::packet::verdict::Verdict;
-use crate::qos::kind::{Dequeued, Kind, Load};
+use crate::qos::kind::{Dequeued, LeafQdisc, Load};
 use crate::qos::slab::{NodeQueue, Slab, Waiting};
 use crate::time::Now;
 
@@ -56,7 +56,7 @@ pub struct Sent {
 
 /// A queue and its memory.
 pub struct Leaf {
-    pub kind: Kind,
+    pub kind: LeafQdisc,
     pub slab: Slab<HeapFrame>,
     pub now: Now,
     /// Frames dropped, and when.
@@ -66,7 +66,7 @@ pub struct Leaf {
 impl Leaf {
     pub fn new(config: &QueueType) -> Self {
         Self {
-            kind: Kind::new(config, 42),
+            kind: LeafQdisc::new(config, 42),
             slab: Slab::new(1 << 20, 1 << 40),
             now: Now(0),
             dropped: Vec::new(),

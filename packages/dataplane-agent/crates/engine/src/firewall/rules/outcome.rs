@@ -111,7 +111,7 @@ pub struct Changes {
     pub dscp: Option<u8>,
     /// Largest segment size that a SYN segment may announce, bytes.
     pub mss: Option<u16>,
-    /// The segment size is limited to what fits the MTU of the out-interface (`clamp-to-pmtu`).
+    /// The segment size is limited to what fits the smaller MTU of in- and out-interface (`clamp-to-pmtu`).
     pub clamp_mss: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Which of many consecutive segments holds a value: a static search tree with sixteen keys, one cache line,
+//! Which of many consecutive intervals holds a value: a static search tree with sixteen keys, one cache line,
 //! per node, of which a search compares all at once.
 
 const KEYS: usize = 16;
@@ -7,9 +7,9 @@ const KEYS: usize = 16;
 #[repr(align(64))]
 struct CacheLine([u32; KEYS]);
 
-/// Segments of `0..=u32::MAX` by their first values.
+/// Intervals of `0..=u32::MAX` by their first values.
 #[derive(Debug, Clone)]
-pub(crate) struct Segments {
+pub(crate) struct Intervals {
     /// The lines of every level, the top one first; a line's keys begin the lines below it.
     lines: Vec<CacheLine>,
     /// Start of each level.
@@ -17,26 +17,26 @@ pub(crate) struct Segments {
     count: u32,
 }
 
-impl Segments {
+impl Intervals {
     /// `starts` ascends and begins with 0.
     pub fn new(starts: &[u32]) -> Self {
         let mut levels: Vec<Vec<u32>> = vec![starts.to_vec()];
         while let Some(level) = levels.last().filter(|level| level.len() > KEYS) {
             levels.push(level.iter().step_by(KEYS).copied().collect());
         }
-        let mut segments = Self { lines: Vec::new(), levels: Vec::new(), count: starts.len() as u32 };
+        let mut intervals = Self { lines: Vec::new(), levels: Vec::new(), count: starts.len() as u32 };
         for level in levels.iter().rev() {
-            segments.levels.push(segments.lines.len() as u32);
+            intervals.levels.push(intervals.lines.len() as u32);
             for keys in level.chunks(KEYS) {
                 let mut line = CacheLine([u32::MAX; KEYS]);
                 line.0.iter_mut().zip(keys).for_each(|(to, key)| *to = *key);
-                segments.lines.push(line);
+                intervals.lines.push(line);
             }
         }
-        segments
+        intervals
     }
 
-    /// Number of the segment that holds a value.
+    /// Number of the interval that holds a value.
     #[inline]
     pub fn find(&self, value: u32) -> usize {
         let mut at = 0;
@@ -78,10 +78,10 @@ mod tests {
                 starts.insert(u32::MAX);
             }
             let starts: Vec<u32> = starts.into_iter().collect();
-            let segments = Segments::new(&starts);
+            let intervals = Intervals::new(&starts);
             for value in values.into_iter().chain(starts.iter().copied()).chain([u32::MAX]) {
                 let expected = starts.partition_point(|start| *start <= value) - 1;
-                prop_assert_eq!(segments.find(value), expected);
+                prop_assert_eq!(intervals.find(value), expected);
             }
         }
     }

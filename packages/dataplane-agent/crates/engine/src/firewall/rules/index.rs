@@ -1,6 +1,6 @@
 //! The index of a chain: the rules that a packet may match, in order, without evaluating all of them.
 //!
-//! A tree. A *split* tells apart those rules of a node that are narrow in one field: each segment of the
+//! A tree. A *split* tells apart those rules of a node that are narrow in one field: each interval of the
 //! field's values has a child with the rules that cover it, and the rules that are wide in that field are a
 //! child of their own, where another field may tell them apart. A *leaf* is a list of rules, evaluated one after
 //! the other by their [`Check`]s, which lie side by side. So a packet visits one list per kind of rules: of
@@ -9,13 +9,13 @@
 use std::collections::HashMap;
 
 use super::check::{Check, Field, Fields};
-use super::segments::Segments;
+use super::intervals::Intervals;
 
 /// Longest list that is not worth a split.
 const LIST: usize = 6;
 /// Most lists that a packet may visit.
 const MAX_LISTS: usize = 8;
-/// Most segments that a narrow rule covers, and so the number of its copies in a split; fewer if the copies
+/// Most intervals that a narrow rule covers, and so the number of its copies in a split; fewer if the copies
 /// become too many.
 const NARROW: [u32; 3] = [16, 4, 1];
 /// Most copies of a split's rules, on average.
@@ -36,8 +36,8 @@ const NOTHING: IndexNode = IndexNode { at: 0, len: 0 };
 #[derive(Debug, Clone)]
 struct Split {
     field: Field,
-    segments: Segments,
-    /// Children by segment.
+    intervals: Intervals,
+    /// Children by interval.
     narrow: Vec<IndexNode>,
     wide: IndexNode,
 }
@@ -89,8 +89,8 @@ impl Index {
     fn visit(&self, mut node: IndexNode, key: &Fields, from: u32, found: &mut Candidates<'_>) {
         while node.len == SPLIT {
             let Some(split) = self.splits.get(node.at as usize) else { return };
-            let segment = split.segments.find(key.field(split.field));
-            let narrow = split.narrow.get(segment).copied().unwrap_or(NOTHING);
+            let interval = split.intervals.find(key.field(split.field));
+            let narrow = split.narrow.get(interval).copied().unwrap_or(NOTHING);
             if narrow.len == SPLIT {
                 self.visit_below(narrow, key, from, found);
             } else {
@@ -192,9 +192,9 @@ struct Builder<'a> {
 /// A field and values by which the rules of a node can be split.
 struct SplitCandidate {
     field: Field,
-    /// First values of the segments.
+    /// First values of the intervals.
     starts: Vec<u32>,
-    /// Narrow rules with the segments they cover, first and last.
+    /// Narrow rules with the intervals they cover, first and last.
     narrow: Vec<Placed>,
     /// Number of rules by which the longest list becomes shorter.
     gain: usize,
@@ -226,15 +226,15 @@ impl Builder<'_> {
     }
 
     fn split(&mut self, candidate: &SplitCandidate, rules: &[u32], lists: usize) -> (IndexNode, usize) {
-        let mut by_segment: Vec<Vec<u32>> = vec![Vec::new(); candidate.starts.len()];
+        let mut by_interval: Vec<Vec<u32>> = vec![Vec::new(); candidate.starts.len()];
         for (rule, first, last) in &candidate.narrow {
-            let covered = by_segment.get_mut(*first as usize..=*last as usize).unwrap_or_default();
+            let covered = by_interval.get_mut(*first as usize..=*last as usize).unwrap_or_default();
             covered.iter_mut().for_each(|list| list.push(*rule));
         }
         let mut known: HashMap<Vec<u32>, IndexNode> = HashMap::new();
-        let mut narrow = Vec::with_capacity(by_segment.len());
+        let mut narrow = Vec::with_capacity(by_interval.len());
         let mut visited = 0;
-        for list in by_segment {
+        for list in by_interval {
             if list.is_empty() {
                 narrow.push(NOTHING);
                 continue;
@@ -254,8 +254,8 @@ impl Builder<'_> {
         let wide: Vec<u32> = rules.iter().copied().filter(|rule| split.next_if_eq(rule).is_none()).collect();
         let (wide, more) = if wide.is_empty() { (NOTHING, 0) } else { self.node(&wide, lists - visited) };
         let at = self.index.splits.len() as u32;
-        let segments = Segments::new(&candidate.starts);
-        self.index.splits.push(Split { field: candidate.field, segments, narrow, wide });
+        let intervals = Intervals::new(&candidate.starts);
+        self.index.splits.push(Split { field: candidate.field, intervals, narrow, wide });
         (IndexNode { at, len: SPLIT }, visited + more)
     }
 
@@ -283,19 +283,19 @@ impl Builder<'_> {
 
 /// A rule with the first and last value it covers.
 type Ranged = (u32, (u32, u32));
-/// A rule with the first and last segment it covers.
+/// A rule with the first and last interval it covers.
 type Placed = (u32, u32, u32);
 
-/// Cuts the values into segments that each rule covers whole or not at all: their first values, and the
+/// Cuts the values into intervals that each rule covers whole or not at all: their first values, and the
 /// rules with theirs.
 fn place(ranged: &[Ranged]) -> (Vec<u32>, Vec<Placed>) {
     let starts = starts(ranged.iter().map(|(_, range)| *range));
-    let segment = |value: u32| (starts.partition_point(|start| *start <= value) - 1) as u32;
-    let placed = ranged.iter().map(|(rule, (from, to))| (*rule, segment(*from), segment(*to))).collect();
+    let interval = |value: u32| (starts.partition_point(|start| *start <= value) - 1) as u32;
+    let placed = ranged.iter().map(|(rule, (from, to))| (*rule, interval(*from), interval(*to))).collect();
     (starts, placed)
 }
 
-/// First values of the segments between the ends of some ranges.
+/// First values of the intervals between the ends of some ranges.
 fn starts(ranges: impl Iterator<Item = (u32, u32)>) -> Vec<u32> {
     let mut starts = vec![0];
     for (from, to) in ranges {
@@ -307,9 +307,9 @@ fn starts(ranges: impl Iterator<Item = (u32, u32)>) -> Vec<u32> {
     starts
 }
 
-/// Most rules that cover one segment.
-fn longest(placed: &[Placed], segments: usize) -> usize {
-    let mut changes = vec![0_i64; segments + 1];
+/// Most rules that cover one interval.
+fn longest(placed: &[Placed], intervals: usize) -> usize {
+    let mut changes = vec![0_i64; intervals + 1];
     for (_, first, last) in placed {
         for (at, change) in [(*first, 1), (last + 1, -1)] {
             if let Some(cell) = changes.get_mut(at as usize) {
@@ -336,9 +336,9 @@ mod tests {
     use tollway_config::dataplane::{AddressRange, ConnectionState, Matcher, PortRange};
 
     use super::*;
-    use crate::firewall::classifier::compile::check_of;
-    use crate::firewall::classifier::matcher::CompileScope;
-    use crate::firewall::classifier::{AddressLists, PacketView, matcher};
+    use crate::firewall::rules::compile::check_of;
+    use crate::firewall::rules::matcher::CompileScope;
+    use crate::firewall::rules::{AddressLists, PacketView, matcher};
     use crate::interface::InterfaceMap;
     use crate::packet::tuple::{Addr, Tuple};
 
